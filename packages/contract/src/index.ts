@@ -1,0 +1,3 @@
+export * from './queue.ts';
+export * from './run.ts';
+export * from './scenario.ts';

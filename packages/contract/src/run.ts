@@ -1,0 +1,294 @@
+/** A run, its points and the events that the server streams while it goes on (design, section 7). */
+import Type, { type Static } from 'typebox';
+import { Implementation, Scale, Scenario } from './scenario.ts';
+
+const closed = { additionalProperties: false } as const;
+
+/** Where a figure comes from. `emulated`: the real engine with an injected latency. */
+export const Provenance = Type.Union([
+  Type.Literal('measured'),
+  Type.Literal('emulated'),
+  Type.Literal('simulated'),
+  Type.Literal('document'),
+]);
+export type Provenance = Static<typeof Provenance>;
+
+/** Every combination of the sweep has exactly one of these. */
+export const PointParams = Type.Object(
+  {
+    instances: Type.Integer(),
+    threads: Type.Integer(),
+    roundTripMs: Type.Number(),
+    payloadBytes: Type.Integer(),
+    operationsPerTransaction: Type.Integer(),
+  },
+  closed,
+);
+export type PointParams = Static<typeof PointParams>;
+
+export const LatencyMs = Type.Object(
+  {
+    p50: Type.Number(),
+    p90: Type.Number(),
+    p99: Type.Number(),
+    p999: Type.Number(),
+    max: Type.Number(),
+    count: Type.Integer(),
+  },
+  closed,
+);
+export type LatencyMs = Static<typeof LatencyMs>;
+
+export const WaitClass = Type.Union([
+  Type.Literal('commit'),
+  Type.Literal('concurrency'),
+  Type.Literal('configuration'),
+  Type.Literal('network'),
+  Type.Literal('idle'),
+]);
+export type WaitClass = Static<typeof WaitClass>;
+
+export const WaitFigure = Type.Object(
+  {
+    event: Type.String(),
+    class: WaitClass,
+    waits: Type.Integer(),
+    totalMs: Type.Number(),
+    p99Ms: Type.Number(),
+    emulated: Type.Boolean(),
+  },
+  closed,
+);
+export type WaitFigure = Static<typeof WaitFigure>;
+
+/** Counted over the whole point, warm-up and drain included. All but `left` must be zero. */
+export const Integrity = Type.Object(
+  {
+    lost: Type.Integer(),
+    duplicated: Type.Integer(),
+    damaged: Type.Integer(),
+    outOfOrder: Type.Integer(),
+    left: Type.Integer({ description: 'Still in the queue when the bounded drain ended; browsed and counted' }),
+  },
+  closed,
+);
+export type Integrity = Static<typeof Integrity>;
+
+/** One measured repeat of one combination. `Point` summarises its repeats by their median. */
+export const Repeat = Type.Object(
+  {
+    enqueuePerSec: Type.Number(),
+    dequeuePerSec: Type.Number(),
+    cpuUsPerMessage: Type.Number(),
+    measuredMs: Type.Number(),
+  },
+  closed,
+);
+export type Repeat = Static<typeof Repeat>;
+
+export const Point = Type.Object(
+  {
+    implementation: Implementation,
+    provenance: Provenance,
+    params: PointParams,
+    enqueuePerSec: Type.Number(),
+    dequeuePerSec: Type.Number(),
+    latencyMs: LatencyMs,
+    dequeueCallMs: LatencyMs,
+    cpuUsPerMessage: Type.Number({
+      description: 'CPU of all instance processes over the measured window, per dequeued message, in microseconds',
+    }),
+    cpuShareByInstance: Type.Array(Type.Number(), {
+      description: 'Cores that each instance kept busy over the measured window (1 is one core)',
+    }),
+    dequeuePerSecByInstance: Type.Array(Type.Number()),
+    waits: Type.Array(WaitFigure),
+    integrity: Integrity,
+    repeats: Type.Array(Repeat),
+  },
+  closed,
+);
+export type Point = Static<typeof Point>;
+
+export const Verdict = Type.Union([
+  Type.Literal('holds'),
+  Type.Literal('does-not-hold'),
+  Type.Literal('inconclusive'),
+  Type.Literal('not-comparable'),
+]);
+export type Verdict = Static<typeof Verdict>;
+
+export const ClaimResult = Type.Object(
+  {
+    id: Type.String(),
+    title: Type.String(),
+    document: Type.String({ description: 'What the document says, in our words' }),
+    grade: Type.Union([Type.Literal('table'), Type.Literal('prose'), Type.Literal('shape')]),
+    verdict: Verdict,
+    value: Type.Union([Type.Number(), Type.Null()]),
+    unit: Type.String(),
+    interval: Type.Union([Type.Tuple([Type.Number(), Type.Number()]), Type.Null()]),
+    reason: Type.String(),
+  },
+  closed,
+);
+export type ClaimResult = Static<typeof ClaimResult>;
+
+export const Environment = Type.Object(
+  {
+    cpuModel: Type.String(),
+    cores: Type.Integer(),
+    memoryGiB: Type.Number(),
+    platform: Type.String(),
+    fileSystem: Type.String(),
+    syncMs: Type.Object({ p50: Type.Number(), p99: Type.Number() }, closed),
+    node: Type.String(),
+    sqlite: Type.String(),
+    commit: Type.Union([Type.String(), Type.Null()]),
+    loadAverage: Type.Number(),
+  },
+  closed,
+);
+export type Environment = Static<typeof Environment>;
+
+export const RunStatus = Type.Union([
+  Type.Literal('queued'),
+  Type.Literal('running'),
+  Type.Literal('done'),
+  Type.Literal('failed'),
+  Type.Literal('cancelled'),
+]);
+export type RunStatus = Static<typeof RunStatus>;
+
+export const Progress = Type.Object(
+  {
+    done: Type.Integer({ description: 'Trials finished (a trial is one repeat of one point)' }),
+    total: Type.Integer(),
+    etaMs: Type.Union([Type.Integer(), Type.Null()]),
+    current: Type.Optional(Type.String({ description: 'The trial under way, in words' })),
+  },
+  closed,
+);
+export type Progress = Static<typeof Progress>;
+
+export const ErrorBody = Type.Object(
+  {
+    code: Type.String(),
+    message: Type.String(),
+    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    retryable: Type.Boolean(),
+  },
+  { additionalProperties: true },
+);
+export type ErrorBody = Static<typeof ErrorBody>;
+
+export const Run = Type.Object(
+  {
+    id: Type.String(),
+    scenario: Scenario,
+    scale: Scale,
+    status: RunStatus,
+    createdAtMs: Type.Integer(),
+    startedAtMs: Type.Union([Type.Integer(), Type.Null()]),
+    endedAtMs: Type.Union([Type.Integer(), Type.Null()]),
+    progress: Progress,
+    points: Type.Array(Point),
+    claims: Type.Array(ClaimResult),
+    environment: Type.Union([Environment, Type.Null()]),
+    watched: Type.Boolean({ description: 'Whether a dashboard followed the run while it was measured' }),
+    error: Type.Union([ErrorBody, Type.Null()]),
+  },
+  closed,
+);
+export type Run = Static<typeof Run>;
+
+/** A run in a list: without its points. */
+export const RunSummary = Type.Object(
+  {
+    id: Type.String(),
+    scenarioId: Type.String(),
+    scenarioTitle: Type.String(),
+    scale: Scale,
+    status: RunStatus,
+    createdAtMs: Type.Integer(),
+    startedAtMs: Type.Union([Type.Integer(), Type.Null()]),
+    endedAtMs: Type.Union([Type.Integer(), Type.Null()]),
+    progress: Progress,
+    verdicts: Type.Array(Type.Object({ id: Type.String(), verdict: Verdict }, closed)),
+  },
+  closed,
+);
+export type RunSummary = Static<typeof RunSummary>;
+
+/** One instance as it stood at a tick; rates are over the time since the tick before. */
+export const InstanceSample = Type.Object(
+  {
+    instance: Type.Integer(),
+    enqueuePerSec: Type.Number(),
+    dequeuePerSec: Type.Number(),
+    cpu: Type.Number({ description: 'Cores kept busy by the process, 0 to the number of cores' }),
+    latencyMs: Type.Object({ p50: Type.Number(), p99: Type.Number() }, closed),
+    waitMsByClass: Type.Record(Type.String(), Type.Number(), {
+      description: 'Time that sessions waited since the last tick, by wait class, in milliseconds',
+    }),
+    shards: Type.Array(
+      Type.Object(
+        {
+          shard: Type.Integer(),
+          backlog: Type.Integer({ description: 'Messages committed and not yet consumed' }),
+          partitions: Type.Array(
+            Type.Object(
+              {
+                partition: Type.Integer(),
+                state: Type.String(),
+                fill: Type.Number({ description: '0 to 1' }),
+                drained: Type.Number({ description: '0 to 1' }),
+              },
+              closed,
+            ),
+          ),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type InstanceSample = Static<typeof InstanceSample>;
+
+/** Streamed about four times a second while a trial runs. `atMs` counts from the start of the run. */
+export const Tick = Type.Object(
+  {
+    atMs: Type.Integer(),
+    trial: Type.Integer(),
+    implementation: Implementation,
+    params: PointParams,
+    phase: Type.Union([Type.Literal('warmup'), Type.Literal('measure'), Type.Literal('drain')]),
+    instances: Type.Array(InstanceSample),
+  },
+  closed,
+);
+export type Tick = Static<typeof Tick>;
+
+/**
+ * Server-sent events of a run: the SSE `event` field is `type`, `id` is a counter a client may resume from with
+ * Last-Event-ID. A `snapshot` comes first on a fresh connection and whenever the requested id is no longer kept.
+ */
+export const RunEvent = Type.Union([
+  Type.Object({ type: Type.Literal('snapshot'), run: Run, ticks: Type.Array(Tick) }, closed),
+  Type.Object({ type: Type.Literal('status'), status: RunStatus, error: Type.Optional(ErrorBody) }, closed),
+  Type.Object({ type: Type.Literal('progress'), progress: Progress }, closed),
+  Type.Object({ type: Type.Literal('tick'), tick: Tick }, closed),
+  Type.Object(
+    { type: Type.Literal('point'), point: Point, claims: Type.Array(ClaimResult) },
+    { ...closed, description: 'A point finished, or was replaced by its median over more repeats; with it the verdicts so far' },
+  ),
+  Type.Object({ type: Type.Literal('end'), run: Run }, closed),
+]);
+export type RunEvent = Static<typeof RunEvent>;
+
+/** The identity of a point inside its run: two points with the same key are the same combination. */
+export function pointKey(point: { implementation: Implementation; params: PointParams }): string {
+  const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
+  return [point.implementation, instances, threads, roundTripMs, payloadBytes, operationsPerTransaction].join('/');
+}

@@ -1,0 +1,146 @@
+/**
+ * The scenario: one experiment as data. The JSON Schema that editors use (`scenarios/scenario.schema.json`) is
+ * generated from this file, so the command line, the server and the dashboard refuse the same documents.
+ */
+import Type, { type Static } from 'typebox';
+
+const closed = { additionalProperties: false } as const;
+
+/** The implementations a driver exists for. */
+export const Implementation = Type.Union([Type.Literal('sharded'), Type.Literal('unsharded')], {
+  description: 'Which queue does the work',
+});
+export type Implementation = Static<typeof Implementation>;
+
+export const Durability = Type.Union(
+  [Type.Literal('durable'), Type.Literal('relaxed'), Type.Literal('memory')],
+  {
+    description:
+      'durable: synced before it is acknowledged; relaxed: survives a killed process; memory: nonpersistent',
+  },
+);
+export type Durability = Static<typeof Durability>;
+
+/** Upper bounds of one scenario. A run past them is refused before it starts. */
+export const scenarioLimits = {
+  bytesMax: 256 * 1024,
+  threadsMax: 256,
+  instancesMax: 16,
+  payloadBytesMax: 1024 * 1024,
+  operationsPerTransactionMax: 10_000,
+  roundTripMsMax: 1_000,
+  phaseMsMax: 10 * 60_000,
+  repeatsMax: 20,
+  axisValuesMax: 16,
+  pointsMax: 512,
+} as const;
+
+const limit = scenarioLimits;
+
+const Phases = Type.Object(
+  {
+    warmupMs: Type.Integer({ minimum: 0, maximum: limit.phaseMsMax }),
+    measureMs: Type.Integer({ minimum: 100, maximum: limit.phaseMsMax }),
+    drainMs: Type.Integer({
+      minimum: 0,
+      maximum: limit.phaseMsMax,
+      description: 'Bound of the drain; what remains after it is counted as left, not lost',
+    }),
+  },
+  { ...closed, description: 'Lengths of the phases of one point, in milliseconds' },
+);
+
+const axis = <T extends Type.TSchema>(item: T, description: string) =>
+  Type.Array(item, { minItems: 1, maxItems: limit.axisValuesMax, uniqueItems: true, description });
+
+/** The sweep: one point is run for every combination. */
+const Axes = Type.Object(
+  {
+    implementation: axis(Implementation, 'Queues to compare'),
+    instances: axis(Type.Integer({ minimum: 1, maximum: limit.instancesMax }), 'Instances (processes), N'),
+    threads: axis(
+      Type.Integer({ minimum: 1, maximum: limit.threadsMax }),
+      'Enqueuer sessions, and as many dequeuer sessions, over all instances, T',
+    ),
+    roundTripMs: axis(
+      Type.Number({ minimum: 0, maximum: limit.roundTripMsMax }),
+      'Emulated client round trip of every call, in milliseconds; 0 is none',
+    ),
+  },
+  { ...closed, description: 'Sweep axes' },
+);
+
+export const Scenario = Type.Object(
+  {
+    $schema: Type.Optional(Type.String()),
+    version: Type.Literal(1),
+    id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,63}$', description: 'Lower-case words and dashes' }),
+    title: Type.String({ minLength: 1, maxLength: 120 }),
+    question: Type.String({ minLength: 1, maxLength: 400 }),
+    document: Type.Optional(Type.Literal('A')),
+    figure: Type.Optional(Type.String({ maxLength: 40 })),
+    claims: Type.Array(Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }), {
+      maxItems: 20,
+      uniqueItems: true,
+      description: 'Claims of the documents that this scenario judges',
+    }),
+    seed: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }),
+    queue: Type.Object(
+      {
+        durability: Durability,
+        shardsPerInstance: Type.Integer({ minimum: 1, maximum: 16 }),
+      },
+      closed,
+    ),
+    workload: Type.Object(
+      {
+        payloadBytes: Type.Integer({
+          minimum: 32,
+          maximum: limit.payloadBytesMax,
+          description: 'At least 32: the check sum and the identity of the message lie in it',
+        }),
+        operationsPerTransaction: Type.Integer({ minimum: 1, maximum: limit.operationsPerTransactionMax }),
+        backlogMax: Type.Integer({
+          minimum: 100,
+          maximum: 10_000_000,
+          description:
+            'Enqueuers of an instance pause while more than this many of its messages wait, so that a slow dequeuer meets a bounded backlog',
+        }),
+      },
+      closed,
+    ),
+    sweep: Axes,
+    phases: Phases,
+    repeats: Type.Integer({ minimum: 1, maximum: limit.repeatsMax }),
+    quick: Type.Optional(
+      Type.Object(
+        {
+          sweep: Type.Optional(Type.Partial(Axes, closed)),
+          phases: Type.Optional(Phases),
+          repeats: Type.Optional(Type.Integer({ minimum: 1, maximum: limit.repeatsMax })),
+        },
+        { ...closed, description: 'What differs when the scenario is run with scale quick' },
+      ),
+    ),
+    references: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            label: Type.String({ minLength: 1, maxLength: 80 }),
+            metric: Type.Union([Type.Literal('dequeuePerSec'), Type.Literal('enqueuePerSec')]),
+            value: Type.Number({ exclusiveMinimum: 0 }),
+            implementation: Implementation,
+            claim: Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }),
+          },
+          closed,
+        ),
+        { maxItems: 8, description: "The document's own numbers: drawn as labelled lines, never as points" },
+      ),
+    ),
+  },
+  { ...closed, $id: 'https://shardlab.dev/scenario.schema.json', title: 'Shardlab scenario' },
+);
+export type Scenario = Static<typeof Scenario>;
+
+export const Scale = Type.Union([Type.Literal('quick'), Type.Literal('full')]);
+export type Scale = Static<typeof Scale>;

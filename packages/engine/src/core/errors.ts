@@ -1,0 +1,81 @@
+/**
+ * Every error that the engine throws. Codes are API: never renamed, never reused. `kind` is what a host maps to a
+ * status of its own; the engine knows no HTTP. `docs/errors.md` is held equal to this table by a test.
+ */
+export type ErrorKind = 'invalid' | 'not-found' | 'conflict' | 'too-large' | 'unavailable' | 'unsupported' | 'failed';
+
+interface ErrorEntry {
+  kind: ErrorKind;
+  retryable: boolean;
+  message: string;
+}
+
+const table = {
+  QUEUE_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no queue of this name' },
+  QUEUE_EXISTS: { kind: 'conflict', retryable: false, message: 'A queue of this name exists already' },
+  QUEUE_SPEC_INVALID: { kind: 'invalid', retryable: false, message: 'The queue cannot be made as described' },
+  QUEUE_DROPPED: { kind: 'conflict', retryable: false, message: 'The queue was dropped while the call was under way' },
+  ENQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for enqueue' },
+  DEQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for dequeue' },
+  PAYLOAD_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The payload is over the limit' },
+  MESSAGE_INVALID: { kind: 'invalid', retryable: false, message: 'The message cannot be stored as it is' },
+  TX_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The transaction is over the limit' },
+  TX_SPANS_FILES: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'A transaction touches either sharded queues or unsharded ones, since they lie in different files',
+  },
+  OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is out of its range' },
+  SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session has a call under way' },
+  SESSION_CLOSED: { kind: 'conflict', retryable: false, message: 'The session is closed' },
+  RECEIPT_STALE: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The receipt is no longer valid: its hold has ended, or the message is finished',
+  },
+  BACKLOG_FULL: { kind: 'unavailable', retryable: true, message: 'The queue holds as much as it may' },
+  INSTANCE_CLOSED: { kind: 'unavailable', retryable: true, message: 'The instance is closed' },
+  INSTANCE_FAILED: {
+    kind: 'failed',
+    retryable: true,
+    message: 'The instance stopped after a storage failure; open it again to recover',
+  },
+  STORAGE_FULL: { kind: 'unavailable', retryable: true, message: 'The disk is full' },
+  STORAGE_READ_ONLY: { kind: 'failed', retryable: false, message: 'The folder or a file in it cannot be written' },
+  STORAGE_CORRUPT: { kind: 'failed', retryable: false, message: 'A file of the queue is damaged' },
+  STORAGE_FAILED: { kind: 'failed', retryable: true, message: 'A read or write of the storage failed' },
+  STORAGE_FORMAT_NEWER: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The files were written by a newer version; they are left untouched',
+  },
+  INSTANCE_IN_USE: { kind: 'conflict', retryable: true, message: 'Another process hosts this instance' },
+  SQLITE_TOO_OLD: { kind: 'failed', retryable: false, message: 'SQLite is older than 3.51.3, which can corrupt a log' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type QueueErrorCode = keyof typeof table;
+
+/** The registry, for hosts that map errors and for the test against `docs/errors.md`. */
+export const errorRegistry: Readonly<Record<QueueErrorCode, ErrorEntry>> = table;
+
+export class QueueError extends Error {
+  override readonly name = 'QueueError';
+  readonly code: QueueErrorCode;
+  readonly kind: ErrorKind;
+  readonly retryable: boolean;
+  /** Facts of the case, safe to show to the caller. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  /** `sentence` replaces the registry's message where the case can be named more closely. */
+  constructor(
+    code: QueueErrorCode,
+    options: { sentence?: string; details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    const entry: ErrorEntry = table[code];
+    super(options.sentence ?? entry.message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.kind = entry.kind;
+    this.retryable = entry.retryable;
+    this.details = options.details ?? {};
+  }
+}

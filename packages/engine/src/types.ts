@@ -1,0 +1,168 @@
+/** The engine's public shapes. Times are epoch milliseconds (`AtMs`) or durations (`Ms`); sizes are bytes. */
+import type { WaitRecorder } from './core/waits.ts';
+
+export type QueueKind = 'sharded' | 'unsharded';
+
+/** What a commit is good for: see `docs/data-layout.md`. A group commit syncs at the strictest of its members. */
+export type Durability = 'durable' | 'relaxed' | 'memory';
+
+export interface QueueSpec {
+  name: string;
+  /** Default `sharded`. */
+  kind?: QueueKind;
+  /** Shards on each instance, 1 to 16, default 1. Ignored by an unsharded queue, which has none. */
+  shards?: number;
+  /** Default `durable`. */
+  durability?: Durability;
+}
+
+export interface QueueInfo {
+  name: string;
+  kind: QueueKind;
+  shards: number;
+  durability: Durability;
+  enqueueEnabled: boolean;
+  dequeueEnabled: boolean;
+  /** Messages committed, not consumed and not held. On this instance for a sharded queue, of the whole file for an unsharded one. */
+  ready: number;
+  held: number;
+  /** Messages committed and consumed since the queue was made. */
+  enqueued: number;
+  consumed: number;
+}
+
+export interface NewMessage {
+  payload: Uint8Array | string;
+  correlationId?: string;
+  /** Messages of one key go to one shard. */
+  groupKey?: string;
+  properties?: Record<string, string>;
+}
+
+export interface Message {
+  /** Unique within its queue, for good. */
+  id: string;
+  payload: Buffer;
+  correlationId?: string;
+  groupKey?: string;
+  properties?: Record<string, string>;
+  enqueuedAtMs: number;
+  /** 1 at the first hand-out. Does not survive a restart yet: it starts at 1 again. */
+  deliveryCount: number;
+  /** Names this hand-out of the message: what `acknowledge`, `release` and `extend` take. */
+  receipt: string;
+}
+
+export interface BrowsedMessage extends Omit<Message, 'receipt'> {
+  state: 'ready' | 'held';
+}
+
+export interface DequeueOptions {
+  /** At most so many messages, 1 to 10,000; default 1. Whatever is ready is returned at once, up to this. */
+  max?: number;
+  /** How long to wait for the first message; 0, the default, does not wait. */
+  waitMs?: number;
+  /** Aborts the wait: the call then returns no messages. */
+  signal?: AbortSignal;
+}
+
+export interface ReceiveOptions extends DequeueOptions {
+  /** The messages return to the queue after this time unless acknowledged; default 30,000. */
+  holdMs?: number;
+}
+
+export interface CommitResult {
+  /** Ids of the messages that the transaction enqueued, in the order of its enqueue calls. */
+  ids: string[];
+}
+
+/**
+ * A client's ordered context: at most one transaction at a time, begun by its first operation. Work of the session on
+ * one queue keeps its order. Calls of one session are made one after another, not concurrently (`SESSION_BUSY`).
+ */
+export interface Session {
+  readonly id: string;
+  /** Stages a message for the commit. Throws `PAYLOAD_TOO_LARGE`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, … */
+  enqueue(queue: string, message: NewMessage): void;
+  /** Hands out messages; they are consumed by this session's commit and return to the queue by its rollback or close. */
+  dequeue(queue: string, options?: DequeueOptions): Promise<Message[]>;
+  /** Hands out messages under a timed hold, outside the transaction: finish them by receipt, from any session. */
+  receive(queue: string, options?: ReceiveOptions): Promise<Message[]>;
+  /** Stages the consumption of received messages for the commit. A stale receipt throws `RECEIPT_STALE`, and nothing of the call is staged. */
+  acknowledge(queue: string, receipts: string[]): void;
+  /** Returns received messages to the queue at once. A stale receipt throws, and nothing of the call is released. */
+  release(queue: string, receipts: string[]): void;
+  /** Restarts the hold of received messages. A stale receipt throws, and nothing of the call is extended. */
+  extend(queue: string, receipts: string[], holdMs: number): void;
+  /** Resolves once the transaction is durable as its queue promises; an empty one resolves at once. */
+  commit(): Promise<CommitResult>;
+  rollback(): Promise<void>;
+  /** Rolls back and ends the session. */
+  close(): Promise<void>;
+}
+
+export interface PartitionStats {
+  partition: number;
+  state: 'filling' | 'full' | 'drained';
+  /** Share of its room in use, 0 to 1. */
+  fill: number;
+  /** Share of its messages that are terminal, 0 to 1. */
+  drained: number;
+}
+
+export interface ShardStats {
+  shard: number;
+  queue: string;
+  /** Messages committed and not consumed. */
+  backlog: number;
+  /** Bytes of its messages in the message cache. */
+  cacheBytes: number;
+  partitions: PartitionStats[];
+}
+
+export interface InstanceStats {
+  instance: number;
+  /** Messages enqueued and consumed by commits of this instance's sessions since it opened. */
+  enqueued: number;
+  consumed: number;
+  commits: number;
+  /** Group commits, so commits ÷ groups is how many transactions shared a sync. */
+  groups: number;
+  /** CPU time of the session thread and of the writer thread since they started, microseconds. */
+  cpu: { sessionUs: number; writerUs: number };
+  /** Shards of this instance. An unsharded queue counts as one shard, number 0, without partitions. */
+  shards: ShardStats[];
+}
+
+export interface InstanceOptions {
+  /** Folder of the cluster: catalog, a file per instance, the unsharded file. Made if it is missing. */
+  dir: string;
+  /** Number of this instance, 1 to 64; default 1. */
+  instance?: number;
+  /** Bound of the message cache, bytes; default 256 MiB. */
+  cacheBytesMax?: number;
+}
+
+/** One instance, hosted in this process. Several processes may each host another instance of one folder. */
+export interface Instance {
+  readonly id: number;
+  /** Wait events of this instance; a host may add its own waits (an emulated client round trip, say). */
+  readonly waits: WaitRecorder;
+  createQueue(spec: QueueSpec): Promise<QueueInfo>;
+  /** Drops the queue and its messages. Throws `QUEUE_NOT_FOUND`. */
+  dropQueue(name: string): Promise<void>;
+  startQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo>;
+  stopQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo>;
+  queues(): QueueInfo[];
+  /** Throws `QUEUE_NOT_FOUND`. */
+  queue(name: string): QueueInfo;
+  openSession(): Session;
+  /** Pages through what is committed and not consumed, oldest first in each shard. Consumes and holds nothing. */
+  browse(
+    queue: string,
+    options?: { limit?: number; after?: string },
+  ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
+  stats(): InstanceStats;
+  /** Rolls back open transactions, finishes the commits under way and closes the files. */
+  close(): Promise<void>;
+}
