@@ -2,7 +2,14 @@
  * Every error that the engine throws. Codes are API: never renamed, never reused. `kind` is what a host maps to a
  * status of its own; the engine knows no HTTP. `docs/errors.md` is held equal to this table by a test.
  */
-export type ErrorKind = 'invalid' | 'not-found' | 'conflict' | 'too-large' | 'unavailable' | 'unsupported' | 'failed';
+export type ErrorKind =
+  | 'invalid'
+  | 'not-found'
+  | 'conflict'
+  | 'too-large'
+  | 'unavailable'
+  | 'unsupported'
+  | 'failed';
 
 interface ErrorEntry {
   kind: ErrorKind;
@@ -14,7 +21,11 @@ const table = {
   QUEUE_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no queue of this name' },
   QUEUE_EXISTS: { kind: 'conflict', retryable: false, message: 'A queue of this name exists already' },
   QUEUE_SPEC_INVALID: { kind: 'invalid', retryable: false, message: 'The queue cannot be made as described' },
-  QUEUE_DROPPED: { kind: 'conflict', retryable: false, message: 'The queue was dropped while the call was under way' },
+  QUEUE_DROPPED: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The queue was dropped while the call was under way',
+  },
   ENQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for enqueue' },
   DEQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for dequeue' },
   PAYLOAD_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The payload is over the limit' },
@@ -23,7 +34,8 @@ const table = {
   TX_SPANS_FILES: {
     kind: 'invalid',
     retryable: false,
-    message: 'A transaction touches either sharded queues or unsharded ones, since they lie in different files',
+    message:
+      'A transaction touches either sharded queues or unsharded ones, since they lie in different files',
   },
   OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is out of its range' },
   SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session has a call under way' },
@@ -33,6 +45,8 @@ const table = {
     retryable: false,
     message: 'The receipt is no longer valid: its hold has ended, or the message is finished',
   },
+  WAITERS_FULL: { kind: 'unavailable', retryable: true, message: 'As many calls wait for this queue as may' },
+  SESSIONS_FULL: { kind: 'unavailable', retryable: true, message: 'As many sessions are open as may be' },
   BACKLOG_FULL: { kind: 'unavailable', retryable: true, message: 'The queue holds as much as it may' },
   INSTANCE_CLOSED: { kind: 'unavailable', retryable: true, message: 'The instance is closed' },
   INSTANCE_FAILED: {
@@ -41,7 +55,11 @@ const table = {
     message: 'The instance stopped after a storage failure; open it again to recover',
   },
   STORAGE_FULL: { kind: 'unavailable', retryable: true, message: 'The disk is full' },
-  STORAGE_READ_ONLY: { kind: 'failed', retryable: false, message: 'The folder or a file in it cannot be written' },
+  STORAGE_READ_ONLY: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The folder or a file in it cannot be written',
+  },
   STORAGE_CORRUPT: { kind: 'failed', retryable: false, message: 'A file of the queue is damaged' },
   STORAGE_FAILED: { kind: 'failed', retryable: true, message: 'A read or write of the storage failed' },
   STORAGE_FORMAT_NEWER: {
@@ -50,7 +68,16 @@ const table = {
     message: 'The files were written by a newer version; they are left untouched',
   },
   INSTANCE_IN_USE: { kind: 'conflict', retryable: true, message: 'Another process hosts this instance' },
-  SQLITE_TOO_OLD: { kind: 'failed', retryable: false, message: 'SQLite is older than 3.51.3, which can corrupt a log' },
+  INSTANCE_FENCED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'Another process took the instance over; this one must not write to it any more',
+  },
+  SQLITE_TOO_OLD: {
+    kind: 'failed',
+    retryable: false,
+    message: 'SQLite is older than 3.51.3, which can corrupt a log',
+  },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type QueueErrorCode = keyof typeof table;
@@ -72,7 +99,10 @@ export class QueueError extends Error {
     options: { sentence?: string; details?: Record<string, unknown>; cause?: unknown } = {},
   ) {
     const entry: ErrorEntry = table[code];
-    super(options.sentence ?? entry.message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      options.sentence ?? entry.message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.code = code;
     this.kind = entry.kind;
     this.retryable = entry.retryable;

@@ -1,0 +1,41 @@
+/** Every bound of the engine, in one place, each with its unit and reason. */
+export const limits = {
+  /** Above this, a payload should travel in chunks; one row and one cache entry stay readable at once below it. */
+  payloadBytesMax: 1024 * 1024,
+  /** Correlation id and group key, UTF-8 bytes: they travel with each message and lie in memory while it is cached. */
+  keyBytesMax: 512,
+  /** Properties of a message as JSON, bytes. */
+  propertiesBytesMax: 64 * 1024,
+  /** A transaction lies in memory until it commits. */
+  transactionBytesMax: 32 * 1024 * 1024,
+  transactionOperationsMax: 100_000,
+  /** A group closes past this, so that one commit neither stalls its followers nor swells the write-ahead log. */
+  groupBytesMax: 4 * 1024 * 1024,
+  /** Groups handed to the writer and not yet acknowledged: one syncs while the next is being applied. */
+  groupsInFlightMax: 2,
+  /** A row of a partition holds a run of messages up to this size: large enough to spare rows, small enough to read one. */
+  blockBytesMax: 128 * 1024,
+  blockMessagesMax: 1_024,
+  /** A partition is sealed past either: truncating it costs 1 to 2 ms, paid once in so many messages. */
+  partitionMessagesMax: 32_768,
+  partitionBytesMax: 24 * 1024 * 1024,
+  /** Tables kept ready beyond those in use, so that no commit waits for one to be made. */
+  partitionsFreeMin: 3,
+  partitionsMax: 100_000,
+  /** What one bulk read of a backlog brings back; the next one starts when less than half of it is left. */
+  backlogReadBytes: 2 * 1024 * 1024,
+  cacheBytesDefault: 256 * 1024 * 1024,
+  dequeueMax: 10_000,
+  waitMsMax: 24 * 60 * 60_000,
+  holdMsMin: 10,
+  holdMsMax: 7 * 24 * 60 * 60_000,
+  holdMsDefault: 30_000,
+  /** Messages handed out and not finished, over all sessions of an instance; each is an object in memory. */
+  holdsMax: 1_000_000,
+  sessionsMax: 10_000,
+  waitersMax: 10_000,
+  queuesMax: 1_000,
+  shardsMax: 16,
+  instancesMax: 64,
+  browseMax: 1_000,
+} as const;

@@ -1,0 +1,129 @@
+/**
+ * Brings messages back from partitions: ahead of the consumers where the cache did not keep them, and for browsing.
+ * Reads are in bulk and in a thread of their own, at most one under way for a shard.
+ */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import type { WaitRecorder } from '../core/waits.ts';
+import type { ReadBlock } from '../storage/group-message.ts';
+import { readRecord, recordEnd } from '../storage/message-record.ts';
+import type { BrowsedMessage } from '../types.ts';
+import type { CachedRun } from './message-cache.ts';
+import type { Shard } from './shard.ts';
+import type { ShardedQueue } from './sharded-queue.ts';
+import { ReaderThread } from './storage-threads.ts';
+
+export class BacklogReader {
+  readonly #thread: ReaderThread;
+  readonly #waits: WaitRecorder;
+  readonly #onLoaded: (shard: Shard) => void;
+  readonly #reading = new Set<Shard>();
+
+  constructor(path: string, waits: WaitRecorder, onLoaded: (shard: Shard) => void) {
+    this.#thread = new ReaderThread(path);
+    this.#waits = waits;
+    this.#onLoaded = onLoaded;
+  }
+
+  /** Starts the next read of a shard if its window runs low. */
+  ahead(shard: Shard): void {
+    const fromSeq = shard.readFrom;
+    if (fromSeq === undefined || this.#reading.has(shard)) return;
+    this.#reading.add(shard);
+    const startedAt = performance.now();
+    void this.#read(shard, fromSeq)
+      .then(({ runs, readEnd }) => {
+        this.#waits.record('backlog read', performance.now() - startedAt);
+        shard.load(runs, readEnd);
+      })
+      .then(
+        () => {
+          this.#reading.delete(shard);
+          this.#onLoaded(shard);
+        },
+        // The messages are safe on disk; the next dequeue tries again, and its caller waits until then.
+        () => this.#reading.delete(shard),
+      );
+  }
+
+  async #read(shard: Shard, fromSeq: number): Promise<{ runs: CachedRun[]; readEnd: number }> {
+    const committedEnd = shard.committedEnd;
+    const partition = shard.partitions.find(fromSeq);
+    const rangeEnd = Math.min(shard.partitions.rangeEnd(partition), committedEnd);
+    const blocks = await this.#thread.read({
+      partition: partition.no,
+      fromSeq,
+      bytesMax: limits.backlogReadBytes,
+    });
+    const runs = blocks.map(toRun);
+    const bytes = runs.reduce((sum, run) => sum + run.end, 0);
+    const last = runs.at(-1);
+    const readEnd =
+      last !== undefined && bytes >= limits.backlogReadBytes ? last.firstSeq + last.count : rangeEnd;
+    return { runs, readEnd };
+  }
+
+  /** A page of what is committed and not consumed; `after` is the `next` of the page before. */
+  async browse(
+    queue: ShardedQueue,
+    { limit, after }: { limit: number; after: string | undefined },
+  ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
+    let [shardNo, afterSeq] = parseCursor(after);
+    const messages: BrowsedMessage[] = [];
+    for (const shard of queue.shards.toSorted((a, b) => a.no - b.no)) {
+      if (shard.no < shardNo) continue;
+      if (shard.no > shardNo) afterSeq = 0;
+      shardNo = shard.no;
+      let seq = Math.max(afterSeq + 1, shard.consumption.watermark);
+      while (seq < shard.committedEnd) {
+        const { runs, readEnd } = shard.persistent
+          ? await this.#read(shard, seq)
+          : { runs: shard.cachedRuns, readEnd: shard.committedEnd };
+        for (const browsed of liveMessages(shard, runs, seq)) {
+          if (messages.length === limit) return { messages, next: messages.at(-1)!.id };
+          messages.push(browsed);
+        }
+        seq = Math.max(readEnd, seq + 1);
+      }
+    }
+    return { messages, next: null };
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.close();
+  }
+}
+
+function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
+  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return { firstSeq, count, buffer, start: 0, end: buffer.byteLength };
+}
+
+function parseCursor(after: string | undefined): [shard: number, seq: number] {
+  if (after === undefined) return [0, 0];
+  const match = /^(\d{1,9})\.(\d{1,15})$/.exec(after);
+  if (match === null)
+    throw new QueueError('OPTIONS_INVALID', { sentence: '`after` is not a page mark of this queue' });
+  return [Number(match[1]), Number(match[2])];
+}
+
+function* liveMessages(shard: Shard, runs: readonly CachedRun[], fromSeq: number): Generator<BrowsedMessage> {
+  const terminal = shard.consumption.ranges();
+  let range = 0;
+  for (const run of runs) {
+    let at = run.start;
+    for (let seq = run.firstSeq; seq < run.firstSeq + run.count; seq += 1) {
+      const start = at;
+      at = recordEnd(run.buffer, at);
+      while (range < terminal.length && terminal[range]![1] <= seq) range += 1;
+      const consumed =
+        seq < shard.consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
+      if (consumed || seq < fromSeq || seq >= shard.committedEnd) continue;
+      yield {
+        id: `${shard.no}.${seq}`,
+        ...readRecord(run.buffer, start),
+        ...shard.statusOf(seq),
+      };
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/** Lays the transactions of one group out for the writer: blocks of messages, and what they make terminal. */
+import { encodeRanges, type SeqRange, toRanges } from '../core/consumption.ts';
+import { limits } from '../core/limits.ts';
+import type { BlockEntry, DeltaEntry, Group } from '../storage/group-message.ts';
+import type { CachedRun } from './message-cache.ts';
+import type { PartitionPool } from './partition-pool.ts';
+import type { Shard } from './shard.ts';
+import type { StagedTransaction } from './staged-transaction.ts';
+
+export interface BuiltGroup {
+  message: Omit<Group, 'kind' | 'no' | 'generation'>;
+  /** Per shard, what was numbered: on failure these numbers become gaps. */
+  numbered: Map<Shard, SeqRange>;
+  consumed: Map<Shard, SeqRange[]>;
+}
+
+/** Buffers shared with the writer, used in turn: one more than groups in flight, so none is overwritten while read. */
+export class GroupBuffers {
+  readonly #buffers: SharedArrayBuffer[] = [];
+  #turn = 0;
+
+  next(bytes: number): SharedArrayBuffer {
+    this.#turn = (this.#turn + 1) % (limits.groupsInFlightMax + 1);
+    const buffer = this.#buffers[this.#turn];
+    if (buffer !== undefined && buffer.byteLength >= bytes) return buffer;
+    const room = 2 ** Math.ceil(Math.log2(Math.max(bytes, 64 * 1024)));
+    const grown = new SharedArrayBuffer(room);
+    this.#buffers[this.#turn] = grown;
+    return grown;
+  }
+}
+
+export interface GroupMaterial {
+  transactions: readonly StagedTransaction[];
+  /** Gaps that a failed group left, to be made durable with this one. */
+  gaps: Map<Shard, SeqRange[]>;
+  pool: PartitionPool;
+  buffers: GroupBuffers;
+}
+
+/** Numbers the messages in commit order and copies them into a shared buffer. */
+export function buildGroup({ transactions, gaps, pool, buffers }: GroupMaterial): BuiltGroup {
+  const runsByShard = new Map<Shard, CachedRun[]>();
+  const numbered = new Map<Shard, SeqRange>();
+  const consumedSeqs = new Map<Shard, number[]>();
+  let bytes = 0;
+  let relaxed = true;
+  for (const transaction of transactions) {
+    if (transaction.sync === 'FULL') relaxed = false;
+    for (const run of transaction.runs) {
+      const { shard } = run;
+      const firstSeq = shard.nextSeq;
+      for (const segment of run.segments) {
+        segment.firstSeq = shard.nextSeq;
+        shard.nextSeq += segment.count;
+        if (!shard.persistent) continue;
+        bytes += segment.end - segment.start;
+        const runs = runsByShard.get(shard);
+        if (runs === undefined) runsByShard.set(shard, [segment]);
+        else runs.push(segment);
+      }
+      run.firstSeq = firstSeq;
+      numbered.set(shard, [numbered.get(shard)?.[0] ?? firstSeq, shard.nextSeq]);
+    }
+    for (const delivery of transaction.deliveries) {
+      const seqs = consumedSeqs.get(delivery.shard);
+      if (seqs === undefined) consumedSeqs.set(delivery.shard, [delivery.seq]);
+      else seqs.push(delivery.seq);
+    }
+  }
+
+  const consumed = new Map<Shard, SeqRange[]>();
+  const deltas: { partition: number; ranges: number[] }[] = [];
+  for (const [shard, seqs] of consumedSeqs) {
+    const ranges = toRanges(seqs);
+    consumed.set(shard, ranges);
+    if (shard.persistent) splitByPartition(shard, ranges, deltas);
+  }
+  for (const [shard, ranges] of gaps) splitByPartition(shard, ranges, deltas);
+  for (const delta of deltas) bytes += delta.ranges.length;
+
+  const buffer = buffers.next(bytes);
+  const target = Buffer.from(buffer);
+  let at = 0;
+  const blocks: BlockEntry[] = [];
+  for (const [shard, runs] of runsByShard) at = layBlocks({ shard, runs, pool, target, at, blocks });
+  const entries: DeltaEntry[] = deltas.map(({ partition, ranges }) => {
+    const offset = at;
+    target.set(ranges, offset);
+    at += ranges.length;
+    return { partition, subscriber: 0, offset, length: ranges.length };
+  });
+  const sync = relaxed && transactions.length > 0 ? 'NORMAL' : 'FULL';
+  return { message: { sync, buffer, blocks, deltas: entries, pool: pool.take() }, numbered, consumed };
+}
+
+interface BlockRoom {
+  shard: Shard;
+  runs: readonly CachedRun[];
+  pool: PartitionPool;
+  target: Buffer;
+  at: number;
+  blocks: BlockEntry[];
+}
+
+/** Joins runs of one shard into blocks and finds each a partition. Returns the offset after the last one. */
+function layBlocks({ shard, runs, pool, target, at, blocks }: BlockRoom): number {
+  let block: BlockEntry | undefined;
+  const close = () => {
+    if (block !== undefined) shard.partitions.append(block.firstSeq + block.count, block.length);
+  };
+  for (const run of runs) {
+    const length = run.end - run.start;
+    const fits =
+      block !== undefined &&
+      block.length + length <= limits.blockBytesMax &&
+      block.count + run.count <= limits.blockMessagesMax &&
+      !shard.partitions.mustRoll(block.count + run.count, block.length + length);
+    if (!fits) {
+      close();
+      if (shard.partitions.mustRoll(run.count, length)) {
+        shard.partitions.assign(pool.assign(shard.queueId, shard.no, run.firstSeq), run.firstSeq);
+      }
+      const partition = shard.partitions.all.at(-1)!.no;
+      block = { partition, firstSeq: run.firstSeq, count: 0, offset: at, length: 0 };
+      blocks.push(block);
+    }
+    run.buffer.copy(target, at, run.start, run.end);
+    at += length;
+    block!.count += run.count;
+    block!.length += length;
+  }
+  close();
+  return at;
+}
+
+function splitByPartition(
+  shard: Shard,
+  ranges: readonly SeqRange[],
+  out: { partition: number; ranges: number[] }[],
+): void {
+  let partition: ReturnType<typeof shard.partitions.find> | undefined;
+  let inPartition: SeqRange[] = [];
+  const close = () => {
+    if (partition === undefined || inPartition.length === 0) return;
+    out.push({ partition: partition.no, ranges: encodeRanges(inPartition, partition.firstSeq) });
+    inPartition = [];
+  };
+  for (const [start, end] of ranges) {
+    let from = start;
+    while (from < end) {
+      const next = shard.partitions.find(from);
+      if (next !== partition) {
+        close();
+        partition = next;
+      }
+      const to = Math.min(end, shard.partitions.rangeEnd(next));
+      inPartition.push([from, to]);
+      from = to;
+    }
+  }
+  close();
+}

@@ -1,0 +1,213 @@
+/**
+ * Group commit: transactions that are ready together share one write and one sync. While a group syncs the next one
+ * fills, so under load the groups grow by themselves and nobody waits for a timer. What a group changes becomes visible
+ * only when the writer has made it durable.
+ */
+
+import type { SeqRange } from '../core/consumption.ts';
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import type { WaitRecorder } from '../core/waits.ts';
+import type { Group, GroupResult } from '../storage/group-message.ts';
+import { fromFailure } from '../storage/storage-failure.ts';
+import { type BuiltGroup, buildGroup, GroupBuffers } from './group-builder.ts';
+import type { PartitionPool } from './partition-pool.ts';
+import type { Shard } from './shard.ts';
+import type { StagedTransaction } from './staged-transaction.ts';
+
+interface Waiting {
+  transaction: StagedTransaction;
+  submittedAt: number;
+  resolve(): void;
+  reject(error: QueueError): void;
+}
+
+interface InFlight extends BuiltGroup {
+  no: number;
+  generation: number;
+  members: Waiting[];
+}
+
+export interface GroupCommitOptions {
+  firstGroupNo: number;
+  pool: PartitionPool;
+  waits: WaitRecorder;
+  send(group: Group): void;
+  /** Called after a group became visible, with the shards that got messages. */
+  onVisible(shards: Iterable<Shard>): void;
+  /** Called when nothing more can be committed until the instance is opened again. */
+  onFatal(error: QueueError): void;
+}
+
+export class GroupCommit {
+  readonly #options: GroupCommitOptions;
+  readonly #buffers = new GroupBuffers();
+  #waiting: Waiting[] = [];
+  readonly #inFlight: InFlight[] = [];
+  #gaps = new Map<Shard, SeqRange[]>();
+  #scheduled = false;
+  #nextNo: number;
+  #generation = 0;
+  /** After a failure, work on the pool alone waits for the next transaction: retrying it by itself would spin. */
+  #stalled = false;
+  #fatal: QueueError | undefined;
+  #idle: (() => void)[] = [];
+  /** Group commits and transactions since the instance opened. */
+  groups = 0;
+  commits = 0;
+
+  constructor(options: GroupCommitOptions) {
+    this.#options = options;
+    this.#nextNo = options.firstGroupNo;
+  }
+
+  /** Resolves when the transaction is durable and visible; rejects with the storage error if its group failed. */
+  submit(transaction: StagedTransaction): Promise<void> {
+    if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ transaction, submittedAt: performance.now(), resolve, reject });
+      this.schedule();
+    });
+  }
+
+  /** Closes a group at the end of this turn of the event loop, so that all that commit in it share the group. */
+  schedule(): void {
+    if (this.#scheduled || this.#fatal !== undefined) return;
+    if (this.#inFlight.length >= limits.groupsInFlightMax) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#close();
+    });
+  }
+
+  /** Resolves when nothing is waiting or under way. */
+  async settled(): Promise<void> {
+    while (!this.#fatal && (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#maintenanceDue)) {
+      this.schedule();
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+  }
+
+  get #maintenanceDue(): boolean {
+    return this.#options.pool.pending && !this.#stalled;
+  }
+
+  #close(): void {
+    if (this.#fatal !== undefined) return;
+    const members = this.#takeMembers();
+    if (members.length === 0 && !this.#maintenanceDue) return;
+    let built: BuiltGroup;
+    try {
+      built = buildGroup({
+        transactions: members.map((member) => member.transaction),
+        gaps: this.#gaps,
+        pool: this.#options.pool,
+        buffers: this.#buffers,
+      });
+    } catch (error) {
+      // Half-numbered shards cannot be mended in place; the files are untouched.
+      this.fail(new QueueError('INSTANCE_FAILED', { cause: error }), members);
+      return;
+    }
+    this.#gaps = new Map();
+    const group: InFlight = { ...built, no: this.#nextNo, generation: this.#generation, members };
+    this.#nextNo += 1;
+    const { blocks, deltas, pool } = built.message;
+    const empty =
+      blocks.length + deltas.length + pool.create.length + pool.assign.length + pool.truncate.length === 0;
+    if (empty && this.#inFlight.length === 0) {
+      this.#apply(group, 0);
+    } else {
+      this.#inFlight.push(group);
+      this.#options.send({ kind: 'group', no: group.no, generation: group.generation, ...built.message });
+    }
+    if (this.#waiting.length > 0) this.schedule();
+  }
+
+  #takeMembers(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#waiting.length) {
+      bytes += this.#waiting[count]!.transaction.bytes;
+      if (count > 0 && bytes > limits.groupBytesMax) break;
+      count += 1;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** The writer's answer to the oldest group under way. */
+  onResult(result: GroupResult): void {
+    const group = this.#inFlight.shift();
+    if (group === undefined || group.no !== result.no) {
+      this.fail(
+        new QueueError('INSTANCE_FAILED', { sentence: `The writer answered group ${result.no} out of turn` }),
+      );
+      return;
+    }
+    if (result.failure === null) this.#apply(group, result.maintenanceMs);
+    else this.#undo(group, fromFailure(result.failure), result.failure.fatal);
+    if (this.#waiting.length > 0 || this.#maintenanceDue) this.schedule();
+    if (this.#inFlight.length === 0 && this.#waiting.length === 0) this.#notifyIdle();
+  }
+
+  #notifyIdle(): void {
+    const idle = this.#idle;
+    this.#idle = [];
+    for (const resolve of idle) resolve();
+  }
+
+  #apply(group: InFlight, maintenanceMs: number): void {
+    const { pool, onVisible, waits } = this.#options;
+    this.#stalled = false;
+    this.groups += 1;
+    this.commits += group.members.length;
+    pool.applied(group.message.pool);
+    const maintained = group.message.pool.truncate.length + group.message.pool.assign.length > 0;
+    const now = performance.now();
+    for (const { transaction, submittedAt, resolve } of group.members) {
+      for (const run of transaction.runs) {
+        for (const segment of run.segments) run.shard.append(segment);
+      }
+      const waitedMs = now - submittedAt;
+      if (maintained) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
+      waits.record('log file sync', maintained ? Math.max(0, waitedMs - maintenanceMs) : waitedMs);
+      resolve();
+    }
+    for (const [shard, ranges] of group.consumed) {
+      shard.consume(ranges);
+      if (!shard.persistent) continue;
+      for (const drained of shard.partitions.takeDrained(shard.consumption.watermark)) {
+        pool.truncate(drained.no, shard.partitions);
+      }
+    }
+    onVisible(group.numbered.keys());
+    if (this.#maintenanceDue) this.schedule();
+  }
+
+  #undo(group: InFlight, error: QueueError, fatal: boolean): void {
+    this.#stalled = true;
+    for (const [shard, range] of group.numbered) {
+      shard.skip(...range);
+      if (!shard.persistent) continue;
+      this.#gaps.set(shard, [...(this.#gaps.get(shard) ?? []), range]);
+    }
+    this.#options.pool.failed(group.message.pool);
+    // The first failure of a generation: the groups behind it are refused, those after them may try again.
+    if (group.generation === this.#generation) this.#generation += 1;
+    for (const { reject } of group.members) reject(error);
+    if (fatal) this.fail(error);
+  }
+
+  /** Nothing more is committed: rejects all that waits. */
+  fail(error: QueueError, members: readonly Waiting[] = []): void {
+    if (this.#fatal !== undefined) return;
+    this.#fatal = error;
+    const lost = [...members, ...this.#inFlight.flatMap((group) => group.members), ...this.#waiting];
+    this.#inFlight.length = 0;
+    this.#waiting = [];
+    for (const { reject } of lost) reject(error);
+    this.#options.onFatal(error);
+    this.#notifyIdle();
+  }
+}

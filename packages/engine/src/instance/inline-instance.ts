@@ -1,0 +1,220 @@
+/** One instance in this process: its queues, sessions and figures over the engines that do the work. */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import type { WaitRecorder } from '../core/waits.ts';
+import type { Catalog, QueueRow } from '../storage/catalog.ts';
+import type {
+  BrowsedMessage,
+  Durability,
+  Instance,
+  InstanceStats,
+  QueueInfo,
+  QueueKind,
+  QueueSpec,
+  Session,
+} from '../types.ts';
+import type { QueueEngine } from './queue-engine.ts';
+import { InstanceSession } from './session.ts';
+import type { ShardedEngine } from './sharded-engine.ts';
+import type { UnshardedEngine } from './unsharded-engine.ts';
+
+/** How often an instance looks whether another process changed the catalog, milliseconds; a look costs microseconds. */
+const catalogLookMs = 100;
+
+interface InlineInstanceParts {
+  id: number;
+  catalog: Catalog;
+  waits: WaitRecorder;
+  sharded: ShardedEngine;
+  unsharded: UnshardedEngine;
+}
+
+export class InlineInstance implements Instance {
+  readonly id: number;
+  readonly waits: WaitRecorder;
+  readonly #catalog: Catalog;
+  readonly #sharded: ShardedEngine;
+  readonly #unsharded: UnshardedEngine;
+  readonly #sessions = new Map<number, InstanceSession>();
+  #queues = new Map<string, QueueRow>();
+  #catalogVersion: number;
+  #lastSession = 0;
+  #ended: QueueError | undefined;
+  readonly #looking: NodeJS.Timeout;
+
+  constructor(parts: InlineInstanceParts) {
+    this.id = parts.id;
+    this.waits = parts.waits;
+    this.#catalog = parts.catalog;
+    this.#sharded = parts.sharded;
+    this.#unsharded = parts.unsharded;
+    this.#catalogVersion = parts.catalog.version();
+    this.#readCatalog();
+    this.#looking = setInterval(() => this.#lookForChanges(), catalogLookMs).unref();
+  }
+
+  #engineOf(row: Pick<QueueRow, 'kind'>): QueueEngine {
+    return row.kind === 'sharded' ? this.#sharded : this.#unsharded;
+  }
+
+  #lookForChanges(): void {
+    const version = this.#catalog.version();
+    if (version === this.#catalogVersion) return;
+    this.#catalogVersion = version;
+    this.#readCatalog();
+  }
+
+  /** Takes over what the catalog says: new queues, dropped ones, started and stopped ones. */
+  #readCatalog(): void {
+    const before = this.#queues;
+    this.#queues = new Map(this.#catalog.queues().map((row) => [row.name, row]));
+    for (const old of before.values()) {
+      const now = this.#queues.get(old.name);
+      if (now?.queueId !== old.queueId) void this.#engineOf(old).drop(old);
+      else if (old.dequeueEnabled && !now.dequeueEnabled) this.#engineOf(now).stopDequeue(now);
+    }
+  }
+
+  #find(name: string): { row: QueueRow; engine: QueueEngine } {
+    if (this.#ended !== undefined) throw this.#ended;
+    let row = this.#queues.get(name);
+    if (row === undefined) {
+      this.#lookForChanges(); // another process may just have made it
+      row = this.#queues.get(name);
+    }
+    if (row === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
+    return { row, engine: this.#engineOf(row) };
+  }
+
+  async createQueue(spec: QueueSpec): Promise<QueueInfo> {
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#catalog.createQueue(checkSpec(spec));
+    this.#readCatalog();
+    return this.queue(spec.name);
+  }
+
+  async dropQueue(name: string): Promise<void> {
+    const { row, engine } = this.#find(name);
+    if (!this.#catalog.dropQueue(name)) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
+    this.#queues.delete(name);
+    await engine.drop(row);
+  }
+
+  async startQueue(
+    name: string,
+    which: { enqueue?: boolean; dequeue?: boolean } = { enqueue: true, dequeue: true },
+  ) {
+    return this.#enable(name, which, true);
+  }
+
+  async stopQueue(
+    name: string,
+    which: { enqueue?: boolean; dequeue?: boolean } = { enqueue: true, dequeue: true },
+  ) {
+    return this.#enable(name, which, false);
+  }
+
+  #enable(name: string, which: { enqueue?: boolean; dequeue?: boolean }, enabled: boolean): QueueInfo {
+    this.#find(name);
+    this.#catalog.enableQueue(name, {
+      enqueue: which.enqueue ? enabled : undefined,
+      dequeue: which.dequeue ? enabled : undefined,
+    });
+    this.#readCatalog();
+    return this.queue(name);
+  }
+
+  queues(): QueueInfo[] {
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#lookForChanges();
+    return [...this.#queues.keys()].map((name) => this.queue(name));
+  }
+
+  queue(name: string): QueueInfo {
+    const { row, engine } = this.#find(name);
+    const { kind, durability, enqueueEnabled, dequeueEnabled } = row;
+    return { name, kind, durability, enqueueEnabled, dequeueEnabled, ...engine.counts(row) };
+  }
+
+  openSession(): Session {
+    if (this.#ended !== undefined) throw this.#ended;
+    if (this.#sessions.size >= limits.sessionsMax) {
+      throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
+    }
+    this.#lastSession += 1;
+    const session = new InstanceSession(this.id, this.#lastSession, {
+      find: (queue) => this.#find(queue),
+      onSessionClosed: (no) => {
+        this.#sharded.endSession(no);
+        this.#unsharded.endSession(no);
+        this.#sessions.delete(no);
+      },
+    });
+    this.#sessions.set(this.#lastSession, session);
+    return session;
+  }
+
+  async browse(
+    queue: string,
+    { limit = 100, after }: { limit?: number; after?: string } = {},
+  ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
+    const { row, engine } = this.#find(queue);
+    if (!Number.isInteger(limit) || limit < 1 || limit > limits.browseMax) {
+      throw new QueueError('OPTIONS_INVALID', { sentence: `limit must be 1 to ${limits.browseMax}` });
+    }
+    return engine.browse(row, { limit, after });
+  }
+
+  stats(): InstanceStats {
+    if (this.#ended !== undefined) throw this.#ended;
+    const [sharded, unsharded] = [this.#sharded.totals, this.#unsharded.totals];
+    const { user, system } = process.threadCpuUsage();
+    return {
+      instance: this.id,
+      enqueued: sharded.enqueued + unsharded.enqueued,
+      consumed: sharded.consumed + unsharded.consumed,
+      commits: sharded.commits + unsharded.commits,
+      groups: sharded.groups + unsharded.groups,
+      cpu: { sessionUs: user + system, writerUs: this.#sharded.writerCpuUs },
+      shards: [...this.#queues.values()].flatMap((row) => this.#engineOf(row).shardStats(row)),
+    };
+  }
+
+  /** Storage gave out: nothing more is served; opening the instance again recovers. */
+  fail(error: QueueError): void {
+    this.#ended ??= new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } });
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended?.code === 'INSTANCE_CLOSED') return;
+    clearInterval(this.#looking);
+    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+    this.#ended = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
+    await this.#sharded.close();
+    await this.#unsharded.close();
+    this.#catalog.releaseInstance(this.id);
+    this.#catalog.close();
+  }
+}
+
+const kinds: readonly QueueKind[] = ['sharded', 'unsharded'];
+const durabilities: readonly Durability[] = ['durable', 'relaxed', 'memory'];
+
+function checkSpec(spec: QueueSpec): Pick<QueueRow, 'name' | 'kind' | 'shards' | 'durability'> {
+  const { name, kind = 'sharded', durability = 'durable' } = spec;
+  const shards = kind === 'sharded' ? (spec.shards ?? 1) : 0;
+  const refuse = (sentence: string): never => {
+    throw new QueueError('QUEUE_SPEC_INVALID', { sentence, details: { ...spec } });
+  };
+  if (!/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(name)) {
+    refuse('A name is a letter, then letters, digits, dots, dashes or underscores; at most 64 in all');
+  }
+  if (!kinds.includes(kind)) refuse(`kind is one of ${kinds.join(', ')}`);
+  if (!durabilities.includes(durability)) refuse(`durability is one of ${durabilities.join(', ')}`);
+  if (kind === 'unsharded' && durability === 'memory')
+    refuse('An unsharded queue lies in a file: durable or relaxed');
+  if (kind === 'sharded' && (!Number.isInteger(shards) || shards < 1 || shards > limits.shardsMax)) {
+    refuse(`shards is a whole number from 1 to ${limits.shardsMax}`);
+  }
+  return { name, kind, shards, durability };
+}

@@ -1,0 +1,38 @@
+/**
+ * The message cache of an instance: one bound in bytes over all its shards. A shard keeps a window of consecutive
+ * records here, from what is handed out next towards its newest message; what does not fit is read back from its
+ * partitions when its turn comes, so the cache never evicts what is needed soonest.
+ */
+export class MessageCache {
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get full(): boolean {
+    return this.#bytes >= this.#bytesMax;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  remove(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+/** Records of consecutive messages in memory. */
+export interface CachedRun {
+  firstSeq: number;
+  count: number;
+  buffer: Buffer;
+  start: number;
+  end: number;
+}

@@ -1,0 +1,60 @@
+/**
+ * What an instance asks of a kind of queue. Two kinds stand behind it: sharded ones in the instance's own file, and
+ * unsharded ones in the file that all instances share. A transaction belongs to one of them, since no commit spans files.
+ */
+import type { QueueRow } from '../storage/catalog.ts';
+import type {
+  BrowsedMessage,
+  CommitResult,
+  DequeueOptions,
+  Message,
+  NewMessage,
+  ReceiveOptions,
+  ShardStats,
+} from '../types.ts';
+
+/** The open transaction of a session. After `commit` or `rollback` it is spent. */
+export interface QueueTransaction {
+  readonly engine: QueueEngine;
+  enqueue(queue: QueueRow, message: NewMessage): void;
+  dequeue(
+    queue: QueueRow,
+    options: Required<Pick<DequeueOptions, 'max' | 'waitMs'>> & DequeueOptions,
+  ): Promise<Message[]>;
+  acknowledge(queue: QueueRow, receipts: readonly string[]): void;
+  commit(): Promise<CommitResult>;
+  rollback(): Promise<void>;
+}
+
+export interface QueueCounts {
+  shards: number;
+  ready: number;
+  held: number;
+  enqueued: number;
+  consumed: number;
+}
+
+export interface QueueEngine {
+  /** `session` is a number of the instance's own, never reused while it runs. */
+  begin(session: number): QueueTransaction;
+  /** The session ended: what was bound to it is let go. */
+  endSession(session: number): void;
+  receive(
+    queue: QueueRow,
+    options: Required<Omit<ReceiveOptions, 'signal'>> & ReceiveOptions,
+  ): Promise<Message[]>;
+  release(queue: QueueRow, receipts: readonly string[]): void;
+  extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void;
+  counts(queue: QueueRow): QueueCounts;
+  shardStats(queue: QueueRow): ShardStats[];
+  browse(
+    queue: QueueRow,
+    options: { limit: number; after: string | undefined },
+  ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
+  /** The queue is gone from the catalog: waiting calls are rejected and its messages removed. */
+  drop(queue: QueueRow): Promise<void>;
+  /** The queue is stopped for dequeue: waiting calls are rejected. */
+  stopDequeue(queue: QueueRow): void;
+  readonly totals: { enqueued: number; consumed: number; commits: number; groups: number };
+  close(): Promise<void>;
+}

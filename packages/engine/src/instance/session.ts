@@ -1,0 +1,154 @@
+/** A client's ordered context: checks the calls, keeps one transaction open at a time, and leaves the work to engines. */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import type { QueueRow } from '../storage/catalog.ts';
+import type { CommitResult, DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../types.ts';
+import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
+
+export interface SessionHost {
+  /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  find(queue: string): { row: QueueRow; engine: QueueEngine };
+  onSessionClosed(session: number): void;
+}
+
+export class InstanceSession implements Session {
+  readonly id: string;
+  readonly #no: number;
+  readonly #host: SessionHost;
+  #transaction: QueueTransaction | undefined;
+  /** Ends the call under way, if it waits for messages. */
+  #waiting: AbortController | undefined;
+  #busy: Promise<unknown> | undefined;
+  #closed = false;
+
+  constructor(instance: number, no: number, host: SessionHost) {
+    this.id = `${instance}.${no}`;
+    this.#no = no;
+    this.#host = host;
+  }
+
+  enqueue(queue: string, message: NewMessage): void {
+    this.#assertFree();
+    const { row, engine } = this.#host.find(queue);
+    if (!row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
+    this.#begin(engine).enqueue(row, message);
+  }
+
+  async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#assertFree();
+    const { row, engine } = this.#findForDequeue(queue);
+    const checked = checkDequeue(options);
+    const transaction = this.#begin(engine);
+    return this.#wait(checked, (waitOptions) => transaction.dequeue(row, waitOptions));
+  }
+
+  async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
+    this.#assertFree();
+    const { row, engine } = this.#findForDequeue(queue);
+    const holdMs = checkHold(options.holdMs ?? limits.holdMsDefault);
+    return this.#wait(checkDequeue(options), (waitOptions) =>
+      engine.receive(row, { ...waitOptions, holdMs }),
+    );
+  }
+
+  acknowledge(queue: string, receipts: string[]): void {
+    this.#assertFree();
+    const { row, engine } = this.#host.find(queue);
+    this.#begin(engine).acknowledge(row, receipts);
+  }
+
+  release(queue: string, receipts: string[]): void {
+    this.#assertFree();
+    const { row, engine } = this.#host.find(queue);
+    engine.release(row, receipts);
+  }
+
+  extend(queue: string, receipts: string[], holdMs: number): void {
+    this.#assertFree();
+    const { row, engine } = this.#host.find(queue);
+    engine.extend(row, receipts, checkHold(holdMs));
+  }
+
+  async commit(): Promise<CommitResult> {
+    this.#assertFree();
+    const transaction = this.#transaction;
+    if (transaction === undefined) return { ids: [] };
+    this.#transaction = undefined;
+    return this.#exclusively(transaction.commit());
+  }
+
+  async rollback(): Promise<void> {
+    this.#assertFree();
+    const transaction = this.#transaction;
+    this.#transaction = undefined;
+    if (transaction !== undefined) await this.#exclusively(transaction.rollback());
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#waiting?.abort();
+    await this.#busy?.catch(() => undefined); // its caller has the error
+    await this.#transaction?.rollback();
+    this.#transaction = undefined;
+    this.#host.onSessionClosed(this.#no);
+  }
+
+  #assertFree(): void {
+    if (this.#closed) throw new QueueError('SESSION_CLOSED', { details: { session: this.id } });
+    if (this.#busy !== undefined) throw new QueueError('SESSION_BUSY', { details: { session: this.id } });
+  }
+
+  #findForDequeue(queue: string) {
+    const found = this.#host.find(queue);
+    if (!found.row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
+    return found;
+  }
+
+  #begin(engine: QueueEngine): QueueTransaction {
+    this.#transaction ??= engine.begin(this.#no);
+    if (this.#transaction.engine !== engine) throw new QueueError('TX_SPANS_FILES');
+    return this.#transaction;
+  }
+
+  #wait<T extends DequeueOptions & { waitMs: number }>(
+    options: T,
+    call: (options: T) => Promise<Message[]>,
+  ): Promise<Message[]> {
+    if (options.waitMs === 0) return this.#exclusively(call(options));
+    const own = new AbortController();
+    this.#waiting = own;
+    const signal = options.signal === undefined ? own.signal : AbortSignal.any([own.signal, options.signal]);
+    return this.#exclusively(call({ ...options, signal }));
+  }
+
+  async #exclusively<T>(work: Promise<T>): Promise<T> {
+    this.#busy = work;
+    try {
+      return await work;
+    } finally {
+      this.#busy = undefined;
+      this.#waiting = undefined;
+    }
+  }
+}
+
+function checkDequeue(options: DequeueOptions): DequeueOptions & { max: number; waitMs: number } {
+  const { max = 1, waitMs = 0 } = options;
+  checkRange('max', max, 1, limits.dequeueMax);
+  checkRange('waitMs', waitMs, 0, limits.waitMsMax);
+  return { ...options, max, waitMs };
+}
+
+function checkHold(holdMs: number): number {
+  checkRange('holdMs', holdMs, limits.holdMsMin, limits.holdMsMax);
+  return holdMs;
+}
+
+function checkRange(option: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw new QueueError('OPTIONS_INVALID', {
+    sentence: `${option} is ${value}; a whole number from ${least} to ${most} is needed`,
+    details: { option, value, least, most },
+  });
+}

@@ -1,0 +1,121 @@
+/** The open transaction of a session on sharded queues: messages staged in memory, messages held, until the commit. */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import type { QueueRow } from '../storage/catalog.ts';
+import { recordBytesMax, writeRecord } from '../storage/message-record.ts';
+import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
+import type { CachedRun } from './message-cache.ts';
+import type { QueueTransaction } from './queue-engine.ts';
+import type { Delivery } from './shard.ts';
+import type { ShardedEngine } from './sharded-engine.ts';
+import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
+import type { TimedHold } from './timed-holds.ts';
+
+export class ShardedTransaction implements QueueTransaction {
+  readonly engine: ShardedEngine;
+  readonly #session: number;
+  readonly #staged: StagedTransaction = { runs: [], deliveries: [], bytes: 0, sync: 'NORMAL' };
+  readonly #acknowledged: TimedHold<Delivery>[] = [];
+  /** For each enqueue call, which run it went to: only kept once there is more than one. */
+  readonly #runOfCall: number[] = [];
+
+  constructor(engine: ShardedEngine, session: number) {
+    this.engine = engine;
+    this.#session = session;
+  }
+
+  enqueue(queue: QueueRow, message: NewMessage): void {
+    const room = recordBytesMax(message);
+    this.#assertRoom(1, room);
+    const shard = this.engine.shardFor(this.#session, queue, message.groupKey);
+    const { slab } = this.engine;
+    const { buffer, start } = slab.reserve(room);
+    const end = writeRecord(buffer, start, message, Date.now());
+    slab.claim(buffer, end);
+    let index = this.#staged.runs.length - 1;
+    while (index >= 0 && this.#staged.runs[index]!.shard !== shard) index -= 1;
+    if (index < 0) {
+      index = this.#staged.runs.length;
+      this.#staged.runs.push({ shard, segments: [], count: 0, firstSeq: 0 });
+    }
+    addRecord(this.#staged.runs[index]!, { firstSeq: 0, count: 1, buffer, start, end });
+    this.#runOfCall.push(index);
+    this.#staged.bytes += end - start;
+    this.#syncFor(queue);
+  }
+
+  #assertRoom(operations: number, bytes: number): void {
+    const total = this.#runOfCall.length + this.#staged.deliveries.length + operations;
+    if (total > limits.transactionOperationsMax || this.#staged.bytes + bytes > limits.transactionBytesMax) {
+      throw new QueueError('TX_TOO_LARGE', {
+        details: { operationsMax: limits.transactionOperationsMax, bytesMax: limits.transactionBytesMax },
+      });
+    }
+  }
+
+  #syncFor(queue: QueueRow): void {
+    if (queue.durability === 'durable') this.#staged.sync = 'FULL';
+  }
+
+  async dequeue(
+    queue: QueueRow,
+    options: DequeueOptions & { max: number; waitMs: number },
+  ): Promise<Message[]> {
+    this.#assertRoom(options.max, 0);
+    this.#syncFor(queue);
+    return this.engine.handOut(queue, this.#session, options, (delivery) =>
+      this.#staged.deliveries.push(delivery),
+    );
+  }
+
+  acknowledge(queue: QueueRow, receipts: readonly string[]): void {
+    this.#assertRoom(receipts.length, 0);
+    const holds = this.engine.holds.find(queue, receipts);
+    for (const hold of holds) {
+      hold.staged = true;
+      this.#acknowledged.push(hold);
+      this.#staged.deliveries.push(hold.delivery);
+    }
+    this.#syncFor(queue);
+  }
+
+  async commit(): Promise<CommitResult> {
+    if (this.#runOfCall.length + this.#staged.deliveries.length === 0) return { ids: [] };
+    try {
+      await this.engine.commit(this.#staged);
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+    for (const hold of this.#acknowledged) this.engine.holds.end(hold);
+    const used = this.#staged.runs.map((run) => run.firstSeq);
+    const ids = this.#runOfCall.map((index) => {
+      const seq = used[index]!;
+      used[index] = seq + 1;
+      return `${this.#staged.runs[index]!.shard.no}.${seq}`;
+    });
+    return { ids };
+  }
+
+  async rollback(): Promise<void> {
+    const acknowledged = new Set<Delivery>(this.#acknowledged.map((hold) => hold.delivery));
+    this.engine.giveBack(this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery)));
+    for (const hold of this.#acknowledged) this.engine.holds.unstage(hold);
+  }
+}
+
+/** Extends the last segment where the record follows it in memory, within the size of a block. */
+function addRecord(run: StagedRun, record: CachedRun): void {
+  run.count += 1;
+  const last = run.segments.at(-1);
+  if (
+    last !== undefined &&
+    last.buffer === record.buffer &&
+    last.end === record.start &&
+    last.count < limits.blockMessagesMax &&
+    record.end - last.start <= limits.blockBytesMax
+  ) {
+    last.end = record.end;
+    last.count += 1;
+  } else run.segments.push(record);
+}

@@ -1,0 +1,166 @@
+/** Starts and addresses the writer and the reader thread of an instance; nothing here knows what a message is. */
+import { Worker } from 'node:worker_threads';
+import { QueueError } from '../core/errors.ts';
+import type {
+  Group,
+  GroupResult,
+  ReadReply,
+  ReadRequest,
+  RecoveredInstance,
+  WriterReply,
+  WriterRequest,
+} from '../storage/group-message.ts';
+import { fromFailure } from '../storage/storage-failure.ts';
+
+function startThread(name: 'writer-thread' | 'reader-thread', path: string): Worker {
+  // `.ts` in the repository, `.js` in the published package.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  const worker = new Worker(new URL(`../storage/${name}${extension}`, import.meta.url), {
+    workerData: { path },
+    name,
+  });
+  worker.unref();
+  return worker;
+}
+
+/** A thread keeps the process alive only while an answer is due. */
+class DueAnswers {
+  #due = 0;
+  readonly #worker: Worker;
+
+  constructor(worker: Worker) {
+    this.#worker = worker;
+  }
+
+  expect(): void {
+    this.#due += 1;
+    if (this.#due === 1) this.#worker.ref();
+  }
+
+  arrived(): void {
+    this.#due -= 1;
+    if (this.#due === 0) this.#worker.unref();
+  }
+}
+
+export interface WriterHandlers {
+  onResult(result: GroupResult): void;
+  /** The thread ended without being asked to. */
+  onDeath(error: QueueError): void;
+}
+
+export class WriterThread {
+  readonly #worker: Worker;
+  readonly #due: DueAnswers;
+  #closed: (() => void) | undefined;
+  cpuUs = 0;
+
+  private constructor(worker: Worker) {
+    this.#worker = worker;
+    this.#due = new DueAnswers(worker);
+  }
+
+  /** Opens the file in a thread of its own and reads what is needed to go on. Throws what opening it throws. */
+  static async start(
+    path: string,
+    handlers: WriterHandlers,
+  ): Promise<{ writer: WriterThread; recovered: RecoveredInstance }> {
+    const writer = new WriterThread(startThread('writer-thread', path));
+    const recovered = await new Promise<RecoveredInstance>((resolve, reject) => {
+      writer.#due.expect();
+      writer.#worker.on('message', (reply: WriterReply) => {
+        writer.#due.arrived();
+        if (reply.kind === 'opened') {
+          writer.cpuUs = reply.cpuUs;
+          resolve(reply.recovered);
+        } else if (reply.kind === 'failed') reject(fromFailure(reply.failure));
+        else if (reply.kind === 'closed') writer.#closed?.();
+        else {
+          writer.cpuUs = reply.cpuUs;
+          handlers.onResult(reply);
+        }
+      });
+      const died = (cause?: unknown) => {
+        const error = new QueueError('INSTANCE_FAILED', { cause });
+        reject(error);
+        if (writer.#closed === undefined) handlers.onDeath(error);
+        else writer.#closed();
+      };
+      writer.#worker.on('error', died);
+      writer.#worker.on('exit', () => died());
+    });
+    return { writer, recovered };
+  }
+
+  send(group: Group): void {
+    this.#post(group);
+  }
+
+  /** Resolves when the file is closed; groups sent before are written first. */
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#closed = resolve;
+      this.#post({ kind: 'close' });
+    });
+  }
+
+  #post(request: WriterRequest): void {
+    this.#due.expect();
+    this.#worker.postMessage(request);
+  }
+}
+
+/** Bulk reads; the thread is started by the first one. */
+export class ReaderThread {
+  readonly #path: string;
+  #worker: Worker | undefined;
+  #due: DueAnswers | undefined;
+  #lastId = 0;
+  readonly #pending = new Map<number, { resolve(reply: ReadReply): void; reject(error: unknown): void }>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Throws the storage error if the read failed. */
+  async read(request: Omit<ReadRequest, 'id'>): Promise<ReadReply['blocks']> {
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    this.#due!.expect();
+    const reply = await new Promise<ReadReply>((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      worker.postMessage({ ...request, id } satisfies ReadRequest);
+    });
+    if (reply.failure !== null) throw fromFailure(reply.failure);
+    return reply.blocks;
+  }
+
+  #start(): Worker {
+    const worker = startThread('reader-thread', this.#path);
+    this.#due = new DueAnswers(worker);
+    worker.on('message', (reply: ReadReply) => {
+      this.#due!.arrived();
+      this.#pending.get(reply.id)?.resolve(reply);
+      this.#pending.delete(reply.id);
+    });
+    const died = (cause?: unknown) => {
+      this.#worker = undefined;
+      for (const { reject } of this.#pending.values()) reject(new QueueError('STORAGE_FAILED', { cause }));
+      this.#pending.clear();
+    };
+    worker.on('error', died);
+    worker.on('exit', () => died());
+    return worker;
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    worker.ref();
+    worker.postMessage('close');
+    await ended;
+  }
+}

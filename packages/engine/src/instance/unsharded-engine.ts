@@ -1,0 +1,283 @@
+/** The unsharded queues as one instance sees them: each commit and each hand-out writes to the one shared file. */
+import { QueueError } from '../core/errors.ts';
+import type { WaitRecorder } from '../core/waits.ts';
+import type { QueueRow } from '../storage/catalog.ts';
+import { readRecord } from '../storage/message-record.ts';
+import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded-file.ts';
+import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStats } from '../types.ts';
+import type { QueueCounts, QueueEngine } from './queue-engine.ts';
+import { Slab } from './slab.ts';
+import { TimedHolds } from './timed-holds.ts';
+import { UnshardedTransaction } from './unsharded-transaction.ts';
+import { Waiters } from './waiters.ts';
+
+/** A message of an unsharded queue in the hands of a session. */
+export interface UnshardedDelivery {
+  queueId: number;
+  id: number;
+}
+
+interface UnshardedEngineOptions {
+  dir: string;
+  instance: number;
+  waits: WaitRecorder;
+  lock: FileLock;
+}
+
+/** The order in which the processes of the cluster write to the shared file. */
+export interface FileLock {
+  run<T>(work: () => T): Promise<T>;
+  close(): Promise<void>;
+}
+
+interface ClaimRequest {
+  queue: QueueRow;
+  max: number;
+  onDelivery(delivery: UnshardedDelivery): void;
+}
+
+/** While calls wait, how often the file is looked at for commits of other processes, milliseconds. */
+const lookMs = 2;
+/** How often holds of processes that died are given back, milliseconds. */
+const reapMs = 1_000;
+/** Pause before another try when a process wrote without having asked, milliseconds. */
+const busyRetryMs = 1;
+
+export class UnshardedEngine implements QueueEngine {
+  readonly slab = new Slab();
+  readonly holds: TimedHolds<UnshardedDelivery>;
+  readonly totals = { enqueued: 0, consumed: 0, commits: 0, groups: 0 };
+  readonly #options: UnshardedEngineOptions;
+  readonly #lock: FileLock;
+  readonly #waiters = new Map<number, Waiters<ClaimRequest>>();
+  readonly #serving = new Set<number>();
+  #file: UnshardedFile | undefined;
+  #timers: NodeJS.Timeout[] = [];
+  #version = 0;
+  #holdNo = 0;
+  #closed = false;
+
+  constructor(options: UnshardedEngineOptions) {
+    this.#options = options;
+    this.holds = new TimedHolds((hold) => void this.giveBack([hold.delivery]));
+    this.#lock = options.lock;
+  }
+
+  /** Opened at first use: an instance without unsharded queues has no such file. */
+  get #opened(): UnshardedFile {
+    if (this.#file === undefined) {
+      this.#file = new UnshardedFile(this.#options.dir);
+      this.#timers = [
+        setInterval(() => this.#look(), lookMs).unref(),
+        setInterval(() => void this.#reap(), reapMs).unref(),
+      ];
+      void this.#reap();
+    }
+    return this.#file;
+  }
+
+  /** Runs a write once this process has the lock. */
+  async #write<T>(work: (file: UnshardedFile) => T): Promise<T> {
+    const file = this.#opened;
+    for (;;) {
+      try {
+        return await this.#lock.run(() => work(file));
+      } catch (error) {
+        if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
+        const startedAt = performance.now();
+        await new Promise((resume) => setTimeout(resume, busyRetryMs));
+        this.#options.waits.record('write lock', performance.now() - startedAt);
+      }
+    }
+  }
+
+  #look(): void {
+    let waiting = false;
+    for (const waiters of this.#waiters.values()) waiting ||= waiters.size > 0;
+    if (!waiting) return;
+    const version = this.#opened.version();
+    if (version === this.#version) return;
+    this.#version = version;
+    for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
+  }
+
+  async #reap(): Promise<void> {
+    if (this.#closed) return;
+    try {
+      if ((await this.#write((file) => file.releaseOfTheDead())) > 0) {
+        for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
+      }
+    } catch {
+      // The next round tries again; until then the holds of the dead stay.
+    }
+  }
+
+  #waitersOf(queueId: number): Waiters<ClaimRequest> {
+    let waiters = this.#waiters.get(queueId);
+    if (waiters === undefined) {
+      waiters = new Waiters(this.#options.waits);
+      this.#waiters.set(queueId, waiters);
+    }
+    return waiters;
+  }
+
+  begin(): UnshardedTransaction {
+    return new UnshardedTransaction(this);
+  }
+
+  endSession(_session: number): void {
+    // Sessions are not bound to anything in an unsharded queue.
+  }
+
+  async commit(change: UnshardedChange): Promise<number[]> {
+    const startedAt = performance.now();
+    let writingAt = startedAt;
+    const ids = await this.#write((file) => {
+      writingAt = performance.now();
+      return file.commit(change);
+    });
+    this.#options.waits.record('log file sync', performance.now() - writingAt);
+    this.totals.enqueued += change.enqueued.length;
+    this.totals.consumed += change.consumed.length;
+    this.totals.commits += 1;
+    this.totals.groups += 1;
+    for (const queueId of new Set(change.enqueued.map((message) => message.queueId)))
+      void this.#serve(queueId);
+    return ids;
+  }
+
+  async handOut(
+    queue: QueueRow,
+    options: DequeueOptions & { max: number; waitMs: number },
+    onDelivery: (delivery: UnshardedDelivery) => void,
+  ): Promise<Message[]> {
+    const waiters = this.#waitersOf(queue.queueId);
+    const request = { queue, max: options.max, onDelivery };
+    if (waiters.size === 0) {
+      const rows = await this.#claim(queue.queueId, options.max);
+      if (rows.length > 0) return this.#deliver(request, rows);
+    }
+    if (options.waitMs === 0) return [];
+    const messages = waiters.wait(request, options.waitMs, options.signal);
+    void this.#serve(queue.queueId); // something may have come between the look and the wait
+    return messages;
+  }
+
+  async #claim(queueId: number, max: number): Promise<ClaimedRow[]> {
+    if (!this.#opened.anyReady(queueId)) return [];
+    return this.#write((file) => file.claim(queueId, max));
+  }
+
+  #deliver({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
+    return rows.map(({ id, deliveryCount, record }) => {
+      onDelivery({ queueId: queue.queueId, id });
+      this.#holdNo += 1;
+      const receipt = `${id}.${this.#options.instance}.${deliveryCount}.${this.#holdNo}`;
+      return { id: String(id), ...readRecord(record, 0), deliveryCount, receipt };
+    });
+  }
+
+  /** Serves waiting calls in order until one gets nothing; one such round at a time for a queue. */
+  async #serve(queueId: number): Promise<void> {
+    const waiters = this.#waiters.get(queueId);
+    if (waiters === undefined || waiters.size === 0 || this.#serving.has(queueId)) return;
+    this.#serving.add(queueId);
+    try {
+      for (const waiter of waiters) {
+        const rows = await this.#claim(queueId, waiter.request.max);
+        if (rows.length === 0) break;
+        const deliveries: UnshardedDelivery[] = [];
+        const messages = this.#deliver(
+          { ...waiter.request, onDelivery: (each) => deliveries.push(each) },
+          rows,
+        );
+        if (waiter.settle(messages)) for (const delivery of deliveries) waiter.request.onDelivery(delivery);
+        else await this.giveBack(deliveries);
+      }
+    } catch (error) {
+      for (const waiter of waiters) {
+        waiter.settle(
+          error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error }),
+        );
+      }
+    } finally {
+      this.#serving.delete(queueId);
+    }
+  }
+
+  async receive(
+    queue: QueueRow,
+    options: ReceiveOptions & { max: number; waitMs: number; holdMs: number },
+  ): Promise<Message[]> {
+    const deliveries: UnshardedDelivery[] = [];
+    const max = Math.min(options.max, this.holds.room);
+    const messages = await this.handOut(queue, { ...options, max }, (delivery) => deliveries.push(delivery));
+    for (const [index, delivery] of deliveries.entries()) {
+      this.holds.add({ queue, delivery, receipt: messages[index]!.receipt }, options.holdMs);
+    }
+    return messages;
+  }
+
+  release(queue: QueueRow, receipts: readonly string[]): void {
+    const holds = this.holds.find(queue, receipts);
+    for (const hold of holds) this.holds.end(hold);
+    void this.giveBack(holds.map((hold) => hold.delivery));
+  }
+
+  extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void {
+    for (const hold of this.holds.find(queue, receipts)) this.holds.extend(hold, holdMs);
+  }
+
+  async giveBack(deliveries: readonly UnshardedDelivery[]): Promise<void> {
+    if (deliveries.length === 0 || this.#closed) return; // closing the file gives everything back
+    await this.#write((file) => file.release(deliveries.map((delivery) => delivery.id)));
+    for (const queueId of new Set(deliveries.map((delivery) => delivery.queueId))) void this.#serve(queueId);
+  }
+
+  counts(queue: QueueRow): QueueCounts {
+    return { shards: 0, ...this.#opened.counts(queue.queueId) };
+  }
+
+  shardStats(queue: QueueRow): ShardStats[] {
+    const { ready, held } = this.counts(queue);
+    return [{ shard: 0, queue: queue.name, backlog: ready + held, cacheBytes: 0, partitions: [] }];
+  }
+
+  async browse(
+    queue: QueueRow,
+    { limit, after }: { limit: number; after: string | undefined },
+  ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
+    const afterId = Number(after ?? 0);
+    if (!Number.isSafeInteger(afterId) || afterId < 0) {
+      throw new QueueError('OPTIONS_INVALID', { sentence: '`after` is not a page mark of this queue' });
+    }
+    const rows = this.#opened.browse(queue.queueId, afterId, limit + 1);
+    const messages = rows.slice(0, limit).map(({ id, heldBy, deliveryCount, record }) => ({
+      id: String(id),
+      ...readRecord(record, 0),
+      deliveryCount,
+      state: heldBy === 0 ? ('ready' as const) : ('held' as const),
+    }));
+    return { messages, next: rows.length > limit ? messages.at(-1)!.id : null };
+  }
+
+  async drop(queue: QueueRow): Promise<void> {
+    this.#waiters.get(queue.queueId)?.rejectAll('QUEUE_DROPPED');
+    this.#waiters.delete(queue.queueId);
+    this.holds.endOfQueue(queue.queueId);
+    await this.#write((file) => file.drop(queue.queueId));
+  }
+
+  stopDequeue(queue: QueueRow): void {
+    this.#waiters.get(queue.queueId)?.rejectAll('DEQUEUE_STOPPED');
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const waiters of this.#waiters.values()) waiters.rejectAll('INSTANCE_CLOSED');
+    this.holds.close();
+    await this.#lock.close();
+    this.#file?.close();
+  }
+}

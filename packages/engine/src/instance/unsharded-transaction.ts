@@ -1,0 +1,83 @@
+/** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import type { QueueRow } from '../storage/catalog.ts';
+import { recordBytesMax, writeRecord } from '../storage/message-record.ts';
+import type { UnshardedChange } from '../storage/unsharded-file.ts';
+import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
+import type { QueueTransaction } from './queue-engine.ts';
+import type { TimedHold } from './timed-holds.ts';
+import type { UnshardedDelivery, UnshardedEngine } from './unsharded-engine.ts';
+
+export class UnshardedTransaction implements QueueTransaction {
+  readonly engine: UnshardedEngine;
+  readonly #change: UnshardedChange = { enqueued: [], consumed: [], sync: 'NORMAL' };
+  readonly #acknowledged: TimedHold<UnshardedDelivery>[] = [];
+  #bytes = 0;
+
+  constructor(engine: UnshardedEngine) {
+    this.engine = engine;
+  }
+
+  enqueue(queue: QueueRow, message: NewMessage): void {
+    const room = recordBytesMax(message);
+    this.#assertRoom(1, room);
+    const { buffer, start } = this.engine.slab.reserve(room);
+    const end = writeRecord(buffer, start, message, Date.now());
+    this.engine.slab.claim(buffer, end);
+    this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(start, end) });
+    this.#bytes += end - start;
+    this.#syncFor(queue);
+  }
+
+  #assertRoom(operations: number, bytes: number): void {
+    const total = this.#change.enqueued.length + this.#change.consumed.length + operations;
+    if (total <= limits.transactionOperationsMax && this.#bytes + bytes <= limits.transactionBytesMax) return;
+    throw new QueueError('TX_TOO_LARGE', {
+      details: { operationsMax: limits.transactionOperationsMax, bytesMax: limits.transactionBytesMax },
+    });
+  }
+
+  #syncFor(queue: QueueRow): void {
+    if (queue.durability === 'durable') this.#change.sync = 'FULL';
+  }
+
+  async dequeue(
+    queue: QueueRow,
+    options: DequeueOptions & { max: number; waitMs: number },
+  ): Promise<Message[]> {
+    this.#assertRoom(options.max, 0);
+    this.#syncFor(queue);
+    return this.engine.handOut(queue, options, (delivery) => this.#change.consumed.push(delivery));
+  }
+
+  acknowledge(queue: QueueRow, receipts: readonly string[]): void {
+    this.#assertRoom(receipts.length, 0);
+    for (const hold of this.engine.holds.find(queue, receipts)) {
+      hold.staged = true;
+      this.#acknowledged.push(hold);
+      this.#change.consumed.push(hold.delivery);
+    }
+    this.#syncFor(queue);
+  }
+
+  async commit(): Promise<CommitResult> {
+    if (this.#change.enqueued.length + this.#change.consumed.length === 0) return { ids: [] };
+    let ids: number[];
+    try {
+      ids = await this.engine.commit(this.#change);
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+    for (const hold of this.#acknowledged) this.engine.holds.end(hold);
+    return { ids: ids.map(String) };
+  }
+
+  async rollback(): Promise<void> {
+    const acknowledged = new Set(this.#acknowledged.map((hold) => hold.delivery));
+    const own = this.#change.consumed.filter((delivery) => !acknowledged.has(delivery));
+    for (const hold of this.#acknowledged) this.engine.holds.unstage(hold);
+    await this.engine.giveBack(own);
+  }
+}

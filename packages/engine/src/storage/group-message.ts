@@ -1,0 +1,114 @@
+/** What the session thread and the two storage threads say to each other. */
+import type { QueueErrorCode } from '../core/errors.ts';
+
+/** A run of messages for one partition; its bytes lie in the group's buffer. */
+export interface BlockEntry {
+  partition: number;
+  firstSeq: number;
+  count: number;
+  offset: number;
+  length: number;
+}
+
+/** What became terminal in one partition: encoded ranges, counted from the partition's first sequence number. */
+export interface DeltaEntry {
+  partition: number;
+  subscriber: number;
+  offset: number;
+  length: number;
+}
+
+export interface AssignEntry {
+  partition: number;
+  queueId: number;
+  shard: number;
+  firstSeq: number;
+}
+
+/** Changes to the pool that ride in a group. Each is repeated by a later group if this one fails. */
+export interface PoolChanges {
+  /** Tables to make. */
+  create: number[];
+  assign: AssignEntry[];
+  /** Partitions to empty and return to the pool. */
+  truncate: number[];
+}
+
+export interface Group {
+  kind: 'group';
+  no: number;
+  /** Raised by the session thread after a failure; the writer refuses groups that were built before it. */
+  generation: number;
+  sync: 'FULL' | 'NORMAL';
+  buffer: SharedArrayBuffer;
+  blocks: BlockEntry[];
+  deltas: DeltaEntry[];
+  pool: PoolChanges;
+}
+
+export type WriterRequest = Group | { kind: 'close' };
+
+export interface StorageFailure {
+  code: QueueErrorCode;
+  message: string;
+  details: Record<string, unknown>;
+  /** After a failed sync or a damaged file nothing more is written: the instance must be opened again. */
+  fatal: boolean;
+}
+
+export interface GroupResult {
+  kind: 'group';
+  no: number;
+  generation: number;
+  failure: StorageFailure | null;
+  /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */
+  maintenanceMs: number;
+  commitMs: number;
+  /** CPU time of the writer thread since it started, microseconds. */
+  cpuUs: number;
+}
+
+export type WriterReply =
+  | { kind: 'opened'; recovered: RecoveredInstance; cpuUs: number }
+  | { kind: 'failed'; failure: StorageFailure }
+  | GroupResult
+  | { kind: 'closed' };
+
+export interface RecoveredPartition {
+  partition: number;
+  queueId: number;
+  shard: number;
+  firstSeq: number;
+  /** End of the last message in it, exclusive. */
+  endSeq: number;
+  bytes: number;
+  /** Encoded ranges of what is terminal, as in a delta; several of them, in any order. */
+  terminal: Uint8Array[];
+}
+
+export interface RecoveredInstance {
+  epoch: number;
+  free: number[];
+  /** Ordered by shard, then by sequence. */
+  partitions: RecoveredPartition[];
+}
+
+/** A bulk read: whole blocks of one partition from the one that holds `fromSeq` on, up to about `bytesMax`. */
+export interface ReadRequest {
+  id: number;
+  partition: number;
+  fromSeq: number;
+  bytesMax: number;
+}
+
+export interface ReadBlock {
+  firstSeq: number;
+  count: number;
+  body: Uint8Array;
+}
+
+export interface ReadReply {
+  id: number;
+  blocks: ReadBlock[];
+  failure: StorageFailure | null;
+}

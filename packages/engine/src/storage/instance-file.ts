@@ -1,0 +1,201 @@
+/**
+ * An instance's file: the pool of partition tables, which shard has which, and what is consumed. Only the writer
+ * thread writes to it. `docs/data-layout.md` shows the tables with an example.
+ */
+import { join } from 'node:path';
+import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts';
+import { QueueError } from '../core/errors.ts';
+import { migrate } from './format.ts';
+import type { Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
+import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
+
+const schema = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO meta (key, value) VALUES ('epoch', 0);
+  CREATE TABLE partition (
+    partition INTEGER PRIMARY KEY, -- its messages lie in the table partition_<number>
+    queue_id INTEGER,              -- NULL: free
+    shard INTEGER,
+    first_seq INTEGER              -- numbers below it are terminal or lie in an earlier partition of the shard
+  ) STRICT;
+  CREATE TABLE consumption (
+    partition INTEGER NOT NULL,
+    subscriber INTEGER NOT NULL,   -- 0: the one consumer of a queue
+    group_no INTEGER NOT NULL,     -- the group commit that it was made durable with
+    ranges BLOB NOT NULL,
+    PRIMARY KEY (partition, subscriber, group_no)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Deltas of a partition are joined into one row past this many, so that truncating and recovery stay short. */
+const deltasMax = 256;
+
+/** Groups are numbered from here on in each epoch, so that a number never comes twice. */
+const groupsPerEpoch = 2 ** 32;
+
+export function instancePath(dir: string, instance: number): string {
+  return join(dir, `instance-${instance}.db`);
+}
+
+export function partitionTable(partition: number): string {
+  return `partition_${partition}`;
+}
+
+export class InstanceFile {
+  readonly #file: SqliteFile;
+  readonly #path: string;
+  readonly #insertBlock = new Map<number, SqliteStatement>();
+  readonly #deltaCount = new Map<number, number>();
+  readonly #insertDelta: SqliteStatement;
+  readonly #readEpoch: SqliteStatement;
+  #epoch = 0;
+  #sync: Group['sync'] = 'FULL';
+
+  constructor(path: string) {
+    this.#path = path;
+    // Another connection writes here only for a moment, while a process that lost the instance finds out.
+    this.#file = openSqlite({ path, busyMs: 1_000 });
+    mapSqliteErrors(path, () => migrate(this.#file, schema));
+    this.#insertDelta = this.#file.prepare(
+      'INSERT INTO consumption (partition, subscriber, group_no, ranges) VALUES (?, ?, ?, ?)',
+    );
+    this.#readEpoch = this.#file.prepare("SELECT value FROM meta WHERE key = 'epoch'").pluck();
+  }
+
+  /** Raises the epoch, which shuts out whoever had the file before, and reads what is needed to go on. */
+  recover(): RecoveredInstance {
+    return mapSqliteErrors(this.#path, () => {
+      this.#file.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT");
+      this.#epoch = this.#readEpoch.get() as number;
+      const rows = this.#file
+        .prepare(
+          `SELECT partition, queue_id AS queueId, shard, first_seq AS firstSeq FROM partition
+           ORDER BY queue_id, shard, first_seq`,
+        )
+        .all() as { partition: number; queueId: number | null; shard: number; firstSeq: number }[];
+      const free: number[] = [];
+      const partitions: RecoveredPartition[] = [];
+      for (const row of rows) {
+        if (row.queueId === null) free.push(row.partition);
+        else partitions.push(this.#recoverPartition({ ...row, queueId: row.queueId }));
+      }
+      return { epoch: this.#epoch, free, partitions };
+    });
+  }
+
+  #recoverPartition(row: Omit<RecoveredPartition, 'endSeq' | 'bytes' | 'terminal'>): RecoveredPartition {
+    const table = partitionTable(row.partition);
+    const last = this.#file
+      .prepare(`SELECT seq + count FROM ${table} ORDER BY seq DESC LIMIT 1`)
+      .pluck()
+      .get();
+    const bytes = this.#file
+      .prepare(`SELECT coalesce(sum(length(body)), 0) FROM ${table}`)
+      .pluck()
+      .get() as number;
+    const terminal = this.#file
+      .prepare('SELECT ranges FROM consumption WHERE partition = ?')
+      .pluck()
+      .all(row.partition) as Uint8Array[];
+    this.#deltaCount.set(row.partition, terminal.length);
+    return { ...row, endSeq: (last as number | undefined) ?? row.firstSeq, bytes, terminal };
+  }
+
+  get firstGroupNo(): number {
+    return this.#epoch * groupsPerEpoch;
+  }
+
+  /** Applies a group and syncs it. `onMaintained` is called between the work on the pool and that on messages. */
+  commit(group: Group, onMaintained: () => void): void {
+    if (group.sync !== this.#sync) {
+      this.#file.pragma(`synchronous = ${group.sync}`); // SQLite refuses this inside a transaction
+      this.#sync = group.sync;
+    }
+    this.#file.exec('BEGIN IMMEDIATE');
+    try {
+      this.#assertEpoch();
+      this.#applyPool(group.pool);
+      onMaintained();
+      for (const block of group.blocks) {
+        this.#blockStatement(block.partition).run(
+          block.firstSeq,
+          block.count,
+          Buffer.from(group.buffer, block.offset, block.length),
+        );
+      }
+      for (const delta of group.deltas) {
+        const ranges = Buffer.from(group.buffer, delta.offset, delta.length);
+        this.#insertDelta.run(delta.partition, delta.subscriber, group.no, ranges);
+        this.#countDelta(delta.partition, group.no);
+      }
+      this.#file.exec('COMMIT');
+    } catch (error) {
+      if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  #assertEpoch(): void {
+    const epoch = this.#readEpoch.get() as number;
+    if (epoch === this.#epoch) return;
+    throw new QueueError('INSTANCE_FENCED', { details: { epoch: this.#epoch, found: epoch } });
+  }
+
+  #applyPool({ create, assign, truncate }: Group['pool']): void {
+    for (const partition of create) {
+      this.#file.exec(
+        `CREATE TABLE IF NOT EXISTS ${partitionTable(partition)}
+           (seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, body BLOB NOT NULL) STRICT`,
+      );
+      this.#file.prepare('INSERT OR IGNORE INTO partition (partition) VALUES (?)').run(partition);
+    }
+    for (const partition of truncate) {
+      this.#file.exec(`DELETE FROM ${partitionTable(partition)}`); // without WHERE: SQLite drops the pages whole
+      this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
+      this.#file
+        .prepare('UPDATE partition SET queue_id = NULL, shard = NULL, first_seq = NULL WHERE partition = ?')
+        .run(partition);
+      this.#deltaCount.delete(partition);
+    }
+    for (const { partition, queueId, shard, firstSeq } of assign) {
+      this.#file
+        .prepare('UPDATE partition SET queue_id = ?, shard = ?, first_seq = ? WHERE partition = ?')
+        .run(queueId, shard, firstSeq, partition);
+    }
+  }
+
+  #blockStatement(partition: number): SqliteStatement {
+    let statement = this.#insertBlock.get(partition);
+    if (statement === undefined) {
+      statement = this.#file.prepare(
+        `INSERT INTO ${partitionTable(partition)} (seq, count, body) VALUES (?, ?, ?)`,
+      );
+      this.#insertBlock.set(partition, statement);
+    }
+    return statement;
+  }
+
+  #countDelta(partition: number, groupNo: number): void {
+    const count = (this.#deltaCount.get(partition) ?? 0) + 1;
+    if (count < deltasMax) this.#deltaCount.set(partition, count);
+    else this.#foldDeltas(partition, groupNo);
+  }
+
+  /** Joins the deltas of a partition into one row a subscriber. Bases cancel out: ranges count from the same number. */
+  #foldDeltas(partition: number, groupNo: number): void {
+    const rows = this.#file
+      .prepare('SELECT subscriber, ranges FROM consumption WHERE partition = ?')
+      .all(partition) as { subscriber: number; ranges: Uint8Array }[];
+    this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
+    const bySubscriber = Map.groupBy(rows, (row) => row.subscriber);
+    for (const [subscriber, deltas] of bySubscriber) {
+      const ranges = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta.ranges, 0)));
+      this.#insertDelta.run(partition, subscriber, groupNo, Buffer.from(encodeRanges(ranges, 0)));
+    }
+    this.#deltaCount.set(partition, bySubscriber.size);
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * How a message lies in bytes, in memory and on disk alike. Records of consecutive sequence numbers follow one another;
+ * the number itself is not stored, it is the first one of the run plus the index.
+ *
+ *     u32 length of the whole record · u8 flags · f64 enqueued at, epoch ms
+ *     [u16 length, UTF-8] correlation id · [u16 length, UTF-8] group key · [u32 length, JSON] properties · payload
+ */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import type { NewMessage } from '../types.ts';
+
+const headerBytes = 13;
+const hasCorrelationId = 1;
+const hasGroupKey = 2;
+const hasProperties = 4;
+
+/** Room that a record may take at most: header, two keys and properties beside the payload. */
+export function recordBytesMax(message: NewMessage): number {
+  const { payload, correlationId, groupKey, properties } = message;
+  const payloadBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
+  if (payloadBytes > limits.payloadBytesMax) {
+    throw new QueueError('PAYLOAD_TOO_LARGE', {
+      sentence: `The payload has ${payloadBytes} bytes; ${limits.payloadBytesMax} are allowed`,
+      details: { bytes: payloadBytes, bytesMax: limits.payloadBytesMax },
+    });
+  }
+  let bytes = headerBytes + payloadBytes;
+  if (correlationId !== undefined) bytes += 2 + keyBytes('correlationId', correlationId);
+  if (groupKey !== undefined) bytes += 2 + keyBytes('groupKey', groupKey);
+  if (properties !== undefined) bytes += 4 + limits.propertiesBytesMax;
+  return bytes;
+}
+
+function keyBytes(field: string, key: string): number {
+  const bytes = Buffer.byteLength(key);
+  if (bytes <= limits.keyBytesMax) return bytes;
+  throw new QueueError('MESSAGE_INVALID', {
+    sentence: `${field} has ${bytes} bytes; ${limits.keyBytesMax} are allowed`,
+    details: { field, bytes, bytesMax: limits.keyBytesMax },
+  });
+}
+
+/** Writes the record at `start`, where `recordBytesMax` bytes are free; returns where it ends. */
+export function writeRecord(
+  target: Buffer,
+  start: number,
+  message: NewMessage,
+  enqueuedAtMs: number,
+): number {
+  let flags = 0;
+  let at = start + headerBytes;
+  if (message.correlationId !== undefined) {
+    flags |= hasCorrelationId;
+    const bytes = target.write(message.correlationId, at + 2);
+    at = target.writeUInt16LE(bytes, at) + bytes;
+  }
+  if (message.groupKey !== undefined) {
+    flags |= hasGroupKey;
+    const bytes = target.write(message.groupKey, at + 2);
+    at = target.writeUInt16LE(bytes, at) + bytes;
+  }
+  if (message.properties !== undefined) {
+    flags |= hasProperties;
+    const json = JSON.stringify(message.properties);
+    const bytes = Buffer.byteLength(json);
+    if (bytes > limits.propertiesBytesMax) {
+      throw new QueueError('MESSAGE_INVALID', {
+        sentence: `The properties have ${bytes} bytes as JSON; ${limits.propertiesBytesMax} are allowed`,
+        details: { field: 'properties', bytes, bytesMax: limits.propertiesBytesMax },
+      });
+    }
+    target.write(json, at + 4);
+    at = target.writeUInt32LE(bytes, at) + bytes;
+  }
+  const { payload } = message;
+  if (typeof payload === 'string') at += target.write(payload, at);
+  else {
+    target.set(payload, at);
+    at += payload.byteLength;
+  }
+  target.writeUInt32LE(at - start, start);
+  target[start + 4] = flags;
+  target.writeDoubleLE(enqueuedAtMs, start + 5);
+  return at;
+}
+
+/** Where the record that starts at `start` ends. */
+export function recordEnd(source: Buffer, start: number): number {
+  return start + source.readUInt32LE(start);
+}
+
+export interface RecordFields {
+  payload: Buffer;
+  correlationId?: string;
+  groupKey?: string;
+  properties?: Record<string, string>;
+  enqueuedAtMs: number;
+}
+
+/** Reads a record; the payload is a copy, so that whoever gets it may write to it. */
+export function readRecord(source: Buffer, start: number): RecordFields {
+  const end = recordEnd(source, start);
+  const flags = source[start + 4]!;
+  let at = start + headerBytes;
+  const fields: Omit<RecordFields, 'payload'> = { enqueuedAtMs: source.readDoubleLE(start + 5) };
+  if (flags & hasCorrelationId) {
+    const bytes = source.readUInt16LE(at);
+    fields.correlationId = source.toString('utf8', at + 2, at + 2 + bytes);
+    at += 2 + bytes;
+  }
+  if (flags & hasGroupKey) {
+    const bytes = source.readUInt16LE(at);
+    fields.groupKey = source.toString('utf8', at + 2, at + 2 + bytes);
+    at += 2 + bytes;
+  }
+  if (flags & hasProperties) {
+    const bytes = source.readUInt32LE(at);
+    fields.properties = JSON.parse(source.toString('utf8', at + 4, at + 4 + bytes)) as Record<string, string>;
+    at += 4 + bytes;
+  }
+  const payload = Buffer.allocUnsafe(end - at);
+  source.copy(payload, 0, at, end);
+  return { ...fields, payload };
+}

@@ -1,0 +1,96 @@
+/** Opens SQLite files the one way that the engine relies on, and turns SQLite's failures into ours. */
+import Database from 'better-sqlite3';
+import { QueueError, type QueueErrorCode } from '../core/errors.ts';
+
+export type SqliteFile = Database.Database;
+export type SqliteStatement = Database.Statement<unknown[]>;
+
+/** Older ones can corrupt a write-ahead log when it is reset while another connection reads. */
+const versionMin = [3, 51, 3] as const;
+
+export function sqliteVersion(): string {
+  const memory = new Database(':memory:');
+  try {
+    return memory.prepare('SELECT sqlite_version()').pluck().get() as string;
+  } finally {
+    memory.close();
+  }
+}
+
+export interface OpenSqliteOptions {
+  path: string;
+  readonly?: boolean;
+  /** Wait for another connection's lock inside SQLite, blocking the thread: 0 where a wait is ours to measure. */
+  busyMs?: number;
+}
+
+/**
+ * Opens or makes a file: WAL, FULL sync read back, 16 KiB pages (measured: 1.25 × the rate of 4 KiB and a tenth of
+ * their p99), no memory mapping, a checkpoint each 2,000 pages inside the writer's own commit.
+ */
+export function openSqlite({ path, readonly = false, busyMs = 0 }: OpenSqliteOptions): SqliteFile {
+  return mapSqliteErrors(path, () => {
+    const file = new Database(path, { readonly, timeout: busyMs });
+    try {
+      assertVersion(file.prepare('SELECT sqlite_version()').pluck().get() as string);
+      if (!readonly) {
+        file.pragma('page_size = 16384');
+        if (file.pragma('journal_mode', { simple: true }) !== 'wal') file.pragma('journal_mode = WAL');
+        file.pragma('synchronous = FULL');
+        file.pragma('wal_autocheckpoint = 2000');
+        file.pragma('journal_size_limit = 67108864');
+        if (process.platform === 'darwin') file.pragma('fullfsync = ON');
+        assertPragma(file, 'journal_mode', 'wal');
+        assertPragma(file, 'synchronous', 2);
+      }
+      file.pragma('mmap_size = 0');
+      return file;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  });
+}
+
+function assertVersion(version: string): void {
+  const parts = version.split('.').map(Number);
+  for (const [index, least] of versionMin.entries()) {
+    const part = parts[index] ?? 0;
+    if (part > least) return;
+    if (part < least) throw new QueueError('SQLITE_TOO_OLD', { details: { version } });
+  }
+}
+
+function assertPragma(file: SqliteFile, name: string, expected: unknown): void {
+  const value = file.pragma(name, { simple: true });
+  if (value !== expected) {
+    throw new QueueError('STORAGE_FAILED', {
+      sentence: `SQLite did not take ${name} = ${String(expected)} (it says ${String(value)})`,
+    });
+  }
+}
+
+const codeBySqlite: [prefix: string, code: QueueErrorCode][] = [
+  ['SQLITE_FULL', 'STORAGE_FULL'],
+  ['SQLITE_READONLY', 'STORAGE_READ_ONLY'],
+  ['SQLITE_CANTOPEN', 'STORAGE_READ_ONLY'],
+  ['SQLITE_PERM', 'STORAGE_READ_ONLY'],
+  ['SQLITE_CORRUPT', 'STORAGE_CORRUPT'],
+  ['SQLITE_NOTADB', 'STORAGE_CORRUPT'],
+];
+
+/** The typed error for whatever SQLite threw; errors that are ours already pass through. */
+export function toQueueError(error: unknown, path: string): QueueError {
+  if (error instanceof QueueError) return error;
+  const sqliteCode = error instanceof Database.SqliteError ? error.code : undefined;
+  const code = codeBySqlite.find(([prefix]) => sqliteCode?.startsWith(prefix))?.[1] ?? 'STORAGE_FAILED';
+  return new QueueError(code, { details: { path, sqlite: sqliteCode ?? String(error) }, cause: error });
+}
+
+export function mapSqliteErrors<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw toQueueError(error, path);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The writer thread of an instance: owns the instance's file, applies one group after the other and syncs each, so that
+ * the thread that runs sessions never waits for a disk. Started by `instance/storage-threads.ts`.
+ *
+ * If a group fails, those behind it were numbered as if it had not: they fail too, until the session thread has seen the
+ * failure and says so by a higher generation. After a failed sync nothing is known about what the disk holds, so nothing
+ * more is written; opening the file again finds out.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Group, GroupResult, WriterReply, WriterRequest } from './group-message.ts';
+import { InstanceFile } from './instance-file.ts';
+import { toFailure } from './storage-failure.ts';
+
+const { path } = workerData as { path: string };
+const port = parentPort!;
+const reply = (message: WriterReply) => port.postMessage(message);
+const cpuUs = () => {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+};
+
+function commitGroup(file: InstanceFile, group: Group): GroupResult {
+  const startedAt = performance.now();
+  let maintainedAt = startedAt;
+  let failure: GroupResult['failure'] = null;
+  try {
+    file.commit(group, () => {
+      maintainedAt = performance.now();
+    });
+  } catch (error) {
+    failure = toFailure(error, path);
+  }
+  return {
+    kind: 'group',
+    no: group.no,
+    generation: group.generation,
+    failure,
+    maintenanceMs: maintainedAt - startedAt,
+    commitMs: performance.now() - maintainedAt,
+    cpuUs: cpuUs(),
+  };
+}
+
+function serve(file: InstanceFile): void {
+  let generation = 0;
+  let failed: GroupResult['failure'] = null;
+  port.on('message', (request: WriterRequest) => {
+    if (request.kind === 'close') {
+      file.close();
+      reply({ kind: 'closed' });
+      port.close();
+      return;
+    }
+    if (failed !== null && (failed.fatal || request.generation === generation)) {
+      const { no } = request;
+      reply({
+        kind: 'group',
+        no,
+        generation,
+        failure: failed,
+        maintenanceMs: 0,
+        commitMs: 0,
+        cpuUs: cpuUs(),
+      });
+      return;
+    }
+    generation = request.generation;
+    const result = commitGroup(file, request);
+    failed = result.failure;
+    reply(result);
+  });
+}
+
+try {
+  const file = new InstanceFile(path);
+  const recovered = file.recover();
+  serve(file);
+  reply({ kind: 'opened', recovered, cpuUs: cpuUs() });
+} catch (error) {
+  reply({ kind: 'failed', failure: toFailure(error, path) });
+  port.close();
+}
