@@ -1,0 +1,96 @@
+/** A3 and A6: whether dequeuers keep up with as many enqueuers. */
+import type { Point } from '@shardlab/contract';
+import { fitLogLog, median, ratioInterval } from '@shardlab/model';
+import {
+  distinct,
+  familiesOf,
+  fixed,
+  heldBackShare,
+  inconclusive,
+  type Judge,
+  keepUpRatio,
+  noInterval,
+  percent,
+  rounded,
+  sharded,
+  unsharded,
+  where,
+} from './judgement.ts';
+import { whitePaper } from './ledger.ts';
+
+/** Dequeuers that consume this share of what is enqueued keep up: the rest is what is in flight in a short window. */
+const keepUpMin = 0.95;
+/** Slopes of enqueue and dequeue nearer than this are the same line. */
+const slopeDifferenceMax = 0.15;
+
+export const judgeA3: Judge = (points) => {
+  const unit = 'dequeues for each enqueue';
+  const all = sharded(points).filter((point) => point.dequeuePerSec <= whitePaper.shardedDequeuePerSec);
+  if (distinct(all, 'threads').length < 2) {
+    return inconclusive(unit, 'Needs sharded points of at least two thread counts.');
+  }
+  const worst = worstOf(all);
+  const ratio = keepUpRatio(worst);
+  const behind = all.filter((point) => keepUpRatio(point) < keepUpMin);
+  const held = heldBackShare(worst);
+  const numbers = `The lowest of ${all.length} points is ${fixed(ratio)} (${where(worst)}${held > 0.005 ? `; its enqueuers were held back ${percent(held)} of the time` : ''}).`;
+  return {
+    verdict: behind.length === 0 ? 'holds' : 'does-not-hold',
+    value: fixed(ratio, 3),
+    unit,
+    interval: rounded(intervalOf(worst), 3),
+    reason: `${numbers}${behind.length === 0 ? ` Dequeuers keep up, at ${keepUpMin} or more, at each.` : ` At ${behind.length} of them dequeuers consume less than ${keepUpMin} of what is enqueued.`}${noInterval(worst.repeats.length)}`,
+  };
+};
+
+export const judgeA6: Judge = (points) => {
+  const unit = 'unsharded dequeues for each enqueue';
+  const family = familiesOf(points)[0];
+  const threads = family === undefined ? [] : distinct(unsharded(family.points), 'threads');
+  if (family === undefined || threads.length < 2 || distinct(sharded(family.points), 'threads').length < 3) {
+    return inconclusive(unit, 'Needs unsharded points of two thread counts and sharded ones of three.');
+  }
+  // At few threads nothing competes; the claim is about load. The upper half of the thread counts is load.
+  const loaded = unsharded(points).filter(
+    (point) => point.params.threads >= threads[Math.floor(threads.length / 2)]!,
+  );
+  const ratio = median(loaded.map(keepUpRatio));
+  const worst = worstOf(loaded);
+  const slopes = slopesOf(sharded(family.points));
+  if (slopes === null) return inconclusive(unit, 'The sharded points give no slope.');
+  const apart = Math.abs(slopes.enqueue - slopes.dequeue);
+  const faults = [
+    ...(ratio < keepUpMin ? [] : ['unsharded dequeues do not fall behind']),
+    ...(apart <= slopeDifferenceMax ? [] : ['sharded enqueue and dequeue scale differently']),
+  ];
+  return {
+    verdict: faults.length === 0 ? 'holds' : 'does-not-hold',
+    value: fixed(ratio, 3),
+    unit,
+    interval: rounded(intervalOf(worst), 3),
+    reason: `Median of the ${loaded.length} unsharded points under load: ${fixed(ratio)}, lowest ${fixed(keepUpRatio(worst))} (${where(worst)}${heldBackShare(worst) > 0.005 ? `; enqueuers held back ${percent(heldBackShare(worst))} of the time` : ''}), whose repeats give the interval. Sharded ${family.words}: enqueue slope ${fixed(slopes.enqueue)}, dequeue slope ${fixed(slopes.dequeue)}.${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(worst.repeats.length)}`,
+  };
+};
+
+function worstOf(points: readonly Point[]): Point {
+  return points.reduce((low, point) => (keepUpRatio(point) < keepUpRatio(low) ? point : low));
+}
+
+/** Slopes over threads, the median of the instance counts'. */
+function slopesOf(points: readonly Point[]): { enqueue: number; dequeue: number } | null {
+  const slopes = (metric: 'enqueuePerSec' | 'dequeuePerSec') =>
+    distinct(points, 'instances').flatMap((instances) => {
+      const line = points.filter((point) => point.params.instances === instances);
+      const fit = fitLogLog(line.map((point) => ({ x: point.params.threads, y: point[metric] })));
+      return fit === null ? [] : [fit.slope];
+    });
+  const [enqueue, dequeue] = [median(slopes('enqueuePerSec')), median(slopes('dequeuePerSec'))];
+  return Number.isNaN(enqueue) || Number.isNaN(dequeue) ? null : { enqueue, dequeue };
+}
+
+function intervalOf(point: Point) {
+  return ratioInterval(
+    point.repeats.map((repeat) => repeat.dequeuePerSec),
+    point.repeats.map((repeat) => repeat.enqueuePerSec),
+  );
+}

@@ -1,0 +1,158 @@
+/** A1: a straight log-log line without regression. A4: what the unsharded queue gains instead. */
+import type { Point } from '@shardlab/contract';
+import { fitLogLog, type LogLogFit, ratioInterval } from '@shardlab/model';
+import {
+  best,
+  distinct,
+  type Family,
+  familiesOf,
+  fixed,
+  inconclusive,
+  type Judge,
+  noInterval,
+  percent,
+  perSec,
+  rounded,
+  sharded,
+  unsharded,
+  where,
+} from './judgement.ts';
+import { whitePaper } from './ledger.ts';
+
+/** Under this, doubling the threads gives less than 1.6 times the rate: that is no longer the figure's line. */
+const slopeMin = 0.7;
+/** Further off its line than this, a curve is bent: a queue that saturates at half of its last point is 30 % off. */
+const deviationMax = 0.25;
+/** More instances may lose this share at equal threads before it counts as a regression; less is noise of short runs. */
+const regressionMax = 0.15;
+
+interface Scaling {
+  fits: { instances: number; fit: LogLogFit }[];
+  /** The largest share of the rate that was lost by adding instances at equal threads. */
+  regression: { share: number; words: string } | null;
+}
+
+export const judgeA1: Judge = (points) => {
+  const unit = 'log-log slope';
+  const families = familiesOf(
+    sharded(points).filter((point) => point.params.threads <= whitePaper.threadsMax),
+  );
+  const scalings = families.map((family) => ({ family, scaling: scalingOf(family) }));
+  const judged = scalings.find(({ scaling }) => scaling.fits.length > 0);
+  if (judged === undefined || judged.family !== families[0]) {
+    return inconclusive(
+      unit,
+      'Needs sharded points of at least three thread counts up to 32 on the same instances.',
+    );
+  }
+  const { fits, regression } = judged.scaling;
+  if (regression === null) {
+    return inconclusive(unit, 'Needs sharded points of at least two instance counts at the same threads.');
+  }
+  const flattest = fits.reduce((low, each) => (each.fit.slope < low.fit.slope ? each : low));
+  const bent = fits.filter(({ fit }) => fit.worstDeviation > deviationMax);
+  const faults = [
+    ...(flattest.fit.slope < slopeMin
+      ? [`the slope is ${fixed(flattest.fit.slope)} on ${count(flattest.instances)}, under ${slopeMin}`]
+      : []),
+    ...bent.map(
+      ({ instances, fit }) =>
+        `the points of ${count(instances)} lie up to ${percent(fit.worstDeviation)} off their line`,
+    ),
+    ...(regression.share > regressionMax ? [`adding instances loses ${regression.words}`] : []),
+  ];
+  const others = scalings
+    .filter((other) => other !== judged && other.scaling.fits.length > 0)
+    .map(({ family, scaling }) => ` As it is, ${family.words}: ${slopesInWords(scaling)}.`);
+  const summary = `${capital(judged.family.words)}: ${slopesInWords(judged.scaling)}; largest loss by adding instances: ${regression.words}.`;
+  return {
+    verdict: faults.length === 0 ? 'holds' : 'does-not-hold',
+    value: fixed(flattest.fit.slope, 3),
+    unit,
+    interval: rounded(flattest.fit.slopeInterval, 3),
+    reason: `${summary}${faults.length === 0 ? '' : ` But ${faults.join('; ')}.`}${others.join('')}`,
+  };
+};
+
+function scalingOf(family: Family): Scaling {
+  const fits = distinct(family.points, 'instances').flatMap((instances) => {
+    const line = family.points.filter((point) => point.params.instances === instances);
+    if (distinct(line, 'threads').length < 3) return [];
+    const fit = fitLogLog(line.map((point) => ({ x: point.params.threads, y: point.dequeuePerSec })));
+    return fit === null ? [] : [{ instances, fit }];
+  });
+  return { fits, regression: regressionOf(family.points) };
+}
+
+/** Compares each instance count with the next lower one, where both have threads for every instance. */
+function regressionOf(points: readonly Point[]): Scaling['regression'] {
+  let worst: Scaling['regression'] = null;
+  for (const threads of distinct(points, 'threads')) {
+    const row = points
+      .filter((point) => point.params.threads === threads && point.params.instances <= threads)
+      .sort((a, b) => a.params.instances - b.params.instances);
+    for (const [index, point] of row.entries()) {
+      const before = row[index - 1];
+      if (before === undefined || before.dequeuePerSec === 0) continue;
+      const share = 1 - point.dequeuePerSec / before.dequeuePerSec;
+      if (worst !== null && share <= worst.share) continue;
+      const words =
+        share <= 0
+          ? 'none'
+          : `${percent(share)} from ${before.params.instances} to ${point.params.instances} at ${threads} threads`;
+      worst = { share, words };
+    }
+  }
+  return worst;
+}
+
+const slopesInWords = ({ fits }: Scaling) =>
+  `slope ${fits.map(({ instances, fit }) => `${fixed(fit.slope)} on ${count(instances)} (R² ${fixed(fit.r2, 3)})`).join(', ')}`;
+const count = (instances: number) => (instances === 1 ? 'one instance' : `${instances} instances`);
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** "Little", as a number: at most half of what the sharded queue gains by the same threads and instances. */
+const gainShareMax = 0.5;
+
+export const judgeA4: Judge = (points) => {
+  const unit = '× the gain of sharded';
+  const gains = familiesOf(points).map((family) => ({
+    family,
+    sharded: gainOf(sharded(family.points)),
+    unsharded: gainOf(unsharded(family.points)),
+  }));
+  const judged = gains[0];
+  if (judged === undefined || judged.sharded === null || judged.unsharded === null) {
+    return inconclusive(unit, 'Needs points of both queues with one thread on one instance, and with more.');
+  }
+  const share = judged.unsharded.gain / judged.sharded.gain;
+  const inWords = gains.flatMap((each) =>
+    each.sharded === null || each.unsharded === null
+      ? []
+      : [
+          `${each.family.words} unsharded gains ${fixed(each.unsharded.gain, 1)} times from one thread to its best (${perSec(each.unsharded.top.dequeuePerSec)}, ${where(each.unsharded.top)}), sharded ${fixed(each.sharded.gain, 1)} times (${perSec(each.sharded.top.dequeuePerSec)})`,
+        ],
+  );
+  const repeats = judged.unsharded.top.repeats.length;
+  return {
+    verdict: share <= gainShareMax ? 'holds' : 'does-not-hold',
+    value: fixed(share),
+    unit,
+    interval: null,
+    reason: `${capital(inWords.join('; '))}. "Little" is read as at most half of what sharded gains.${noInterval(repeats) || ' No interval: a ratio of two gains over different points.'}`,
+  };
+};
+
+/** From one thread on one instance to the best of all. Null without the former or without any other point. */
+function gainOf(points: readonly Point[]): { gain: number; top: Point } | null {
+  const start = points.find((point) => point.params.threads === 1 && point.params.instances === 1);
+  const top = best(points);
+  if (start === undefined || top === null || start.dequeuePerSec === 0 || points.length < 3) return null;
+  return { gain: top.dequeuePerSec / start.dequeuePerSec, top };
+}
+
+/** Interval of the ratio of two points' dequeue rates, from their repeats. */
+export function dequeueRatioInterval(above: Point, below: Point) {
+  const rates = (point: Point) => point.repeats.map((repeat) => repeat.dequeuePerSec);
+  return ratioInterval(rates(above), rates(below));
+}

@@ -1,0 +1,60 @@
+/**
+ * Every error that the lab throws. Codes are API: never renamed, never reused. `kind` is what a host maps to a status
+ * of its own, in the same words as the engine's registry.
+ */
+import type { ErrorKind } from '@shardlab/engine';
+
+interface ErrorEntry {
+  kind: ErrorKind;
+  retryable: boolean;
+  message: string;
+}
+
+const table = {
+  SCENARIO_INVALID: { kind: 'invalid', retryable: false, message: 'The scenario has faults' },
+  SCENARIO_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The scenario is over the size limit' },
+  SCENARIO_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no scenario of this name' },
+  RUN_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no run of this id' },
+  RUN_NOT_ACTIVE: { kind: 'conflict', retryable: false, message: 'The run has ended already' },
+  DISK_SPACE_LOW: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The disk has less free space than a trial may need',
+  },
+  DATA_FOLDER_UNUSABLE: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The data folder cannot be made or written',
+  },
+  WORKER_FAILED: { kind: 'failed', retryable: true, message: 'An instance process of the trial failed' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type LabErrorCode = keyof typeof table;
+
+/** The registry, for hosts that map errors and for the test against `docs/errors.md`. */
+export const labErrorRegistry: Readonly<Record<LabErrorCode, ErrorEntry>> = table;
+
+export class LabError extends Error {
+  override readonly name = 'LabError';
+  readonly code: LabErrorCode;
+  readonly kind: ErrorKind;
+  readonly retryable: boolean;
+  /** Facts of the case, safe to show to the caller. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  /** `sentence` replaces the registry's message where the case can be named more closely. */
+  constructor(
+    code: LabErrorCode,
+    options: { sentence?: string; details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    const entry: ErrorEntry = table[code];
+    super(
+      options.sentence ?? entry.message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.code = code;
+    this.kind = entry.kind;
+    this.retryable = entry.retryable;
+    this.details = options.details ?? {};
+  }
+}

@@ -1,0 +1,12 @@
+/** All that is public of the lab: command line, server and tests run the same code through this door. */
+export { type JudgeContext, judgeClaims } from './claims/judge.ts';
+export { type Claim, claims } from './claims/ledger.ts';
+export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
+export { planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
+export { applyRunEvent, newRun } from './run/run-state.ts';
+export { type StartRunOptions, startRun } from './run/start-run.ts';
+export { expandSweep } from './scenario/expand-sweep.ts';
+export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
+export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
+export type { ScenarioFault } from './scenario/schema-faults.ts';
+export { scenarioSchemaText } from './scenario/schema-text.ts';

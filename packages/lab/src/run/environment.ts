@@ -1,0 +1,98 @@
+/** What the figures of a run depend on, captured before its first trial. */
+import { execFile } from 'node:child_process';
+import { open, readFile, realpath, rm } from 'node:fs/promises';
+import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Environment } from '@shardlab/contract';
+import { sqliteVersion } from '@shardlab/engine';
+
+const syncSamples = 100;
+/** A disk of 20 ms a sync must not hold the run up for long. */
+const syncBudgetMs = 1_500;
+const syncBytes = 4096;
+
+/** Takes up to about a second and a half, most of it syncs in the data folder. */
+export async function captureEnvironment(folder: string): Promise<Environment> {
+  const [fileSystem, syncMs, commit] = await Promise.all([
+    fileSystemOf(folder),
+    measureSync(folder),
+    gitCommit(),
+  ]);
+  return {
+    cpuModel: cpus()[0]?.model.trim() || 'unknown',
+    cores: availableParallelism(),
+    memoryGiB: Number((totalmem() / 1024 ** 3).toFixed(1)),
+    platform: `${platform()} ${release()} ${arch()}`,
+    fileSystem,
+    syncMs,
+    node: process.version,
+    sqlite: sqliteVersion(),
+    commit,
+    loadAverage: Number((loadavg()[0] ?? 0).toFixed(2)),
+  };
+}
+
+/** Appends 4 KiB and waits for the disk, as often as the budget allows; milliseconds. */
+async function measureSync(folder: string): Promise<Environment['syncMs']> {
+  const path = join(folder, 'sync-probe');
+  const file = await open(path, 'w');
+  const block = Buffer.alloc(syncBytes, 0x5a);
+  const times: number[] = [];
+  try {
+    const deadline = performance.now() + syncBudgetMs;
+    while (times.length < syncSamples && (times.length < 5 || performance.now() < deadline)) {
+      const start = performance.now();
+      await file.write(block);
+      await file.datasync();
+      times.push(performance.now() - start);
+    }
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number) =>
+    Number(times[Math.min(times.length - 1, Math.floor(times.length * share))]!.toFixed(3));
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+async function fileSystemOf(folder: string): Promise<string> {
+  if (platform() !== 'linux') return platform();
+  try {
+    return fileSystemFromMounts(await readFile('/proc/mounts', 'utf8'), await realpath(folder));
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** The type of the mount that a path lies in: the longest mount point that is a prefix of it, the last one mounted there. */
+export function fileSystemFromMounts(mounts: string, path: string): string {
+  let best = { point: '', type: 'unknown' };
+  for (const line of mounts.split('\n')) {
+    const [, rawPoint, type] = line.split(' ');
+    if (rawPoint === undefined || type === undefined) continue;
+    const point = rawPoint.replace(/\\([0-7]{3})/g, (_, octal: string) =>
+      String.fromCharCode(Number.parseInt(octal, 8)),
+    );
+    const inside = point === '/' || path === point || path.startsWith(`${point}/`);
+    if (inside && point.length >= best.point.length) best = { point, type };
+  }
+  return best.type;
+}
+
+/** Null outside a checkout, or without git. */
+async function gitCommit(): Promise<string | null> {
+  try {
+    const cwd = fileURLToPath(new URL('.', import.meta.url));
+    const { stdout } = await promisify(execFile)('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd,
+      timeout: 2_000,
+    });
+    return stdout.trim() || null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,48 @@
+/** A run as data, and how an event changes it: the runner keeps its own run this way, and a host may too. */
+import { pointKey, type Run, type RunEvent, type Scale, type Scenario } from '@shardlab/contract';
+import { judgeClaims } from '../claims/judge.ts';
+import { planRun } from './plan-run.ts';
+
+/** A run that has not started: status `queued`, every claim still without points. */
+export function newRun(options: { id: string; scenario: Scenario; scale: Scale; createdAtMs: number }): Run {
+  const { id, scenario, scale, createdAtMs } = options;
+  const plan = planRun(scenario, scale);
+  return {
+    id,
+    scenario,
+    scale,
+    status: 'queued',
+    createdAtMs,
+    startedAtMs: null,
+    endedAtMs: null,
+    progress: { done: 0, total: plan.trials.length, etaMs: plan.estimatedMs },
+    points: [],
+    claims: judgeClaims(scenario.claims, [], { cores: null }),
+    environment: null,
+    watched: false,
+    error: null,
+  };
+}
+
+/** The run after an event; ticks leave it as it is. Does not change the run given. */
+export function applyRunEvent(run: Run, event: RunEvent): Run {
+  switch (event.type) {
+    case 'snapshot':
+    case 'end':
+      return event.run;
+    case 'status':
+      return { ...run, status: event.status, error: event.error ?? run.error };
+    case 'progress':
+      return { ...run, progress: event.progress };
+    case 'point': {
+      const key = pointKey(event.point);
+      const known = run.points.some((point) => pointKey(point) === key);
+      const points = known
+        ? run.points.map((point) => (pointKey(point) === key ? event.point : point))
+        : [...run.points, event.point];
+      return { ...run, points, claims: event.claims };
+    }
+    case 'tick':
+      return run;
+  }
+}

@@ -1,0 +1,131 @@
+/** Runs a scenario: its trials one after another, each in a folder and processes of its own. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ErrorBody, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
+import { judgeClaims } from '../claims/judge.ts';
+import { LabError } from '../errors.ts';
+import { summarisePoint } from '../trial/point.ts';
+import { runTrial, type TrialOutcome } from '../trial/run-trial.ts';
+import { assertDiskSpace, freeBytesOf, trialBytesMax } from './disk-space.ts';
+import { captureEnvironment } from './environment.ts';
+import { planRun, trialInWords } from './plan-run.ts';
+import { applyRunEvent, newRun } from './run-state.ts';
+import { TimeLeft } from './time-left.ts';
+
+export interface StartRunOptions {
+  /** As `parseScenario` returned it. */
+  scenario: Scenario;
+  scale: Scale;
+  /** Default a random UUID. */
+  id?: string;
+  /** When the run was asked for, epoch milliseconds; default now. */
+  createdAtMs?: number;
+  /** Folder for the scratch folders of the trials; made if missing; default the system's. */
+  dataDir?: string;
+  /** Called for each event with the run as it stands after it. It must not throw. */
+  onEvent?: (event: RunEvent, run: Run) => void;
+  /** Cancels: the trial under way is dropped, the points before it are kept. */
+  signal?: AbortSignal;
+  /** Whether somebody follows the run right now: it costs CPU, so a run records whether it ever was so. */
+  watched?: () => boolean;
+  /** Epoch milliseconds. */
+  now?: () => number;
+  freeBytes?: (folder: string) => Promise<number>;
+}
+
+/**
+ * Runs to the end and resolves with the run: `done`, `cancelled` by the signal, or `failed` with its error; in each
+ * case with the points finished until then. Never rejects. The events end with `status` and `end`.
+ */
+export async function startRun(options: StartRunOptions): Promise<Run> {
+  const { scenario, scale, signal } = options;
+  const now = options.now ?? Date.now;
+  const plan = planRun(scenario, scale);
+  const timeLeft = new TimeLeft(plan);
+  const outcomes = new Map<string, TrialOutcome[]>();
+  const id = options.id ?? randomUUID();
+  let run = newRun({ id, scenario, scale, createdAtMs: options.createdAtMs ?? now() });
+  let folder: string | null = null;
+
+  const emit = (event: RunEvent): void => {
+    run = applyRunEvent(run, event);
+    if (!run.watched && options.watched?.()) run = { ...run, watched: true };
+    options.onEvent?.(event, run);
+  };
+  const emitProgress = (done: number, current?: string): void => {
+    const progress = { done, total: plan.trials.length, etaMs: timeLeft.etaMs() };
+    emit({ type: 'progress', progress: current === undefined ? progress : { ...progress, current } });
+  };
+  const finish = (status: 'done' | 'failed' | 'cancelled', error?: ErrorBody): void => {
+    run = { ...run, endedAtMs: now(), progress: { ...run.progress, etaMs: status === 'done' ? 0 : null } };
+    emit(error === undefined ? { type: 'status', status } : { type: 'status', status, error });
+  };
+
+  const startedAtMs = now();
+  run = { ...run, startedAtMs };
+  emit({ type: 'status', status: 'running' });
+  try {
+    signal?.throwIfAborted();
+    folder = await makeFolder(options.dataDir ?? tmpdir());
+    const environment = await captureEnvironment(folder);
+    run = { ...run, environment };
+    for (const trial of plan.trials) {
+      signal?.throwIfAborted();
+      emitProgress(trial.index, trialInWords(trial, plan.repeats));
+      const trialStart = now();
+      const needBytes = trialBytesMax(scenario, trial.params.instances);
+      assertDiskSpace({ folder, needBytes, freeBytes: await (options.freeBytes ?? freeBytesOf)(folder) });
+      const outcome = await runTrial({
+        trial,
+        scenario,
+        phases: plan.phases,
+        dir: join(folder, `trial-${trial.index}`),
+        ...(signal === undefined ? {} : { signal }),
+        onTick: (tick) => emit({ type: 'tick', tick: { ...tick, atMs: now() - startedAtMs } }),
+      });
+      timeLeft.trialTook(now() - trialStart);
+      const repeats = [...(outcomes.get(trial.key) ?? []), outcome];
+      outcomes.set(trial.key, repeats);
+      const point = summarisePoint(trial, repeats);
+      const { points } = applyRunEvent(run, { type: 'point', point, claims: [] });
+      emit({ type: 'point', point, claims: judgeClaims(scenario.claims, points, environment) });
+      emitProgress(trial.index + 1);
+    }
+    finish('done');
+  } catch (error) {
+    if (signal?.aborted) finish('cancelled');
+    else finish('failed', errorBody(error));
+  } finally {
+    if (folder !== null) await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  }
+  emit({ type: 'end', run });
+  return run;
+}
+
+async function makeFolder(parent: string): Promise<string> {
+  try {
+    await mkdir(parent, { recursive: true });
+    return await mkdtemp(join(parent, 'shardlab-run-'));
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new LabError('DATA_FOLDER_UNUSABLE', {
+      sentence: `The data folder ${parent} cannot be made or written: ${reason}`,
+      details: { folder: parent },
+      cause,
+    });
+  }
+}
+
+/** Errors of the engine arrive here inside `WORKER_FAILED`, since they happen in another process. */
+function errorBody(error: unknown): ErrorBody {
+  if (!(error instanceof LabError)) return { code: 'INTERNAL', message: String(error), retryable: false };
+  const { code, message, retryable, details } = error;
+  return {
+    code,
+    message,
+    retryable,
+    ...(Object.keys(details).length > 0 ? { details: { ...details } } : {}),
+  };
+}

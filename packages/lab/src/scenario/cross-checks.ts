@@ -1,0 +1,150 @@
+/** What a schema cannot say: bounds on products of fields, and what one field must mean to another. */
+import { type Scenario, scenarioLimits } from '@shardlab/contract';
+import { claimIds } from '../claims/ledger.ts';
+import { combinationCount, scaleScenario } from './expand-sweep.ts';
+import { nearestName } from './nearest-name.ts';
+import type { ScenarioFault } from './schema-faults.ts';
+
+/** What the engine accepts in one transaction. */
+const transactionBytesMax = 32 * 1024 ** 2;
+/** Sessions stage their transactions in memory: all of them together must fit beside the rest. */
+const stagedBytesMax = 1024 ** 3;
+/** Messages that wait at most, all instances together, must fit on an ordinary disk. */
+const backlogBytesMax = 16 * 1024 ** 3;
+/** A run longer than this is a mistyped number. */
+const runMsMax = 24 * 60 * 60_000;
+
+/** Faults of a scenario whose shape is right already; empty if it may run. */
+export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
+  return [
+    ...checkClaims(scenario),
+    ...checkSize(scenario),
+    ...checkMemory(scenario),
+    ...checkQuick(scenario),
+    ...checkReferences(scenario),
+  ];
+}
+
+function checkClaims(scenario: Scenario): ScenarioFault[] {
+  return scenario.claims.flatMap((id, index) => {
+    if (claimIds.includes(id)) return [];
+    const nearest = nearestName(id, claimIds);
+    const hint = nearest === null ? '' : `; did you mean "${nearest}"?`;
+    return [
+      {
+        path: `/claims/${index}`,
+        message: `No judge exists for the claim "${id}"; known are ${claimIds.join(', ')}${hint}`,
+      },
+    ];
+  });
+}
+
+function checkSize(scenario: Scenario): ScenarioFault[] {
+  const faults: ScenarioFault[] = [];
+  for (const scale of ['full', 'quick'] as const) {
+    const path = scale === 'full' ? '/sweep' : '/quick/sweep';
+    const { sweep, phases, repeats } = scaleScenario(scenario, scale);
+    const points = combinationCount(sweep);
+    if (points > scenarioLimits.pointsMax) {
+      faults.push({
+        path,
+        message: `The sweep has ${number(points)} combinations; at most ${number(scenarioLimits.pointsMax)} are accepted`,
+      });
+    }
+    const ms = points * repeats * (phases.warmupMs + phases.measureMs);
+    if (ms > runMsMax) {
+      faults.push({
+        path: scale === 'full' ? '/phases' : '/quick/phases',
+        message: `Would measure for ${number(Math.round(ms / 3_600_000))} hours (combinations × repeats × phases); at most 24 are accepted`,
+      });
+    }
+    // Without a part of its own, quick repeats what full says already.
+    if (scenario.quick === undefined) break;
+  }
+  return faults;
+}
+
+function checkMemory(scenario: Scenario): ScenarioFault[] {
+  const faults: ScenarioFault[] = [];
+  const { payloadBytes, operationsPerTransaction, backlogMax } = scenario.workload;
+  const { sweep } = scaleScenario(scenario, 'full');
+  const threads = Math.max(...sweep.threads);
+  const transaction = payloadBytes * operationsPerTransaction;
+  if (transaction > transactionBytesMax) {
+    faults.push({
+      path: '/workload/operationsPerTransaction',
+      message: `A transaction of ${number(operationsPerTransaction)} messages of ${number(payloadBytes)} bytes has ${mib(transaction)}; at most ${mib(transactionBytesMax)} is accepted`,
+    });
+  }
+  const staged = payloadBytes * operationsPerTransaction * threads;
+  if (transaction <= transactionBytesMax && staged > stagedBytesMax) {
+    faults.push({
+      path: '/workload/operationsPerTransaction',
+      message: `${number(threads)} sessions that stage ${number(operationsPerTransaction)} messages of ${number(payloadBytes)} bytes need ${gib(staged)} of memory; at most ${gib(stagedBytesMax)} is accepted`,
+    });
+  }
+  const backlog = payloadBytes * backlogMax * Math.max(...sweep.instances);
+  if (backlog > backlogBytesMax) {
+    faults.push({
+      path: '/workload/backlogMax',
+      message: `The backlog may reach ${gib(backlog)} over all instances; at most ${gib(backlogBytesMax)} is accepted`,
+    });
+  }
+  if (backlogMax < operationsPerTransaction) {
+    faults.push({
+      path: '/workload/backlogMax',
+      message: `Must be at least the operations of one transaction, ${number(operationsPerTransaction)}, not ${number(backlogMax)}`,
+    });
+  }
+  return faults;
+}
+
+function checkQuick(scenario: Scenario): ScenarioFault[] {
+  const quick = scenario.quick?.sweep;
+  if (quick === undefined) return [];
+  const faults: ScenarioFault[] = [];
+  for (const axis of ['threads', 'instances', 'roundTripMs'] as const) {
+    const low = Math.min(...scenario.sweep[axis]);
+    const high = Math.max(...scenario.sweep[axis]);
+    for (const [index, value] of (quick[axis] ?? []).entries()) {
+      if (value >= low && value <= high) continue;
+      faults.push({
+        path: `/quick/sweep/${axis}/${index}`,
+        message: `Must lie in the range of the full sweep, ${low} to ${high}, not ${value}`,
+      });
+    }
+  }
+  for (const [index, value] of (quick.implementation ?? []).entries()) {
+    if (scenario.sweep.implementation.includes(value)) continue;
+    faults.push({
+      path: `/quick/sweep/implementation/${index}`,
+      message: `"${value}" is not in the full sweep, which quick may only narrow`,
+    });
+  }
+  const full = combinationCount(scenario.sweep);
+  const points = combinationCount(scaleScenario(scenario, 'quick').sweep);
+  if (points > full) {
+    faults.push({
+      path: '/quick/sweep',
+      message: `Quick has ${points} combinations, more than the ${full} of the full sweep`,
+    });
+  }
+  return faults;
+}
+
+function checkReferences(scenario: Scenario): ScenarioFault[] {
+  return (scenario.references ?? []).flatMap((reference, index) =>
+    scenario.sweep.implementation.includes(reference.implementation)
+      ? []
+      : [
+          {
+            path: `/references/${index}/implementation`,
+            message: `"${reference.implementation}" is not in the sweep, so the line would have nothing to compare with`,
+          },
+        ],
+  );
+}
+
+const number = (value: number) => value.toLocaleString('en-US');
+const mib = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(0)} MiB`;
+const gib = (bytes: number) => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;

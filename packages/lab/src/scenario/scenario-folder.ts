@@ -1,0 +1,22 @@
+/** The scenarios of a folder: one JSON file each, beside the schema that editors use. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type ParsedScenario, parseScenario } from './parse-scenario.ts';
+
+/** The scenarios that come with the repository. */
+export const bundledScenarioFolder = fileURLToPath(new URL('../../../../scenarios/', import.meta.url));
+
+export const schemaFileName = 'scenario.schema.json';
+
+/** Reads every scenario of a folder, by file name. A faulty file is reported beside the good ones, not thrown. */
+export async function readScenarioFolder(
+  folder: string = bundledScenarioFolder,
+): Promise<{ file: string; parsed: ParsedScenario }[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json') && name !== schemaFileName);
+  return Promise.all(
+    names
+      .sort()
+      .map(async (file) => ({ file, parsed: parseScenario(await readFile(join(folder, file), 'utf8')) })),
+  );
+}

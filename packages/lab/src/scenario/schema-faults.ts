@@ -1,0 +1,107 @@
+/** Turns what ajv found into faults a person can act on: one sentence a fault, each at its JSON path. */
+import type { ErrorObject } from 'ajv';
+import { nearestName } from './nearest-name.ts';
+
+export interface ScenarioFault {
+  /** JSON pointer of the faulty value; an empty string is the whole document. */
+  path: string;
+  message: string;
+}
+
+interface SchemaNode {
+  const?: unknown;
+  anyOf?: SchemaNode[];
+  properties?: Record<string, SchemaNode>;
+}
+
+/** One fault for each thing that is wrong, in the order of the document's paths. */
+export function schemaFaults(errors: readonly ErrorObject[]): ScenarioFault[] {
+  // A value that fits no alternative fails each alternative too; only the union's own error says it in one sentence.
+  const unions = errors.filter((error) => error.keyword === 'anyOf');
+  const kept = errors.filter(
+    (error) =>
+      !unions.some((union) => union !== error && error.schemaPath.startsWith(`${union.schemaPath}/`)),
+  );
+  return kept.map(toFault).sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+}
+
+function toFault(error: ErrorObject): ScenarioFault {
+  const { instancePath, params } = error;
+  switch (error.keyword) {
+    case 'additionalProperties': {
+      const name = String(params['additionalProperty']);
+      const known = Object.keys((error.parentSchema as SchemaNode).properties ?? {});
+      const nearest = nearestName(name, known);
+      const hint = nearest === null ? `known here are ${list(known)}` : `did you mean ${quoted(nearest)}?`;
+      return {
+        path: `${instancePath}/${pointerPart(name)}`,
+        message: `Unknown field ${quoted(cut(name))}; ${hint}`,
+      };
+    }
+    case 'required': {
+      const name = String(params['missingProperty']);
+      return {
+        path: `${instancePath}/${pointerPart(name)}`,
+        message: `The field ${quoted(name)} is missing`,
+      };
+    }
+    case 'type':
+      return {
+        path: instancePath,
+        message: `Must be ${article(String(params['type']))}, ${got(error.data)}`,
+      };
+    case 'const':
+      return {
+        path: instancePath,
+        message: `Must be ${JSON.stringify(params['allowedValue'])}, ${got(error.data)}`,
+      };
+    case 'anyOf': {
+      const values = ((error.parentSchema as SchemaNode).anyOf ?? []).map((branch) =>
+        JSON.stringify(branch.const),
+      );
+      return { path: instancePath, message: `Must be one of ${values.join(', ')}, ${got(error.data)}` };
+    }
+    case 'minimum':
+    case 'exclusiveMinimum':
+    case 'maximum': {
+      const relation = { minimum: 'at least', exclusiveMinimum: 'more than', maximum: 'at most' }[
+        error.keyword
+      ];
+      return {
+        path: instancePath,
+        message: `Must be ${relation} ${count(params['limit'])}, ${got(error.data)}`,
+      };
+    }
+    case 'minItems':
+      return { path: instancePath, message: `Must have at least ${count(params['limit'])} item` };
+    case 'maxItems':
+      return { path: instancePath, message: `Must have at most ${count(params['limit'])} items` };
+    case 'minLength':
+      return { path: instancePath, message: 'Must not be empty' };
+    case 'maxLength':
+      return { path: instancePath, message: `Must be at most ${count(params['limit'])} characters long` };
+    case 'uniqueItems':
+      return {
+        path: `${instancePath}/${String(params['i'])}`,
+        message: `Repeats the value at index ${String(params['j'])}; the values must differ`,
+      };
+    case 'pattern':
+      return { path: instancePath, message: `Must match ${String(params['pattern'])}, ${got(error.data)}` };
+    default:
+      return { path: instancePath, message: `Is not valid: ${error.message ?? error.keyword}` };
+  }
+}
+
+const quoted = (name: string) => `"${name}"`;
+const list = (names: readonly string[]) => names.map(quoted).join(', ');
+const count = (limit: unknown) => Number(limit).toLocaleString('en-US');
+const article = (type: string) => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`);
+const cut = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+const pointerPart = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
+
+function got(value: unknown): string {
+  if (value === null) return 'not null';
+  if (Array.isArray(value)) return 'not an array';
+  if (typeof value === 'object') return 'not an object';
+  return `not ${cut(JSON.stringify(value))}`;
+}

@@ -1,0 +1,79 @@
+import type { Message, Session } from '@shardlab/engine';
+import type { DeliveryOrder } from './ledger.ts';
+import type { PayloadIdentity } from './payload.ts';
+import type { Workload } from './workload.ts';
+
+/** How long a dequeue waits for a message before the session commits what it has and asks again. */
+const idleWaitMs = 100;
+/** The same once no message can come any more: only for a backlog that is still being read. */
+const sealedWaitMs = 10;
+
+/**
+ * One dequeuer session in a closed loop: collects the workload's operations, then commits. With round trips every
+ * dequeue takes one message and waits a round trip first, as does the commit; without, one call takes what it gets.
+ */
+export async function runDequeuer(work: Workload): Promise<void> {
+  const { instance, config, meter, ledger, gate, roundTrips } = work;
+  const session = instance.openSession();
+  const order = work.orderOfDequeuer();
+  while (!work.drainOver) {
+    const { identities, messages, empty } = await collect(work, session, order);
+    if (messages > 0) {
+      await roundTrips?.wait();
+      await session.commit();
+      meter.consumed += messages;
+      for (const identity of identities) ledger.consumed(identity);
+      gate.consumed(messages);
+    }
+    if (empty && work.isSealed && instance.queue(config.queue.name).ready === 0) break;
+    await work.breathe();
+  }
+  await session.close();
+}
+
+interface Collected {
+  identities: PayloadIdentity[];
+  /** Damaged ones included, which have no identity. */
+  messages: number;
+  /** The last call found nothing. */
+  empty: boolean;
+}
+
+async function collect(work: Workload, session: Session, order: DeliveryOrder): Promise<Collected> {
+  const { config, clock, meter, ledger, roundTrips } = work;
+  const { operationsPerTransaction: operations } = config;
+  const identities: PayloadIdentity[] = [];
+  let messages = 0;
+  while (messages < operations && !work.drainOver) {
+    await roundTrips?.wait();
+    const max = roundTrips === null ? operations - messages : 1;
+    const batch = await dequeue(work, session, max);
+    if (batch.length === 0) return { identities, messages, empty: true };
+    const now = clock();
+    for (const message of batch) {
+      const identity = ledger.handedOut(message, order);
+      if (identity === null) continue;
+      meter.latency(now - identity.sentAtMs);
+      identities.push(identity);
+    }
+    messages += batch.length;
+  }
+  return { identities, messages, empty: false };
+}
+
+/**
+ * One dequeue of the client. It first asks without waiting, so that the time of a call that found messages ready can be
+ * told from the wait for a message to come; only the former is the dequeue call's figure.
+ */
+async function dequeue(work: Workload, session: Session, max: number): Promise<Message[]> {
+  const { clock, meter, config } = work;
+  const queue = config.queue.name;
+  const start = clock();
+  const ready = await session.dequeue(queue, { max, waitMs: 0 });
+  if (ready.length > 0) {
+    meter.dequeueCall(clock() - start);
+    return ready;
+  }
+  if (work.isSealed) return session.dequeue(queue, { max, waitMs: sealedWaitMs });
+  return session.dequeue(queue, { max, waitMs: idleWaitMs, signal: work.sealSignal });
+}

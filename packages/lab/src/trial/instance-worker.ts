@@ -1,0 +1,158 @@
+/**
+ * The process of one instance in a trial: it opens the instance inline and runs its share of the sessions embedded in
+ * it, so that the CPU of the process is the CPU of the instance with its load. Ends with its coordinator.
+ */
+import { type Instance, openInstance } from '@shardlab/engine';
+import { type Clock, createMonotonicClock } from './clock.ts';
+import { Ledger } from './ledger.ts';
+import { Meter } from './meter.ts';
+import { PayloadForge } from './payload.ts';
+import type { FromWorker, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
+import { startSessions } from './start-sessions.ts';
+import { Workload } from './workload.ts';
+
+const tickMs = 250;
+const browsePage = 500;
+
+const send = (message: FromWorker): void => {
+  // The coordinator may be gone already; then so is everybody who could read this.
+  if (process.connected) process.send!(message);
+};
+
+class InstanceWorker {
+  readonly #config: WorkerConfig;
+  readonly #instance: Instance;
+  readonly #clock: Clock;
+  readonly #ledger: Ledger;
+  readonly #meter: Meter;
+  readonly #workload: Workload;
+  #ticks: NodeJS.Timeout | undefined;
+  #phase: Extract<FromWorker, { type: 'tick' }>['phase'] = 'warmup';
+
+  static async open(config: WorkerConfig): Promise<InstanceWorker> {
+    const instance = await openInstance({ dir: config.dir, instance: config.instance });
+    if (config.createsQueue) await instance.createQueue(config.queue);
+    return new InstanceWorker(config, instance);
+  }
+
+  private constructor(config: WorkerConfig, instance: Instance) {
+    const clock = createMonotonicClock();
+    const forge = new PayloadForge({ bytes: config.payloadBytes, seed: config.seed, nonce: config.nonce });
+    this.#config = config;
+    this.#instance = instance;
+    this.#clock = clock;
+    this.#ledger = new Ledger(forge);
+    this.#meter = new Meter(instance, clock);
+    this.#workload = new Workload({
+      instance,
+      config,
+      clock,
+      forge,
+      ledger: this.#ledger,
+      meter: this.#meter,
+    });
+  }
+
+  async run(timeline: Timeline): Promise<void> {
+    await this.#until(timeline.warmupAtMs);
+    this.#ticks = setInterval(() => this.#tick(), tickMs);
+    const { enqueuers, dequeuers } = startSessions(this.#workload);
+    // A session's failure ends the process; waiting for the others first would hide it until the drain.
+    const phases = this.#phases(timeline, enqueuers, dequeuers);
+    await Promise.all([enqueuers, dequeuers, phases]);
+    clearInterval(this.#ticks);
+    this.#tick();
+    send({ type: 'drained' });
+  }
+
+  async #phases(timeline: Timeline, enqueuers: Promise<unknown>, dequeuers: Promise<unknown>): Promise<void> {
+    await this.#until(timeline.measureAtMs);
+    this.#phase = 'measure';
+    this.#meter.beginWindow();
+    await this.#until(timeline.stopAtMs);
+    this.#meter.endWindow();
+    this.#phase = 'drain';
+    this.#workload.stopEnqueuers();
+    await enqueuers;
+    send({ type: 'enqueuersDone' });
+    await this.#until(timeline.drainUntilMs, dequeuers);
+    this.#workload.endDrain();
+  }
+
+  setBacklogShare(messages: number): void {
+    this.#workload.gate.setShare(messages);
+  }
+
+  seal(): void {
+    this.#workload.seal();
+  }
+
+  async finish(browse: boolean): Promise<void> {
+    if (browse) await this.#browse();
+    const result = { window: this.#meter.window(), ledger: this.#ledger.report() };
+    await this.#instance.close();
+    send({ type: 'result', result });
+  }
+
+  async #browse(): Promise<void> {
+    let after: string | undefined;
+    do {
+      const options = after === undefined ? { limit: browsePage } : { limit: browsePage, after };
+      const { messages, next } = await this.#instance.browse(this.#config.queue.name, options);
+      for (const message of messages) this.#ledger.left(message);
+      after = next ?? undefined;
+    } while (after !== undefined);
+  }
+
+  #tick(): void {
+    const { enqueued, consumed } = this.#meter;
+    send({ type: 'tick', phase: this.#phase, sample: this.#meter.tick(), enqueued, consumed });
+  }
+
+  /** Resolves at a time of the timeline, or earlier when something else has ended. */
+  async #until(atMs: number, unless?: Promise<unknown>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, Math.max(0, atMs - this.#clock()));
+    await (unless === undefined ? promise : Promise.race([promise, unless]));
+    clearTimeout(timer);
+  }
+}
+
+let worker: InstanceWorker | null = null;
+
+async function obey(message: ToWorker): Promise<void> {
+  switch (message.type) {
+    case 'open':
+      worker = await InstanceWorker.open(message.config);
+      return send({ type: 'opened' });
+    case 'run':
+      return worker!.run(message.timeline);
+    case 'backlogShare':
+      return worker!.setBacklogShare(message.messages);
+    case 'sealed':
+      return worker!.seal();
+    case 'finish':
+      return worker!.finish(message.browse);
+  }
+}
+
+function fail(error: unknown): void {
+  const { code, message, details, stack } = error as Error & {
+    code?: string;
+    details?: Record<string, unknown>;
+  };
+  send({
+    type: 'failed',
+    code: code ?? 'INTERNAL',
+    message: message ?? String(error),
+    details: { ...details },
+    stack: stack ?? '',
+  });
+}
+
+// The coordinator lets go of the channel once it has the result; if it died, there is nobody to work for.
+process.on('disconnect', () => process.exit(0));
+// A terminal sends its interrupt to the whole group; the coordinator decides what it means for a trial.
+process.on('SIGINT', () => {});
+process.on('uncaughtException', fail);
+process.on('message', (message: ToWorker) => void obey(message).catch(fail));

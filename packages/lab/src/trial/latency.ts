@@ -1,0 +1,48 @@
+/** HDR histograms of microseconds with three significant digits, and how they cross between processes. */
+import type { LatencyMs } from '@shardlab/contract';
+import {
+  build,
+  decodeFromCompressedBase64,
+  encodeIntoCompressedBase64,
+  type Histogram,
+} from 'hdr-histogram-js';
+
+export type { Histogram };
+
+/** An hour: the longest phases and a bounded backlog stay well under it; what is longer is counted as an hour. */
+const longestUs = 3_600_000_000;
+
+export function createHistogram(): Histogram {
+  return build({
+    lowestDiscernibleValue: 1,
+    highestTrackableValue: longestUs,
+    numberOfSignificantValueDigits: 3,
+  });
+}
+
+/** Records a duration given in milliseconds. */
+export function recordMs(histogram: Histogram, ms: number): void {
+  histogram.recordValue(Math.min(longestUs, Math.max(0, Math.round(ms * 1000))));
+}
+
+export const encodeHistogram = (histogram: Histogram): string => encodeIntoCompressedBase64(histogram);
+
+/** One histogram of several encoded ones: percentiles are read from the merged counts, never averaged. */
+export function mergeHistograms(encoded: readonly string[]): Histogram {
+  const merged = createHistogram();
+  for (const text of encoded) merged.add(decodeFromCompressedBase64(text));
+  return merged;
+}
+
+export function latencyOf(histogram: Histogram): LatencyMs {
+  const count = histogram.totalCount;
+  const at = (percentile: number) => (count === 0 ? 0 : histogram.getValueAtPercentile(percentile) / 1000);
+  return {
+    p50: at(50),
+    p90: at(90),
+    p99: at(99),
+    p999: at(99.9),
+    max: count === 0 ? 0 : histogram.maxValue / 1000,
+    count,
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * What an instance's process knows about every message of a trial: committed by its enqueuers, handed out to its
+ * dequeuers, consumed by their commits, and still there at the end. The coordinator merges the ledgers of all.
+ */
+import type { Integrity } from '@shardlab/contract';
+import type { PayloadForge, PayloadIdentity } from './payload.ts';
+import { countFrom, countShared, SequenceSet, unite } from './sequence-set.ts';
+
+/** How far hand-out order can be checked. See `DeliveryOrder`. */
+export type OrderScope = 'instance' | 'session';
+
+/** A ledger as it crosses between processes. Sequence sets are bitmaps by enqueuer number. */
+export interface LedgerReport {
+  /** An enqueuer's committed messages are 0 to this, exclusive: it counts on only when a commit succeeded. */
+  committed: Map<number, number>;
+  consumed: Map<number, Uint32Array>;
+  left: Map<number, Uint32Array>;
+  duplicated: number;
+  damaged: number;
+  outOfOrder: number;
+}
+
+/**
+ * Checks that the messages of one enqueuer are first handed out in its order. Its session is bound to one shard, so
+ * on a sharded queue this holds over all dequeuers of the instance. Dequeuers of an unsharded queue are several
+ * processes without a common order of events; there it is checked within each dequeuer's session, which is all that
+ * an observer can see.
+ */
+export class DeliveryOrder {
+  readonly #next = new Map<number, number>();
+
+  /** False if a later message of this enqueuer was handed out before. */
+  inOrder({ enqueuer, sequence }: PayloadIdentity): boolean {
+    const next = this.#next.get(enqueuer) ?? 0;
+    if (sequence < next) return false;
+    this.#next.set(enqueuer, sequence + 1);
+    return true;
+  }
+}
+
+export class Ledger {
+  readonly #forge: PayloadForge;
+  readonly #committed = new Map<number, number>();
+  readonly #consumed = new Map<number, SequenceSet>();
+  readonly #left = new Map<number, SequenceSet>();
+  #duplicated = 0;
+  #damaged = 0;
+  #outOfOrder = 0;
+
+  constructor(forge: PayloadForge) {
+    this.#forge = forge;
+  }
+
+  /** An enqueuer's messages up to `count` are committed. */
+  committed(enqueuer: number, count: number): void {
+    this.#committed.set(enqueuer, count);
+  }
+
+  /** A message was handed out for the first time or again; null if it is damaged. */
+  handedOut(
+    message: { payload: Buffer; deliveryCount: number },
+    order: DeliveryOrder,
+  ): PayloadIdentity | null {
+    const identity = this.#forge.check(message.payload);
+    if (identity === null) this.#damaged += 1;
+    else if (message.deliveryCount === 1 && !order.inOrder(identity)) this.#outOfOrder += 1;
+    return identity;
+  }
+
+  /** A dequeuer's commit consumed it: from now on it must not come again. */
+  consumed({ enqueuer, sequence }: PayloadIdentity): void {
+    if (!setOf(this.#consumed, enqueuer).add(sequence)) this.#duplicated += 1;
+  }
+
+  /** It was browsed after the drain. */
+  left(message: { payload: Buffer }): void {
+    const identity = this.#forge.check(message.payload);
+    if (identity === null) this.#damaged += 1;
+    else if (!setOf(this.#left, identity.enqueuer).add(identity.sequence)) this.#duplicated += 1;
+  }
+
+  report(): LedgerReport {
+    const words = (sets: Map<number, SequenceSet>) =>
+      new Map([...sets].map(([enqueuer, set]) => [enqueuer, set.words()]));
+    return {
+      committed: this.#committed,
+      consumed: words(this.#consumed),
+      left: words(this.#left),
+      duplicated: this.#duplicated,
+      damaged: this.#damaged,
+      outOfOrder: this.#outOfOrder,
+    };
+  }
+}
+
+/**
+ * Judges all ledgers of a trial together. Lost: committed, and neither consumed nor left. Duplicated: consumed twice,
+ * or consumed and still in the queue. Damaged also counts what nobody committed; the identity of damaged bytes is not
+ * believed, so their message is lost as well.
+ */
+export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
+  const integrity: Integrity = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
+  const committed = new Map<number, number>();
+  const consumed = new Map<number, Uint32Array>();
+  const left = new Map<number, Uint32Array>();
+  for (const report of reports) {
+    integrity.duplicated += report.duplicated;
+    integrity.damaged += report.damaged;
+    integrity.outOfOrder += report.outOfOrder;
+    for (const [enqueuer, count] of report.committed) committed.set(enqueuer, count);
+    for (const [from, into] of [
+      [report.consumed, consumed],
+      [report.left, left],
+    ] as const) {
+      for (const [enqueuer, words] of from) {
+        const known = into.get(enqueuer) ?? new Uint32Array(0);
+        integrity.duplicated += countShared(known, words);
+        into.set(enqueuer, unite(known, words));
+      }
+    }
+  }
+  for (const enqueuer of new Set([...committed.keys(), ...consumed.keys(), ...left.keys()])) {
+    const count = committed.get(enqueuer) ?? 0;
+    const gone = consumed.get(enqueuer) ?? new Uint32Array(0);
+    const there = left.get(enqueuer) ?? new Uint32Array(0);
+    const both = countShared(gone, there);
+    integrity.duplicated += both;
+    integrity.left += countShared(there, there) - both;
+    const known = unite(gone.slice(), there);
+    const foreign = countFrom(known, count);
+    integrity.damaged += foreign;
+    integrity.lost += count - (countShared(known, known) - foreign);
+  }
+  return integrity;
+}
+
+function setOf(sets: Map<number, SequenceSet>, enqueuer: number): SequenceSet {
+  let set = sets.get(enqueuer);
+  if (set === undefined) {
+    set = new SequenceSet();
+    sets.set(enqueuer, set);
+  }
+  return set;
+}

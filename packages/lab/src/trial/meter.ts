@@ -1,0 +1,116 @@
+/** Counts and times what the sessions of one instance do, for the live ticks and for the measured window. */
+import type { InstanceSample } from '@shardlab/contract';
+import type { Instance, WaitStats } from '@shardlab/engine';
+import type { Clock } from './clock.ts';
+import { createHistogram, encodeHistogram, type Histogram, latencyOf, recordMs } from './latency.ts';
+import type { WindowResult } from './protocol.ts';
+import { waitMsByClass, waitsBetween } from './wait-totals.ts';
+
+interface Reading {
+  atMs: number;
+  enqueued: number;
+  consumed: number;
+  cpuUs: number;
+  waits: WaitStats[];
+}
+
+export class Meter {
+  readonly #instance: Instance;
+  readonly #clock: Clock;
+  /** Since the last tick or phase change; added to the window's while it is measured. */
+  readonly #recentLatency = createHistogram();
+  readonly #recentCall = createHistogram();
+  readonly #windowLatency = createHistogram();
+  readonly #windowCall = createHistogram();
+  #windowStart: Reading | null = null;
+  #windowEnd: Reading | null = null;
+  #lastTick: Reading;
+
+  /** Messages of committed transactions, since the start. */
+  enqueued = 0;
+  consumed = 0;
+
+  constructor(instance: Instance, clock: Clock) {
+    this.#instance = instance;
+    this.#clock = clock;
+    this.#lastTick = this.#read();
+  }
+
+  /** From the begin of the enqueuing commit to the hand-out. */
+  latency(ms: number): void {
+    recordMs(this.#recentLatency, ms);
+  }
+
+  /** One call of dequeue that found messages ready, from call to return. */
+  dequeueCall(ms: number): void {
+    recordMs(this.#recentCall, ms);
+  }
+
+  beginWindow(): void {
+    this.#settle();
+    this.#windowStart = this.#read();
+  }
+
+  endWindow(): void {
+    this.#settle();
+    this.#windowEnd = this.#read();
+  }
+
+  /** Call after `endWindow`. */
+  window(): WindowResult {
+    const [start, end] = [this.#windowStart!, this.#windowEnd!];
+    return {
+      ms: end.atMs - start.atMs,
+      enqueued: end.enqueued - start.enqueued,
+      consumed: end.consumed - start.consumed,
+      cpuUs: end.cpuUs - start.cpuUs,
+      waits: waitsBetween(start.waits, end.waits),
+      latency: encodeHistogram(this.#windowLatency),
+      dequeueCall: encodeHistogram(this.#windowCall),
+    };
+  }
+
+  /** What happened since the tick before. */
+  tick(): InstanceSample {
+    const now = this.#read();
+    const last = this.#lastTick;
+    this.#lastTick = now;
+    const seconds = Math.max(now.atMs - last.atMs, 1) / 1000;
+    const { p50, p99 } = latencyOf(this.#recentLatency);
+    this.#settle();
+    return {
+      instance: this.#instance.id,
+      enqueuePerSec: Math.round((now.enqueued - last.enqueued) / seconds),
+      dequeuePerSec: Math.round((now.consumed - last.consumed) / seconds),
+      cpu: Number(((now.cpuUs - last.cpuUs) / 1e6 / seconds).toFixed(3)),
+      latencyMs: { p50, p99 },
+      waitMsByClass: waitMsByClass(waitsBetween(last.waits, now.waits)),
+      shards: this.#instance
+        .stats()
+        .shards.map(({ shard, backlog, partitions }) => ({ shard, backlog, partitions })),
+    };
+  }
+
+  /** Moves the recent times into the window if it is open. */
+  #settle(): void {
+    const measuring = this.#windowStart !== null && this.#windowEnd === null;
+    for (const [recent, window] of [
+      [this.#recentLatency, this.#windowLatency],
+      [this.#recentCall, this.#windowCall],
+    ] satisfies [Histogram, Histogram][]) {
+      if (measuring) window.add(recent);
+      recent.reset();
+    }
+  }
+
+  #read(): Reading {
+    const { user, system } = process.cpuUsage();
+    return {
+      atMs: this.#clock(),
+      enqueued: this.enqueued,
+      consumed: this.consumed,
+      cpuUs: user + system,
+      waits: this.#instance.waits.snapshot(),
+    };
+  }
+}

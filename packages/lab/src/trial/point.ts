@@ -1,0 +1,74 @@
+/** From the repeats of one combination to its point. */
+import type { Integrity, Point, Repeat } from '@shardlab/contract';
+import { median } from '@shardlab/model';
+import type { Combination } from '../scenario/expand-sweep.ts';
+import { createHistogram, type Histogram, latencyOf } from './latency.ts';
+import type { TrialOutcome } from './run-trial.ts';
+import { mergeWaits, waitFigures } from './wait-totals.ts';
+
+/**
+ * Rates and CPU are medians over the repeats; latencies are percentiles of all repeats' merged histograms; waits and
+ * integrity are sums over all repeats.
+ */
+export function summarisePoint(
+  { implementation, params }: Combination,
+  outcomes: readonly TrialOutcome[],
+): Point {
+  const repeats = outcomes.map(repeatOf);
+  const instances = Array.from({ length: params.instances }, (_, index) => index);
+  return {
+    implementation,
+    provenance: params.roundTripMs > 0 ? 'emulated' : 'measured',
+    params,
+    enqueuePerSec: rounded(median(repeats.map((repeat) => repeat.enqueuePerSec)), 1),
+    dequeuePerSec: rounded(median(repeats.map((repeat) => repeat.dequeuePerSec)), 1),
+    latencyMs: latencyOf(mergedHistogram(outcomes.map(({ latency }) => latency))),
+    dequeueCallMs: latencyOf(mergedHistogram(outcomes.map(({ dequeueCall }) => dequeueCall))),
+    cpuUsPerMessage: rounded(median(repeats.map((repeat) => repeat.cpuUsPerMessage)), 2),
+    cpuShareByInstance: instances.map((index) =>
+      rounded(median(outcomes.map(({ windows }) => windows[index]!.cpuUs / 1000 / windows[index]!.ms)), 3),
+    ),
+    dequeuePerSecByInstance: instances.map((index) =>
+      rounded(
+        median(outcomes.map(({ windows }) => (windows[index]!.consumed * 1000) / windows[index]!.ms)),
+        1,
+      ),
+    ),
+    waits: waitFigures(mergeWaits(outcomes.map(({ waits }) => waits))),
+    integrity: outcomes.map(({ integrity }) => integrity).reduce(addIntegrity),
+    repeats,
+  };
+}
+
+function repeatOf({ windows }: TrialOutcome): Repeat {
+  // Each instance's count over its own window: the windows differ by a turn of the event loop.
+  const perSec = (counts: number[]) =>
+    counts.reduce((sum, count, index) => sum + (count * 1000) / windows[index]!.ms, 0);
+  const consumed = windows.reduce((sum, window) => sum + window.consumed, 0);
+  const cpuUs = windows.reduce((sum, window) => sum + window.cpuUs, 0);
+  return {
+    enqueuePerSec: rounded(perSec(windows.map((window) => window.enqueued)), 1),
+    dequeuePerSec: rounded(perSec(windows.map((window) => window.consumed)), 1),
+    cpuUsPerMessage: consumed === 0 ? 0 : rounded(cpuUs / consumed, 2),
+    measuredMs: rounded(Math.max(...windows.map((window) => window.ms)), 1),
+  };
+}
+
+function mergedHistogram(histograms: readonly Histogram[]): Histogram {
+  if (histograms.length === 1) return histograms[0]!;
+  const merged = createHistogram();
+  for (const histogram of histograms) merged.add(histogram);
+  return merged;
+}
+
+function addIntegrity(a: Integrity, b: Integrity): Integrity {
+  return {
+    lost: a.lost + b.lost,
+    duplicated: a.duplicated + b.duplicated,
+    damaged: a.damaged + b.damaged,
+    outOfOrder: a.outOfOrder + b.outOfOrder,
+    left: a.left + b.left,
+  };
+}
+
+const rounded = (value: number, digits: number) => Number(value.toFixed(digits));

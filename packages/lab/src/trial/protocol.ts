@@ -1,0 +1,72 @@
+/**
+ * What the coordinator of a trial and its instance processes say to each other. A trial goes
+ *
+ *     open → opened → run → enqueuersDone → sealed → drained → finish → result → the channel closes, the process exits
+ *
+ * with ticks in between. The phases follow one timeline on the clock that all processes share, so that they change
+ * everywhere at once without a message for each. Nothing is sent for single messages of the queue.
+ */
+import type { InstanceSample, Tick } from '@shardlab/contract';
+import type { QueueSpec, WaitStats } from '@shardlab/engine';
+import type { LedgerReport, OrderScope } from './ledger.ts';
+
+export interface WorkerConfig {
+  dir: string;
+  instance: number;
+  queue: Required<QueueSpec>;
+  /** One instance makes the queue, before the others open. */
+  createsQueue: boolean;
+  /** Numbers of the enqueuers that run here; as many dequeuers run beside them. */
+  enqueuers: number[];
+  payloadBytes: number;
+  operationsPerTransaction: number;
+  backlogMax: number;
+  roundTripMs: number;
+  orderScope: OrderScope;
+  seed: number;
+  nonce: number;
+}
+
+/** When each phase begins, on the monotonic clock. */
+export interface Timeline {
+  warmupAtMs: number;
+  measureAtMs: number;
+  /** Enqueuers stop, the drain begins. */
+  stopAtMs: number;
+  /** Dequeuers stop, even if messages remain. */
+  drainUntilMs: number;
+}
+
+export type ToWorker =
+  | { type: 'open'; config: WorkerConfig }
+  | { type: 'run'; timeline: Timeline }
+  /** This instance's share of the backlog of a queue that all instances share. */
+  | { type: 'backlogShare'; messages: number }
+  /** No enqueuer of any instance will commit again: empty now means empty for good. */
+  | { type: 'sealed' }
+  | { type: 'finish'; browse: boolean };
+
+/** What one instance did in the measured window. */
+export interface WindowResult {
+  ms: number;
+  enqueued: number;
+  consumed: number;
+  cpuUs: number;
+  waits: WaitStats[];
+  /** Encoded HDR histograms, microseconds. */
+  latency: string;
+  dequeueCall: string;
+}
+
+export interface WorkerResult {
+  window: WindowResult;
+  ledger: LedgerReport;
+}
+
+export type FromWorker =
+  | { type: 'opened' }
+  | { type: 'tick'; phase: Tick['phase']; sample: InstanceSample; enqueued: number; consumed: number }
+  | { type: 'enqueuersDone' }
+  | { type: 'drained' }
+  | { type: 'result'; result: WorkerResult }
+  | { type: 'failed'; code: string; message: string; details: Record<string, unknown>; stack: string };

@@ -1,0 +1,59 @@
+/** Sums and differences of wait events. */
+import type { WaitFigure } from '@shardlab/contract';
+import { type WaitStats, waitQuantileMs } from '@shardlab/engine';
+
+/** What was waited between two snapshots of one instance. */
+export function waitsBetween(before: readonly WaitStats[], after: readonly WaitStats[]): WaitStats[] {
+  return after.map((stats) => {
+    const earlier = before.find((other) => other.event === stats.event);
+    if (earlier === undefined) return stats;
+    return {
+      ...stats,
+      waits: stats.waits - earlier.waits,
+      totalMs: stats.totalMs - earlier.totalMs,
+      buckets: stats.buckets.map((count, index) => count - (earlier.buckets[index] ?? 0)),
+    };
+  });
+}
+
+/** The waits of several instances or repeats together. */
+export function mergeWaits(all: readonly (readonly WaitStats[])[]): WaitStats[] {
+  const merged = new Map<string, WaitStats>();
+  for (const stats of all.flat()) {
+    const known = merged.get(stats.event);
+    merged.set(
+      stats.event,
+      known === undefined
+        ? stats
+        : {
+            ...known,
+            waits: known.waits + stats.waits,
+            totalMs: known.totalMs + stats.totalMs,
+            buckets: known.buckets.map((count, index) => count + (stats.buckets[index] ?? 0)),
+          },
+    );
+  }
+  return [...merged.values()];
+}
+
+/** As they are shown: longest total first, without events that did not happen. */
+export function waitFigures(stats: readonly WaitStats[]): WaitFigure[] {
+  return stats
+    .filter(({ waits }) => waits > 0)
+    .map(({ event, class: waitClass, waits, totalMs, emulated, buckets }) => ({
+      event,
+      class: waitClass,
+      waits,
+      totalMs: Number(totalMs.toFixed(3)),
+      p99Ms: Number(waitQuantileMs(buckets, 0.99).toFixed(4)),
+      emulated,
+    }))
+    .sort((a, b) => b.totalMs - a.totalMs);
+}
+
+/** Milliseconds waited, by class. */
+export function waitMsByClass(stats: readonly WaitStats[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const { class: waitClass, totalMs } of stats) sums[waitClass] = (sums[waitClass] ?? 0) + totalMs;
+  return sums;
+}
