@@ -42,6 +42,7 @@ export class WriteLock {
   #link: { send(message: string): void; close(): void } | undefined;
   #linking = false;
   #held = false;
+  #scheduled = false;
   #asked = false;
   #recalledAt: number | undefined;
   #closed = false;
@@ -65,16 +66,26 @@ export class WriteLock {
           }
         },
       });
+      this.#schedule();
+    });
+  }
+
+  /** Calls are served once a turn of the event loop: sessions that only ever write would let nothing else run. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
       this.#serve();
     });
   }
 
   #serve(): void {
     if (!this.#held) {
-      void this.#askForIt();
+      if (this.#calls.length > 0) void this.#askForIt();
       return;
     }
-    while (this.#calls.length > 0) {
+    for (let served = this.#calls.length; served > 0; served -= 1) {
       const call = this.#calls[0]!;
       if (this.#recalledAt !== undefined) {
         const late = performance.now() - this.#recalledAt > quantumMs;

@@ -12,10 +12,10 @@ import { BacklogReader } from './backlog-reader.ts';
 import { GroupCommit } from './group-commit.ts';
 import { MessageCache } from './message-cache.ts';
 import { PartitionPool } from './partition-pool.ts';
-import type { QueueCounts, QueueEngine } from './queue-engine.ts';
+import type { QueueCounts } from './queue-engine.ts';
 import type { Delivery, Shard } from './shard.ts';
 import { ShardedQueue } from './sharded-queue.ts';
-import { ShardedTransaction } from './sharded-transaction.ts';
+import { type ShardedHost, ShardedTransaction } from './sharded-transaction.ts';
 import { Slab } from './slab.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 import { WriterThread } from './storage-threads.ts';
@@ -31,7 +31,7 @@ export interface ShardedEngineOptions {
   onFatal(error: QueueError): void;
 }
 
-export class ShardedEngine implements QueueEngine {
+export class ShardedEngine implements ShardedHost {
   readonly slab = new Slab();
   readonly holds: TimedHolds<Delivery>;
   readonly #options: ShardedEngineOptions;
@@ -157,12 +157,10 @@ export class ShardedEngine implements QueueEngine {
     for (const queue of this.#queues.values()) queue.unbind(session);
   }
 
-  /** The shard that a session's message goes to. Throws `BACKLOG_FULL` if a nonpersistent queue is out of memory. */
   shardFor(session: number, row: QueueRow, groupKey: string | undefined): Shard {
     return this.#queue(row).shardFor(session, groupKey);
   }
 
-  /** Hands messages out to a session, waiting for them if asked to. */
   handOut(
     row: QueueRow,
     session: number,
@@ -221,7 +219,6 @@ export class ShardedEngine implements QueueEngine {
     for (const hold of this.holds.find(row, receipts)) this.holds.extend(hold, holdMs);
   }
 
-  /** Messages go back to their queues, and to whoever waits there. */
   giveBack(deliveries: readonly Delivery[]): void {
     const queues = new Set<ShardedQueue>();
     for (const delivery of deliveries) {

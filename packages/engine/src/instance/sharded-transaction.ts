@@ -5,21 +5,40 @@ import type { QueueRow } from '../storage/catalog.ts';
 import { recordBytesMax, writeRecord } from '../storage/message-record.ts';
 import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
 import type { CachedRun } from './message-cache.ts';
-import type { QueueTransaction } from './queue-engine.ts';
-import type { Delivery } from './shard.ts';
-import type { ShardedEngine } from './sharded-engine.ts';
+import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
+import type { Delivery, Shard } from './shard.ts';
+import type { Slab } from './slab.ts';
 import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
-import type { TimedHold } from './timed-holds.ts';
+import type { TimedHold, TimedHolds } from './timed-holds.ts';
+
+/** What a transaction needs of the engine that began it. */
+export interface ShardedHost extends QueueEngine {
+  readonly slab: Slab;
+  readonly holds: TimedHolds<Delivery>;
+  /** The shard that a session's message goes to. Throws `BACKLOG_FULL` if a nonpersistent queue is out of memory. */
+  shardFor(session: number, queue: QueueRow, groupKey: string | undefined): Shard;
+  /** Hands messages out to a session, waiting for them if asked to. */
+  handOut(
+    queue: QueueRow,
+    session: number,
+    options: DequeueOptions & { max: number; waitMs: number },
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Message[]>;
+  /** Resolves when all that was staged is durable and visible. */
+  commit(staged: StagedTransaction): Promise<void>;
+  /** Messages go back to their queues, and to whoever waits there. */
+  giveBack(deliveries: readonly Delivery[]): void;
+}
 
 export class ShardedTransaction implements QueueTransaction {
-  readonly engine: ShardedEngine;
+  readonly engine: ShardedHost;
   readonly #session: number;
   readonly #staged: StagedTransaction = { runs: [], deliveries: [], bytes: 0, sync: 'NORMAL' };
   readonly #acknowledged: TimedHold<Delivery>[] = [];
   /** For each enqueue call, which run it went to: only kept once there is more than one. */
   readonly #runOfCall: number[] = [];
 
-  constructor(engine: ShardedEngine, session: number) {
+  constructor(engine: ShardedHost, session: number) {
     this.engine = engine;
     this.#session = session;
   }

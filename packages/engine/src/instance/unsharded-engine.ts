@@ -5,17 +5,11 @@ import type { QueueRow } from '../storage/catalog.ts';
 import { readRecord } from '../storage/message-record.ts';
 import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded-file.ts';
 import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStats } from '../types.ts';
-import type { QueueCounts, QueueEngine } from './queue-engine.ts';
+import type { QueueCounts } from './queue-engine.ts';
 import { Slab } from './slab.ts';
 import { TimedHolds } from './timed-holds.ts';
-import { UnshardedTransaction } from './unsharded-transaction.ts';
+import { type UnshardedDelivery, type UnshardedHost, UnshardedTransaction } from './unsharded-transaction.ts';
 import { Waiters } from './waiters.ts';
-
-/** A message of an unsharded queue in the hands of a session. */
-export interface UnshardedDelivery {
-  queueId: number;
-  id: number;
-}
 
 interface UnshardedEngineOptions {
   dir: string;
@@ -43,7 +37,7 @@ const reapMs = 1_000;
 /** Pause before another try when a process wrote without having asked, milliseconds. */
 const busyRetryMs = 1;
 
-export class UnshardedEngine implements QueueEngine {
+export class UnshardedEngine implements UnshardedHost {
   readonly slab = new Slab();
   readonly holds: TimedHolds<UnshardedDelivery>;
   readonly totals = { enqueued: 0, consumed: 0, commits: 0, groups: 0 };
@@ -181,19 +175,17 @@ export class UnshardedEngine implements QueueEngine {
   async #serve(queueId: number): Promise<void> {
     const waiters = this.#waiters.get(queueId);
     if (waiters === undefined || waiters.size === 0 || this.#serving.has(queueId)) return;
+    if (!this.#opened.anyReady(queueId)) return;
     this.#serving.add(queueId);
     try {
-      for (const waiter of waiters) {
-        const rows = await this.#claim(queueId, waiter.request.max);
-        if (rows.length === 0) break;
-        const deliveries: UnshardedDelivery[] = [];
-        const messages = this.#deliver(
-          { ...waiter.request, onDelivery: (each) => deliveries.push(each) },
-          rows,
-        );
-        if (waiter.settle(messages)) for (const delivery of deliveries) waiter.request.onDelivery(delivery);
-        else await this.giveBack(deliveries);
-      }
+      // All in one turn at the lock: a waiting session must not queue behind every enqueuer for each message.
+      await this.#write((file) => {
+        for (const waiter of waiters) {
+          const rows = file.claim(queueId, waiter.request.max);
+          if (rows.length === 0) break;
+          waiter.settle(this.#deliver(waiter.request, rows));
+        }
+      });
     } catch (error) {
       for (const waiter of waiters) {
         waiter.settle(

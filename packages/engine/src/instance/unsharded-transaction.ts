@@ -5,17 +5,38 @@ import type { QueueRow } from '../storage/catalog.ts';
 import { recordBytesMax, writeRecord } from '../storage/message-record.ts';
 import type { UnshardedChange } from '../storage/unsharded-file.ts';
 import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
-import type { QueueTransaction } from './queue-engine.ts';
-import type { TimedHold } from './timed-holds.ts';
-import type { UnshardedDelivery, UnshardedEngine } from './unsharded-engine.ts';
+import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
+import type { Slab } from './slab.ts';
+import type { TimedHold, TimedHolds } from './timed-holds.ts';
+
+/** A message of an unsharded queue in the hands of a session. */
+export interface UnshardedDelivery {
+  queueId: number;
+  id: number;
+}
+
+/** What a transaction needs of the engine that began it. */
+export interface UnshardedHost extends QueueEngine {
+  readonly slab: Slab;
+  readonly holds: TimedHolds<UnshardedDelivery>;
+  /** Hands messages out, waiting for them if asked to. */
+  handOut(
+    queue: QueueRow,
+    options: DequeueOptions & { max: number; waitMs: number },
+    onDelivery: (delivery: UnshardedDelivery) => void,
+  ): Promise<Message[]>;
+  /** Resolves with the ids of what was enqueued, once all of the change is durable. */
+  commit(change: UnshardedChange): Promise<number[]>;
+  giveBack(deliveries: readonly UnshardedDelivery[]): Promise<void>;
+}
 
 export class UnshardedTransaction implements QueueTransaction {
-  readonly engine: UnshardedEngine;
+  readonly engine: UnshardedHost;
   readonly #change: UnshardedChange = { enqueued: [], consumed: [], sync: 'NORMAL' };
   readonly #acknowledged: TimedHold<UnshardedDelivery>[] = [];
   #bytes = 0;
 
-  constructor(engine: UnshardedEngine) {
+  constructor(engine: UnshardedHost) {
     this.engine = engine;
   }
 

@@ -8,7 +8,7 @@ const passing: readonly QueueErrorCode[] = ['STORAGE_FULL'];
 
 export function toFailure(error: unknown, path: string): StorageFailure {
   const { code, message, details } = toQueueError(error, path);
-  const busy = String(details['sqlite'] ?? '').startsWith('SQLITE_BUSY');
+  const busy = String(details.sqlite ?? '').startsWith('SQLITE_BUSY');
   return { code, message, details: { ...details }, fatal: !busy && !passing.includes(code) };
 }
 

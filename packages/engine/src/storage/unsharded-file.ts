@@ -90,7 +90,7 @@ export class UnshardedFile {
 
   /** Whether the write lock is taken by someone who did not ask for it first; the caller tries again. */
   static isBusy(error: unknown): boolean {
-    return error instanceof QueueError && String(error.details['sqlite'] ?? '').startsWith('SQLITE_BUSY');
+    return error instanceof QueueError && String(error.details.sqlite ?? '').startsWith('SQLITE_BUSY');
   }
 
   /** Messages in and out in one transaction, synced; returns the ids of those that went in. */
