@@ -141,6 +141,8 @@ export interface InstanceOptions {
   instance?: number;
   /** Bound of the message cache, bytes; default 256 MiB. */
   cacheBytesMax?: number;
+  /** Messages after which a partition is full, 1 to 32,768 (the default). Smaller ones are truncated sooner and more often. */
+  partitionMessagesMax?: number;
 }
 
 /** One instance, hosted in this process. Several processes may each host another instance of one folder. */

@@ -32,6 +32,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
       dir: options.dir,
       instance,
       cacheBytesMax: options.cacheBytesMax ?? limits.cacheBytesDefault,
+      partitionMessagesMax: checked(options.partitionMessagesMax ?? limits.partitionMessagesMax),
       waits,
       queues: catalog.queues(),
       onFatal: (error) => opened.instance?.fail(error),
@@ -53,4 +54,12 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     catalog.close();
     throw error;
   }
+}
+
+function checked(partitionMessagesMax: number): number {
+  const most = limits.partitionMessagesMax;
+  if (Number.isInteger(partitionMessagesMax) && partitionMessagesMax >= 1 && partitionMessagesMax <= most) {
+    return partitionMessagesMax;
+  }
+  throw new QueueError('OPTIONS_INVALID', { sentence: `partitionMessagesMax must be 1 to ${most}` });
 }

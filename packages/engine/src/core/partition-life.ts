@@ -21,6 +21,12 @@ export interface Partition {
 
 export class PartitionLife {
   readonly #partitions: Partition[] = [];
+  readonly #messagesMax: number;
+
+  /** `messagesMax`: messages after which a partition is full. */
+  constructor(messagesMax: number = limits.partitionMessagesMax) {
+    this.#messagesMax = messagesMax;
+  }
 
   /** In order of sequence; the last one is filling. */
   get all(): readonly Partition[] {
@@ -33,7 +39,7 @@ export class PartitionLife {
     if (last === undefined || last.truncating) return true;
     const messages = last.endSeq - last.firstSeq;
     if (messages === 0) return false;
-    return messages + count > limits.partitionMessagesMax || last.bytes + bytes > limits.partitionBytesMax;
+    return messages + count > this.#messagesMax || last.bytes + bytes > limits.partitionBytesMax;
   }
 
   assign(no: number, firstSeq: number): Partition {
@@ -99,10 +105,7 @@ export class PartitionLife {
       return {
         partition: partition.no,
         state: filling ? 'filling' : partition.truncating ? 'drained' : 'full',
-        fill: Math.min(
-          1,
-          Math.max(messages / limits.partitionMessagesMax, partition.bytes / limits.partitionBytesMax),
-        ),
+        fill: Math.min(1, Math.max(messages / this.#messagesMax, partition.bytes / limits.partitionBytesMax)),
         drained: messages === 0 ? 0 : terminal / messages,
       };
     });

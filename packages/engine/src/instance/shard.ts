@@ -26,6 +26,7 @@ export interface ShardStart {
   persistent: boolean;
   firstSeq: number;
   endSeq: number;
+  partitionMessagesMax: number;
 }
 
 export class Shard {
@@ -33,7 +34,7 @@ export class Shard {
   readonly no: number;
   /** False for nonpersistent queues: their messages live in the cache alone. */
   readonly persistent: boolean;
-  readonly partitions = new PartitionLife();
+  readonly partitions: PartitionLife;
   readonly consumption: Consumption;
   /** Number of the next message to be grouped for commit. */
   nextSeq: number;
@@ -67,6 +68,7 @@ export class Shard {
     this.no = start.no;
     this.persistent = start.persistent;
     this.firstSeq = start.firstSeq;
+    this.partitions = new PartitionLife(start.partitionMessagesMax);
     this.consumption = new Consumption(start.firstSeq);
     this.nextSeq = start.endSeq;
     this.committedEnd = start.endSeq;

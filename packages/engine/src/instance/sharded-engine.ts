@@ -25,6 +25,7 @@ export interface ShardedEngineOptions {
   dir: string;
   instance: number;
   cacheBytesMax: number;
+  partitionMessagesMax: number;
   waits: WaitRecorder;
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
@@ -125,8 +126,8 @@ export class ShardedEngine implements ShardedHost {
   #queue(row: QueueRow): ShardedQueue {
     let queue = this.#queues.get(row.queueId);
     if (queue === undefined) {
-      const { instance, waits } = this.#options;
-      queue = new ShardedQueue({ row, instance, cache: this.#cache, waits });
+      const { instance, waits, partitionMessagesMax } = this.#options;
+      queue = new ShardedQueue({ row, instance, cache: this.#cache, waits, partitionMessagesMax });
       this.#queues.set(row.queueId, queue);
     }
     return queue;

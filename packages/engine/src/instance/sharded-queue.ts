@@ -16,6 +16,7 @@ export interface ShardedQueueOptions {
   instance: number;
   cache: MessageCache;
   waits: WaitRecorder;
+  partitionMessagesMax: number;
 }
 
 /** A dequeue call: takes what is there for it; nothing leaves it waiting. */
@@ -26,9 +27,11 @@ export class ShardedQueue {
   readonly shards: Shard[] = [];
   readonly #row: QueueRow;
   readonly #cache: MessageCache;
+  readonly #partitionMessagesMax: number;
   readonly #shardOfSession = new Map<number, Shard>();
 
-  constructor({ row, instance, cache, waits }: ShardedQueueOptions) {
+  constructor({ row, instance, cache, waits, partitionMessagesMax }: ShardedQueueOptions) {
+    this.#partitionMessagesMax = partitionMessagesMax;
     this.#row = row;
     this.#cache = cache;
     this.waiters = new Waiters(waits);
@@ -40,7 +43,16 @@ export class ShardedQueue {
   /** Sets a shard up with what is known of it; replaces one of the same number. */
   addShard(no: number, range: { firstSeq: number; endSeq: number }): Shard {
     const persistent = this.#row.durability !== 'memory';
-    const shard = new Shard({ queueId: this.#row.queueId, no, persistent, ...range }, this.#cache);
+    const shard = new Shard(
+      {
+        queueId: this.#row.queueId,
+        no,
+        persistent,
+        partitionMessagesMax: this.#partitionMessagesMax,
+        ...range,
+      },
+      this.#cache,
+    );
     const index = this.shards.findIndex((known) => known.no === no);
     if (index < 0) this.shards.push(shard);
     else this.shards[index] = shard;

@@ -1,5 +1,5 @@
 /** The unsharded queues as one instance sees them: each commit and each hand-out writes to the one shared file. */
-import { QueueError } from '../core/errors.ts';
+import { QueueError, type QueueErrorCode } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import { readRecord } from '../storage/message-record.ts';
@@ -147,19 +147,14 @@ export class UnshardedEngine implements UnshardedHost {
   ): Promise<Message[]> {
     const waiters = this.#waitersOf(queue.queueId);
     const request = { queue, max: options.max, onDelivery };
-    if (waiters.size === 0) {
-      const rows = await this.#claim(queue.queueId, options.max);
+    if (waiters.size === 0 && this.#opened.anyReady(queue.queueId)) {
+      const rows = await this.#write((file) => file.claim(queue.queueId, options.max));
       if (rows.length > 0) return this.#deliver(request, rows);
     }
     if (options.waitMs === 0) return [];
     const messages = waiters.wait(request, options.waitMs, options.signal);
     void this.#serve(queue.queueId); // something may have come between the look and the wait
     return messages;
-  }
-
-  async #claim(queueId: number, max: number): Promise<ClaimedRow[]> {
-    if (!this.#opened.anyReady(queueId)) return [];
-    return this.#write((file) => file.claim(queueId, max));
   }
 
   #deliver({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
@@ -254,20 +249,24 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   async drop(queue: QueueRow): Promise<void> {
-    this.#waiters.get(queue.queueId)?.rejectAll('QUEUE_DROPPED');
-    this.#waiters.delete(queue.queueId);
+    this.#endWaits(queue, 'QUEUE_DROPPED');
     this.holds.endOfQueue(queue.queueId);
     await this.#write((file) => file.drop(queue.queueId));
   }
 
   stopDequeue(queue: QueueRow): void {
-    this.#waiters.get(queue.queueId)?.rejectAll('DEQUEUE_STOPPED');
+    this.#endWaits(queue, 'DEQUEUE_STOPPED');
+  }
+
+  #endWaits(queue: QueueRow, code: QueueErrorCode): void {
+    this.#waiters.get(queue.queueId)?.end(code);
+    this.#waiters.delete(queue.queueId);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
-    for (const waiters of this.#waiters.values()) waiters.rejectAll('INSTANCE_CLOSED');
+    for (const waiters of this.#waiters.values()) waiters.end('INSTANCE_CLOSED');
     this.holds.close();
     await this.#lock.close();
     this.#file?.close();

@@ -13,6 +13,7 @@ export interface Waiter<Request> {
 export class Waiters<Request> {
   readonly #waiting = new Set<Waiter<Request>>();
   readonly #waits: WaitRecorder;
+  #ended: QueueErrorCode | undefined;
 
   constructor(waits: WaitRecorder) {
     this.#waits = waits;
@@ -24,6 +25,7 @@ export class Waiters<Request> {
 
   /** Waits up to `waitMs`; an abort or the end of the wait gives an empty list. */
   wait(request: Request, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
+    if (this.#ended !== undefined) return Promise.reject(new QueueError(this.#ended));
     if (signal?.aborted) return Promise.resolve([]);
     if (this.#waiting.size >= limits.waitersMax) {
       const sentence = `${limits.waitersMax} calls wait for this queue, as many as may`;
@@ -57,5 +59,11 @@ export class Waiters<Request> {
 
   rejectAll(code: QueueErrorCode): void {
     for (const waiter of this.#waiting) waiter.settle(new QueueError(code));
+  }
+
+  /** Rejects all, and whoever would still come: a call may have been on its way here. */
+  end(code: QueueErrorCode): void {
+    this.#ended = code;
+    this.rejectAll(code);
   }
 }

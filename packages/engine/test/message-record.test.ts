@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../src/core/limits.ts';
+import { readRecord, recordBytesMax, recordEnd, writeRecord } from '../src/storage/message-record.ts';
+import type { NewMessage } from '../src/types.ts';
+
+const message: fc.Arbitrary<NewMessage> = fc.record(
+  {
+    payload: fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array({ maxLength: 2_000 })),
+    correlationId: fc.string({ unit: 'binary', maxLength: 100 }),
+    groupKey: fc.string({ maxLength: 100 }),
+    properties: fc.dictionary(fc.string(), fc.string(), { noNullPrototype: true }),
+  },
+  { requiredKeys: ['payload'] },
+);
+
+describe('message records', () => {
+  it('come back as they went, one after the other in one buffer', () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 8 }), (messages) => {
+        const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytesMax(each), 7));
+        let at = 7;
+        for (const each of messages) at = writeRecord(buffer, at, each, 1_700_000_000_123);
+        let start = 7;
+        for (const { payload, ...rest } of messages) {
+          const read = readRecord(buffer, start);
+          expect(read.payload).toEqual(Buffer.from(payload as string));
+          expect(read).toMatchObject({ ...rest, enqueuedAtMs: 1_700_000_000_123 });
+          start = recordEnd(buffer, start);
+        }
+        expect(start).toBe(at);
+      }),
+    );
+  });
+
+  it('hands out a copy: writing to a payload leaves the record alone', () => {
+    const buffer = Buffer.alloc(100);
+    writeRecord(buffer, 0, { payload: 'abc' }, 1);
+    readRecord(buffer, 0).payload.fill(0);
+    expect(readRecord(buffer, 0).payload.toString()).toBe('abc');
+  });
+
+  it('refuses what is over a bound, and names it', () => {
+    const large = { payload: Buffer.alloc(limits.payloadBytesMax + 1) };
+    expect(() => recordBytesMax(large)).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
+    expect(() => recordBytesMax({ payload: '', correlationId: 'é'.repeat(limits.keyBytesMax) })).toThrow(
+      expect.objectContaining({
+        code: 'MESSAGE_INVALID',
+        details: expect.objectContaining({ field: 'correlationId' }),
+      }),
+    );
+    const properties = { note: 'x'.repeat(limits.propertiesBytesMax) };
+    const buffer = Buffer.alloc(recordBytesMax({ payload: '', properties }));
+    expect(() => writeRecord(buffer, 0, { payload: '', properties }, 1)).toThrow(
+      expect.objectContaining({ code: 'MESSAGE_INVALID' }),
+    );
+  });
+});

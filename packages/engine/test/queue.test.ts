@@ -1,0 +1,273 @@
+/** What a session sees of a queue, whichever kind it is. */
+import { describe, expect, it } from 'vitest';
+import { type Instance, openInstance, type QueueKind } from '../src/index.ts';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+
+async function withQueue(kind: QueueKind): Promise<Instance> {
+  const instance = await openTestInstance();
+  await instance.createQueue({ name: 'orders', kind });
+  return instance;
+}
+
+async function put(instance: Instance, ...payloads: string[]): Promise<string[]> {
+  const session = instance.openSession();
+  for (const payload of payloads) session.enqueue('orders', { payload });
+  const { ids } = await session.commit();
+  await session.close();
+  return ids;
+}
+
+const code = (value: string) => expect.objectContaining({ code: value });
+
+describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
+  it('shows a message only after its commit, with all its fields', async () => {
+    const instance = await withQueue(kind);
+    const [enqueuer, dequeuer] = [instance.openSession(), instance.openSession()];
+    enqueuer.enqueue('orders', { payload: 'a', correlationId: 'c', groupKey: 'g', properties: { p: 'v' } });
+    expect(await dequeuer.dequeue('orders')).toEqual([]);
+    const { ids } = await enqueuer.commit();
+    const [message] = await dequeuer.dequeue('orders');
+    expect(message).toMatchObject({
+      id: ids[0],
+      correlationId: 'c',
+      groupKey: 'g',
+      properties: { p: 'v' },
+      deliveryCount: 1,
+    });
+    expect(message?.payload.toString()).toBe('a');
+  });
+
+  it('forgets what was rolled back, in and out', async () => {
+    const instance = await withQueue(kind);
+    const session = instance.openSession();
+    session.enqueue('orders', { payload: 'never' });
+    await session.rollback();
+    await put(instance, 'a', 'b');
+    expect(text(await session.dequeue('orders', { max: 2 }))).toEqual(['a', 'b']);
+    await session.rollback();
+    const again = await session.dequeue('orders', { max: 3 });
+    expect(text(again)).toEqual(['a', 'b']);
+    expect(again.map((message) => message.deliveryCount)).toEqual([2, 2]);
+  });
+
+  it('gives back what a closed session held', async () => {
+    const instance = await withQueue(kind);
+    await put(instance, 'a');
+    const session = instance.openSession();
+    await session.dequeue('orders');
+    await session.close();
+    expect(text(await instance.openSession().dequeue('orders', { waitMs: 5_000 }))).toEqual(['a']);
+  });
+
+  it('never hands a committed dequeue out again, after a restart either', async () => {
+    const dir = makeFolder();
+    const first = await openInstance({ dir });
+    await first.createQueue({ name: 'orders', kind });
+    await put(first, 'a', 'b', 'c');
+    const session = first.openSession();
+    await session.dequeue('orders', { max: 2 });
+    await session.commit();
+    await first.close();
+    const second = await openTestInstance({ dir });
+    expect(second.queue('orders')).toMatchObject({ ready: 1, held: 0, enqueued: 3, consumed: 2 });
+    expect(text(await second.openSession().dequeue('orders', { max: 5, waitMs: 5_000 }))).toEqual(['c']);
+  });
+
+  it('wakes a waiting dequeue with the commit of another session', async () => {
+    const instance = await withQueue(kind);
+    const waiting = instance.openSession().dequeue('orders', { max: 10, waitMs: 20_000 });
+    await put(instance, 'a', 'b');
+    expect(text(await waiting)).toEqual(['a', 'b']);
+  });
+
+  it('serves waiting sessions in the order they came', async () => {
+    const instance = await withQueue(kind);
+    const first = instance.openSession().dequeue('orders', { waitMs: 20_000 });
+    const second = instance.openSession().dequeue('orders', { waitMs: 20_000 });
+    await put(instance, 'a', 'b');
+    expect([text(await first), text(await second)]).toEqual([['a'], ['b']]);
+  });
+
+  it('ends a wait by its time, by an abort and by closing the session', async () => {
+    const instance = await withQueue(kind);
+    expect(await instance.openSession().dequeue('orders', { waitMs: 1 })).toEqual([]);
+    const abort = new AbortController();
+    const aborted = instance.openSession().dequeue('orders', { waitMs: 20_000, signal: abort.signal });
+    abort.abort();
+    expect(await aborted).toEqual([]);
+    const session = instance.openSession();
+    const closed = session.dequeue('orders', { waitMs: 20_000 });
+    await session.close();
+    expect(await closed).toEqual([]);
+  });
+
+  it('takes a received message back when its hold expires; a late receipt changes nothing', async () => {
+    const instance = await withQueue(kind);
+    await put(instance, 'a');
+    const session = instance.openSession();
+    const [held] = await session.receive('orders', { holdMs: 10 });
+    const [again] = await session.receive('orders', { waitMs: 20_000, holdMs: 60_000 });
+    expect(again).toMatchObject({ id: held!.id, deliveryCount: 2 });
+    expect(() => session.acknowledge('orders', [held!.receipt])).toThrow(code('RECEIPT_STALE'));
+    expect(() => session.extend('orders', [held!.receipt], 1_000)).toThrow(code('RECEIPT_STALE'));
+    expect(instance.queue('orders').held).toBe(1);
+    session.acknowledge('orders', [again!.receipt]);
+    await session.commit();
+    expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
+  });
+
+  it('stages nothing of an acknowledgement that names one stale receipt', async () => {
+    const instance = await withQueue(kind);
+    await put(instance, 'a', 'b');
+    const session = instance.openSession();
+    const [a, b] = await session.receive('orders', { max: 2 });
+    expect(() => session.acknowledge('orders', [a!.receipt, 'no.such.receipt.0'])).toThrow(
+      code('RECEIPT_STALE'),
+    );
+    expect(() => session.acknowledge('orders', [a!.receipt, a!.receipt])).toThrow(code('RECEIPT_STALE'));
+    await session.commit();
+    expect(instance.queue('orders').held).toBe(2);
+    session.acknowledge('orders', [a!.receipt, b!.receipt]);
+    await session.commit();
+    expect(instance.queue('orders').held).toBe(0);
+  });
+
+  it('returns an acknowledged message to its hold when the transaction rolls back', async () => {
+    const instance = await withQueue(kind);
+    await put(instance, 'a');
+    const session = instance.openSession();
+    const [held] = await session.receive('orders', { holdMs: 60_000 });
+    session.acknowledge('orders', [held!.receipt]);
+    await session.rollback();
+    session.release('orders', [held!.receipt]);
+    expect(text(await session.dequeue('orders', { waitMs: 20_000 }))).toEqual(['a']);
+  });
+
+  it('refuses enqueue and dequeue where they are stopped, and rejects who waits', async () => {
+    const instance = await withQueue(kind);
+    await put(instance, 'a');
+    const session = instance.openSession();
+    await instance.stopQueue('orders', { enqueue: true });
+    expect(() => session.enqueue('orders', { payload: 'x' })).toThrow(code('ENQUEUE_STOPPED'));
+    expect(text(await session.dequeue('orders'))).toEqual(['a']);
+    await session.commit();
+    const waiting = instance.openSession().dequeue('orders', { waitMs: 20_000 });
+    const rejected = expect(waiting).rejects.toThrow(code('DEQUEUE_STOPPED'));
+    await instance.stopQueue('orders');
+    await rejected;
+    await expect(session.dequeue('orders')).rejects.toThrow(code('DEQUEUE_STOPPED'));
+    expect(await instance.startQueue('orders')).toMatchObject({ enqueueEnabled: true, dequeueEnabled: true });
+    session.enqueue('orders', { payload: 'b' });
+    await session.commit();
+    expect(text(await session.dequeue('orders'))).toEqual(['b']);
+  });
+
+  it('drops a queue with its messages; one of the same name starts empty', async () => {
+    const instance = await withQueue(kind);
+    await put(instance, 'a', 'b');
+    const waiting = instance.openSession();
+    await waiting.dequeue('orders', { max: 2 });
+    const rejected = expect(instance.openSession().dequeue('orders', { waitMs: 20_000 })).rejects.toThrow(
+      code('QUEUE_DROPPED'),
+    );
+    await instance.dropQueue('orders');
+    await rejected;
+    await expect(waiting.rollback()).resolves.toBeUndefined();
+    await expect(instance.dropQueue('orders')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+    await instance.createQueue({ name: 'orders', kind });
+    expect(instance.queue('orders')).toMatchObject({ ready: 0, enqueued: 0 });
+    expect(await instance.openSession().dequeue('orders')).toEqual([]);
+  });
+
+  it('pages through what is there without consuming or holding it', async () => {
+    const instance = await withQueue(kind);
+    await put(instance, 'a', 'b', 'c', 'd', 'e');
+    const session = instance.openSession();
+    await session.dequeue('orders');
+    const first = await instance.browse('orders', { limit: 3 });
+    const second = await instance.browse('orders', { limit: 3, after: first.next! });
+    expect([text(first.messages), text(second.messages)]).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ]);
+    expect(second.next).toBeNull();
+    expect(first.messages.map((message) => message.state)).toEqual(['held', 'ready', 'ready']);
+    await expect(instance.browse('orders', { after: 'x' })).rejects.toThrow(code('OPTIONS_INVALID'));
+  });
+
+  it('keeps a transaction whole: messages in and out in one commit', async () => {
+    const instance = await withQueue(kind);
+    await instance.createQueue({ name: 'done', kind });
+    await put(instance, 'a');
+    const session = instance.openSession();
+    const [message] = await session.dequeue('orders');
+    session.enqueue('done', { payload: message!.payload });
+    await session.commit();
+    expect(instance.queue('orders').consumed).toBe(1);
+    expect(instance.queue('done').ready).toBe(1);
+  });
+
+  it('refuses a second call of a session while one is under way, and any after its end', async () => {
+    const instance = await withQueue(kind);
+    const session = instance.openSession();
+    const waiting = session.dequeue('orders', { waitMs: 20_000 });
+    await expect(session.commit()).rejects.toThrow(code('SESSION_BUSY'));
+    expect(() => session.enqueue('orders', { payload: 'x' })).toThrow(code('SESSION_BUSY'));
+    await session.close();
+    await waiting;
+    await expect(session.dequeue('orders')).rejects.toThrow(code('SESSION_CLOSED'));
+  });
+});
+
+describe('a transaction', () => {
+  it('cannot span the two kinds of queue', async () => {
+    const instance = await withQueue('sharded');
+    await instance.createQueue({ name: 'table', kind: 'unsharded' });
+    const session = instance.openSession();
+    session.enqueue('orders', { payload: 'a' });
+    expect(() => session.enqueue('table', { payload: 'b' })).toThrow(code('TX_SPANS_FILES'));
+    await session.commit();
+    expect(instance.queue('orders').ready).toBe(1);
+  });
+
+  it('is bounded in operations', async () => {
+    const instance = await withQueue('sharded');
+    const session = instance.openSession();
+    for (let i = 0; i < 100_000; i += 1) session.enqueue('orders', { payload: '' });
+    expect(() => session.enqueue('orders', { payload: '' })).toThrow(code('TX_TOO_LARGE'));
+    await session.rollback();
+  });
+});
+
+describe('a nonpersistent queue', () => {
+  it('delivers in order and is empty after a restart', async () => {
+    const dir = makeFolder();
+    const first = await openInstance({ dir });
+    await first.createQueue({ name: 'orders', durability: 'memory' });
+    await put(first, 'a', 'b', 'c');
+    const session = first.openSession();
+    expect(text(await session.dequeue('orders', { max: 2 }))).toEqual(['a', 'b']);
+    await session.commit();
+    await first.close();
+    const second = await openTestInstance({ dir });
+    expect(second.queue('orders').ready).toBe(0);
+  });
+
+  it('refuses messages past the bound of the cache, and takes them again once there is room', async () => {
+    const instance = await openTestInstance({ cacheBytesMax: 10_000 });
+    await instance.createQueue({ name: 'orders', durability: 'memory' });
+    const session = instance.openSession();
+    const fill = async () => {
+      for (let i = 0; i < 100; i += 1) {
+        session.enqueue('orders', { payload: Buffer.alloc(1_000) });
+        await session.commit();
+      }
+    };
+    await expect(fill()).rejects.toThrow(code('BACKLOG_FULL'));
+    await session.dequeue('orders', { max: 100 });
+    await session.commit();
+    session.enqueue('orders', { payload: 'again' });
+    await session.commit();
+    expect(instance.queue('orders').ready).toBe(1);
+  });
+});
