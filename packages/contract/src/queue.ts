@@ -27,6 +27,7 @@ export const CreateQueue = Type.Object(
   {
     name: QueueName,
     kind: Type.Optional(QueueKind),
+    type: Type.Optional(Type.Literal('queue', { description: 'One consumer a message; the default' })),
     shards: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, description: 'Shards on each instance' })),
     durability: Type.Optional(Durability),
   },
@@ -64,8 +65,12 @@ export const NewMessage = Type.Object(
     payload: Type.Optional(Type.Unknown({ description: 'Any JSON value; stored as its UTF-8 text' })),
     payloadBase64: Type.Optional(Type.String({ description: 'Bytes as base64; excludes payload' })),
     correlationId: Type.Optional(Type.String({ maxLength: 128 })),
-    groupKey: Type.Optional(Type.String({ maxLength: 128, description: 'Messages of one key share a shard' })),
-    properties: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 1024 }), { maxProperties: 32 })),
+    groupKey: Type.Optional(
+      Type.String({ maxLength: 128, description: 'Messages of one key share a shard' }),
+    ),
+    properties: Type.Optional(
+      Type.Record(Type.String(), Type.String({ maxLength: 1024 }), { maxProperties: 32 }),
+    ),
   },
   closed,
 );
@@ -88,7 +93,8 @@ export const Dequeue = Type.Object(
     waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: queueLimits.waitMsMax })),
     mode: Type.Optional(
       Type.Union([Type.Literal('auto'), Type.Literal('manual')], {
-        description: 'auto: consumed before the answer is sent (at most once); manual: held until ack, nack or holdMs',
+        description:
+          'auto: consumed before the answer is sent (at most once); manual: held until ack, nack or holdMs',
       }),
     ),
     holdMs: Type.Optional(Type.Integer({ minimum: queueLimits.holdMsMin, maximum: queueLimits.holdMsMax })),
@@ -118,10 +124,24 @@ export const Dequeued = Type.Object({ messages: Type.Array(MessageOut) }, closed
 export type Dequeued = Static<typeof Dequeued>;
 
 export const Receipts = Type.Object(
-  { receipts: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: queueLimits.dequeueMax }) },
+  {
+    receipts: Type.Array(Type.String({ maxLength: 200 }), { minItems: 1, maxItems: queueLimits.dequeueMax }),
+  },
   closed,
 );
 export type Receipts = Static<typeof Receipts>;
+
+export const Extend = Type.Object(
+  {
+    ...Receipts.properties,
+    holdMs: Type.Integer({ minimum: queueLimits.holdMsMin, maximum: queueLimits.holdMsMax }),
+  },
+  closed,
+);
+export type Extend = Static<typeof Extend>;
+
+export const QueueList = Type.Object({ queues: Type.Array(QueueInfo) }, closed);
+export type QueueList = Static<typeof QueueList>;
 
 export const BrowseQuery = Type.Object(
   {
@@ -130,6 +150,8 @@ export const BrowseQuery = Type.Object(
   },
   closed,
 );
+export type BrowseQuery = Static<typeof BrowseQuery>;
+
 export const Browsed = Type.Object(
   { messages: Type.Array(MessageOut), next: Type.Union([Type.String(), Type.Null()]) },
   closed,

@@ -68,7 +68,9 @@ export const Integrity = Type.Object(
     duplicated: Type.Integer(),
     damaged: Type.Integer(),
     outOfOrder: Type.Integer(),
-    left: Type.Integer({ description: 'Still in the queue when the bounded drain ended; browsed and counted' }),
+    left: Type.Integer({
+      description: 'Still in the queue when the bounded drain ended; browsed and counted',
+    }),
   },
   closed,
 );
@@ -96,7 +98,8 @@ export const Point = Type.Object(
     latencyMs: LatencyMs,
     dequeueCallMs: LatencyMs,
     cpuUsPerMessage: Type.Number({
-      description: 'CPU of all instance processes over the measured window, per dequeued message, in microseconds',
+      description:
+        'CPU of all instance processes over the measured window, per dequeued message, in microseconds',
     }),
     cpuShareByInstance: Type.Array(Type.Number(), {
       description: 'Cores that each instance kept busy over the measured window (1 is one core)',
@@ -281,7 +284,11 @@ export const RunEvent = Type.Union([
   Type.Object({ type: Type.Literal('tick'), tick: Tick }, closed),
   Type.Object(
     { type: Type.Literal('point'), point: Point, claims: Type.Array(ClaimResult) },
-    { ...closed, description: 'A point finished, or was replaced by its median over more repeats; with it the verdicts so far' },
+    {
+      ...closed,
+      description:
+        'A point finished, or was replaced by its median over more repeats; with it the verdicts so far',
+    },
   ),
   Type.Object({ type: Type.Literal('end'), run: Run }, closed),
 ]);
@@ -290,5 +297,7 @@ export type RunEvent = Static<typeof RunEvent>;
 /** The identity of a point inside its run: two points with the same key are the same combination. */
 export function pointKey(point: { implementation: Implementation; params: PointParams }): string {
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
-  return [point.implementation, instances, threads, roundTripMs, payloadBytes, operationsPerTransaction].join('/');
+  return [point.implementation, instances, threads, roundTripMs, payloadBytes, operationsPerTransaction].join(
+    '/',
+  );
 }

@@ -1,0 +1,174 @@
+/** The server's own answers, beside queues and runs: health, scenarios, lists of runs, claims, the cluster. */
+import Type, { type Static } from 'typebox';
+import { ClaimResult, ErrorBody, RunStatus, RunSummary, WaitFigure } from './run.ts';
+import { Scale, Scenario } from './scenario.ts';
+
+const closed = { additionalProperties: false } as const;
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const Health = Type.Object(
+  {
+    status: Type.Union([Type.Literal('ok'), Type.Literal('degraded')]),
+    version: Type.String(),
+    uptimeMs: Type.Integer(),
+    instances: Type.Array(
+      Type.Object(
+        { instance: Type.Integer(), state: Type.Union([Type.Literal('serving'), Type.Literal('failed')]) },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type Health = Static<typeof Health>;
+
+/** What a run would do. `points` are combinations, `trials` their repeats. */
+export const PlanFigures = Type.Object(
+  { points: Type.Integer(), trials: Type.Integer(), estimatedMs: Type.Integer() },
+  closed,
+);
+export type PlanFigures = Static<typeof PlanFigures>;
+
+export const ScenarioSource = Type.Union([Type.Literal('built-in'), Type.Literal('uploaded')]);
+export type ScenarioSource = Static<typeof ScenarioSource>;
+
+export const ScenarioEntry = Type.Object(
+  {
+    source: ScenarioSource,
+    scenario: Scenario,
+    plans: Type.Object({ quick: PlanFigures, full: PlanFigures }, closed),
+  },
+  closed,
+);
+export type ScenarioEntry = Static<typeof ScenarioEntry>;
+
+export const ScenarioList = Type.Object({ scenarios: Type.Array(ScenarioEntry) }, closed);
+export type ScenarioList = Static<typeof ScenarioList>;
+
+/** A fault at its JSON pointer; an empty path is the whole document. */
+export const Fault = Type.Object({ path: Type.String(), message: Type.String() }, closed);
+export type Fault = Static<typeof Fault>;
+
+/** `line` and `column` count from 1 and are present where the text is no JSON. `plan` is null for a faulty scenario. */
+export const ScenarioValidation = Type.Object(
+  {
+    valid: Type.Boolean(),
+    errors: Type.Array(Fault),
+    line: Type.Optional(Type.Integer()),
+    column: Type.Optional(Type.Integer()),
+    plan: nullable(PlanFigures),
+  },
+  closed,
+);
+export type ScenarioValidation = Static<typeof ScenarioValidation>;
+
+export const Id = Type.Object({ id: Type.String() }, closed);
+export type Id = Static<typeof Id>;
+
+export const StartRun = Type.Object(
+  {
+    scenario: Type.Union([Type.String({ maxLength: 64 }), Type.Object({}, { additionalProperties: true })], {
+      description: 'The id of a scenario, or a scenario as an object',
+    }),
+    scale: Type.Optional(Scale),
+  },
+  closed,
+);
+export type StartRun = Static<typeof StartRun>;
+
+export const runListLimits = { limitDefault: 50, limitMax: 200 } as const;
+
+export const RunListQuery = Type.Object(
+  {
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: runListLimits.limitMax })),
+    after: Type.Optional(
+      Type.String({ pattern: '^[0-9]{1,15}$', description: 'The `next` of the page before' }),
+    ),
+  },
+  closed,
+);
+export type RunListQuery = Static<typeof RunListQuery>;
+
+/** Newest first. */
+export const RunList = Type.Object({ runs: Type.Array(RunSummary), next: nullable(Type.String()) }, closed);
+export type RunList = Static<typeof RunList>;
+
+export const RunCancelled = Type.Object({ id: Type.String(), status: RunStatus }, closed);
+export type RunCancelled = Static<typeof RunCancelled>;
+
+const { id, title, document, grade, ...verdictFields } = ClaimResult.properties;
+
+/** A claim and its verdict in the newest finished run that judged it, or null. */
+export const ClaimLedgerEntry = Type.Object(
+  {
+    id,
+    title,
+    document,
+    grade,
+    last: nullable(
+      Type.Object(
+        {
+          ...verdictFields,
+          runId: Type.String(),
+          scenarioId: Type.String(),
+          scale: Scale,
+          endedAtMs: Type.Integer(),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type ClaimLedgerEntry = Static<typeof ClaimLedgerEntry>;
+
+export const ClaimLedger = Type.Object({ claims: Type.Array(ClaimLedgerEntry) }, closed);
+export type ClaimLedger = Static<typeof ClaimLedger>;
+
+/** An instance of the cluster behind the queue API. Counts and CPU run from the moment it opened. */
+export const ClusterInstance = Type.Object(
+  {
+    instance: Type.Integer(),
+    pid: Type.Integer(),
+    enqueued: Type.Integer(),
+    consumed: Type.Integer(),
+    commits: Type.Integer(),
+    groups: Type.Integer({ description: 'Group commits: commits ÷ groups transactions shared a sync' }),
+    cpuMs: Type.Object({ session: Type.Number(), writer: Type.Number() }, closed),
+    shards: Type.Array(
+      Type.Object(
+        {
+          shard: Type.Integer(),
+          queue: Type.String(),
+          backlog: Type.Integer(),
+          cacheBytes: Type.Integer(),
+          partitions: Type.Array(
+            Type.Object(
+              {
+                partition: Type.Integer(),
+                state: Type.Union([Type.Literal('filling'), Type.Literal('full'), Type.Literal('drained')]),
+                fill: Type.Number({ description: '0 to 1' }),
+                drained: Type.Number({ description: '0 to 1' }),
+              },
+              closed,
+            ),
+          ),
+        },
+        closed,
+      ),
+    ),
+    waits: Type.Array(WaitFigure),
+  },
+  closed,
+);
+export type ClusterInstance = Static<typeof ClusterInstance>;
+
+export const Cluster = Type.Object({ instances: Type.Array(ClusterInstance) }, closed);
+export type Cluster = Static<typeof Cluster>;
+
+/** Requests and scenarios that are refused name every fault, at the top and in `details`. */
+export const InvalidBody = Type.Object(
+  { ...ErrorBody.properties, errors: Type.Array(Fault) },
+  { additionalProperties: true },
+);
+export type InvalidBody = Static<typeof InvalidBody>;
