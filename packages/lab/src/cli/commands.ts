@@ -1,0 +1,71 @@
+/** Reads the arguments and does what they say. Every command resolves with the exit code of the process. */
+import { parseArgs } from 'node:util';
+import { exitCodes } from './exit-codes.ts';
+import { listCommand } from './list.ts';
+import { runScenarioCommand } from './run.ts';
+import { validateCommand } from './validate.ts';
+
+const help = `Usage: npm run lab -- <command>
+
+  run <scenario> [options]   run a scenario: a file, or the id of one in scenarios/
+    --quick                  the smaller sweep and shorter phases that the scenario names
+    --json <file>            write the run, with points, claims and environment, as JSON
+    --require <claim>        fail unless this claim holds; may be given several times
+    --data-dir <folder>      where the scratch data lies; default the system's folder for it
+  validate <file>            name every fault of a scenario
+  list                       the scenarios that come with the lab
+  --help                     this text
+
+Exit code: 0 done; 1 an error, lost, doubled, damaged or disordered messages, or a required
+claim that does not hold; 2 unusable arguments or scenario; 130 interrupted.
+A claim that does not hold is a finding, not an error, unless --require names it.
+`;
+
+export async function runCommand(args: string[]): Promise<number> {
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(args);
+  } catch (error) {
+    return usageError((error as Error).message);
+  }
+  const { values, positionals } = parsed;
+  const [command, target, ...rest] = positionals;
+  if (values.help) {
+    process.stdout.write(help);
+    return exitCodes.done;
+  }
+  if (rest.length > 0) return usageError(`Unexpected argument "${rest[0]}"`);
+  switch (command) {
+    case 'run':
+      if (target === undefined) return usageError('run needs a scenario');
+      return runScenarioCommand(target, values);
+    case 'validate':
+      if (target === undefined) return usageError('validate needs a file');
+      return validateCommand(target);
+    case 'list':
+      return listCommand();
+    case undefined:
+      return usageError('A command is missing');
+    default:
+      return usageError(`Unknown command "${command}"`);
+  }
+}
+
+function parse(args: string[]) {
+  return parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      require: { type: 'string', multiple: true, default: [] },
+      'data-dir': { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+}
+
+function usageError(sentence: string): number {
+  process.stderr.write(`${sentence}\n\n${help}`);
+  return exitCodes.usage;
+}

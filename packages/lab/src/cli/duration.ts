@@ -1,0 +1,9 @@
+/** "45 s", "2 min 10 s", "3 h 5 min": two units at most, rounded to the smaller. */
+export function durationInWords(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  const rest = Math.round((seconds % 3600) / 60);
+  return rest === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${rest} min`;
+}

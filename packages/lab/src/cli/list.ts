@@ -1,0 +1,24 @@
+import { planRun } from '../run/plan-run.ts';
+import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { durationInWords } from './duration.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** `list` */
+export async function listCommand(): Promise<number> {
+  let faulty = false;
+  for (const { file, parsed } of await readScenarioFolder()) {
+    if (!parsed.ok) {
+      faulty = true;
+      process.stderr.write(`${file}: ${parsed.error.message}\n`);
+      continue;
+    }
+    const { id, title, claims } = parsed.scenario;
+    const [quick, full] = (['quick', 'full'] as const).map(
+      (scale) => planRun(parsed.scenario, scale).estimatedMs,
+    );
+    process.stdout.write(
+      `${id}\n  ${title}\n  claims ${claims.join(', ') || 'none'}; quick about ${durationInWords(quick!)}, full about ${durationInWords(full!)}\n`,
+    );
+  }
+  return faulty ? exitCodes.failed : exitCodes.done;
+}

@@ -1,0 +1,84 @@
+/** Points as a table of plain text, and verdicts as paragraphs. */
+import type { ClaimResult, Environment, Integrity, Point } from '@shardlab/contract';
+
+const number = (value: number, digits = 0) =>
+  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+const columns: { title: string; cell: (point: Point) => string; left?: boolean }[] = [
+  { title: 'queue', cell: ({ implementation }) => implementation, left: true },
+  { title: 'inst', cell: ({ params }) => number(params.instances) },
+  { title: 'threads', cell: ({ params }) => number(params.threads) },
+  { title: 'rtt ms', cell: ({ params }) => String(params.roundTripMs) },
+  { title: 'enq/s', cell: ({ enqueuePerSec }) => number(enqueuePerSec) },
+  { title: 'deq/s', cell: ({ dequeuePerSec }) => number(dequeuePerSec) },
+  { title: 'p50 ms', cell: ({ latencyMs }) => number(latencyMs.p50, 2) },
+  { title: 'p99 ms', cell: ({ latencyMs }) => number(latencyMs.p99, 2) },
+  { title: 'call p99', cell: ({ dequeueCallMs }) => number(dequeueCallMs.p99, 3) },
+  { title: 'CPU µs/msg', cell: ({ cpuUsPerMessage }) => number(cpuUsPerMessage, 1) },
+  { title: 'most waited for', cell: (point) => topWait(point), left: true },
+  { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
+];
+
+/** One line a point, sorted so that a curve's points follow each other. */
+export function resultTable(points: readonly Point[]): string {
+  const sorted = [...points].sort(
+    (a, b) =>
+      a.params.roundTripMs - b.params.roundTripMs ||
+      a.implementation.localeCompare(b.implementation) ||
+      a.params.instances - b.params.instances ||
+      a.params.threads - b.params.threads,
+  );
+  const rows = [
+    columns.map(({ title }) => title),
+    ...sorted.map((point) => columns.map(({ cell }) => cell(point))),
+  ];
+  const widths = columns.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          columns[column]!.left ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function topWait({ waits }: Point): string {
+  return waits.find((wait) => wait.class !== 'idle' && !wait.emulated)?.event ?? '';
+}
+
+function integrityInWords(integrity: Integrity): string {
+  const faults = [
+    [integrity.lost, 'LOST'],
+    [integrity.duplicated, 'DUPLICATED'],
+    [integrity.damaged, 'DAMAGED'],
+    [integrity.outOfOrder, 'OUT OF ORDER'],
+    [integrity.left, 'left'],
+  ] as const;
+  const told = faults.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
+  return told.length === 0 ? 'ok' : told.join(', ');
+}
+
+export function hasIntegrityFault({ integrity: { lost, duplicated, damaged, outOfOrder } }: Point): boolean {
+  return lost + duplicated + damaged + outOfOrder > 0;
+}
+
+export function verdictsInWords(claims: readonly ClaimResult[]): string {
+  return claims
+    .map((claim) => {
+      const value =
+        claim.value === null ? '' : `: ${number(claim.value, claim.value < 100 ? 2 : 0)} ${claim.unit}`;
+      const [low, high] = claim.interval ?? [];
+      const interval =
+        low === undefined || high === undefined ? '' : ` (${number(low, 2)} to ${number(high, 2)})`;
+      return `${claim.id} ${claim.verdict.toUpperCase().replaceAll('-', ' ')}${value}${interval}\n   ${claim.title}. ${claim.reason}`;
+    })
+    .join('\n');
+}
+
+export function environmentInWords(environment: Environment): string {
+  const { cores, cpuModel, memoryGiB, fileSystem, syncMs, node, sqlite, loadAverage } = environment;
+  return `${cores} × ${cpuModel}, ${memoryGiB} GiB, ${fileSystem} (sync ${syncMs.p50} ms, p99 ${syncMs.p99} ms), Node ${node}, SQLite ${sqlite}, load ${loadAverage}`;
+}

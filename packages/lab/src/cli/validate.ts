@@ -1,0 +1,16 @@
+import { planRun } from '../run/plan-run.ts';
+import { durationInWords } from './duration.ts';
+import { exitCodes } from './exit-codes.ts';
+import { loadOrExplain } from './load-scenario.ts';
+
+/** `validate <file>` */
+export async function validateCommand(target: string): Promise<number> {
+  const scenario = await loadOrExplain(target);
+  if (scenario === null) return exitCodes.usage;
+  process.stdout.write(`${scenario.id} is a good scenario\n`);
+  for (const scale of ['quick', 'full'] as const) {
+    const { trials, estimatedMs } = planRun(scenario, scale);
+    process.stdout.write(`  ${scale}: ${trials.length} trials, about ${durationInWords(estimatedMs)}\n`);
+  }
+  return exitCodes.done;
+}
