@@ -1,0 +1,11 @@
+/** `npm run e2e [-- playwright arguments]`: the journeys in a real browser, on a freshly built dashboard. */
+import { ensureBrowser } from './browser.mjs';
+import { ensureBuilt } from './build.mjs';
+import { ensureInstalled } from './install.mjs';
+import { run } from './run.mjs';
+
+ensureInstalled();
+if (!ensureBuilt()) process.exit(1);
+const env = { CHROMIUM_PATH: await ensureBrowser() };
+if (!run('playwright', ['test', '--config', 'e2e/playwright.config.ts', ...process.argv.slice(2)], { env }))
+  process.exitCode = 1;

@@ -1,0 +1,26 @@
+/**
+ * `npm start`: installs what is missing, builds what changed, and serves lab, API and dashboard. Runs on Node 20 or
+ * later with nothing installed; the server itself runs on the pinned Node.
+ */
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { ensureBuilt } from './build.mjs';
+import { ensureInstalled } from './install.mjs';
+import { giveUp, inRoot, pinnedNode, root } from './run.mjs';
+
+ensureInstalled();
+if (!ensureBuilt()) process.exit(1);
+
+const server = spawn(pinnedNode, [inRoot('apps/server/src/main.ts'), ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+server.on('error', (error) => giveUp(`the server could not be started: ${error.message}`));
+
+// A Ctrl-C reaches the whole process group; the server takes a second signal as the same wish.
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => server.kill(signal));
+}
+server.on('exit', (code, signal) => {
+  process.exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal];
+});

@@ -1,0 +1,128 @@
+/** The import boundaries of biome.json: each is broken once on purpose, in a copy of the folders, and must be reported. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'shardlab-boundaries-'));
+  cpSync(join(root, 'biome.json'), join(folder, 'biome.json'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(file: string, text: string) {
+  mkdirSync(dirname(join(folder, file)), { recursive: true });
+  writeFileSync(join(folder, file), text);
+}
+
+/** The rules that a lint of the folder reports, each with the line it reports. */
+function lint(): { rule: string; file: string }[] {
+  const biome = join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
+  const args = [biome, 'lint', '--reporter=json', '--vcs-enabled=false', '--max-diagnostics=200', '.'];
+  const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
+  const report = JSON.parse(stdout) as { diagnostics: { category: string; location: { path: string } }[] };
+  return report.diagnostics.map(({ category, location }) => ({ rule: category, file: location.path }));
+}
+
+const restricted = 'lint/style/noRestrictedImports';
+
+describe('an import across a boundary is reported', () => {
+  const broken: [file: string, specifier: string][] = [
+    ['packages/engine/src/core/a.ts', 'node:fs'],
+    ['packages/engine/src/core/a.ts', 'better-sqlite3'],
+    ['packages/engine/src/core/a.ts', '../storage/b.ts'],
+    ['packages/engine/src/core/a.ts', '../index.ts'],
+    ['packages/engine/src/storage/a.ts', '../instance/b.ts'],
+    ['packages/engine/src/storage/a.ts', '../cluster/b.ts'],
+    ['packages/engine/src/storage/a.ts', 'node:http'],
+    ['packages/engine/src/instance/a.ts', '../cluster/b.ts'],
+    ['packages/engine/src/instance/a.ts', 'better-sqlite3'],
+    ['packages/engine/src/cluster/a.ts', '@shardlab/contract'],
+    ['packages/engine/src/cluster/a.ts', '../../../lab/src/index.ts'],
+    ['packages/engine/test/a.test.ts', '@shardlab/server'],
+    ['packages/model/src/a.ts', 'node:os'],
+    ['packages/model/src/a.ts', '@shardlab/contract'],
+    ['packages/contract/src/a.ts', '@shardlab/engine'],
+    ['packages/lab/src/a.ts', '@shardlab/engine/src/core/errors.ts'],
+    ['packages/lab/src/a.ts', '../../engine/src/storage/catalog.ts'],
+    ['packages/lab/src/a.ts', '@shardlab/server'],
+    ['packages/lab/src/a.ts', 'better-sqlite3'],
+    ['packages/lab/src/a.ts', 'node:http'],
+    ['apps/server/src/a.ts', '../../../packages/engine/src/index.ts'],
+    ['apps/server/src/a.ts', '@shardlab/web'],
+    ['apps/web/src/a.ts', '@shardlab/engine'],
+    ['apps/web/src/a.ts', '@shardlab/lab'],
+    ['apps/web/src/views/a.ts', 'd3-selection'],
+    ['apps/web/src/charts/a.ts', 'react'],
+    ['apps/web/src/charts/a.ts', '../api/client.ts'],
+    ['apps/web/src/model/a.ts', '@tanstack/react-query'],
+    ['e2e/a.spec.ts', '../apps/web/src/main.tsx'],
+    ['e2e/a.spec.ts', '@shardlab/contract'],
+    ['scripts/a.mjs', '../apps/server/src/app.ts'],
+  ];
+  test.each(broken)('%s importing %s', (file, specifier) => {
+    write(file, `import * as it from '${specifier}';\nexport const a = it;\n`);
+    expect(lint()).toContainEqual({ rule: restricted, file });
+  });
+
+  test('as a type, as a re-export and as a dynamic import too', () => {
+    const file = 'packages/engine/src/core/';
+    write(`${file}type.ts`, `import type { B } from '../storage/b.ts';\nexport type A = B;\n`);
+    write(`${file}again.ts`, `export { b } from '../storage/b.ts';\n`);
+    write(`${file}late.ts`, `export const b = () => import('../storage/b.ts');\n`);
+    const found = lint().filter(({ rule }) => rule === restricted);
+    expect(found.map(({ file }) => file).sort()).toEqual([
+      `${file}again.ts`,
+      `${file}late.ts`,
+      `${file}type.ts`,
+    ]);
+  });
+});
+
+test('imports along the arrows are not reported', () => {
+  const allowed: [file: string, specifiers: string[]][] = [
+    ['packages/engine/src/core/a.ts', ['./b.ts', '../types.ts']],
+    ['packages/engine/src/storage/a.ts', ['../core/b.ts', '../types.ts', 'node:fs', 'better-sqlite3']],
+    ['packages/engine/src/instance/a.ts', ['../core/b.ts', '../storage/b.ts', 'node:worker_threads']],
+    ['packages/engine/src/cluster/a.ts', ['../instance/b.ts', '../storage/b.ts', 'node:child_process']],
+    ['packages/lab/src/runs/a.ts', ['../b.ts', '@shardlab/engine', '@shardlab/contract', 'hdr-histogram-js']],
+    ['apps/server/src/routes/a.ts', ['../b.ts', '@shardlab/lab', '@shardlab/contract', 'better-sqlite3']],
+    ['apps/web/src/charts/a.ts', ['./b.ts', '../model/b.ts', 'd3-scale', '@shardlab/contract']],
+    ['apps/web/src/views/a.ts', ['../charts/b.ts', '../api/b.ts', 'react']],
+    ['e2e/a.spec.ts', ['./server.ts', '@playwright/test', 'node:fs']],
+  ];
+  for (const [file, specifiers] of allowed) {
+    const lines = specifiers.map((specifier, i) => `import * as it${i} from '${specifier}';`);
+    write(file, `${lines.join('\n')}\nexport const all = [${specifiers.map((_, i) => `it${i}`)}];\n`);
+  }
+  expect(lint().filter(({ rule }) => rule === restricted)).toEqual([]);
+});
+
+test('a cycle is reported', () => {
+  write('packages/lab/src/a.ts', `import { b } from './b.ts';\nexport const a = () => b;\n`);
+  write('packages/lab/src/b.ts', `import { a } from './a.ts';\nexport const b = () => a;\n`);
+  const cycles = lint().filter(({ rule }) => rule === 'lint/suspicious/noImportCycles');
+  expect(cycles.map(({ file }) => file).sort()).toEqual(['packages/lab/src/a.ts', 'packages/lab/src/b.ts']);
+});
+
+test('a package that the manifest does not name, or names for development only, is reported', () => {
+  write(
+    'packages/lab/package.json',
+    JSON.stringify({ name: 'lab', dependencies: { ajv: '1' }, devDependencies: { vitest: '1' } }),
+  );
+  write('packages/lab/src/a.ts', `import ajv from 'ajv';\nexport const a = ajv;\n`);
+  write('packages/lab/src/b.ts', `import { test } from 'vitest';\nexport const b = test;\n`);
+  write('packages/lab/src/c.ts', `import left from 'left-pad';\nexport const c = left;\n`);
+  const found = lint().filter(({ rule }) => rule === 'lint/correctness/noUndeclaredDependencies');
+  expect(found.map(({ file }) => file).sort()).toEqual(['packages/lab/src/b.ts', 'packages/lab/src/c.ts']);
+});
+
+test('chart code that fetches is reported', () => {
+  write('apps/web/src/charts/a.ts', `export const a = () => fetch('/api/runs');\n`);
+  expect(lint()).toContainEqual({ rule: 'lint/style/noRestrictedGlobals', file: 'apps/web/src/charts/a.ts' });
+});
