@@ -90,8 +90,8 @@ export interface Session {
   receive(queue: string, options?: ReceiveOptions): Promise<Message[]>;
   /** Stages the consumption of received messages for the commit. A stale receipt throws `RECEIPT_STALE`, and nothing of the call is staged. */
   acknowledge(queue: string, receipts: string[]): void;
-  /** Returns received messages to the queue at once. A stale receipt throws, and nothing of the call is released. */
-  release(queue: string, receipts: string[]): void;
+  /** Returns received messages to the queue; resolves when they are ready there. A stale receipt throws, and nothing of the call is released. */
+  release(queue: string, receipts: string[]): Promise<void>;
   /** Restarts the hold of received messages. A stale receipt throws, and nothing of the call is extended. */
   extend(queue: string, receipts: string[], holdMs: number): void;
   /** Resolves once the transaction is durable as its queue promises; an empty one resolves at once. */

@@ -139,7 +139,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
     const [held] = await session.receive('orders', { holdMs: 60_000 });
     session.acknowledge('orders', [held!.receipt]);
     await session.rollback();
-    session.release('orders', [held!.receipt]);
+    await session.release('orders', [held!.receipt]);
     expect(text(await session.dequeue('orders', { waitMs: 20_000 }))).toEqual(['a']);
   });
 

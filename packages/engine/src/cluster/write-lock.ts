@@ -11,6 +11,7 @@ import { rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { QueueError } from '../core/errors.ts';
 import { type LockClient, LockOrder } from './lock-order.ts';
 
 /** After it was recalled, a holder may still serve the calls that waited before, for this long. */
@@ -30,7 +31,13 @@ export interface WriteLockOptions {
 
 interface Call {
   run(): void;
+  reject(error: QueueError): void;
   since: number;
+}
+
+interface LockLink {
+  send(message: string): void;
+  close(): void;
 }
 
 export class WriteLock {
@@ -39,8 +46,8 @@ export class WriteLock {
   readonly #calls: Call[] = [];
   #server: Server | undefined;
   #order: LockOrder | undefined;
-  #link: { send(message: string): void; close(): void } | undefined;
-  #linking = false;
+  #link: LockLink | undefined;
+  #linking: Promise<LockLink> | undefined;
   #held = false;
   #scheduled = false;
   #asked = false;
@@ -54,10 +61,12 @@ export class WriteLock {
 
   /** Runs `work`, synchronous and short, while this process has the lock. */
   run<T>(work: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new QueueError('INSTANCE_CLOSED'));
     return new Promise((resolveCall, reject) => {
       const since = performance.now();
       this.#calls.push({
         since,
+        reject,
         run: () => {
           try {
             resolveCall(work());
@@ -105,20 +114,14 @@ export class WriteLock {
   }
 
   async #askForIt(): Promise<void> {
-    if (this.#asked || this.#linking) return;
+    if (this.#asked || this.#held || this.#closed) return;
     if (this.#link === undefined) {
-      this.#linking = true;
-      try {
-        this.#link = await this.#connectOrServe();
-      } finally {
-        this.#linking = false;
-      }
-      if (this.#closed) {
-        this.#link.close();
-        return;
-      }
+      this.#linking ??= this.#connectOrServe();
+      const link = await this.#linking;
+      this.#linking = undefined;
+      this.#link = link;
+      if (this.#asked || this.#held || this.#closed) return;
     }
-    if (this.#asked || this.#held) return;
     this.#asked = true;
     this.#link.send(ask);
   }
@@ -146,13 +149,13 @@ export class WriteLock {
     if (!this.#closed && this.#calls.length > 0) void this.#askForIt();
   }
 
-  async #connectOrServe() {
+  async #connectOrServe(): Promise<LockLink> {
     const before = await this.#connect();
     if (before !== undefined) return before;
     return this.#options.exclusively(async () => (await this.#connect()) ?? (await this.#becomeServer()));
   }
 
-  async #connect() {
+  async #connect(): Promise<LockLink | undefined> {
     const socket = await new Promise<Socket | undefined>((resolveSocket) => {
       const attempt = connect(this.#path);
       attempt.once('connect', () => resolveSocket(attempt));
@@ -166,7 +169,7 @@ export class WriteLock {
     return { send: (message: string) => void socket.write(message), close: () => void socket.destroy() };
   }
 
-  async #becomeServer() {
+  async #becomeServer(): Promise<LockLink> {
     rmSync(this.#path, { force: true }); // left by a process that died: nobody answers on it
     const order = new LockOrder();
     const server = createServer((socket) => {
@@ -199,12 +202,14 @@ export class WriteLock {
     };
   }
 
+  /** Calls that still wait are rejected. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#link?.close();
+    for (const call of this.#calls.splice(0)) call.reject(new QueueError('INSTANCE_CLOSED'));
+    const link = (await this.#linking) ?? this.#link;
+    link?.close();
     this.#order?.disband();
-    const server = this.#server;
-    if (server !== undefined) server.close();
+    this.#server?.close();
   }
 }
 

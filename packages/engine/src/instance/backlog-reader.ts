@@ -16,34 +16,51 @@ import { ReaderThread } from './storage-threads.ts';
 export class BacklogReader {
   readonly #thread: ReaderThread;
   readonly #waits: WaitRecorder;
-  readonly #onLoaded: (shard: Shard) => void;
-  readonly #reading = new Set<Shard>();
+  readonly #onRead: (shard: Shard, error: QueueError | undefined) => void;
+  readonly #reading = new Map<Shard, Promise<void>>();
 
-  constructor(path: string, waits: WaitRecorder, onLoaded: (shard: Shard) => void) {
+  /** `onRead` is told of each read that ended, and of the error if it failed: the messages are still on disk then. */
+  constructor(
+    path: string,
+    waits: WaitRecorder,
+    onRead: (shard: Shard, error: QueueError | undefined) => void,
+  ) {
     this.#thread = new ReaderThread(path);
     this.#waits = waits;
-    this.#onLoaded = onLoaded;
+    this.#onRead = onRead;
   }
 
   /** Starts the next read of a shard if its window runs low. */
   ahead(shard: Shard): void {
     const fromSeq = shard.readFrom;
     if (fromSeq === undefined || this.#reading.has(shard)) return;
-    this.#reading.add(shard);
+    const read = this.#load(shard, fromSeq);
+    this.#reading.set(shard, read);
+    read.then(
+      () => this.#ended(shard, undefined),
+      (error: unknown) => this.#ended(shard, toQueueError(error)),
+    );
+  }
+
+  #ended(shard: Shard, error: QueueError | undefined): void {
+    this.#reading.delete(shard);
+    this.#onRead(shard, error);
+  }
+
+  /** The first read under way for one of these shards, if there is one; rejects if it fails. */
+  under(shards: readonly Shard[]): Promise<void> | undefined {
+    for (const shard of shards) {
+      const read = this.#reading.get(shard);
+      if (read !== undefined) return read;
+    }
+    return undefined;
+  }
+
+  async #load(shard: Shard, fromSeq: number): Promise<void> {
     const startedAt = performance.now();
-    void this.#read(shard, fromSeq)
-      .then(({ runs, readEnd }) => {
-        this.#waits.record('backlog read', performance.now() - startedAt);
-        shard.load(runs, readEnd);
-      })
-      .then(
-        () => {
-          this.#reading.delete(shard);
-          this.#onLoaded(shard);
-        },
-        // The messages are safe on disk; the next dequeue tries again, and its caller waits until then.
-        () => this.#reading.delete(shard),
-      );
+    const { runs, readEnd } = await this.#read(shard, fromSeq);
+    this.#waits.record('backlog read', performance.now() - startedAt);
+    shard.load(runs, readEnd);
   }
 
   async #read(shard: Shard, fromSeq: number): Promise<{ runs: CachedRun[]; readEnd: number }> {
@@ -126,4 +143,8 @@ function* liveMessages(shard: Shard, runs: readonly CachedRun[], fromSeq: number
       };
     }
   }
+}
+
+function toQueueError(error: unknown): QueueError {
+  return error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error });
 }

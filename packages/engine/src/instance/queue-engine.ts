@@ -43,7 +43,7 @@ export interface QueueEngine {
     queue: QueueRow,
     options: Required<Omit<ReceiveOptions, 'signal'>> & ReceiveOptions,
   ): Promise<Message[]>;
-  release(queue: QueueRow, receipts: readonly string[]): void;
+  release(queue: QueueRow, receipts: readonly string[]): Promise<void>;
   extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void;
   counts(queue: QueueRow): QueueCounts;
   shardStats(queue: QueueRow): ShardStats[];

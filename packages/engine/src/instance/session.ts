@@ -57,10 +57,10 @@ export class InstanceSession implements Session {
     this.#begin(engine).acknowledge(row, receipts);
   }
 
-  release(queue: string, receipts: string[]): void {
+  async release(queue: string, receipts: string[]): Promise<void> {
     this.#assertFree();
     const { row, engine } = this.#host.find(queue);
-    engine.release(row, receipts);
+    await this.#exclusively(engine.release(row, receipts));
   }
 
   extend(queue: string, receipts: string[], holdMs: number): void {

@@ -73,7 +73,11 @@ export class ShardedEngine implements ShardedHost {
       recovered.free,
       recovered.partitions.map((partition) => partition.partition),
     );
-    this.#reader = new BacklogReader(path, options.waits, (shard) => this.#queueOf(shard)?.serve());
+    this.#reader = new BacklogReader(path, options.waits, (shard, error) => {
+      const queue = this.#queueOf(shard);
+      if (error === undefined) queue?.serve();
+      else queue?.waiters.rejectAll(error);
+    });
     this.holds = new TimedHolds((hold) => this.giveBack([hold.delivery]));
     this.#group = new GroupCommit({
       firstGroupNo: recovered.epoch * 2 ** 32,
@@ -162,7 +166,7 @@ export class ShardedEngine implements ShardedHost {
     return this.#queue(row).shardFor(session, groupKey);
   }
 
-  handOut(
+  async handOut(
     row: QueueRow,
     session: number,
     options: DequeueOptions & { max: number; waitMs: number },
@@ -178,8 +182,23 @@ export class ShardedEngine implements ShardedHost {
         return this.#toMessage(delivery);
       });
     };
-    const now = queue.waiters.size === 0 ? take() : [];
-    if (now.length > 0 || options.waitMs === 0) return Promise.resolve(now);
+    if (queue.waiters.size === 0) {
+      const now = take();
+      if (now.length > 0) return now;
+    }
+    if (options.waitMs === 0) {
+      // What is there may have to be read first: that is no wait for messages.
+      for (
+        let read = this.#reader.under(queue.shards);
+        read !== undefined;
+        read = this.#reader.under(queue.shards)
+      ) {
+        await read;
+        const now = take();
+        if (now.length > 0) return now;
+      }
+      return [];
+    }
     return queue.waiters.wait(take, options.waitMs, options.signal);
   }
 
@@ -210,7 +229,7 @@ export class ShardedEngine implements ShardedHost {
     );
   }
 
-  release(row: QueueRow, receipts: readonly string[]): void {
+  async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
     const holds = this.holds.find(row, receipts);
     for (const hold of holds) this.holds.end(hold);
     this.giveBack(holds.map((hold) => hold.delivery));

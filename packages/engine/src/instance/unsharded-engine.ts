@@ -53,7 +53,10 @@ export class UnshardedEngine implements UnshardedHost {
 
   constructor(options: UnshardedEngineOptions) {
     this.#options = options;
-    this.holds = new TimedHolds((hold) => void this.giveBack([hold.delivery]));
+    this.holds = new TimedHolds((hold) => {
+      // If the file cannot be written now, the message stays held; closing or reaping this process gives it back.
+      this.giveBack([hold.delivery]).catch(() => undefined);
+    });
     this.#lock = options.lock;
   }
 
@@ -65,7 +68,6 @@ export class UnshardedEngine implements UnshardedHost {
         setInterval(() => this.#look(), lookMs).unref(),
         setInterval(() => void this.#reap(), reapMs).unref(),
       ];
-      void this.#reap();
     }
     return this.#file;
   }
@@ -205,10 +207,10 @@ export class UnshardedEngine implements UnshardedHost {
     return messages;
   }
 
-  release(queue: QueueRow, receipts: readonly string[]): void {
+  async release(queue: QueueRow, receipts: readonly string[]): Promise<void> {
     const holds = this.holds.find(queue, receipts);
     for (const hold of holds) this.holds.end(hold);
-    void this.giveBack(holds.map((hold) => hold.delivery));
+    await this.giveBack(holds.map((hold) => hold.delivery));
   }
 
   extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void {

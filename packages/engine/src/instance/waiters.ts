@@ -57,8 +57,9 @@ export class Waiters<Request> {
     return this.#waiting.values();
   }
 
-  rejectAll(code: QueueErrorCode): void {
-    for (const waiter of this.#waiting) waiter.settle(new QueueError(code));
+  rejectAll(reason: QueueErrorCode | QueueError): void {
+    const error = reason instanceof QueueError ? reason : new QueueError(reason);
+    for (const waiter of this.#waiting) waiter.settle(error);
   }
 
   /** Rejects all, and whoever would still come: a call may have been on its way here. */

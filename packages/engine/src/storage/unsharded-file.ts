@@ -85,6 +85,7 @@ export class UnshardedFile {
           .run(process.pid, processStarted(process.pid) ?? '').lastInsertRowid,
       ),
     );
+    this.releaseOfTheDead();
     this.#file.pragma('busy_timeout = 0'); // from here on a wait is ours to measure
   }
 
