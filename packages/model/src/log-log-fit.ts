@@ -39,7 +39,8 @@ export function fitLogLog(pairs: readonly { x: number; y: number }[]): LogLogFit
     slope,
     slopeInterval: reach === null ? null : [slope - reach, slope + reach],
     factor: Math.exp(intercept),
-    r2: syy === 0 ? 1 : Math.max(0, 1 - squares / syy),
+    // Equal values leave a variance of rounding errors only.
+    r2: syy < 1e-20 * n ? 1 : Math.max(0, 1 - squares / syy),
     worstDeviation: Math.exp(Math.max(...residuals.map(Math.abs))) - 1,
     points: n,
   };

@@ -63,7 +63,10 @@ export const judgeA1: Judge = (points) => {
   ];
   const others = scalings
     .filter((other) => other !== judged && other.scaling.fits.length > 0)
-    .map(({ family, scaling }) => ` As it is, ${family.words}: ${slopesInWords(scaling)}.`);
+    .map(
+      ({ family, scaling }) =>
+        ` As it is, ${family.words}: ${slopesInWords(scaling)}${scaling.regression === null ? '' : `, largest loss by adding instances ${scaling.regression.words}`}.`,
+    );
   const summary = `${capital(judged.family.words)}: ${slopesInWords(judged.scaling)}; largest loss by adding instances: ${regression.words}.`;
   return {
     verdict: faults.length === 0 ? 'holds' : 'does-not-hold',

@@ -20,6 +20,7 @@ export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
     ...checkClaims(scenario),
     ...checkSize(scenario),
     ...checkMemory(scenario),
+    ...checkRoundTrips(scenario),
     ...checkQuick(scenario),
     ...checkReferences(scenario),
   ];
@@ -97,6 +98,26 @@ function checkMemory(scenario: Scenario): ScenarioFault[] {
     });
   }
   return faults;
+}
+
+/** A client so slow that it finishes no transaction while it is measured would show a rate of zero. */
+function checkRoundTrips(scenario: Scenario): ScenarioFault[] {
+  const calls = scenario.workload.operationsPerTransaction + 1;
+  const scales = scenario.quick === undefined ? (['full'] as const) : (['full', 'quick'] as const);
+  return scales.flatMap((scale) => {
+    const { sweep, phases } = scaleScenario(scenario, scale);
+    const axis = scale === 'quick' && scenario.quick?.sweep?.roundTripMs ? '/quick/sweep' : '/sweep';
+    return sweep.roundTripMs.flatMap((roundTripMs, index) =>
+      roundTripMs * calls <= phases.measureMs
+        ? []
+        : [
+            {
+              path: `${axis}/roundTripMs/${index}`,
+              message: `A transaction of ${number(calls)} round trips takes ${number(roundTripMs * calls)} ms at least, longer than the ${number(phases.measureMs)} ms that ${scale} measures`,
+            },
+          ],
+    );
+  });
 }
 
 function checkQuick(scenario: Scenario): ScenarioFault[] {

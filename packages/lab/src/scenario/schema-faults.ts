@@ -80,11 +80,13 @@ function toFault(error: ErrorObject): ScenarioFault {
       return { path: instancePath, message: 'Must not be empty' };
     case 'maxLength':
       return { path: instancePath, message: `Must be at most ${count(params['limit'])} characters long` };
-    case 'uniqueItems':
+    case 'uniqueItems': {
+      const [first, again] = [Number(params['i']), Number(params['j'])].sort((a, b) => a - b);
       return {
-        path: `${instancePath}/${String(params['i'])}`,
-        message: `Repeats the value at index ${String(params['j'])}; the values must differ`,
+        path: `${instancePath}/${again}`,
+        message: `Repeats the value at index ${first}; the values must differ`,
       };
+    }
     case 'pattern':
       return { path: instancePath, message: `Must match ${String(params['pattern'])}, ${got(error.data)}` };
     default:
@@ -103,5 +105,5 @@ function got(value: unknown): string {
   if (value === null) return 'not null';
   if (Array.isArray(value)) return 'not an array';
   if (typeof value === 'object') return 'not an object';
-  return `not ${cut(JSON.stringify(value))}`;
+  return `not ${cut(JSON.stringify(value) ?? typeof value)}`;
 }

@@ -36,12 +36,6 @@ export class RoundTrips {
     });
   }
 
-  /** Lets everybody go at once: the trial is over. */
-  release(): void {
-    for (const { wake } of this.#sleepers.splice(0).slice(this.#first)) wake();
-    this.#first = 0;
-  }
-
   #arm(ms: number): void {
     this.#armed = true;
     setTimeout(() => this.#fire(), Math.max(1, Math.round(ms)));

@@ -51,6 +51,8 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   const ticks = new LiveTicks(trial, (tick) => onTick?.(tick));
   const workers: WorkerProcess[] = [];
   const hurdle = Promise.withResolvers<never>();
+  // It may be rejected before anything waits for it, while the folder is being made.
+  hurdle.promise.catch(() => {});
   const onAbort = () => hurdle.reject(signal!.reason);
   const limitMs = phases.warmupMs + phases.measureMs + phases.drainMs + (options.graceMs ?? graceMsDefault);
   const deadline = setTimeout(() => hurdle.reject(hung(limitMs)), limitMs);

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { BacklogGate } from '../src/trial/backlog-gate.ts';
+
+/** Whether a promise is resolved once everything that is due has run. */
+async function isDone(promise: Promise<void>): Promise<boolean> {
+  let done = false;
+  void promise.then(() => {
+    done = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  return done;
+}
+
+describe('the backlog gate', () => {
+  test('is full at its bound and lets waiters go when a consumer makes room', async () => {
+    const gate = new BacklogGate(20);
+    gate.enqueued(10);
+    expect(gate.full).toBe(false);
+    gate.enqueued(10);
+    expect(gate.full).toBe(true);
+    const waiters = [gate.wait(), gate.wait()];
+    expect(await isDone(waiters[0]!)).toBe(false);
+    gate.consumed(1);
+    await Promise.all(waiters);
+    expect(gate.full).toBe(false);
+  });
+
+  test('follows the share of a shared queue instead of its own counts', async () => {
+    const gate = new BacklogGate(20);
+    gate.enqueued(30);
+    const waiting = gate.wait();
+    gate.setShare(5);
+    await waiting;
+    gate.enqueued(15);
+    expect(gate.full).toBe(true);
+  });
+
+  test('never holds anybody after the phase has ended', async () => {
+    const gate = new BacklogGate(20);
+    gate.enqueued(30);
+    const waiting = gate.wait();
+    gate.release();
+    await waiting;
+    expect(gate.full).toBe(false);
+  });
+});

@@ -1,0 +1,171 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Run } from '@shardlab/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { durationInWords } from '../src/cli/duration.ts';
+import { progressBar } from '../src/cli/progress-line.ts';
+import { resultTable, verdictsInWords } from '../src/cli/result-table.ts';
+import { point, smallScenario } from './support.ts';
+
+const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+function lab(args: string[], onErr?: (text: string, kill: () => void) => void): Promise<Ended> {
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd: folder,
+    env: { ...process.env, INIT_CWD: folder },
+  });
+  const ended: Ended = { code: null, out: '', err: '' };
+  child.stdout.on('data', (data) => {
+    ended.out += data;
+  });
+  child.stderr.on('data', (data) => {
+    ended.err += data;
+    onErr?.(String(data), () => child.kill('SIGINT'));
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ ...ended, code })));
+}
+
+async function scenarioFile(name: string, content: unknown): Promise<string> {
+  await writeFile(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content));
+  return name;
+}
+
+describe('the command line', () => {
+  test('explains itself', async () => {
+    expect(await lab(['--help'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('--require <claim>'),
+    });
+  });
+
+  test.each([
+    [[], 'A command is missing'],
+    [['fly'], 'Unknown command "fly"'],
+    [['run'], 'run needs a scenario'],
+    [['run', 'first-look', '--quik'], "Unknown option '--quik'"],
+    [['run', 'nowhere.json'], 'There is no scenario "nowhere.json"'],
+    [['run', 'first-look', '--require', 'A1'], 'first-look judges A3, A4, A5'],
+  ])('%j is a usage error', async (args, sentence) => {
+    expect(await lab(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(sentence) });
+  });
+
+  test('names every fault of a scenario at its path', async () => {
+    const file = await scenarioFile('bad.json', { ...smallScenario(), seed: -1, repeats: 'x' });
+    const { code, err } = await lab(['validate', file]);
+    expect(code).toBe(2);
+    expect(err).toContain(
+      'bad.json has 2 faults:\n  /repeats: Must be an integer, not "x"\n  /seed: Must be at least 0, not -1',
+    );
+  });
+
+  test('runs a scenario to its table and verdicts, and writes the run', async () => {
+    const file = await scenarioFile('small.json', smallScenario());
+    const { code, out, err } = await lab(['run', file, '--json', 'out.json', '--data-dir', 'data']);
+    expect({ code, err: err.includes('Error') }).toEqual({ code: 0, err: false });
+    expect(err).toContain('7/8');
+    expect(out).toMatch(/^unsharded +2 +2 /m);
+    expect(out).toContain('A3 ');
+    const run = JSON.parse(await readFile(join(folder, 'out.json'), 'utf8')) as Run;
+    expect(run).toMatchObject({ status: 'done', error: null });
+    expect(run.points).toHaveLength(8);
+  }, 60_000);
+
+  test('fails for a required claim that is not shown to hold', async () => {
+    const sweep = {
+      ...smallScenario().sweep,
+      implementation: ['unsharded' as const],
+      instances: [1],
+      threads: [1],
+    };
+    const file = await scenarioFile('few.json', smallScenario({ sweep }));
+    expect(await lab(['run', file, '--require', 'A3'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Required claim A3 does not hold'),
+    });
+  });
+
+  test('an interrupt keeps the points so far and still writes them', async () => {
+    const file = await scenarioFile(
+      'long.json',
+      smallScenario({ phases: { warmupMs: 0, measureMs: 1_000, drainMs: 0 } }),
+    );
+    const { code, out } = await lab(['run', file, '--json', 'cut.json'], (text, interrupt) => {
+      if (text.includes('] 1/8')) interrupt();
+    });
+    expect(code).toBe(130);
+    expect(out).toContain('cancelled after');
+    const run = JSON.parse(await readFile(join(folder, 'cut.json'), 'utf8')) as Run;
+    expect(run.status).toBe('cancelled');
+    expect(run.points.length).toBeGreaterThan(0);
+  }, 60_000);
+});
+
+describe('what the command line prints', () => {
+  test('durations in two units at most', () => {
+    expect([400, 59_400, 60_000, 125_000, 3_600_000, 3_900_000].map(durationInWords)).toEqual([
+      '0 s',
+      '59 s',
+      '1 min',
+      '2 min 5 s',
+      '1 h',
+      '1 h 5 min',
+    ]);
+  });
+
+  test('a bar with what is done and left', () => {
+    expect(progressBar({ done: 12, total: 48, etaMs: 65_000 })).toBe(
+      '[██████··················] 12/48  about 1 min 5 s left',
+    );
+    expect(progressBar({ done: 0, total: 0, etaMs: null })).toContain('0/0');
+  });
+
+  test('a table sorted by curve, with faults of integrity spelt out', () => {
+    const table = resultTable([
+      point({ implementation: 'unsharded', deq: 8_000 }),
+      point({ threads: 16, deq: 70_000.4, lost: 2, waits: [{ event: 'log file sync' }] }),
+      point({ threads: 4, deq: 30_000 }),
+    ]);
+    const lines = table.split('\n');
+    expect(lines.map((line) => line.split(/ +/).slice(0, 5).join(' '))).toEqual([
+      'queue inst threads rtt ms',
+      'sharded 1 4 0 30,000',
+      'sharded 1 16 0 70,000',
+      'unsharded 1 1 0 8,000',
+    ]);
+    expect(lines[2]).toMatch(/log file sync +2 LOST$/);
+    expect(lines[1]).toMatch(/ok$/);
+  });
+
+  test('a verdict with value, interval and reason', () => {
+    const text = verdictsInWords([
+      {
+        id: 'A1',
+        title: 'Title',
+        document: 'says',
+        grade: 'shape',
+        verdict: 'does-not-hold',
+        value: 0.5,
+        unit: 'slope',
+        interval: [0.4, 0.6],
+        reason: 'Because.',
+      },
+    ]);
+    expect(text).toBe('A1 DOES NOT HOLD: 0.50 slope (0.40 to 0.60)\n   Title. Because.');
+  });
+});

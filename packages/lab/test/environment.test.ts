@@ -1,0 +1,42 @@
+import { tmpdir } from 'node:os';
+import { expect, test } from 'vitest';
+import { assertDiskSpace, trialBytesMax } from '../src/run/disk-space.ts';
+import { captureEnvironment, fileSystemFromMounts } from '../src/run/environment.ts';
+import { smallScenario } from './support.ts';
+
+const mounts = `/dev/vda / ext4 rw 0 0
+tmpfs /tmp tmpfs rw 0 0
+/dev/vdb /data\\040disk xfs rw 0 0
+overlay /tmp overlay rw 0 0
+`;
+
+test.each([
+  ['/home/x', 'ext4'],
+  ['/tmp/run', 'overlay'],
+  ['/tmpfiles', 'ext4'],
+  ['/data disk/queue', 'xfs'],
+])('the file system of %s is %s', (path, type) => {
+  expect(fileSystemFromMounts(mounts, path)).toBe(type);
+});
+
+test('the environment names machine, versions and a sync that took time', async () => {
+  const environment = await captureEnvironment(tmpdir());
+  expect(environment.cores).toBeGreaterThan(0);
+  expect(environment.node).toBe(process.version);
+  expect(environment.sqlite).toMatch(/^3\.\d+\.\d+$/);
+  expect(environment.syncMs.p50).toBeGreaterThan(0);
+  expect(environment.syncMs.p99).toBeGreaterThanOrEqual(environment.syncMs.p50);
+});
+
+test('a disk with less room than the allowed backlog refuses the trial, naming both', () => {
+  const needBytes = trialBytesMax(smallScenario(), 2);
+  expect(needBytes).toBeGreaterThan(2 * 500 * 64);
+  expect(() => assertDiskSpace({ folder: '/data', needBytes, freeBytes: needBytes })).not.toThrow();
+  expect(() => assertDiskSpace({ folder: '/data', needBytes, freeBytes: needBytes - 1 })).toThrow(
+    expect.objectContaining({
+      code: 'DISK_SPACE_LOW',
+      retryable: true,
+      details: { folder: '/data', needBytes, freeBytes: needBytes - 1 },
+    }),
+  );
+});

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { DeliveryOrder, Ledger, mergeLedgers } from '../src/trial/ledger.ts';
+import { PayloadForge } from '../src/trial/payload.ts';
+
+const forge = new PayloadForge({ bytes: 40, seed: 1, nonce: 1 });
+const message = (enqueuer: number, sequence: number, deliveryCount = 1) => ({
+  payload: forge.make({ enqueuer, sequence, sentAtMs: 0 }),
+  deliveryCount,
+});
+const clean = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
+
+/** A ledger of one process: committed counts by enqueuer, then the messages consumed and left. */
+function ledger(facts: {
+  committed?: [number, number][];
+  consumed?: [number, number][];
+  left?: [number, number][];
+}) {
+  const made = new Ledger(forge);
+  for (const [enqueuer, count] of facts.committed ?? []) made.committed(enqueuer, count);
+  for (const [enqueuer, sequence] of facts.consumed ?? []) made.consumed({ enqueuer, sequence, sentAtMs: 0 });
+  for (const [enqueuer, sequence] of facts.left ?? []) made.left(message(enqueuer, sequence));
+  return made;
+}
+
+describe('ledgers of several processes together', () => {
+  test('are clean when each committed message was consumed once, wherever that was', () => {
+    const one = ledger({
+      committed: [[0, 3]],
+      consumed: [
+        [0, 0],
+        [1, 1],
+      ],
+    }).report();
+    const two = ledger({
+      committed: [[1, 2]],
+      consumed: [
+        [1, 0],
+        [0, 2],
+        [0, 1],
+      ],
+    }).report();
+    expect(mergeLedgers([one, two])).toEqual(clean);
+  });
+
+  test('what was browsed after the drain is left, not lost', () => {
+    const report = ledger({
+      committed: [[0, 4]],
+      consumed: [
+        [0, 0],
+        [0, 1],
+      ],
+      left: [
+        [0, 2],
+        [0, 3],
+      ],
+    }).report();
+    expect(mergeLedgers([report])).toEqual({ ...clean, left: 2 });
+  });
+
+  test('what is neither consumed nor left is lost', () => {
+    const report = ledger({
+      committed: [
+        [0, 4],
+        [1, 2],
+      ],
+      consumed: [
+        [0, 0],
+        [0, 3],
+      ],
+      left: [[0, 1]],
+    }).report();
+    expect(mergeLedgers([report])).toEqual({ ...clean, lost: 3, left: 1 });
+  });
+
+  test('consumed twice is duplicated, in one process or in two', () => {
+    const once = ledger({
+      committed: [[0, 2]],
+      consumed: [
+        [0, 0],
+        [0, 1],
+      ],
+    });
+    const again = ledger({ consumed: [[0, 1]] });
+    expect(mergeLedgers([once.report(), again.report()])).toEqual({ ...clean, duplicated: 1 });
+    const twice = ledger({
+      committed: [[0, 1]],
+      consumed: [
+        [0, 0],
+        [0, 0],
+      ],
+    });
+    expect(mergeLedgers([twice.report()])).toEqual({ ...clean, duplicated: 1 });
+  });
+
+  test('consumed and still in the queue is duplicated, not left', () => {
+    const report = ledger({ committed: [[0, 1]], consumed: [[0, 0]], left: [[0, 0]] }).report();
+    expect(mergeLedgers([report])).toEqual({ ...clean, duplicated: 1 });
+  });
+
+  test('what nobody committed is damaged and does not make up for a loss', () => {
+    const report = ledger({
+      committed: [[0, 2]],
+      consumed: [
+        [0, 0],
+        [0, 5],
+      ],
+      left: [[7, 0]],
+    }).report();
+    expect(mergeLedgers([report])).toEqual({ ...clean, lost: 1, damaged: 2, left: 1 });
+  });
+});
+
+describe('a hand-out', () => {
+  test('is damaged if the payload is not what was sent', () => {
+    const made = new Ledger(forge);
+    const bad = message(0, 0);
+    bad.payload[30] = bad.payload[30]! ^ 1;
+    expect(made.handedOut(bad, new DeliveryOrder())).toBeNull();
+    expect(made.report()).toMatchObject({ damaged: 1, outOfOrder: 0 });
+  });
+
+  test('is out of order after a later message of the same enqueuer, others do not count', () => {
+    const made = new Ledger(forge);
+    const order = new DeliveryOrder();
+    for (const each of [message(0, 0), message(1, 5), message(0, 2), message(1, 4)])
+      made.handedOut(each, order);
+    expect(made.report().outOfOrder).toBe(1);
+  });
+
+  test('order is kept apart by observer', () => {
+    const made = new Ledger(forge);
+    made.handedOut(message(0, 2), new DeliveryOrder());
+    made.handedOut(message(0, 1), new DeliveryOrder());
+    expect(made.report().outOfOrder).toBe(0);
+  });
+
+  test('a second delivery may come at any time', () => {
+    const made = new Ledger(forge);
+    const order = new DeliveryOrder();
+    made.handedOut(message(0, 5), order);
+    made.handedOut(message(0, 1, 2), order);
+    expect(made.report().outOfOrder).toBe(0);
+  });
+});

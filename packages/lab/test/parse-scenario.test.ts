@@ -1,0 +1,214 @@
+import { scenarioLimits } from '@shardlab/contract';
+import { parseScenario, type ScenarioFault } from '@shardlab/lab';
+import { describe, expect, test } from 'vitest';
+import { smallScenario } from './support.ts';
+
+/** A good scenario with one value replaced, or removed if it is undefined; the path is a list of keys. */
+function withValue(path: (string | number)[], value: unknown): unknown {
+  const scenario = JSON.parse(JSON.stringify(smallScenario())) as Record<string, unknown>;
+  let at = scenario as Record<string | number, unknown>;
+  for (const key of path.slice(0, -1)) {
+    at[key] ??= {};
+    at = at[key] as Record<string | number, unknown>;
+  }
+  at[path.at(-1)!] = value;
+  return scenario;
+}
+
+function faultsOf(input: unknown): ScenarioFault[] {
+  const parsed = parseScenario(input);
+  return parsed.ok ? [] : parsed.faults;
+}
+
+describe('a good scenario', () => {
+  test('is returned as it is, from text and from a value', () => {
+    const scenario = smallScenario();
+    expect(parseScenario(JSON.stringify(scenario))).toEqual({ ok: true, scenario });
+    expect(parseScenario(scenario)).toEqual({ ok: true, scenario });
+  });
+});
+
+describe('a single fault is named at its path, in a sentence', () => {
+  test.each<[string, unknown, string, RegExp]>([
+    [
+      'a thread count of 10⁹',
+      withValue(['sweep', 'threads'], [1, 10 ** 9]),
+      '/sweep/threads/1',
+      /at most 256, not 1000000000/,
+    ],
+    [
+      'a thread count as text',
+      withValue(['sweep', 'threads'], ['4']),
+      '/sweep/threads/0',
+      /Must be an integer, not "4"/,
+    ],
+    ['half a thread', withValue(['sweep', 'threads'], [1.5]), '/sweep/threads/0', /Must be an integer/],
+    ['no instance', withValue(['sweep', 'instances'], [0]), '/sweep/instances/0', /at least 1, not 0/],
+    ['an empty axis', withValue(['sweep', 'threads'], []), '/sweep/threads', /at least 1 item/],
+    [
+      'a repeated value',
+      withValue(['sweep', 'threads'], [1, 2, 1]),
+      '/sweep/threads/2',
+      /Repeats the value at index 0/,
+    ],
+    [
+      'an unknown queue',
+      withValue(['sweep', 'implementation'], ['shrded']),
+      '/sweep/implementation/0',
+      /one of "sharded", "unsharded", not "shrded"/,
+    ],
+    [
+      'a misspelt field',
+      withValue(['sweep', 'thraeds'], [1]),
+      '/sweep/thraeds',
+      /Unknown field "thraeds"; did you mean "threads"\?/,
+    ],
+    ['a field of no likeness', withValue(['colour'], 1), '/colour', /Unknown field "colour"; known here are/],
+    ['a missing field', withValue(['seed'], undefined), '/seed', /The field "seed" is missing/],
+    ['another version', withValue(['version'], 2), '/version', /Must be 1, not 2/],
+    [
+      'a payload over its limit',
+      withValue(['workload', 'payloadBytes'], 2 ** 21),
+      '/workload/payloadBytes',
+      /at most 1,048,576/,
+    ],
+    ['an id with capitals', withValue(['id'], 'Figure 3'), '/id', /Must match .* not "Figure 3"/],
+    ['an empty title', withValue(['title'], ''), '/title', /Must not be empty/],
+    ['null for an object', withValue(['phases'], null), '/phases', /Must be an object, not null/],
+    [
+      'a claim without judge',
+      withValue(['claims'], ['A3', 'B7']),
+      '/claims/1',
+      /No judge exists for the claim "B7"; known are A1/,
+    ],
+    [
+      'a bound under one transaction',
+      withValue(['workload', 'operationsPerTransaction'], 600),
+      '/workload/backlogMax',
+      /at least the operations of one transaction, 600/,
+    ],
+    [
+      'quick past the full range',
+      withValue(['quick', 'sweep'], { threads: [1, 64] }),
+      '/quick/sweep/threads/1',
+      /range of the full sweep, 1 to 2, not 64/,
+    ],
+    [
+      'a slow client',
+      withValue(['sweep', 'roundTripMs'], [500]),
+      '/sweep/roundTripMs/0',
+      /takes 2,000 ms .* longer than the 100 ms/,
+    ],
+  ])('%s', (_name, input, path, message) => {
+    const faults = faultsOf(input);
+    expect(faults.map((fault) => fault.path)).toEqual([path]);
+    expect(faults[0]!.message).toMatch(message);
+  });
+
+  test('a document that is no object', () => {
+    for (const input of [null, 7, [], '"text"', 'null']) {
+      expect(faultsOf(input)).toEqual([{ path: '', message: expect.stringMatching(/^Must be an object/) }]);
+    }
+  });
+
+  test('a value that is not JSON at all', () => {
+    expect(faultsOf(undefined)).toHaveLength(1);
+  });
+});
+
+describe('several faults', () => {
+  test('are all named, in the order of their paths', () => {
+    const scenario = {
+      ...smallScenario(),
+      titel: 'x',
+      seed: -1,
+      repeats: 'three',
+      queue: { durability: 'durble' },
+    };
+    expect(faultsOf(scenario).map((fault) => fault.path)).toEqual([
+      '/queue/durability',
+      '/queue/shardsPerInstance',
+      '/repeats',
+      '/seed',
+      '/titel',
+    ]);
+  });
+
+  test('are in the error too, with the first in its sentence', () => {
+    const parsed = parseScenario({ ...smallScenario(), seed: -1, repeats: 0 });
+    expect(parsed).toMatchObject({
+      ok: false,
+      error: {
+        code: 'SCENARIO_INVALID',
+        kind: 'invalid',
+        retryable: false,
+        message: 'The scenario has 2 faults: /repeats: Must be at least 1, not 0 (and 1 more)',
+        details: { errors: [{ path: '/repeats' }, { path: '/seed' }] },
+      },
+    });
+  });
+});
+
+describe('sizes that would not run', () => {
+  test('too many combinations', () => {
+    const axis = (length: number) => Array.from({ length }, (_, index) => index + 1);
+    const sweep = { ...smallScenario().sweep, threads: axis(16), instances: axis(16), roundTripMs: [0, 1] };
+    const phases = { warmupMs: 0, measureMs: 100, drainMs: 0 };
+    expect(faultsOf(smallScenario({ sweep, phases }))).toEqual([
+      { path: '/sweep', message: 'The sweep has 1,024 combinations; at most 512 are accepted' },
+    ]);
+  });
+
+  test('a quick sweep larger than the full one', () => {
+    const sweep = { ...smallScenario().sweep, threads: [1, 4] };
+    expect(faultsOf(smallScenario({ sweep, quick: { sweep: { threads: [1, 2, 3, 4] } } }))).toEqual([
+      { path: '/quick/sweep', message: 'Quick has 16 combinations, more than the 8 of the full sweep' },
+    ]);
+  });
+
+  test('a run of days', () => {
+    const phases = { warmupMs: 0, measureMs: 600_000, drainMs: 0 };
+    expect(faultsOf(smallScenario({ phases, repeats: 20 }))).toMatchObject([{ path: '/phases' }]);
+  });
+
+  test('transactions past the memory', () => {
+    const workload = { payloadBytes: 2 ** 20, operationsPerTransaction: 33, backlogMax: 100 };
+    expect(faultsOf(smallScenario({ workload }))).toMatchObject([
+      {
+        path: '/workload/operationsPerTransaction',
+        message: expect.stringContaining('33 MiB; at most 32 MiB'),
+      },
+    ]);
+    const sweep = { ...smallScenario().sweep, threads: [64] };
+    expect(
+      faultsOf(smallScenario({ sweep, workload: { ...workload, operationsPerTransaction: 32 } })),
+    ).toMatchObject([
+      {
+        path: '/workload/operationsPerTransaction',
+        message: expect.stringContaining('64 sessions that stage'),
+      },
+    ]);
+  });
+
+  test('a text over the byte limit is refused before it is read', () => {
+    const parsed = parseScenario(' '.repeat(scenarioLimits.bytesMax + 1));
+    expect(parsed).toMatchObject({ ok: false, error: { code: 'SCENARIO_TOO_LARGE', kind: 'too-large' } });
+    const value = parseScenario({ ...smallScenario(), note: 'x'.repeat(scenarioLimits.bytesMax) });
+    expect(value).toMatchObject({ ok: false, error: { code: 'SCENARIO_TOO_LARGE' } });
+  });
+});
+
+describe('text that is not JSON', () => {
+  test('is refused with line and column', () => {
+    const parsed = parseScenario('{\n  "version": 1,\n  "id": oops\n}');
+    expect(parsed).toMatchObject({
+      ok: false,
+      faults: [{ path: '', message: 'Not JSON: at line 3, column 9, expected a value but found "o"' }],
+      error: { code: 'SCENARIO_INVALID', details: { line: 3, column: 9 } },
+    });
+  });
+
+  test('nothing but brackets does not exhaust the stack', () => {
+    expect(faultsOf('['.repeat(200_000))).toHaveLength(1);
+  });
+});

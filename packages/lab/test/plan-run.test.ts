@@ -1,0 +1,77 @@
+import { expandSweep, planRun, trialInWords } from '@shardlab/lab';
+import { describe, expect, test } from 'vitest';
+import { TimeLeft } from '../src/run/time-left.ts';
+import { smallScenario } from './support.ts';
+
+const scenario = smallScenario({
+  repeats: 2,
+  quick: { sweep: { threads: [2] }, phases: { warmupMs: 10, measureMs: 100, drainMs: 40 }, repeats: 1 },
+});
+
+describe('a sweep', () => {
+  test('has every combination once, the implementation innermost', () => {
+    const combinations = expandSweep(scenario, 'full');
+    expect(
+      combinations.map(
+        ({ implementation, params }) => `${implementation} ${params.instances}×${params.threads}`,
+      ),
+    ).toEqual([
+      'sharded 1×1',
+      'unsharded 1×1',
+      'sharded 1×2',
+      'unsharded 1×2',
+      'sharded 2×1',
+      'unsharded 2×1',
+      'sharded 2×2',
+      'unsharded 2×2',
+    ]);
+    expect(combinations[0]!.params).toMatchObject({ payloadBytes: 64, operationsPerTransaction: 3 });
+  });
+
+  test('quick replaces the axes that it names and keeps the others', () => {
+    expect(expandSweep(scenario, 'quick').map(({ params }) => [params.instances, params.threads])).toEqual([
+      [1, 2],
+      [1, 2],
+      [2, 2],
+      [2, 2],
+    ]);
+  });
+});
+
+describe('a plan', () => {
+  test('goes once through all combinations before it repeats any', () => {
+    const { trials } = planRun(scenario, 'full');
+    expect(trials.map((trial) => trial.repeat)).toEqual([...Array(8).fill(0), ...Array(8).fill(1)]);
+    expect(trials.map((trial) => trial.index)).toEqual([...Array(16).keys()]);
+    expect(trials[8]!.key).toBe(trials[0]!.key);
+    expect(new Set(trials.map((trial) => trial.key)).size).toBe(8);
+  });
+
+  test('estimates more than its phases and grows with repeats', () => {
+    const quick = planRun(scenario, 'quick');
+    expect(quick.estimatedMs).toBeGreaterThan(4 * 110);
+    expect(planRun({ ...scenario, quick: { ...scenario.quick, repeats: 3 } }, 'quick').estimatedMs).toBe(
+      3 * quick.estimatedMs,
+    );
+  });
+
+  test('says in words what a trial is', () => {
+    const { trials, repeats } = planRun(scenario, 'full');
+    expect(trialInWords(trials[14]!, repeats)).toBe('sharded, 2 instances, 2 threads, repeat 2 of 2');
+  });
+});
+
+describe('time left', () => {
+  test('begins as planned, follows what trials really take and ends at zero', () => {
+    const plan = planRun(scenario, 'quick');
+    const left = new TimeLeft(plan);
+    expect(left.etaMs()).toBe(plan.estimatedMs);
+    const slow = (2 * plan.estimatedMs) / plan.trials.length;
+    left.trialTook(slow);
+    left.trialTook(slow);
+    expect(left.etaMs()).toBeGreaterThan(plan.estimatedMs * 0.8);
+    left.trialTook(slow);
+    left.trialTook(slow);
+    expect(left.etaMs()).toBe(0);
+  });
+});

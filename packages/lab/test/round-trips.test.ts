@@ -1,0 +1,46 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RoundTrips } from '../src/trial/round-trips.ts';
+
+/** Time stands still but for `advance`. */
+let now = 0;
+async function advance(ms: number): Promise<void> {
+  for (let step = 0; step < ms; step++) {
+    now += 1;
+    await vi.advanceTimersByTimeAsync(1);
+  }
+}
+
+beforeEach(() => {
+  now = 0;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('emulated round trips', () => {
+  test('wake each sleeper after its own time, with one timer for all', async () => {
+    const recorded: number[] = [];
+    const trips = new RoundTrips({ ms: 5, clock: () => now, record: (ms) => recorded.push(ms) });
+    const woken: string[] = [];
+    void trips.wait().then(() => woken.push(`a at ${now}`));
+    void trips.wait().then(() => woken.push(`b at ${now}`));
+    await advance(3);
+    void trips.wait().then(() => woken.push(`c at ${now}`));
+    expect(vi.getTimerCount()).toBe(1);
+    await advance(10);
+    expect(woken).toEqual(['a at 5', 'b at 5', 'c at 8']);
+    expect(recorded).toEqual([5, 5, 5]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('serve thousands, again after all were gone', async () => {
+    const trips = new RoundTrips({ ms: 2, clock: () => now, record: () => {} });
+    const many = Array.from({ length: 3_000 }, () => trips.wait());
+    await advance(2);
+    await Promise.all(many);
+    const again = trips.wait();
+    await advance(2);
+    await again;
+  });
+});

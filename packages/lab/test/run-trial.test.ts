@@ -1,0 +1,81 @@
+/** What happens to a trial whose processes do not do as they should. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { planRun } from '@shardlab/lab';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runTrial } from '../src/trial/run-trial.ts';
+import { smallScenario } from './support.ts';
+
+const scenario = smallScenario({
+  sweep: { implementation: ['sharded'], instances: [2], threads: [2], roundTripMs: [0] },
+  phases: { warmupMs: 0, measureMs: 600, drainMs: 400 },
+});
+const { trials, phases } = planRun(scenario, 'full');
+const trial = trials[0]!;
+
+let folder: string;
+let dir: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+  dir = join(folder, 'trial');
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('a killed process fails the trial, names its instance and takes the others along', async () => {
+  let pids: number[] = [];
+  const onOpen = (opened: number[]) => {
+    pids = opened;
+    process.kill(opened[1]!, 'SIGKILL');
+  };
+  await expect(runTrial({ trial, scenario, phases, dir, onOpen })).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: 'The process of instance 2 was killed by SIGKILL',
+    details: { instance: 2 },
+  });
+  expect(pids).toHaveLength(2);
+  expect(pids.filter(isAlive)).toEqual([]);
+  expect(existsSync(dir)).toBe(false);
+});
+
+test('a process that hangs fails the trial at its limit and is killed', async () => {
+  let pids: number[] = [];
+  const onOpen = (opened: number[]) => {
+    pids = opened;
+    process.kill(opened[0]!, 'SIGSTOP');
+  };
+  await expect(runTrial({ trial, scenario, phases, dir, onOpen, graceMs: 2_000 })).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    message: 'The trial did not end within 3 s; its processes were killed',
+  });
+  expect(pids.filter(isAlive)).toEqual([]);
+  expect(existsSync(dir)).toBe(false);
+});
+
+test("an engine's error in a process arrives with its code", async () => {
+  const impossible = { ...scenario, queue: { ...scenario.queue, shardsPerInstance: 99 } };
+  await expect(runTrial({ trial, scenario: impossible, phases, dir })).rejects.toMatchObject({
+    code: 'WORKER_FAILED',
+    details: { instance: 1, cause: { code: 'QUEUE_SPEC_INVALID' } },
+  });
+});
+
+test('an abort in the first moment rejects with its reason and leaves nothing', async () => {
+  const cancel = new AbortController();
+  const running = runTrial({ trial, scenario, phases, dir, signal: cancel.signal });
+  cancel.abort(new Error('no more'));
+  await expect(running).rejects.toThrow('no more');
+  expect(existsSync(dir)).toBe(false);
+});

@@ -1,0 +1,208 @@
+/** Whole runs on the real engine: they check shape and integrity, never speed. */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Run, RunEvent } from '@shardlab/contract';
+import { startRun } from '@shardlab/lab';
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { smallScenario } from './support.ts';
+
+const ajv = new Ajv({ allErrors: true, strict: false });
+/** Without the scenario's `$id`, which a schema that holds a run twice would name twice. */
+const compile = (schema: object) =>
+  ajv.compile(JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value))));
+const isRun = compile(Run);
+const isEvent = compile(RunEvent);
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+});
+afterAll(async () => {
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+describe('a small run of both queues on one and two instances', () => {
+  const events: RunEvent[] = [];
+  let run: Run;
+  beforeAll(async () => {
+    const scenario = smallScenario({
+      claims: ['A1', 'A2', 'A3', 'A4', 'A5', 'A6'],
+      sweep: {
+        implementation: ['sharded', 'unsharded'],
+        instances: [1, 2],
+        threads: [3],
+        roundTripMs: [0, 1],
+      },
+      phases: { warmupMs: 100, measureMs: 400, drainMs: 20_000 },
+    });
+    run = await startRun({
+      scenario,
+      scale: 'full',
+      dataDir,
+      id: 'run-1',
+      onEvent: (event) => events.push(event),
+    });
+  }, 120_000);
+
+  test('is done, with a point for each combination and a verdict for each claim', () => {
+    expect(run.error).toBeNull();
+    expect(run).toMatchObject({ id: 'run-1', status: 'done', progress: { done: 8, total: 8, etaMs: 0 } });
+    expect(run.points).toHaveLength(8);
+    expect(run.claims.map((claim) => claim.id)).toEqual(['A1', 'A2', 'A3', 'A4', 'A5', 'A6']);
+  });
+
+  test('loses, doubles, damages and disorders nothing, and drains', () => {
+    for (const point of run.points) {
+      expect(point.integrity, JSON.stringify(point.params)).toEqual({
+        lost: 0,
+        duplicated: 0,
+        damaged: 0,
+        outOfOrder: 0,
+        left: 0,
+      });
+    }
+  });
+
+  test('measures every part of a point', () => {
+    for (const point of run.points) {
+      const { instances, roundTripMs } = point.params;
+      expect(point.enqueuePerSec).toBeGreaterThan(0);
+      expect(point.dequeuePerSec).toBeGreaterThan(0);
+      expect(point.cpuUsPerMessage).toBeGreaterThan(0);
+      expect(point.latencyMs.count).toBeGreaterThan(0);
+      expect(point.latencyMs.max).toBeGreaterThanOrEqual(point.latencyMs.p50);
+      expect(point.dequeueCallMs.count).toBeGreaterThan(0);
+      expect(point.cpuShareByInstance).toHaveLength(instances);
+      expect(point.dequeuePerSecByInstance).toHaveLength(instances);
+      expect(point.repeats).toHaveLength(1);
+      expect(point.provenance).toBe(roundTripMs > 0 ? 'emulated' : 'measured');
+      const events = point.waits.map((wait) => wait.event);
+      expect(events).toContain('log file sync');
+      expect(events.includes('client round trip')).toBe(roundTripMs > 0);
+    }
+  });
+
+  test('speaks the contract in its events and at its end', () => {
+    for (const event of events) expect(isEvent(event), ajv.errorsText(isEvent.errors)).toBe(true);
+    expect(isRun(run), ajv.errorsText(isRun.errors)).toBe(true);
+    const types = events.map((event) => event.type);
+    expect(types[0]).toBe('status');
+    expect(types.slice(-2)).toEqual(['status', 'end']);
+    expect(types.filter((type) => type === 'point')).toHaveLength(8);
+  });
+
+  test('streams ticks of every instance with its shards', () => {
+    const ticks = events.flatMap((event) => (event.type === 'tick' ? [event.tick] : []));
+    expect(new Set(ticks.map((tick) => tick.trial)).size).toBe(8);
+    for (const tick of ticks.filter(({ params }) => params.instances === 2)) {
+      for (const { instance, shards } of tick.instances) {
+        expect([1, 2]).toContain(instance);
+        expect(shards.length).toBeGreaterThan(0);
+      }
+    }
+    expect(ticks.map((tick) => tick.atMs)).toEqual(ticks.map((tick) => tick.atMs).sort((a, b) => a - b));
+  });
+
+  test('leaves nothing behind', async () => {
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+});
+
+test('repeats end in one point that summarises them', async () => {
+  const scenario = smallScenario({
+    repeats: 2,
+    sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+  });
+  const counts: number[] = [];
+  const run = await startRun({
+    scenario,
+    scale: 'full',
+    dataDir,
+    onEvent: (event) => event.type === 'point' && counts.push(event.point.repeats.length),
+  });
+  expect(counts).toEqual([1, 2]);
+  expect(run.points.map((point) => point.repeats.length)).toEqual([2]);
+});
+
+test('what a bounded drain leaves is browsed and counted as left, not lost', async () => {
+  // Without any time to drain, and with dequeuers that pay for the file's lock twice as often as enqueuers.
+  const scenario = smallScenario({
+    workload: { payloadBytes: 64, operationsPerTransaction: 10, backlogMax: 1_000_000 },
+    sweep: { implementation: ['unsharded'], instances: [2], threads: [4], roundTripMs: [0] },
+    phases: { warmupMs: 0, measureMs: 400, drainMs: 0 },
+  });
+  const { points } = await startRun({ scenario, scale: 'full', dataDir });
+  expect(points[0]!.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+  expect(points[0]!.integrity.left).toBeGreaterThan(0);
+});
+
+test('enqueuers are held back at the bound of the backlog, which shows as a wait', async () => {
+  const scenario = smallScenario({
+    workload: { payloadBytes: 64, operationsPerTransaction: 100, backlogMax: 100 },
+    sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [4], roundTripMs: [0] },
+    phases: { warmupMs: 0, measureMs: 400, drainMs: 10_000 },
+  });
+  const { points } = await startRun({ scenario, scale: 'full', dataDir });
+  for (const point of points) {
+    expect(point.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+    expect(point.waits.map((wait) => wait.event)).toContain('flow control');
+  }
+});
+
+test('a run cancelled in its second trial keeps the first point', async () => {
+  const cancel = new AbortController();
+  const scenario = smallScenario({
+    sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [2], roundTripMs: [0] },
+    phases: { warmupMs: 20, measureMs: 600, drainMs: 1_000 },
+  });
+  const run = await startRun({
+    scenario,
+    scale: 'full',
+    dataDir,
+    signal: cancel.signal,
+    onEvent: (event) => {
+      if (event.type === 'tick' && event.tick.trial === 1) cancel.abort();
+    },
+  });
+  expect(run).toMatchObject({
+    status: 'cancelled',
+    error: null,
+    progress: { done: 1, total: 2, etaMs: null },
+  });
+  expect(run.points).toHaveLength(1);
+  expect(await readdir(dataDir)).toEqual([]);
+});
+
+test('a signal that is aborted already starts nothing', async () => {
+  const run = await startRun({
+    scenario: smallScenario(),
+    scale: 'full',
+    dataDir,
+    signal: AbortSignal.abort(),
+  });
+  expect(run).toMatchObject({ status: 'cancelled', points: [] });
+});
+
+test('a disk without room fails the run before its first trial', async () => {
+  const run = await startRun({
+    scenario: smallScenario(),
+    scale: 'full',
+    dataDir,
+    freeBytes: async () => 1000,
+  });
+  expect(run).toMatchObject({
+    status: 'failed',
+    error: { code: 'DISK_SPACE_LOW', retryable: true },
+    points: [],
+  });
+});
+
+test('a data folder that is a file fails the run with a sentence', async () => {
+  const file = join(dataDir, 'file');
+  await writeFile(file, '');
+  const run = await startRun({ scenario: smallScenario(), scale: 'full', dataDir: file });
+  expect(run).toMatchObject({ status: 'failed', error: { code: 'DATA_FOLDER_UNUSABLE' } });
+  await rm(file);
+});

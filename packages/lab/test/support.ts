@@ -1,0 +1,66 @@
+/** Builders that tests of the lab share: a small good scenario, and points with what a test cares about. */
+import type { Implementation, Point, Scenario, WaitFigure } from '@shardlab/contract';
+
+export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
+  return {
+    version: 1,
+    id: 'small',
+    title: 'A small scenario',
+    question: 'Does it run?',
+    claims: ['A3'],
+    seed: 7,
+    queue: { durability: 'durable', shardsPerInstance: 1 },
+    workload: { payloadBytes: 64, operationsPerTransaction: 3, backlogMax: 500 },
+    sweep: { implementation: ['sharded', 'unsharded'], instances: [1, 2], threads: [1, 2], roundTripMs: [0] },
+    phases: { warmupMs: 20, measureMs: 100, drainMs: 5_000 },
+    repeats: 1,
+    ...changes,
+  };
+}
+
+export interface PointFacts {
+  implementation?: Implementation;
+  instances?: number;
+  threads?: number;
+  roundTripMs?: number;
+  deq: number;
+  /** Default the same as `deq`. */
+  enq?: number;
+  /** Rates of each repeat as shares of the point's; default one repeat. */
+  repeats?: number[];
+  waits?: Partial<WaitFigure>[];
+  lost?: number;
+}
+
+export function point(facts: PointFacts): Point {
+  const { implementation = 'sharded', instances = 1, threads = 1, roundTripMs = 0, deq, enq = deq } = facts;
+  const latency = { p50: 1, p90: 2, p99: 3, p999: 4, max: 5, count: 100 };
+  return {
+    implementation,
+    provenance: roundTripMs > 0 ? 'emulated' : 'measured',
+    params: { instances, threads, roundTripMs, payloadBytes: 512, operationsPerTransaction: 10 },
+    enqueuePerSec: enq,
+    dequeuePerSec: deq,
+    latencyMs: latency,
+    dequeueCallMs: latency,
+    cpuUsPerMessage: 10,
+    cpuShareByInstance: Array.from({ length: instances }, () => 0.5),
+    dequeuePerSecByInstance: Array.from({ length: instances }, () => deq / instances),
+    waits: (facts.waits ?? []).map((wait) => ({
+      event: 'log file sync',
+      class: 'commit',
+      waits: 1,
+      totalMs: 1,
+      p99Ms: 1,
+      emulated: false,
+      ...wait,
+    })),
+    integrity: { lost: facts.lost ?? 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
+    repeats: (facts.repeats ?? [1]).map((share) => ({
+      enqueuePerSec: enq * share,
+      dequeuePerSec: deq * share,
+      cpuUsPerMessage: 10,
+      measuredMs: 1000,
+    })),
+  };
+}
