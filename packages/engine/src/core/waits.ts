@@ -27,7 +27,7 @@ export interface WaitStats {
 }
 
 const bucketsPerDoubling = 4;
-const bucketCount = 24 * bucketsPerDoubling;
+const bucketCount = 28 * bucketsPerDoubling; // up to four minutes
 const smallestMs = 0.001;
 
 /** Upper bound of a bucket in milliseconds: from 1 µs in steps of 2^(1/4), so a percentile is within 19 %. */

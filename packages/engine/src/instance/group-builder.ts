@@ -1,5 +1,5 @@
 /** Lays the transactions of one group out for the writer: blocks of messages, and what they make terminal. */
-import { encodeRanges, type SeqRange, toRanges } from '../core/consumption.ts';
+import { encodeRanges, mergeRanges, type SeqRange, toRanges } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
 import type { BlockEntry, DeltaEntry, Group } from '../storage/group-message.ts';
 import type { CachedRun } from './message-cache.ts';
@@ -76,7 +76,7 @@ export function buildGroup({ transactions, gaps, pool, buffers }: GroupMaterial)
     consumed.set(shard, ranges);
     if (shard.persistent) splitByPartition(shard, ranges, deltas);
   }
-  for (const [shard, ranges] of gaps) splitByPartition(shard, ranges, deltas);
+  for (const [shard, ranges] of gaps) splitByPartition(shard, mergeRanges(ranges), deltas);
   for (const delta of deltas) bytes += delta.ranges.length;
 
   const buffer = buffers.next(bytes);

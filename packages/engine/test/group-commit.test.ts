@@ -1,0 +1,152 @@
+/** Group commit with a writer that answers when and how the test says: what a failed group leaves behind. */
+import { describe, expect, it } from 'vitest';
+import { decodeRanges } from '../src/core/consumption.ts';
+import { QueueError } from '../src/core/errors.ts';
+import { WaitRecorder } from '../src/core/waits.ts';
+import { GroupCommit } from '../src/instance/group-commit.ts';
+import { MessageCache } from '../src/instance/message-cache.ts';
+import { PartitionPool } from '../src/instance/partition-pool.ts';
+import { Shard } from '../src/instance/shard.ts';
+import type { StagedTransaction } from '../src/instance/staged-transaction.ts';
+import type { Group, StorageFailure } from '../src/storage/group-message.ts';
+import { readRecord, recordBytesMax, writeRecord } from '../src/storage/message-record.ts';
+
+const full: StorageFailure = { code: 'STORAGE_FULL', message: 'The disk is full', details: {}, fatal: false };
+const damaged: StorageFailure = { code: 'STORAGE_CORRUPT', message: 'Damaged', details: {}, fatal: true };
+
+function setUp() {
+  const sent: Group[] = [];
+  let fatal: QueueError | undefined;
+  const shard = new Shard(
+    { queueId: 1, no: 100, persistent: true, firstSeq: 1, endSeq: 1, partitionMessagesMax: 100 },
+    new MessageCache(1_000_000),
+  );
+  const pool = new PartitionPool([], []);
+  const group = new GroupCommit({
+    firstGroupNo: 0,
+    pool,
+    waits: new WaitRecorder(),
+    send: (each) => sent.push(each),
+    onVisible: () => undefined,
+    onFatal: (error) => {
+      fatal = error;
+    },
+  });
+  const answer = (index: number, failure: StorageFailure | null) => {
+    const { no, generation } = sent[index]!;
+    group.onResult({ kind: 'group', no, generation, failure, maintenanceMs: 0, commitMs: 0, cpuUs: 0 });
+  };
+  const stage = (...payloads: string[]): StagedTransaction => {
+    const segments = payloads.map((payload) => {
+      const buffer = Buffer.alloc(recordBytesMax({ payload }));
+      const end = writeRecord(buffer, 0, { payload }, 0);
+      return { firstSeq: 0, count: 1, buffer, start: 0, end };
+    });
+    return {
+      runs: [{ shard, segments, count: payloads.length, firstSeq: 0 }],
+      deliveries: [],
+      bytes: 100,
+      sync: 'FULL',
+    };
+  };
+  const take = (max: number) => {
+    const out: Parameters<Shard['take']>[2] = [];
+    shard.take(max, () => 1, out);
+    return out;
+  };
+  return { sent, shard, pool, group, answer, stage, take, fatal: () => fatal };
+}
+
+/** Groups close at the end of a turn of the event loop. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('group commit', () => {
+  it('puts all that commits in one turn into one group, visible only once it is durable', async () => {
+    const { sent, shard, group, answer, stage, take } = setUp();
+    const commits = [group.submit(stage('a', 'b')), group.submit(stage('c'))];
+    await turn();
+    expect(sent).toHaveLength(1);
+    expect(sent[0]!.blocks).toEqual([expect.objectContaining({ firstSeq: 1, count: 3 })]);
+    expect(shard.backlog).toBe(0);
+    answer(0, null);
+    await Promise.all(commits);
+    expect(take(9).map(({ source, start }) => readRecord(source, start).payload.toString())).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+  });
+
+  it('keeps at most two groups under way', async () => {
+    const { sent, group, answer, stage } = setUp();
+    for (const payload of ['a', 'b', 'c']) {
+      void group.submit(stage(payload));
+      await turn();
+    }
+    expect(sent).toHaveLength(2);
+    answer(0, null);
+    await turn();
+    expect(sent).toHaveLength(3);
+  });
+
+  it('fails the groups behind a failed one, keeps their numbers as gaps, and goes on', async () => {
+    const { sent, shard, group, answer, stage, take } = setUp();
+    const first = group.submit(stage('a'));
+    await turn();
+    answer(0, null);
+    await first;
+    const second = expect(group.submit(stage('b', 'c'))).rejects.toThrow(
+      expect.objectContaining({ code: 'STORAGE_FULL' }),
+    );
+    await turn();
+    const third = expect(group.submit(stage('d'))).rejects.toThrow(
+      expect.objectContaining({ code: 'STORAGE_FULL' }),
+    );
+    await turn();
+    expect(sent.map((each) => each.generation)).toEqual([0, 0, 0]);
+    answer(1, full);
+    answer(2, full);
+    await Promise.all([second, third]);
+    expect(shard.backlog).toBe(1);
+    await turn();
+    expect(sent).toHaveLength(3); // nothing is tried again by itself
+
+    const fourth = group.submit(stage('e'));
+    await turn();
+    const retry = sent[3]!;
+    expect(retry.generation).toBe(1);
+    expect(retry.blocks).toEqual([expect.objectContaining({ firstSeq: 5, count: 1 })]);
+    const gap = retry.deltas[0]!;
+    expect(decodeRanges(new Uint8Array(retry.buffer, gap.offset, gap.length), 1)).toEqual([[2, 5]]);
+    answer(3, null);
+    await fourth;
+    expect(shard.backlog).toBe(2);
+    expect(take(9).map((delivery) => delivery.seq)).toEqual([1, 5]);
+  });
+
+  it('repeats with the next group what a failed one was to do to the pool', async () => {
+    const { sent, group, answer, stage } = setUp();
+    const failed = expect(group.submit(stage('a'))).rejects.toThrow(QueueError);
+    await turn();
+    const wanted = sent[0]!.pool;
+    expect(wanted.assign).toHaveLength(1);
+    answer(0, full);
+    await failed;
+    void group.submit(stage('b'));
+    await turn();
+    expect(sent[1]!.pool).toEqual(wanted);
+  });
+
+  it('ends for good after a failure that leaves the file unknown', async () => {
+    const { group, answer, stage, fatal } = setUp();
+    const first = expect(group.submit(stage('a'))).rejects.toThrow(
+      expect.objectContaining({ code: 'STORAGE_CORRUPT' }),
+    );
+    await turn();
+    const behind = expect(group.submit(stage('b'))).rejects.toThrow(QueueError);
+    answer(0, damaged);
+    await Promise.all([first, behind]);
+    expect(fatal()?.code).toBe('STORAGE_CORRUPT');
+    await expect(group.submit(stage('c'))).rejects.toThrow(QueueError);
+  });
+});

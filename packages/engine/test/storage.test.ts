@@ -1,0 +1,162 @@
+/** Files that cannot be used, and backlogs that do not fit in memory. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { openInstance } from '../src/index.ts';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+
+const code = (value: string) => expect.objectContaining({ code: value });
+
+async function makeBacklog(dir: string, messages: number): Promise<void> {
+  const instance = await openInstance({ dir, partitionMessagesMax: 1_000 });
+  await instance.createQueue({ name: 'q' });
+  const session = instance.openSession();
+  for (let i = 0; i < messages; i += 1) {
+    session.enqueue('q', { payload: String(i).padEnd(500, '.') });
+    if (i % 100 === 99) await session.commit();
+  }
+  await session.commit();
+  await instance.close();
+}
+
+describe('opening', () => {
+  it('refuses an instance that is open already, naming the process', async () => {
+    const instance = await openTestInstance();
+    const dir = makeFolder();
+    const first = await openTestInstance({ dir });
+    await expect(openInstance({ dir })).rejects.toThrow(
+      expect.objectContaining({ code: 'INSTANCE_IN_USE', details: { instance: 1, pid: process.pid } }),
+    );
+    await first.close();
+    await (await openInstance({ dir })).close();
+    expect(instance.queues()).toEqual([]);
+  });
+
+  it('takes an instance over from a process that died', async () => {
+    const dir = makeFolder();
+    const worker = new URL('./crash-worker.ts', import.meta.url);
+    const child = fork(worker, [dir, join(dir, 'log'), 'sharded', '0'], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    await once(child, 'message');
+    await expect(openInstance({ dir })).rejects.toThrow(
+      expect.objectContaining({ code: 'INSTANCE_IN_USE', details: { instance: 1, pid: child.pid } }),
+    );
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    const instance = await openTestInstance({ dir });
+    expect(instance.queues()).toHaveLength(1);
+  });
+
+  it.each(['catalog.db', 'instance-1.db'])(
+    'refuses a %s of a newer version and leaves it as it is',
+    async (name) => {
+      const dir = makeFolder();
+      await (await openInstance({ dir })).close();
+      const file = new Database(join(dir, name));
+      file.pragma('user_version = 99');
+      file.close();
+      await expect(openInstance({ dir })).rejects.toThrow(code('STORAGE_FORMAT_NEWER'));
+      const again = new Database(join(dir, name));
+      expect(again.pragma('user_version', { simple: true })).toBe(99);
+      again.close();
+    },
+  );
+
+  it('says that a file is damaged', async () => {
+    const dir = makeFolder();
+    await (await openInstance({ dir })).close();
+    writeFileSync(
+      join(dir, 'instance-1.db'),
+      'this is not a database, and it is long enough to look at twice'.repeat(99),
+    );
+    await expect(openInstance({ dir })).rejects.toThrow(code('STORAGE_CORRUPT'));
+  });
+
+  it('says that a folder cannot be made', async () => {
+    const dir = makeFolder();
+    writeFileSync(join(dir, 'file'), '');
+    await expect(openInstance({ dir: join(dir, 'file', 'data') })).rejects.toThrow(code('STORAGE_READ_ONLY'));
+  });
+
+  it.each([{ instance: 0 }, { instance: 65 }, { instance: 1.5 }, { partitionMessagesMax: 0 }])(
+    'refuses %o',
+    async (options) => {
+      await expect(openInstance({ dir: makeFolder(), ...options })).rejects.toThrow(code('OPTIONS_INVALID'));
+    },
+  );
+});
+
+describe('a backlog larger than the cache', () => {
+  it('comes back whole and in order, and its partitions go back to the pool', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({ dir, cacheBytesMax: 100_000, partitionMessagesMax: 1_000 });
+    await instance.createQueue({ name: 'q' });
+    const session = instance.openSession();
+    const count = 20_000;
+    for (let i = 0; i < count; i += 1) {
+      session.enqueue('q', { payload: String(i).padEnd(500, '.') });
+      if (i % 1_000 === 999) await session.commit();
+    }
+    expect(instance.stats().shards[0]!.partitions.length).toBeGreaterThan(15);
+    expect(instance.stats().shards[0]!.cacheBytes).toBeLessThan(1_000_000);
+    let next = 0;
+    while (next < count) {
+      for (const payload of text(await session.dequeue('q', { max: 700 }))) {
+        expect(Number.parseInt(payload, 10)).toBe(next);
+        next += 1;
+      }
+      await session.commit();
+    }
+    expect(await session.dequeue('q')).toEqual([]);
+    session.enqueue('q', { payload: 'last' });
+    await session.commit();
+    expect(instance.queue('q')).toMatchObject({ ready: 1, enqueued: count + 1, consumed: count });
+    expect(instance.stats().shards[0]!.partitions.length).toBeLessThan(3);
+    expect(instance.waits.snapshot().find((wait) => wait.event === 'backlog read')?.waits).toBeGreaterThan(2);
+    await instance.close();
+
+    const size = statSync(join(dir, 'instance-1.db')).size;
+    const again = await openTestInstance({ dir, partitionMessagesMax: 1_000 });
+    const second = again.openSession();
+    expect(text(await second.dequeue('q', { max: 10 }))).toEqual(['last']);
+    await second.commit();
+    for (let i = 0; i < count; i += 1) {
+      second.enqueue('q', { payload: String(i).padEnd(500, '.') });
+      if (i % 1_000 === 999) await second.commit();
+    }
+    await again.close();
+    // The second backlog lies where the first one lay.
+    expect(statSync(join(dir, 'instance-1.db')).size).toBeLessThan(size * 1.3);
+  });
+
+  it('is a typed error where a partition cannot be read', async () => {
+    const dir = makeFolder();
+    await makeBacklog(dir, 5_000);
+    const path = join(dir, 'instance-1.db');
+    const file = new Database(path);
+    file.pragma('wal_checkpoint(TRUNCATE)');
+    const root = file
+      .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'partition_3'")
+      .pluck()
+      .get() as number;
+    file.close();
+    const handle = openSync(path, 'r+');
+    writeSync(handle, Buffer.alloc(64, 0xff), 0, 64, (root - 1) * 16_384);
+    closeSync(handle);
+    // Found at once when the instance looks for the end of each partition, or when its messages are read.
+    const work = async () => {
+      const instance = await openInstance({ dir });
+      try {
+        const session = instance.openSession();
+        for (let found = 0; found < 5_000; ) found += (await session.dequeue('q', { max: 500 })).length;
+      } finally {
+        await instance.close();
+      }
+    };
+    await expect(work()).rejects.toThrow(code('STORAGE_CORRUPT'));
+  });
+});

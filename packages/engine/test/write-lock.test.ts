@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { LockOrder } from '../src/cluster/lock-order.ts';
+import { WriteLock } from '../src/cluster/write-lock.ts';
+import { Catalog } from '../src/storage/catalog.ts';
+import { makeFolder } from './folder.ts';
+
+describe('the order of a lock', () => {
+  const client = (name: string, log: string[]) => ({
+    grant: () => void log.push(`grant ${name}`),
+    recall: () => void log.push(`recall ${name}`),
+  });
+
+  it('goes round first come first served, and recalls only when someone waits', () => {
+    const log: string[] = [];
+    const order = new LockOrder();
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => client(name, log));
+    order.ask(a!);
+    order.ask(b!);
+    order.ask(c!);
+    expect(log).toEqual(['grant a', 'recall a']);
+    order.release(a!);
+    order.release(b!);
+    order.release(c!);
+    expect(log.slice(2)).toEqual(['grant b', 'recall b', 'grant c']);
+  });
+
+  it('passes on what a client had that left, and forgets one that waited', () => {
+    const log: string[] = [];
+    const order = new LockOrder();
+    const [a, b, c] = ['a', 'b', 'c'].map((name) => client(name, log));
+    for (const each of [a, b, c]) order.ask(each!);
+    order.leave(b!);
+    order.leave(a!);
+    expect(log).toEqual(['grant a', 'recall a', 'grant c']);
+    order.release(a!); // not the holder: nothing happens
+    expect(log).toHaveLength(3);
+  });
+});
+
+describe('the write lock', () => {
+  it('lets several take turns, and another takes over when the one that keeps the order leaves', async () => {
+    const dir = makeFolder();
+    const catalog = new Catalog(dir);
+    const locks = [1, 2, 3].map(
+      () =>
+        new WriteLock({ dir, exclusively: (work) => catalog.exclusively(work), onWaited: () => undefined }),
+    );
+    const log: number[] = [];
+    const turns = (index: number) =>
+      Promise.all([1, 2, 3].map(() => locks[index]!.run(() => log.push(index))));
+    await turns(0);
+    await Promise.all([turns(1), turns(2)]);
+    await locks[0]!.close();
+    await Promise.all([turns(1), turns(2)]);
+    expect(log.filter((index) => index === 1)).toHaveLength(6);
+    expect(log.filter((index) => index === 2)).toHaveLength(6);
+    await expect(locks[0]!.run(() => 1)).rejects.toThrow(
+      expect.objectContaining({ code: 'INSTANCE_CLOSED' }),
+    );
+    await Promise.all(locks.map((lock) => lock.close()));
+    catalog.close();
+  });
+
+  it('passes an error of the work on and serves the next call', async () => {
+    const dir = makeFolder();
+    const catalog = new Catalog(dir);
+    const lock = new WriteLock({
+      dir,
+      exclusively: (work) => catalog.exclusively(work),
+      onWaited: () => undefined,
+    });
+    await expect(
+      lock.run(() => {
+        throw new RangeError('no');
+      }),
+    ).rejects.toThrow(RangeError);
+    expect(await lock.run(() => 7)).toBe(7);
+    await lock.close();
+    catalog.close();
+  });
+});
