@@ -1,0 +1,67 @@
+/** What every journey starts from: one server for all, its address as base, and short words for its REST calls. */
+import { readFileSync } from 'node:fs';
+import { type APIRequestContext, test as base, expect } from '@playwright/test';
+import { LabServer } from './server.ts';
+
+export { expect };
+
+export const test = base.extend<object, { server: LabServer }>({
+  server: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
+    async ({}, use) => {
+      const server = await LabServer.start();
+      await use(server);
+      expect(await server.stop(), 'SIGTERM ends the server cleanly').toBe(0);
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  baseURL: async ({ server }, use) => use(server.url),
+});
+
+/** What the journeys read of a run; the server's schema says the rest. */
+export interface RunAnswer {
+  id: string;
+  status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
+  progress: { done: number; total: number };
+  points: { integrity: { lost: number; duplicated: number; damaged: number; outOfOrder: number } }[];
+  claims: { id: string; verdict: string }[];
+}
+
+export type Document = Record<string, unknown>;
+
+/** A document of `scenarios/`. */
+export function scenarioFile(id: string): Document {
+  return JSON.parse(readFileSync(new URL(`../scenarios/${id}.json`, import.meta.url), 'utf8'));
+}
+
+export async function startRun(
+  request: APIRequestContext,
+  scenario: string | Document,
+  scale: 'quick' | 'full' = 'quick',
+): Promise<string> {
+  const answer = await request.post('/api/runs', { data: { scenario, scale } });
+  expect(answer.status()).toBe(202);
+  return (await answer.json()).id;
+}
+
+export async function readRun(request: APIRequestContext, id: string): Promise<RunAnswer> {
+  const answer = await request.get(`/api/runs/${id}`);
+  expect(answer.status()).toBe(200);
+  return answer.json();
+}
+
+/** A run long enough to act on while it goes on: points come every second or two, the whole takes half a minute. */
+export function longScenario(id: string): Document {
+  return {
+    ...scenarioFile('first-look'),
+    id,
+    title: `Long: ${id}`,
+    sweep: {
+      implementation: ['sharded', 'unsharded'],
+      instances: [1],
+      threads: [1, 2, 3, 4, 5, 6],
+      roundTripMs: [0, 1],
+    },
+    quick: { phases: { warmupMs: 100, measureMs: 800, drainMs: 200 }, repeats: 1 },
+  };
+}

@@ -1,0 +1,75 @@
+/** The real server, as `npm start` runs it, on a free port and in a data folder of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
+const readyWithinMs = 20_000;
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+export class LabServer {
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #dataDir: string;
+  #output = '';
+
+  private constructor(port: number, dataDir: string) {
+    this.url = `http://127.0.0.1:${port}`;
+    this.#dataDir = dataDir;
+    this.#child = spawn(process.execPath, [main], {
+      env: { ...process.env, PORT: String(port), DATA_DIR: dataDir },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (text) => {
+        this.#output = (this.#output + text).slice(-10_000);
+      });
+    }
+  }
+
+  /** Resolves when the server answers that it is healthy; rejects with its last output if it ends before. */
+  static async start(): Promise<LabServer> {
+    const server = new LabServer(await freePort(), await mkdtemp(join(tmpdir(), 'shardlab-e2e-')));
+    const deadline = AbortSignal.timeout(readyWithinMs);
+    while (!(await server.#isHealthy())) {
+      if (server.#child.exitCode !== null || deadline.aborted) {
+        await server.stop();
+        throw new Error(`the server did not become healthy; its last output:\n${server.#output}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return server;
+  }
+
+  async #isHealthy(): Promise<boolean> {
+    try {
+      return (await fetch(`${this.url}/api/health`)).ok;
+    } catch {
+      return false; // not listening yet
+    }
+  }
+
+  /** Asks the process to end, waits for it and removes its data. Resolves to the exit code, null if it was killed. */
+  async stop(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const ended = once(this.#child, 'exit');
+      this.#child.kill('SIGTERM');
+      await ended;
+    }
+    await rm(this.#dataDir, { recursive: true, force: true });
+    return this.#child.exitCode;
+  }
+}
