@@ -94,6 +94,12 @@ describe('a single fault is named at its path, in a sentence', () => {
       /range of the full sweep, 1 to 2, not 64/,
     ],
     [
+      'a nonpersistent table',
+      withValue(['queue', 'durability'], 'memory'),
+      '/queue/durability',
+      /must be "durable" or "relaxed"/,
+    ],
+    [
       'a slow client',
       withValue(['sweep', 'roundTripMs'], [500]),
       '/sweep/roundTripMs/0',

@@ -14,7 +14,7 @@ export async function loadScenario(nameOrPath: string): Promise<ParsedScenario> 
     }
   }
   // npm runs scripts in the package's folder and keeps the caller's in INIT_CWD.
-  const base = process.env['INIT_CWD'] ?? process.cwd();
+  const base = process.env.INIT_CWD ?? process.cwd();
   try {
     return parseScenario(await readFile(resolve(base, nameOrPath), 'utf8'));
   } catch (cause) {

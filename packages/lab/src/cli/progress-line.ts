@@ -43,6 +43,6 @@ export class ProgressLine {
     if (this.#progress === null) return;
     const current = this.#progress.current === undefined ? '' : `  ${this.#progress.current}`;
     const line = `${progressBar(this.#progress)}${current}${this.#rate}`;
-    this.#out.write(`\r\x1b[2K${line.slice(0, Math.max(20, (this.#out.columns ?? 80) - 1))}`);
+    this.#out.write(`\r\x1b[2K${line.slice(0, Math.max(20, (this.#out.columns || 80) - 1))}`);
   }
 }

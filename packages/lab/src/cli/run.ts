@@ -29,7 +29,7 @@ export async function runScenarioCommand(target: string, flags: RunFlags): Promi
     process.stderr.write(`--require ${unjudged}: this claim is not judged here; ${known}\n`);
     return exitCodes.usage;
   }
-  const base = process.env['INIT_CWD'] ?? process.cwd();
+  const base = process.env.INIT_CWD ?? process.cwd();
   const scale = flags.quick ? 'quick' : 'full';
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
@@ -82,7 +82,7 @@ function report(run: Run): void {
   process.stdout.write(`${run.status} after ${seconds}\n`);
   if (run.error !== null) {
     process.stderr.write(`${run.error.code}: ${run.error.message}\n`);
-    const cause = run.error.details?.['cause'];
+    const cause = run.error.details?.cause;
     if (cause !== undefined) process.stderr.write(`${JSON.stringify(cause, null, 2)}\n`);
   }
 }

@@ -18,6 +18,7 @@ const runMsMax = 24 * 60 * 60_000;
 export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
   return [
     ...checkClaims(scenario),
+    ...checkDurability(scenario),
     ...checkSize(scenario),
     ...checkMemory(scenario),
     ...checkRoundTrips(scenario),
@@ -38,6 +39,18 @@ function checkClaims(scenario: Scenario): ScenarioFault[] {
       },
     ];
   });
+}
+
+function checkDurability(scenario: Scenario): ScenarioFault[] {
+  const { durability } = scenario.queue;
+  if (durability !== 'memory' || !scenario.sweep.implementation.includes('unsharded')) return [];
+  return [
+    {
+      path: '/queue/durability',
+      message:
+        'An unsharded queue lies in a file: with "unsharded" in the sweep it must be "durable" or "relaxed"',
+    },
+  ];
 }
 
 function checkSize(scenario: Scenario): ScenarioFault[] {

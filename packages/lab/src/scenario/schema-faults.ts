@@ -29,7 +29,7 @@ function toFault(error: ErrorObject): ScenarioFault {
   const { instancePath, params } = error;
   switch (error.keyword) {
     case 'additionalProperties': {
-      const name = String(params['additionalProperty']);
+      const name = String(params.additionalProperty);
       const known = Object.keys((error.parentSchema as SchemaNode).properties ?? {});
       const nearest = nearestName(name, known);
       const hint = nearest === null ? `known here are ${list(known)}` : `did you mean ${quoted(nearest)}?`;
@@ -39,7 +39,7 @@ function toFault(error: ErrorObject): ScenarioFault {
       };
     }
     case 'required': {
-      const name = String(params['missingProperty']);
+      const name = String(params.missingProperty);
       return {
         path: `${instancePath}/${pointerPart(name)}`,
         message: `The field ${quoted(name)} is missing`,
@@ -48,12 +48,12 @@ function toFault(error: ErrorObject): ScenarioFault {
     case 'type':
       return {
         path: instancePath,
-        message: `Must be ${article(String(params['type']))}, ${got(error.data)}`,
+        message: `Must be ${article(String(params.type))}, ${got(error.data)}`,
       };
     case 'const':
       return {
         path: instancePath,
-        message: `Must be ${JSON.stringify(params['allowedValue'])}, ${got(error.data)}`,
+        message: `Must be ${JSON.stringify(params.allowedValue)}, ${got(error.data)}`,
       };
     case 'anyOf': {
       const values = ((error.parentSchema as SchemaNode).anyOf ?? []).map((branch) =>
@@ -69,26 +69,26 @@ function toFault(error: ErrorObject): ScenarioFault {
       ];
       return {
         path: instancePath,
-        message: `Must be ${relation} ${count(params['limit'])}, ${got(error.data)}`,
+        message: `Must be ${relation} ${count(params.limit)}, ${got(error.data)}`,
       };
     }
     case 'minItems':
-      return { path: instancePath, message: `Must have at least ${count(params['limit'])} item` };
+      return { path: instancePath, message: `Must have at least ${count(params.limit)} item` };
     case 'maxItems':
-      return { path: instancePath, message: `Must have at most ${count(params['limit'])} items` };
+      return { path: instancePath, message: `Must have at most ${count(params.limit)} items` };
     case 'minLength':
       return { path: instancePath, message: 'Must not be empty' };
     case 'maxLength':
-      return { path: instancePath, message: `Must be at most ${count(params['limit'])} characters long` };
+      return { path: instancePath, message: `Must be at most ${count(params.limit)} characters long` };
     case 'uniqueItems': {
-      const [first, again] = [Number(params['i']), Number(params['j'])].sort((a, b) => a - b);
+      const [first, again] = [Number(params.i), Number(params.j)].sort((a, b) => a - b);
       return {
         path: `${instancePath}/${again}`,
         message: `Repeats the value at index ${first}; the values must differ`,
       };
     }
     case 'pattern':
-      return { path: instancePath, message: `Must match ${String(params['pattern'])}, ${got(error.data)}` };
+      return { path: instancePath, message: `Must match ${String(params.pattern)}, ${got(error.data)}` };
     default:
       return { path: instancePath, message: `Is not valid: ${error.message ?? error.keyword}` };
   }
