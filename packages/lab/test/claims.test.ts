@@ -74,6 +74,17 @@ describe('A1, a straight line without regression', () => {
     });
   });
 
+  test('a loss of a fifth is inconclusive from one repeat and a regression if the repeats agree', () => {
+    const law = (t: number, n: number) => (700 * t) / (n === 4 ? 1.22 : 1);
+    const once = grid({ law, facts: { roundTripMs: 1 } });
+    expect(judge('A1', once)).toMatchObject({
+      verdict: 'inconclusive',
+      reason: expect.stringContaining('noise'),
+    });
+    const thrice = grid({ law, facts: { roundTripMs: 1, repeats: [0.99, 1, 1.01] } });
+    expect(judge('A1', thrice).verdict).toBe('does-not-hold');
+  });
+
   test('is judged on the emulated points and reports those as they are', () => {
     const saturated = grid({ law: (t) => 40_000 * t ** 0.3 });
     const result = judge('A1', [...line, ...saturated]);
@@ -213,6 +224,15 @@ describe('A5, unsharded is best on one instance', () => {
       verdict: 'inconclusive',
       reason: expect.stringContaining('contains 1'),
     });
+  });
+
+  test('is inconclusive when single repeats are near each other', () => {
+    expect(
+      judge(
+        'A5',
+        waiting((_t, n) => (n === 1 ? 6000 : 6300)),
+      ),
+    ).toMatchObject({ verdict: 'inconclusive' });
   });
 
   test('an instance without a thread does not make several', () => {

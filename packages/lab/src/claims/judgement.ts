@@ -11,6 +11,12 @@ export type Judgement = Pick<ClaimResult, 'verdict' | 'value' | 'unit' | 'interv
 
 export type Judge = (points: readonly Point[], context: JudgeContext) => Judgement;
 
+/**
+ * How far two single measurements of one thing may lie apart on a machine with other work (seen between quick runs):
+ * a smaller difference, measured once, shows nothing.
+ */
+export const singleRepeatNoise = 0.2;
+
 export function inconclusive(unit: string, reason: string, value: number | null = null): Judgement {
   return { verdict: 'inconclusive', value, unit, interval: null, reason };
 }

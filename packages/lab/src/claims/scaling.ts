@@ -14,6 +14,7 @@ import {
   perSec,
   rounded,
   sharded,
+  singleRepeatNoise,
   unsharded,
   where,
 } from './judgement.ts';
@@ -23,13 +24,20 @@ import { whitePaper } from './ledger.ts';
 const slopeMin = 0.7;
 /** Further off its line than this, a curve is bent: a queue that saturates at half of its last point is 30 % off. */
 const deviationMax = 0.25;
-/** More instances may lose this share at equal threads before it counts as a regression; less is noise of short runs. */
+/** More instances may lose this share at equal threads before it counts as a regression: a sixth is no change of shape. */
 const regressionMax = 0.15;
 
 interface Scaling {
   fits: { instances: number; fit: LogLogFit }[];
-  /** The largest share of the rate that was lost by adding instances at equal threads. */
-  regression: { share: number; words: string } | null;
+  regression: Regression | null;
+}
+
+/** The largest share of the rate that was lost by adding instances at equal threads. */
+interface Regression {
+  share: number;
+  words: string;
+  /** Whether the repeats show that there is a loss at all; one repeat does if the loss is past its noise. */
+  shown: boolean;
 }
 
 export const judgeA1: Judge = (points) => {
@@ -59,8 +67,11 @@ export const judgeA1: Judge = (points) => {
       ({ instances, fit }) =>
         `the points of ${count(instances)} lie up to ${percent(fit.worstDeviation)} off their line`,
     ),
-    ...(regression.share > regressionMax ? [`adding instances loses ${regression.words}`] : []),
+    ...(regression.share > regressionMax && regression.shown
+      ? [`adding instances loses ${regression.words}`]
+      : []),
   ];
+  const doubtful = faults.length === 0 && regression.share > regressionMax;
   const others = scalings
     .filter((other) => other !== judged && other.scaling.fits.length > 0)
     .map(
@@ -69,11 +80,11 @@ export const judgeA1: Judge = (points) => {
     );
   const summary = `${capital(judged.family.words)}: ${slopesInWords(judged.scaling)}; largest loss by adding instances: ${regression.words}.`;
   return {
-    verdict: faults.length === 0 ? 'holds' : 'does-not-hold',
+    verdict: doubtful ? 'inconclusive' : faults.length === 0 ? 'holds' : 'does-not-hold',
     value: fixed(flattest.fit.slope, 3),
     unit,
     interval: rounded(flattest.fit.slopeInterval, 3),
-    reason: `${summary}${faults.length === 0 ? '' : ` But ${faults.join('; ')}.`}${others.join('')}`,
+    reason: `${summary}${doubtful ? ' These repeats cannot tell such a loss from noise.' : ''}${faults.length === 0 ? '' : ` But ${faults.join('; ')}.`}${others.join('')}`,
   };
 };
 
@@ -88,8 +99,8 @@ function scalingOf(family: Family): Scaling {
 }
 
 /** Compares each instance count with the next lower one, where both have threads for every instance. */
-function regressionOf(points: readonly Point[]): Scaling['regression'] {
-  let worst: Scaling['regression'] = null;
+function regressionOf(points: readonly Point[]): Regression | null {
+  let worst: Regression | null = null;
   for (const threads of distinct(points, 'threads')) {
     const row = points
       .filter((point) => point.params.threads === threads && point.params.instances <= threads)
@@ -103,7 +114,8 @@ function regressionOf(points: readonly Point[]): Scaling['regression'] {
         share <= 0
           ? 'none'
           : `${percent(share)} from ${before.params.instances} to ${point.params.instances} at ${threads} threads`;
-      worst = { share, words };
+      const interval = dequeueRatioInterval(point, before);
+      worst = { share, words, shown: interval === null ? share > singleRepeatNoise : interval[1] < 1 };
     }
   }
   return worst;

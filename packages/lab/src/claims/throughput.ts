@@ -11,6 +11,7 @@ import {
   perSec,
   rounded,
   sharded,
+  singleRepeatNoise,
   unsharded,
   where,
 } from './judgement.ts';
@@ -64,6 +65,10 @@ export const judgeA5: Judge = (points) => {
   const common = { value: fixed(ratio), unit, interval: rounded(interval) };
   if (interval !== null && interval[0] <= 1 && interval[1] >= 1) {
     return { ...common, verdict: 'inconclusive', reason: `${numbers} The interval of the ratio contains 1.` };
+  }
+  if (interval === null && Math.abs(ratio - 1) < singleRepeatNoise) {
+    const doubt = 'One repeat cannot tell rates so near each other apart; the full scale has more.';
+    return { ...common, verdict: 'inconclusive', reason: `${numbers} ${doubt}` };
   }
   const faults = [
     ...(ratio > 1 ? [] : ['several instances are not slower']),
