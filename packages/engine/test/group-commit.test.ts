@@ -9,7 +9,7 @@ import { PartitionPool } from '../src/instance/partition-pool.ts';
 import { Shard } from '../src/instance/shard.ts';
 import type { StagedTransaction } from '../src/instance/staged-transaction.ts';
 import type { Group, StorageFailure } from '../src/storage/group-message.ts';
-import { readRecord, recordBytesMax, writeRecord } from '../src/storage/message-record.ts';
+import { readRecord, recordBytes, writeRecord } from '../src/storage/message-record.ts';
 
 const full: StorageFailure = { code: 'STORAGE_FULL', message: 'The disk is full', details: {}, fatal: false };
 const damaged: StorageFailure = { code: 'STORAGE_CORRUPT', message: 'Damaged', details: {}, fatal: true };
@@ -38,7 +38,7 @@ function setUp() {
   };
   const stage = (...payloads: string[]): StagedTransaction => {
     const segments = payloads.map((payload) => {
-      const buffer = Buffer.alloc(recordBytesMax({ payload }));
+      const buffer = Buffer.alloc(recordBytes({ payload }));
       const end = writeRecord(buffer, 0, { payload }, 0);
       return { firstSeq: 0, count: 1, buffer, start: 0, end };
     });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/core/limits.ts';
-import { readRecord, recordBytesMax, recordEnd, writeRecord } from '../src/storage/message-record.ts';
+import { readRecord, recordBytes, recordEnd, writeRecord } from '../src/storage/message-record.ts';
 import type { NewMessage } from '../src/types.ts';
 
 const message: fc.Arbitrary<NewMessage> = fc.record(
@@ -18,12 +18,13 @@ describe('message records', () => {
   it('come back as they went, one after the other in one buffer', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 8 }), (messages) => {
-        const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytesMax(each), 7));
+        const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytes(each), 7));
         let at = 7;
         for (const each of messages) at = writeRecord(buffer, at, each, 1_700_000_000_123);
         let start = 7;
         for (const { payload, ...rest } of messages) {
           const read = readRecord(buffer, start);
+          expect(recordEnd(buffer, start) - start).toBe(recordBytes({ payload, ...rest }));
           expect(read.payload).toEqual(Buffer.from(payload as string));
           expect(read).toMatchObject({ ...rest, enqueuedAtMs: 1_700_000_000_123 });
           start = recordEnd(buffer, start);
@@ -42,17 +43,19 @@ describe('message records', () => {
 
   it('refuses what is over a bound, and names it', () => {
     const large = { payload: Buffer.alloc(limits.payloadBytesMax + 1) };
-    expect(() => recordBytesMax(large)).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
-    expect(() => recordBytesMax({ payload: '', correlationId: 'é'.repeat(limits.keyBytesMax) })).toThrow(
+    expect(() => recordBytes(large)).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
+    expect(() => recordBytes({ payload: '', correlationId: 'é'.repeat(limits.keyBytesMax) })).toThrow(
       expect.objectContaining({
         code: 'MESSAGE_INVALID',
         details: expect.objectContaining({ field: 'correlationId' }),
       }),
     );
     const properties = { note: 'x'.repeat(limits.propertiesBytesMax) };
-    const buffer = Buffer.alloc(recordBytesMax({ payload: '', properties }));
-    expect(() => writeRecord(buffer, 0, { payload: '', properties }, 1)).toThrow(
-      expect.objectContaining({ code: 'MESSAGE_INVALID' }),
+    expect(() => recordBytes({ payload: '', properties })).toThrow(
+      expect.objectContaining({
+        code: 'MESSAGE_INVALID',
+        details: expect.objectContaining({ field: 'properties' }),
+      }),
     );
   });
 });

@@ -2,7 +2,7 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import { recordBytesMax, writeRecord } from '../storage/message-record.ts';
+import { recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
@@ -44,7 +44,7 @@ export class ShardedTransaction implements QueueTransaction {
   }
 
   enqueue(queue: QueueRow, message: NewMessage): void {
-    const room = recordBytesMax(message);
+    const room = recordBytes(message);
     this.#assertRoom(1, room);
     const shard = this.engine.shardFor(this.#session, queue, message.groupKey);
     const { slab } = this.engine;

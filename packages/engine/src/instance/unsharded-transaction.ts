@@ -2,7 +2,7 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import { recordBytesMax, writeRecord } from '../storage/message-record.ts';
+import { recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { UnshardedChange } from '../storage/unsharded-file.ts';
 import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
@@ -41,7 +41,7 @@ export class UnshardedTransaction implements QueueTransaction {
   }
 
   enqueue(queue: QueueRow, message: NewMessage): void {
-    const room = recordBytesMax(message);
+    const room = recordBytes(message);
     this.#assertRoom(1, room);
     const { buffer, start } = this.engine.slab.reserve(room);
     const end = writeRecord(buffer, start, message, Date.now());

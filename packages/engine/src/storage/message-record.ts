@@ -14,8 +14,11 @@ const hasCorrelationId = 1;
 const hasGroupKey = 2;
 const hasProperties = 4;
 
-/** Room that a record may take at most: header, two keys and properties beside the payload. */
-export function recordBytesMax(message: NewMessage): number {
+/**
+ * Bytes of the record of a message. Throws `PAYLOAD_TOO_LARGE` or `MESSAGE_INVALID`: a message that passes here can be
+ * written.
+ */
+export function recordBytes(message: NewMessage): number {
   const { payload, correlationId, groupKey, properties } = message;
   const payloadBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
   if (payloadBytes > limits.payloadBytesMax) {
@@ -27,8 +30,17 @@ export function recordBytesMax(message: NewMessage): number {
   let bytes = headerBytes + payloadBytes;
   if (correlationId !== undefined) bytes += 2 + keyBytes('correlationId', correlationId);
   if (groupKey !== undefined) bytes += 2 + keyBytes('groupKey', groupKey);
-  if (properties !== undefined) bytes += 4 + limits.propertiesBytesMax;
+  if (properties !== undefined) bytes += 4 + propertiesBytes(properties);
   return bytes;
+}
+
+function propertiesBytes(properties: Record<string, string>): number {
+  const bytes = Buffer.byteLength(JSON.stringify(properties));
+  if (bytes <= limits.propertiesBytesMax) return bytes;
+  throw new QueueError('MESSAGE_INVALID', {
+    sentence: `The properties have ${bytes} bytes as JSON; ${limits.propertiesBytesMax} are allowed`,
+    details: { field: 'properties', bytes, bytesMax: limits.propertiesBytesMax },
+  });
 }
 
 function keyBytes(field: string, key: string): number {
@@ -40,7 +52,7 @@ function keyBytes(field: string, key: string): number {
   });
 }
 
-/** Writes the record at `start`, where `recordBytesMax` bytes are free; returns where it ends. */
+/** Writes the record at `start`, where `recordBytes` are free; returns where it ends. */
 export function writeRecord(
   target: Buffer,
   start: number,
@@ -63,12 +75,6 @@ export function writeRecord(
     flags |= hasProperties;
     const json = JSON.stringify(message.properties);
     const bytes = Buffer.byteLength(json);
-    if (bytes > limits.propertiesBytesMax) {
-      throw new QueueError('MESSAGE_INVALID', {
-        sentence: `The properties have ${bytes} bytes as JSON; ${limits.propertiesBytesMax} are allowed`,
-        details: { field: 'properties', bytes, bytesMax: limits.propertiesBytesMax },
-      });
-    }
     target.write(json, at + 4);
     at = target.writeUInt32LE(bytes, at) + bytes;
   }

@@ -1,0 +1,80 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type EmbeddedQueue, openQueue } from '../src/index.ts';
+import { makeFolder } from './folder.ts';
+
+async function open(dir = makeFolder()): Promise<EmbeddedQueue> {
+  const queue = await openQueue({ dir, name: 'orders' });
+  onTestFinished(() => queue.close());
+  return queue;
+}
+
+describe('a queue in one program', () => {
+  it('hands each message to a handler once, in order, and remembers over a restart', async () => {
+    const dir = makeFolder();
+    const first = await open(dir);
+    await first.enqueue([{ payload: 'a' }, { payload: 'b' }]);
+    await first.close();
+    const second = await open(dir);
+    await second.enqueue({ payload: 'c' });
+    const seen: string[] = [];
+    const stop = new AbortController();
+    await second.consume(
+      (message) => {
+        seen.push(message.payload.toString());
+        if (seen.length === 3) stop.abort();
+      },
+      { signal: stop.signal },
+    );
+    expect(seen).toEqual(['a', 'b', 'c']);
+    expect(second.info()).toMatchObject({ ready: 0, held: 0, consumed: 3 });
+  });
+
+  it('shares commits between calls made side by side, each getting its own ids in order', async () => {
+    const queue = await open();
+    const calls = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        queue.enqueue([{ payload: `${index}` }, { payload: `${index}'` }]),
+      ),
+    );
+    const ids = calls.flat();
+    expect(new Set(ids).size).toBe(100);
+    expect(ids).toEqual([...ids].sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1])));
+  });
+
+  it('refuses a bad message without failing the calls beside it', async () => {
+    const queue = await open();
+    const good = queue.enqueue({ payload: 'a' });
+    const bad = queue.enqueue([{ payload: 'b' }, { payload: Buffer.alloc(2 ** 20 + 1) }]);
+    await expect(bad).rejects.toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
+    expect(await good).toHaveLength(1);
+    expect(queue.info().ready).toBe(1);
+  });
+
+  it('hands a message out again after its handler failed', async () => {
+    const queue = await open();
+    await queue.enqueue({ payload: 'a' });
+    const counts: number[] = [];
+    const errors: unknown[] = [];
+    const stop = new AbortController();
+    await queue.consume(
+      (message) => {
+        counts.push(message.deliveryCount);
+        if (message.deliveryCount === 1) throw new Error('not yet');
+        stop.abort();
+      },
+      { signal: stop.signal, onError: (error) => errors.push(error) },
+    );
+    expect(counts).toEqual([1, 2]);
+    expect(errors).toHaveLength(1);
+  });
+
+  it('ends its consumers when it closes, and takes nothing after', async () => {
+    const queue = await open();
+    const consuming = queue.consume(() => undefined, { concurrency: 3 });
+    await queue.close();
+    await consuming;
+    await expect(queue.enqueue({ payload: 'x' })).rejects.toThrow(
+      expect.objectContaining({ code: 'INSTANCE_CLOSED' }),
+    );
+  });
+});
