@@ -1,5 +1,6 @@
 /** Whole runs on the real engine: they check shape and integrity, never speed. */
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Run, RunEvent } from '@shardlab/contract';
@@ -205,4 +206,13 @@ test('a data folder that is a file fails the run with a sentence', async () => {
   const run = await startRun({ scenario: smallScenario(), scale: 'full', dataDir: file });
   expect(run).toMatchObject({ status: 'failed', error: { code: 'DATA_FOLDER_UNUSABLE' } });
   await rm(file);
+});
+
+test('what a killed run left is removed by the next, other folders are not', async () => {
+  const gone = spawnSync(process.execPath, ['--version']).pid;
+  const left = ['data', `shardlab-run-${gone}-abc`, `shardlab-run-${process.pid}-def`];
+  for (const name of left) await mkdir(join(dataDir, name, 'trial-0'), { recursive: true });
+  await startRun({ scenario: smallScenario(), scale: 'full', dataDir, freeBytes: async () => 0 });
+  expect(await readdir(dataDir)).toEqual(['data', `shardlab-run-${process.pid}-def`]);
+  for (const name of left) await rm(join(dataDir, name), { recursive: true, force: true });
 });

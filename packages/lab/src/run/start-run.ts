@@ -1,6 +1,6 @@
 /** Runs a scenario: its trials one after another, each in a folder and processes of its own. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ErrorBody, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
@@ -12,6 +12,7 @@ import { assertDiskSpace, freeBytesOf, trialBytesMax } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
 import { planRun, trialInWords } from './plan-run.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
+import { makeScratchFolder } from './scratch-folder.ts';
 import { TimeLeft } from './time-left.ts';
 
 export interface StartRunOptions {
@@ -68,7 +69,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   emit({ type: 'status', status: 'running' });
   try {
     signal?.throwIfAborted();
-    folder = await makeFolder(options.dataDir ?? tmpdir());
+    folder = await makeScratchFolder(options.dataDir ?? tmpdir());
     const environment = await captureEnvironment(folder);
     run = { ...run, environment };
     for (const trial of plan.trials) {
@@ -102,20 +103,6 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   }
   emit({ type: 'end', run });
   return run;
-}
-
-async function makeFolder(parent: string): Promise<string> {
-  try {
-    await mkdir(parent, { recursive: true });
-    return await mkdtemp(join(parent, 'shardlab-run-'));
-  } catch (cause) {
-    const reason = (cause as Error).message;
-    throw new LabError('DATA_FOLDER_UNUSABLE', {
-      sentence: `The data folder ${parent} cannot be made or written: ${reason}`,
-      details: { folder: parent },
-      cause,
-    });
-  }
 }
 
 /** Errors of the engine arrive here inside `WORKER_FAILED`, since they happen in another process. */
