@@ -1,0 +1,160 @@
+/** Puts the server together, without a socket: `listen` is the caller's, tests inject. */
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { type Instance, openInstance } from '@shardlab/engine';
+import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
+import { ServerError } from './errors.ts';
+import type { App } from './http/app-types.ts';
+import { EventStreams } from './http/event-streams.ts';
+import { createGuard } from './http/guard.ts';
+import { listeningPort } from './http/listening-port.ts';
+import { mapError } from './http/map-error.ts';
+import { setSecurityHeaders } from './http/security-headers.ts';
+import { validateWhole } from './http/validation.ts';
+import { limits } from './limits.ts';
+import { QueueService } from './queues/queue-service.ts';
+import { claimRoutes } from './routes/claim-routes.ts';
+import { clusterRoutes } from './routes/cluster-routes.ts';
+import { dashboardRoutes } from './routes/dashboard-routes.ts';
+import { healthRoutes } from './routes/health-routes.ts';
+import { messageRoutes } from './routes/message-routes.ts';
+import { metricsRoutes } from './routes/metrics-routes.ts';
+import { openApi } from './routes/openapi.ts';
+import { queueRoutes } from './routes/queue-routes.ts';
+import { runRoutes } from './routes/run-routes.ts';
+import { scenarioRoutes } from './routes/scenario-routes.ts';
+import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
+import { RunService } from './runs/run-service.ts';
+import { ScenarioLibrary } from './scenarios/scenario-library.ts';
+import { openLabDatabase } from './store/lab-database.ts';
+import { RunStore } from './store/run-store.ts';
+import { ScenarioStore } from './store/scenario-store.ts';
+import { version } from './version.ts';
+
+export interface AppOptions {
+  /** Folder of all that is kept; made if missing. One process at a time has it. */
+  dataDir: string;
+  /** Built dashboard; default `apps/web/dist`. */
+  webDir?: string;
+  /** Every request must carry it; null, the default: none is needed, and Host must be a loopback name. */
+  key?: string | null;
+  logger?: FastifyServerOptions['logger'];
+  /** Epoch milliseconds. */
+  now?: () => number;
+  heartbeatMs?: number;
+  streamsMax?: number;
+}
+
+const defaultWebDir = fileURLToPath(new URL('../../web/dist', import.meta.url));
+
+/**
+ * Opens the data folder and returns the app, ready to listen or to be injected. `close()` ends calls that wait and
+ * streams, cancels the run under way, keeps its points, and closes the files.
+ * Throws what `openInstance` throws, `HISTORY_FORMAT_NEWER`, `DATA_DIR_UNUSABLE`.
+ */
+export async function createApp(options: AppOptions): Promise<App> {
+  const { dataDir, now = Date.now } = options;
+  makeDataDir(dataDir);
+  // Its claim on the cluster is what keeps a second server out of the whole folder, so it comes first.
+  const instance = await openInstance({ dir: join(dataDir, 'cluster'), instance: 1 });
+  try {
+    return await assemble(instance, { ...options, now });
+  } catch (error) {
+    await instance.close();
+    throw error;
+  }
+}
+
+async function assemble(instance: Instance, options: AppOptions & { now: () => number }): Promise<App> {
+  const { dataDir, now, webDir = defaultWebDir, key = null } = options;
+  const file = openLabDatabase(join(dataDir, 'lab.db'));
+  const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
+  const runs = new RunService({ store, scratchDir: join(dataDir, 'runs'), now });
+  const queues = new QueueService(instance);
+  const { heartbeatMs = limits.heartbeatMs, streamsMax = limits.streamsMax } = options;
+  const streams = new EventStreams({
+    max: streamsMax,
+    unreadBytesMax: limits.streamUnreadBytes,
+    heartbeatMs,
+  });
+  const closing = new AbortController();
+
+  const app = createFastify(options.logger ?? false);
+  const library = await ScenarioLibrary.open(new ScenarioStore(file, limits.scenariosMax), (sentence) =>
+    app.log.warn(sentence),
+  );
+  const port = () => listeningPort(app);
+  const guard = createGuard({ key, port });
+  app.addHook('onRequest', async (request, reply) => {
+    setSecurityHeaders(reply);
+    guard(request);
+  });
+  app.addHook('preClose', async () => {
+    closing.abort();
+    await runs.close();
+    streams.close();
+  });
+  app.addHook('onClose', async () => {
+    file.close();
+    await instance.close();
+  });
+
+  await openApi(app, { version });
+  healthRoutes(app, { instance, version });
+  metricsRoutes(app, { instance, queues, runs: store, streams });
+  scenarioRoutes(app, { library, now });
+  runRoutes(app, { runs, library, streams });
+  claimRoutes(app, { runs: store });
+  queueRoutes(app, { instance });
+  messageRoutes(app, { queues, closing: closing.signal });
+  clusterRoutes(app, { instance });
+  unsupportedApiRoutes(app);
+  await dashboardRoutes(app, { webDir });
+  await app.ready();
+  return app;
+}
+
+function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App {
+  const app = fastify({
+    logger,
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestMs,
+    // Idle connections end at once; requests under way get their answers.
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    genReqId: () => randomUUID(),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
+    frameworkErrors: (error, _request, reply) => {
+      const { status, body } = mapError(error);
+      setSecurityHeaders(reply);
+      (reply as FastifyReply).code(status).send(body);
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+  app.setValidatorCompiler(validateWhole as never);
+  // The schemas of answers are for the API's description and its tests; what a handler returns is sent as it is.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setErrorHandler((error, request, reply) => {
+    const { status, body, unexpected } = mapError(error);
+    if (unexpected) request.log.error({ err: error }, 'request failed');
+    if (status === 429 || status === 503) reply.header('retry-after', '1');
+    if (status === 401) reply.header('www-authenticate', 'Bearer');
+    return reply.code(status).type('application/json; charset=utf-8').send(body);
+  });
+  app.removeContentTypeParser('text/plain');
+  return app as unknown as App;
+}
+
+function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+  } catch (error) {
+    throw new ServerError('DATA_DIR_UNUSABLE', {
+      sentence: `The data folder ${dataDir} cannot be made or written: ${(error as Error).message}`,
+      details: { dataDir },
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,35 @@
+/** What the environment sets. Throws `CONFIG_INVALID`, `HOST_NEEDS_KEY`. */
+import { resolve } from 'node:path';
+import { ServerError } from './errors.ts';
+
+export interface Config {
+  host: string;
+  /** 0: any free one. */
+  port: number;
+  dataDir: string;
+  key: string | null;
+}
+
+const defaults = { host: '127.0.0.1', port: 7070, dataDir: './data' } as const;
+const isLoopback = (host: string) =>
+  host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const host = env.HOST || defaults.host;
+  const key = env.SHARDLAB_KEY || null;
+  if (key === null && !isLoopback(host)) {
+    throw new ServerError('HOST_NEEDS_KEY', {
+      sentence: `HOST=${host} would open this server to the network; set SHARDLAB_KEY too, and every request must then carry that key`,
+    });
+  }
+  return { host, key, port: readPort(env.PORT), dataDir: resolve(env.DATA_DIR || defaults.dataDir) };
+}
+
+function readPort(text: string | undefined): number {
+  if (text === undefined || text === '') return defaults.port;
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new ServerError('CONFIG_INVALID', {
+    sentence: `PORT=${text} is not a port: a number from 0 to 65535 is needed`,
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * Every error of the server's own. Codes are API: never renamed, never reused. The engine and the lab have registries
+ * of their own; `docs/errors.md` lists all three and is held equal to them by a test.
+ */
+interface ErrorEntry {
+  /** HTTP status; null for an error that no answer carries: it ends the process, or stands in a run. */
+  status: number | null;
+  retryable: boolean;
+  message: string;
+}
+
+const table = {
+  ROUTE_NOT_FOUND: { status: 404, retryable: false, message: 'There is nothing at this address' },
+  REQUEST_INVALID: { status: 400, retryable: false, message: 'The request is malformed' },
+  REQUEST_TOO_LARGE: { status: 413, retryable: false, message: 'The body of the request is over the limit' },
+  CONTENT_TYPE_UNSUPPORTED: { status: 415, retryable: false, message: 'The body must be application/json' },
+  FEATURE_UNSUPPORTED: { status: 422, retryable: false, message: 'This is not supported yet' },
+  HOST_REFUSED: {
+    status: 403,
+    retryable: false,
+    message: 'The Host header names another host than this server',
+  },
+  ORIGIN_REFUSED: {
+    status: 403,
+    retryable: false,
+    message: 'The request comes from a page of another origin',
+  },
+  KEY_REQUIRED: {
+    status: 401,
+    retryable: false,
+    message: 'This server needs its key: send it as "Authorization: Bearer KEY"',
+  },
+  SCENARIO_EXISTS: { status: 409, retryable: false, message: 'A built-in scenario has this id' },
+  SCENARIO_BUILT_IN: { status: 409, retryable: false, message: 'A built-in scenario cannot be deleted' },
+  SCENARIOS_FULL: { status: 409, retryable: false, message: 'As many scenarios are kept as may be' },
+  RUN_QUEUE_FULL: { status: 429, retryable: true, message: 'As many runs are waiting as may be' },
+  RUN_ACTIVE: { status: 409, retryable: false, message: 'The run has not ended yet; cancel it first' },
+  RUN_INTERRUPTED: {
+    status: null,
+    retryable: true,
+    message: 'The server ended while the run was waiting or under way; its points until then are kept',
+  },
+  STREAMS_FULL: { status: 429, retryable: true, message: 'As many event streams are open as may be' },
+  DEQUEUES_FULL: { status: 429, retryable: true, message: 'As many dequeue calls are under way as may be' },
+  SESSIONS_FULL: { status: 429, retryable: true, message: 'As many connections enqueue at once as may' },
+  SERVER_CLOSING: { status: 503, retryable: true, message: 'The server is shutting down' },
+  DASHBOARD_NOT_BUILT: {
+    status: 503,
+    retryable: true,
+    message:
+      'The dashboard is not built: run "npm run build", or start with "npm start"; the API works without it',
+  },
+  INTERNAL: {
+    status: 500,
+    retryable: false,
+    message: 'Something went wrong inside the server; its log has more',
+  },
+  CONFIG_INVALID: { status: null, retryable: false, message: 'A setting cannot be used' },
+  HOST_NEEDS_KEY: {
+    status: null,
+    retryable: false,
+    message:
+      'HOST is not a loopback address; set SHARDLAB_KEY too, and every request must then carry that key',
+  },
+  ADDRESS_UNUSABLE: { status: null, retryable: true, message: 'The server cannot listen on this address' },
+  DATA_DIR_UNUSABLE: { status: null, retryable: false, message: 'The data folder cannot be made or written' },
+  HISTORY_FORMAT_NEWER: {
+    status: null,
+    retryable: false,
+    message: 'The run history was written by a newer version; it is left untouched',
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ServerErrorCode = keyof typeof table;
+
+/** The registry, for the error mapper and for the test against `docs/errors.md`. */
+export const serverErrorRegistry: Readonly<Record<ServerErrorCode, ErrorEntry>> = table;
+
+export class ServerError extends Error {
+  override readonly name = 'ServerError';
+  readonly code: ServerErrorCode;
+  readonly retryable: boolean;
+  /** Facts of the case, safe to show to the caller. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  /** `sentence` replaces the registry's message where the case can be named more closely. */
+  constructor(
+    code: ServerErrorCode,
+    options: { sentence?: string; details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    const entry: ErrorEntry = table[code];
+    super(
+      options.sentence ?? entry.message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.code = code;
+    this.retryable = entry.retryable;
+    this.details = options.details ?? {};
+  }
+}

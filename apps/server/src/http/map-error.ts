@@ -1,0 +1,99 @@
+/** The one place where an error becomes an answer. */
+import type { ErrorBody } from '@shardlab/contract';
+import { type ErrorKind, QueueError } from '@shardlab/engine';
+import { LabError } from '@shardlab/lab';
+import { ServerError, serverErrorRegistry } from '../errors.ts';
+
+export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
+  invalid: 400,
+  'not-found': 404,
+  conflict: 409,
+  'too-large': 413,
+  unavailable: 503,
+  unsupported: 422,
+  failed: 500,
+};
+
+/** A scenario with faults is a well-formed request about a faulty document. */
+const statusOfCode: Readonly<Record<string, number>> = { SCENARIO_INVALID: 422 };
+
+/** The status with which the server answers an error of the engine or the lab. */
+export function statusOf(code: string, kind: ErrorKind): number {
+  return statusOfCode[code] ?? statusOfKind[kind];
+}
+
+export interface MappedError {
+  status: number;
+  body: ErrorBody;
+  /** A fault of ours: it belongs into the log. */
+  unexpected: boolean;
+}
+
+export function mapError(error: unknown): MappedError {
+  const known = fromFastify(error) ?? error;
+  if (known instanceof ServerError) {
+    const status = serverErrorRegistry[known.code].status ?? 500;
+    return { status, body: toBody(known), unexpected: status === 500 };
+  }
+  if (known instanceof QueueError || known instanceof LabError) {
+    const status = statusOf(known.code, known.kind);
+    return { status, body: toBody(known), unexpected: status === 500 };
+  }
+  return { status: 500, body: toBody(new ServerError('INTERNAL')), unexpected: true };
+}
+
+/** An error as it stands in an answer. Faults of a document or request also stand at the top, as `errors`. */
+export function toBody(error: ServerError | QueueError | LabError): ErrorBody {
+  const { code, message, retryable, details } = error;
+  const errors = details.errors;
+  return {
+    code,
+    message,
+    retryable,
+    ...(Object.keys(details).length > 0 ? { details: { ...details } } : {}),
+    ...(Array.isArray(errors) ? { errors } : {}),
+  };
+}
+
+/** Fastify's own errors in our words; undefined for everything else. */
+function fromFastify(error: unknown): ServerError | undefined {
+  if (!(error instanceof Error) || error instanceof ServerError) return undefined;
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new ServerError('REQUEST_TOO_LARGE', { cause: error });
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ServerError('CONTENT_TYPE_UNSUPPORTED', { cause: error });
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return invalid('The body is empty; JSON is needed', error);
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return invalid('The body is not JSON', error);
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return invalid('The body is not as long as the header Content-Length says', error);
+    case 'FST_ERR_BAD_URL':
+      return invalid('The address is not a valid URL path', error);
+  }
+  if (error instanceof SyntaxError && statusCode === 400) {
+    const poisoned = error.message.includes('forbidden prototype property');
+    return invalid(
+      poisoned
+        ? 'The body has a property named "__proto__" or "constructor", which is refused'
+        : 'The body is not JSON',
+      error,
+    );
+  }
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return statusCode === 404
+      ? new ServerError('ROUTE_NOT_FOUND', { cause: error })
+      : invalid(serverErrorRegistry.REQUEST_INVALID.message, error);
+  }
+  return undefined;
+}
+
+function invalid(sentence: string, cause: Error): ServerError {
+  return new ServerError('REQUEST_INVALID', {
+    sentence,
+    details: { errors: [{ path: '', message: sentence }] },
+    cause,
+  });
+}

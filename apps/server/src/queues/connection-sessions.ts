@@ -1,0 +1,87 @@
+/**
+ * One enqueue session per client connection and queue. The engine binds a session to one shard and keeps its order, so
+ * the messages that a client sends over one connection stay in order. Requests that a client pipelines on it take
+ * their turns, so none ever meets a busy session.
+ */
+import type { Instance, Session } from '@shardlab/engine';
+import { ServerError } from '../errors.ts';
+
+/** What stands for a connection: its socket. */
+export interface Connection {
+  once(event: 'close', listener: () => void): unknown;
+}
+
+interface Entry {
+  readonly session: Session;
+  /** Settles when the last call so far has had its turn. */
+  tail: Promise<unknown>;
+  calls: number;
+}
+
+export class ConnectionSessions {
+  readonly #instance: Instance;
+  readonly #max: number;
+  /** By connection and queue, the one used longest ago first. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #connections = new WeakMap<Connection, number>();
+  #lastConnection = 0;
+
+  constructor(instance: Instance, max: number) {
+    this.#instance = instance;
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Runs `work` on the session of this connection and queue after the calls before it. Throws `SESSIONS_FULL`. */
+  async run<T>(connection: Connection, queue: string, work: (session: Session) => Promise<T>): Promise<T> {
+    const key = `${this.#number(connection)} ${queue}`;
+    const entry = this.#entries.get(key) ?? this.#open();
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    entry.calls += 1;
+    const turn = entry.tail.then(() => work(entry.session));
+    entry.tail = turn.catch(() => undefined);
+    try {
+      return await turn;
+    } finally {
+      entry.calls -= 1;
+    }
+  }
+
+  #open(): Entry {
+    if (this.#entries.size >= this.#max) this.#evict();
+    return { session: this.#instance.openSession(), tail: Promise.resolve(), calls: 0 };
+  }
+
+  #evict(): void {
+    for (const [key, entry] of this.#entries) {
+      if (entry.calls > 0) continue;
+      this.#close(key, entry);
+      return;
+    }
+    throw new ServerError('SESSIONS_FULL', { details: { max: this.#max } });
+  }
+
+  #number(connection: Connection): number {
+    const known = this.#connections.get(connection);
+    if (known !== undefined) return known;
+    this.#lastConnection += 1;
+    const number = this.#lastConnection;
+    this.#connections.set(connection, number);
+    connection.once('close', () => this.#closeConnection(number));
+    return number;
+  }
+
+  #closeConnection(number: number): void {
+    for (const [key, entry] of this.#entries) if (key.startsWith(`${number} `)) this.#close(key, entry);
+  }
+
+  /** After its calls: a client that hung up while its commit was on its way does not undo it. */
+  #close(key: string, entry: Entry): void {
+    this.#entries.delete(key);
+    entry.tail = entry.tail.then(() => entry.session.close()).catch(() => undefined);
+  }
+}

@@ -1,0 +1,174 @@
+/** The queue API over one instance of the engine. Knows messages of the wire and clients that vanish, but no HTTP. */
+import {
+  type Dequeue,
+  type MessageOut,
+  queueLimits,
+  type NewMessage as WireMessage,
+} from '@shardlab/contract';
+import type { Instance, Message, Session } from '@shardlab/engine';
+import { ServerError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { type Connection, ConnectionSessions } from './connection-sessions.ts';
+import { fromWire, toWire } from './message-codec.ts';
+
+export interface HandOut {
+  messages: MessageOut[];
+  /** The answer did not reach the client: what it holds returns to the queue at once. */
+  giveBack(): void;
+}
+
+const defaults = { max: 1, waitMs: 0, holdMs: 30_000 } as const;
+
+export class QueueService {
+  readonly instance: Instance;
+  readonly #sessions: ConnectionSessions;
+  #dequeues = 0;
+
+  constructor(instance: Instance) {
+    this.instance = instance;
+    this.#sessions = new ConnectionSessions(instance, limits.sessionsMax);
+  }
+
+  /** Dequeue calls under way. */
+  get dequeues(): number {
+    return this.#dequeues;
+  }
+
+  /** Resolves with the ids once all messages are committed; none is, if one is refused. */
+  async enqueue(connection: Connection, queue: string, messages: readonly WireMessage[]): Promise<string[]> {
+    const decoded = messages.map(fromWire);
+    return this.#sessions.run(connection, queue, async (session) => {
+      try {
+        for (const message of decoded) session.enqueue(queue, message);
+      } catch (error) {
+        await session.rollback();
+        throw error;
+      }
+      const { ids } = await session.commit();
+      return ids;
+    });
+  }
+
+  /**
+   * Hands messages out, as many as are ready, up to `max` and to what an answer may carry. With `auto` they are consumed
+   * when this returns. If `signal` aborts before, because the client is gone, they return to the queue.
+   */
+  async dequeue(queue: string, options: Dequeue, signal: AbortSignal): Promise<HandOut> {
+    if (this.#dequeues >= limits.dequeuesMax) {
+      throw new ServerError('DEQUEUES_FULL', { details: { max: limits.dequeuesMax } });
+    }
+    const { max = defaults.max, waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
+    this.#dequeues += 1;
+    // A session of its own: a call that waits would hold up the others of its connection.
+    const session = this.instance.openSession();
+    try {
+      if (options.mode === 'auto') {
+        const taken = await take(max, (step) => session.dequeue(queue, { ...step, signal }), waitMs);
+        if (signal.aborted) return nothing;
+        await session.commit();
+        return { messages: taken.map(toWire), giveBack() {} };
+      }
+      const taken = await take(max, (step) => session.receive(queue, { ...step, holdMs, signal }), waitMs);
+      const giveBack = () => this.#giveBack(queue, taken);
+      if (!signal.aborted) return { messages: taken.map(handOut), giveBack };
+      giveBack();
+      return nothing;
+    } finally {
+      this.#dequeues -= 1;
+      await session.close();
+    }
+  }
+
+  async acknowledge(queue: string, receipts: string[]): Promise<void> {
+    await this.#withSession(async (session) => {
+      session.acknowledge(queue, receipts);
+      await session.commit();
+    });
+  }
+
+  async release(queue: string, receipts: string[]): Promise<void> {
+    await this.#withSession(async (session) => session.release(queue, receipts));
+  }
+
+  async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
+    await this.#withSession(async (session) => session.extend(queue, receipts, holdMs));
+  }
+
+  /** A page of what is committed and not consumed; shorter than `limit` where the payloads are large. */
+  async browse(
+    queue: string,
+    options: { limit?: number; after?: string },
+  ): Promise<{ messages: MessageOut[]; next: string | null }> {
+    const messages: MessageOut[] = [];
+    let bytes = 0;
+    let next: string | null = options.after ?? null;
+    const limit = options.limit ?? 100;
+    for (;;) {
+      const step = stepWithin(limit - messages.length, bytes);
+      if (step < 1) return { messages, next };
+      const page = await this.instance.browse(queue, {
+        limit: step,
+        ...(next === null ? {} : { after: next }),
+      });
+      for (const message of page.messages) {
+        messages.push({ ...toWire(message), state: message.state });
+        bytes += message.payload.length;
+      }
+      next = page.next;
+      if (next === null) return { messages, next };
+    }
+  }
+
+  #giveBack(queue: string, messages: readonly Message[]): void {
+    if (messages.length === 0) return;
+    this.release(
+      queue,
+      messages.map(({ receipt }) => receipt),
+    ).catch(() => {
+      // Some hold has ended by itself, or the queue is gone: the rest ends with its time.
+    });
+  }
+
+  async #withSession(work: (session: Session) => Promise<void>): Promise<void> {
+    const session = this.instance.openSession();
+    try {
+      await work(session);
+    } finally {
+      await session.close();
+    }
+  }
+}
+
+const handOut = (message: Message): MessageOut => ({ ...toWire(message), receipt: message.receipt });
+
+const nothing: HandOut = { messages: [], giveBack() {} };
+
+/** Waits for the first messages only; takes small steps where payloads are large, so that an answer stays bounded. */
+async function take(
+  max: number,
+  call: (options: { max: number; waitMs: number }) => Promise<Message[]>,
+  waitMs: number,
+): Promise<Message[]> {
+  const taken: Message[] = [];
+  let bytes = 0;
+  for (;;) {
+    const step = stepWithin(max - taken.length, bytes);
+    if (step < 1) return taken;
+    const messages = await call({ max: step, waitMs: taken.length === 0 ? waitMs : 0 }).catch(
+      (error: unknown) => {
+        // Stopped or dropped meanwhile: what was handed out before is still the caller's.
+        if (taken.length > 0) return [];
+        throw error;
+      },
+    );
+    taken.push(...messages);
+    for (const message of messages) bytes += message.payload.length;
+    if (messages.length === 0) return taken;
+  }
+}
+
+/** How many more messages fit into an answer even if each is as large as a message may be. */
+function stepWithin(wanted: number, bytesSoFar: number): number {
+  const room = Math.floor((limits.responsePayloadBytes - bytesSoFar) / queueLimits.payloadBytesMax);
+  return Math.min(wanted, room);
+}

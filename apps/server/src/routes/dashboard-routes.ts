@@ -1,0 +1,53 @@
+/** The dashboard's files, and its one page for every address that the dashboard itself interprets. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import staticFiles from '@fastify/static';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServerError } from '../errors.ts';
+import type { App } from '../http/app-types.ts';
+
+const dayS = 24 * 60 * 60;
+
+/** The builder puts a hash of the content into the names of these files, so they never change. */
+const isHashed = (path: string) => /[/\\]assets[/\\]/.test(path);
+
+export async function dashboardRoutes(app: App, { webDir }: { webDir: string }): Promise<void> {
+  if (existsSync(webDir)) {
+    await app.register(staticFiles, {
+      root: webDir,
+      cacheControl: false,
+      index: ['index.html'],
+      schemaHide: true,
+      setHeaders: (reply, path) => {
+        reply.header(
+          'cache-control',
+          isHashed(path) ? `public, max-age=${365 * dayS}, immutable` : 'no-cache',
+        );
+      },
+    });
+  }
+  app.setNotFoundHandler((request, reply) => {
+    if (!isPage(request)) throw notFound(request);
+    if (!existsSync(join(webDir, 'index.html'))) throw new ServerError('DASHBOARD_NOT_BUILT');
+    return sendPage(reply);
+  });
+}
+
+function sendPage(reply: FastifyReply): FastifyReply {
+  return reply.code(200).sendFile('index.html');
+}
+
+/** Addresses without an extension outside of the API are the dashboard's own. */
+function isPage({ method, url }: FastifyRequest): boolean {
+  const path = url.split('?')[0]!;
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  return !/^\/(api|docs|metrics|openapi\.json)(\/|$)/.test(path) && !/\.[a-z0-9]+$/i.test(path);
+}
+
+function notFound({ method, url }: FastifyRequest): ServerError {
+  const path = url.split('?')[0]!.slice(0, 200);
+  return new ServerError('ROUTE_NOT_FOUND', {
+    sentence: `There is nothing at ${method} ${path}`,
+    details: { method, path },
+  });
+}

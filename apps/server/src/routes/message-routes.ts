@@ -1,0 +1,142 @@
+import {
+  Browsed,
+  BrowseQuery,
+  Dequeue,
+  Dequeued,
+  Enqueue,
+  Enqueued,
+  Extend,
+  Receipts,
+} from '@shardlab/contract';
+import type { FastifyReply } from 'fastify';
+import Type from 'typebox';
+import type { App } from '../http/app-types.ts';
+import { validateFirst } from '../http/validation.ts';
+import { limits } from '../limits.ts';
+import type { QueueService } from '../queues/queue-service.ts';
+
+const tags = ['messages'];
+const params = Type.Object({ queue: Type.String() });
+
+export interface MessageRoutesOptions {
+  queues: QueueService;
+  /** Aborts when the server shuts down: calls that wait are answered with what there is. */
+  closing: AbortSignal;
+}
+
+export function messageRoutes(app: App, { queues, closing }: MessageRoutesOptions): void {
+  app.post(
+    '/api/queues/:queue/messages',
+    {
+      bodyLimit: limits.enqueueBodyBytes,
+      validatorCompiler: validateFirst,
+      schema: {
+        summary: 'Enqueue; answered once committed at the durability of the queue, all messages or none',
+        tags,
+        params,
+        body: Enqueue,
+        response: { 201: Enqueued },
+      },
+    },
+    async (request, reply) => {
+      const { socket } = request.raw;
+      const ids = await queues.enqueue(socket, request.params.queue, request.body.messages);
+      return reply.code(201).send({ ids });
+    },
+  );
+  app.get(
+    '/api/queues/:queue/messages',
+    {
+      schema: {
+        summary: 'Browse what is committed and not consumed; consumes and holds nothing',
+        tags,
+        params,
+        querystring: BrowseQuery,
+        response: { 200: Browsed },
+      },
+    },
+    async (request) => queues.browse(request.params.queue, request.query),
+  );
+  app.post(
+    '/api/queues/:queue/dequeue',
+    {
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
+      schema: {
+        summary: 'Dequeue, waiting up to waitMs; manual by default: held until ack, nack or holdMs',
+        tags,
+        params,
+        body: Dequeue,
+        response: { 200: Dequeued },
+      },
+    },
+    async (request, reply) => {
+      const signal = AbortSignal.any([closing, goneSignal(reply)]);
+      const { messages, giveBack } = await queues.dequeue(request.params.queue, request.body, signal);
+      reply.raw.once('close', () => {
+        if (!reply.raw.writableFinished) giveBack();
+      });
+      return { messages };
+    },
+  );
+  app.post(
+    '/api/queues/:queue/ack',
+    {
+      schema: {
+        summary: 'Consume messages for good; a stale receipt changes nothing',
+        tags,
+        params,
+        body: Receipts,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await queues.acknowledge(request.params.queue, request.body.receipts);
+      return reply.code(204).send(null);
+    },
+  );
+  app.post(
+    '/api/queues/:queue/nack',
+    {
+      schema: {
+        summary: 'Return messages to the queue at once; a stale receipt changes nothing',
+        tags,
+        params,
+        body: Receipts,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await queues.release(request.params.queue, request.body.receipts);
+      return reply.code(204).send(null);
+    },
+  );
+  app.post(
+    '/api/queues/:queue/extend',
+    {
+      schema: {
+        summary: 'Restart the hold of messages; a stale receipt changes nothing',
+        tags,
+        params,
+        body: Extend,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      const { receipts, holdMs } = request.body;
+      await queues.extend(request.params.queue, receipts, holdMs);
+      return reply.code(204).send(null);
+    },
+  );
+}
+
+/** Aborts when the client hangs up before its answer is complete. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  if (reply.raw.destroyed) gone.abort();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

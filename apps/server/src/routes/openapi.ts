@@ -1,0 +1,44 @@
+/** The API's description, made from the same schemas that check requests, and a page to read and try it. */
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { App } from '../http/app-types.ts';
+
+const tags = [
+  { name: 'queues', description: 'Queues of the cluster that this server hosts' },
+  { name: 'messages', description: 'Enqueue, dequeue, acknowledge, browse' },
+  { name: 'scenarios', description: 'Experiments as data' },
+  { name: 'runs', description: 'Experiments under way and done, and what they say about the claims' },
+  { name: 'cluster', description: 'Instances, shards, waits' },
+  { name: 'server', description: 'Health and figures' },
+];
+
+/** Before the routes: it collects them as they are added. */
+export async function openApi(app: App, { version }: { version: string }): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Shardlab',
+        version,
+        description:
+          'A performance lab for message queues and the queue engine that it puts on the bench. Errors are `{code, message, details, retryable}`; docs/errors.md lists the codes.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      tags,
+    },
+    transform: ({ schema, url }) => ({ schema: withoutIds(schema) as typeof schema, url }),
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    // Without this the page would ask a validator on the internet.
+    uiConfig: { validatorUrl: null, docExpansion: 'list', tryItOutEnabled: true } as object,
+  });
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+}
+
+/** A schema that stands at several places of one document may not have an `$id` at each. */
+function withoutIds(schema: unknown): unknown {
+  if (schema === undefined) return schema;
+  return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value)));
+}

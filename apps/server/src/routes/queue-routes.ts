@@ -1,0 +1,76 @@
+import {
+  CreateQueue,
+  QueueInfo as QueueInfoSchema,
+  QueueList,
+  StartStop,
+  type QueueInfo as WireQueueInfo,
+} from '@shardlab/contract';
+import type { Instance, QueueInfo } from '@shardlab/engine';
+import Type from 'typebox';
+import type { App } from '../http/app-types.ts';
+
+const tags = ['queues'];
+const params = Type.Object({ queue: Type.String() });
+
+export function queueRoutes(app: App, { instance }: { instance: Instance }): void {
+  app.post(
+    '/api/queues',
+    { schema: { summary: 'Make a queue', tags, body: CreateQueue, response: { 201: QueueInfoSchema } } },
+    async (request, reply) => {
+      const { type: _queue, ...spec } = request.body;
+      const info = await instance.createQueue(spec);
+      return reply.code(201).header('location', `/api/queues/${info.name}`).send(toWire(info));
+    },
+  );
+  app.get(
+    '/api/queues',
+    { schema: { summary: 'All queues', tags, response: { 200: QueueList } } },
+    async () => ({ queues: instance.queues().map(toWire) }),
+  );
+  app.get(
+    '/api/queues/:queue',
+    { schema: { summary: 'One queue', tags, params, response: { 200: QueueInfoSchema } } },
+    async (request) => toWire(instance.queue(request.params.queue)),
+  );
+  app.delete(
+    '/api/queues/:queue',
+    { schema: { summary: 'Drop a queue and its messages', tags, params, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      await instance.dropQueue(request.params.queue);
+      return reply.code(204).send(null);
+    },
+  );
+  for (const action of ['start', 'stop'] as const) {
+    app.post(
+      `/api/queues/:queue/${action}`,
+      {
+        // Without a body, both halves are meant.
+        preValidation: async (request) => {
+          request.body ??= {};
+        },
+        schema: {
+          summary: `${action === 'start' ? 'Start' : 'Stop'} enqueue, dequeue or, without a body, both`,
+          tags,
+          params,
+          body: StartStop,
+          response: { 200: QueueInfoSchema },
+        },
+      },
+      async (request) => {
+        const { enqueue, dequeue } = request.body;
+        const which =
+          enqueue === undefined && dequeue === undefined
+            ? { enqueue: true, dequeue: true }
+            : { enqueue: enqueue ?? false, dequeue: dequeue ?? false };
+        const { queue } = request.params;
+        return toWire(
+          action === 'start'
+            ? await instance.startQueue(queue, which)
+            : await instance.stopQueue(queue, which),
+        );
+      },
+    );
+  }
+}
+
+const toWire = (info: QueueInfo): WireQueueInfo => ({ ...info, type: 'queue' });

@@ -1,0 +1,139 @@
+import {
+  Id,
+  Run,
+  RunCancelled,
+  RunList,
+  RunListQuery,
+  runListLimits,
+  type Scenario,
+  StartRun,
+} from '@shardlab/contract';
+import { parseScenario } from '@shardlab/lab';
+import Type from 'typebox';
+import type { App } from '../http/app-types.ts';
+import type { EventStreams } from '../http/event-streams.ts';
+import { unsupported } from '../http/unsupported.ts';
+import { limits } from '../limits.ts';
+import { endEventId } from '../runs/event-log.ts';
+import { runToCsv } from '../runs/run-export.ts';
+import type { RunService } from '../runs/run-service.ts';
+import type { ScenarioLibrary } from '../scenarios/scenario-library.ts';
+
+const tags = ['runs'];
+const params = Type.Object({ id: Type.String() });
+
+export interface RunRoutesOptions {
+  runs: RunService;
+  library: ScenarioLibrary;
+  streams: EventStreams;
+}
+
+export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions): void {
+  app.post(
+    '/api/runs',
+    {
+      bodyLimit: limits.scenarioBodyBytes,
+      schema: {
+        summary: 'Queue a run; runs go one at a time',
+        tags,
+        body: StartRun,
+        response: { 202: Id },
+      },
+    },
+    async (request, reply) => {
+      const { scenario, scale = 'quick' } = request.body;
+      const { id } = runs.start(resolveScenario(scenario, library), scale);
+      return reply.code(202).header('location', `/api/runs/${id}`).send({ id });
+    },
+  );
+  app.get(
+    '/api/runs',
+    {
+      schema: { summary: 'Runs, newest first', tags, querystring: RunListQuery, response: { 200: RunList } },
+    },
+    async (request) => {
+      const { limit = runListLimits.limitDefault, after } = request.query;
+      return runs.list({ limit, after });
+    },
+  );
+  app.get(
+    '/api/runs/:id',
+    { schema: { summary: 'One run with its points', tags, params, response: { 200: Run } } },
+    async (request) => runs.get(request.params.id),
+  );
+  app.delete(
+    '/api/runs/:id',
+    { schema: { summary: 'Forget a run that has ended', tags, params, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      runs.remove(request.params.id);
+      return reply.code(204).send(null);
+    },
+  );
+  app.post(
+    '/api/runs/:id/cancel',
+    {
+      schema: { summary: 'Cancel a run; its points are kept', tags, params, response: { 202: RunCancelled } },
+    },
+    async (request, reply) => {
+      const { id, status } = runs.cancel(request.params.id);
+      return reply.code(202).send({ id, status });
+    },
+  );
+  app.get(
+    '/api/runs/:id/export',
+    {
+      schema: {
+        summary: 'A run as a file: json or csv',
+        tags,
+        params,
+        querystring: Type.Object({ format: Type.Optional(Type.String()) }, { additionalProperties: false }),
+        response: { 200: Type.String() },
+      },
+    },
+    async (request, reply) => {
+      const run = runs.get(request.params.id);
+      const format = request.query.format ?? 'json';
+      if (format !== 'json' && format !== 'csv') {
+        throw unsupported(`The export format "${format.slice(0, 20)}"`, { known: ['json', 'csv'] });
+      }
+      const content = format === 'csv' ? runToCsv(run) : `${JSON.stringify(run, null, 2)}\n`;
+      const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8';
+      const name = `${run.scenario.id}-${run.id.slice(0, 8)}.${format}`;
+      return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(content);
+    },
+  );
+  app.get(
+    '/api/runs/:id/events',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'What happens in a run, as server-sent events; resumes after Last-Event-ID',
+        tags,
+        params,
+        produces: ['text/event-stream'],
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const lastEventId = parseEventId(request.headers['last-event-id']);
+      // A browser comes back whenever a stream ends; 204 tells it that there is nothing more.
+      if (runs.hasEnded(id) && lastEventId === endEventId) return reply.code(204).send(null);
+      streams.assertRoom();
+      let stop = () => {};
+      const stream = streams.open(reply, () => stop());
+      stop = runs.follow(id, stream, lastEventId);
+    },
+  );
+}
+
+/** An id, or a scenario in full. Throws `SCENARIO_NOT_FOUND`, `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`. */
+function resolveScenario(given: StartRun['scenario'], library: ScenarioLibrary): Scenario {
+  if (typeof given === 'string') return library.get(given).scenario;
+  const parsed = parseScenario(given);
+  if (!parsed.ok) throw parsed.error;
+  return parsed.scenario;
+}
+
+function parseEventId(header: string | string[] | undefined): number | null {
+  return typeof header === 'string' && /^\d{1,16}$/.test(header) ? Number(header) : null;
+}

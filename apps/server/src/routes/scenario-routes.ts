@@ -1,0 +1,111 @@
+import {
+  Id,
+  InvalidBody,
+  Scale,
+  Scenario,
+  ScenarioEntry,
+  ScenarioList,
+  ScenarioValidation,
+} from '@shardlab/contract';
+import { parseScenario } from '@shardlab/lab';
+import Type from 'typebox';
+import { ServerError } from '../errors.ts';
+import type { App } from '../http/app-types.ts';
+import { limits } from '../limits.ts';
+import { planFigures, type ScenarioLibrary } from '../scenarios/scenario-library.ts';
+
+const tags = ['scenarios'];
+const params = Type.Object({ id: Type.String() });
+
+export interface ScenarioRoutesOptions {
+  library: ScenarioLibrary;
+  now: () => number;
+}
+
+export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions): void {
+  app.get(
+    '/api/scenarios',
+    { schema: { summary: 'Built-in and uploaded scenarios', tags, response: { 200: ScenarioList } } },
+    async () => ({ scenarios: library.list() }),
+  );
+  app.get(
+    '/api/scenarios/:id',
+    { schema: { summary: 'One scenario', tags, params, response: { 200: ScenarioEntry } } },
+    async (request) => library.get(request.params.id),
+  );
+  app.delete(
+    '/api/scenarios/:id',
+    { schema: { summary: 'Delete an uploaded scenario', tags, params, response: { 204: Type.Null() } } },
+    async (request, reply) => {
+      library.remove(request.params.id);
+      return reply.code(204).send(null);
+    },
+  );
+  app.register(async (scope) => uploads(scope as App, { library, now }));
+}
+
+/** These take a body as text, since only the lab can say where a text stops being JSON. */
+function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
+    done(null, body),
+  );
+  const bodyLimit = limits.scenarioBodyBytes;
+  // The schema is for the reader of the API's description; the lab checks, and says more than a schema can.
+  const validatorCompiler = () => () => true;
+
+  app.post(
+    '/api/scenarios',
+    {
+      bodyLimit,
+      schema: {
+        summary: 'Upload a scenario, or replace an uploaded one of the same id',
+        tags,
+        body: Scenario,
+        response: { 201: Id, 422: InvalidBody },
+      },
+      validatorCompiler,
+    },
+    async (request, reply) => {
+      const { id } = library.upload(textOf(request.body), now());
+      return reply.code(201).header('location', `/api/scenarios/${id}`).send({ id });
+    },
+  );
+  app.post(
+    '/api/scenarios/validate',
+    {
+      bodyLimit,
+      schema: {
+        summary: 'Check a scenario and tell what a run of it would do',
+        tags,
+        querystring: Type.Object({ scale: Type.Optional(Scale) }, { additionalProperties: false }),
+        body: Scenario,
+        response: { 200: ScenarioValidation },
+      },
+      validatorCompiler: (route) =>
+        route.httpPart === 'body' ? () => true : app.validatorCompiler!(route as never),
+    },
+    async (request) => validate(textOf(request.body), request.query.scale ?? 'quick'),
+  );
+}
+
+function textOf(body: unknown): string {
+  if (typeof body === 'string') return body;
+  const message = 'The body is empty; a scenario as JSON is needed';
+  throw new ServerError('REQUEST_INVALID', {
+    sentence: message,
+    details: { errors: [{ path: '', message }] },
+  });
+}
+
+function validate(text: string, scale: Scale): ScenarioValidation {
+  const parsed = parseScenario(text);
+  if (parsed.ok) return { valid: true, errors: [], plan: planFigures(parsed.scenario, scale) };
+  const { line, column } = parsed.error.details as { line?: number; column?: number };
+  return {
+    valid: false,
+    errors: parsed.faults,
+    ...(line === undefined || column === undefined ? {} : { line, column }),
+    plan: null,
+  };
+}

@@ -1,0 +1,17 @@
+import type { App } from '../http/app-types.ts';
+import { unsupported, unsupportedRoutes } from '../http/unsupported.ts';
+
+/** Addresses that the design has and the engine cannot serve yet: refused by name rather than as unknown. */
+export function unsupportedApiRoutes(app: App): void {
+  for (const [method, url] of unsupportedRoutes) {
+    app.route({
+      method,
+      url,
+      exposeHeadRoute: false,
+      schema: { hide: true },
+      handler: async () => {
+        throw unsupported(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`);
+      },
+    });
+  }
+}

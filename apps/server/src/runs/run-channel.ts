@@ -1,0 +1,54 @@
+/** A run that waits or goes on, as those who follow it see it: its state, its ticks, its events. */
+import type { Run, RunEvent } from '@shardlab/contract';
+import { limits } from '../limits.ts';
+import { EventLog, endEventId, toFrame } from './event-log.ts';
+import { TickHistory } from './tick-history.ts';
+
+/** A reader of a stream. It drops itself if it cannot keep up. */
+export interface Follower {
+  send(frame: string): void;
+  /** Nothing more comes. */
+  end(): void;
+}
+
+export class RunChannel {
+  run: Run;
+  readonly ticks = new TickHistory({ countMax: limits.ticksKeptMax, bytesMax: limits.ticksKeptBytes });
+  readonly #log = new EventLog({ countMax: limits.eventsKeptMax, bytesMax: limits.eventsKeptBytes });
+  readonly #followers = new Set<Follower>();
+
+  constructor(run: Run) {
+    this.run = run;
+  }
+
+  get watched(): boolean {
+    return this.#followers.size > 0;
+  }
+
+  publish(event: Exclude<RunEvent, { type: 'end' }>): void {
+    const frame = this.#log.append(event);
+    for (const follower of this.#followers) follower.send(frame);
+  }
+
+  end(): void {
+    const frame = toFrame({ type: 'end', run: this.run }, endEventId);
+    for (const follower of this.#followers) {
+      follower.send(frame);
+      follower.end();
+    }
+    this.#followers.clear();
+  }
+
+  /** Continues after `lastEventId` where that is kept, else begins with a snapshot. Returns how to stop. */
+  follow(follower: Follower, lastEventId: number | null): () => void {
+    const missed = lastEventId === null ? undefined : this.#log.since(lastEventId);
+    if (missed !== undefined) for (const frame of missed) follower.send(frame);
+    else follower.send(snapshotFrame(this.run, this.ticks.ticks, this.#log.lastId));
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+}
+
+export function snapshotFrame(run: Run, ticks: TickHistory['ticks'], id: number): string {
+  return toFrame({ type: 'snapshot', run, ticks }, id);
+}

@@ -1,0 +1,179 @@
+/**
+ * Runs, one at a time: what is measured must not share the machine with another measurement. A run's rows are written
+ * as its events arrive; whoever follows it reads from its channel, which lives until the run has ended.
+ */
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import type { Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
+import { LabError, newRun, startRun } from '@shardlab/lab';
+import { ServerError } from '../errors.ts';
+import { toBody } from '../http/map-error.ts';
+import { limits } from '../limits.ts';
+import { interrupted, type RunStore } from '../store/run-store.ts';
+import { endEventId, toFrame } from './event-log.ts';
+import { type Follower, RunChannel, snapshotFrame } from './run-channel.ts';
+
+export interface RunServiceOptions {
+  store: RunStore;
+  /** Folder for the scratch folders of trials; emptied at the start, since a killed server leaves its own behind. */
+  scratchDir: string;
+  now: () => number;
+}
+
+export class RunService {
+  readonly #store: RunStore;
+  readonly #options: RunServiceOptions;
+  /** Runs that have not ended, in the order of their turn; the first may be under way. */
+  readonly #channels = new Map<string, RunChannel>();
+  #active: { id: string; abort: AbortController; ended: Promise<void> } | undefined;
+  #closing = false;
+
+  constructor(options: RunServiceOptions) {
+    this.#store = options.store;
+    this.#options = options;
+    this.#store.endInterrupted();
+    rmSync(options.scratchDir, { recursive: true, force: true });
+  }
+
+  /** Queues a run. Throws `RUN_QUEUE_FULL`, `SERVER_CLOSING`. */
+  start(scenario: Scenario, scale: Scale): Run {
+    if (this.#closing) throw new ServerError('SERVER_CLOSING');
+    const waiting = this.#channels.size - (this.#active === undefined ? 0 : 1);
+    if (waiting >= limits.runsWaitingMax) {
+      throw new ServerError('RUN_QUEUE_FULL', {
+        sentence: `${waiting} runs are waiting, as many as may be; cancel one or come back later`,
+        details: { waiting, max: limits.runsWaitingMax },
+      });
+    }
+    const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: this.#options.now() });
+    this.#store.add(run);
+    this.#channels.set(run.id, new RunChannel(run));
+    this.#startNext();
+    return run;
+  }
+
+  /** Throws `RUN_NOT_FOUND`. */
+  get(id: string): Run {
+    const run = this.#channels.get(id)?.run ?? this.#store.find(id);
+    if (run === undefined) throw new LabError('RUN_NOT_FOUND', { details: { id: id.slice(0, 64) } });
+    return run;
+  }
+
+  list(options: { limit: number; after: string | undefined }): RunList {
+    return this.#store.list(options);
+  }
+
+  /**
+   * A waiting run is cancelled when this returns, the one under way soon after; its finished points are kept.
+   * Throws `RUN_NOT_FOUND`, `RUN_NOT_ACTIVE`.
+   */
+  cancel(id: string): Run {
+    const run = this.get(id);
+    const channel = this.#channels.get(id);
+    if (channel === undefined) throw new LabError('RUN_NOT_ACTIVE', { details: { id, status: run.status } });
+    if (this.#active?.id === id) this.#active.abort.abort();
+    else this.#endWaiting(channel, null);
+    return channel.run;
+  }
+
+  /** Forgets a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`. */
+  remove(id: string): void {
+    this.get(id);
+    if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
+    this.#store.remove(id);
+  }
+
+  /** Streams a run to a reader: see `RunChannel.follow`. One that has ended is told whole, and ends. Returns how to stop. */
+  follow(id: string, follower: Follower, lastEventId: number | null): () => void {
+    const channel = this.#channels.get(id);
+    if (channel !== undefined) return channel.follow(follower, lastEventId);
+    const run = this.get(id);
+    follower.send(snapshotFrame(run, this.#store.ticks(id), 0));
+    follower.send(toFrame({ type: 'end', run }, endEventId));
+    follower.end();
+    return () => {};
+  }
+
+  hasEnded(id: string): boolean {
+    this.get(id);
+    return !this.#channels.has(id);
+  }
+
+  /** Cancels what waits and what goes on, and resolves when all of it is in the history. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    for (const [id, channel] of this.#channels) {
+      if (id !== this.#active?.id) this.#endWaiting(channel, interrupted('queued'));
+    }
+    this.#active?.abort.abort();
+    await this.#active?.ended;
+  }
+
+  #startNext(): void {
+    if (this.#active !== undefined || this.#closing) return;
+    const [channel] = this.#channels.values();
+    if (channel === undefined) return;
+    const abort = new AbortController();
+    const ended = this.#execute(channel, abort.signal).finally(() => {
+      this.#active = undefined;
+      this.#startNext();
+    });
+    this.#active = { id: channel.run.id, abort, ended };
+  }
+
+  async #execute(channel: RunChannel, signal: AbortSignal): Promise<void> {
+    const { id, scenario, scale, createdAtMs } = channel.run;
+    await startRun({
+      id,
+      scenario,
+      scale,
+      createdAtMs,
+      signal,
+      dataDir: this.#options.scratchDir,
+      watched: () => channel.watched,
+      onEvent: (event, run) => this.#record(channel, event, run),
+    });
+  }
+
+  #record(channel: RunChannel, event: RunEvent, run: Run): void {
+    if (run.status === 'cancelled' && this.#closing) run = { ...run, error: toBody(interrupted('running')) };
+    channel.run = run;
+    switch (event.type) {
+      case 'tick':
+        this.#recordTick(channel, event);
+        break;
+      case 'point':
+        this.#store.savePoint(run.id, event.point, run.points.length);
+        this.#store.update(run);
+        break;
+      default:
+        this.#store.update(run);
+    }
+    if (event.type === 'end') {
+      this.#channels.delete(run.id);
+      channel.end();
+    } else channel.publish(event);
+  }
+
+  #recordTick(channel: RunChannel, { tick }: Extract<RunEvent, { type: 'tick' }>): void {
+    const body = JSON.stringify(tick);
+    const { keepAs, thinTo } = channel.ticks.add(tick, body.length);
+    if (keepAs !== null) this.#store.saveTick(channel.run.id, keepAs, body);
+    if (thinTo !== null) this.#store.thinTicks(channel.run.id, thinTo);
+  }
+
+  #endWaiting(channel: RunChannel, reason: ServerError | null): void {
+    const { run } = channel;
+    channel.run = {
+      ...run,
+      status: 'cancelled',
+      endedAtMs: this.#options.now(),
+      progress: { ...run.progress, etaMs: null },
+      error: reason === null ? null : toBody(reason),
+    };
+    this.#store.update(channel.run);
+    this.#channels.delete(run.id);
+    channel.publish({ type: 'status', status: 'cancelled' });
+    channel.end();
+  }
+}

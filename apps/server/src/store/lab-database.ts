@@ -1,0 +1,85 @@
+/**
+ * The server's own file, `lab.db` in the data folder: run history and uploaded scenarios. WAL with `synchronous`
+ * NORMAL: history survives a killed process; a power cut may cost its last moments, which is what a tick is worth.
+ */
+import Database from 'better-sqlite3';
+import { ServerError } from '../errors.ts';
+
+export type LabDatabase = Database.Database;
+
+export const formatVersion = 1;
+
+const schema = `
+  CREATE TABLE run (
+    run_no INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of the history
+    id TEXT NOT NULL UNIQUE,
+    scenario_id TEXT NOT NULL,
+    scenario TEXT NOT NULL,                   -- JSON, as the run was started with
+    scale TEXT NOT NULL,
+    status TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    started_at_ms INTEGER,
+    ended_at_ms INTEGER,
+    updated_at_ms INTEGER NOT NULL,           -- the end of a run whose server was killed
+    progress TEXT NOT NULL,                   -- JSON
+    claims TEXT NOT NULL,                     -- JSON
+    environment TEXT,                         -- JSON
+    watched INTEGER NOT NULL,
+    error TEXT                                -- JSON
+  ) STRICT;
+  CREATE TABLE point (
+    run_no INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    body TEXT NOT NULL,                       -- JSON
+    PRIMARY KEY (run_no, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE tick (
+    run_no INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    tick_no INTEGER NOT NULL,
+    body TEXT NOT NULL,                       -- JSON
+    PRIMARY KEY (run_no, tick_no)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE scenario (
+    id TEXT PRIMARY KEY,
+    body TEXT NOT NULL,                       -- JSON
+    uploaded_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Opens or makes the file. Throws `HISTORY_FORMAT_NEWER` and leaves such a file untouched, or `DATA_DIR_UNUSABLE`. */
+export function openLabDatabase(path: string): LabDatabase {
+  let file: LabDatabase | undefined;
+  try {
+    file = new Database(path);
+    const found = file.pragma('user_version', { simple: true }) as number;
+    if (found > formatVersion) {
+      throw new ServerError('HISTORY_FORMAT_NEWER', {
+        sentence: `${path} has format ${found}, written by a newer version; this one knows ${formatVersion} and leaves it untouched`,
+        details: { path, found, known: formatVersion },
+      });
+    }
+    file.pragma('journal_mode = WAL');
+    file.pragma('synchronous = NORMAL');
+    file.pragma('foreign_keys = ON');
+    if (found === 0) createTables(file);
+    return file;
+  } catch (error) {
+    file?.close();
+    if (error instanceof ServerError) throw error;
+    throw new ServerError('DATA_DIR_UNUSABLE', {
+      sentence: `The run history ${path} cannot be opened: ${(error as Error).message}`,
+      details: { path },
+      cause: error,
+    });
+  }
+}
+
+function createTables(file: LabDatabase): void {
+  file
+    .transaction(() => {
+      file.exec(schema);
+      file.pragma(`user_version = ${formatVersion}`);
+    })
+    .immediate();
+}

@@ -1,0 +1,72 @@
+/** Runs as rows of the history, and back. */
+import type { Run, RunSummary } from '@shardlab/contract';
+
+export interface RunRow {
+  run_no: number;
+  id: string;
+  scenario_id: string;
+  scenario: string;
+  scale: string;
+  status: string;
+  created_at_ms: number;
+  started_at_ms: number | null;
+  ended_at_ms: number | null;
+  updated_at_ms: number;
+  progress: string;
+  claims: string;
+  environment: string | null;
+  watched: number;
+  error: string | null;
+}
+
+export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_no'> {
+  return {
+    id: run.id,
+    scenario_id: run.scenario.id,
+    scenario: JSON.stringify(run.scenario),
+    scale: run.scale,
+    status: run.status,
+    created_at_ms: run.createdAtMs,
+    started_at_ms: run.startedAtMs,
+    ended_at_ms: run.endedAtMs,
+    updated_at_ms: updatedAtMs,
+    progress: JSON.stringify(run.progress),
+    claims: JSON.stringify(run.claims),
+    environment: run.environment === null ? null : JSON.stringify(run.environment),
+    watched: Number(run.watched),
+    error: run.error === null ? null : JSON.stringify(run.error),
+  };
+}
+
+export function toRun(row: RunRow, points: Run['points']): Run {
+  return {
+    id: row.id,
+    scenario: JSON.parse(row.scenario),
+    scale: row.scale as Run['scale'],
+    status: row.status as Run['status'],
+    createdAtMs: row.created_at_ms,
+    startedAtMs: row.started_at_ms,
+    endedAtMs: row.ended_at_ms,
+    progress: JSON.parse(row.progress),
+    points,
+    claims: JSON.parse(row.claims),
+    environment: row.environment === null ? null : JSON.parse(row.environment),
+    watched: row.watched === 1,
+    error: row.error === null ? null : JSON.parse(row.error),
+  };
+}
+
+export function toSummary(run: Run): RunSummary {
+  return {
+    id: run.id,
+    scenarioId: run.scenario.id,
+    scenarioTitle: run.scenario.title,
+    scale: run.scale,
+    status: run.status,
+    createdAtMs: run.createdAtMs,
+    startedAtMs: run.startedAtMs,
+    endedAtMs: run.endedAtMs,
+    progress: run.progress,
+    verdicts: run.claims.map(({ id, verdict }) => ({ id, verdict })),
+  };
+}

@@ -1,0 +1,192 @@
+/**
+ * The history of runs: rows that grow while a run goes on, so that a killed server loses at most the point under way.
+ * `run_no` is the order; ids are what the wire knows.
+ */
+import {
+  type ClaimResult,
+  type Point,
+  pointKey,
+  type Run,
+  type RunSummary,
+  type Tick,
+} from '@shardlab/contract';
+import { ServerError } from '../errors.ts';
+import { toBody } from '../http/map-error.ts';
+import type { LabDatabase } from './lab-database.ts';
+import { type RunRow, toRow, toRun, toSummary } from './run-rows.ts';
+
+export interface RunStoreOptions {
+  /** Runs kept; adding one more removes the oldest that has ended. */
+  runsKeptMax: number;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+export interface JudgedClaim extends ClaimResult {
+  runId: string;
+  scenarioId: string;
+  scale: Run['scale'];
+  endedAtMs: number;
+}
+
+const runNo = '(SELECT run_no FROM run WHERE id = ?)';
+
+export class RunStore {
+  readonly #file: LabDatabase;
+  readonly #options: RunStoreOptions;
+
+  constructor(file: LabDatabase, options: RunStoreOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  /**
+   * Ends the runs that a killed server left: cancelled, with the reason, at the moment of their last sign of life.
+   * Returns how many.
+   */
+  endInterrupted(): number {
+    const rows = this.#file
+      .prepare("SELECT * FROM run WHERE status IN ('queued', 'running')")
+      .all() as RunRow[];
+    for (const row of rows) {
+      const run = toRun(row, []);
+      const progress = { ...run.progress, etaMs: null };
+      delete (progress as { current?: string }).current;
+      const error = toBody(interrupted(run.status));
+      this.#update(
+        { ...run, status: 'cancelled', endedAtMs: row.updated_at_ms, progress, error },
+        row.updated_at_ms,
+      );
+    }
+    return rows.length;
+  }
+
+  add(run: Run): void {
+    const row = toRow(run, this.#options.now());
+    const columns = Object.keys(row);
+    this.#file
+      .prepare(
+        `INSERT INTO run (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`,
+      )
+      .run(row);
+    this.#file
+      .prepare(
+        `DELETE FROM run WHERE status NOT IN ('queued', 'running')
+           AND run_no <= (SELECT run_no FROM run ORDER BY run_no DESC LIMIT 1 OFFSET ?)`,
+      )
+      .run(this.#options.runsKeptMax);
+  }
+
+  /** Everything but points and ticks. */
+  update(run: Run): void {
+    this.#update(run, this.#options.now());
+  }
+
+  #update(run: Run, updatedAtMs: number): void {
+    const { id, scenario, scenario_id, scale, created_at_ms, ...changing } = toRow(run, updatedAtMs);
+    const names = Object.keys(changing);
+    this.#file
+      .prepare(`UPDATE run SET ${names.map((name) => `${name} = @${name}`).join(', ')} WHERE id = @id`)
+      .run({ ...changing, id });
+  }
+
+  /** A point at its position in the run, or its newer version. */
+  savePoint(runId: string, point: Point, position: number): void {
+    this.#file
+      .prepare(
+        `INSERT INTO point (run_no, key, position, body) VALUES (${runNo}, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET body = excluded.body`,
+      )
+      .run(runId, pointKey(point), position, JSON.stringify(point));
+  }
+
+  saveTick(runId: string, tickNo: number, body: string): void {
+    this.#file
+      .prepare(`INSERT INTO tick (run_no, tick_no, body) VALUES (${runNo}, ?, ?)`)
+      .run(runId, tickNo, body);
+  }
+
+  /** Keeps the ticks whose number is a multiple of `stride`. */
+  thinTicks(runId: string, stride: number): void {
+    this.#file.prepare(`DELETE FROM tick WHERE run_no = ${runNo} AND tick_no % ? <> 0`).run(runId, stride);
+  }
+
+  find(id: string): Run | undefined {
+    const row = this.#file.prepare('SELECT * FROM run WHERE id = ?').get(id) as RunRow | undefined;
+    if (row === undefined) return undefined;
+    const bodies = this.#file
+      .prepare('SELECT body FROM point WHERE run_no = ? ORDER BY position')
+      .pluck()
+      .all(row.run_no) as string[];
+    return toRun(
+      row,
+      bodies.map((body) => JSON.parse(body)),
+    );
+  }
+
+  ticks(id: string): Tick[] {
+    const bodies = this.#file
+      .prepare(`SELECT body FROM tick WHERE run_no = ${runNo} ORDER BY tick_no`)
+      .pluck()
+      .all(id) as string[];
+    return bodies.map((body) => JSON.parse(body));
+  }
+
+  /** Newest first. `after` is the `next` of the page before. */
+  list(options: { limit: number; after: string | undefined }): { runs: RunSummary[]; next: string | null } {
+    const before = options.after === undefined ? Number.MAX_SAFE_INTEGER : Number(options.after);
+    const rows = this.#file
+      .prepare('SELECT * FROM run WHERE run_no < ? ORDER BY run_no DESC LIMIT ?')
+      .all(before, options.limit + 1) as RunRow[];
+    const page = rows.slice(0, options.limit);
+    const last = page.at(-1);
+    const next = rows.length > page.length && last !== undefined ? String(last.run_no) : null;
+    return { runs: page.map((row) => toSummary(toRun(row, []))), next };
+  }
+
+  /** The verdict of each claim in the newest finished run that judged it. */
+  lastVerdicts(): Map<string, JudgedClaim> {
+    const rows = this.#file
+      .prepare(
+        `SELECT id, scenario_id, scale, ended_at_ms, claims FROM run
+         WHERE status = 'done' AND claims <> '[]' ORDER BY run_no DESC`,
+      )
+      .iterate() as IterableIterator<Pick<RunRow, 'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'claims'>>;
+    const found = new Map<string, JudgedClaim>();
+    for (const row of rows) {
+      for (const claim of JSON.parse(row.claims) as ClaimResult[]) {
+        if (found.has(claim.id)) continue;
+        found.set(claim.id, {
+          ...claim,
+          runId: row.id,
+          scenarioId: row.scenario_id,
+          scale: row.scale as Run['scale'],
+          endedAtMs: row.ended_at_ms ?? 0,
+        });
+      }
+    }
+    return found;
+  }
+
+  countByStatus(): { status: Run['status']; count: number }[] {
+    return this.#file.prepare('SELECT status, count(*) AS count FROM run GROUP BY status').all() as {
+      status: Run['status'];
+      count: number;
+    }[];
+  }
+
+  /** Returns whether there was one. */
+  remove(id: string): boolean {
+    return this.#file.prepare('DELETE FROM run WHERE id = ?').run(id).changes === 1;
+  }
+}
+
+/** Why a run that the server did not let finish is cancelled. */
+export function interrupted(status: Run['status']): ServerError {
+  return new ServerError('RUN_INTERRUPTED', {
+    sentence:
+      status === 'queued'
+        ? 'The server ended before this run had its turn; start it again'
+        : 'The server ended while this run was under way; the points until then are kept',
+  });
+}
