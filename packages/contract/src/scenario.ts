@@ -138,7 +138,7 @@ export const Scenario = Type.Object(
       ),
     ),
   },
-  { ...closed, $id: 'https://shardlab.dev/scenario.schema.json', title: 'Shardlab scenario' },
+  { ...closed, title: 'Shardlab scenario' },
 );
 export type Scenario = Static<typeof Scenario>;
 

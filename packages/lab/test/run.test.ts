@@ -10,11 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { smallScenario } from './support.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false });
-/** Without the scenario's `$id`, which a schema that holds a run twice would name twice. */
-const compile = (schema: object) =>
-  ajv.compile(JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value))));
-const isRun = compile(Run);
-const isEvent = compile(RunEvent);
+const isRun = ajv.compile(Run);
+const isEvent = ajv.compile(RunEvent);
 
 let dataDir: string;
 beforeAll(async () => {

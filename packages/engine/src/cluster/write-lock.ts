@@ -101,6 +101,8 @@ export class WriteLock {
         if (late || call.since > this.#recalledAt) break;
       }
       this.#calls.shift();
+      // Behind another process, or behind other sessions of this one: both wait for the one lock.
+      this.#options.onWaited(performance.now() - call.since);
       call.run();
     }
     if (this.#recalledAt !== undefined) this.#letGo();
@@ -131,8 +133,6 @@ export class WriteLock {
       if (message === grant) {
         this.#asked = false;
         this.#held = true;
-        const now = performance.now();
-        for (const call of this.#calls) this.#options.onWaited(now - call.since);
         this.#serve();
       } else if (message === recall) {
         this.#recalledAt = performance.now();
