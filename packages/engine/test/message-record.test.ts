@@ -42,6 +42,9 @@ describe('message records', () => {
   });
 
   it('refuses what is over a bound, and names it', () => {
+    expect(() => recordBytes({ payload: 7 as never })).toThrow(
+      expect.objectContaining({ code: 'MESSAGE_INVALID' }),
+    );
     const large = { payload: Buffer.alloc(limits.payloadBytesMax + 1) };
     expect(() => recordBytes(large)).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
     expect(() => recordBytes({ payload: '', correlationId: 'é'.repeat(limits.keyBytesMax) })).toThrow(

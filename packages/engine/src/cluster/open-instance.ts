@@ -41,6 +41,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
       dir: options.dir,
       instance,
       waits,
+      queueIds: () => catalog.queues().map((queue) => queue.queueId),
       lock: new WriteLock({
         dir: options.dir,
         exclusively: (work) => catalog.exclusively(work),

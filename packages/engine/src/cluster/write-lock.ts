@@ -119,9 +119,18 @@ export class WriteLock {
     if (this.#asked || this.#held || this.#closed) return;
     if (this.#link === undefined) {
       this.#linking ??= this.#connectOrServe();
-      const link = await this.#linking;
-      this.#linking = undefined;
-      this.#link = link;
+      try {
+        this.#link = await this.#linking;
+      } catch (error) {
+        const failure = new QueueError('STORAGE_FAILED', {
+          sentence: `The write lock at ${this.#path} cannot be reached`,
+          cause: error,
+        });
+        for (const call of this.#calls.splice(0)) call.reject(failure);
+        return;
+      } finally {
+        this.#linking = undefined;
+      }
       if (this.#asked || this.#held || this.#closed) return;
     }
     this.#asked = true;
@@ -206,7 +215,7 @@ export class WriteLock {
   async close(): Promise<void> {
     this.#closed = true;
     for (const call of this.#calls.splice(0)) call.reject(new QueueError('INSTANCE_CLOSED'));
-    const link = (await this.#linking) ?? this.#link;
+    const link = (await this.#linking?.catch(() => undefined)) ?? this.#link;
     link?.close();
     this.#order?.disband();
     this.#server?.close();

@@ -70,8 +70,12 @@ export class InlineInstance implements Instance {
     this.#queues = new Map(this.#catalog.queues().map((row) => [row.name, row]));
     for (const old of before.values()) {
       const now = this.#queues.get(old.name);
-      if (now?.queueId !== old.queueId) void this.#engineOf(old).drop(old);
-      else if (old.dequeueEnabled && !now.dequeueEnabled) this.#engineOf(now).stopDequeue(now);
+      if (now?.queueId !== old.queueId) {
+        // What could not be removed now is removed when the instance is opened again.
+        this.#engineOf(old)
+          .drop(old)
+          .catch(() => undefined);
+      } else if (old.dequeueEnabled && !now.dequeueEnabled) this.#engineOf(now).stopDequeue(now);
     }
   }
 

@@ -41,6 +41,8 @@ export class Shard {
   /** Messages below are committed. */
   committedEnd: number;
   held = 0;
+  /** Its queue was dropped: nothing more is committed to it. */
+  dropped = false;
   /** Sessions bound to it. */
   boundSessions = 0;
   /** Numbers of failed groups: terminal without ever having been messages. */
@@ -76,6 +78,11 @@ export class Shard {
     this.#cursor = start.firstSeq;
     this.#windowEnd = start.firstSeq;
     this.#cache = cache;
+  }
+
+  /** Messages committed since the queue was made; for a nonpersistent one, since the instance opened. */
+  get enqueued(): number {
+    return this.committedEnd - (this.persistent ? 1 : this.firstSeq) - this.gaps;
   }
 
   /** Messages committed and not consumed, held ones included. */

@@ -1,7 +1,7 @@
 /** The sharded queues of one instance: their shards in memory over the instance's file. */
 
 import { decodeRanges } from '../core/consumption.ts';
-import type { QueueError } from '../core/errors.ts';
+import { QueueError } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { GroupResult, RecoveredInstance } from '../storage/group-message.ts';
@@ -131,7 +131,14 @@ export class ShardedEngine implements ShardedHost {
     let queue = this.#queues.get(row.queueId);
     if (queue === undefined) {
       const { instance, waits, partitionMessagesMax } = this.#options;
-      queue = new ShardedQueue({ row, instance, cache: this.#cache, waits, partitionMessagesMax });
+      queue = new ShardedQueue({
+        row,
+        instance,
+        cache: this.#cache,
+        waits,
+        partitionMessagesMax,
+        epoch: this.#epoch,
+      });
       this.#queues.set(row.queueId, queue);
     }
     return queue;
@@ -251,6 +258,8 @@ export class ShardedEngine implements ShardedHost {
   }
 
   async commit(staged: StagedTransaction): Promise<void> {
+    const touched = [...staged.runs, ...staged.deliveries];
+    if (touched.some(({ shard }) => shard.dropped)) throw new QueueError('QUEUE_DROPPED');
     await this.#group.submit(staged);
     for (const run of staged.runs) this.#enqueued += run.count;
     this.#consumed += staged.deliveries.length;
@@ -286,6 +295,7 @@ export class ShardedEngine implements ShardedHost {
     this.#queues.delete(row.queueId);
     queue.waiters.rejectAll('QUEUE_DROPPED');
     this.holds.endOfQueue(row.queueId);
+    for (const shard of queue.shards) shard.dropped = true;
     await this.#group.settled(); // transactions on their way may still name its partitions
     for (const shard of queue.shards) {
       for (const partition of shard.partitions.takeAll()) this.#pool.truncate(partition.no, shard.partitions);

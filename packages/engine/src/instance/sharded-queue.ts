@@ -17,6 +17,8 @@ export interface ShardedQueueOptions {
   cache: MessageCache;
   waits: WaitRecorder;
   partitionMessagesMax: number;
+  /** Numbers of nonpersistent messages start in it, so that an id never comes twice. */
+  epoch: number;
 }
 
 /** A dequeue call: takes what is there for it; nothing leaves it waiting. */
@@ -30,13 +32,14 @@ export class ShardedQueue {
   readonly #partitionMessagesMax: number;
   readonly #shardOfSession = new Map<number, Shard>();
 
-  constructor({ row, instance, cache, waits, partitionMessagesMax }: ShardedQueueOptions) {
+  constructor({ row, instance, cache, waits, partitionMessagesMax, epoch }: ShardedQueueOptions) {
     this.#partitionMessagesMax = partitionMessagesMax;
     this.#row = row;
     this.#cache = cache;
     this.waiters = new Waiters(waits);
+    const firstSeq = row.durability === 'memory' ? epoch * 2 ** 32 + 1 : 1;
     for (let index = 0; index < row.shards; index += 1) {
-      this.addShard(instance * shardsPerInstance + index, { firstSeq: 1, endSeq: 1 });
+      this.addShard(instance * shardsPerInstance + index, { firstSeq, endSeq: firstSeq });
     }
   }
 
@@ -98,7 +101,7 @@ export class ShardedQueue {
   counts(): QueueCounts {
     const counts = { shards: this.#row.shards, ready: 0, held: 0, enqueued: 0, consumed: 0 };
     for (const shard of this.shards) {
-      const enqueued = shard.committedEnd - 1 - shard.gaps;
+      const { enqueued } = shard;
       counts.ready += shard.ready;
       counts.held += shard.held;
       counts.enqueued += enqueued;

@@ -1,5 +1,4 @@
 /** The open transaction of a session on sharded queues: messages staged in memory, messages held, until the commit. */
-import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import { recordBytes, writeRecord } from '../storage/message-record.ts';
@@ -10,6 +9,7 @@ import type { Delivery, Shard } from './shard.ts';
 import type { Slab } from './slab.ts';
 import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
+import { assertTransactionSize } from './transaction-room.ts';
 
 /** What a transaction needs of the engine that began it. */
 export interface ShardedHost extends QueueEngine {
@@ -65,11 +65,7 @@ export class ShardedTransaction implements QueueTransaction {
 
   #assertRoom(operations: number, bytes: number): void {
     const total = this.#runOfCall.length + this.#staged.deliveries.length + operations;
-    if (total > limits.transactionOperationsMax || this.#staged.bytes + bytes > limits.transactionBytesMax) {
-      throw new QueueError('TX_TOO_LARGE', {
-        details: { operationsMax: limits.transactionOperationsMax, bytesMax: limits.transactionBytesMax },
-      });
-    }
+    assertTransactionSize(total, this.#staged.bytes + bytes);
   }
 
   #syncFor(queue: QueueRow): void {

@@ -16,6 +16,8 @@ interface UnshardedEngineOptions {
   instance: number;
   waits: WaitRecorder;
   lock: FileLock;
+  /** Queues of the catalog. */
+  queueIds(): number[];
 }
 
 /** The order in which the processes of the cluster write to the shared file. */
@@ -49,6 +51,8 @@ export class UnshardedEngine implements UnshardedHost {
   #timers: NodeJS.Timeout[] = [];
   #version = 0;
   #holdNo = 0;
+  /** Queues dropped since the instance opened: transactions on them must not commit. */
+  readonly #dropped = new Set<number>();
   #closed = false;
 
   constructor(options: UnshardedEngineOptions) {
@@ -63,7 +67,7 @@ export class UnshardedEngine implements UnshardedHost {
   /** Opened at first use: an instance without unsharded queues has no such file. */
   get #opened(): UnshardedFile {
     if (this.#file === undefined) {
-      this.#file = new UnshardedFile(this.#options.dir);
+      this.#file = new UnshardedFile(this.#options.dir, this.#options.queueIds());
       this.#timers = [
         setInterval(() => this.#look(), lookMs).unref(),
         setInterval(() => void this.#reap(), reapMs).unref(),
@@ -126,8 +130,10 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   async commit(change: UnshardedChange): Promise<number[]> {
-    const startedAt = performance.now();
-    let writingAt = startedAt;
+    if ([...change.enqueued, ...change.consumed].some(({ queueId }) => this.#dropped.has(queueId))) {
+      throw new QueueError('QUEUE_DROPPED');
+    }
+    let writingAt = 0;
     const ids = await this.#write((file) => {
       writingAt = performance.now();
       return file.commit(change);
@@ -251,6 +257,7 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   async drop(queue: QueueRow): Promise<void> {
+    this.#dropped.add(queue.queueId);
     this.#endWaits(queue, 'QUEUE_DROPPED');
     this.holds.endOfQueue(queue.queueId);
     await this.#write((file) => file.drop(queue.queueId));

@@ -1,6 +1,4 @@
 /** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
-import { QueueError } from '../core/errors.ts';
-import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import { recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { UnshardedChange } from '../storage/unsharded-file.ts';
@@ -8,6 +6,7 @@ import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { Slab } from './slab.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
+import { assertTransactionSize } from './transaction-room.ts';
 
 /** A message of an unsharded queue in the hands of a session. */
 export interface UnshardedDelivery {
@@ -53,10 +52,7 @@ export class UnshardedTransaction implements QueueTransaction {
 
   #assertRoom(operations: number, bytes: number): void {
     const total = this.#change.enqueued.length + this.#change.consumed.length + operations;
-    if (total <= limits.transactionOperationsMax && this.#bytes + bytes <= limits.transactionBytesMax) return;
-    throw new QueueError('TX_TOO_LARGE', {
-      details: { operationsMax: limits.transactionOperationsMax, bytesMax: limits.transactionBytesMax },
-    });
+    assertTransactionSize(total, this.#bytes + bytes);
   }
 
   #syncFor(queue: QueueRow): void {

@@ -20,6 +20,12 @@ const hasProperties = 4;
  */
 export function recordBytes(message: NewMessage): number {
   const { payload, correlationId, groupKey, properties } = message;
+  if (typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
+    throw new QueueError('MESSAGE_INVALID', {
+      sentence: 'payload is a string or bytes',
+      details: { field: 'payload' },
+    });
+  }
   const payloadBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
   if (payloadBytes > limits.payloadBytesMax) {
     throw new QueueError('PAYLOAD_TOO_LARGE', {
