@@ -72,7 +72,6 @@ async function assemble(instance: Instance, options: AppOptions & { now: () => n
   const { dataDir, now, webDir = defaultWebDir, key = null } = options;
   const file = openLabDatabase(join(dataDir, 'lab.db'));
   const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
-  const runs = new RunService({ store, scratchDir: join(dataDir, 'runs'), now });
   const queues = new QueueService(instance);
   const { heartbeatMs = limits.heartbeatMs, streamsMax = limits.streamsMax } = options;
   const streams = new EventStreams({
@@ -83,6 +82,12 @@ async function assemble(instance: Instance, options: AppOptions & { now: () => n
   const closing = new AbortController();
 
   const app = createFastify(options.logger ?? false);
+  const runs = new RunService({
+    store,
+    scratchDir: join(dataDir, 'runs'),
+    now,
+    onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),
+  });
   const library = await ScenarioLibrary.open(new ScenarioStore(file, limits.scenariosMax), (sentence) =>
     app.log.warn(sentence),
   );
@@ -125,6 +130,10 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     // Idle connections end at once; requests under way get their answers.
     forceCloseConnections: 'idle',
     return503OnClosing: true,
+    // A payload may have any names in it. Objects are copied property by property and looked up in maps here, so a
+    // property named __proto__ is only data; where a schema is closed it is refused like any unknown field.
+    onProtoPoisoning: 'ignore',
+    onConstructorPoisoning: 'ignore',
     genReqId: () => randomUUID(),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     frameworkErrors: (error, _request, reply) => {

@@ -8,9 +8,11 @@ export interface Config {
   port: number;
   dataDir: string;
   key: string | null;
+  logLevel: string;
 }
 
 const defaults = { host: '127.0.0.1', port: 7070, dataDir: './data' } as const;
+const logLevels: readonly string[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 const isLoopback = (host: string) =>
   host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 
@@ -22,7 +24,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
       sentence: `HOST=${host} would open this server to the network; set SHARDLAB_KEY too, and every request must then carry that key`,
     });
   }
-  return { host, key, port: readPort(env.PORT), dataDir: resolve(env.DATA_DIR || defaults.dataDir) };
+  const logLevel = env.LOG_LEVEL || 'warn';
+  if (!logLevels.includes(logLevel)) {
+    throw new ServerError('CONFIG_INVALID', {
+      sentence: `LOG_LEVEL=${logLevel} is not one of ${logLevels.join(', ')}`,
+    });
+  }
+  const dataDir = resolve(env.DATA_DIR || defaults.dataDir);
+  return { host, key, port: readPort(env.PORT), dataDir, logLevel };
 }
 
 function readPort(text: string | undefined): number {

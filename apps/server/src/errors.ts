@@ -2,6 +2,8 @@
  * Every error of the server's own. Codes are API: never renamed, never reused. The engine and the lab have registries
  * of their own; `docs/errors.md` lists all three and is held equal to them by a test.
  */
+import type { ErrorBody } from '@shardlab/contract';
+
 interface ErrorEntry {
   /** HTTP status; null for an error that no answer carries: it ends the process, or stands in a run. */
   status: number | null;
@@ -42,7 +44,7 @@ const table = {
   },
   STREAMS_FULL: { status: 429, retryable: true, message: 'As many event streams are open as may be' },
   DEQUEUES_FULL: { status: 429, retryable: true, message: 'As many dequeue calls are under way as may be' },
-  SESSIONS_FULL: { status: 429, retryable: true, message: 'As many connections enqueue at once as may' },
+  CONNECTIONS_FULL: { status: 429, retryable: true, message: 'As many connections enqueue at once as may' },
   SERVER_CLOSING: { status: 503, retryable: true, message: 'The server is shutting down' },
   DASHBOARD_NOT_BUILT: {
     status: 503,
@@ -97,4 +99,19 @@ export class ServerError extends Error {
     this.retryable = entry.retryable;
     this.details = options.details ?? {};
   }
+}
+
+/** An error as it stands in an answer. Faults of a document or request also stand at the top, as `errors`. */
+export function toBody(
+  error: Omit<ErrorBody, 'details'> & { details: Readonly<Record<string, unknown>> },
+): ErrorBody {
+  const { code, message, retryable, details } = error;
+  const errors = details.errors;
+  return {
+    code,
+    message,
+    retryable,
+    ...(Object.keys(details).length > 0 ? { details: { ...details } } : {}),
+    ...(Array.isArray(errors) ? { errors } : {}),
+  };
 }

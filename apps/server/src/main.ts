@@ -38,7 +38,7 @@ try {
   app = await createApp({
     dataDir: config.dataDir,
     key: config.key,
-    logger: { level: process.env.LOG_LEVEL ?? 'warn', stream: process.stderr },
+    logger: { level: config.logLevel, stream: process.stderr },
   });
   await listen(app, config);
   const port = listeningPort(app) ?? config.port;

@@ -14,7 +14,8 @@ export interface GuardOptions {
   port: () => number | null;
 }
 
-const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** No name server answers for these. */
+const loopbackNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
 /** Returns a check that throws `HOST_REFUSED`, `ORIGIN_REFUSED` or `KEY_REQUIRED`. */
 export function createGuard({ key, port }: GuardOptions): (request: FastifyRequest) => void {
@@ -34,7 +35,7 @@ export function createGuard({ key, port }: GuardOptions): (request: FastifyReque
 
 function isLoopback(host: string, port: number | null): boolean {
   const match = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+?)(?::(\d{1,5}))?$/i.exec(host);
-  if (match === null || !loopbackNames.has(match[1]!.toLowerCase())) return false;
+  if (match === null || !loopbackNames.test(match[1]!)) return false;
   return port === null || Number(match[2] ?? 80) === port;
 }
 

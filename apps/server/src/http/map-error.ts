@@ -2,7 +2,7 @@
 import type { ErrorBody } from '@shardlab/contract';
 import { type ErrorKind, QueueError } from '@shardlab/engine';
 import { LabError } from '@shardlab/lab';
-import { ServerError, serverErrorRegistry } from '../errors.ts';
+import { ServerError, serverErrorRegistry, toBody } from '../errors.ts';
 
 export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   invalid: 400,
@@ -14,8 +14,12 @@ export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   failed: 500,
 };
 
-/** A scenario with faults is a well-formed request about a faulty document. */
-const statusOfCode: Readonly<Record<string, number>> = { SCENARIO_INVALID: 422 };
+const statusOfCode: Readonly<Record<string, number>> = {
+  // A well-formed request about a faulty document.
+  SCENARIO_INVALID: 422,
+  // Not this request failed: nothing is served until the instance is opened again.
+  INSTANCE_FAILED: 503,
+};
 
 /** The status with which the server answers an error of the engine or the lab. */
 export function statusOf(code: string, kind: ErrorKind): number {
@@ -42,19 +46,6 @@ export function mapError(error: unknown): MappedError {
   return { status: 500, body: toBody(new ServerError('INTERNAL')), unexpected: true };
 }
 
-/** An error as it stands in an answer. Faults of a document or request also stand at the top, as `errors`. */
-export function toBody(error: ServerError | QueueError | LabError): ErrorBody {
-  const { code, message, retryable, details } = error;
-  const errors = details.errors;
-  return {
-    code,
-    message,
-    retryable,
-    ...(Object.keys(details).length > 0 ? { details: { ...details } } : {}),
-    ...(Array.isArray(errors) ? { errors } : {}),
-  };
-}
-
 /** Fastify's own errors in our words; undefined for everything else. */
 function fromFastify(error: unknown): ServerError | undefined {
   if (!(error instanceof Error) || error instanceof ServerError) return undefined;
@@ -72,15 +63,6 @@ function fromFastify(error: unknown): ServerError | undefined {
       return invalid('The body is not as long as the header Content-Length says', error);
     case 'FST_ERR_BAD_URL':
       return invalid('The address is not a valid URL path', error);
-  }
-  if (error instanceof SyntaxError && statusCode === 400) {
-    const poisoned = error.message.includes('forbidden prototype property');
-    return invalid(
-      poisoned
-        ? 'The body has a property named "__proto__" or "constructor", which is refused'
-        : 'The body is not JSON',
-      error,
-    );
   }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return statusCode === 404

@@ -35,7 +35,7 @@ export class ConnectionSessions {
     return this.#entries.size;
   }
 
-  /** Runs `work` on the session of this connection and queue after the calls before it. Throws `SESSIONS_FULL`. */
+  /** Runs `work` on the session of this connection and queue after the calls before it. Throws `CONNECTIONS_FULL`. */
   async run<T>(connection: Connection, queue: string, work: (session: Session) => Promise<T>): Promise<T> {
     const key = `${this.#number(connection)} ${queue}`;
     const entry = this.#entries.get(key) ?? this.#open();
@@ -62,7 +62,7 @@ export class ConnectionSessions {
       this.#close(key, entry);
       return;
     }
-    throw new ServerError('SESSIONS_FULL', { details: { max: this.#max } });
+    throw new ServerError('CONNECTIONS_FULL', { details: { max: this.#max } });
   }
 
   #number(connection: Connection): number {

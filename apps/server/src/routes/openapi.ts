@@ -26,7 +26,6 @@ export async function openApi(app: App, { version }: { version: string }): Promi
       },
       tags,
     },
-    transform: ({ schema, url }) => ({ schema: withoutIds(schema) as typeof schema, url }),
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -35,10 +34,4 @@ export async function openApi(app: App, { version }: { version: string }): Promi
     uiConfig: { validatorUrl: null, docExpansion: 'list', tryItOutEnabled: true } as object,
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-}
-
-/** A schema that stands at several places of one document may not have an `$id` at each. */
-function withoutIds(schema: unknown): unknown {
-  if (schema === undefined) return schema;
-  return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value)));
 }

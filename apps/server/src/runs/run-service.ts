@@ -3,11 +3,10 @@
  * as its events arrive; whoever follows it reads from its channel, which lives until the run has ended.
  */
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import type { Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
 import { LabError, newRun, startRun } from '@shardlab/lab';
-import { ServerError } from '../errors.ts';
-import { toBody } from '../http/map-error.ts';
+import { ServerError, toBody } from '../errors.ts';
+import { mapError } from '../http/map-error.ts';
 import { limits } from '../limits.ts';
 import { interrupted, type RunStore } from '../store/run-store.ts';
 import { endEventId, toFrame } from './event-log.ts';
@@ -15,9 +14,11 @@ import { type Follower, RunChannel, snapshotFrame } from './run-channel.ts';
 
 export interface RunServiceOptions {
   store: RunStore;
-  /** Folder for the scratch folders of trials; emptied at the start, since a killed server leaves its own behind. */
+  /** Folder for the scratch folders of trials. */
   scratchDir: string;
   now: () => number;
+  /** Told what kept a run from being recorded. */
+  onFault: (error: unknown) => void;
 }
 
 export class RunService {
@@ -32,7 +33,6 @@ export class RunService {
     this.#store = options.store;
     this.#options = options;
     this.#store.endInterrupted();
-    rmSync(options.scratchDir, { recursive: true, force: true });
   }
 
   /** Queues a run. Throws `RUN_QUEUE_FULL`, `SERVER_CLOSING`. */
@@ -123,16 +123,34 @@ export class RunService {
 
   async #execute(channel: RunChannel, signal: AbortSignal): Promise<void> {
     const { id, scenario, scale, createdAtMs } = channel.run;
-    await startRun({
-      id,
-      scenario,
-      scale,
-      createdAtMs,
-      signal,
-      dataDir: this.#options.scratchDir,
-      watched: () => channel.watched,
-      onEvent: (event, run) => this.#record(channel, event, run),
-    });
+    try {
+      await startRun({
+        id,
+        scenario,
+        scale,
+        createdAtMs,
+        signal,
+        dataDir: this.#options.scratchDir,
+        watched: () => channel.watched,
+        onEvent: (event, run) => this.#record(channel, event, run),
+      });
+    } catch (error) {
+      // The lab reports its own failures as events; what arrives here is that they could not be recorded.
+      this.#options.onFault(error);
+      this.#fail(channel, error);
+    }
+  }
+
+  #fail(channel: RunChannel, error: unknown): void {
+    const { run } = channel;
+    channel.run = { ...run, status: 'failed', endedAtMs: this.#options.now(), error: mapError(error).body };
+    this.#channels.delete(run.id);
+    channel.end();
+    try {
+      this.#store.update(channel.run);
+    } catch {
+      // The disk that refused the events may refuse this too; the next start finds the run interrupted.
+    }
   }
 
   #record(channel: RunChannel, event: RunEvent, run: Run): void {

@@ -10,8 +10,7 @@ import {
   type RunSummary,
   type Tick,
 } from '@shardlab/contract';
-import { ServerError } from '../errors.ts';
-import { toBody } from '../http/map-error.ts';
+import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
 import { type RunRow, toRow, toRun, toSummary } from './run-rows.ts';
 
