@@ -1,0 +1,238 @@
+/** The log-log chart of a figure over threads: colour is the queue, shape the instances, dash the round trip. */
+import { pointer, type Selection, select } from 'd3-selection';
+import { line, symbol } from 'd3-shape';
+import {
+  linearGuide,
+  nearestPoint,
+  type ScalingGeometry,
+  scalingGeometry,
+} from '../model/scaling-geometry.ts';
+import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scaling-series.ts';
+import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
+import type { Chart, Size } from './chart.ts';
+import { fontFamily, implementationColor, ink, instanceShape, modeDash } from './ink.ts';
+
+/** A number of the document: a labelled line, never a point. */
+export interface ReferenceLine {
+  label: string;
+  value: number;
+  implementation: 'sharded' | 'unsharded';
+}
+
+export interface ScalingChartData extends Size {
+  series: readonly ScalingSeries[];
+  /** Threads of the sweep, so that the axis is complete before its points are. */
+  threads: readonly number[];
+  references: readonly ReferenceLine[];
+  /** Draw the line of slope one. */
+  guide: boolean;
+  formatAxis(value: number): string;
+  /** Key of the point under the cursor. */
+  cursor: string | null;
+  /** Key of the point chosen for the time charts. */
+  selected: string | null;
+}
+
+export interface ScalingChartEvents {
+  onCursor(key: string | null): void;
+  onSelect(key: string): void;
+}
+
+const margin = { top: 14, right: 18, bottom: 42, left: 50 };
+const reachPx = 36;
+const pointArea = 58;
+
+export function createScalingChart(
+  element: SVGSVGElement,
+  events: ScalingChartEvents,
+): Chart<ScalingChartData> {
+  const svg = select(element).attr('font-family', fontFamily);
+  const leftAxis = svg.append('g').attr('data-part', 'left-axis');
+  const bottomAxis = svg.append('g').attr('data-part', 'bottom-axis');
+  const axisTitle = svg
+    .append('text')
+    .attr('text-anchor', 'end')
+    .attr('fill', ink.muted)
+    .attr('font-size', 11);
+  const guides = svg.append('g').attr('data-part', 'guides');
+  const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
+  const cross = svg.append('g').attr('data-part', 'cursor');
+  const marks = svg.append('g').attr('data-part', 'points');
+  let drawn: { geometry: ScalingGeometry; data: ScalingChartData } | null = null;
+
+  const under = (event: PointerEvent): ScalingPoint | null => {
+    if (drawn === null) return null;
+    const [x, y] = pointer(event, element);
+    return nearestPoint(drawn.data.series, drawn.geometry, { x, y, withinPx: reachPx });
+  };
+  svg
+    .on('pointermove', (event: PointerEvent) => events.onCursor(under(event)?.key ?? null))
+    .on('pointerleave', () => events.onCursor(null))
+    .on('click', (event: PointerEvent) => {
+      const point = under(event);
+      if (point !== null) events.onSelect(point.key);
+    });
+
+  return {
+    update(data) {
+      const { width, height, series, references } = data;
+      const frame = { width, height, margin };
+      const geometry = scalingGeometry(series, {
+        frame,
+        threads: data.threads,
+        references: references.map((reference) => reference.value),
+      });
+      drawn = { geometry, data };
+      svg.attr('viewBox', `0 0 ${width} ${height}`).attr('width', width).attr('height', height);
+      drawLeftAxis(
+        leftAxis,
+        { values: geometry.yTicks, position: geometry.y, format: data.formatAxis },
+        { left: geometry.left, right: geometry.right },
+      );
+      drawBottomAxis(
+        bottomAxis,
+        { values: geometry.xTicks, position: geometry.x, format: String },
+        { bottom: geometry.bottom },
+      );
+      axisTitle
+        .attr('x', px(geometry.right))
+        .attr('y', height - 6)
+        .text('threads (enqueuers, and as many dequeuers)');
+      drawGuides(guides, geometry, data);
+      drawLines(lines, geometry, series);
+      drawPoints(marks, geometry, data);
+      drawCross(cross, geometry, data);
+    },
+    destroy() {
+      svg.on('pointermove', null).on('pointerleave', null).on('click', null);
+      svg.selectAll('*').remove();
+    },
+  };
+}
+
+type Group = Selection<SVGGElement, unknown, null, undefined>;
+
+function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
+  const firstSharded = data.series.find((entry) => entry.implementation === 'sharded')?.points[0];
+  const through = data.guide ? firstSharded : undefined;
+  const guide = through === undefined ? null : linearGuide(geometry, through);
+  const slopes = group
+    .selectAll<SVGGElement, unknown>('g[data-guide]')
+    .data(guide === null ? [] : [guide])
+    .join((enter) => {
+      const entry = enter.append('g').attr('data-guide', 'linear');
+      entry
+        .append('line')
+        .attr('stroke', ink.strong)
+        .attr('stroke-dasharray', '1 4')
+        .attr('stroke-width', 1.5);
+      entry.append('text').attr('fill', ink.muted).attr('font-size', 11).attr('text-anchor', 'end');
+      return entry;
+    });
+  slopes
+    .select('line')
+    .attr('x1', (d) => px(d.x1))
+    .attr('y1', (d) => px(d.y1))
+    .attr('x2', (d) => px(d.x2))
+    .attr('y2', (d) => px(d.y2))
+    .attr('stroke-linecap', 'round');
+  slopes
+    .select('text')
+    .attr('x', (d) => px(d.x2 - 10))
+    .attr('y', (d) => px(Math.max(d.y2 + 4, geometry.top + 10)))
+    .text('linear');
+
+  const references = group
+    .selectAll<SVGGElement, ReferenceLine>('g[data-reference]')
+    .data(data.references, (d) => d.label)
+    .join((enter) => {
+      const entry = enter.append('g').attr('data-reference', (d) => d.label);
+      entry.append('line').attr('stroke-width', 1);
+      entry
+        .append('text')
+        .attr('font-size', 11)
+        .attr('paint-order', 'stroke')
+        .attr('stroke', ink.surface)
+        .attr('stroke-width', 4)
+        .attr('stroke-linejoin', 'round');
+      return entry;
+    });
+  references
+    .select('line')
+    .attr('stroke', (d) => implementationColor[d.implementation])
+    .attr('x1', geometry.left)
+    .attr('x2', geometry.right)
+    .attr('y1', (d) => px(geometry.y(d.value)))
+    .attr('y2', (d) => px(geometry.y(d.value)));
+  references
+    .select('text')
+    .attr('fill', (d) => implementationColor[d.implementation])
+    .attr('x', geometry.left + 6)
+    .attr('y', (d) => px(geometry.y(d.value) - 6))
+    .text((d) => fitText(d.label, geometry.right - geometry.left - 12));
+}
+
+/** Cuts a label to a width, taking 5.6 px for a letter at 11 px: a little more than system fonts need on average. */
+function fitText(text: string, widthPx: number): string {
+  const room = Math.floor(widthPx / 5.6);
+  return text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1)).trimEnd()}…`;
+}
+
+function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly ScalingSeries[]): void {
+  const path = line<ScalingPoint>(
+    (point) => px(x(point.threads)),
+    (point) => px(y(point.value)),
+  );
+  group
+    .selectAll<SVGPathElement, ScalingSeries>('path')
+    .data(series, (entry) => entry.id)
+    .join('path')
+    .attr('data-series', (entry) => entry.id)
+    .attr('stroke', (entry) => implementationColor[entry.implementation])
+    .attr('stroke-width', 1.75)
+    .attr('stroke-linejoin', 'round')
+    .attr('stroke-dasharray', (entry) => modeDash(entry.roundTripMs))
+    .attr('d', (entry) => path(entry.points));
+}
+
+function drawPoints(group: Group, { x, y }: ScalingGeometry, data: ScalingChartData): void {
+  const items = data.series.flatMap((series) => series.points.map((point) => ({ series, point })));
+  group
+    .selectAll<SVGPathElement, (typeof items)[number]>('path')
+    .data(items, (item) => item.point.key)
+    .join((enter) => enter.append('path').attr('data-new', ''))
+    .attr('data-point', (item) => item.point.key)
+    .attr('d', (item) => symbol(instanceShape(item.series.instances), pointArea)())
+    .attr('fill', (item) => implementationColor[item.series.implementation])
+    .attr('stroke', ink.surface)
+    .attr('stroke-width', 1.25)
+    .attr('transform', (item) => `translate(${px(x(item.point.threads))},${px(y(item.point.value))})`);
+}
+
+/** Rings around the chosen point and the one under the cursor, and the cursor's own hairline. */
+function drawCross(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
+  const at = findPoint(data.series, data.cursor);
+  group
+    .selectAll<SVGLineElement, ScalingPoint>('line')
+    .data(at === null ? [] : [at.point])
+    .join('line')
+    .attr('stroke', ink.strong)
+    .attr('x1', (point) => px(geometry.x(point.threads)))
+    .attr('x2', (point) => px(geometry.x(point.threads)))
+    .attr('y1', geometry.top)
+    .attr('y2', geometry.bottom);
+  const rings = [data.selected, data.cursor]
+    .map((key, index) => ({ found: findPoint(data.series, key), role: index === 0 ? 'selected' : 'cursor' }))
+    .filter((ring) => ring.found !== null);
+  group
+    .selectAll<SVGCircleElement, (typeof rings)[number]>('circle')
+    .data(rings, (ring) => ring.role)
+    .join('circle')
+    .attr('data-ring', (ring) => ring.role)
+    .attr('fill', 'none')
+    .attr('stroke', (ring) => (ring.role === 'selected' ? ink.accent : ink.text))
+    .attr('stroke-width', (ring) => (ring.role === 'selected' ? 2.5 : 1.5))
+    .attr('r', (ring) => (ring.role === 'selected' ? 11 : 8.5))
+    .attr('cx', (ring) => px(geometry.x(ring.found!.point.threads)))
+    .attr('cy', (ring) => px(geometry.y(ring.found!.point.value)));
+}

@@ -1,0 +1,237 @@
+/** A chart over the run's time: lines, bands on a log axis, or stacks with a line at the number of cores. */
+import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from 'd3-scale';
+import { pointer, type Selection, select } from 'd3-selection';
+import { area, line } from 'd3-shape';
+import { formatClock } from '../model/format.ts';
+import { decadeTicks, stepDown, stepUp } from '../model/scaling-geometry.ts';
+import type { TimeLayer, TimeMarks, TimePoint } from '../model/time-chart-data.ts';
+import type { TimeRange } from '../model/time-series.ts';
+import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
+import type { Chart, Size } from './chart.ts';
+import { fontFamily, implementationColor, ink, modeDash, waitColor } from './ink.ts';
+
+export interface TimeChartData extends Size {
+  range: TimeRange;
+  marks: TimeMarks;
+  /** Where trials begin and end, milliseconds since the start of the run. */
+  trials: readonly { trial: number; fromMs: number; toMs: number }[];
+  scale: 'linear' | 'log';
+  /** A line at a value, such as the number of cores. */
+  reference: { value: number; label: string } | null;
+  formatAxis(value: number): string;
+}
+
+export interface TimeChart extends Chart<TimeChartData> {
+  /** Moves the shared cursor; null hides it. Cheap: nothing else is drawn again. */
+  moveCursor(atMs: number | null): void;
+}
+
+type Scale = ScaleContinuousNumeric<number, number>;
+type Group = Selection<SVGGElement, unknown, null, undefined>;
+
+const margin = { top: 10, right: 12, bottom: 24, left: 50 };
+
+export function createTimeChart(
+  element: SVGSVGElement,
+  events: { onCursor(atMs: number | null): void },
+): TimeChart {
+  const svg = select(element).attr('font-family', fontFamily);
+  const trialsGroup = svg.append('g').attr('data-part', 'trials');
+  const leftAxis = svg.append('g').attr('data-part', 'left-axis');
+  const bottomAxis = svg.append('g').attr('data-part', 'bottom-axis');
+  const areas = svg.append('g').attr('data-part', 'areas');
+  const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
+  const reference = svg.append('g').attr('data-part', 'reference');
+  const cursor = svg
+    .append('line')
+    .attr('data-part', 'cursor')
+    .attr('stroke', ink.text)
+    .attr('stroke-width', 1)
+    .attr('visibility', 'hidden');
+  let x: Scale = scaleLinear([0, 1], [0, 1]);
+  let cursorMs: number | null = null;
+
+  const placeCursor = () => {
+    const [from, to] = x.domain() as [number, number];
+    const shown = cursorMs !== null && cursorMs >= from && cursorMs <= to;
+    cursor.attr('visibility', shown ? 'visible' : 'hidden');
+    if (shown) cursor.attr('x1', px(x(cursorMs!))).attr('x2', px(x(cursorMs!)));
+  };
+  svg
+    .on('pointermove', (event: PointerEvent) => {
+      const [from, to] = x.domain() as [number, number];
+      events.onCursor(Math.min(to, Math.max(from, x.invert(pointer(event, element)[0]))));
+    })
+    .on('pointerleave', () => events.onCursor(null));
+
+  return {
+    update(data) {
+      const { width, height, marks, range } = data;
+      const right = Math.max(margin.left + 1, width - margin.right);
+      const bottom = Math.max(margin.top + 1, height - margin.bottom);
+      x = scaleLinear([range.fromMs, range.toMs], [margin.left, right]);
+      const y = valueScale(data, [bottom, margin.top]);
+      svg.attr('viewBox', `0 0 ${width} ${height}`).attr('width', width).attr('height', height);
+      drawTrials(trialsGroup, x, { ...data, bottom });
+      const values = data.scale === 'log' ? sparseTicks(y, bottom - margin.top) : y.ticks(4);
+      drawLeftAxis(leftAxis, { values, position: y, format: data.formatAxis }, { left: margin.left, right });
+      const count = Math.max(2, Math.floor((right - margin.left) / 90));
+      drawBottomAxis(
+        bottomAxis,
+        { values: clockTicks(range, count), position: x, format: formatClock },
+        { bottom },
+      );
+      drawAreas(areas, x, y, marks);
+      drawLines(lines, x, y, marks);
+      drawReference(reference, y, { data, right });
+      cursor.attr('y1', margin.top).attr('y2', bottom);
+      placeCursor();
+    },
+    moveCursor(atMs) {
+      cursorMs = atMs;
+      placeCursor();
+    },
+    destroy() {
+      svg.on('pointermove', null).on('pointerleave', null);
+      svg.selectAll('*').remove();
+    },
+  };
+}
+
+function valueScale(data: TimeChartData, range: [number, number]): Scale {
+  const { marks, reference } = data;
+  if (data.scale === 'log') {
+    const low = Number.isFinite(marks.minPositive) ? marks.minPositive : 1;
+    return scaleLog([stepDown(low), Math.max(stepUp(marks.max || 10), stepDown(low) * 10)], range);
+  }
+  // A core count far over the values must not press them flat: then its line is left out by the domain.
+  const wanted = reference !== null && reference.value <= marks.max * 4 ? reference.value : 0;
+  return scaleLinear([0, Math.max(marks.max, wanted) * 1.08 || 1], range).nice(4);
+}
+
+/** One label for each 24 pixels at most. */
+function sparseTicks(y: Scale, heightPx: number): number[] {
+  const ticks = decadeTicks(y.domain() as [number, number]);
+  const room = Math.max(2, Math.floor(heightPx / 24));
+  const powers = ticks.filter((tick) => Math.abs(Math.log10(tick) % 1) < 1e-9);
+  return ticks.length <= room
+    ? ticks
+    : powers.filter((_, index) => index % Math.ceil(powers.length / room) === 0);
+}
+
+const clockSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600].map((seconds) => seconds * 1000);
+
+/** Round times of a range: whole seconds up to whole hours, at most `count` of them. */
+export function clockTicks({ fromMs, toMs }: TimeRange, count: number): number[] {
+  const step = clockSteps.find((candidate) => (toMs - fromMs) / candidate <= count) ?? clockSteps.at(-1)!;
+  const ticks: number[] = [];
+  for (let at = Math.ceil(fromMs / step) * step; at <= toMs; at += step) ticks.push(at);
+  return ticks;
+}
+
+/** Every other trial stands on a faint ground, so that a change of curve is seen to be a change of trial. */
+function drawTrials(group: Group, x: Scale, data: TimeChartData & { bottom: number }): void {
+  const [from, to] = x.domain() as [number, number];
+  const even = data.trials.filter((trial) => trial.trial % 2 === 0);
+  group
+    .selectAll<SVGRectElement, TimeChartData['trials'][number]>('rect')
+    .data(even, (trial) => String(trial.trial))
+    .join('rect')
+    .attr('fill', ink.well)
+    .attr('x', (trial) => px(x(Math.max(from, trial.fromMs))))
+    .attr('width', (trial) =>
+      px(Math.max(0.5, x(Math.min(to, trial.toMs)) - x(Math.max(from, trial.fromMs)))),
+    )
+    .attr('y', margin.top)
+    .attr('height', data.bottom - margin.top);
+}
+
+function drawAreas(group: Group, x: Scale, y: Scale, { bands, layers }: TimeMarks): void {
+  const floor = y.domain()[0]!;
+  const path = area<{ atMs: number; low: number; high: number }>()
+    .x((point) => px(x(point.atMs)))
+    .y0((point) => px(y(Math.max(floor, point.low))))
+    .y1((point) => px(y(Math.max(floor, point.high))));
+  const items = [
+    ...bands.map((band) => ({
+      id: band.id,
+      fill: implementationColor[band.implementation],
+      opacity: 0.24,
+      points: band.points,
+    })),
+    ...layers.map((layer) => ({ id: layer.id, ...layerInk(layer), points: layer.points })),
+  ];
+  group
+    .selectAll<SVGPathElement, (typeof items)[number]>('path')
+    .data(items, (item) => item.id)
+    .join('path')
+    .attr('fill', (item) => item.fill)
+    .attr('fill-opacity', (item) => item.opacity)
+    .attr('d', (item) => path(widenSingle(item.points)));
+}
+
+function layerInk({ kind }: TimeLayer): { fill: string; opacity: number } {
+  if ('wait' in kind) return { fill: waitColor[kind.wait] ?? ink.muted, opacity: 0.9 };
+  return { fill: implementationColor[kind.implementation], opacity: kind.instance % 2 === 1 ? 0.75 : 0.45 };
+}
+
+/** A trial may be so short that it has one sample: drawn as a sliver, not as nothing. */
+function widenSingle<Point extends { atMs: number }>(points: readonly Point[]): readonly Point[] {
+  const [only] = points;
+  return points.length === 1 && only !== undefined ? [{ ...only, atMs: only.atMs - 120 }, only] : points;
+}
+
+function drawLines(group: Group, x: Scale, y: Scale, { lines }: TimeMarks): void {
+  const floor = y.domain()[0]!;
+  const path = line<TimePoint>(
+    (point) => px(x(point.atMs)),
+    (point) => px(y(Math.max(floor, point.value))),
+  );
+  group
+    .selectAll<SVGPathElement, (typeof lines)[number]>('path')
+    .data(lines, (entry) => entry.id)
+    .join('path')
+    .attr('data-line', (entry) => entry.id)
+    .attr('stroke', (entry) => implementationColor[entry.implementation])
+    .attr('stroke-width', (entry) => (entry.weight === 'main' ? 1.75 : 1))
+    .attr('stroke-opacity', (entry) => (entry.weight === 'main' ? 1 : 0.55))
+    .attr('stroke-dasharray', (entry) => modeDash(entry.roundTripMs))
+    .attr('stroke-linejoin', 'round')
+    .attr('d', (entry) => path(widenSingle(entry.points)));
+}
+
+function drawReference(
+  group: Group,
+  y: Scale,
+  { data, right }: { data: TimeChartData; right: number },
+): void {
+  const { reference } = data;
+  const shown = reference !== null && reference.value <= y.domain()[1]! ? [reference] : [];
+  const entries = group
+    .selectAll<SVGGElement, NonNullable<TimeChartData['reference']>>('g')
+    .data(shown)
+    .join((enter) => {
+      const entry = enter.append('g');
+      entry.append('line').attr('stroke', ink.text).attr('stroke-width', 1);
+      entry
+        .append('text')
+        .attr('fill', ink.text)
+        .attr('font-size', 11)
+        .attr('text-anchor', 'end')
+        .attr('paint-order', 'stroke')
+        .attr('stroke', ink.surface)
+        .attr('stroke-width', 3);
+      return entry;
+    });
+  entries
+    .select('line')
+    .attr('x1', margin.left)
+    .attr('x2', right)
+    .attr('y1', (d) => px(y(d.value)))
+    .attr('y2', (d) => px(y(d.value)));
+  entries
+    .select('text')
+    .attr('x', right - 4)
+    .attr('y', (d) => px(y(d.value) - 5))
+    .text((d) => d.label);
+}

@@ -1,0 +1,80 @@
+/** Numbers in words and figures. Every quantity leaves here with its unit. */
+const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
+const twoDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+/** Keeps number and unit on one line. */
+const narrowSpace = '\u202f';
+const none = '–';
+
+/** A count with thousands grouped: 31,763. */
+export const formatCount = (value: number): string => whole.format(value);
+
+/** Messages per second: 31,763/s; three digits under 100. */
+export const formatRate = (perSec: number): string =>
+  `${perSec < 100 ? threeDigits.format(perSec) : whole.format(perSec)}/s`;
+
+/** A duration in milliseconds to three digits in µs, ms or s; a dash where nothing was recorded (0). */
+export function formatMs(ms: number): string {
+  if (!(ms > 0)) return none;
+  if (ms < 1) return `${threeDigits.format(ms * 1000)}${narrowSpace}µs`;
+  if (ms < 1000) return `${threeDigits.format(ms)}${narrowSpace}ms`;
+  return `${threeDigits.format(ms / 1000)}${narrowSpace}s`;
+}
+
+/** CPU time per message in microseconds. */
+export const formatMicros = (us: number): string => `${threeDigits.format(us)}${narrowSpace}µs`;
+
+/** Cores kept busy: 0.65 cores. */
+export const formatCores = (cores: number): string =>
+  `${twoDecimals.format(cores)}${narrowSpace}${cores === 1 ? 'core' : 'cores'}`;
+
+/** Sessions on average: two decimals, without a unit of its own. */
+export const formatSessions = (sessions: number): string => twoDecimals.format(sessions);
+
+/** Three significant digits, for values that carry their unit elsewhere. */
+export const formatValue = (value: number): string => threeDigits.format(value);
+
+/** A length of time for people: 40 s, 2 min 10 s, 1 h 5 min. Whole seconds, at least one. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds}${narrowSpace}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) {
+    const rest = seconds % 60;
+    return rest === 0 ? `${minutes}${narrowSpace}min` : `${minutes}${narrowSpace}min ${rest}${narrowSpace}s`;
+  }
+  const rest = minutes % 60;
+  const hours = Math.floor(minutes / 60);
+  return rest === 0 ? `${hours}${narrowSpace}h` : `${hours}${narrowSpace}h ${rest}${narrowSpace}min`;
+}
+
+/** How long ago, coarse: "just now", "3 min ago", "2 days ago". */
+export function formatAgo(atMs: number, nowMs: number): string {
+  const seconds = Math.max(0, Math.round((nowMs - atMs) / 1000));
+  if (seconds < 45) return 'just now';
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes}${narrowSpace}min ago`;
+  const hours = Math.round(minutes / 60);
+  if (hours < 36) return `${hours}${narrowSpace}h ago`;
+  return `${Math.round(hours / 24)} days ago`;
+}
+
+/** "1 instance", "4 instances". */
+export const plural = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+/** A tick of a logarithmic axis: 100, 1k, 10k, 1M; 0.1 below one. */
+export function formatAxisCount(value: number): string {
+  if (value >= 1e6) return `${threeDigits.format(value / 1e6)}M`;
+  if (value >= 1e3) return `${threeDigits.format(value / 1e3)}k`;
+  return threeDigits.format(value);
+}
+
+/** Seconds since the start of a run as a clock: 0:07, 12:30, 1:02:03. */
+export function formatClock(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  const two = (part: number) => String(part).padStart(2, '0');
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}

@@ -1,0 +1,48 @@
+/** A followed run: the run object and its ticks, and how an event changes them. */
+import { pointKey, type Run, type RunEvent, type RunStatus, type Tick } from '@shardlab/contract';
+
+export interface FollowedRun {
+  run: Run;
+  /** Rising in `atMs`. */
+  ticks: readonly Tick[];
+}
+
+/** Ticks kept in the browser: half an hour at four a second. Older ones go first. */
+export const ticksMax = 7_200;
+
+/**
+ * The state after an event, null while no snapshot has come: what precedes it cannot be placed. Never changes the
+ * state given; `ticks` is a new array only when it changed.
+ */
+export function applyRunEvent(state: FollowedRun | null, event: RunEvent): FollowedRun | null {
+  if (event.type === 'snapshot') return { run: event.run, ticks: event.ticks };
+  if (state === null) return event.type === 'end' ? { run: event.run, ticks: [] } : null;
+  const { run, ticks } = state;
+  switch (event.type) {
+    case 'end':
+      return { run: event.run, ticks };
+    case 'status':
+      return { run: { ...run, status: event.status, error: event.error ?? run.error }, ticks };
+    case 'progress':
+      return { run: { ...run, progress: event.progress }, ticks };
+    case 'tick':
+      return { run, ticks: withTick(ticks, event.tick) };
+    case 'point': {
+      const key = pointKey(event.point);
+      const known = run.points.findIndex((point) => pointKey(point) === key);
+      const points = known < 0 ? [...run.points, event.point] : run.points.with(known, event.point);
+      return { run: { ...run, points, claims: event.claims }, ticks };
+    }
+  }
+}
+
+/** After a reconnection the server may repeat a tick; one that is not newer than the last is dropped. */
+function withTick(ticks: readonly Tick[], tick: Tick): readonly Tick[] {
+  const last = ticks.at(-1);
+  if (last !== undefined && tick.atMs <= last.atMs) return ticks;
+  return ticks.length < ticksMax ? [...ticks, tick] : [...ticks.slice(1), tick];
+}
+
+/** Whether a run will change no more. */
+export const isFinished = (status: RunStatus): boolean =>
+  status === 'done' || status === 'failed' || status === 'cancelled';

@@ -1,0 +1,129 @@
+/** What the time charts draw, made from binned ticks. Times are milliseconds since the start of the run. */
+import type { Implementation, Tick } from '@shardlab/contract';
+import { binTicks, meanOver, type TickBin, type TrialTicks } from './tick-bins.ts';
+
+export const waitClasses = ['commit', 'concurrency', 'configuration', 'network'] as const;
+export type ShownWaitClass = (typeof waitClasses)[number];
+
+/** One moment of a trial, summed or taken over its instances. */
+export interface TimeSample {
+  atMs: number;
+  enqueuePerSec: number;
+  dequeuePerSec: number;
+  /** Of the slowest tick and instance in the bin: percentiles are never averaged. Null where nothing was delivered. */
+  latency: { p50: number; p99: number; instance: number } | null;
+  /** Cores kept busy, by instance in the order of the tick. */
+  cpu: number[];
+  /** Average active sessions: waited time over elapsed time. */
+  waits: Record<ShownWaitClass, number>;
+}
+
+export interface TrialSamples {
+  trial: number;
+  implementation: Implementation;
+  params: Tick['params'];
+  fromMs: number;
+  toMs: number;
+  samples: TimeSample[];
+}
+
+export interface TimeRange {
+  fromMs: number;
+  toMs: number;
+}
+
+/** Samples of the range by trial. `binsMax` bounds what is drawn, whatever the length of the run. */
+export function timeSamples(ticks: readonly Tick[], range: TimeRange, binsMax = 400): TrialSamples[] {
+  return binTicks(ticks, { ...range, binsMax }).map(trialSamples);
+}
+
+function trialSamples(trial: TrialTicks): TrialSamples {
+  const { implementation, params } = trial.first;
+  const { fromMs, toMs } = trial;
+  return { trial: trial.trial, implementation, params, fromMs, toMs, samples: trial.bins.map(sampleOf) };
+}
+
+function sampleOf(bin: TickBin): TimeSample {
+  const instances = Math.max(...bin.ticks.map(({ tick }) => tick.instances.length));
+  return {
+    atMs: bin.atMs,
+    enqueuePerSec: meanOver(bin, (tick) => sumOf(tick, (sample) => sample.enqueuePerSec)),
+    dequeuePerSec: meanOver(bin, (tick) => sumOf(tick, (sample) => sample.dequeuePerSec)),
+    latency: slowest(bin),
+    cpu: Array.from({ length: instances }, (_, index) =>
+      meanOver(bin, (tick) => tick.instances[index]?.cpu ?? 0),
+    ),
+    waits: activeSessions(bin),
+  };
+}
+
+const sumOf = (tick: Tick, read: (sample: Tick['instances'][number]) => number): number =>
+  tick.instances.reduce((sum, sample) => sum + read(sample), 0);
+
+function slowest(bin: TickBin): TimeSample['latency'] {
+  let worst: TimeSample['latency'] = null;
+  for (const { tick } of bin.ticks)
+    for (const { instance, latencyMs } of tick.instances)
+      if (latencyMs.p99 > (worst?.p99 ?? 0)) worst = { ...latencyMs, instance };
+  return worst;
+}
+
+function activeSessions(bin: TickBin): TimeSample['waits'] {
+  const ofClass = (name: ShownWaitClass): number =>
+    bin.ticks.reduce((sum, { tick }) => sum + sumOf(tick, (sample) => sample.waitMsByClass[name] ?? 0), 0) /
+    bin.spanMs;
+  return {
+    commit: ofClass('commit'),
+    concurrency: ofClass('concurrency'),
+    configuration: ofClass('configuration'),
+    network: ofClass('network'),
+  };
+}
+
+/** From the start to the last tick, or to the range of one point's trials; at least a second wide. */
+export function timeRange(ticks: readonly Tick[], isShown?: (tick: Tick) => boolean): TimeRange {
+  if (isShown !== undefined) {
+    const shown = ticks.filter(isShown);
+    const [first, last] = [shown[0], shown.at(-1)];
+    if (first !== undefined && last !== undefined)
+      return { fromMs: Math.max(0, first.atMs - 250), toMs: Math.max(last.atMs, first.atMs + 750) };
+  }
+  return { fromMs: 0, toMs: Math.max(1_000, ticks.at(-1)?.atMs ?? 0) };
+}
+
+/** The sample nearest to a time, over all trials; null without samples. */
+export function sampleAt(
+  trials: readonly TrialSamples[],
+  atMs: number,
+): { trial: TrialSamples; sample: TimeSample } | null {
+  let nearest: { trial: TrialSamples; sample: TimeSample } | null = null;
+  for (const trial of trials)
+    for (const sample of trial.samples)
+      if (nearest === null || Math.abs(sample.atMs - atMs) < Math.abs(nearest.sample.atMs - atMs))
+        nearest = { trial, sample };
+  return nearest;
+}
+
+/** The last tick at or before a time (the first one if none is), by halving. */
+export function tickAt(ticks: readonly Tick[], atMs: number): Tick | null {
+  let low = 0;
+  let high = ticks.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (ticks[middle]!.atMs <= atMs) low = middle;
+    else high = middle - 1;
+  }
+  return ticks[low] ?? null;
+}
+
+/** The sample a number of steps away from the one at a time: what an arrow key moves the shared cursor to. */
+export function stepTime(trials: readonly TrialSamples[], atMs: number | null, steps: number): number | null {
+  const times = trials.flatMap((trial) => trial.samples.map((sample) => sample.atMs));
+  if (times.length === 0) return null;
+  if (atMs === null) return steps < 0 ? times.at(-1)! : times[0]!;
+  const nearest = times.reduce(
+    (best, time, index) => (Math.abs(time - atMs) < Math.abs(times[best]! - atMs) ? index : best),
+    0,
+  );
+  return times[Math.min(times.length - 1, Math.max(0, nearest + steps))]!;
+}
