@@ -72,11 +72,10 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
       },
     },
     async (request, reply) => {
-      const signal = AbortSignal.any([closing, goneSignal(reply)]);
+      const gone = goneSignal(reply);
+      const signal = AbortSignal.any([closing, gone]);
       const { messages, giveBack } = await queues.dequeue(request.params.queue, request.body, signal);
-      reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished) giveBack();
-      });
+      gone.addEventListener('abort', giveBack, { once: true });
       return { messages };
     },
   );
@@ -131,12 +130,16 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
   );
 }
 
-/** Aborts when the client hangs up before its answer is complete. */
+/** Aborts when the client hangs up before all of its answer was given to the system. */
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   if (reply.raw.destroyed) gone.abort();
+  let sent = false;
+  reply.raw.once('finish', () => {
+    sent = true;
+  });
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort();
+    if (!sent) gone.abort();
   });
   return gone.signal;
 }

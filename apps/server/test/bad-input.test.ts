@@ -1,0 +1,236 @@
+import type { Browsed, ErrorBody, Fault } from '@shardlab/contract';
+import { describe, expect, it } from 'vitest';
+import { smallScenario, startApp } from './start-app.ts';
+
+type Refused = ErrorBody & { errors: Fault[] };
+
+const messagesUrl = '/api/queues/q/messages';
+const dequeueUrl = '/api/queues/q/dequeue';
+
+describe('a malformed request', () => {
+  it.each<[string, string, unknown, string[]]>([
+    ['an unknown field', '/api/queues', { name: 'a', colour: 'red' }, ['/colour']],
+    [
+      'a prototype key',
+      '/api/queues',
+      JSON.parse('{"name":"a","__proto__":{"kind":"sharded"}}'),
+      ['/__proto__'],
+    ],
+    ['several faults', '/api/queues', { name: '1', kind: 'x', shards: 99 }, ['/kind', '/name', '/shards']],
+    ['a missing field', '/api/queues', {}, ['/name']],
+    ['a number as text', '/api/queues', { name: 'a', shards: '2' }, ['/shards']],
+    ['no object', '/api/queues', [1], ['']],
+    ['10⁹ shards', '/api/queues', { name: 'a', shards: 1e9 }, ['/shards']],
+    ['no messages', messagesUrl, { messages: [] }, ['/messages']],
+    ['1001 messages', messagesUrl, { messages: Array(1001).fill({ payload: 1 }) }, ['/messages']],
+    ['a message without a payload', messagesUrl, { messages: [{}] }, ['/messages/0']],
+    [
+      'two payloads',
+      messagesUrl,
+      { messages: [{ payload: 1 }, { payload: 1, payloadBase64: '' }] },
+      ['/messages/1'],
+    ],
+    ['loose base64', messagesUrl, { messages: [{ payloadBase64: 'a_b' }] }, ['/messages/0/payloadBase64']],
+    [
+      'base64 without padding',
+      messagesUrl,
+      { messages: [{ payloadBase64: 'YQ' }] },
+      ['/messages/0/payloadBase64'],
+    ],
+    [
+      'a property that is no text',
+      messagesUrl,
+      { messages: [{ payload: 1, properties: { a: 1 } }] },
+      ['/messages/0/properties/a'],
+    ],
+    [
+      'a reserved property',
+      messagesUrl,
+      { messages: [{ payload: 1, properties: { 'shardlab-x': '' } }] },
+      ['/messages/0/properties'],
+    ],
+    [
+      'an unknown field of a message',
+      messagesUrl,
+      { messages: [{ payload: 1, ttl: 5 }] },
+      ['/messages/0/ttl'],
+    ],
+    ['a wait of an hour', dequeueUrl, { waitMs: 3_600_000 }, ['/waitMs']],
+    ['a negative maximum', dequeueUrl, { max: -1 }, ['/max']],
+    ['half a message', dequeueUrl, { max: 1.5 }, ['/max']],
+    ['an unknown mode', dequeueUrl, { mode: 'sometimes' }, ['/mode']],
+    ['no receipts', '/api/queues/q/ack', { receipts: [] }, ['/receipts']],
+    ['a receipt that is no text', '/api/queues/q/nack', { receipts: [1] }, ['/receipts/0']],
+    ['an extension without its length', '/api/queues/q/extend', { receipts: ['a'] }, ['/holdMs']],
+    ['an unknown scale', '/api/runs', { scenario: 'first-look', scale: 'huge' }, ['/scale']],
+    ['no scenario', '/api/runs', {}, ['/scenario']],
+    ['a scenario that is a number', '/api/runs', { scenario: 5 }, ['/scenario']],
+  ])('with %s is refused at its path', async (_what, url, body, paths) => {
+    const { post } = await startApp();
+    await post('/api/queues', { name: 'q' });
+    const answer = await post<Refused>(url, body);
+    expect([answer.status, answer.body.code]).toEqual([400, 'REQUEST_INVALID']);
+    expect(answer.body.errors.map(({ path }) => path).sort()).toEqual(paths);
+    expect(answer.body.details?.errors).toEqual(answer.body.errors);
+    for (const { message } of answer.body.errors) expect(message).toMatch(/^[A-Z].{5,}/);
+  });
+
+  it('in its query is refused at its path', async () => {
+    const { get, post } = await startApp();
+    await post('/api/queues', { name: 'q' });
+    for (const [url, path] of [
+      ['/api/queues/q/messages?limit=0', '/limit'],
+      ['/api/queues/q/messages?limit=ten', '/limit'],
+      ['/api/queues/q/messages?colour=red', '/colour'],
+      ['/api/runs?limit=1e9', '/limit'],
+      ['/api/runs?after=-1', '/after'],
+    ] as const) {
+      const { status, body } = await get<Refused>(url);
+      expect([url, status, body.code, body.errors?.[0]?.path]).toEqual([url, 400, 'REQUEST_INVALID', path]);
+    }
+  });
+
+  it('with a page token that was never given is refused', async () => {
+    const { get, post } = await startApp();
+    await post('/api/queues', { name: 'q' });
+    const { status, body } = await get<ErrorBody>('/api/queues/q/messages?after=../../etc');
+    expect(status).toBe(400);
+    expect(body.code).toBe('OPTIONS_INVALID');
+  });
+
+  it('that is no JSON, or of another type, is told so', async () => {
+    const { postText } = await startApp();
+    for (const text of ['{', '', '\u0000', '{"name":"a"}}', 'undefined']) {
+      const { status, body } = await postText('/api/queues', text);
+      expect([text, status, body.code]).toEqual([text, 400, 'REQUEST_INVALID']);
+    }
+    for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x', 'nonsense']) {
+      const { status, body } = await postText('/api/queues', '{"name":"a"}', type);
+      expect([type, status, body.code]).toEqual([type, 415, 'CONTENT_TYPE_UNSUPPORTED']);
+    }
+  });
+
+  it('of nothing but faults names only some of them', async () => {
+    const { post } = await startApp();
+    await post('/api/queues', { name: 'q' });
+    const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 0]));
+    expect((await post<Refused>('/api/queues', fields)).body.errors).toHaveLength(20);
+    expect((await post<Refused>(messagesUrl, { messages: [fields] })).body.errors).toHaveLength(1);
+  });
+
+  it('over the limit of its body is refused', async () => {
+    const { postText } = await startApp();
+    const { status, body } = await postText('/api/queues', JSON.stringify({ name: 'a'.repeat(600_000) }));
+    expect([status, body.code]).toEqual([413, 'REQUEST_TOO_LARGE']);
+  });
+
+  it('nested without end is refused, or stored where it is a payload, and the server goes on', async () => {
+    const { get, post, postText } = await startApp();
+    await post('/api/queues', { name: 'q' });
+    const deep = '['.repeat(120_000) + ']'.repeat(120_000);
+    expect((await postText(messagesUrl, `{"messages":[{"payload":${deep}}]}`)).status).toBe(201);
+    expect((await get<Browsed>(messagesUrl)).body.messages).toHaveLength(1);
+    expect((await postText('/api/queues', deep)).status).toBe(400);
+    expect((await postText('/api/scenarios', deep)).status).toBe(422);
+    expect((await get('/api/health')).status).toBe(200);
+  });
+});
+
+describe('what is not there', () => {
+  it.each([
+    ['GET', '/api/queues/nope', 'QUEUE_NOT_FOUND'],
+    ['GET', '/api/queues/__proto__', 'QUEUE_NOT_FOUND'],
+    ['GET', '/api/queues/nope/messages', 'QUEUE_NOT_FOUND'],
+    ['DELETE', '/api/queues/nope', 'QUEUE_NOT_FOUND'],
+    ['GET', '/api/scenarios/nope', 'SCENARIO_NOT_FOUND'],
+    ['GET', '/api/scenarios/constructor', 'SCENARIO_NOT_FOUND'],
+    ['DELETE', '/api/scenarios/nope', 'SCENARIO_NOT_FOUND'],
+    ['GET', '/api/runs/nope', 'RUN_NOT_FOUND'],
+    ['GET', '/api/runs/nope/events', 'RUN_NOT_FOUND'],
+    ['GET', '/api/runs/nope/export', 'RUN_NOT_FOUND'],
+    ['DELETE', '/api/runs/nope', 'RUN_NOT_FOUND'],
+    ['GET', '/api/nope', 'ROUTE_NOT_FOUND'],
+    ['GET', '/api', 'ROUTE_NOT_FOUND'],
+    ['PUT', '/api/queues', 'ROUTE_NOT_FOUND'],
+    ['GET', '/nothing.js', 'ROUTE_NOT_FOUND'],
+    ['GET', '/../../etc/passwd.txt', 'ROUTE_NOT_FOUND'],
+  ])('%s %s is %s', async (method, url, code) => {
+    const { app } = await startApp();
+    const response = await app.inject({ method: method as 'GET', url, headers: { host: 'localhost' } });
+    expect([response.statusCode, response.json().code]).toEqual([404, code]);
+  });
+
+  it('is told to a call with a body too', async () => {
+    const { post } = await startApp();
+    for (const [url, body] of [
+      ['/api/queues/nope/messages', { messages: [{ payload: 1 }] }],
+      ['/api/queues/nope/dequeue', {}],
+      ['/api/queues/nope/ack', { receipts: ['a'] }],
+      ['/api/queues/nope/stop', undefined],
+    ] as const) {
+      const answer = await post<ErrorBody>(url, body);
+      expect([url, answer.status, answer.body.code]).toEqual([url, 404, 'QUEUE_NOT_FOUND']);
+    }
+    expect((await post<ErrorBody>('/api/runs', { scenario: 'nope' })).body.code).toBe('SCENARIO_NOT_FOUND');
+    expect((await post<ErrorBody>('/api/runs/nope/cancel')).body.code).toBe('RUN_NOT_FOUND');
+  });
+});
+
+describe('what the design has and the engine does not', () => {
+  it.each<[string, string, unknown, string]>([
+    ['topics', '/api/queues', { name: 'a', type: 'topic' }, '/type'],
+    ['buffered queues', '/api/queues', { name: 'a', kind: 'buffered' }, '/kind'],
+    ['named sessions', messagesUrl, { messages: [{ payload: 1 }], session: 's' }, '/session'],
+    ...['priority', 'delayMs', 'expiresInMs', 'recipients', 'dedupKey'].map(
+      (field): [string, string, unknown, string] => [
+        field,
+        messagesUrl,
+        { messages: [{ payload: 1, [field]: 1 }] },
+        `/messages/0/${field}`,
+      ],
+    ),
+    ['subscribers', dequeueUrl, { subscriber: 's' }, '/subscriber'],
+    ['selectors', dequeueUrl, { selector: 'a = 1' }, '/selector'],
+  ])('%s are refused by name, not ignored', async (_what, url, body, path) => {
+    const { post, get } = await startApp();
+    await post('/api/queues', { name: 'q' });
+    const answer = await post<ErrorBody>(url, body);
+    expect(answer).toMatchObject({ status: 422, body: { code: 'FEATURE_UNSUPPORTED', retryable: false } });
+    expect(answer.body.details?.fields).toEqual([path]);
+    expect(answer.body.message).toContain(path.split('/').at(-1));
+    expect((await get<{ ready: number }>('/api/queues/q')).body.ready).toBe(0);
+  });
+
+  it.each([
+    ['PATCH', '/api/queues/q'],
+    ['GET', '/api/queues/q/subscribers'],
+    ['POST', '/api/queues/q/subscribers'],
+    ['POST', '/api/transactions'],
+    ['PUT', '/api/cluster/topology'],
+    ['POST', '/api/cluster/instances/1/kill'],
+    ['GET', '/api/compare'],
+  ])('%s %s is refused as not supported', async (method, url) => {
+    const { app } = await startApp();
+    const response = await app.inject({ method: method as 'GET', url, headers: { host: 'localhost' } });
+    expect([response.statusCode, response.json().code]).toEqual([422, 'FEATURE_UNSUPPORTED']);
+  });
+
+  it('a fault beside it is told first, with both', async () => {
+    const { post } = await startApp();
+    const { status, body } = await post<Refused>('/api/queues', { name: 'a', type: 'topic', colour: 1 });
+    expect(status).toBe(400);
+    expect(body.errors.map(({ path }) => path).sort()).toEqual(['/colour', '/type']);
+  });
+});
+
+describe('after all of that', () => {
+  it('an inline scenario of 10⁹ threads is refused and nothing runs', async () => {
+    const { get, post } = await startApp();
+    const scenario = smallScenario();
+    scenario.sweep.threads = [1e9];
+    const { status, body } = await post<Refused>('/api/runs', { scenario });
+    expect([status, body.code]).toEqual([422, 'SCENARIO_INVALID']);
+    expect(body.errors).toMatchObject([{ path: '/sweep/threads/0' }]);
+    expect((await get<{ runs: unknown[] }>('/api/runs')).body.runs).toEqual([]);
+  });
+});

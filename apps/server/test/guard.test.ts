@@ -1,0 +1,82 @@
+import type { ErrorBody } from '@shardlab/contract';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { startApp } from './start-app.ts';
+
+describe('Host and Origin', () => {
+  it.each(['localhost', '127.0.0.1:1234', '[::1]:7070', 'LOCALHOST:80', '127.0.0.2'])(
+    'serves %s',
+    async (host) => {
+      const { get } = await startApp();
+      expect((await get('/api/health', { host })).status).toBe(200);
+    },
+  );
+
+  it.each([
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example:7070',
+    '192.168.1.5',
+    'localhost:x',
+  ])('refuses the Host "%s" on every address', async (host) => {
+    const { get } = await startApp();
+    for (const url of ['/api/health', '/metrics', '/docs/', '/openapi.json', '/', '/nothing.txt']) {
+      const { status, body } = await get<ErrorBody>(url, { host });
+      expect([url, status, body.code]).toEqual([url, 403, 'HOST_REFUSED']);
+    }
+  });
+
+  it('takes a page of its own origin and refuses others', async () => {
+    const { post } = await startApp();
+    const from = (origin: string) =>
+      post<ErrorBody>('/api/queues', { name: 'q' }, { host: 'localhost:7070', origin });
+    expect((await from('http://localhost:7070')).status).toBe(201);
+    for (const origin of ['http://localhost:7071', 'https://localhost:7070', 'http://evil.example', 'null']) {
+      const { status, body } = await from(origin);
+      expect([origin, status, body.code]).toEqual([origin, 403, 'ORIGIN_REFUSED']);
+    }
+  });
+
+  it('checks the port once it listens', async () => {
+    const { app } = await startApp();
+    const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+    const get = (host: string) => app.inject({ url: '/api/health', headers: { host } });
+    expect((await get(`localhost:${url.port}`)).statusCode).toBe(200);
+    expect((await get('localhost')).statusCode).toBe(403);
+    expect((await get(`localhost:${Number(url.port) + 1}`)).statusCode).toBe(403);
+  });
+});
+
+describe('a key', () => {
+  it('must come with every request, under whatever name the server is reached', async () => {
+    const { get } = await startApp({ key: 'open sesame' });
+    for (const url of ['/api/health', '/', '/docs/', '/metrics']) {
+      const { status, body, headers } = await get<ErrorBody>(url);
+      expect([url, status, body.code]).toEqual([url, 401, 'KEY_REQUIRED']);
+      expect(headers['www-authenticate']).toBe('Bearer');
+    }
+    const host = 'lab.example';
+    expect((await get('/api/health', { host, authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await get('/api/health', { host, authorization: 'open sesame' })).status).toBe(401);
+    expect((await get('/api/health', { host, authorization: 'Bearer open sesame' })).status).toBe(200);
+  });
+});
+
+describe('the environment', () => {
+  it('defaults to the loopback address, port 7070 and ./data', () => {
+    expect(readConfig({})).toMatchObject({ host: '127.0.0.1', port: 7070, key: null });
+    expect(readConfig({}).dataDir).toMatch(/\/data$/);
+  });
+
+  it('refuses a wider host without a key', () => {
+    for (const HOST of ['0.0.0.0', '::', '192.168.1.5', 'lab.example']) {
+      expect(() => readConfig({ HOST })).toThrow(/SHARDLAB_KEY/);
+      expect(readConfig({ HOST, SHARDLAB_KEY: 'k' })).toMatchObject({ host: HOST, key: 'k' });
+    }
+    expect(() => readConfig({ HOST: '0.0.0.0', SHARDLAB_KEY: '' })).toThrow(/SHARDLAB_KEY/);
+  });
+
+  it.each(['x', '-1', '65536', '1e3', ' 80'])('refuses the port "%s"', (PORT) => {
+    expect(() => readConfig({ PORT })).toThrow(/0 to 65535/);
+  });
+});

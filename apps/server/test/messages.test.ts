@@ -1,0 +1,232 @@
+import type { Browsed, Dequeued, Enqueued, ErrorBody, QueueInfo } from '@shardlab/contract';
+import { describe, expect, it, vi } from 'vitest';
+import { startApp, type TestApp, untilDequeuesUnderWay, waiting } from './start-app.ts';
+
+async function withQueue(spec: Record<string, unknown> = {}): Promise<TestApp> {
+  const test = await startApp();
+  await test.post('/api/queues', { name: 'q', durability: 'relaxed', ...spec });
+  return test;
+}
+
+const enqueue = (test: TestApp, ...messages: unknown[]) =>
+  test.post<Enqueued>('/api/queues/q/messages', { messages });
+const dequeue = (test: TestApp, options: Record<string, unknown> = {}) =>
+  test.post<Dequeued>('/api/queues/q/dequeue', options);
+const finish = (test: TestApp, how: string, receipts: unknown, more: Record<string, unknown> = {}) =>
+  test.post<ErrorBody>(`/api/queues/q/${how}`, { receipts, ...more });
+const counts = async ({ get }: TestApp) => {
+  const { ready, held, enqueued, consumed } = (await get<QueueInfo>('/api/queues/q')).body;
+  return { ready, held, enqueued, consumed };
+};
+
+describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
+  it('come back as they were sent, whatever JSON value or bytes', async () => {
+    const test = await withQueue({ kind });
+    const payloads = [
+      { a: [1, 'ü', null, { b: 1e-7 }] },
+      null,
+      0,
+      '',
+      false,
+      [],
+      'line\u2028separator "quoted"',
+      JSON.parse('{"__proto__": {"x": 1}, "constructor": {"prototype": 1}}'),
+    ];
+    const { status, body } = await enqueue(test, ...payloads.map((payload) => ({ payload })));
+    expect(status).toBe(201);
+    expect(new Set(body.ids).size).toBe(payloads.length);
+    const bytes = ['', 'AA==', '/+8=', Buffer.from('{"a":1}').toString('base64')];
+    await enqueue(test, ...bytes.map((payloadBase64) => ({ payloadBase64 })));
+
+    const { messages } = (await dequeue(test, { max: 100, mode: 'auto' })).body;
+    const found = messages.map((message) =>
+      'payload' in message ? JSON.stringify(message.payload) : { bytes: message.payloadBase64 },
+    );
+    const sent = [
+      ...payloads.map((payload) => JSON.stringify(payload)),
+      ...bytes.map((text) => ({ bytes: text })),
+    ];
+    expect(found.map((each) => JSON.stringify(each)).sort()).toEqual(
+      sent.map((each) => JSON.stringify(each)).sort(),
+    );
+  });
+
+  it('keep their correlation id, group key and properties, and show none of the server’s own', async () => {
+    const test = await withQueue({ kind });
+    const marks = { correlationId: 'c-1', groupKey: 'g', properties: { colour: 'red', __proto: 'x' } };
+    await enqueue(test, { payload: 1, ...marks }, { payload: 2 });
+    const { messages } = (await dequeue(test, { max: 2 })).body;
+    const [first, second] = messages.sort((a, b) => Number(a.payload) - Number(b.payload));
+    expect(first).toMatchObject(marks);
+    expect(Object.keys(second!).sort()).toEqual([
+      'deliveryCount',
+      'enqueuedAtMs',
+      'id',
+      'payload',
+      'receipt',
+    ]);
+  });
+
+  it('are held until acknowledged, and an acknowledgement is final', async () => {
+    const test = await withQueue({ kind });
+    await enqueue(test, { payload: 'a' });
+    const [message] = (await dequeue(test)).body.messages;
+    expect(await counts(test)).toMatchObject({ ready: 0, held: 1 });
+    expect((await dequeue(test)).body.messages).toEqual([]);
+    expect((await finish(test, 'ack', [message!.receipt])).status).toBe(204);
+    expect(await counts(test)).toEqual({ ready: 0, held: 0, enqueued: 1, consumed: 1 });
+    for (const how of ['ack', 'nack']) {
+      expect(await finish(test, how, [message!.receipt])).toMatchObject({
+        status: 409,
+        body: { code: 'RECEIPT_STALE', details: { receipts: [message!.receipt] } },
+      });
+    }
+  });
+
+  it('return at once when refused, and count their deliveries', async () => {
+    const test = await withQueue({ kind });
+    await enqueue(test, { payload: 'a' });
+    const [first] = (await dequeue(test)).body.messages;
+    expect((await finish(test, 'nack', [first!.receipt])).status).toBe(204);
+    const [second] = (await dequeue(test)).body.messages;
+    expect(second).toMatchObject({ id: first!.id, payload: 'a', deliveryCount: 2 });
+    expect(second!.receipt).not.toBe(first!.receipt);
+  });
+
+  it('return when their hold expires, and its receipt is stale then', async () => {
+    const test = await withQueue({ kind });
+    await enqueue(test, { payload: 'a' });
+    const [first] = (await dequeue(test, { holdMs: 100 })).body.messages;
+    const [second] = (await dequeue(test, { waitMs: 20_000 })).body.messages;
+    expect(second!.id).toBe(first!.id);
+    expect((await finish(test, 'ack', [first!.receipt])).body.code).toBe('RECEIPT_STALE');
+    expect((await finish(test, 'extend', [second!.receipt], { holdMs: 60_000 })).status).toBe(204);
+    expect((await finish(test, 'ack', [second!.receipt])).status).toBe(204);
+  });
+
+  it('are all or none of an acknowledgement', async () => {
+    const test = await withQueue({ kind });
+    await enqueue(test, { payload: 1 }, { payload: 2 });
+    const { messages } = (await dequeue(test, { max: 2 })).body;
+    const receipts = messages.map(({ receipt }) => receipt!);
+    expect((await finish(test, 'ack', [...receipts, 'stale'])).status).toBe(409);
+    expect(await counts(test)).toMatchObject({ held: 2, consumed: 0 });
+    expect((await finish(test, 'ack', receipts)).status).toBe(204);
+  });
+
+  it('are consumed before the answer with mode auto, and have no receipt', async () => {
+    const test = await withQueue({ kind });
+    await enqueue(test, { payload: 1 }, { payload: 2 });
+    const { messages } = (await dequeue(test, { max: 10, mode: 'auto' })).body;
+    expect(messages).toHaveLength(2);
+    expect(messages.every((message) => message.receipt === undefined)).toBe(true);
+    expect(await counts(test)).toEqual({ ready: 0, held: 0, enqueued: 2, consumed: 2 });
+  });
+
+  it('are browsed in pages, oldest first, without being touched', async () => {
+    const test = await withQueue({ kind });
+    await enqueue(test, ...Array.from({ length: 25 }, (_, payload) => ({ payload })));
+    await dequeue(test, { max: 2 });
+    const seen: unknown[] = [];
+    let next: string | null = null;
+    do {
+      const after: string = next === null ? '' : `&after=${encodeURIComponent(next)}`;
+      const { body } = await test.get<Browsed>(`/api/queues/q/messages?limit=10${after}`);
+      seen.push(...body.messages.map(({ payload, state }) => `${String(payload)} ${state}`));
+      next = body.next;
+    } while (next !== null);
+    expect(seen).toEqual(
+      Array.from({ length: 25 }, (_, index) => `${index} ${index < 2 ? 'held' : 'ready'}`),
+    );
+    expect(await counts(test)).toMatchObject({ ready: 23, held: 2 });
+  });
+
+  it('wake a dequeue that waits', async () => {
+    const test = await withQueue({ kind });
+    const first = dequeue(test, { waitMs: 30_000 });
+    await untilDequeuesUnderWay(test, 1);
+    await enqueue(test, { payload: 'late' });
+    expect((await first).body.messages).toMatchObject([{ payload: 'late' }]);
+  });
+
+  it('of a call with one bad message are all refused', async () => {
+    const test = await withQueue({ kind });
+    const tooLarge = Buffer.alloc(1024 * 1024 + 1).toString('base64');
+    expect(await enqueue(test, { payload: 1 }, { payloadBase64: tooLarge })).toMatchObject({
+      status: 413,
+      body: { code: 'PAYLOAD_TOO_LARGE' },
+    });
+    expect(await counts(test)).toMatchObject({ ready: 0, enqueued: 0 });
+    expect((await enqueue(test, { payload: 2 })).status).toBe(201);
+    expect(await counts(test)).toMatchObject({ ready: 1, enqueued: 1 });
+  });
+});
+
+describe('a dequeue', () => {
+  it('answers with nothing after waitMs', async () => {
+    const test = await withQueue();
+    expect(await dequeue(test, { waitMs: 20 })).toMatchObject({ status: 200, body: { messages: [] } });
+  });
+
+  it('of large messages carries only as many as an answer may', async () => {
+    const test = await withQueue();
+    const large = { payloadBase64: Buffer.alloc(1024 * 1024, 1).toString('base64') };
+    for (let index = 0; index < 20; index++) await enqueue(test, large);
+    const { messages } = (await dequeue(test, { max: 1000 })).body;
+    expect(messages).toHaveLength(16);
+    expect(await counts(test)).toMatchObject({ ready: 4, held: 16 });
+    const page = (await test.get<Browsed>('/api/queues/q/messages?limit=500')).body;
+    expect(page.messages).toHaveLength(16);
+    expect(page.next).not.toBeNull();
+  });
+
+  it('that waits is answered when the server shuts down, and takes nothing', async () => {
+    const test = await withQueue();
+    const waitingCall = dequeue(test, { waitMs: 30_000 });
+    await untilDequeuesUnderWay(test, 1);
+    await test.close();
+    expect(await waitingCall).toMatchObject({ status: 200, body: { messages: [] } });
+  });
+
+  it('whose client hangs up stops waiting, and takes nothing that comes later', async () => {
+    const test = await withQueue();
+    const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
+    const headers = { 'content-type': 'application/json' };
+    const host = new URL(url).host;
+    for (const mode of ['auto', 'manual']) {
+      const gone = new AbortController();
+      const body = JSON.stringify({ waitMs: 30_000, mode });
+      const call = fetch(`${url}/api/queues/q/dequeue`, {
+        method: 'POST',
+        headers,
+        body,
+        signal: gone.signal,
+      });
+      const atHost = { ...test, get: (path: string) => test.get(path, { host }) } as TestApp;
+      await untilDequeuesUnderWay(atHost, 1);
+      gone.abort();
+      await expect(call).rejects.toThrow();
+      await untilDequeuesUnderWay(atHost, 0);
+      await test.post('/api/queues/q/messages', { messages: [{ payload: mode }] }, { host });
+      const info = await test.get<QueueInfo>('/api/queues/q', { host });
+      expect(info.body).toMatchObject({ ready: 1, held: 0 });
+      await test.post('/api/queues/q/dequeue', { mode: 'auto' }, { host });
+    }
+  });
+
+  it('is refused past the bound of waiting calls, and served again after it', async () => {
+    const test = await withQueue();
+    const calls = Array.from({ length: 1000 }, () => dequeue(test, { waitMs: 30_000 }));
+    await untilDequeuesUnderWay(test, 1000);
+    expect(await dequeue(test)).toMatchObject({
+      status: 429,
+      body: { code: 'DEQUEUES_FULL', retryable: true },
+    });
+    await enqueue(test, ...calls.map((_, payload) => ({ payload })));
+    const payloads = (await Promise.all(calls)).flatMap(({ body }) =>
+      body.messages.map(({ payload }) => payload),
+    );
+    expect(new Set(payloads).size).toBe(1000);
+    await vi.waitFor(async () => expect((await dequeue(test)).status).toBe(200), waiting);
+  });
+});

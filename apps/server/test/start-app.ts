@@ -1,0 +1,113 @@
+/** An app over a data folder of its own, for injected requests; everything is closed and removed after the test. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ErrorBody, Run, Scenario } from '@shardlab/contract';
+import { onTestFinished, vi } from 'vitest';
+import { type AppOptions, createApp } from '../src/app.ts';
+import type { App } from '../src/http/app-types.ts';
+
+export interface Answer<T = unknown> {
+  status: number;
+  headers: Record<string, unknown>;
+  body: T;
+}
+
+export interface TestApp {
+  app: App;
+  dataDir: string;
+  get<T = unknown>(url: string, headers?: Record<string, string>): Promise<Answer<T>>;
+  post<T = unknown>(url: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<T>>;
+  /** Sends a body as it is. */
+  postText<T = ErrorBody>(url: string, text: string, contentType?: string): Promise<Answer<T>>;
+  remove<T = unknown>(url: string): Promise<Answer<T>>;
+  close(): Promise<void>;
+}
+
+export function makeDataDir(): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'shardlab-server-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  return dataDir;
+}
+
+export async function startApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  const dataDir = options.dataDir ?? makeDataDir();
+  const app = await createApp({ ...options, dataDir });
+  const close = () => app.close();
+  onTestFinished(close);
+  const call = async (
+    method: string,
+    url: string,
+    payload?: string,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: { host: '127.0.0.1', ...headers },
+      ...(payload === undefined ? {} : { payload }),
+    });
+    const type = String(response.headers['content-type'] ?? '');
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: type.startsWith('application/json') && response.body !== '' ? response.json() : response.body,
+    };
+  };
+  const json = { 'content-type': 'application/json' };
+  return {
+    app,
+    dataDir,
+    close,
+    get: (url, headers) => call('GET', url, undefined, headers),
+    post: (url, body, headers) =>
+      body === undefined
+        ? call('POST', url, undefined, headers)
+        : call('POST', url, JSON.stringify(body), { ...json, ...headers }),
+    postText: (url, text, contentType = 'application/json') =>
+      call('POST', url, text, { 'content-type': contentType }),
+    remove: (url) => call('DELETE', url),
+  };
+}
+
+/** One point of a few hundred milliseconds, on the real engine. */
+export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
+  return {
+    version: 1,
+    id: 'small',
+    title: 'One small point',
+    question: 'Does it run?',
+    claims: ['A3'],
+    seed: 7,
+    queue: { durability: 'relaxed', shardsPerInstance: 1 },
+    workload: { payloadBytes: 64, operationsPerTransaction: 10, backlogMax: 1000 },
+    sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+    phases: { warmupMs: 0, measureMs: 100, drainMs: 500 },
+    repeats: 1,
+    ...changes,
+  };
+}
+
+/** A first point of moments, then points that take longer than any test. */
+export function endlessScenario(): Scenario {
+  return smallScenario({ id: 'endless', phases: { warmupMs: 0, measureMs: 600_000, drainMs: 0 } });
+}
+
+/** Resolves when the run has ended, told by its events. */
+export async function runToEnd(test: TestApp, scenario: Scenario): Promise<Run> {
+  const { body } = await test.post<{ id: string }>('/api/runs', { scenario });
+  // The stream of a run closes when the run has ended.
+  await test.app.inject({ url: `/api/runs/${body.id}/events`, headers: { host: 'localhost' } });
+  return (await test.get<Run>(`/api/runs/${body.id}`)).body;
+}
+
+/** Resolves when so many dequeue calls wait. */
+export async function untilDequeuesUnderWay({ get }: TestApp, count: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const metrics = String((await get('/metrics')).body);
+    if (!metrics.includes(`shardlab_dequeues_under_way ${count}\n`)) throw new Error(`not ${count} yet`);
+  }, waiting);
+}
+
+/** For states that come by themselves; generous, since the machine may be busy. */
+export const waiting = { timeout: 20_000, interval: 10 } as const;
