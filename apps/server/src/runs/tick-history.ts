@@ -34,11 +34,18 @@ export class TickHistory {
     if (no % this.#stride !== 0) return { keepAs: null, thinTo: null };
     this.#kept.push({ no, tick, bytes });
     this.#bytes += bytes;
-    const { countMax, bytesMax } = this.#options;
-    if (this.#kept.length <= countMax && this.#bytes <= bytesMax) return { keepAs: no, thinTo: null };
+    if (!this.#overBounds()) return { keepAs: no, thinTo: null };
+    while (this.#overBounds() && this.#kept.length > 1) this.#thin();
+    return { keepAs: no, thinTo: this.#stride };
+  }
+
+  #overBounds(): boolean {
+    return this.#kept.length > this.#options.countMax || this.#bytes > this.#options.bytesMax;
+  }
+
+  #thin(): void {
     this.#stride *= 2;
     this.#kept = this.#kept.filter((each) => each.no % this.#stride === 0);
     this.#bytes = this.#kept.reduce((sum, each) => sum + each.bytes, 0);
-    return { keepAs: no, thinTo: this.#stride };
   }
 }

@@ -1,0 +1,122 @@
+/** What routes answer is what the contract says, and the API's description lists every route. */
+import * as contract from '@shardlab/contract';
+import { Ajv } from 'ajv';
+import { describe, expect, it } from 'vitest';
+import { runToEnd, smallScenario, startApp, type TestApp } from './start-app.ts';
+
+const ajv = new Ajv({ allErrors: true, strict: false });
+
+async function prepared(): Promise<{ test: TestApp; runId: string }> {
+  const test = await startApp();
+  const { id } = await runToEnd(test, smallScenario());
+  await test.postText('/api/scenarios', JSON.stringify(smallScenario()));
+  await test.post('/api/queues', { name: 'q' });
+  const marks = { correlationId: 'c', groupKey: 'g', properties: { a: 'b' } };
+  await test.post('/api/queues/q/messages', {
+    messages: [{ payload: 1, ...marks }, { payloadBase64: 'AA==' }],
+  });
+  return { test, runId: id };
+}
+
+describe('answers', () => {
+  it('match the contract', async () => {
+    const { test, runId } = await prepared();
+    const { get, post, postText } = test;
+    const scenario = JSON.stringify(smallScenario());
+    const answers: [schema: object, answer: { status: number; body: unknown }][] = [
+      [contract.Health, await get('/api/health')],
+      [contract.Cluster, await get('/api/cluster')],
+      [contract.ScenarioList, await get('/api/scenarios')],
+      [contract.ScenarioEntry, await get('/api/scenarios/small')],
+      [contract.ScenarioValidation, await postText('/api/scenarios/validate', scenario)],
+      [contract.ScenarioValidation, await postText('/api/scenarios/validate', '{')],
+      [contract.Id, await postText('/api/scenarios', scenario)],
+      [contract.InvalidBody, await postText('/api/scenarios', '{}')],
+      [contract.InvalidBody, await post('/api/queues', {})],
+      [contract.ErrorBody, await get('/api/nope')],
+      [contract.Run, await get(`/api/runs/${runId}`)],
+      [contract.Run, await get(`/api/runs/${runId}/export`)],
+      [contract.RunList, await get('/api/runs')],
+      [contract.ClaimLedger, await get('/api/claims')],
+      [contract.Id, await post('/api/runs', { scenario: 'small' })],
+      [contract.QueueInfo, await post('/api/queues', { name: 'other', kind: 'unsharded' })],
+      [contract.QueueInfo, await get('/api/queues/q')],
+      [contract.QueueList, await get('/api/queues')],
+      [contract.QueueInfo, await post('/api/queues/other/stop')],
+      [contract.Enqueued, await post('/api/queues/q/messages', { messages: [{ payload: 1 }] })],
+      [contract.Browsed, await get('/api/queues/q/messages?limit=1')],
+      [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 1 })],
+      [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 9, mode: 'auto' })],
+    ];
+    for (const [index, [schema, { body }]] of answers.entries()) {
+      const validate = ajv.compile(schema);
+      validate(body);
+      expect([index, validate.errors]).toEqual([index, null]);
+    }
+  });
+
+  it('of a stream are events of the contract', async () => {
+    const { test, runId } = await prepared();
+    const { body } = await test.get<string>(`/api/runs/${runId}/events`);
+    const validate = ajv.compile(contract.RunEvent);
+    const events = [...body.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!));
+    expect(events).toHaveLength(2);
+    for (const event of events) {
+      validate(event);
+      expect(validate.errors).toBeNull();
+    }
+  });
+});
+
+describe('the description of the API', () => {
+  it('lists every route that there is, with a summary each', async () => {
+    const { get, app } = await startApp();
+    const { body } = await get<{
+      openapi: string;
+      paths: Record<string, Record<string, { summary?: string }>>;
+    }>('/openapi.json');
+    expect(body.openapi).toMatch(/^3\./);
+    const described = Object.entries(body.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.sort()).toEqual(
+      [
+        'GET /api/health',
+        'GET /metrics',
+        'GET /api/cluster',
+        'GET /api/claims',
+        'GET /api/scenarios',
+        'POST /api/scenarios',
+        'POST /api/scenarios/validate',
+        'GET /api/scenarios/{id}',
+        'DELETE /api/scenarios/{id}',
+        'GET /api/runs',
+        'POST /api/runs',
+        'GET /api/runs/{id}',
+        'DELETE /api/runs/{id}',
+        'GET /api/runs/{id}/events',
+        'GET /api/runs/{id}/export',
+        'POST /api/runs/{id}/cancel',
+        'GET /api/queues',
+        'POST /api/queues',
+        'GET /api/queues/{queue}',
+        'DELETE /api/queues/{queue}',
+        'POST /api/queues/{queue}/start',
+        'POST /api/queues/{queue}/stop',
+        'GET /api/queues/{queue}/messages',
+        'POST /api/queues/{queue}/messages',
+        'POST /api/queues/{queue}/dequeue',
+        'POST /api/queues/{queue}/ack',
+        'POST /api/queues/{queue}/nack',
+        'POST /api/queues/{queue}/extend',
+      ].sort(),
+    );
+    for (const [path, methods] of Object.entries(body.paths)) {
+      for (const [method, { summary }] of Object.entries(methods)) {
+        expect(summary, `${method} ${path}`).toBeTruthy();
+        const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
+        expect(app.hasRoute({ method: method.toUpperCase() as 'GET', url })).toBe(true);
+      }
+    }
+  });
+});

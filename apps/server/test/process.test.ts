@@ -1,0 +1,151 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Dequeued, Run } from '@shardlab/contract';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { EventReader } from './raw-client.ts';
+import { ServerProcess } from './server-process.ts';
+import { endlessScenario, makeDataDir, smallScenario, waiting } from './start-app.ts';
+
+const headers = { 'content-type': 'application/json' };
+const post = (url: string, body?: unknown) =>
+  fetch(
+    url,
+    body === undefined ? { method: 'POST' } : { method: 'POST', headers, body: JSON.stringify(body) },
+  );
+const show = async (url: string, id: string) => (await (await fetch(`${url}/api/runs/${id}`)).json()) as Run;
+
+/** Points of moments first, so that some are done, then on for longer than any test. */
+function manyPoints() {
+  const sweep = { ...smallScenario().sweep, threads: Array.from({ length: 16 }, (_, index) => index + 1) };
+  return smallScenario({ id: 'many', sweep, repeats: 20 });
+}
+
+async function startedRun(url: string, scenario: unknown): Promise<string> {
+  return ((await (await post(`${url}/api/runs`, { scenario })).json()) as { id: string }).id;
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('ends the server cleanly: calls answered, the run under way kept as cancelled, messages kept', async () => {
+    const DATA_DIR = makeDataDir();
+    const first = new ServerProcess({ DATA_DIR });
+    const url = await first.ready();
+    await post(`${url}/api/queues`, { name: 'q' });
+    await post(`${url}/api/queues`, { name: 'empty' });
+    await post(`${url}/api/queues/q/messages`, { messages: [{ payload: 'held' }, { payload: 'ready' }] });
+    await post(`${url}/api/queues/q/dequeue`, { holdMs: 3_600_000 });
+    const id = await startedRun(url, manyPoints());
+    const waitingRun = await startedRun(url, endlessScenario());
+    const reader = new EventReader(`${url}/api/runs/${id}/events`);
+    const longPoll = post(`${url}/api/queues/empty/dequeue`, { waitMs: 30_000 });
+    await vi.waitFor(() => expect(reader.events.some(({ type }) => type === 'point')).toBe(true), waiting);
+
+    first.child.kill(signal);
+    first.child.kill(signal); // a terminal and npm both send one
+    expect(await (await longPoll).json()).toEqual({ messages: [] });
+    expect(await first.ended).toEqual({ code: 0, signal: null });
+    expect(first.stderr).toBe('');
+    await reader.closed;
+    expect(reader.events.at(-1)?.type).toBe('end');
+
+    const second = new ServerProcess({ DATA_DIR });
+    const again = await second.ready();
+    const run = await show(again, id);
+    expect(run).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED' } });
+    expect(run.points.length).toBeGreaterThan(0);
+    expect(await show(again, waitingRun)).toMatchObject({ status: 'cancelled', points: [] });
+    const left = await (await post(`${again}/api/queues/q/dequeue`, { max: 10 })).json();
+    expect(left.messages.map(({ payload }: { payload: unknown }) => payload).sort()).toEqual([
+      'held',
+      'ready',
+    ]);
+  });
+});
+
+describe('SIGKILL', () => {
+  it('leaves the run under way as cancelled with its points and an explanation, and the folder usable', async () => {
+    const DATA_DIR = makeDataDir();
+    const first = new ServerProcess({ DATA_DIR });
+    const url = await first.ready();
+    const id = await startedRun(url, manyPoints());
+    const reader = new EventReader(`${url}/api/runs/${id}/events`);
+    await vi.waitFor(() => expect(reader.events.some(({ type }) => type === 'point')).toBe(true), waiting);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    await reader.closed;
+
+    const second = new ServerProcess({ DATA_DIR });
+    const run = await show(await second.ready(), id);
+    expect(run).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED', retryable: true } });
+    const seen = reader.events.filter(({ type }) => type === 'point').length;
+    expect(run.points.length).toBeGreaterThanOrEqual(Math.min(seen, 16));
+    expect(run.endedAtMs).toBeGreaterThanOrEqual(run.startedAtMs!);
+    expect(run.progress.etaMs).toBeNull();
+  });
+});
+
+describe('a server that cannot serve says why in one sentence and fails', () => {
+  async function refused(env: Record<string, string>): Promise<string> {
+    const server = new ServerProcess(env);
+    expect((await server.ended).code).toBe(1);
+    expect(server.stdout).toBe('');
+    expect(server.stderr.trimEnd().split('\n')).toHaveLength(1);
+    return server.stderr;
+  }
+
+  it('because its port is in use', async () => {
+    const blocker = createServer();
+    await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => new Promise<void>((resolve) => void blocker.close(() => resolve())));
+    const { port } = blocker.address() as { port: number };
+    expect(await refused({ DATA_DIR: makeDataDir(), PORT: String(port) })).toContain(`Port ${port}`);
+  });
+
+  it('because another server has its data folder, and names that process', async () => {
+    const DATA_DIR = makeDataDir();
+    const first = new ServerProcess({ DATA_DIR });
+    const url = await first.ready();
+    expect(await refused({ DATA_DIR })).toContain(`process ${first.child.pid}`);
+    expect((await fetch(`${url}/api/health`)).status).toBe(200);
+  });
+
+  it('because its history is of a newer format', async () => {
+    const DATA_DIR = makeDataDir();
+    const file = new Database(join(DATA_DIR, 'lab.db'));
+    file.pragma('user_version = 7');
+    file.close();
+    expect(await refused({ DATA_DIR })).toContain('newer version');
+  });
+
+  it('because the queues are of a newer format', async () => {
+    const DATA_DIR = makeDataDir();
+    const first = new ServerProcess({ DATA_DIR });
+    await first.ready();
+    first.child.kill('SIGTERM');
+    await first.ended;
+    const file = new Database(join(DATA_DIR, 'cluster', 'catalog.db'));
+    file.pragma('user_version = 99');
+    file.close();
+    expect(await refused({ DATA_DIR })).toContain('newer version');
+  });
+
+  it('because its data folder is a file, its port is none, or its host needs a key', async () => {
+    expect(await refused({ DATA_DIR: '/dev/null' })).toContain('/dev/null');
+    expect(await refused({ DATA_DIR: makeDataDir(), PORT: 'http' })).toContain('PORT=http');
+    expect(await refused({ DATA_DIR: makeDataDir(), HOST: '0.0.0.0' })).toContain('SHARDLAB_KEY');
+  });
+});
+
+describe('a server with a key', () => {
+  it('listens more widely, and answers only those who have the key', async () => {
+    const server = new ServerProcess({
+      DATA_DIR: makeDataDir(),
+      HOST: '0.0.0.0',
+      SHARDLAB_KEY: 'a-long-key',
+    });
+    const url = (await server.ready()).replace('0.0.0.0', '127.0.0.1');
+    expect((await fetch(`${url}/api/health`)).status).toBe(401);
+    const authorization = 'Bearer a-long-key';
+    expect((await fetch(`${url}/api/health`, { headers: { authorization } })).status).toBe(200);
+  });
+});

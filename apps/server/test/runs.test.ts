@@ -1,0 +1,207 @@
+import type { ClaimLedger, ErrorBody, Run, RunEvent, RunList } from '@shardlab/contract';
+import { describe, expect, it, vi } from 'vitest';
+import { endlessScenario, runToEnd, smallScenario, startApp, type TestApp, waiting } from './start-app.ts';
+
+const start = (test: TestApp, scenario: unknown, scale = 'quick') =>
+  test.post<{ id: string } & ErrorBody>('/api/runs', { scenario, scale });
+const show = async (test: TestApp, id: string) => (await test.get<Run>(`/api/runs/${id}`)).body;
+const untilStatus = (test: TestApp, id: string, status: Run['status']) =>
+  vi.waitFor(async () => {
+    const run = await show(test, id);
+    if (run.status !== status) throw new Error(`${run.status}, not ${status} yet`);
+    return run;
+  }, waiting);
+
+describe('a run', () => {
+  it('of an inline scenario ends with its points, checked, and its environment', async () => {
+    const test = await startApp();
+    const run = await runToEnd(test, smallScenario());
+    expect(run).toMatchObject({
+      status: 'done',
+      error: null,
+      watched: true,
+      progress: { done: 1, total: 1 },
+    });
+    expect(run.points).toHaveLength(1);
+    const [point] = run.points;
+    expect(point!.dequeuePerSec).toBeGreaterThan(0);
+    expect(point!.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+    expect(run.environment).toMatchObject({ node: process.version });
+    expect(run.claims.map(({ id }) => id)).toEqual(['A3']);
+  });
+
+  it('of a scenario by id is queued, shown and listed at once', async () => {
+    const test = await startApp();
+    await test.postText('/api/scenarios', JSON.stringify(endlessScenario()));
+    const { status, body, headers } = await start(test, 'endless');
+    expect([status, headers.location]).toEqual([202, `/api/runs/${body.id}`]);
+    expect(await show(test, body.id)).toMatchObject({ id: body.id, scenario: { id: 'endless' }, points: [] });
+    const { runs } = (await test.get<RunList>('/api/runs')).body;
+    expect(runs).toMatchObject([{ id: body.id, scenarioId: 'endless', scale: 'quick' }]);
+  });
+
+  it('waits while another is under way, and is cancelled while it waits', async () => {
+    const test = await startApp();
+    const first = (await start(test, endlessScenario())).body.id;
+    const second = (await start(test, smallScenario())).body.id;
+    const third = (await start(test, smallScenario())).body.id;
+    await untilStatus(test, first, 'running');
+    expect((await show(test, second)).status).toBe('queued');
+    expect(await test.post(`/api/runs/${second}/cancel`)).toMatchObject({
+      status: 202,
+      body: { status: 'cancelled' },
+    });
+    expect((await test.post<ErrorBody>(`/api/runs/${second}/cancel`)).body.code).toBe('RUN_NOT_ACTIVE');
+    expect((await test.post(`/api/runs/${first}/cancel`)).status).toBe(202);
+    await untilStatus(test, first, 'cancelled');
+    expect((await untilStatus(test, third, 'done')).points).toHaveLength(1);
+    expect(await show(test, second)).toMatchObject({ status: 'cancelled', startedAtMs: null, error: null });
+  });
+
+  it('keeps the points that it has when it is cancelled', async () => {
+    const test = await startApp();
+    // Sixteen points of moments: some are measured by the time the first is told.
+    const sweep = { ...smallScenario().sweep, threads: Array.from({ length: 16 }, (_, index) => index + 1) };
+    const { id } = (await start(test, smallScenario({ sweep }))).body;
+    await vi.waitFor(async () => expect((await show(test, id)).points.length).toBeGreaterThan(0), waiting);
+    await test.post(`/api/runs/${id}/cancel`);
+    const run = await untilStatus(test, id, 'cancelled');
+    expect(run.points.length).toBeGreaterThan(0);
+    expect(run.points.length).toBeLessThan(16);
+    expect(run.progress.done).toBeLessThan(16);
+    expect(run.endedAtMs).not.toBeNull();
+  });
+
+  it('is refused past the bound of waiting ones', async () => {
+    const test = await startApp();
+    for (let count = 0; count < 21; count++) expect((await start(test, endlessScenario())).status).toBe(202);
+    expect(await start(test, endlessScenario())).toMatchObject({
+      status: 429,
+      body: { code: 'RUN_QUEUE_FULL', retryable: true },
+    });
+  });
+
+  it('is deleted only when it has ended', async () => {
+    const test = await startApp();
+    const { id } = (await start(test, endlessScenario())).body;
+    await untilStatus(test, id, 'running');
+    expect((await test.remove(`/api/runs/${id}`)).body).toMatchObject({ code: 'RUN_ACTIVE' });
+    await test.post(`/api/runs/${id}/cancel`);
+    await untilStatus(test, id, 'cancelled');
+    expect((await test.remove(`/api/runs/${id}`)).status).toBe(204);
+    expect((await test.get(`/api/runs/${id}`)).status).toBe(404);
+  });
+
+  it('lets the queues serve meanwhile', async () => {
+    const test = await startApp();
+    const { id } = (await start(test, endlessScenario())).body;
+    await untilStatus(test, id, 'running');
+    await test.post('/api/queues', { name: 'q' });
+    await test.post('/api/queues/q/messages', { messages: [{ payload: 'during' }] });
+    const { body } = await test.post('/api/queues/q/dequeue', { mode: 'auto' });
+    expect(body).toMatchObject({ messages: [{ payload: 'during' }] });
+  });
+});
+
+describe('the history', () => {
+  it('is paged, newest first', async () => {
+    const test = await startApp();
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count++) ids.unshift((await start(test, endlessScenario())).body.id);
+    const seen: string[] = [];
+    let next: string | null = null;
+    do {
+      const after: string = next === null ? '' : `&after=${next}`;
+      const { body } = await test.get<RunList>(`/api/runs?limit=2${after}`);
+      expect(body.runs.length).toBeLessThanOrEqual(2);
+      seen.push(...body.runs.map(({ id }) => id));
+      next = body.next;
+    } while (next !== null);
+    expect(seen).toEqual(ids);
+  });
+
+  it('is the ledger of claims: the last verdict of each, from a finished run', async () => {
+    const test = await startApp();
+    const before = (await test.get<ClaimLedger>('/api/claims')).body.claims;
+    expect(before.map(({ id }) => id)).toEqual(['A1', 'A2', 'A3', 'A4', 'A5', 'A6']);
+    expect(before.every(({ last }) => last === null)).toBe(true);
+    await runToEnd(test, smallScenario({ claims: ['A2', 'A3'] }));
+    const newest = await runToEnd(test, smallScenario());
+    const { claims } = (await test.get<ClaimLedger>('/api/claims')).body;
+    const last = (id: string) => claims.find((claim) => claim.id === id)?.last;
+    expect(last('A1')).toBeNull();
+    expect(last('A3')).toMatchObject({ runId: newest.id, scenarioId: 'small', scale: 'quick' });
+    expect(last('A2')!.runId).not.toBe(newest.id);
+    expect(last('A2')).toMatchObject({ verdict: expect.any(String), reason: expect.any(String) });
+  });
+});
+
+describe('an export', () => {
+  it('as JSON is the run, as a file', async () => {
+    const test = await startApp();
+    const run = await runToEnd(test, smallScenario());
+    const { status, headers, body } = await test.get(`/api/runs/${run.id}/export`);
+    expect(status).toBe(200);
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="small-[0-9a-f]{8}\.json"$/);
+    expect(body).toEqual(run);
+  });
+
+  it('as CSV has a row for each point with all of its parameters and figures', async () => {
+    const test = await startApp();
+    const sweep = { ...smallScenario().sweep, implementation: ['sharded' as const, 'unsharded' as const] };
+    const run = await runToEnd(test, smallScenario({ sweep }));
+    const { headers, body } = await test.get<string>(`/api/runs/${run.id}/export?format=csv`);
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+    const [header, ...rows] = body
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => line.split(','));
+    expect(rows).toHaveLength(2);
+    for (const [index, point] of run.points.entries()) {
+      const cells = Object.fromEntries(header!.map((name, column) => [name, rows[index]![column]]));
+      expect(cells).toMatchObject({
+        run: run.id,
+        implementation: point.implementation,
+        threads: String(point.params.threads),
+        dequeuePerSec: String(point.dequeuePerSec),
+        'latencyMs.p99': String(point.latencyMs.p99),
+        'integrity.lost': '0',
+        'waits.log file sync.class': 'commit',
+      });
+    }
+  });
+
+  it('in another format is refused as not supported', async () => {
+    const test = await startApp();
+    const { id } = (await start(test, endlessScenario())).body;
+    for (const format of ['html', 'hgrm', 'xml']) {
+      expect(await test.get(`/api/runs/${id}/export?format=${format}`)).toMatchObject({
+        status: 422,
+        body: { code: 'FEATURE_UNSUPPORTED' },
+      });
+    }
+  });
+});
+
+describe('the events of a run that has ended', () => {
+  it('are a snapshot with its ticks, then the end', async () => {
+    const test = await startApp();
+    const run = await runToEnd(
+      test,
+      smallScenario({ phases: { warmupMs: 0, measureMs: 900, drainMs: 500 } }),
+    );
+    const { body } = await test.get<string>(`/api/runs/${run.id}/events`);
+    const events = [...body.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!) as RunEvent);
+    expect(events.map(({ type }) => type)).toEqual(['snapshot', 'end']);
+    const [snapshot, end] = events;
+    expect(snapshot).toMatchObject({ run: { id: run.id, status: 'done' } });
+    expect(snapshot?.type === 'snapshot' && snapshot.ticks.length).toBeGreaterThan(0);
+    expect(end).toEqual({ type: 'end', run });
+    const endId = body
+      .match(/^id: (\d+)$/gm)!
+      .at(-1)!
+      .slice(4);
+    expect((await test.get(`/api/runs/${run.id}/events`, { 'last-event-id': endId })).status).toBe(204);
+    expect((await test.get(`/api/runs/${run.id}/events`, { 'last-event-id': '1' })).status).toBe(200);
+  });
+});

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import type { ErrorBody, Fault, ScenarioEntry, ScenarioList, ScenarioValidation } from '@shardlab/contract';
+import { describe, expect, it } from 'vitest';
+import { smallScenario, startApp } from './start-app.ts';
+
+type Refused = ErrorBody & { errors: Fault[] };
+const figure3 = readFileSync(
+  new URL('../../../scenarios/white-paper-figure-3.json', import.meta.url),
+  'utf8',
+);
+
+describe('scenarios', () => {
+  it('of the repository are listed with what a run of them would do', async () => {
+    const { get } = await startApp();
+    const { body } = await get<ScenarioList>('/api/scenarios');
+    const ids = body.scenarios.map(({ scenario }) => scenario.id);
+    expect(ids).toEqual(expect.arrayContaining(['first-look', 'white-paper-figure-3']));
+    for (const { source, plans } of body.scenarios) {
+      expect(source).toBe('built-in');
+      expect(plans.quick.estimatedMs).toBeGreaterThan(0);
+      expect(plans.full.trials).toBeGreaterThanOrEqual(plans.quick.trials);
+    }
+  });
+
+  it('are uploaded, replaced, shown and deleted, and survive a restart', async () => {
+    const test = await startApp();
+    const text = JSON.stringify(smallScenario());
+    expect(await test.postText('/api/scenarios', text)).toMatchObject({
+      status: 201,
+      body: { id: 'small' },
+      headers: { location: '/api/scenarios/small' },
+    });
+    await test.postText('/api/scenarios', JSON.stringify(smallScenario({ title: 'Second version' })));
+    await test.close();
+
+    const again = await startApp({ dataDir: test.dataDir });
+    const { body } = await again.get<ScenarioEntry>('/api/scenarios/small');
+    expect(body).toMatchObject({
+      source: 'uploaded',
+      scenario: { title: 'Second version' },
+      plans: { quick: { points: 1, trials: 1 } },
+    });
+    const listed = (await again.get<ScenarioList>('/api/scenarios')).body.scenarios;
+    expect(listed.filter(({ scenario }) => scenario.id === 'small')).toHaveLength(1);
+    expect((await again.remove('/api/scenarios/small')).status).toBe(204);
+    expect((await again.get('/api/scenarios/small')).status).toBe(404);
+    expect((await again.remove('/api/scenarios/small')).status).toBe(404);
+  });
+
+  it('that are built in can neither be replaced nor deleted', async () => {
+    const { postText, remove } = await startApp();
+    expect(await postText('/api/scenarios', figure3)).toMatchObject({
+      status: 409,
+      body: { code: 'SCENARIO_EXISTS' },
+    });
+    expect(await remove('/api/scenarios/first-look')).toMatchObject({
+      status: 409,
+      body: { code: 'SCENARIO_BUILT_IN' },
+    });
+  });
+
+  it('with faults are refused with each at its path', async () => {
+    const { postText, get } = await startApp();
+    const scenario = {
+      ...smallScenario(),
+      colour: 'red',
+      seed: 'one',
+      sweep: { ...smallScenario().sweep, threads: [1e9] },
+    };
+    const { status, body } = await postText<Refused>('/api/scenarios', JSON.stringify(scenario));
+    expect([status, body.code]).toEqual([422, 'SCENARIO_INVALID']);
+    expect(body.errors.map(({ path }) => path)).toEqual(['/colour', '/seed', '/sweep/threads/0']);
+    expect(body.errors[2]?.message).toContain('256');
+    expect((await get('/api/scenarios/small')).status).toBe(404);
+  });
+
+  it('that are no JSON are refused with line and column', async () => {
+    const { postText } = await startApp();
+    const { status, body } = await postText<Refused>('/api/scenarios', '{\n  "version": 1,\n  "id" "x"\n}');
+    expect([status, body.code]).toEqual([422, 'SCENARIO_INVALID']);
+    expect(body.details).toMatchObject({ line: 3, column: 8 });
+  });
+
+  it('over their limit are refused, whether by a little or by far', async () => {
+    const { postText } = await startApp();
+    const ofBytes = (bytes: number) => JSON.stringify({ ...smallScenario(), question: 'x'.repeat(bytes) });
+    expect(await postText('/api/scenarios', ofBytes(257 * 1024))).toMatchObject({
+      status: 413,
+      body: { code: 'SCENARIO_TOO_LARGE' },
+    });
+    expect(await postText('/api/scenarios', ofBytes(2 * 1024 * 1024))).toMatchObject({
+      status: 413,
+      body: { code: 'REQUEST_TOO_LARGE' },
+    });
+  });
+
+  it('need a body that is JSON', async () => {
+    const { post, postText } = await startApp();
+    expect((await post('/api/scenarios')).status).toBe(400);
+    expect((await postText('/api/scenarios', '{}', 'text/plain')).status).toBe(415);
+  });
+});
+
+describe('a check of a scenario', () => {
+  it('tells what a run would do at the scale asked for', async () => {
+    const { postText } = await startApp();
+    const check = (query: string) => postText<ScenarioValidation>(`/api/scenarios/validate${query}`, figure3);
+    const [quick, full, byDefault] = [
+      await check('?scale=quick'),
+      await check('?scale=full'),
+      await check(''),
+    ];
+    expect(quick.body).toMatchObject({ valid: true, errors: [] });
+    expect(full.body.plan!.trials).toBeGreaterThan(quick.body.plan!.trials);
+    expect(byDefault.body).toEqual(quick.body);
+    expect((await check('?scale=huge')).status).toBe(400);
+  });
+
+  it('names faults and the place where a text is no JSON, with status 200', async () => {
+    const { postText } = await startApp();
+    const check = (text: string) => postText<ScenarioValidation>('/api/scenarios/validate', text);
+    expect(await check('{"version": 1,}')).toMatchObject({
+      status: 200,
+      body: { valid: false, line: 1, column: expect.any(Number), plan: null },
+    });
+    const { body } = await check('{"version": 2, "__proto__": {}}');
+    expect(body.errors.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['/version', '/__proto__', '/id']),
+    );
+  });
+});

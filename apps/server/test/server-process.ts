@@ -1,0 +1,41 @@
+/** The server as a process of its own, on a free port. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+export class ServerProcess {
+  readonly child: ChildProcess;
+  stdout = '';
+  stderr = '';
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+
+  constructor(env: Record<string, string>) {
+    const { PATH = '' } = process.env;
+    this.child = spawn(process.execPath, [main], { env: { PATH, PORT: '0', ...env } });
+    this.child.stdout!.on('data', (data) => {
+      this.stdout += String(data);
+    });
+    this.child.stderr!.on('data', (data) => {
+      this.stderr += String(data);
+    });
+    this.ended = once(this.child, 'close').then(([code, signal]) => ({ code, signal }));
+    onTestFinished(async () => {
+      this.child.kill('SIGKILL');
+      await this.ended;
+    });
+  }
+
+  /** Resolves with the address when it serves; rejects if it ends before. */
+  async ready(): Promise<string> {
+    while (!/http:\S+/.test(this.stdout)) {
+      const what = await Promise.race([once(this.child.stdout!, 'data'), this.ended]);
+      if (!Array.isArray(what) && !/http:\S+/.test(this.stdout)) {
+        throw new Error(`ended with ${what.code}: ${this.stderr}`);
+      }
+    }
+    return /http:\S+/.exec(this.stdout)![0];
+  }
+}

@@ -1,0 +1,48 @@
+import type { Tick } from '@shardlab/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TickHistory } from '../src/runs/tick-history.ts';
+
+const tick = (atMs: number): Tick => ({
+  atMs,
+  trial: 0,
+  implementation: 'sharded',
+  params: { instances: 1, threads: 1, roundTripMs: 0, payloadBytes: 64, operationsPerTransaction: 1 },
+  phase: 'measure',
+  instances: [],
+});
+
+describe('the ticks that are kept', () => {
+  it('are all of them while they are few', () => {
+    const history = new TickHistory({ countMax: 4, bytesMax: 1000 });
+    for (let at = 0; at < 4; at++) expect(history.add(tick(at), 10)).toEqual({ keepAs: at, thinTo: null });
+    expect(history.ticks.map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('stay within their bounds, evenly spread, and a copy that follows the advice is the same', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 300 });
+    fc.assert(
+      fc.property(
+        sizes,
+        fc.integer({ min: 2, max: 20 }),
+        fc.integer({ min: 60, max: 300 }),
+        (bytes, countMax, bytesMax) => {
+          const history = new TickHistory({ countMax, bytesMax });
+          let copy: number[] = [];
+          for (const [at, size] of bytes.entries()) {
+            const { keepAs, thinTo } = history.add(tick(at), size);
+            if (keepAs !== null) copy.push(keepAs);
+            if (thinTo !== null) copy = copy.filter((no) => no % thinTo === 0);
+            const kept = history.ticks.map(({ atMs }) => atMs);
+            expect(kept).toEqual(copy);
+            expect(kept.length).toBeLessThanOrEqual(countMax);
+            const total = kept.reduce((sum, no) => sum + bytes[no]!, 0);
+            expect(total).toBeLessThanOrEqual(bytesMax);
+            const gaps = new Set(kept.slice(1).map((no, index) => no - kept[index]!));
+            expect(gaps.size).toBeLessThanOrEqual(1);
+          }
+        },
+      ),
+    );
+  });
+});
