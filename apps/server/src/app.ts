@@ -1,6 +1,7 @@
 /** Puts the server together, without a socket: `listen` is the caller's, tests inject. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -8,6 +9,7 @@ import { type Instance, openInstance } from '@shardlab/engine';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ServerError } from './errors.ts';
 import type { App } from './http/app-types.ts';
+import { answerClientError } from './http/client-errors.ts';
 import { EventStreams } from './http/event-streams.ts';
 import { createGuard } from './http/guard.ts';
 import { listeningPort } from './http/listening-port.ts';
@@ -136,6 +138,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     onConstructorPoisoning: 'ignore',
     genReqId: () => randomUUID(),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket as Socket),
     frameworkErrors: (error, _request, reply) => {
       const { status, body } = mapError(error);
       setSecurityHeaders(reply);

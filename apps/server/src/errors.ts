@@ -15,6 +15,12 @@ const table = {
   ROUTE_NOT_FOUND: { status: 404, retryable: false, message: 'There is nothing at this address' },
   REQUEST_INVALID: { status: 400, retryable: false, message: 'The request is malformed' },
   REQUEST_TOO_LARGE: { status: 413, retryable: false, message: 'The body of the request is over the limit' },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    retryable: false,
+    message: 'The headers of the request are over the limit',
+  },
+  REQUEST_TIMEOUT: { status: 408, retryable: true, message: 'The request did not arrive in time' },
   CONTENT_TYPE_UNSUPPORTED: { status: 415, retryable: false, message: 'The body must be application/json' },
   FEATURE_UNSUPPORTED: { status: 422, retryable: false, message: 'This is not supported yet' },
   HOST_REFUSED: {

@@ -96,9 +96,13 @@ describe('what is not HTTP', () => {
     const { app } = await startApp();
     await app.listen({ host: '127.0.0.1', port: 0 });
     const port = listeningPort(app)!;
-    expect(await sendRaw(port, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*"code":"REQUEST_INVALID"/);
-    expect(await sendRaw(port, 'GET /api/health HTTP/1.0\r\n\r\n')).toMatch(/403[^]*"code":"HOST_REFUSED"/);
+    const send = async (text: string) => {
+      const answer = await sendRaw(port, text);
+      return [answer.split(' ')[1], JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))).code];
+    };
+    expect(await send('nonsense\r\n\r\n')).toEqual(['400', 'REQUEST_INVALID']);
+    expect(await send('GET /api/health HTTP/1.0\r\n\r\n')).toEqual(['403', 'HOST_REFUSED']);
     const long = `GET /api/health HTTP/1.1\r\nHost: localhost:${port}\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`;
-    expect(await sendRaw(port, long)).toMatch(/^HTTP\/1\.1 431 [^]*"code":"REQUEST_TOO_LARGE"/);
+    expect(await send(long)).toEqual(['431', 'HEADERS_TOO_LARGE']);
   });
 });

@@ -6,8 +6,8 @@ import { makeDataDir, startApp } from './start-app.ts';
 
 /** What a build leaves: a page, and files whose names have a hash. */
 function builtDashboard(): string {
-  const webDir = makeDataDir();
-  mkdirSync(join(webDir, 'assets'));
+  const webDir = join(makeDataDir(), 'dist');
+  mkdirSync(join(webDir, 'assets'), { recursive: true });
   writeFileSync(join(webDir, 'index.html'), '<!doctype html><title>Shardlab</title>');
   writeFileSync(join(webDir, 'favicon.svg'), '<svg/>');
   writeFileSync(join(webDir, 'assets', 'index-a1b2c3.js'), 'export {};');

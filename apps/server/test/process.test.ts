@@ -54,11 +54,8 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(run).toMatchObject({ status: 'cancelled', error: { code: 'RUN_INTERRUPTED' } });
     expect(run.points.length).toBeGreaterThan(0);
     expect(await show(again, waitingRun)).toMatchObject({ status: 'cancelled', points: [] });
-    const left = await (await post(`${again}/api/queues/q/dequeue`, { max: 10 })).json();
-    expect(left.messages.map(({ payload }: { payload: unknown }) => payload).sort()).toEqual([
-      'held',
-      'ready',
-    ]);
+    const left = (await (await post(`${again}/api/queues/q/dequeue`, { max: 10 })).json()) as Dequeued;
+    expect(left.messages.map(({ payload }) => payload).sort()).toEqual(['held', 'ready']);
   });
 });
 
