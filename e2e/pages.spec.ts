@@ -1,0 +1,63 @@
+/** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
+import AxeBuilder from '@axe-core/playwright';
+import type { APIRequestContext, Page } from '@playwright/test';
+import { expect, readRun, startRun, test } from './journey.ts';
+
+const themes = ['light', 'dark'] as const;
+const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
+
+/** What the pages show: a finished run and a queue with messages. Made once; the server keeps both. */
+async function furnish(request: APIRequestContext): Promise<{ run: string }> {
+  const { runs } = await (await request.get('/api/runs')).json();
+  const done = (runs as { id: string; status: string }[]).find(({ status }) => status === 'done');
+  const queue = await request.post('/api/queues', { data: { name: 'parcels' } });
+  if (queue.status() === 201) {
+    const messages = Array.from({ length: 12 }, (_, parcel) => ({ payload: { parcel } }));
+    expect((await request.post('/api/queues/parcels/messages', { data: { messages } })).status()).toBe(201);
+  }
+  if (done !== undefined) return { run: done.id };
+  const run = await startRun(request, 'first-look');
+  await expect.poll(async () => (await readRun(request, run)).status, { timeout: 60_000 }).toBe('done');
+  return { run };
+}
+
+const pages: { name: string; address(run: string): string }[] = [
+  { name: 'gallery', address: () => '/' },
+  { name: 'scenario', address: () => '/scenarios/white-paper-figure-3' },
+  { name: 'runs', address: () => '/runs' },
+  { name: 'run', address: (run) => `/runs/${run}` },
+  { name: 'claims', address: () => '/claims' },
+  { name: 'queues', address: () => '/queues?queue=parcels' },
+  { name: 'not-found', address: () => '/no/such/page' },
+];
+
+async function open(page: Page, address: string) {
+  await page.goto(address);
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await expect(page.getByText(/^Loading /)).toHaveCount(0);
+}
+
+for (const { name, address } of pages) {
+  for (const theme of themes) {
+    for (const [size, viewport] of Object.entries(sizes)) {
+      test(`${name} in ${theme} on a ${size}`, async ({ page, request }) => {
+        test.setTimeout(120_000);
+        const { run } = await furnish(request);
+        await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+        await page.setViewportSize(viewport);
+        const errors: string[] = [];
+        page.on('pageerror', (error) => errors.push(error.message));
+        await open(page, address(run));
+        await page.screenshot({ path: `test-results/screens/${name}-${theme}-${size}.png`, fullPage: true });
+
+        const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+        expect(scrollWidth, 'no sideways scrolling').toBeLessThanOrEqual(clientWidth);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(
+          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`),
+        ).toEqual([]);
+        expect(errors, 'errors in the page').toEqual([]);
+      });
+    }
+  }
+}
