@@ -98,6 +98,7 @@ async function assemble(instance: Instance, options: AppOptions & { now: () => n
   app.addHook('onRequest', async (request, reply) => {
     setSecurityHeaders(reply);
     guard(request);
+    if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
   });
   app.addHook('preClose', async () => {
     closing.abort();
@@ -131,7 +132,8 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     requestTimeout: limits.requestMs,
     // Idle connections end at once; requests under way get their answers.
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    // Ours says it in the words of all other errors.
+    return503OnClosing: false,
     // A payload may have any names in it. Objects are copied property by property and looked up in maps here, so a
     // property named __proto__ is only data; where a schema is closed it is refused like any unknown field.
     onProtoPoisoning: 'ignore',

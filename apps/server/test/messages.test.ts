@@ -1,5 +1,7 @@
+import { connect } from 'node:net';
 import type { Browsed, Dequeued, Enqueued, ErrorBody, QueueInfo } from '@shardlab/contract';
 import { describe, expect, it, vi } from 'vitest';
+import { listeningPort } from '../src/http/listening-port.ts';
 import { startApp, type TestApp, untilDequeuesUnderWay, waiting } from './start-app.ts';
 
 async function withQueue(spec: Record<string, unknown> = {}): Promise<TestApp> {
@@ -228,5 +230,28 @@ describe('a dequeue', () => {
     );
     expect(new Set(payloads).size).toBe(1000);
     await vi.waitFor(async () => expect((await dequeue(test)).status).toBe(200), waiting);
+  });
+
+  it('whose answer does not get through gives its messages back at once', async () => {
+    const test = await withQueue();
+    const large = { payloadBase64: Buffer.alloc(1024 * 1024, 1).toString('base64') };
+    for (let index = 0; index < 16; index++) await enqueue(test, large);
+    await test.app.listen({ host: '127.0.0.1', port: 0 });
+    const port = listeningPort(test.app)!;
+    const host = `localhost:${port}`;
+    const untilHeld = (held: number) =>
+      vi.waitFor(async () => {
+        const { body } = await test.get<QueueInfo>('/api/queues/q', { host });
+        expect(body).toMatchObject({ ready: 16 - held, held, consumed: 0 });
+      }, waiting);
+    // It never reads, so that most of the answer cannot leave the server.
+    const socket = connect(port, '127.0.0.1').pause();
+    const body = JSON.stringify({ max: 100, holdMs: 3_600_000 });
+    socket.write(
+      `POST /api/queues/q/dequeue HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await untilHeld(16);
+    socket.destroy();
+    await untilHeld(0);
   });
 });

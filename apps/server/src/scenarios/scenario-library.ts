@@ -7,6 +7,8 @@ import type { ScenarioStore } from '../store/scenario-store.ts';
 export class ScenarioLibrary {
   readonly #builtIn: ReadonlyMap<string, Scenario>;
   readonly #uploaded: ScenarioStore;
+  /** By scenario: a plan may have thousands of trials, too many to lay out for each look at the list. */
+  readonly #plans = new Map<string, ScenarioEntry['plans']>();
 
   private constructor(builtIn: ReadonlyMap<string, Scenario>, uploaded: ScenarioStore) {
     this.#builtIn = builtIn;
@@ -25,21 +27,21 @@ export class ScenarioLibrary {
 
   list(): ScenarioEntry[] {
     return [
-      ...[...this.#builtIn.values()].map((scenario) => toEntry(scenario, 'built-in')),
+      ...[...this.#builtIn.values()].map((scenario) => this.#entry(scenario, 'built-in')),
       ...this.#uploaded
         .list()
         .filter(({ id }) => !this.#builtIn.has(id)) // a later version may bring one of the same id
-        .map((scenario) => toEntry(scenario, 'uploaded')),
+        .map((scenario) => this.#entry(scenario, 'uploaded')),
     ];
   }
 
   /** Throws `SCENARIO_NOT_FOUND`. */
   get(id: string): ScenarioEntry {
     const builtIn = this.#builtIn.get(id);
-    if (builtIn !== undefined) return toEntry(builtIn, 'built-in');
+    if (builtIn !== undefined) return this.#entry(builtIn, 'built-in');
     const uploaded = this.#uploaded.find(id);
     if (uploaded === undefined) throw notFound(id);
-    return toEntry(uploaded, 'uploaded');
+    return this.#entry(uploaded, 'uploaded');
   }
 
   /** Keeps a scenario given as text. Throws `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`, `SCENARIO_EXISTS`, `SCENARIOS_FULL`. */
@@ -54,6 +56,7 @@ export class ScenarioLibrary {
       });
     }
     this.#uploaded.save(parsed.scenario, uploadedAtMs);
+    this.#plans.delete(id);
     return parsed.scenario;
   }
 
@@ -61,20 +64,22 @@ export class ScenarioLibrary {
   remove(id: string): void {
     if (this.#builtIn.has(id)) throw new ServerError('SCENARIO_BUILT_IN', { details: { id } });
     if (!this.#uploaded.remove(id)) throw notFound(id);
+    this.#plans.delete(id);
+  }
+
+  #entry(scenario: Scenario, source: ScenarioSource): ScenarioEntry {
+    let plans = this.#plans.get(scenario.id);
+    if (plans === undefined) {
+      plans = { quick: planFigures(scenario, 'quick'), full: planFigures(scenario, 'full') };
+      this.#plans.set(scenario.id, plans);
+    }
+    return { source, scenario, plans };
   }
 }
 
 export function planFigures(scenario: Scenario, scale: Scale): PlanFigures {
   const { trials, repeats, estimatedMs } = planRun(scenario, scale);
   return { points: trials.length / repeats, trials: trials.length, estimatedMs };
-}
-
-function toEntry(scenario: Scenario, source: ScenarioSource): ScenarioEntry {
-  return {
-    source,
-    scenario,
-    plans: { quick: planFigures(scenario, 'quick'), full: planFigures(scenario, 'full') },
-  };
 }
 
 function notFound(id: string): LabError {

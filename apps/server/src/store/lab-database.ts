@@ -14,6 +14,7 @@ const schema = `
     run_no INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of the history
     id TEXT NOT NULL UNIQUE,
     scenario_id TEXT NOT NULL,
+    scenario_title TEXT NOT NULL,
     scenario TEXT NOT NULL,                   -- JSON, as the run was started with
     scale TEXT NOT NULL,
     status TEXT NOT NULL,

@@ -5,6 +5,7 @@ export interface RunRow {
   run_no: number;
   id: string;
   scenario_id: string;
+  scenario_title: string;
   scenario: string;
   scale: string;
   status: string;
@@ -23,6 +24,7 @@ export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_no'> {
   return {
     id: run.id,
     scenario_id: run.scenario.id,
+    scenario_title: run.scenario.title,
     scenario: JSON.stringify(run.scenario),
     scale: run.scale,
     status: run.status,
@@ -56,17 +58,23 @@ export function toRun(row: RunRow, points: Run['points']): Run {
   };
 }
 
-export function toSummary(run: Run): RunSummary {
+/** What a list needs of a run: not its scenario and environment, which may be long. */
+export type SummaryRow = Omit<RunRow, 'scenario' | 'environment' | 'updated_at_ms' | 'watched' | 'error'>;
+
+export const summaryColumns =
+  'run_no, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms, progress, claims';
+
+export function toSummary(row: SummaryRow): RunSummary {
   return {
-    id: run.id,
-    scenarioId: run.scenario.id,
-    scenarioTitle: run.scenario.title,
-    scale: run.scale,
-    status: run.status,
-    createdAtMs: run.createdAtMs,
-    startedAtMs: run.startedAtMs,
-    endedAtMs: run.endedAtMs,
-    progress: run.progress,
-    verdicts: run.claims.map(({ id, verdict }) => ({ id, verdict })),
+    id: row.id,
+    scenarioId: row.scenario_id,
+    scenarioTitle: row.scenario_title,
+    scale: row.scale as Run['scale'],
+    status: row.status as Run['status'],
+    createdAtMs: row.created_at_ms,
+    startedAtMs: row.started_at_ms,
+    endedAtMs: row.ended_at_ms,
+    progress: JSON.parse(row.progress),
+    verdicts: (JSON.parse(row.claims) as Run['claims']).map(({ id, verdict }) => ({ id, verdict })),
   };
 }

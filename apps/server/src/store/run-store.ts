@@ -12,7 +12,7 @@ import {
 } from '@shardlab/contract';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
-import { type RunRow, toRow, toRun, toSummary } from './run-rows.ts';
+import { type RunRow, type SummaryRow, summaryColumns, toRow, toRun, toSummary } from './run-rows.ts';
 
 export interface RunStoreOptions {
   /** Runs kept; adding one more removes the oldest that has ended. */
@@ -82,7 +82,10 @@ export class RunStore {
   }
 
   #update(run: Run, updatedAtMs: number): void {
-    const { id, scenario, scenario_id, scale, created_at_ms, ...changing } = toRow(run, updatedAtMs);
+    const { id, scenario, scenario_id, scenario_title, scale, created_at_ms, ...changing } = toRow(
+      run,
+      updatedAtMs,
+    );
     const names = Object.keys(changing);
     this.#file
       .prepare(`UPDATE run SET ${names.map((name) => `${name} = @${name}`).join(', ')} WHERE id = @id`)
@@ -135,12 +138,12 @@ export class RunStore {
   list(options: { limit: number; after: string | undefined }): { runs: RunSummary[]; next: string | null } {
     const before = options.after === undefined ? Number.MAX_SAFE_INTEGER : Number(options.after);
     const rows = this.#file
-      .prepare('SELECT * FROM run WHERE run_no < ? ORDER BY run_no DESC LIMIT ?')
-      .all(before, options.limit + 1) as RunRow[];
+      .prepare(`SELECT ${summaryColumns} FROM run WHERE run_no < ? ORDER BY run_no DESC LIMIT ?`)
+      .all(before, options.limit + 1) as SummaryRow[];
     const page = rows.slice(0, options.limit);
     const last = page.at(-1);
     const next = rows.length > page.length && last !== undefined ? String(last.run_no) : null;
-    return { runs: page.map((row) => toSummary(toRun(row, []))), next };
+    return { runs: page.map(toSummary), next };
   }
 
   /** The verdict of each claim in the newest finished run that judged it. */
