@@ -1,0 +1,62 @@
+import { EventEmitter } from 'node:events';
+import { join } from 'node:path';
+import { openInstance } from '@shardlab/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { QueueService } from '../src/queues/queue-service.ts';
+import { makeDataDir } from './start-app.ts';
+
+async function serviceWith(payloads: unknown[]) {
+  const instance = await openInstance({ dir: join(makeDataDir(), 'cluster') });
+  onTestFinished(() => instance.close());
+  await instance.createQueue({ name: 'q', durability: 'relaxed' });
+  const service = new QueueService(instance);
+  await service.enqueue(
+    new EventEmitter(),
+    'q',
+    payloads.map((payload) => ({ payload })),
+  );
+  return { instance, service };
+}
+
+const never = new AbortController().signal;
+
+describe.each(['auto', 'manual'] as const)('a client that is gone before its %s dequeue is done', (mode) => {
+  it('takes nothing: what was handed out is ready again', async () => {
+    const { instance, service } = await serviceWith([1, 2, 3]);
+    const { messages } = await service.dequeue('q', { max: 3, mode }, AbortSignal.abort());
+    expect(messages).toEqual([]);
+    expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0, consumed: 0 });
+    const next = await service.dequeue('q', { max: 3, mode }, never);
+    expect(next.messages.map(({ payload }) => payload)).toEqual([1, 2, 3]);
+  });
+});
+
+describe('giving back', () => {
+  it('returns manual messages at once, and does nothing to those that are finished', async () => {
+    const { instance, service } = await serviceWith([1, 2]);
+    const first = await service.dequeue('q', { max: 1 }, never);
+    const second = await service.dequeue('q', { max: 1 }, never);
+    await service.acknowledge('q', [second.messages[0]!.receipt!]);
+    second.giveBack();
+    first.giveBack();
+    const again = await service.dequeue('q', { max: 5, waitMs: 20_000 }, never);
+    expect(again.messages).toMatchObject([{ payload: 1, deliveryCount: 2 }]);
+    expect(instance.queue('q')).toMatchObject({ held: 1, consumed: 1 });
+  });
+
+  it('is not for messages that auto has consumed', async () => {
+    const { instance, service } = await serviceWith([1]);
+    const { giveBack } = await service.dequeue('q', { mode: 'auto' }, never);
+    giveBack();
+    expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
+  });
+});
+
+describe('a dequeue of many', () => {
+  it('gives as many as are ready, up to the maximum, in order', async () => {
+    const { service } = await serviceWith(Array.from({ length: 100 }, (_, index) => index));
+    const { messages } = await service.dequeue('q', { max: 70, mode: 'auto' }, never);
+    expect(messages.map(({ payload }) => payload)).toEqual(Array.from({ length: 70 }, (_, index) => index));
+    expect((await service.dequeue('q', { max: 70, mode: 'auto' }, never)).messages).toHaveLength(30);
+  });
+});
