@@ -255,6 +255,25 @@ describe('a nonpersistent queue', () => {
     expect(ids).not.toContain((await put(second, 'd'))[0]);
   });
 
+  it('shows held messages to a browse as well as ready ones', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders', durability: 'memory' });
+    await put(instance, 'a', 'b');
+    await put(instance, 'c'.repeat(100_000));
+    await put(instance, 'd');
+    const session = instance.openSession();
+    await session.dequeue('orders', { max: 3 });
+    const { messages } = await instance.browse('orders');
+    expect(messages.map((message) => [message.payload.toString()[0], message.state])).toEqual([
+      ['a', 'held'],
+      ['b', 'held'],
+      ['c', 'held'],
+      ['d', 'ready'],
+    ]);
+    await session.commit();
+    expect(text((await instance.browse('orders')).messages)).toEqual(['d']);
+  });
+
   it('refuses messages past the bound of the cache, and takes them again once there is room', async () => {
     const instance = await openTestInstance({ cacheBytesMax: 10_000 });
     await instance.createQueue({ name: 'orders', durability: 'memory' });

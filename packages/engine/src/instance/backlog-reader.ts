@@ -95,7 +95,7 @@ export class BacklogReader {
       while (seq < shard.committedEnd) {
         const { runs, readEnd } = shard.persistent
           ? await this.#read(shard, seq)
-          : { runs: shard.cachedRuns, readEnd: shard.committedEnd };
+          : { runs: shard.liveRuns, readEnd: shard.committedEnd };
         for (const browsed of liveMessages(shard, runs, seq)) {
           if (messages.length === limit) return { messages, next: messages.at(-1)!.id };
           messages.push(browsed);

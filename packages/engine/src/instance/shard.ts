@@ -59,6 +59,8 @@ export class Shard {
   #cursorAt = -1;
   /** Handed out before and back again, by sequence, the lowest last. */
   readonly #returned: Delivery[] = [];
+  /** Of a nonpersistent shard, what was handed out and is not consumed: nothing else remembers it. */
+  readonly #handedOut = new Map<number, Delivery>();
   /** How often the ones were handed out that came back at least once. */
   readonly #redelivered = new Map<number, number>();
   /** Until the cursor has passed what was there at recovery, it skips what is terminal. */
@@ -148,7 +150,16 @@ export class Shard {
       const start = this.#cursorAt;
       this.#advance(run);
       if (seq < this.#recoveredEnd && this.#wasTerminal(seq)) continue;
-      out.push({ shard: this, seq, source: run.buffer, start, deliveryCount: 1, holdNo: nextHoldNo() });
+      const delivery = {
+        shard: this,
+        seq,
+        source: run.buffer,
+        start,
+        deliveryCount: 1,
+        holdNo: nextHoldNo(),
+      };
+      if (!this.persistent) this.#handedOut.set(seq, delivery);
+      out.push(delivery);
       taken += 1;
     }
     this.held += taken;
@@ -222,9 +233,17 @@ export class Shard {
     return { state: 'held', deliveryCount: this.#redelivered.get(seq) ?? 1 };
   }
 
-  /** What the cache has not yet handed out: all there is to browse of a nonpersistent shard. */
-  get cachedRuns(): readonly CachedRun[] {
-    return this.#window.slice(this.#head);
+  /** All live messages of a nonpersistent shard, in order: those handed out, then the window. */
+  get liveRuns(): CachedRun[] {
+    const window = this.#window.slice(this.#head);
+    const windowStart = window[0]?.firstSeq ?? Number.POSITIVE_INFINITY;
+    const handedOut = [...this.#handedOut.values()]
+      .filter((delivery) => delivery.seq < windowStart)
+      .sort((a, b) => a.seq - b.seq)
+      .map(({ seq, source, start }) => {
+        return { firstSeq: seq, count: 1, buffer: source, start, end: recordEnd(source, start) };
+      });
+    return [...handedOut, ...window];
   }
 
   /** Numbers of a failed group will never be messages. */
@@ -243,5 +262,6 @@ export class Shard {
     this.#head = 0;
     this.#returned.length = 0;
     this.#redelivered.clear();
+    this.#handedOut.clear();
   }
 }
