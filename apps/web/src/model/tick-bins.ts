@@ -4,14 +4,15 @@ import type { Tick } from '@shardlab/contract';
 /** A tick and the time that its rates and waits cover. */
 export interface TimedTick {
   tick: Tick;
-  /** Milliseconds since the tick before in the same trial. */
+  /** Milliseconds since the tick that was taken before it in the same trial. */
   spanMs: number;
 }
 
 export interface TickBin {
-  /** When its last tick was taken, milliseconds since the start of the run. */
+  /** When its first tick began and its last one was taken, milliseconds since the start of the run. */
+  fromMs: number;
   atMs: number;
-  /** Time that its ticks cover together. */
+  /** Time that its ticks cover together: less than from `fromMs` to `atMs` where ticks were left out. */
   spanMs: number;
   ticks: TimedTick[];
 }
@@ -29,6 +30,12 @@ export interface TrialTicks {
 const usualSpanMs = 250;
 
 /**
+ * A gap longer than this is not one late tick but ticks left out: the server thins those of a long run. What is left
+ * still covers its own moment only.
+ */
+const spanMsMax = 450;
+
+/**
  * Groups ticks by trial and bin. A bin is at least as wide as a usual tick: the last tick of a trial may come a few
  * milliseconds after the one before, and a rate over so little says nothing alone.
  */
@@ -42,7 +49,8 @@ export function binTicks(
   let before: Tick | null = null;
   for (const tick of ticks) {
     const continues = before?.trial === tick.trial;
-    const spanMs = continues ? tick.atMs - before!.atMs : usualSpanMs;
+    const gapMs = continues ? tick.atMs - before!.atMs : usualSpanMs;
+    const spanMs = gapMs > spanMsMax ? usualSpanMs : gapMs;
     before = tick;
     if (tick.atMs < fromMs || tick.atMs > toMs || spanMs <= 0) continue;
     let trial = trials.at(-1);
@@ -53,16 +61,14 @@ export function binTicks(
     }
     trial.toMs = tick.atMs;
     const bin = trial.bins.at(-1);
-    if (bin !== undefined && tick.atMs - bin.atMs + bin.spanMs <= widthMs) {
+    const fits = bin !== undefined && tick.atMs - bin.fromMs <= widthMs;
+    const stub = bin !== undefined && gapMs < usualSpanMs / 2;
+    if (fits || stub) {
       bin.ticks.push({ tick, spanMs });
       bin.atMs = tick.atMs;
       bin.spanMs += spanMs;
-    } else if (bin !== undefined && spanMs < usualSpanMs / 2) {
-      bin.ticks.push({ tick, spanMs });
-      bin.spanMs += spanMs;
-      bin.atMs = tick.atMs;
     } else {
-      trial.bins.push({ atMs: tick.atMs, spanMs, ticks: [{ tick, spanMs }] });
+      trial.bins.push({ fromMs: tick.atMs - spanMs, atMs: tick.atMs, spanMs, ticks: [{ tick, spanMs }] });
     }
   }
   return trials;

@@ -1,0 +1,93 @@
+/** What the pages ask for, and how often. One place for keys, so that a change refreshes what it touches. */
+import type {
+  Browsed,
+  ClaimLedger,
+  CreateQueue,
+  Dequeued,
+  Enqueued,
+  Id,
+  NewMessage,
+  QueueInfo,
+  QueueList,
+  Run,
+  RunCancelled,
+  RunList,
+  Scale,
+  ScenarioEntry,
+  ScenarioList,
+} from '@shardlab/contract';
+import { queryOptions } from '@tanstack/react-query';
+import { call, ServerSilent } from './client.ts';
+
+/** While the server is silent every page asks again by itself. */
+const silentRetryMs = 2_000;
+
+export const retryWhileSilent = (failures: number, error: Error): boolean =>
+  error instanceof ServerSilent || (failures < 1 && !('status' in error));
+export const retryDelay = (): number => silentRetryMs;
+
+const path = (id: string) => encodeURIComponent(id);
+
+export const scenariosQuery = queryOptions({
+  queryKey: ['scenarios'],
+  queryFn: ({ signal }) => call<ScenarioList>('GET', '/api/scenarios', { signal }),
+});
+
+export const scenarioQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['scenarios', id],
+    queryFn: ({ signal }) => call<ScenarioEntry>('GET', `/api/scenarios/${path(id)}`, { signal }),
+  });
+
+export const runsQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ['runs', 'list', limit],
+    queryFn: ({ signal }) => call<RunList>('GET', `/api/runs?limit=${limit}`, { signal }),
+    // Cheap, and the only way to notice a run that somebody started elsewhere.
+    refetchInterval: 3_000,
+  });
+
+export const runQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['runs', 'one', id],
+    queryFn: ({ signal }) => call<Run>('GET', `/api/runs/${path(id)}`, { signal }),
+  });
+
+export const claimsQuery = queryOptions({
+  queryKey: ['claims'],
+  queryFn: ({ signal }) => call<ClaimLedger>('GET', '/api/claims', { signal }),
+});
+
+export const queuesQuery = queryOptions({
+  queryKey: ['queues'],
+  queryFn: ({ signal }) => call<QueueList>('GET', '/api/queues', { signal }),
+  refetchInterval: 1_500,
+});
+
+export const browseQuery = (queue: string, limit: number) =>
+  queryOptions({
+    queryKey: ['queues', queue, 'messages', limit],
+    queryFn: ({ signal }) =>
+      call<Browsed>('GET', `/api/queues/${path(queue)}/messages?limit=${limit}`, { signal }),
+    refetchInterval: 3_000,
+  });
+
+export const startRun = (scenario: string, scale: Scale) =>
+  call<Id>('POST', '/api/runs', { body: { scenario, scale } });
+export const cancelRun = (id: string) => call<RunCancelled>('POST', `/api/runs/${path(id)}/cancel`);
+export const uploadScenario = (text: string) => call<Id>('POST', '/api/scenarios', { text });
+export const deleteScenario = (id: string) => call<undefined>('DELETE', `/api/scenarios/${path(id)}`);
+export const exportHref = (id: string, format: 'json' | 'csv') =>
+  `/api/runs/${path(id)}/export?format=${format}`;
+
+export const createQueue = (queue: CreateQueue) => call<QueueInfo>('POST', '/api/queues', { body: queue });
+export const dropQueue = (queue: string) => call<undefined>('DELETE', `/api/queues/${path(queue)}`);
+export const switchQueue = (
+  queue: string,
+  action: 'start' | 'stop',
+  which: { enqueue?: boolean; dequeue?: boolean },
+) => call<QueueInfo>('POST', `/api/queues/${path(queue)}/${action}`, { body: which });
+export const enqueue = (queue: string, messages: NewMessage[]) =>
+  call<Enqueued>('POST', `/api/queues/${path(queue)}/messages`, { body: { messages } });
+export const dequeue = (queue: string, max: number) =>
+  call<Dequeued>('POST', `/api/queues/${path(queue)}/dequeue`, { body: { max, mode: 'auto' } });

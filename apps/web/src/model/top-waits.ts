@@ -1,0 +1,43 @@
+/** The wait events of a run's points by the time that they took. */
+import type { Implementation, Point, WaitFigure } from '@shardlab/contract';
+
+export interface TopWait extends Pick<WaitFigure, 'event' | 'class' | 'emulated' | 'waits' | 'totalMs'> {
+  implementation: Implementation;
+  /** The greatest p99 of any one point: percentiles of several points cannot be put together. */
+  p99MsMax: number;
+  /** Share of the queue's waiting time, 0 to 1; null for an idle wait, which is no waiting for work. */
+  share: number | null;
+}
+
+/** By queue, then by time, longest first; events that never occurred are left out. */
+export function topWaits(points: readonly Point[]): TopWait[] {
+  const byEvent = new Map<string, TopWait>();
+  for (const { implementation, waits } of points)
+    for (const wait of waits) {
+      if (wait.waits === 0) continue;
+      const key = `${implementation}/${wait.event}`;
+      const { event, emulated } = wait;
+      const known = byEvent.get(key) ?? {
+        implementation,
+        event,
+        class: wait.class,
+        emulated,
+        waits: 0,
+        totalMs: 0,
+        p99MsMax: 0,
+        share: null,
+      };
+      known.waits += wait.waits;
+      known.totalMs += wait.totalMs;
+      known.p99MsMax = Math.max(known.p99MsMax, wait.p99Ms);
+      byEvent.set(key, known);
+    }
+  const all = [...byEvent.values()];
+  const busy = all.filter((wait) => wait.class !== 'idle');
+  for (const wait of busy) {
+    const own = busy.filter((other) => other.implementation === wait.implementation);
+    const total = own.reduce((sum, other) => sum + other.totalMs, 0);
+    wait.share = total > 0 ? wait.totalMs / total : null;
+  }
+  return all.sort((a, b) => a.implementation.localeCompare(b.implementation) || b.totalMs - a.totalMs);
+}

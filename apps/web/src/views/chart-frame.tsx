@@ -1,0 +1,116 @@
+import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from 'react';
+import type { DataTable } from '../model/csv.ts';
+import { DataTableView } from './data-table-view.tsx';
+import { saveCsv, savePng, saveSvg } from './save-chart.ts';
+
+export interface ChartFrameProps {
+  title: string;
+  unit: string;
+  /** Name of saved files, without extension. */
+  fileName: string;
+  /** Made when it is shown or saved. */
+  table(): DataTable;
+  svg: RefObject<SVGSVGElement | null>;
+  box: RefObject<HTMLDivElement | null>;
+  legend?: ReactNode;
+  controls?: ReactNode;
+  /** The figures under the cursor, shown above the plot. */
+  readout?: ReactNode;
+  /** The same in plain words, for a screen reader. */
+  spoken?: string;
+  /** Where the keyboard cursor stands and how far it goes; a chart without a cursor has none. */
+  cursor?: { now: number; max: number; onKey(key: string): boolean };
+  height: number;
+}
+
+/** Title, unit, legend, plot with a keyboard cursor, the data table and files: what every chart has. */
+export function ChartFrame(props: ChartFrameProps) {
+  const { title, unit, table, svg, box, cursor, height } = props;
+  const [showsTable, setShowsTable] = useState(false);
+  const titleId = useId();
+  return (
+    <figure className="panel chart" aria-labelledby={titleId}>
+      <figcaption className="chart-head">
+        <div>
+          <h3 id={titleId}>{title}</h3>
+          <p className="small muted">{unit}</p>
+        </div>
+        <div className="chart-tools">
+          <button
+            type="button"
+            className="button button-quiet"
+            aria-pressed={showsTable}
+            onClick={() => setShowsTable(!showsTable)}
+          >
+            Table
+          </button>
+          <SaveMenu {...props} />
+        </div>
+      </figcaption>
+      {props.controls}
+      {props.legend}
+      {props.readout === undefined ? null : <p className="chart-readout">{props.readout}</p>}
+      <div ref={box} className="chart-plot">
+        {cursor === undefined ? (
+          <svg ref={svg} role="img" aria-label={title} height={height} />
+        ) : (
+          <div
+            role="slider"
+            tabIndex={0}
+            aria-label={`${title}: cursor`}
+            aria-valuemin={0}
+            aria-valuemax={cursor.max}
+            aria-valuenow={cursor.now}
+            aria-valuetext={props.spoken ?? ''}
+            onKeyDown={(event: KeyboardEvent) => {
+              if (!event.ctrlKey && !event.metaKey && !event.altKey && cursor.onKey(event.key))
+                event.preventDefault();
+            }}
+          >
+            <svg ref={svg} aria-hidden="true" height={height} />
+          </div>
+        )}
+      </div>
+      {showsTable ? <DataTableView table={table()} label={`${title}: data`} /> : null}
+    </figure>
+  );
+}
+
+function SaveMenu({ title, fileName, table, svg }: ChartFrameProps) {
+  const options = { title, fileName };
+  const items: { label: string; save(): void }[] = [
+    { label: 'SVG picture', save: () => saveSvg(svg.current!, options) },
+    { label: 'PNG picture', save: () => void savePng(svg.current!, options) },
+    { label: 'CSV data', save: () => saveCsv(table(), options) },
+  ];
+  return (
+    <details
+      className="menu"
+      onBlur={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget)) event.currentTarget.open = false;
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') event.currentTarget.open = false;
+      }}
+    >
+      <summary className="button button-quiet" aria-label={`Save: ${title}`}>
+        Save
+      </summary>
+      <div className="menu-items">
+        {items.map(({ label, save }) => (
+          <button
+            key={label}
+            type="button"
+            className="button button-quiet"
+            onClick={(event) => {
+              save();
+              event.currentTarget.closest('details')!.open = false;
+            }}
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+    </details>
+  );
+}

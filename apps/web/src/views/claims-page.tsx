@@ -1,0 +1,70 @@
+import type { ClaimLedgerEntry } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { claimsQuery } from '../api/queries.ts';
+import { formatAgo } from '../model/format.ts';
+import { figureInWords, gradeInWords } from '../model/verdicts.ts';
+import { VerdictBadge } from './badges.tsx';
+import { Answered } from './page-states.tsx';
+
+/** The ledger: what the document says, and what this machine last said about it. */
+export function ClaimsPage() {
+  const claims = useQuery(claimsQuery);
+  return (
+    <>
+      <header className="page-head">
+        <h1>Claims</h1>
+        <p className="lead">
+          What the white paper says, sentence by sentence, and what the newest finished run on this machine
+          found. Shapes are compared, ratios and slopes, rather than another machine’s absolute figures. A
+          claim that does not hold here is a finding.
+        </p>
+      </header>
+      <Answered query={claims} what="claims">
+        {(data) => (
+          <ul className="claims panel" aria-label="Claims">
+            {data.claims.map((entry) => (
+              <Entry key={entry.id} entry={entry} />
+            ))}
+          </ul>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+function Entry({ entry }: { entry: ClaimLedgerEntry }) {
+  const { last } = entry;
+  const figure = last === null ? null : figureInWords(last);
+  return (
+    <li className="claim">
+      <div className="claim-head">
+        <h2>
+          <span className="tag">{entry.id}</span> {entry.title}
+        </h2>
+        {last === null ? (
+          <span className="badge">Not judged yet</span>
+        ) : (
+          <VerdictBadge verdict={last.verdict} />
+        )}
+      </div>
+      <p className="muted">
+        {entry.document} <span className="small">({gradeInWords(entry.grade)})</span>
+      </p>
+      {last === null ? null : (
+        <>
+          <p>
+            {figure === null ? null : <span className="claim-figure">{figure}. </span>}
+            {last.reason}
+          </p>
+          <p className="small muted">
+            <Link to="/runs/$runId" params={{ runId: last.runId }}>
+              {last.scenarioId}, {last.scale}
+            </Link>
+            , {formatAgo(last.endedAtMs, Date.now())}
+          </p>
+        </>
+      )}
+    </li>
+  );
+}

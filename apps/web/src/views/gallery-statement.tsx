@@ -1,0 +1,129 @@
+import type { Run, RunSummary, ScenarioEntry } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { runQuery } from '../api/queries.ts';
+import { bestPoints } from '../model/best-point.ts';
+import { formatAgo, formatDuration, formatRate, formatValue, plural } from '../model/format.ts';
+import { countVerdicts, verdictLabels } from '../model/verdicts.ts';
+import { Failure } from './page-states.tsx';
+import { Replay } from './replay.tsx';
+import { useStartRun } from './use-start-run.ts';
+
+const firstLook = 'first-look';
+
+/** The result of this machine in one sentence, with figures of the newest finished run; before any, what to do. */
+export function GalleryStatement(props: {
+  scenarios: readonly ScenarioEntry[];
+  /** Null while the list is not known. */
+  runs: readonly RunSummary[] | null;
+}) {
+  const newest = props.runs?.find((run) => run.status === 'done') ?? null;
+  const run = useQuery({ ...runQuery(newest?.id ?? ''), enabled: newest !== null });
+  if (props.runs === null) return <Introduction />;
+  if (newest === null) return <Introduction scenarios={props.scenarios} />;
+  if (run.data === undefined) return <Introduction />;
+  return <Result run={run.data} scenarios={props.scenarios} />;
+}
+
+function Introduction({ scenarios }: { scenarios?: readonly ScenarioEntry[] }) {
+  return (
+    <section className="statement" aria-label="What this is">
+      <div className="statement-text">
+        <h1>How much does a message queue carry on this machine, and why not more?</h1>
+        <p className="lead">
+          Shardlab runs the same workload on a sharded queue and on a conventional job table, checks every
+          message, and holds the figures against what a white paper claims.
+        </p>
+        {scenarios === undefined ? null : (
+          <>
+            <p>Nothing has been measured here yet.</p>
+            <FirstLook scenarios={scenarios} primary />
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntry[] }) {
+  const best = bestPoints(run);
+  const endedAtMs = run.endedAtMs ?? run.createdAtMs;
+  return (
+    <section className="statement" aria-label="Result of this machine">
+      <div className="statement-text">
+        <h1>
+          {best === null ? (
+            'The newest run delivered no messages on one of its queues.'
+          ) : (
+            <>
+              On this machine the sharded queue dequeues{' '}
+              <strong className="ink-sharded">{formatRate(best.sharded.dequeuePerSec)}</strong> at best, the
+              unsharded one{' '}
+              <strong className="ink-unsharded">{formatRate(best.unsharded.dequeuePerSec)}</strong>:{' '}
+              {formatValue(best.ratio)} times as much.
+            </>
+          )}
+        </h1>
+        <p className="lead">
+          {best === null ? null : (
+            <>
+              Sharded with {plural(best.sharded.params.instances, 'instance')} and{' '}
+              {plural(best.sharded.params.threads, 'thread')}, unsharded with{' '}
+              {plural(best.unsharded.params.instances, 'instance')} and{' '}
+              {plural(best.unsharded.params.threads, 'thread')}.{' '}
+            </>
+          )}
+          {verdictSentence(run)}
+        </p>
+        <div className="row">
+          <Link className="button button-primary" to="/runs/$runId" params={{ runId: run.id }}>
+            Open this run
+          </Link>
+          <FirstLook scenarios={scenarios} />
+        </div>
+        <p className="small muted">
+          Measured {formatAgo(endedAtMs, Date.now())} by “{run.scenario.title}”, {run.scale}
+          {run.environment === null ? '' : `, on ${run.environment.cores} × ${run.environment.cpuModel}`}.
+        </p>
+      </div>
+      <Replay runId={run.id} cores={run.environment?.cores ?? 1} />
+    </section>
+  );
+}
+
+/** "Of the paper's 6 claims judged: 4 hold here, 1 does not hold here." */
+function verdictSentence(run: Run): string {
+  if (run.claims.length === 0) return '';
+  const counts = countVerdicts(run.claims)
+    .map(({ verdict, count }) => `${verdictLabels[verdict].toLowerCase()}: ${count}`)
+    .join(', ');
+  return `Claims of the white paper: ${counts}.`;
+}
+
+function FirstLook({
+  scenarios,
+  primary = false,
+}: {
+  scenarios: readonly ScenarioEntry[];
+  primary?: boolean;
+}) {
+  const start = useStartRun();
+  const entry = scenarios.find(({ scenario }) => scenario.id === firstLook) ?? scenarios[0];
+  if (entry === undefined) return null;
+  return (
+    <>
+      <div>
+        <button
+          type="button"
+          className={primary ? 'button button-primary' : 'button'}
+          disabled={start.isPending}
+          onClick={() => start.mutate({ scenario: entry.scenario.id, scale: 'quick' })}
+        >
+          {primary ? 'Run the first look' : 'Measure again'}, about{' '}
+          {formatDuration(entry.plans.quick.estimatedMs)}
+        </button>
+      </div>
+      {start.error === null ? null : <Failure error={start.error} />}
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import type { Point, Run, Tick } from '@shardlab/contract';
+import { useMemo, useState } from 'react';
+import { plural } from '../model/format.ts';
+import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../model/time-chart-data.ts';
+import { timeRange, timeSamples } from '../model/time-series.ts';
+import { CursorTopology } from './cursor-topology.tsx';
+import { TimeCursor } from './time-cursor.ts';
+import { CpuLegend, LatencyLegend, RateLegend, WaitLegend } from './time-legends.tsx';
+import { TimePanel } from './time-panel.tsx';
+import { cpuPanel, latencyPanel, ratePanel, waitPanel } from './time-panels.ts';
+
+export interface RunOverTimeProps {
+  run: Run;
+  ticks: readonly Tick[];
+  /** Which ticks the range is narrowed to. */
+  shown: ((tick: Tick) => boolean) | undefined;
+  chosen: Point | null;
+  onSearch(change: { point: undefined }): void;
+}
+
+/** Topology and charts on one linked time axis: the cursor of one is the cursor of all. */
+export function RunOverTime({ run, ticks, shown, chosen, onSearch }: RunOverTimeProps) {
+  const [cursor] = useState(() => new TimeCursor());
+  const cores = run.environment?.cores ?? null;
+  const { range, trials, marks } = useMemo(() => {
+    const span = timeRange(ticks, shown);
+    const inRange = shown === undefined ? ticks : ticks.filter(shown);
+    const samples = timeSamples(inRange, span);
+    return {
+      range: span,
+      trials: samples,
+      marks: {
+        rate: rateMarks(samples),
+        latency: latencyMarks(samples),
+        cpu: cpuMarks(samples),
+        waits: waitMarks(samples),
+      },
+    };
+  }, [ticks, shown]);
+  if (ticks.length === 0)
+    return (
+      <section className="section" aria-labelledby="time">
+        <h2 id="time">Over time</h2>
+        <p className="empty">
+          {run.status === 'queued' || run.status === 'running'
+            ? 'The first figures come with the first trial.'
+            : 'No figures over time were recorded.'}
+        </p>
+      </section>
+    );
+  const common = { range, trials, cursor, scenarioId: run.scenario.id, cores };
+  return (
+    <section className="section" aria-labelledby="time">
+      <div className="section-head">
+        <h2 id="time">Over time</h2>
+        {chosen === null ? (
+          <p className="small muted">Minutes and seconds since the start of the run; bands are trials.</p>
+        ) : (
+          <p className="row small">
+            <span>
+              Only {chosen.implementation}, {plural(chosen.params.instances, 'instance')},{' '}
+              {plural(chosen.params.threads, 'thread')}
+              {chosen.params.roundTripMs > 0 ? `, ${chosen.params.roundTripMs} ms round trip` : ''}
+            </span>
+            <button
+              type="button"
+              className="button button-quiet"
+              onClick={() => onSearch({ point: undefined })}
+            >
+              Show the whole run
+            </button>
+          </p>
+        )}
+      </div>
+      <CursorTopology run={run} ticks={ticks} shown={shown} cursor={cursor} />
+      <div className="split split-even">
+        <TimePanel {...common} {...ratePanel} marks={marks.rate} legend={<RateLegend trials={trials} />} />
+        <TimePanel
+          {...common}
+          {...latencyPanel}
+          marks={marks.latency}
+          legend={<LatencyLegend trials={trials} />}
+        />
+        <TimePanel {...common} {...cpuPanel} marks={marks.cpu} legend={<CpuLegend trials={trials} />} />
+        <TimePanel {...common} {...waitPanel} marks={marks.waits} legend={<WaitLegend />} />
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,179 @@
+import type { Point, Run } from '@shardlab/contract';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { createScalingChart, type ScalingChartEvents } from '../charts/scaling-chart.ts';
+import type { DataTable } from '../model/csv.ts';
+import { formatMs, plural } from '../model/format.ts';
+import { type Metric, metricIds, metrics } from '../model/metrics.ts';
+import {
+  type CursorKey,
+  findPoint,
+  moveCursor,
+  roundTripsOf,
+  type ScalingSeries,
+  scalingSeries,
+  seriesInWords,
+} from '../model/scaling-series.ts';
+import { ChartFrame } from './chart-frame.tsx';
+import { Choice } from './choice.tsx';
+import type { RunSearch } from './run-search.ts';
+import { ScalingLegend } from './scaling-legend.tsx';
+import { useChart, useWidth } from './use-chart.ts';
+
+export interface RunScalingProps {
+  run: Run;
+  search: RunSearch;
+  onSearch(change: { metric?: string; trip?: number | undefined; point?: string | undefined }): void;
+}
+
+const keys: readonly string[] = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
+
+/** The chart of Figure 3 with its switches: rate, CPU or latency over threads, points as they finish. */
+export function RunScaling({ run, search, onSearch }: RunScalingProps) {
+  const metric = metrics[search.metric ?? 'dequeue'];
+  const roundTrip = search.trip ?? 'all';
+  const series = useMemo(
+    () => scalingSeries(run.points, { metric, roundTrip }),
+    [run.points, metric, roundTrip],
+  );
+  const [cursor, setCursor] = useState<string | null>(null);
+  const { box, width } = useWidth();
+  const height = Math.round(Math.min(520, Math.max(300, width * 0.62)));
+  const events = useRef<ScalingChartEvents>({ onCursor: () => {}, onSelect: () => {} });
+  events.current = {
+    onCursor: setCursor,
+    onSelect: (point) => onSearch({ point: point === search.point ? undefined : point }),
+  };
+  const create = useCallback(
+    (svg: SVGSVGElement) =>
+      createScalingChart(svg, {
+        onCursor: (key) => events.current.onCursor(key),
+        onSelect: (key) => events.current.onSelect(key),
+      }),
+    [],
+  );
+  const { scenario, scale } = run;
+  const references = useMemo(
+    () => (scenario.references ?? []).filter((each) => each.metric === metric.reference),
+    [scenario, metric],
+  );
+  const selected = search.point ?? null;
+  const data = useMemo(
+    () => ({
+      width: Math.max(width, 240),
+      height,
+      series,
+      threads: plannedThreads(scenario, scale),
+      references,
+      guide: metric.scalesWithThreads,
+      formatAxis: metric.formatAxis,
+      cursor,
+      selected,
+    }),
+    [width, height, series, scenario, scale, references, metric, cursor, selected],
+  );
+  const { element } = useChart(create, data);
+  const all = series.flatMap((entry) => entry.points.map((point) => point.key));
+  const found = findPoint(series, cursor) ?? findPoint(series, selected);
+  const onKey = (key: string): boolean => {
+    if ((key === 'Enter' || key === ' ') && cursor !== null) events.current.onSelect(cursor);
+    else if (key === 'Escape') setCursor(null);
+    else if (keys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
+    else return false;
+    return true;
+  };
+  return (
+    <section className="section" aria-labelledby="scaling">
+      <h2 id="scaling">{scenario.figure ?? 'Over threads'}</h2>
+      <ChartFrame
+        title={metric.title}
+        unit={`${metric.unit}, both axes logarithmic`}
+        fileName={`${scenario.id}-${metric.id}`}
+        table={() => tableOf(series, metric)}
+        svg={element}
+        box={box}
+        height={height}
+        controls={<Switches run={run} search={search} onSearch={onSearch} />}
+        legend={<ScalingLegend series={series} references={references.length > 0} />}
+        readout={found === null ? <Hint points={all.length} /> : <Readout metric={metric} {...found} />}
+        spoken={found === null ? 'no point' : spokenOf(metric, found)}
+        cursor={{ now: Math.max(0, all.indexOf(cursor ?? '')), max: Math.max(1, all.length - 1), onKey }}
+      />
+    </section>
+  );
+}
+
+function Switches({ run, search, onSearch }: RunScalingProps) {
+  const trips = roundTripsOf(run.points);
+  return (
+    <div className="row">
+      <Choice
+        label="Show"
+        value={search.metric ?? 'dequeue'}
+        options={metricIds.map((id) => ({ value: id, label: metrics[id].label }))}
+        onChange={(metric) => onSearch({ metric })}
+      />
+      {trips.length > 1 ? (
+        <Choice
+          label="Client"
+          value={String(search.trip ?? 'all')}
+          options={[
+            { value: 'all', label: 'Both' },
+            ...trips.map((trip) => ({
+              value: String(trip),
+              label: trip === 0 ? 'As it is' : `${trip} ms round trip`,
+            })),
+          ]}
+          onChange={(trip) => onSearch({ trip: trip === 'all' ? undefined : Number(trip) })}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+function Hint({ points }: { points: number }) {
+  return points === 0
+    ? 'Points appear as their trials finish.'
+    : 'Point at a mark, or use the arrow keys; Enter narrows the time charts to it.';
+}
+
+function Readout({
+  metric,
+  series,
+  point,
+}: {
+  metric: Metric;
+  series: ScalingSeries;
+  point: { threads: number; value: number; point: Point };
+}) {
+  const { latencyMs } = point.point;
+  return (
+    <>
+      <b>{metric.format(point.value)}</b> {seriesInWords(series)}, {plural(point.threads, 'thread')}; latency
+      p50 {formatMs(latencyMs.p50)}, p99 {formatMs(latencyMs.p99)}
+    </>
+  );
+}
+
+const spokenOf = (metric: Metric, found: NonNullable<ReturnType<typeof findPoint>>): string =>
+  `${seriesInWords(found.series)}, ${plural(found.point.threads, 'thread')}: ${metric.format(found.point.value)}`;
+
+/** Threads of the sweep at the run's scale, so that the axis is complete before its points are. */
+function plannedThreads(scenario: Run['scenario'], scale: Run['scale']): readonly number[] {
+  const quick = scale === 'quick' ? scenario.quick?.sweep?.threads : undefined;
+  return quick ?? scenario.sweep.threads;
+}
+
+function tableOf(series: readonly ScalingSeries[], metric: Metric): DataTable {
+  return {
+    columns: ['Queue', 'Instances', 'Round trip ms', 'Threads', `${metric.label} (${metric.unit})`],
+    rows: series.flatMap((entry) =>
+      entry.points.map((point) => [
+        entry.implementation,
+        entry.instances,
+        entry.roundTripMs,
+        point.threads,
+        point.value,
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,60 @@
+/** A chart or its table as a file of the reader. */
+import { svgDocument } from '../charts/export.ts';
+import { type DataTable, toCsv } from '../model/csv.ts';
+
+/** Pixels of a picture for one CSS pixel: sharp on a dense screen and in print. */
+const pictureScale = 2;
+
+export interface SaveOptions {
+  /** Without extension. */
+  fileName: string;
+  title: string;
+}
+
+export function saveSvg(element: SVGSVGElement, options: SaveOptions): void {
+  saveBlob(
+    new Blob([pictureOf(element, options.title)], { type: 'image/svg+xml' }),
+    `${options.fileName}.svg`,
+  );
+}
+
+export async function savePng(element: SVGSVGElement, options: SaveOptions): Promise<void> {
+  const url = URL.createObjectURL(new Blob([pictureOf(element, options.title)], { type: 'image/svg+xml' }));
+  try {
+    const image = new Image();
+    image.src = url;
+    await image.decode();
+    const canvas = document.createElement('canvas');
+    canvas.width = image.naturalWidth * pictureScale;
+    canvas.height = image.naturalHeight * pictureScale;
+    canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
+    const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'));
+    if (blob !== null) saveBlob(blob, `${options.fileName}.png`);
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+export function saveCsv(table: DataTable, options: Pick<SaveOptions, 'fileName'>): void {
+  saveBlob(new Blob([toCsv(table)], { type: 'text/csv' }), `${options.fileName}.csv`);
+}
+
+function pictureOf(element: SVGSVGElement, title: string): string {
+  const style = getComputedStyle(document.documentElement);
+  const { theme } = document.documentElement.dataset;
+  const dark = theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';
+  return svgDocument(element, {
+    title,
+    theme: dark ? 'dark' : 'light',
+    token: (name) => style.getPropertyValue(name),
+  });
+}
+
+function saveBlob(blob: Blob, fileName: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = fileName;
+  link.click();
+  // The browser has its own reference to the blob once the download began.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,120 @@
+import type { ScenarioEntry } from '@shardlab/contract';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { deleteScenario, scenarioQuery } from '../api/queries.ts';
+import { formatCount, formatDuration } from '../model/format.ts';
+import { Answered, Failure } from './page-states.tsx';
+import { ScenarioRuns, ScenarioTags } from './scenario-card.tsx';
+
+/** One scenario as data, with what a run of it would do. */
+export function ScenarioPage() {
+  const { scenarioId } = useParams({ from: '/scenarios/$scenarioId' });
+  const entry = useQuery(scenarioQuery(scenarioId));
+  return (
+    <Answered query={entry} what="the scenario">
+      {(data) => <ScenarioView entry={data} />}
+    </Answered>
+  );
+}
+
+function ScenarioView({ entry }: { entry: ScenarioEntry }) {
+  const { scenario, plans } = entry;
+  const json = `${JSON.stringify(scenario, null, 2)}\n`;
+  return (
+    <>
+      <header className="page-head">
+        <h1>{scenario.title}</h1>
+        <p className="lead">{scenario.question}</p>
+        <ScenarioTags entry={entry} />
+      </header>
+      <section className="section" aria-labelledby="plan">
+        <h2 id="plan">What a run does</h2>
+        <div className="panel scroll-x">
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">Scale</th>
+                <th scope="col" className="number">
+                  Points
+                </th>
+                <th scope="col" className="number">
+                  Trials
+                </th>
+                <th scope="col" className="number">
+                  Takes about
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {(['quick', 'full'] as const).map((scale) => (
+                <tr key={scale}>
+                  <th scope="row">{scale}</th>
+                  <td className="number">{formatCount(plans[scale].points)}</td>
+                  <td className="number">{formatCount(plans[scale].trials)}</td>
+                  <td className="number">{formatDuration(plans[scale].estimatedMs)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <ScenarioRuns entry={entry} />
+      </section>
+      <section className="section" aria-labelledby="json">
+        <div className="section-head">
+          <h2 id="json">The scenario as JSON</h2>
+          <div className="row">
+            <a
+              className="button"
+              download={`${scenario.id}.json`}
+              href={`data:application/json;charset=utf-8,${encodeURIComponent(json)}`}
+            >
+              Download JSON
+            </a>
+            {entry.source === 'uploaded' ? <DeleteScenario id={scenario.id} /> : null}
+          </div>
+        </div>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+        <pre className="code" tabIndex={0}>
+          {json
+            .trimEnd()
+            .split('\n')
+            .map((line, index) => (
+              <code
+                // biome-ignore lint/suspicious/noArrayIndexKey: lines of a fixed text have no other identity
+                key={index}
+                className="code-line"
+                data-number={index + 1}
+              >
+                {line}
+              </code>
+            ))}
+        </pre>
+      </section>
+    </>
+  );
+}
+
+function DeleteScenario({ id }: { id: string }) {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => deleteScenario(id),
+    onSuccess: async () => {
+      await navigate({ to: '/' });
+      await client.invalidateQueries({ queryKey: ['scenarios'] });
+    },
+  });
+  return (
+    <>
+      <button
+        type="button"
+        className="button button-danger"
+        disabled={remove.isPending}
+        onClick={() => remove.mutate()}
+      >
+        Delete this scenario
+      </button>
+      {remove.error === null ? null : <Failure error={remove.error} />}
+    </>
+  );
+}

@@ -1,0 +1,135 @@
+import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
+import { createTimeChart, type TimeChart, type TimeChartData } from '../charts/time-chart.ts';
+import type { DataTable } from '../model/csv.ts';
+import { formatClock, plural } from '../model/format.ts';
+import type { TimeMarks } from '../model/time-chart-data.ts';
+import { sampleAt, stepTime, type TimeRange, type TrialSamples } from '../model/time-series.ts';
+import { ChartFrame } from './chart-frame.tsx';
+import { type TimeCursor, useCursorTime } from './time-cursor.ts';
+import type { PanelSpec } from './time-panels.ts';
+import { useChart, useWidth } from './use-chart.ts';
+
+export interface TimePanelProps extends PanelSpec {
+  range: TimeRange;
+  trials: readonly TrialSamples[];
+  marks: TimeMarks;
+  cursor: TimeCursor;
+  scenarioId: string;
+  /** Cores of the machine; null while they are not known. */
+  cores: number | null;
+  legend: ReactNode;
+}
+
+const height = 190;
+const pageSteps = 10;
+
+/** One chart over time, with the shared cursor. */
+export function TimePanel(props: TimePanelProps) {
+  const { title, cursor, trials, range, cores, marks, scale, showsCores, formatAxis } = props;
+  const { box, width } = useWidth();
+  const create = useCallback(
+    (svg: SVGSVGElement): TimeChart => createTimeChart(svg, { onCursor: cursor.set }),
+    [cursor],
+  );
+  const data = useMemo(
+    () => ({
+      width: Math.max(width, 240),
+      height,
+      range,
+      marks,
+      trials,
+      scale,
+      reference: showsCores && cores !== null ? { value: cores, label: plural(cores, 'core') } : null,
+      formatAxis,
+    }),
+    [width, range, marks, trials, scale, showsCores, cores, formatAxis],
+  );
+  const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
+  useEffect(() => {
+    chart.current?.moveCursor(cursor.get());
+    return cursor.subscribe(() => chart.current?.moveCursor(cursor.get()));
+  }, [cursor, chart]);
+  const atMs = useCursorTime(cursor);
+  const found = sampleAt(trials, atMs ?? range.toMs);
+  const onKey = (key: string): boolean => {
+    const steps: Record<string, number> = {
+      ArrowLeft: -1,
+      ArrowRight: 1,
+      PageUp: -pageSteps,
+      PageDown: pageSteps,
+      Home: Number.NEGATIVE_INFINITY,
+      End: Number.POSITIVE_INFINITY,
+    };
+    const step = steps[key];
+    if (key === 'Escape') cursor.set(null);
+    else if (step !== undefined) cursor.set(stepTime(trials, cursor.get(), step));
+    else return false;
+    return true;
+  };
+  return (
+    <ChartFrame
+      title={title}
+      unit={props.unit}
+      fileName={`${props.scenarioId}-${props.id}-over-time`}
+      table={() => tableOf(props)}
+      svg={element}
+      box={box}
+      height={height}
+      legend={props.legend}
+      readout={found === null ? '–' : <Readout found={found} figures={props.figures} />}
+      spoken={found === null ? 'no figures' : spokenOf(found, props.figures)}
+      cursor={{
+        now: Math.round((atMs ?? range.toMs) / 1000),
+        max: Math.max(1, Math.round(range.toMs / 1000)),
+        onKey,
+      }}
+    />
+  );
+}
+
+type Found = NonNullable<ReturnType<typeof sampleAt>>;
+
+function Readout({ found, figures }: { found: Found; figures: PanelSpec['figures'] }) {
+  const { trial, sample } = found;
+  return (
+    <>
+      {formatClock(sample.atMs)} {trial.implementation}, {trial.params.instances} × {trial.params.threads}:{' '}
+      {figures(sample).map(({ name, text }, index) => (
+        <span key={name}>
+          {index > 0 ? ', ' : ''}
+          {name} <b>{text}</b>
+        </span>
+      ))}
+    </>
+  );
+}
+
+function spokenOf({ trial, sample }: Found, figures: PanelSpec['figures']): string {
+  const words = figures(sample).map(({ name, text }) => `${name} ${text}`);
+  const { instances, threads } = trial.params;
+  const where = `${trial.implementation}, ${plural(instances, 'instance')}, ${plural(threads, 'thread')}`;
+  return `${formatClock(sample.atMs)}, ${where}: ${words.join(', ')}`;
+}
+
+function tableOf({ trials, columns }: TimePanelProps): DataTable {
+  return {
+    columns: [
+      'Seconds',
+      'Queue',
+      'Instances',
+      'Threads',
+      'Round trip ms',
+      ...columns.map(({ name }) => name),
+    ],
+    rows: trials.flatMap(({ implementation, params, samples }) =>
+      samples.map((sample) => [
+        sample.atMs / 1000,
+        implementation,
+        params.instances,
+        params.threads,
+        params.roundTripMs,
+        ...columns.map(({ read }) => read(sample)),
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,52 @@
+import type { Tick } from '@shardlab/contract';
+import { useCallback, useMemo } from 'react';
+import { createTopologyChart } from '../charts/topology-chart.ts';
+import { layoutTopology } from '../model/topology-layout.ts';
+import { useChart, useWidth } from './use-chart.ts';
+import { useReducedMotion } from './use-reduced-motion.ts';
+
+const browserClock = {
+  every(ms: number, tick: () => void) {
+    const timer = setInterval(tick, ms);
+    return () => clearInterval(timer);
+  },
+  now: () => performance.now(),
+  isHidden: () => document.hidden,
+};
+
+export interface TopologyViewProps {
+  tick: Tick;
+  /** All ticks: flows of different moments are drawn to one scale. */
+  ticks: readonly Tick[];
+  cores: number;
+  backlogMax: number;
+}
+
+/** The topology at one moment, without a frame. */
+export function TopologyView(props: TopologyViewProps) {
+  const { box, width } = useWidth();
+  return <div ref={box}>{width > 0 ? <Drawing {...props} width={width} /> : null}</div>;
+}
+
+function Drawing({ tick, ticks, cores, backlogMax, width }: TopologyViewProps & { width: number }) {
+  const still = useReducedMotion();
+  const rateMax = useMemo(() => fastestInstance(ticks), [ticks]);
+  const create = useCallback(
+    (svg: SVGSVGElement) => createTopologyChart(svg, still ? {} : { motion: browserClock }),
+    [still],
+  );
+  const layout = useMemo(
+    () => layoutTopology(tick, { width, cores, rateMax, backlogMax }),
+    [tick, width, cores, rateMax, backlogMax],
+  );
+  const { element } = useChart(create, layout);
+  return <svg ref={element} role="img" aria-label={`Topology: ${tick.instances.length} instances`} />;
+}
+
+function fastestInstance(ticks: readonly Tick[]): number {
+  let most = 1;
+  for (const tick of ticks)
+    for (const { enqueuePerSec, dequeuePerSec } of tick.instances)
+      most = Math.max(most, enqueuePerSec, dequeuePerSec);
+  return most;
+}
