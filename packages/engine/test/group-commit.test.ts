@@ -150,3 +150,60 @@ describe('group commit', () => {
     await expect(group.submit(stage('c'))).rejects.toThrow(QueueError);
   });
 });
+
+describe('after a failed group', () => {
+  it('builds no group until the ones behind the failed one are answered', async () => {
+    const { sent, group, answer, stage } = setUp();
+    const refused = expect.objectContaining({ code: 'STORAGE_FULL' });
+    const first = expect(group.submit(stage('a'))).rejects.toThrow(refused);
+    await turn();
+    const second = expect(group.submit(stage('b'))).rejects.toThrow(refused);
+    await turn();
+    const third = group.submit(stage('c'));
+    answer(0, full);
+    await turn();
+    expect(sent).toHaveLength(2);
+    answer(1, full);
+    await turn();
+    expect(sent).toHaveLength(3);
+    answer(2, null);
+    await Promise.all([first, second, third]);
+  });
+
+  it('keeps a gap until a group that carries it is durable', async () => {
+    const { sent, group, answer, stage } = setUp();
+    for (const index of [0, 1]) {
+      const failed = expect(group.submit(stage('x'))).rejects.toThrow(QueueError);
+      await turn();
+      answer(index, full);
+      await failed;
+    }
+    const last = group.submit(stage('y'));
+    await turn();
+    const { buffer, deltas } = sent[2]!;
+    expect(deltas).toHaveLength(1);
+    expect(decodeRanges(new Uint8Array(buffer, deltas[0]!.offset, deltas[0]!.length), 1)).toEqual([[1, 3]]);
+    answer(2, null);
+    await last;
+  });
+
+  it('stores gap and consumption of one partition as one row', async () => {
+    const { sent, shard, group, answer, stage, take } = setUp();
+    const put = group.submit(stage('a'));
+    await turn();
+    answer(0, null);
+    await put;
+    const failed = expect(group.submit(stage('b'))).rejects.toThrow(QueueError);
+    await turn();
+    answer(1, full);
+    await failed;
+    const consumed = group.submit({ runs: [], deliveries: take(1), bytes: 0, sync: 'FULL' });
+    await turn();
+    const { buffer, deltas } = sent[2]!;
+    expect(deltas).toHaveLength(1);
+    expect(decodeRanges(new Uint8Array(buffer, deltas[0]!.offset, deltas[0]!.length), 1)).toEqual([[1, 3]]);
+    answer(2, null);
+    await consumed;
+    expect(shard.backlog).toBe(0);
+  });
+});

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { LockOrder } from '../src/cluster/lock-order.ts';
 import { WriteLock } from '../src/cluster/write-lock.ts';
-import { Catalog } from '../src/storage/catalog.ts';
 import { makeFolder } from './folder.ts';
 
 describe('the order of a lock', () => {
@@ -40,11 +39,7 @@ describe('the order of a lock', () => {
 describe('the write lock', () => {
   it('lets several take turns, and another takes over when the one that keeps the order leaves', async () => {
     const dir = makeFolder();
-    const catalog = new Catalog(dir);
-    const locks = [1, 2, 3].map(
-      () =>
-        new WriteLock({ dir, exclusively: (work) => catalog.exclusively(work), onWaited: () => undefined }),
-    );
+    const locks = [1, 2, 3].map(() => new WriteLock({ dir, onWaited: () => undefined }));
     const log: number[] = [];
     const turns = (index: number) =>
       Promise.all([1, 2, 3].map(() => locks[index]!.run(() => log.push(index))));
@@ -58,17 +53,11 @@ describe('the write lock', () => {
       expect.objectContaining({ code: 'INSTANCE_CLOSED' }),
     );
     await Promise.all(locks.map((lock) => lock.close()));
-    catalog.close();
   });
 
   it('passes an error of the work on and serves the next call', async () => {
     const dir = makeFolder();
-    const catalog = new Catalog(dir);
-    const lock = new WriteLock({
-      dir,
-      exclusively: (work) => catalog.exclusively(work),
-      onWaited: () => undefined,
-    });
+    const lock = new WriteLock({ dir, onWaited: () => undefined });
     await expect(
       lock.run(() => {
         throw new RangeError('no');
@@ -76,6 +65,5 @@ describe('the write lock', () => {
     ).rejects.toThrow(RangeError);
     expect(await lock.run(() => 7)).toBe(7);
     await lock.close();
-    catalog.close();
   });
 });

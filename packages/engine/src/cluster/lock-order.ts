@@ -32,10 +32,4 @@ export class LockOrder {
     if (at >= 0) this.#waiting.splice(at, 1);
     this.release(client);
   }
-
-  /** Nobody waits any more. */
-  disband(): void {
-    this.#waiting.length = 0;
-    this.#holder = undefined;
-  }
 }

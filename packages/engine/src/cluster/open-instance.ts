@@ -44,7 +44,6 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
       queueIds: () => catalog.queues().map((queue) => queue.queueId),
       lock: new WriteLock({
         dir: options.dir,
-        exclusively: (work) => catalog.exclusively(work),
         onWaited: (ms) => waits.record('write lock', ms),
       }),
     });

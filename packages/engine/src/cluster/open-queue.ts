@@ -1,6 +1,7 @@
 /** The queue inside one's own program, in a few lines: one instance, one queue, enqueue and consume. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
 import { recordBytes } from '../storage/message-record.ts';
 import type { Instance, Message, NewMessage, QueueInfo, QueueSpec, Session } from '../types.ts';
 import { openInstance } from './open-instance.ts';
@@ -15,7 +16,7 @@ export interface ConsumeOptions {
   concurrency?: number;
   /** Ends the consumption: handlers under way finish and are committed. */
   signal?: AbortSignal;
-  /** Told of an error that a handler threw; the message goes back and is handed out again after a pause. */
+  /** Told of an error that a handler or the commit threw; the message goes back and is handed out again after a pause. */
   onError?(error: unknown, message: Message): void;
 }
 
@@ -53,6 +54,7 @@ const waitMs = 60_000;
 
 interface EnqueueCall {
   messages: NewMessage[];
+  bytes: number;
   resolve(ids: string[]): void;
   reject(error: unknown): void;
 }
@@ -75,17 +77,17 @@ class InlineQueue implements EmbeddedQueue {
   async enqueue(messages: NewMessage | NewMessage[]): Promise<string[]> {
     if (this.#ending.signal.aborted) throw new QueueError('INSTANCE_CLOSED');
     const list = Array.isArray(messages) ? messages : [messages];
-    for (const message of list) recordBytes(message); // a bad one must not fail those that share its commit
+    // A bad one must not fail those that share its commit.
+    const bytes = list.reduce((sum, message) => sum + recordBytes(message), 0);
     return new Promise((resolve, reject) => {
-      this.#calls.push({ messages: list, resolve, reject });
+      this.#calls.push({ messages: list, bytes, resolve, reject });
       this.#flushing ??= this.#flush();
     });
   }
 
   async #flush(): Promise<void> {
     while (this.#calls.length > 0) {
-      const calls = this.#calls;
-      this.#calls = [];
+      const calls = this.#takeCalls();
       try {
         for (const { messages } of calls) {
           for (const message of messages) this.#session.enqueue(this.#name, message);
@@ -102,6 +104,18 @@ class InlineQueue implements EmbeddedQueue {
       }
     }
     this.#flushing = undefined;
+  }
+
+  /** As many calls as fit one transaction; a call that is too large by itself goes alone, and is refused alone. */
+  #takeCalls(): EnqueueCall[] {
+    let [operations, bytes, count] = [0, 0, 0];
+    for (const call of this.#calls) {
+      operations += call.messages.length;
+      bytes += call.bytes;
+      if (count > 0 && (operations > limits.transactionOperationsMax || bytes > limits.groupBytesMax)) break;
+      count += 1;
+    }
+    return this.#calls.splice(0, count);
   }
 
   consume(handler: (message: Message) => unknown, options: ConsumeOptions = {}): Promise<void> {
@@ -133,14 +147,15 @@ class InlineQueue implements EmbeddedQueue {
         if (message === undefined) continue;
         try {
           await handler(message);
+          await session.commit();
         } catch (error) {
+          if (error instanceof QueueError && error.kind === 'failed') throw error;
           onError?.(error, message);
           await session.rollback();
           await pause(pauseMs, undefined, { signal }).catch(() => undefined); // an abort ends the pause
           pauseMs = Math.min(pauseMs * 2, pauseMsMax);
           continue;
         }
-        await session.commit();
         pauseMs = pauseMsMin;
       }
     } finally {

@@ -8,11 +8,15 @@
  */
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { QueueError } from '../core/errors.ts';
+import { electIn } from '../storage/election.ts';
 import { type LockClient, LockOrder } from './lock-order.ts';
+
+/** A holder that does not answer a recall for this long has stopped: the lock goes on without it. */
+const revokeMs = 1_000;
 
 /** After it was recalled, a holder may still serve the calls that waited before, for this long. */
 const quantumMs = 4;
@@ -24,8 +28,6 @@ const recall = 'C';
 
 export interface WriteLockOptions {
   dir: string;
-  /** Runs a piece of work while no other process of the cluster runs one: the election. */
-  exclusively<T>(work: () => Promise<T>): Promise<T>;
   onWaited(ms: number): void;
 }
 
@@ -37,6 +39,8 @@ interface Call {
 
 interface LockLink {
   send(message: string): void;
+  /** While calls wait, the process must not end for want of anything else to do. */
+  keepAlive(wanted: boolean): void;
   close(): void;
 }
 
@@ -44,8 +48,6 @@ export class WriteLock {
   readonly #options: WriteLockOptions;
   readonly #path: string;
   readonly #calls: Call[] = [];
-  #server: Server | undefined;
-  #order: LockOrder | undefined;
   #link: LockLink | undefined;
   #linking: Promise<LockLink> | undefined;
   #held = false;
@@ -81,6 +83,7 @@ export class WriteLock {
 
   /** Calls are served once a turn of the event loop: sessions that only ever write would let nothing else run. */
   #schedule(): void {
+    this.#link?.keepAlive(true);
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
@@ -105,6 +108,7 @@ export class WriteLock {
       this.#options.onWaited(performance.now() - call.since);
       call.run();
     }
+    if (this.#calls.length === 0) this.#link?.keepAlive(false);
     if (this.#recalledAt !== undefined) this.#letGo();
   }
 
@@ -134,6 +138,7 @@ export class WriteLock {
       if (this.#asked || this.#held || this.#closed) return;
     }
     this.#asked = true;
+    this.#link.keepAlive(this.#calls.length > 0);
     this.#link.send(ask);
   }
 
@@ -161,7 +166,7 @@ export class WriteLock {
   async #connectOrServe(): Promise<LockLink> {
     const before = await this.#connect();
     if (before !== undefined) return before;
-    return this.#options.exclusively(async () => (await this.#connect()) ?? (await this.#becomeServer()));
+    return electIn(this.#options.dir, async () => (await this.#connect()) ?? (await this.#becomeServer()));
   }
 
   async #connect(): Promise<LockLink | undefined> {
@@ -175,39 +180,34 @@ export class WriteLock {
     socket.on('data', (messages: string) => this.#onMessages(messages));
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => this.#onLinkLost());
-    return { send: (message: string) => void socket.write(message), close: () => void socket.destroy() };
+    return {
+      send: (message) => void socket.write(message),
+      keepAlive: (wanted) => void (wanted ? socket.ref() : socket.unref()),
+      close: () => void socket.destroy(),
+    };
   }
 
   async #becomeServer(): Promise<LockLink> {
     rmSync(this.#path, { force: true }); // left by a process that died: nobody answers on it
     const order = new LockOrder();
+    const sockets = new Set<Socket>();
     const server = createServer((socket) => {
-      const client: LockClient = {
-        grant: () => void socket.write(grant),
-        recall: () => void socket.write(recall),
-      };
-      socket.setEncoding('latin1');
-      socket.on('data', (messages: string) => {
-        for (const message of messages) {
-          if (message === ask) order.ask(client);
-          else if (message === release) order.release(client);
-        }
-      });
-      socket.on('error', () => undefined); // 'close' follows
-      socket.on('close', () => order.leave(client));
-      socket.unref();
+      sockets.add(socket);
+      serveClient(socket, order);
+      socket.once('close', () => sockets.delete(socket));
     });
     await new Promise<void>((listening, failed) => {
       server.once('error', failed);
       server.listen(this.#path, listening);
     });
-    server.unref();
-    this.#server = server;
-    this.#order = order;
     const own: LockClient = { grant: () => this.#onMessages(grant), recall: () => this.#onMessages(recall) };
     return {
-      send: (message: string) => (message === ask ? order.ask(own) : order.release(own)),
-      close: () => order.leave(own),
+      send: (message) => (message === ask ? order.ask(own) : order.release(own)),
+      keepAlive: (wanted) => void (wanted ? server.ref() : server.unref()),
+      close: () => {
+        server.close();
+        for (const socket of sockets) socket.destroy(); // they look for another that keeps the order
+      },
     };
   }
 
@@ -217,9 +217,36 @@ export class WriteLock {
     for (const call of this.#calls.splice(0)) call.reject(new QueueError('INSTANCE_CLOSED'));
     const link = (await this.#linking?.catch(() => undefined)) ?? this.#link;
     link?.close();
-    this.#order?.disband();
-    this.#server?.close();
   }
+}
+
+/** One client of the process that keeps the order. */
+function serveClient(socket: Socket, order: LockOrder): void {
+  let revoking: NodeJS.Timeout | undefined;
+  const client: LockClient = {
+    grant: () => void socket.write(grant),
+    recall: () => {
+      socket.write(recall);
+      // Safe: should the holder wake up and still write, SQLite lets only one of them.
+      revoking = setTimeout(() => order.release(client), revokeMs);
+    },
+  };
+  socket.setEncoding('latin1');
+  socket.on('data', (messages: string) => {
+    for (const message of messages) {
+      if (message === ask) order.ask(client);
+      else if (message === release) {
+        clearTimeout(revoking);
+        order.release(client);
+      }
+    }
+  });
+  socket.on('error', () => undefined); // 'close' follows
+  socket.on('close', () => {
+    clearTimeout(revoking);
+    order.leave(client);
+  });
+  socket.unref();
 }
 
 /** In the folder, unless the path is longer than a socket's may be (108 bytes on Linux, 104 on macOS). */

@@ -47,6 +47,7 @@ const table = {
   },
   WAITERS_FULL: { kind: 'unavailable', retryable: true, message: 'As many calls wait for this queue as may' },
   SESSIONS_FULL: { kind: 'unavailable', retryable: true, message: 'As many sessions are open as may be' },
+  HOLDS_FULL: { kind: 'unavailable', retryable: true, message: 'As many messages are held as may be' },
   BACKLOG_FULL: { kind: 'unavailable', retryable: true, message: 'The queue holds as much as it may' },
   INSTANCE_CLOSED: { kind: 'unavailable', retryable: true, message: 'The instance is closed' },
   INSTANCE_FAILED: {

@@ -32,7 +32,7 @@ export class BacklogReader {
 
   /** Starts the next read of a shard if its window runs low. */
   ahead(shard: Shard): void {
-    const fromSeq = shard.readFrom;
+    const fromSeq = shard.nextRead();
     if (fromSeq === undefined || this.#reading.has(shard)) return;
     const read = this.#load(shard, fromSeq);
     this.#reading.set(shard, read);
@@ -72,6 +72,10 @@ export class BacklogReader {
       fromSeq,
       bytesMax: limits.backlogReadBytes,
     });
+    if (partition.truncating || !shard.partitions.all.includes(partition)) {
+      // All of it was consumed meanwhile, and the table may hold another shard's messages by now.
+      return { runs: [], readEnd: Math.min(shard.consumption.watermark, shard.committedEnd) };
+    }
     const runs = blocks.map(toRun);
     const bytes = runs.reduce((sum, run) => sum + run.end, 0);
     const last = runs.at(-1);
@@ -100,7 +104,7 @@ export class BacklogReader {
           if (messages.length === limit) return { messages, next: messages.at(-1)!.id };
           messages.push(browsed);
         }
-        seq = Math.max(readEnd, seq + 1);
+        seq = Math.max(readEnd, seq + 1, shard.consumption.watermark);
       }
     }
     return { messages, next: null };

@@ -74,9 +74,12 @@ export function buildGroup({ transactions, gaps, pool, buffers }: GroupMaterial)
   for (const [shard, seqs] of consumedSeqs) {
     const ranges = toRanges(seqs);
     consumed.set(shard, ranges);
-    if (shard.persistent) splitByPartition(shard, ranges, deltas);
   }
-  for (const [shard, ranges] of gaps) splitByPartition(shard, mergeRanges(ranges), deltas);
+  const terminal = new Map(consumed);
+  for (const [shard, ranges] of gaps) terminal.set(shard, [...(consumed.get(shard) ?? []), ...ranges]);
+  for (const [shard, ranges] of terminal) {
+    if (shard.persistent && !shard.dropped) splitByPartition(shard, mergeRanges(ranges), deltas);
+  }
   for (const delta of deltas) bytes += delta.ranges.length;
 
   const buffer = buffers.next(bytes);

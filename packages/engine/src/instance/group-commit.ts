@@ -23,6 +23,8 @@ interface Waiting {
 }
 
 interface InFlight extends BuiltGroup {
+  /** Gaps of earlier failures that this group makes durable. */
+  gaps: Map<Shard, SeqRange[]>;
   no: number;
   generation: number;
   members: Waiting[];
@@ -64,6 +66,11 @@ export class GroupCommit {
   /** Resolves when the transaction is durable and visible; rejects with the storage error if its group failed. */
   submit(transaction: StagedTransaction): Promise<void> {
     if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
+    if (transaction.runs.length > 0 && !this.#options.pool.hasRoom) {
+      return Promise.reject(
+        new QueueError('BACKLOG_FULL', { details: { partitionsMax: limits.partitionsMax } }),
+      );
+    }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ transaction, submittedAt: performance.now(), resolve, reject });
       this.schedule();
@@ -73,7 +80,7 @@ export class GroupCommit {
   /** Closes a group at the end of this turn of the event loop, so that all that commit in it share the group. */
   schedule(): void {
     if (this.#scheduled || this.#fatal !== undefined) return;
-    if (this.#inFlight.length >= limits.groupsInFlightMax) return;
+    if (this.#inFlight.length >= limits.groupsInFlightMax || this.#recovering) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -89,14 +96,22 @@ export class GroupCommit {
     }
   }
 
+  /** Groups behind a failed one are not answered yet: a new one would not know what they leave undone. */
+  get #recovering(): boolean {
+    return this.#inFlight.some((group) => group.generation !== this.#generation);
+  }
+
   get #maintenanceDue(): boolean {
     return this.#options.pool.pending && !this.#stalled;
   }
 
   #close(): void {
-    if (this.#fatal !== undefined) return;
+    if (this.#fatal !== undefined || this.#recovering) return;
     const members = this.#takeMembers();
-    if (members.length === 0 && !this.#maintenanceDue) return;
+    if (members.length === 0 && !this.#maintenanceDue) {
+      this.#notifyIdle();
+      return;
+    }
     let built: BuiltGroup;
     try {
       built = buildGroup({
@@ -110,14 +125,16 @@ export class GroupCommit {
       this.fail(new QueueError('INSTANCE_FAILED', { cause: error }), members);
       return;
     }
+    const gaps = this.#gaps;
     this.#gaps = new Map();
-    const group: InFlight = { ...built, no: this.#nextNo, generation: this.#generation, members };
+    const group: InFlight = { ...built, gaps, no: this.#nextNo, generation: this.#generation, members };
     this.#nextNo += 1;
     const { blocks, deltas, pool } = built.message;
     const empty =
       blocks.length + deltas.length + pool.create.length + pool.assign.length + pool.truncate.length === 0;
     if (empty && this.#inFlight.length === 0) {
       this.#apply(group, 0);
+      if (this.#waiting.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
       this.#options.send({ kind: 'group', no: group.no, generation: group.generation, ...built.message });
@@ -187,16 +204,21 @@ export class GroupCommit {
 
   #undo(group: InFlight, error: QueueError, fatal: boolean): void {
     this.#stalled = true;
+    for (const [shard, ranges] of group.gaps) this.#keepGaps(shard, ranges);
     for (const [shard, range] of group.numbered) {
       shard.skip(...range);
       if (!shard.persistent) continue;
-      this.#gaps.set(shard, [...(this.#gaps.get(shard) ?? []), range]);
+      this.#keepGaps(shard, [range]);
     }
     this.#options.pool.failed(group.message.pool);
     // The first failure of a generation: the groups behind it are refused, those after them may try again.
     if (group.generation === this.#generation) this.#generation += 1;
     for (const { reject } of group.members) reject(error);
     if (fatal) this.fail(error);
+  }
+
+  #keepGaps(shard: Shard, ranges: readonly SeqRange[]): void {
+    this.#gaps.set(shard, [...(this.#gaps.get(shard) ?? []), ...ranges]);
   }
 
   /** Nothing more is committed: rejects all that waits. */

@@ -40,6 +40,7 @@ export class InlineInstance implements Instance {
   #catalogVersion: number;
   #lastSession = 0;
   #ended: QueueError | undefined;
+  #closing: Promise<void> | undefined;
   readonly #looking: NodeJS.Timeout;
 
   constructor(parts: InlineInstanceParts) {
@@ -50,11 +51,19 @@ export class InlineInstance implements Instance {
     this.#unsharded = parts.unsharded;
     this.#catalogVersion = parts.catalog.version();
     this.#readCatalog();
-    this.#looking = setInterval(() => this.#lookForChanges(), catalogLookMs).unref();
+    this.#looking = setInterval(() => this.#lookInBackground(), catalogLookMs).unref();
   }
 
   #engineOf(row: Pick<QueueRow, 'kind'>): QueueEngine {
     return row.kind === 'sharded' ? this.#sharded : this.#unsharded;
+  }
+
+  #lookInBackground(): void {
+    try {
+      this.#lookForChanges();
+    } catch {
+      // The next look tries again, and a call that needs the catalog gets the error.
+    }
   }
 
   #lookForChanges(): void {
@@ -142,6 +151,8 @@ export class InlineInstance implements Instance {
 
   openSession(): Session {
     if (this.#ended !== undefined) throw this.#ended;
+    if (this.#closing !== undefined)
+      throw new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
     if (this.#sessions.size >= limits.sessionsMax) {
       throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
     }
@@ -189,15 +200,24 @@ export class InlineInstance implements Instance {
     this.#ended ??= new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } });
   }
 
-  async close(): Promise<void> {
-    if (this.#ended?.code === 'INSTANCE_CLOSED') return;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#looking);
-    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
-    this.#ended = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
-    await this.#sharded.close();
-    await this.#unsharded.close();
-    this.#catalog.releaseInstance(this.id);
-    this.#catalog.close();
+    const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
+    try {
+      await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
+      this.#ended = closed;
+      await this.#sharded.close();
+      await this.#unsharded.close();
+    } finally {
+      this.#ended = closed;
+      this.#catalog.releaseInstance(this.id);
+      this.#catalog.close();
+    }
   }
 }
 

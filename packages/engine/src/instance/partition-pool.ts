@@ -8,6 +8,9 @@ import { limits } from '../core/limits.ts';
 import type { PartitionLife } from '../core/partition-life.ts';
 import type { PoolChanges } from '../storage/group-message.ts';
 
+/** More than a group of the largest size can fill: a few for each shard it touches. */
+const partitionsPerGroupMax = 4_096;
+
 export class PartitionPool {
   readonly #free: number[];
   #lastNo: number;
@@ -18,6 +21,11 @@ export class PartitionPool {
   constructor(free: readonly number[], used: readonly number[]) {
     this.#free = [...free];
     this.#lastNo = Math.max(0, ...free, ...used);
+  }
+
+  /** False when so few partitions are left that one group might not find what it needs. */
+  get hasRoom(): boolean {
+    return this.#free.length + limits.partitionsMax - this.#lastNo > partitionsPerGroupMax;
   }
 
   /** Whether there is something that only a group can make durable. */

@@ -89,9 +89,12 @@ export class InstanceSession implements Session {
     this.#closed = true;
     this.#waiting?.abort();
     await this.#busy?.catch(() => undefined); // its caller has the error
-    await this.#transaction?.rollback();
-    this.#transaction = undefined;
-    this.#host.onSessionClosed(this.#no);
+    try {
+      await this.#transaction?.rollback();
+    } finally {
+      this.#transaction = undefined;
+      this.#host.onSessionClosed(this.#no);
+    }
   }
 
   #assertFree(): void {

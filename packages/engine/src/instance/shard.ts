@@ -115,13 +115,20 @@ export class Shard {
   }
 
   /** The number to read from the partitions next, or undefined if the window is good for now. */
-  get readFrom(): number | undefined {
+  nextRead(): number | undefined {
+    if (this.dropped) return undefined;
+    // What is terminal need not be read, and its partition may be gone.
+    if (this.#head === this.#window.length && this.#windowEnd < this.consumption.watermark) {
+      this.#windowEnd = Math.min(this.consumption.watermark, this.committedEnd);
+      this.#cursor = Math.max(this.#cursor, this.#windowEnd);
+    }
     if (this.#windowEnd >= this.committedEnd) return undefined;
     return this.#windowBytes * 2 < limits.backlogReadBytes ? this.#windowEnd : undefined;
   }
 
   /** Takes in a bulk read of consecutive runs; `readEnd` is how far the read can vouch for. */
   load(runs: readonly CachedRun[], readEnd: number): void {
+    if (this.dropped) return;
     for (const run of runs) {
       const end = run.firstSeq + run.count;
       if (end <= this.#windowEnd || run.firstSeq >= this.committedEnd) continue;
@@ -133,6 +140,7 @@ export class Shard {
 
   /** Hands out up to `max` messages into `out`; returns how many. Empty-handed with a backlog: see `readFrom`. */
   take(max: number, nextHoldNo: () => number, out: Delivery[]): number {
+    if (this.dropped) return 0;
     let taken = 0;
     while (taken < max) {
       const back = this.#returned.pop();
@@ -189,9 +197,14 @@ export class Shard {
       this.#window = this.#window.slice(this.#head);
       this.#head = 0;
     }
-    this.#windowBytes -= run.end - run.start;
-    this.#cache.remove(run.end - run.start);
     this.#cursorAt = -1;
+    // A nonpersistent message stays in memory until it is consumed, so it counts until then.
+    if (this.persistent) this.#forgetBytes(run.end - run.start);
+  }
+
+  #forgetBytes(bytes: number): void {
+    this.#windowBytes -= bytes;
+    this.#cache.remove(bytes);
   }
 
   #wasTerminal(seq: number): boolean {
@@ -207,12 +220,11 @@ export class Shard {
     return low < this.#recoveredTerminal.length && this.#recoveredTerminal[low]![0] <= seq;
   }
 
-  /** A hand-out ended without being consumed: the message is the next to go. */
-  giveBack(delivery: Delivery): void {
-    this.held -= 1;
-    let at = this.#returned.length;
-    while (at > 0 && this.#returned[at - 1]!.seq < delivery.seq) at -= 1;
-    this.#returned.splice(at, 0, delivery);
+  /** Hand-outs ended without being consumed: these messages are the next to go. */
+  giveBack(deliveries: readonly Delivery[]): void {
+    this.held -= deliveries.length;
+    for (const delivery of deliveries) this.#returned.push(delivery);
+    this.#returned.sort((a, b) => b.seq - a.seq);
   }
 
   /** Committed consumption of `ranges`, all of them held. */
@@ -220,8 +232,14 @@ export class Shard {
     for (const [start, end] of ranges) {
       this.consumption.add(start, end);
       this.held -= end - start;
-      if (this.#redelivered.size > 0)
-        for (let seq = start; seq < end; seq += 1) this.#redelivered.delete(seq);
+      if (this.#redelivered.size + this.#handedOut.size === 0) continue;
+      for (let seq = start; seq < end; seq += 1) {
+        this.#redelivered.delete(seq);
+        const delivery = this.#handedOut.get(seq);
+        if (delivery === undefined) continue;
+        this.#handedOut.delete(seq);
+        this.#forgetBytes(recordEnd(delivery.source, delivery.start) - delivery.start);
+      }
     }
   }
 

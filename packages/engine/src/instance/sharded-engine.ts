@@ -1,10 +1,10 @@
 /** The sharded queues of one instance: their shards in memory over the instance's file. */
 
-import { decodeRanges } from '../core/consumption.ts';
+import { decodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import type { GroupResult, RecoveredInstance } from '../storage/group-message.ts';
+import type { GroupResult, RecoveredInstance, RecoveredPartition } from '../storage/group-message.ts';
 import { instancePath } from '../storage/instance-file.ts';
 import { readRecord } from '../storage/message-record.ts';
 import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStats } from '../types.ts';
@@ -20,6 +20,9 @@ import { Slab } from './slab.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 import { WriterThread } from './storage-threads.ts';
 import { TimedHolds } from './timed-holds.ts';
+
+/** Group numbers of an epoch start here, so that none comes twice. */
+const groupsPerEpoch = 2 ** 32;
 
 export interface ShardedEngineOptions {
   dir: string;
@@ -78,9 +81,9 @@ export class ShardedEngine implements ShardedHost {
       if (error === undefined) queue?.serve();
       else queue?.waiters.rejectAll(error);
     });
-    this.holds = new TimedHolds((hold) => this.giveBack([hold.delivery]));
+    this.holds = new TimedHolds((holds) => this.giveBack(holds.map((hold) => hold.delivery)));
     this.#group = new GroupCommit({
-      firstGroupNo: recovered.epoch * 2 ** 32,
+      firstGroupNo: recovered.epoch * groupsPerEpoch,
       pool: this.#pool,
       waits: options.waits,
       send: (group) => writer.send(group),
@@ -111,14 +114,16 @@ export class ShardedEngine implements ShardedHost {
       }
       const queue = this.#queue(row);
       for (const [no, own] of Map.groupBy(partitions, (partition) => partition.shard)) {
-        const shard = queue.addShard(no, { firstSeq: own[0]!.firstSeq, endSeq: own.at(-1)!.endSeq });
+        const shard = queue.addShard(no, { firstSeq: own[0]!.firstSeq, endSeq: endOf(own) });
         for (const { partition, firstSeq, endSeq, bytes, terminal } of own) {
           shard.partitions.assign(partition, firstSeq);
           if (endSeq > firstSeq) shard.partitions.append(endSeq, bytes);
-          for (const ranges of terminal) {
-            for (const range of decodeRanges(ranges, firstSeq)) shard.consumption.add(...range);
+          for (const range of mergeRanges(terminal.flatMap((ranges) => decodeRanges(ranges, firstSeq)))) {
+            shard.consumption.add(...range);
           }
         }
+        const messages = own.reduce((sum, partition) => sum + partition.messages, 0);
+        shard.gaps = shard.committedEnd - shard.firstSeq - messages;
         for (const drained of shard.partitions.takeDrained(shard.consumption.watermark)) {
           this.#pool.truncate(drained.no, shard.partitions);
         }
@@ -175,14 +180,13 @@ export class ShardedEngine implements ShardedHost {
 
   async handOut(
     row: QueueRow,
-    session: number,
     options: DequeueOptions & { max: number; waitMs: number },
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
     const queue = this.#queue(row);
     const take = () => {
       const deliveries: Delivery[] = [];
-      queue.take({ session, max: options.max, nextHoldNo: this.#nextHoldNo, out: deliveries });
+      queue.take({ max: options.max, nextHoldNo: this.#nextHoldNo, out: deliveries });
       for (const shard of queue.shards) this.#reader.ahead(shard);
       return deliveries.map((delivery) => {
         onDelivery(delivery);
@@ -201,6 +205,7 @@ export class ShardedEngine implements ShardedHost {
         read = this.#reader.under(queue.shards)
       ) {
         await read;
+        if (!this.#queues.has(row.queueId)) throw new QueueError('QUEUE_DROPPED');
         const now = take();
         if (now.length > 0) return now;
       }
@@ -224,16 +229,14 @@ export class ShardedEngine implements ShardedHost {
     row: QueueRow,
     options: ReceiveOptions & { max: number; waitMs: number; holdMs: number },
   ): Promise<Message[]> {
-    const max = Math.min(options.max, this.holds.room);
+    const max = Math.min(options.max, this.holds.assertRoom());
     const pending: Delivery[] = [];
-    return this.handOut(row, 0, { ...options, max }, (delivery) => pending.push(delivery)).then(
-      (messages) => {
-        for (const [index, delivery] of pending.entries()) {
-          this.holds.add({ queue: row, delivery, receipt: messages[index]!.receipt }, options.holdMs);
-        }
-        return messages;
-      },
-    );
+    return this.handOut(row, { ...options, max }, (delivery) => pending.push(delivery)).then((messages) => {
+      for (const [index, delivery] of pending.entries()) {
+        this.holds.add({ queue: row, delivery, receipt: messages[index]!.receipt }, options.holdMs);
+      }
+      return messages;
+    });
   }
 
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
@@ -248,10 +251,10 @@ export class ShardedEngine implements ShardedHost {
 
   giveBack(deliveries: readonly Delivery[]): void {
     const queues = new Set<ShardedQueue>();
-    for (const delivery of deliveries) {
-      const queue = this.#queueOf(delivery.shard);
+    for (const [shard, own] of Map.groupBy(deliveries, (delivery) => delivery.shard)) {
+      const queue = this.#queueOf(shard);
       if (queue === undefined) continue; // dropped meanwhile
-      delivery.shard.giveBack(delivery);
+      shard.giveBack(own);
       queues.add(queue);
     }
     for (const queue of queues) queue.serve();
@@ -315,4 +318,13 @@ export class ShardedEngine implements ShardedHost {
     await this.#reader.close();
     await this.#writer.close();
   }
+}
+
+/** Where the numbers of a shard end: gaps at its end are terminal numbers too, and must not be given again. */
+function endOf(partitions: readonly RecoveredPartition[]): number {
+  let end = partitions.at(-1)!.endSeq;
+  for (const { firstSeq, terminal } of partitions) {
+    for (const ranges of terminal) end = Math.max(end, decodeRanges(ranges, firstSeq).at(-1)?.[1] ?? end);
+  }
+  return end;
 }

@@ -30,6 +30,7 @@ export class ShardedQueue {
   readonly #row: QueueRow;
   readonly #cache: MessageCache;
   readonly #partitionMessagesMax: number;
+  #turn = 0;
   readonly #shardOfSession = new Map<number, Shard>();
 
   constructor({ row, instance, cache, waits, partitionMessagesMax, epoch }: ShardedQueueOptions) {
@@ -90,11 +91,12 @@ export class ShardedQueue {
     this.#shardOfSession.delete(session);
   }
 
-  /** Takes messages from one shard after the other; sessions start at different ones, so that all are served. */
-  take(options: { session: number; max: number; nextHoldNo: () => number; out: Delivery[] }): void {
-    const { session, max, nextHoldNo, out } = options;
+  /** Takes messages from one shard after the other; each call starts at the next one, so that all are served. */
+  take(options: { max: number; nextHoldNo: () => number; out: Delivery[] }): void {
+    const { max, nextHoldNo, out } = options;
+    this.#turn += 1;
     for (let i = 0; i < this.shards.length && out.length < max; i += 1) {
-      this.shards[(session + i) % this.shards.length]!.take(max - out.length, nextHoldNo, out);
+      this.shards[(this.#turn + i) % this.shards.length]!.take(max - out.length, nextHoldNo, out);
     }
   }
 

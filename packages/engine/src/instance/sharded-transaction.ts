@@ -17,10 +17,9 @@ export interface ShardedHost extends QueueEngine {
   readonly holds: TimedHolds<Delivery>;
   /** The shard that a session's message goes to. Throws `BACKLOG_FULL` if a nonpersistent queue is out of memory. */
   shardFor(session: number, queue: QueueRow, groupKey: string | undefined): Shard;
-  /** Hands messages out to a session, waiting for them if asked to. */
+  /** Hands messages out, waiting for them if asked to. */
   handOut(
     queue: QueueRow,
-    session: number,
     options: DequeueOptions & { max: number; waitMs: number },
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]>;
@@ -78,9 +77,7 @@ export class ShardedTransaction implements QueueTransaction {
   ): Promise<Message[]> {
     this.#assertRoom(options.max, 0);
     this.#syncFor(queue);
-    return this.engine.handOut(queue, this.#session, options, (delivery) =>
-      this.#staged.deliveries.push(delivery),
-    );
+    return this.engine.handOut(queue, options, (delivery) => this.#staged.deliveries.push(delivery));
   }
 
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {

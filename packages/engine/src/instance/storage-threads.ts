@@ -53,6 +53,7 @@ export class WriterThread {
   readonly #worker: Worker;
   readonly #due: DueAnswers;
   #closed: (() => void) | undefined;
+  #dead = false;
   cpuUs = 0;
 
   private constructor(worker: Worker) {
@@ -81,6 +82,7 @@ export class WriterThread {
         }
       });
       const died = (cause?: unknown) => {
+        writer.#dead = true;
         const error = new QueueError('INSTANCE_FAILED', { cause });
         reject(error);
         if (writer.#closed === undefined) handlers.onDeath(error);
@@ -98,6 +100,7 @@ export class WriterThread {
 
   /** Resolves when the file is closed; groups sent before are written first. */
   async close(): Promise<void> {
+    if (this.#dead) return;
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
       this.#post({ kind: 'close' });
@@ -159,7 +162,7 @@ export class ReaderThread {
     const worker = this.#worker;
     if (worker === undefined) return;
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    worker.ref();
+    this.#due!.expect(); // alive until it has ended, whatever read is answered meanwhile
     worker.postMessage('close');
     await ended;
   }

@@ -19,17 +19,19 @@ export interface TimedHold<D> {
 /** `D` is what a kind of queue needs to know of a hand-out. */
 export class TimedHolds<D> {
   readonly #byReceipt = new Map<string, TimedHold<D>>();
-  readonly #onExpired: (hold: TimedHold<D>) => void;
+  readonly #onExpired: (holds: TimedHold<D>[]) => void;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  constructor(onExpired: (hold: TimedHold<D>) => void) {
+  constructor(onExpired: (holds: TimedHold<D>[]) => void) {
     this.#onExpired = onExpired;
   }
 
-  /** How many more may be held. */
-  get room(): number {
-    return limits.holdsMax - this.#byReceipt.size;
+  /** How many more may be held; throws `HOLDS_FULL` if none. */
+  assertRoom(): number {
+    const room = limits.holdsMax - this.#byReceipt.size;
+    if (room <= 0) throw new QueueError('HOLDS_FULL', { details: { holdsMax: limits.holdsMax } });
+    return room;
   }
 
   add(hold: Omit<TimedHold<D>, 'expiresAt' | 'staged'>, holdMs: number): void {
@@ -90,14 +92,16 @@ export class TimedHolds<D> {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
+    const expired: TimedHold<D>[] = [];
     for (const hold of this.#byReceipt.values()) {
       if (hold.staged) continue;
       if (hold.expiresAt > now) next = Math.min(next, hold.expiresAt);
       else {
         this.end(hold);
-        this.#onExpired(hold);
+        expired.push(hold);
       }
     }
     if (next !== Number.POSITIVE_INFINITY) this.#arm(next);
+    if (expired.length > 0) this.#onExpired(expired);
   }
 }

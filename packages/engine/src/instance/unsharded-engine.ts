@@ -53,21 +53,20 @@ export class UnshardedEngine implements UnshardedHost {
   #holdNo = 0;
   /** Queues dropped since the instance opened: transactions on them must not commit. */
   readonly #dropped = new Set<number>();
+  /** Given back in vain: tried again every so often. */
+  #stranded: UnshardedDelivery[] = [];
   #closed = false;
 
   constructor(options: UnshardedEngineOptions) {
     this.#options = options;
-    this.holds = new TimedHolds((hold) => {
-      // If the file cannot be written now, the message stays held; closing or reaping this process gives it back.
-      this.giveBack([hold.delivery]).catch(() => undefined);
-    });
+    this.holds = new TimedHolds((holds) => this.#giveBackLater(holds.map((hold) => hold.delivery)));
     this.#lock = options.lock;
   }
 
   /** Opened at first use: an instance without unsharded queues has no such file. */
   get #opened(): UnshardedFile {
     if (this.#file === undefined) {
-      this.#file = new UnshardedFile(this.#options.dir, this.#options.queueIds());
+      this.#file = new UnshardedFile(this.#options.dir, this.#options.queueIds);
       this.#timers = [
         setInterval(() => this.#look(), lookMs).unref(),
         setInterval(() => void this.#reap(), reapMs).unref(),
@@ -95,15 +94,22 @@ export class UnshardedEngine implements UnshardedHost {
     let waiting = false;
     for (const waiters of this.#waiters.values()) waiting ||= waiters.size > 0;
     if (!waiting) return;
-    const version = this.#opened.version();
-    if (version === this.#version) return;
-    this.#version = version;
+    try {
+      const version = this.#opened.version();
+      if (version === this.#version) return;
+      this.#version = version;
+    } catch {
+      // Serving meets the same fault, and tells those who wait.
+    }
     for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
   }
 
   async #reap(): Promise<void> {
     if (this.#closed) return;
     try {
+      const stranded = this.#stranded;
+      this.#stranded = [];
+      await this.giveBack(stranded);
       if ((await this.#write((file) => file.releaseOfTheDead())) > 0) {
         for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
       }
@@ -178,9 +184,9 @@ export class UnshardedEngine implements UnshardedHost {
   async #serve(queueId: number): Promise<void> {
     const waiters = this.#waiters.get(queueId);
     if (waiters === undefined || waiters.size === 0 || this.#serving.has(queueId)) return;
-    if (!this.#opened.anyReady(queueId)) return;
     this.#serving.add(queueId);
     try {
+      if (!this.#opened.anyReady(queueId)) return;
       // All in one turn at the lock: a waiting session must not queue behind every enqueuer for each message.
       await this.#write((file) => {
         for (const waiter of waiters) {
@@ -205,7 +211,7 @@ export class UnshardedEngine implements UnshardedHost {
     options: ReceiveOptions & { max: number; waitMs: number; holdMs: number },
   ): Promise<Message[]> {
     const deliveries: UnshardedDelivery[] = [];
-    const max = Math.min(options.max, this.holds.room);
+    const max = Math.min(options.max, this.holds.assertRoom());
     const messages = await this.handOut(queue, { ...options, max }, (delivery) => deliveries.push(delivery));
     for (const [index, delivery] of deliveries.entries()) {
       this.holds.add({ queue, delivery, receipt: messages[index]!.receipt }, options.holdMs);
@@ -223,10 +229,20 @@ export class UnshardedEngine implements UnshardedHost {
     for (const hold of this.holds.find(queue, receipts)) this.holds.extend(hold, holdMs);
   }
 
+  /** What cannot be written now is given back as soon as it can; until then it stays held. */
   async giveBack(deliveries: readonly UnshardedDelivery[]): Promise<void> {
     if (deliveries.length === 0 || this.#closed) return; // closing the file gives everything back
-    await this.#write((file) => file.release(deliveries.map((delivery) => delivery.id)));
+    try {
+      await this.#write((file) => file.release(deliveries.map((delivery) => delivery.id)));
+    } catch (error) {
+      this.#stranded.push(...deliveries);
+      throw error;
+    }
     for (const queueId of new Set(deliveries.map((delivery) => delivery.queueId))) void this.#serve(queueId);
+  }
+
+  #giveBackLater(deliveries: readonly UnshardedDelivery[]): void {
+    this.giveBack(deliveries).catch(() => undefined); // they are kept, and tried again
   }
 
   counts(queue: QueueRow): QueueCounts {

@@ -148,16 +148,6 @@ export class Catalog {
     this.#run(() => this.#file.prepare('DELETE FROM host WHERE instance = ?').run(instance));
   }
 
-  /** Runs `work` while no other process can change the catalog: what elects one process among several. Keep it short. */
-  async exclusively<T>(work: () => Promise<T>): Promise<T> {
-    this.#run(() => this.#file.exec('BEGIN IMMEDIATE'));
-    try {
-      return await work();
-    } finally {
-      this.#file.exec('ROLLBACK');
-    }
-  }
-
   close(): void {
     this.#file.close();
   }

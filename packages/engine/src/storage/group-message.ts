@@ -82,6 +82,8 @@ export interface RecoveredPartition {
   /** End of the last message in it, exclusive. */
   endSeq: number;
   bytes: number;
+  /** Messages in it; numbers of its range that are none are gaps. */
+  messages: number;
   /** Encoded ranges of what is terminal, as in a delta; several of them, in any order. */
   terminal: Uint8Array[];
 }

@@ -30,9 +30,6 @@ const schema = `
 /** Deltas of a partition are joined into one row past this many, so that truncating and recovery stay short. */
 const deltasMax = 256;
 
-/** Groups are numbered from here on in each epoch, so that a number never comes twice. */
-const groupsPerEpoch = 2 ** 32;
-
 export function instancePath(dir: string, instance: number): string {
   return join(dir, `instance-${instance}.db`);
 }
@@ -83,26 +80,25 @@ export class InstanceFile {
     });
   }
 
-  #recoverPartition(row: Omit<RecoveredPartition, 'endSeq' | 'bytes' | 'terminal'>): RecoveredPartition {
+  #recoverPartition(
+    row: Pick<RecoveredPartition, 'partition' | 'queueId' | 'shard' | 'firstSeq'>,
+  ): RecoveredPartition {
     const table = partitionTable(row.partition);
     const last = this.#file
       .prepare(`SELECT seq + count FROM ${table} ORDER BY seq DESC LIMIT 1`)
       .pluck()
       .get();
-    const bytes = this.#file
-      .prepare(`SELECT coalesce(sum(length(body)), 0) FROM ${table}`)
-      .pluck()
-      .get() as number;
+    const { bytes, messages } = this.#file
+      .prepare(
+        `SELECT coalesce(sum(length(body)), 0) AS bytes, coalesce(sum(count), 0) AS messages FROM ${table}`,
+      )
+      .get() as { bytes: number; messages: number };
     const terminal = this.#file
       .prepare('SELECT ranges FROM consumption WHERE partition = ?')
       .pluck()
       .all(row.partition) as Uint8Array[];
     this.#deltaCount.set(row.partition, terminal.length);
-    return { ...row, endSeq: (last as number | undefined) ?? row.firstSeq, bytes, terminal };
-  }
-
-  get firstGroupNo(): number {
-    return this.#epoch * groupsPerEpoch;
+    return { ...row, endSeq: (last as number | undefined) ?? row.firstSeq, bytes, messages, terminal };
   }
 
   /** Applies a group and syncs it. `onMaintained` is called between the work on the pool and that on messages. */
@@ -158,6 +154,8 @@ export class InstanceFile {
       this.#deltaCount.delete(partition);
     }
     for (const { partition, queueId, shard, firstSeq } of assign) {
+      // Nothing of an earlier owner may be taken for consumption of this one.
+      this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
       this.#file
         .prepare('UPDATE partition SET queue_id = ?, shard = ?, first_seq = ? WHERE partition = ?')
         .run(queueId, shard, firstSeq, partition);

@@ -63,9 +63,9 @@ export class UnshardedFile {
 
   /**
    * Opens or makes the file; gives back what dead processes held, and removes messages of queues that are not among
-   * `queueIds`. Another process may be writing: opening waits for it up to five seconds.
+   * `queueIds()`. Another process may be writing: opening waits for it up to five seconds.
    */
-  constructor(dir: string, queueIds: readonly number[]) {
+  constructor(dir: string, queueIds: () => readonly number[]) {
     this.#path = join(dir, 'unsharded.db');
     this.#file = openSqlite({ path: this.#path, busyMs: 5_000 });
     mapSqliteErrors(this.#path, () => migrate(this.#file, schema));
@@ -90,7 +90,8 @@ export class UnshardedFile {
     );
     this.releaseOfTheDead();
     const known = this.#file.prepare('SELECT queue_id FROM queue_total').pluck().all() as number[];
-    for (const queueId of known) if (!queueIds.includes(queueId)) this.drop(queueId);
+    const live = queueIds(); // asked after `known` was read: a queue made meanwhile is not among the known ones
+    for (const queueId of known) if (!live.includes(queueId)) this.drop(queueId);
     this.#file.pragma('busy_timeout = 0'); // from here on a wait is ours to measure
   }
 
