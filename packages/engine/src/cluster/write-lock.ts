@@ -18,6 +18,9 @@ import { type LockClient, LockOrder } from './lock-order.ts';
 /** A holder that does not answer a recall for this long has stopped: the lock goes on without it. */
 const revokeMs = 1_000;
 
+/** Without an answer for this long, a call no longer waits for its turn. */
+const patienceMs = 3_000;
+
 /** After it was recalled, a holder may still serve the calls that waited before, for this long. */
 const quantumMs = 4;
 
@@ -54,6 +57,7 @@ export class WriteLock {
   #scheduled = false;
   #asked = false;
   #recalledAt: number | undefined;
+  #patience: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: WriteLockOptions) {
@@ -119,6 +123,13 @@ export class WriteLock {
     if (this.#calls.length > 0) void this.#askForIt();
   }
 
+  /** The process that keeps the order has stopped: SQLite alone decides until it answers again. */
+  #goWithout(): void {
+    if (this.#held || this.#closed || this.#calls.length === 0) return;
+    this.#held = true;
+    this.#serve();
+  }
+
   async #askForIt(): Promise<void> {
     if (this.#asked || this.#held || this.#closed) return;
     if (this.#link === undefined) {
@@ -139,12 +150,15 @@ export class WriteLock {
     }
     this.#asked = true;
     this.#link.keepAlive(this.#calls.length > 0);
+    clearTimeout(this.#patience);
+    this.#patience = setTimeout(() => this.#goWithout(), patienceMs);
     this.#link.send(ask);
   }
 
   #onMessages(messages: string): void {
     for (const message of messages) {
       if (message === grant) {
+        clearTimeout(this.#patience);
         this.#asked = false;
         this.#held = true;
         this.#serve();
@@ -156,6 +170,7 @@ export class WriteLock {
   }
 
   #onLinkLost(): void {
+    clearTimeout(this.#patience);
     this.#link = undefined;
     this.#held = false;
     this.#asked = false;
@@ -214,6 +229,7 @@ export class WriteLock {
   /** Calls that still wait are rejected. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#patience);
     for (const call of this.#calls.splice(0)) call.reject(new QueueError('INSTANCE_CLOSED'));
     const link = (await this.#linking?.catch(() => undefined)) ?? this.#link;
     link?.close();
