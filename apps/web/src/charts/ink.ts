@@ -24,7 +24,7 @@ export const ink = {
 } as const;
 
 export const fontFamily =
-  'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
+  '-apple-system, BlinkMacSystemFont, "Segoe UI", Inter, Roboto, "Noto Sans", "Liberation Sans", "Helvetica Neue", Arial, system-ui, sans-serif';
 
 export const implementationColor: Readonly<Record<Implementation, string>> = {
   sharded: 'var(--sharded)',

@@ -1,6 +1,7 @@
 /** The log-log chart of a figure over threads: colour is the queue, shape the instances, dash the round trip. */
 import { pointer, type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
+import { placeLabel, textWidth } from '../model/label-place.ts';
 import {
   linearGuide,
   nearestPoint,
@@ -15,6 +16,8 @@ import { fontFamily, implementationColor, ink, instanceShape, modeDash } from '.
 /** A number of the document: a labelled line, never a point. */
 export interface ReferenceLine {
   label: string;
+  /** Where the label does not fit. */
+  shortLabel: string;
   value: number;
   implementation: 'sharded' | 'unsharded';
 }
@@ -164,18 +167,19 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
     .attr('x2', geometry.right)
     .attr('y1', (d) => px(geometry.y(d.value)))
     .attr('y2', (d) => px(geometry.y(d.value)));
+  const labels = data.references.map((reference) => {
+    const room = geometry.right - geometry.left - 12;
+    const text = textWidth(reference.label) <= room ? reference.label : reference.shortLabel;
+    return { text, ...placeLabel(text, geometry.y(reference.value), { series: data.series, geometry }) };
+  });
   references
     .select('text')
-    .attr('fill', (d) => implementationColor[d.implementation])
-    .attr('x', geometry.left + 6)
-    .attr('y', (d) => px(geometry.y(d.value) - 6))
-    .text((d) => fitText(d.label, geometry.right - geometry.left - 12));
-}
-
-/** Cuts a label to a width, taking 5.6 px for a letter at 11 px: a little more than system fonts need on average. */
-function fitText(text: string, widthPx: number): string {
-  const room = Math.floor(widthPx / 5.6);
-  return text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1)).trimEnd()}…`;
+    .data(labels)
+    .attr('fill', (_, index) => implementationColor[data.references[index]!.implementation])
+    .attr('text-anchor', (label) => label.anchor)
+    .attr('x', (label) => px(label.x))
+    .attr('y', (label) => px(label.y))
+    .text((label) => label.text);
 }
 
 function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly ScalingSeries[]): void {

@@ -29,6 +29,9 @@ export interface TimeChart extends Chart<TimeChartData> {
 type Scale = ScaleContinuousNumeric<number, number>;
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
+/** Smaller values lie on the floor: a rate that stalls would press the others into the top of the chart. */
+const logDecadesMax = 4;
+
 const margin = { top: 10, right: 12, bottom: 24, left: 50 };
 
 export function createTimeChart(
@@ -75,7 +78,7 @@ export function createTimeChart(
       drawTrials(trialsGroup, x, { ...data, bottom });
       const values = data.scale === 'log' ? sparseTicks(y, bottom - margin.top) : y.ticks(4);
       drawLeftAxis(leftAxis, { values, position: y, format: data.formatAxis }, { left: margin.left, right });
-      const count = Math.max(2, Math.floor((right - margin.left) / 90));
+      const count = Math.max(2, Math.floor((right - margin.left) / 64));
       drawBottomAxis(
         bottomAxis,
         { values: clockTicks(range, count), position: x, format: formatClock },
@@ -101,8 +104,9 @@ export function createTimeChart(
 function valueScale(data: TimeChartData, range: [number, number]): Scale {
   const { marks, reference } = data;
   if (data.scale === 'log') {
-    const low = Number.isFinite(marks.minPositive) ? marks.minPositive : 1;
-    return scaleLog([stepDown(low), Math.max(stepUp(marks.max || 10), stepDown(low) * 10)], range);
+    const high = stepUp(marks.max || 10);
+    const low = Number.isFinite(marks.minPositive) ? stepDown(marks.minPositive) : high / 10;
+    return scaleLog([Math.min(high / 10, Math.max(low, high / 10 ** logDecadesMax)), high], range);
   }
   // A core count far over the values must not press them flat: then its line is left out by the domain.
   const wanted = reference !== null && reference.value <= marks.max * 4 ? reference.value : 0;

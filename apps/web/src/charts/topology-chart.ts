@@ -21,7 +21,7 @@ export interface TopologyChartOptions {
 
 type Group<Datum = unknown> = Selection<SVGGElement, Datum, SVGElement | null, unknown>;
 
-const dash = '7 9';
+const dash = '12 6';
 
 export function createTopologyChart(
   element: SVGSVGElement,
@@ -79,13 +79,7 @@ function enterCard(card: Selection<SVGGElement, InstanceCard, SVGGElement, unkno
     .attr('rx', 6)
     .attr('fill', ink.surface)
     .attr('stroke', ink.strong);
-  card
-    .append('rect')
-    .attr('data-box', 'cpu-room')
-    .attr('rx', 2)
-    .attr('height', 4)
-    .attr('width', 56)
-    .attr('fill', ink.line);
+  card.append('rect').attr('data-box', 'cpu-room').attr('rx', 2).attr('height', 4).attr('fill', ink.line);
   card.append('rect').attr('data-box', 'cpu').attr('rx', 2).attr('height', 4).attr('fill', ink.text);
   text(card, 'name', 12);
   text(card, 'cpu');
@@ -107,13 +101,14 @@ function updateCards(cards: Selection<SVGGElement, InstanceCard, SVGGElement, un
     .attr('height', (d) => px(d.height - 1));
   cards
     .select('[data-box=cpu-room]')
-    .attr('x', (d) => px(right(d) - 56))
-    .attr('y', (d) => px(d.y + 16));
+    .attr('x', (d) => px(right(d) - d.cpuBar))
+    .attr('y', (d) => px(d.y + 16))
+    .attr('width', (d) => d.cpuBar);
   cards
     .select('[data-box=cpu]')
-    .attr('x', (d) => px(right(d) - 56))
+    .attr('x', (d) => px(right(d) - d.cpuBar))
     .attr('y', (d) => px(d.y + 16))
-    .attr('width', (d) => px(56 * d.cpuShare));
+    .attr('width', (d) => px(d.cpuBar * d.cpuShare));
   cards
     .select('[data-text=name]')
     .attr('fill', ink.text)
@@ -124,7 +119,7 @@ function updateCards(cards: Selection<SVGGElement, InstanceCard, SVGGElement, un
   cards
     .select('[data-text=cpu]')
     .attr('text-anchor', 'end')
-    .attr('x', (d) => px(right(d) - 64))
+    .attr('x', (d) => px(right(d) - (d.cpuBar > 0 ? d.cpuBar + 8 : 0)))
     .attr('y', (d) => px(d.y + 22))
     .text((d) => formatCores(d.cpu));
   cards

@@ -46,6 +46,8 @@ export interface InstanceCard extends Box {
   cpu: number;
   /** Share of the CPU bar, against the cores of the machine. */
   cpuShare: number;
+  /** Width of a full CPU bar; 0 where the card has no room for one. */
+  cpuBar: number;
   enqueuePerSec: number;
   dequeuePerSec: number;
   shards: ShardRow[];
@@ -82,24 +84,31 @@ const gap = 12;
 const pad = 12;
 const head = 34;
 const rowHeight = 34;
-const laneWidth = 64;
+/** A row of flows only: an instance of an unsharded queue holds nothing itself. */
+const bareRowHeight = 18;
 const cellHeight = 16;
+/** Narrowest and widest drawing of a partition. */
 const cellWidth = 40;
+const cellWidthMax = 200;
 const cellGap = 4;
-const cardWidthMin = 280;
+const cardWidthMin = { sharded: 280, unsharded: 160 };
 const columnsMax = 4;
 const tableHeight = 46;
 const linkHeight = 26;
-const flowWidthMax = 9;
+const flowWidthMax = 7;
+
+/** Room for the flow at each side of a card: wide cards show more of it. */
+const laneWidthOf = (cardWidth: number): number => Math.min(150, Math.max(56, cardWidth * 0.2));
 
 export function layoutTopology(tick: Tick, options: TopologyOptions): TopologyLayout {
   const { width } = options;
+  const narrowest = cardWidthMin[tick.implementation];
   const sharded = tick.implementation === 'sharded';
   const count = tick.instances.length;
-  const columns = Math.max(1, Math.min(count, columnsMax, Math.floor((width + gap) / (cardWidthMin + gap))));
+  const columns = Math.max(1, Math.min(count, columnsMax, Math.floor((width + gap) / (narrowest + gap))));
   const cardWidth = (width - gap * (columns - 1)) / columns;
   const rows = Math.max(1, ...tick.instances.map((sample) => (sharded ? sample.shards.length : 1)));
-  const cardHeight = head + rows * rowHeight + 26;
+  const cardHeight = head + (sharded ? rows * rowHeight : bareRowHeight) + 26;
   const cards = tick.instances.map((sample, index) => {
     const x = (index % columns) * (cardWidth + gap);
     const y = Math.floor(index / columns) * (cardHeight + gap);
@@ -116,6 +125,7 @@ function placeCard(
   { sample, sharded, options }: { sample: InstanceSample; sharded: boolean; options: TopologyOptions },
 ): InstanceCard {
   const { enqueuePerSec, dequeuePerSec, cpu, instance } = sample;
+  const laneWidth = laneWidthOf(box.width);
   const left = box.x + pad + laneWidth;
   const inner = box.width - 2 * (pad + laneWidth);
   const shards = sharded
@@ -124,10 +134,10 @@ function placeCard(
         return placeShard({ x: left, y, width: inner, height: rowHeight }, shard);
       })
     : [];
-  const ends = shards.length > 0 ? shards : [{ y: box.y + head, height: rowHeight }];
+  const ends = shards.length > 0 ? shards : [{ y: box.y + head, height: bareRowHeight }];
   const perSec = { enqueue: enqueuePerSec / ends.length, dequeue: dequeuePerSec / ends.length };
   const flows = ends.flatMap((row, index) => {
-    const y = row.y + rowHeight - cellHeight / 2;
+    const y = row.y + row.height - cellHeight / 2;
     const common = { y1: y, y2: y };
     const right = box.x + box.width - pad;
     return [
@@ -144,7 +154,8 @@ function placeCard(
     ];
   });
   const cpuShare = Math.min(1, cpu / Math.max(1, options.cores));
-  return { ...box, instance, cpu, cpuShare, enqueuePerSec, dequeuePerSec, shards, flows };
+  const cpuBar = box.width >= 220 ? 56 : 0;
+  return { ...box, instance, cpu, cpuShare, cpuBar, enqueuePerSec, dequeuePerSec, shards, flows };
 }
 
 function flow(
@@ -172,7 +183,7 @@ function placeShard(box: Box, shard: InstanceSample['shards'][number]): ShardRow
   const room = Math.max(1, Math.floor((box.width + cellGap) / (cellWidth + cellGap)));
   // The newest partitions are the ones that move; older ones are named by their number only.
   const shown = shard.partitions.slice(-room);
-  const width = Math.min(96, (box.width + cellGap) / Math.max(1, shown.length) - cellGap);
+  const width = Math.min(cellWidthMax, (box.width + cellGap) / Math.max(1, shown.length) - cellGap);
   const cells = shown.map((partition, index) => {
     const drained = partition.fill * partition.drained;
     return {
@@ -199,10 +210,11 @@ function placeTable(
   // Every instance reports the whole file, each at its own moment: the newest figure is as good as any.
   const backlog = Math.max(0, ...tick.instances.map((sample) => sample.shards[0]?.backlog ?? 0));
   const share = Math.min(1, backlog / Math.max(1, options.backlogMax));
-  const links = cards.slice(-Math.min(cards.length, columns)).map((card) => ({
+  const links = cards.map((card, index) => ({
     x: card.x + card.width / 2,
     y1: card.y + card.height,
-    y2: y,
+    // A card above another is linked through it: the line of the lower one carries on.
+    y2: cards[index + columns]?.y ?? y,
     width: flowWidth(card.enqueuePerSec + card.dequeuePerSec, 2 * options.rateMax),
   }));
   return { x: 0, y, width: options.width, height: tableHeight, backlog, share, links };

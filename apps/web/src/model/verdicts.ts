@@ -17,14 +17,16 @@ const gradeLabels: Readonly<Record<ClaimResult['grade'], string>> = {
 
 export const gradeInWords = (grade: ClaimResult['grade']): string => gradeLabels[grade];
 
-/** "0.89 × the best of several instances (0.81 to 0.97)"; null where nothing could be measured. */
-export function figureInWords(claim: Pick<ClaimResult, 'value' | 'unit' | 'interval'>): string | null {
+/** "0.89" and "× the best of several instances (0.81 to 0.97)"; null where nothing could be measured. */
+export function claimFigure(
+  claim: Pick<ClaimResult, 'value' | 'unit' | 'interval'>,
+): { value: string; rest: string } | null {
   if (claim.value === null) return null;
   const range =
     claim.interval === null
       ? ''
       : ` (${formatValue(claim.interval[0])} to ${formatValue(claim.interval[1])})`;
-  return `${formatValue(claim.value)}${claim.unit.startsWith('%') ? '' : '\u202f'}${claim.unit}${range}`;
+  return { value: formatValue(claim.value), rest: `${claim.unit}${range}` };
 }
 
 /** How many claims have which verdict, in the order of the labels and without the empty ones. */

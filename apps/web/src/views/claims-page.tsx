@@ -3,8 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { claimsQuery } from '../api/queries.ts';
 import { formatAgo } from '../model/format.ts';
-import { figureInWords, gradeInWords } from '../model/verdicts.ts';
+import { gradeInWords } from '../model/verdicts.ts';
 import { VerdictBadge } from './badges.tsx';
+import { ClaimFigure } from './claim-figure.tsx';
 import { Answered } from './page-states.tsx';
 
 /** The ledger: what the document says, and what this machine last said about it. */
@@ -35,7 +36,6 @@ export function ClaimsPage() {
 
 function Entry({ entry }: { entry: ClaimLedgerEntry }) {
   const { last } = entry;
-  const figure = last === null ? null : figureInWords(last);
   return (
     <li className="claim">
       <div className="claim-head">
@@ -53,10 +53,8 @@ function Entry({ entry }: { entry: ClaimLedgerEntry }) {
       </p>
       {last === null ? null : (
         <>
-          <p>
-            {figure === null ? null : <span className="claim-figure">{figure}. </span>}
-            {last.reason}
-          </p>
+          <ClaimFigure claim={last} />
+          <p>{last.reason}</p>
           <p className="small muted">
             <Link to="/runs/$runId" params={{ runId: last.runId }}>
               {last.scenarioId}, {last.scale}

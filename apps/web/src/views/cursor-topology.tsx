@@ -6,7 +6,7 @@ import { tickAt } from '../model/time-series.ts';
 import { type TimeCursor, useCursorTime } from './time-cursor.ts';
 import { TopologyView } from './topology-view.tsx';
 
-/** The topology at the cursor of the time charts; without a cursor, as it is now or was at last. */
+/** The topology at the cursor of the time charts; without a cursor as it is now, or as it was when last measured. */
 export function CursorTopology(props: {
   run: Run;
   ticks: readonly Tick[];
@@ -16,8 +16,10 @@ export function CursorTopology(props: {
   const { run, ticks, shown, cursor } = props;
   const inRange = useMemo(() => (shown === undefined ? ticks : ticks.filter(shown)), [ticks, shown]);
   const atMs = useCursorTime(cursor);
-  const tick = tickAt(inRange, atMs ?? Number.POSITIVE_INFINITY) ?? ticks.at(-1);
-  if (tick === undefined) return null;
+  const finished = isFinished(run.status);
+  const resting = finished ? inRange.findLast((each) => each.phase === 'measure') : undefined;
+  const tick = atMs === null ? (resting ?? inRange.at(-1)) : tickAt(inRange, atMs);
+  if (tick === undefined || tick === null) return null;
   const { implementation, params, phase } = tick;
   return (
     <figure className="panel chart" aria-labelledby="topology">
@@ -27,7 +29,7 @@ export function CursorTopology(props: {
           {formatClock(tick.atMs)} {implementation}, {plural(params.instances, 'instance')},{' '}
           {plural(params.threads, 'thread')}
           {params.roundTripMs > 0 ? `, ${params.roundTripMs} ms round trip` : ''}; phase {phase}
-          {atMs === null && !isFinished(run.status) ? ' (now)' : ''}
+          {atMs === null && !finished ? ' (now)' : ''}
         </p>
       </figcaption>
       <TopologyView

@@ -2,11 +2,12 @@ import type { Run, RunSummary, ScenarioEntry } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { runQuery } from '../api/queries.ts';
-import { bestPoints } from '../model/best-point.ts';
-import { formatAgo, formatDuration, formatRate, formatValue, plural } from '../model/format.ts';
+import { bestPoint, bestPoints } from '../model/best-point.ts';
+import { formatAgo, formatCount, formatDuration, formatValue, plural } from '../model/format.ts';
 import { countVerdicts, verdictLabels } from '../model/verdicts.ts';
 import { Failure } from './page-states.tsx';
 import { Replay } from './replay.tsx';
+import { Schematic } from './schematic.tsx';
 import { useStartRun } from './use-start-run.ts';
 
 const firstLook = 'first-look';
@@ -41,6 +42,7 @@ function Introduction({ scenarios }: { scenarios?: readonly ScenarioEntry[] }) {
           </>
         )}
       </div>
+      <Schematic />
     </section>
   );
 }
@@ -52,17 +54,7 @@ function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntr
     <section className="statement" aria-label="Result of this machine">
       <div className="statement-text">
         <h1>
-          {best === null ? (
-            'The newest run delivered no messages on one of its queues.'
-          ) : (
-            <>
-              On this machine the sharded queue dequeues{' '}
-              <strong className="ink-sharded">{formatRate(best.sharded.dequeuePerSec)}</strong> at best, the
-              unsharded one{' '}
-              <strong className="ink-unsharded">{formatRate(best.unsharded.dequeuePerSec)}</strong>:{' '}
-              {formatValue(best.ratio)} times as much.
-            </>
-          )}
+          <Sentence run={run} />
         </h1>
         <p className="lead">
           {best === null ? null : (
@@ -91,7 +83,30 @@ function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntr
   );
 }
 
-/** "Of the paper's 6 claims judged: 4 hold here, 1 does not hold here." */
+function Sentence({ run }: { run: Run }) {
+  const best = bestPoints(run);
+  if (best !== null)
+    return (
+      <>
+        On this machine the sharded queue dequeues{' '}
+        <strong className="ink-sharded">{formatCount(best.sharded.dequeuePerSec)}</strong> messages a second
+        at best, the unsharded one{' '}
+        <strong className="ink-unsharded">{formatCount(best.unsharded.dequeuePerSec)}</strong>:{' '}
+        {formatValue(best.ratio)} times as many.
+      </>
+    );
+  const only = bestPoint(run.points, 'sharded') ?? bestPoint(run.points, 'unsharded');
+  if (only === null) return 'The newest run ended without a point.';
+  return (
+    <>
+      On this machine the {only.implementation} queue dequeues{' '}
+      <strong className={`ink-${only.implementation}`}>{formatCount(only.dequeuePerSec)}</strong> messages a
+      second at best.
+    </>
+  );
+}
+
+/** "Claims of 6 claims judged: 4 hold here, 1 does not hold here." */
 function verdictSentence(run: Run): string {
   if (run.claims.length === 0) return '';
   const counts = countVerdicts(run.claims)

@@ -14,7 +14,7 @@ export function QueueConsole({ name }: { name: string }) {
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['queues'] });
   return (
-    <section className="section" aria-label={`Queue ${name}`}>
+    <section className="section queue-console" aria-label={`Queue ${name}`}>
       <div className="section-head">
         <h2>{name}</h2>
         <DropQueue name={name} />

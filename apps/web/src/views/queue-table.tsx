@@ -68,7 +68,7 @@ function HalfSwitch(props: { queue: QueueInfo; half: 'enqueue' | 'dequeue'; isOn
     onSettled: () => client.invalidateQueries({ queryKey: ['queues'] }),
   });
   return (
-    <span className="row">
+    <span className="row queue-half">
       <span className="badge" data-tone={isOn ? 'good' : 'quiet'}>
         {isOn ? 'On' : 'Stopped'}
       </span>

@@ -1,6 +1,7 @@
 import type { ClaimResult } from '@shardlab/contract';
-import { figureInWords, gradeInWords } from '../model/verdicts.ts';
+import { gradeInWords } from '../model/verdicts.ts';
 import { VerdictBadge } from './badges.tsx';
+import { ClaimFigure } from './claim-figure.tsx';
 
 /** The claims that a run judges, each with its figure and the reason of its verdict. */
 export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[]; isFinal: boolean }) {
@@ -24,16 +25,14 @@ export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[];
 }
 
 function Claim({ claim }: { claim: ClaimResult }) {
-  const figure = figureInWords(claim);
   return (
     <li className="claim">
       <div className="claim-head">
-        <h3>
-          <span className="tag">{claim.id}</span> {claim.title}
-        </h3>
+        <span className="tag">{claim.id}</span>
         <VerdictBadge verdict={claim.verdict} />
       </div>
-      {figure === null ? null : <p className="claim-figure">{figure}</p>}
+      <h3>{claim.title}</h3>
+      <ClaimFigure claim={claim} />
       <p className="small">{claim.reason}</p>
       <p className="small muted">
         The document, {gradeInWords(claim.grade)}: {claim.document}

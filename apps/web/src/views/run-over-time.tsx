@@ -1,10 +1,9 @@
 import type { Point, Run, Tick } from '@shardlab/contract';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { plural } from '../model/format.ts';
 import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../model/time-chart-data.ts';
 import { timeRange, timeSamples } from '../model/time-series.ts';
-import { CursorTopology } from './cursor-topology.tsx';
-import { TimeCursor } from './time-cursor.ts';
+import type { TimeCursor } from './time-cursor.ts';
 import { CpuLegend, LatencyLegend, RateLegend, WaitLegend } from './time-legends.tsx';
 import { TimePanel } from './time-panel.tsx';
 import { cpuPanel, latencyPanel, ratePanel, waitPanel } from './time-panels.ts';
@@ -15,12 +14,12 @@ export interface RunOverTimeProps {
   /** Which ticks the range is narrowed to. */
   shown: ((tick: Tick) => boolean) | undefined;
   chosen: Point | null;
+  cursor: TimeCursor;
   onSearch(change: { point: undefined }): void;
 }
 
-/** Topology and charts on one linked time axis: the cursor of one is the cursor of all. */
-export function RunOverTime({ run, ticks, shown, chosen, onSearch }: RunOverTimeProps) {
-  const [cursor] = useState(() => new TimeCursor());
+/** Charts on one linked time axis: the cursor of one is the cursor of all. */
+export function RunOverTime({ run, ticks, shown, chosen, cursor, onSearch }: RunOverTimeProps) {
   const cores = run.environment?.cores ?? null;
   const { range, trials, marks } = useMemo(() => {
     const span = timeRange(ticks, shown);
@@ -72,7 +71,6 @@ export function RunOverTime({ run, ticks, shown, chosen, onSearch }: RunOverTime
           </p>
         )}
       </div>
-      <CursorTopology run={run} ticks={ticks} shown={shown} cursor={cursor} />
       <div className="split split-even">
         <TimePanel {...common} {...ratePanel} marks={marks.rate} legend={<RateLegend trials={trials} />} />
         <TimePanel

@@ -2,9 +2,10 @@ import type { Tick } from '@shardlab/contract';
 import { pointKey } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
 import { runQuery } from '../api/queries.ts';
 import type { FollowedRun } from '../model/run-state.ts';
+import { CursorTopology } from './cursor-topology.tsx';
 import { Failure, Loading } from './page-states.tsx';
 import { RunClaims } from './run-claims.tsx';
 import { RunDetails } from './run-details.tsx';
@@ -12,6 +13,7 @@ import { RunHeader } from './run-header.tsx';
 import { RunOverTime } from './run-over-time.tsx';
 import { RunScaling } from './run-scaling.tsx';
 import type { RunSearch } from './run-search.ts';
+import { TimeCursor } from './time-cursor.ts';
 import { useRunStream } from './use-run-stream.ts';
 
 /** Until a stream that the server refused, though it knows the run, is asked for again. */
@@ -38,6 +40,7 @@ export function RunPage() {
 
 function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean }) {
   const { run, ticks } = followed;
+  const [cursor] = useState(() => new TimeCursor());
   const search = useSearch({ from: '/runs/$runId' });
   const navigate = useNavigate({ from: '/runs/$runId' });
   const onSearch = (change: Partial<Record<keyof RunSearch, string | number | undefined>>) =>
@@ -55,10 +58,20 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
     <>
       <RunHeader run={run} isLost={isLost} />
       <div className="split split-main">
-        <RunScaling run={run} search={search} onSearch={onSearch} />
+        <div className="section">
+          <RunScaling run={run} search={search} onSearch={onSearch} />
+          <CursorTopology run={run} ticks={ticks} shown={shown} cursor={cursor} />
+        </div>
         <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
       </div>
-      <RunOverTime run={run} ticks={ticks} shown={shown} chosen={chosen} onSearch={onSearch} />
+      <RunOverTime
+        run={run}
+        ticks={ticks}
+        shown={shown}
+        chosen={chosen}
+        cursor={cursor}
+        onSearch={onSearch}
+      />
       <RunDetails run={run} search={search} onSearch={onSearch} />
     </>
   );

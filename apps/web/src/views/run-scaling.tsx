@@ -53,7 +53,10 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
   );
   const { scenario, scale } = run;
   const references = useMemo(
-    () => (scenario.references ?? []).filter((each) => each.metric === metric.reference),
+    () =>
+      (scenario.references ?? [])
+        .filter((each) => each.metric === metric.reference)
+        .map((each) => ({ ...each, shortLabel: `${metric.format(each.value)} in the document` })),
     [scenario, metric],
   );
   const selected = search.point ?? null;

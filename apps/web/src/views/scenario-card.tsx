@@ -57,7 +57,7 @@ export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
     <div className="scenario-run">
       <button
         type="button"
-        className={scale === 'quick' ? 'button button-primary' : 'button'}
+        className={scale === 'quick' ? 'button button-ink' : 'button'}
         disabled={start.isPending}
         onClick={() => start.mutate({ scenario: entry.scenario.id, scale })}
       >

@@ -22,8 +22,8 @@ const onCpu = (sample: TimeSample): number => sample.cpu.reduce((sum, cores) => 
 export const ratePanel: PanelSpec = {
   id: 'rate',
   title: 'Rate',
-  unit: 'messages per second, all instances',
-  scale: 'linear',
+  unit: 'messages per second, all instances, logarithmic',
+  scale: 'log',
   showsCores: false,
   formatAxis: formatAxisCount,
   figures: (sample) => [

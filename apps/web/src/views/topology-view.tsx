@@ -1,7 +1,8 @@
 import type { Tick } from '@shardlab/contract';
 import { useCallback, useMemo } from 'react';
 import { createTopologyChart } from '../charts/topology-chart.ts';
-import { layoutTopology } from '../model/topology-layout.ts';
+import { plural } from '../model/format.ts';
+import { layoutTopology, type TopologyOptions } from '../model/topology-layout.ts';
 import { useChart, useWidth } from './use-chart.ts';
 import { useReducedMotion } from './use-reduced-motion.ts';
 
@@ -40,7 +41,21 @@ function Drawing({ tick, ticks, cores, backlogMax, width }: TopologyViewProps & 
     [tick, width, cores, rateMax, backlogMax],
   );
   const { element } = useChart(create, layout);
-  return <svg ref={element} role="img" aria-label={`Topology: ${tick.instances.length} instances`} />;
+  const minHeight = useMemo(
+    () => tallest(ticks, { width, cores, rateMax, backlogMax }),
+    [ticks, width, cores, rateMax, backlogMax],
+  );
+  return (
+    <div style={{ minHeight }}>
+      <svg ref={element} role="img" aria-label={`Topology: ${plural(tick.instances.length, 'instance')}`} />
+    </div>
+  );
+}
+
+/** Room for the tallest topology of the run: the page must not jump when a trial with fewer instances begins. */
+function tallest(ticks: readonly Tick[], options: TopologyOptions): number {
+  const kinds = new Map(ticks.map((tick) => [`${tick.implementation}/${tick.instances.length}`, tick]));
+  return Math.max(0, ...[...kinds.values()].map((tick) => layoutTopology(tick, options).height));
 }
 
 function fastestInstance(ticks: readonly Tick[]): number {
