@@ -1,21 +1,15 @@
-/** What every journey starts from: one server for all, its address as base, and short words for its REST calls. */
+/** What every journey starts from: the address of the one server, and short words for its REST calls. */
 import { readFileSync } from 'node:fs';
 import { type APIRequestContext, test as base, expect } from '@playwright/test';
-import { LabServer } from './server.ts';
 
 export { expect };
 
-export const test = base.extend<object, { server: LabServer }>({
-  server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
-    async ({}, use) => {
-      const server = await LabServer.start();
-      await use(server);
-      expect(await server.stop(), 'SIGTERM ends the server cleanly').toBe(0);
-    },
-    { scope: 'worker', timeout: 60_000 },
-  ],
-  baseURL: async ({ server }, use) => use(server.url),
+/** Set by `global-setup.ts`, which starts the server. */
+export const serverUrlVariable = 'SHARDLAB_E2E_URL';
+
+export const test = base.extend({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
+  baseURL: async ({}, use) => use(process.env[serverUrlVariable]),
 });
 
 /** What the journeys read of a run; the server's schema says the rest. */
@@ -23,8 +17,16 @@ export interface RunAnswer {
   id: string;
   status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
   progress: { done: number; total: number };
-  points: { integrity: { lost: number; duplicated: number; damaged: number; outOfOrder: number } }[];
-  claims: { id: string; verdict: string }[];
+  points: {
+    implementation: 'sharded' | 'unsharded';
+    dequeuePerSec: number;
+    integrity: { lost: number; duplicated: number; damaged: number; outOfOrder: number };
+  }[];
+  claims: {
+    id: string;
+    verdict: 'holds' | 'does-not-hold' | 'inconclusive' | 'not-comparable';
+    reason: string;
+  }[];
 }
 
 export type Document = Record<string, unknown>;

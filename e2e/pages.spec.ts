@@ -1,5 +1,5 @@
 /** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
-import AxeBuilder from '@axe-core/playwright';
+import { AxeBuilder } from '@axe-core/playwright';
 import type { APIRequestContext, Page } from '@playwright/test';
 import { expect, readRun, startRun, test } from './journey.ts';
 
@@ -50,7 +50,9 @@ for (const { name, address } of pages) {
         await open(page, address(run));
         await page.screenshot({ path: `test-results/screens/${name}-${theme}-${size}.png`, fullPage: true });
 
-        const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+        const { scrollWidth, clientWidth } = await page
+          .locator('html')
+          .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
         expect(scrollWidth, 'no sideways scrolling').toBeLessThanOrEqual(clientWidth);
         const { violations } = await new AxeBuilder({ page }).analyze();
         expect(

@@ -6,6 +6,7 @@ const isRoot = process.getuid?.() === 0;
 
 export default defineConfig({
   testDir: '.',
+  globalSetup: './global-setup.ts',
   outputDir: '../test-results/e2e',
   // One server, one run at a time: the journeys measure, and two would measure each other.
   workers: 1,

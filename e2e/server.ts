@@ -24,7 +24,8 @@ export class LabServer {
   readonly url: string;
   readonly #child: ChildProcess;
   readonly #dataDir: string;
-  #output = '';
+  /** The end of what the process printed. */
+  output = '';
 
   private constructor(port: number, dataDir: string) {
     this.url = `http://127.0.0.1:${port}`;
@@ -35,7 +36,7 @@ export class LabServer {
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on('data', (text) => {
-        this.#output = (this.#output + text).slice(-10_000);
+        this.output = (this.output + text).slice(-10_000);
       });
     }
   }
@@ -47,7 +48,7 @@ export class LabServer {
     while (!(await server.#isHealthy())) {
       if (server.#child.exitCode !== null || deadline.aborted) {
         await server.stop();
-        throw new Error(`the server did not become healthy; its last output:\n${server.#output}`);
+        throw new Error(`the server did not become healthy; its last output:\n${server.output}`);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

@@ -10,14 +10,12 @@ import { inRoot, pinnedNode, run, seconds } from './run.mjs';
 const unitReport = 'test-results/unit.json';
 const journeyReport = 'test-results/e2e.json';
 
+/** One for each set of globals: Node's, the dashboard's, and those of a journey, which has both. */
+const projects = ['tsconfig.json', 'apps/web/tsconfig.json', 'e2e/tsconfig.json'];
+
 /** @type {[name: string, action: () => boolean][]} */
 const steps = [
-  [
-    'types',
-    () =>
-      run('tsc', ['--noEmit', '-p', 'tsconfig.json']) &&
-      run('tsc', ['--noEmit', '-p', 'apps/web/tsconfig.json']),
-  ],
+  ['types', () => projects.every((project) => run('tsc', ['--noEmit', '-p', project]))],
   [
     'lint: bugs, formatting, import boundaries, cycles',
     () => run('biome', ['check', '--diagnostic-level=warn', '--error-on-warnings', '.']),

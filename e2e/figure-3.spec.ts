@@ -1,0 +1,65 @@
+/** The main journey: Figure 3 from the gallery to its verdicts. */
+import { expect, readRun, test } from './journey.ts';
+
+/** Under 3 minutes is promised on two cores that do nothing else. */
+const runWithinMs = 5 * 60_000;
+
+test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request }) => {
+  test.setTimeout(runWithinMs + 60_000);
+  await page.goto('/');
+  const card = page.getByRole('article', { name: /^Figure 3/ });
+  await card.getByRole('button', { name: 'Run quick' }).click();
+
+  await expect(page).toHaveURL(/\/runs\/[^/]+$/);
+  const status = page.getByRole('status', { name: 'Run status' });
+  await expect(status).toHaveText('Running');
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  const points = page.getByRole('tabpanel', { name: 'Points' }).getByRole('row');
+  await expect(points.nth(1), 'points come while the run goes on').toBeVisible({ timeout: 60_000 });
+  await expect(status).toHaveText('Running');
+  await expect(status).toHaveText('Done', { timeout: runWithinMs });
+
+  const id = new URL(page.url()).pathname.split('/').at(-1)!;
+  const run = await readRun(request, id);
+  const words = {
+    holds: 'Holds here',
+    'does-not-hold': 'Does not hold here',
+    inconclusive: 'Inconclusive',
+    'not-comparable': 'Not comparable',
+  };
+  expect(run.claims.map((claim) => claim.id)).toEqual(['A1', 'A2', 'A3', 'A4', 'A5', 'A6']);
+  const claims = page.getByRole('list', { name: 'Claims' }).getByRole('listitem');
+  for (const [index, claim] of run.claims.entries()) {
+    await expect(claims.nth(index)).toContainText(claim.id);
+    await expect(claims.nth(index)).toContainText(words[claim.verdict]);
+    await expect(claims.nth(index)).toContainText(claim.reason);
+  }
+  expect(run.points).toHaveLength(run.progress.total);
+  await expect(points).toHaveCount(1 + run.points.length);
+  for (const { integrity } of run.points) {
+    expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+  }
+  await expect(page.getByText('None', { exact: true }), 'no fault of integrity').toBeVisible();
+
+  const best = (implementation: string) =>
+    Math.max(
+      ...run.points
+        .filter((point) => point.implementation === implementation)
+        .map((point) => point.dequeuePerSec),
+    );
+  expect(best('sharded') / best('unsharded'), 'best sharded over best unsharded').toBeGreaterThanOrEqual(4);
+
+  const figure = page.getByRole('figure', { name: 'Dequeue rate over threads' });
+  await expect(
+    figure.getByText('76,000/s', { exact: false }),
+    "the paper's own figure is labelled",
+  ).toBeVisible();
+  await figure.getByRole('button', { name: 'Table' }).click();
+  await expect(figure.getByRole('row')).toHaveCount(1 + run.points.length);
+  await figure.getByRole('button', { name: 'Table' }).click();
+
+  // The picture of the README; written into docs/ only on request, so that a test leaves the work tree as it is.
+  const folder = process.env.UPDATE_IMAGES === undefined ? 'test-results/screens' : 'docs/images';
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: `${folder}/run.png` });
+});

@@ -1,0 +1,53 @@
+/** Cancelling, reloading and leaving a run while it goes on. */
+import type { Page } from '@playwright/test';
+import { expect, longScenario, readRun, startRun, test } from './journey.ts';
+
+const statusOf = (page: Page) => page.getByRole('status', { name: 'Run status' });
+const pointRows = (page: Page) => page.getByRole('tabpanel', { name: 'Points' }).getByRole('row');
+
+test('a cancelled run keeps the points that it had', async ({ page, request }) => {
+  const id = await startRun(request, longScenario('cancelled-on-the-way'));
+  await page.goto(`/runs/${id}`);
+  await expect(pointRows(page).nth(2), 'two points').toBeVisible({ timeout: 30_000 });
+  await page.getByRole('button', { name: 'Cancel run' }).click();
+  await expect(statusOf(page)).toHaveText('Cancelled');
+  await expect(page.getByText('the points finished before it was cancelled are kept')).toBeVisible();
+
+  const run = await readRun(request, id);
+  expect(run.status).toBe('cancelled');
+  expect(run.points.length).toBeGreaterThanOrEqual(2);
+  expect(run.points.length).toBeLessThan(run.progress.total);
+  await expect(pointRows(page)).toHaveCount(1 + run.points.length);
+  await page.reload();
+  await expect(pointRows(page)).toHaveCount(1 + run.points.length);
+});
+
+test('a reload in mid-run shows what was there and goes on to the end', async ({ page, request }) => {
+  const id = await startRun(request, 'first-look');
+  await page.goto(`/runs/${id}`);
+  await expect(pointRows(page).nth(2)).toBeVisible({ timeout: 30_000 });
+  await page.reload();
+  await expect(pointRows(page).nth(2), 'the points from before').toBeVisible();
+  await expect(statusOf(page), 'still under way').toHaveText('Running');
+  await expect(statusOf(page)).toHaveText('Done', { timeout: 45_000 });
+  const run = await readRun(request, id);
+  expect(run.points).toHaveLength(run.progress.total);
+  await expect(pointRows(page)).toHaveCount(1 + run.points.length);
+});
+
+test('a second run waits for the first, and both are listed', async ({ page, request }) => {
+  const first = await startRun(request, longScenario('first-in-line'));
+  const second = await startRun(request, longScenario('second-in-line'));
+  await page.goto(`/runs/${second}`);
+  await expect(statusOf(page)).toHaveText('Waiting');
+  await expect(page.getByText('Waiting for the run before it to end.')).toBeVisible();
+  expect((await request.post(`/api/runs/${first}/cancel`)).ok()).toBe(true);
+  await expect(statusOf(page)).toHaveText('Running');
+  await page.getByRole('button', { name: 'Cancel run' }).click();
+  await expect(statusOf(page)).toHaveText('Cancelled');
+
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  const rowOf = (name: string) => page.getByRole('row').filter({ hasText: `Long: ${name}` });
+  await expect(rowOf('first-in-line')).toContainText('Cancelled');
+  await expect(rowOf('second-in-line')).toContainText('Cancelled');
+});

@@ -1,0 +1,93 @@
+/** A scenario of one's own: a good one is added, a bad one is refused with each fault at its path. */
+import type { Page } from '@playwright/test';
+import { type Document, expect, scenarioFile, test } from './journey.ts';
+
+function choose(page: Page, name: string, content: string) {
+  const buffer = Buffer.from(content);
+  return page.getByLabel('Choose a file').setInputFiles({ name, mimeType: 'application/json', buffer });
+}
+
+function own(change: Document): string {
+  return JSON.stringify(
+    { ...scenarioFile('first-look'), id: 'of-my-own', title: 'A scenario of my own', ...change },
+    null,
+    2,
+  );
+}
+
+test('a good scenario is added to the gallery, can be opened and deleted', async ({ page }) => {
+  await page.goto('/');
+  await choose(page, 'mine.json', own({}));
+  const card = page.getByRole('article', { name: 'A scenario of my own' });
+  await expect(card).toBeVisible();
+  await expect(card).toContainText('Uploaded');
+
+  await card.getByRole('link', { name: 'A scenario of my own' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'A scenario of my own' })).toBeVisible();
+  await page.getByRole('button', { name: 'Delete this scenario' }).click();
+  await expect(page.getByRole('article', { name: /^Figure 3/ })).toBeVisible();
+  await expect(card).toHaveCount(0);
+});
+
+test('a scenario can be dropped on the page', async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('article', { name: /^Figure 3/ })).toBeVisible();
+  const files = await page.evaluateHandle(
+    (text) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([text], 'dropped.json', { type: 'application/json' }));
+      return transfer;
+    },
+    own({ id: 'dropped', title: 'A dropped scenario' }),
+  );
+  await page.dispatchEvent('body', 'dragover', { dataTransfer: files });
+  await expect(page.getByText('Drop to add the scenario')).toBeVisible();
+  await page.dispatchEvent('body', 'drop', { dataTransfer: files });
+  await expect(page.getByRole('article', { name: 'A dropped scenario' })).toBeVisible();
+});
+
+const workload = { payloadBytes: 512, operationsPerTransaction: 10, backlogMax: 20_000 };
+const sweep = { implementation: ['sharded'], instances: [1], roundTripMs: [0] };
+const bad: { what: string; text: string; faults: [path: string, message: RegExp][] }[] = [
+  {
+    what: 'a billion threads and an unknown field',
+    text: own({ sweep: { ...sweep, threads: [1_000_000_000] }, colour: 'red' }),
+    faults: [
+      ['/sweep/threads/0', /256/],
+      ['/colour', /unknown|not/i],
+    ],
+  },
+  {
+    what: 'wrong types',
+    text: own({ seed: 'one', workload: { ...workload, payloadBytes: '512' } }),
+    faults: [
+      ['/seed', /integer|number/],
+      ['/workload/payloadBytes', /integer|number/],
+    ],
+  },
+  { what: 'no JSON', text: '{\n  "version": 1,\n  oops\n}', faults: [['whole document', /JSON/]] },
+];
+
+for (const { what, text, faults } of bad) {
+  test(`a bad scenario is refused at its path: ${what}`, async ({ page }) => {
+    await page.goto('/');
+    await choose(page, 'bad.json', text);
+    const shown = page.getByRole('alert', { name: 'Faults of the scenario' });
+    await expect(shown.getByRole('heading')).toContainText('bad.json was not added');
+    await expect(shown.getByRole('listitem')).toHaveCount(faults.length);
+    for (const [path, message] of faults) {
+      const fault = shown.getByRole('listitem').filter({ hasText: path });
+      await expect(fault).toHaveCount(1);
+      await expect(fault).toContainText(message);
+    }
+    await expect(page.getByRole('article', { name: 'A scenario of my own' })).toHaveCount(0);
+  });
+}
+
+test('a file larger than any scenario is refused before it is sent', async ({ page }) => {
+  await page.goto('/');
+  await choose(page, 'film.json', own({ question: 'x'.repeat(300 * 1024) }));
+  await expect(page.getByRole('alert')).toContainText(
+    /film\.json has \d+ KiB; a scenario has at most 256 KiB/,
+  );
+});
