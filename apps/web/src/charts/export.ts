@@ -24,13 +24,15 @@ export function svgDocument(element: SVGSVGElement, options: ExportOptions): str
   const width = Number(element.getAttribute('width'));
   const height = Number(element.getAttribute('height'));
   const head = 34;
+  const pad = 12;
+  const full = { width: width + 2 * pad, height: height + head + pad };
   const inner = element.innerHTML;
   const font = (element.getAttribute('font-family') ?? 'sans-serif').replaceAll('"', "'");
   const text = [
-    `<svg xmlns="${svgNamespace}" width="${width}" height="${height + head}" viewBox="0 ${-head} ${width} ${height + head}" font-family="${font}">`,
+    `<svg xmlns="${svgNamespace}" width="${full.width}" height="${full.height}" viewBox="${-pad} ${-head} ${full.width} ${full.height}" font-family="${font}">`,
     `<title>${escapeText(options.title)}</title>`,
-    `<rect x="0" y="${-head}" width="${width}" height="${height + head}" fill="var(--surface)"/>`,
-    `<text x="12" y="-12" font-size="14" font-weight="600" fill="var(--ink)">${escapeText(options.title)}</text>`,
+    `<rect x="${-pad}" y="${-head}" width="${full.width}" height="${full.height}" fill="var(--surface)"/>`,
+    `<text x="0" y="-12" font-size="14" font-weight="600" fill="var(--ink)">${escapeText(options.title)}</text>`,
     inner,
     '</svg>',
   ].join('');

@@ -1,7 +1,7 @@
 /** The log-log chart of a figure over threads: colour is the queue, shape the instances, dash the round trip. */
 import { pointer, type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
-import { placeLabel, textWidth } from '../model/label-place.ts';
+import { placeLabel } from '../model/label-place.ts';
 import {
   linearGuide,
   nearestPoint,
@@ -129,7 +129,7 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
         .attr('stroke', ink.strong)
         .attr('stroke-dasharray', '1 4')
         .attr('stroke-width', 1.5);
-      entry.append('text').attr('fill', ink.muted).attr('font-size', 11).attr('text-anchor', 'end');
+      entry.append('text').attr('fill', ink.muted).attr('font-size', 11);
       return entry;
     });
   slopes
@@ -141,8 +141,9 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
     .attr('stroke-linecap', 'round');
   slopes
     .select('text')
-    .attr('x', (d) => px(d.x2 - 10))
-    .attr('y', (d) => px(Math.max(d.y2 + 4, geometry.top + 10)))
+    .attr('text-anchor', (d) => (d.x2 > geometry.right - 50 ? 'end' : 'start'))
+    .attr('x', (d) => px(d.x2 > geometry.right - 50 ? d.x2 - 12 : d.x2 + 6))
+    .attr('y', (d) => px(d.y2 + 11))
     .text('linear');
 
   const references = group
@@ -167,16 +168,13 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
     .attr('x2', geometry.right)
     .attr('y1', (d) => px(geometry.y(d.value)))
     .attr('y2', (d) => px(geometry.y(d.value)));
-  const labels = data.references.map((reference) => {
-    const room = geometry.right - geometry.left - 12;
-    const text = textWidth(reference.label) <= room ? reference.label : reference.shortLabel;
-    return { text, ...placeLabel(text, geometry.y(reference.value), { series: data.series, geometry }) };
-  });
+  const labels = data.references.map(({ label, shortLabel, value }) =>
+    placeLabel([label, shortLabel], geometry.y(value), { series: data.series, geometry }),
+  );
   references
     .select('text')
     .data(labels)
     .attr('fill', (_, index) => implementationColor[data.references[index]!.implementation])
-    .attr('text-anchor', (label) => label.anchor)
     .attr('x', (label) => px(label.x))
     .attr('y', (label) => px(label.y))
     .text((label) => label.text);

@@ -81,7 +81,7 @@ export function createTimeChart(
       const count = Math.max(2, Math.floor((right - margin.left) / 64));
       drawBottomAxis(
         bottomAxis,
-        { values: clockTicks(range, count), position: x, format: formatClock },
+        { values: clockTicks(range, count), position: x, format: clockLabel },
         { bottom },
       );
       drawAreas(areas, x, y, marks);
@@ -123,15 +123,23 @@ function sparseTicks(y: Scale, heightPx: number): number[] {
     : powers.filter((_, index) => index % Math.ceil(powers.length / room) === 0);
 }
 
-const clockSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600].map((seconds) => seconds * 1000);
+const clockSteps = [0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600].map(
+  (seconds) => seconds * 1000,
+);
 
-/** Round times of a range: whole seconds up to whole hours, at most `count` of them. */
+/** Round times of a range: fifths of a second up to whole hours, at most `count` of them. */
 export function clockTicks({ fromMs, toMs }: TimeRange, count: number): number[] {
   const step = clockSteps.find((candidate) => (toMs - fromMs) / candidate <= count) ?? clockSteps.at(-1)!;
   const ticks: number[] = [];
   for (let at = Math.ceil(fromMs / step) * step; at <= toMs; at += step) ticks.push(at);
   return ticks;
 }
+
+/** A clock, with tenths where the range is so short that whole seconds would repeat. */
+const clockLabel = (ms: number): string =>
+  ms % 1000 === 0
+    ? formatClock(ms)
+    : `${formatClock(Math.floor(ms / 1000) * 1000)}.${Math.round((ms % 1000) / 100)}`;
 
 /** Every other trial stands on a faint ground, so that a change of curve is seen to be a change of trial. */
 function drawTrials(group: Group, x: Scale, data: TimeChartData & { bottom: number }): void {

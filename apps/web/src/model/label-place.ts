@@ -3,10 +3,10 @@ import type { ScalingGeometry } from './scaling-geometry.ts';
 import type { ScalingSeries } from './scaling-series.ts';
 
 export interface LabelPlace {
+  text: string;
   x: number;
   /** Base line of the text. */
   y: number;
-  anchor: 'start' | 'end';
 }
 
 /** What a letter at 11 px takes: a little more than system fonts need on average. */
@@ -14,35 +14,43 @@ const letterPx = 5.6;
 const lineHeight = 12;
 const inset = 6;
 const stepPx = 3;
+/** Places tried along the line, from its left to its right end. */
+const stops = 9;
 
 /** Width of a text at 11 px, estimated: charts are also drawn where no font can be measured. */
-export const textWidth = (text: string): number => text.length * letterPx;
+const textWidth = (text: string): number => text.length * letterPx;
 
 /**
- * Above or below the line, at its left or its right end: wherever the fewest lines and points are covered, and above
- * left if all is equal. `y` is that of the line.
+ * The first of `texts` (longest first) that covers nothing anywhere above or below the line at `y`; if each would, the
+ * place and text that cover the least. Leftmost and above where all is equal.
  */
 export function placeLabel(
-  text: string,
+  texts: readonly string[],
   y: number,
   { series, geometry }: { series: readonly ScalingSeries[]; geometry: ScalingGeometry },
 ): LabelPlace {
-  const width = textWidth(text);
   const drawn = drawnPlaces(series, geometry);
   const { left, right, top, bottom } = geometry;
-  const candidates: LabelPlace[] = [y - inset, y + inset + lineHeight - 3].flatMap((base) => [
-    { x: left + inset, y: base, anchor: 'start' as const },
-    { x: right - inset, y: base, anchor: 'end' as const },
-  ]);
-  const covered = ({ x, y: base, anchor }: LabelPlace): number => {
+  const room = right - left - 2 * inset;
+  const covered = ({ text, x, y: base }: LabelPlace): number => {
     if (base - lineHeight < top || base > bottom) return Number.POSITIVE_INFINITY;
-    const from = anchor === 'start' ? x : x - width;
+    const to = x + textWidth(text);
     return drawn.filter(
-      (place) =>
-        place.x > from - 4 && place.x < from + width + 4 && place.y > base - lineHeight && place.y < base + 4,
+      (place) => place.x > x - 4 && place.x < to + 4 && place.y > base - lineHeight && place.y < base + 4,
     ).length;
   };
-  return candidates.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+  const places = texts
+    .filter((text, index) => index === texts.length - 1 || textWidth(text) <= room)
+    .flatMap((text) => {
+      const play = Math.max(0, room - textWidth(text));
+      return Array.from({ length: stops }, (_, stop) => left + inset + (play * stop) / (stops - 1)).flatMap(
+        (x) => [
+          { text, x, y: y - inset },
+          { text, x, y: y + inset + lineHeight - 3 },
+        ],
+      );
+    });
+  return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
 }
 
 /** Places along the drawn lines, close enough together that none slips through a label. */

@@ -20,7 +20,10 @@ export interface ChartFrameProps {
   spoken?: string;
   /** Where the keyboard cursor stands and how far it goes; a chart without a cursor has none. */
   cursor?: { now: number; max: number; onKey(key: string): boolean };
+  /** Least height of the plot, CSS pixels. */
   height: number;
+  /** Words under the plot. */
+  note?: ReactNode;
 }
 
 /** Title, unit, legend, plot with a keyboard cursor, the data table and files: what every chart has. */
@@ -50,9 +53,9 @@ export function ChartFrame(props: ChartFrameProps) {
       {props.controls}
       {props.legend}
       {props.readout === undefined ? null : <p className="chart-readout">{props.readout}</p>}
-      <div ref={box} className="chart-plot">
+      <div ref={box} className="chart-plot" style={{ minHeight: height }}>
         {cursor === undefined ? (
-          <svg ref={svg} role="img" aria-label={title} height={height} />
+          <svg ref={svg} role="img" aria-label={title} />
         ) : (
           <div
             role="slider"
@@ -67,10 +70,11 @@ export function ChartFrame(props: ChartFrameProps) {
                 event.preventDefault();
             }}
           >
-            <svg ref={svg} aria-hidden="true" height={height} />
+            <svg ref={svg} aria-hidden="true" />
           </div>
         )}
       </div>
+      {props.note === undefined ? null : <p className="small muted">{props.note}</p>}
       {showsTable ? <DataTableView table={table()} label={`${title}: data`} /> : null}
     </figure>
   );

@@ -7,9 +7,11 @@ import { gradeInWords } from '../model/verdicts.ts';
 import { VerdictBadge } from './badges.tsx';
 import { ClaimFigure } from './claim-figure.tsx';
 import { Answered } from './page-states.tsx';
+import { useTitle } from './use-title.ts';
 
 /** The ledger: what the document says, and what this machine last said about it. */
 export function ClaimsPage() {
+  useTitle('Claims');
   const claims = useQuery(claimsQuery);
   return (
     <>

@@ -6,11 +6,13 @@ import { Answered } from './page-states.tsx';
 import { RunTable } from './run-table.tsx';
 import { ScenarioCard } from './scenario-card.tsx';
 import { ScenarioUpload } from './scenario-upload.tsx';
+import { useTitle } from './use-title.ts';
 
 const recentRuns = 6;
 
 /** The first page: what this machine has shown, what can be run, what was run. */
 export function GalleryPage() {
+  useTitle('');
   const scenarios = useQuery(scenariosQuery);
   const runs = useQuery(runsQuery(recentRuns));
   return (

@@ -5,9 +5,11 @@ import { Answered } from './page-states.tsx';
 import { QueueConsole } from './queue-console.tsx';
 import { QueueCreate } from './queue-create.tsx';
 import { QueueTable } from './queue-table.tsx';
+import { useTitle } from './use-title.ts';
 
 /** A small console over the persistent queues of this server. */
 export function QueuesPage() {
+  useTitle('Queues');
   const queues = useQuery(queuesQuery);
   const { queue: chosen } = useSearch({ from: '/queues' });
   return (

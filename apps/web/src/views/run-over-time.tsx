@@ -1,42 +1,35 @@
-import type { Point, Run, Tick } from '@shardlab/contract';
+import type { Point, Run } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { plural } from '../model/format.ts';
 import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../model/time-chart-data.ts';
-import { timeRange, timeSamples } from '../model/time-series.ts';
 import type { TimeCursor } from './time-cursor.ts';
 import { CpuLegend, LatencyLegend, RateLegend, WaitLegend } from './time-legends.tsx';
 import { TimePanel } from './time-panel.tsx';
 import { cpuPanel, latencyPanel, ratePanel, waitPanel } from './time-panels.ts';
+import type { TimeView } from './use-time-view.ts';
 
 export interface RunOverTimeProps {
   run: Run;
-  ticks: readonly Tick[];
-  /** Which ticks the range is narrowed to. */
-  shown: ((tick: Tick) => boolean) | undefined;
+  view: TimeView;
   chosen: Point | null;
   cursor: TimeCursor;
   onSearch(change: { point: undefined }): void;
 }
 
 /** Charts on one linked time axis: the cursor of one is the cursor of all. */
-export function RunOverTime({ run, ticks, shown, chosen, cursor, onSearch }: RunOverTimeProps) {
+export function RunOverTime({ run, view, chosen, cursor, onSearch }: RunOverTimeProps) {
   const cores = run.environment?.cores ?? null;
-  const { range, trials, marks } = useMemo(() => {
-    const span = timeRange(ticks, shown);
-    const inRange = shown === undefined ? ticks : ticks.filter(shown);
-    const samples = timeSamples(inRange, span);
-    return {
-      range: span,
-      trials: samples,
-      marks: {
-        rate: rateMarks(samples),
-        latency: latencyMarks(samples),
-        cpu: cpuMarks(samples),
-        waits: waitMarks(samples),
-      },
-    };
-  }, [ticks, shown]);
-  if (ticks.length === 0)
+  const { range, trials } = view;
+  const marks = useMemo(
+    () => ({
+      rate: rateMarks(trials),
+      latency: latencyMarks(trials),
+      cpu: cpuMarks(trials),
+      waits: waitMarks(trials),
+    }),
+    [trials],
+  );
+  if (trials.length === 0)
     return (
       <section className="section" aria-labelledby="time">
         <h2 id="time">Over time</h2>

@@ -15,6 +15,8 @@ import { RunScaling } from './run-scaling.tsx';
 import type { RunSearch } from './run-search.ts';
 import { TimeCursor } from './time-cursor.ts';
 import { useRunStream } from './use-run-stream.ts';
+import { useTimeView } from './use-time-view.ts';
+import { useTitle } from './use-title.ts';
 
 /** Until a stream that the server refused, though it knows the run, is asked for again. */
 const reconnectMs = 2_000;
@@ -24,6 +26,7 @@ export function RunPage() {
   const { runId } = useParams({ from: '/runs/$runId' });
   const stream = useRunStream(runId);
   const { followed, connection } = useSyncExternalStore(stream.subscribe, stream.getState);
+  useTitle(followed?.run.scenario.title ?? 'Run');
   // The stream says nothing about why it was refused; the run's own address does.
   const refused = followed === null && connection !== 'open' && connection !== 'connecting';
   const run = useQuery({ ...runQuery(runId), enabled: refused });
@@ -35,7 +38,12 @@ export function RunPage() {
   }, [refused, isKnown, stream]);
   if (followed !== null) return <RunView followed={followed} isLost={connection === 'lost'} />;
   const error = run.error ?? run.failureReason;
-  return error === null ? <Loading what="the run" /> : <Failure error={error} />;
+  return (
+    <>
+      <h1>Run</h1>
+      {error === null ? <Loading what="the run" /> : <Failure error={error} />}
+    </>
+  );
 }
 
 function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean }) {
@@ -54,24 +62,18 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
     () => (chosen === null ? undefined : (tick: Tick) => pointKey(tick) === pointKey(chosen)),
     [chosen],
   );
+  const view = useTimeView(ticks, shown);
   return (
     <>
       <RunHeader run={run} isLost={isLost} />
       <div className="split split-main">
         <div className="section">
           <RunScaling run={run} search={search} onSearch={onSearch} />
-          <CursorTopology run={run} ticks={ticks} shown={shown} cursor={cursor} />
+          <CursorTopology run={run} ticks={ticks} shown={shown} trials={view.trials} cursor={cursor} />
         </div>
         <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
       </div>
-      <RunOverTime
-        run={run}
-        ticks={ticks}
-        shown={shown}
-        chosen={chosen}
-        cursor={cursor}
-        onSearch={onSearch}
-      />
+      <RunOverTime run={run} view={view} chosen={chosen} cursor={cursor} onSearch={onSearch} />
       <RunDetails run={run} search={search} onSearch={onSearch} />
     </>
   );

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { runsQuery } from '../api/queries.ts';
 import { Answered } from './page-states.tsx';
 import { RunTable } from './run-table.tsx';
+import { useTitle } from './use-title.ts';
 
 const pageSize = 25;
 /** The server's own bound of one answer. */
@@ -10,6 +11,7 @@ const shownMax = 200;
 
 /** Every run that the server remembers, across restarts. */
 export function RunsPage() {
+  useTitle('Runs');
   const [shown, setShown] = useState(pageSize);
   const runs = useQuery({ ...runsQuery(shown), placeholderData: (before) => before });
   return (

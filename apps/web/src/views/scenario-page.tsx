@@ -5,15 +5,20 @@ import { deleteScenario, scenarioQuery } from '../api/queries.ts';
 import { formatCount, formatDuration } from '../model/format.ts';
 import { Answered, Failure } from './page-states.tsx';
 import { ScenarioRuns, ScenarioTags } from './scenario-card.tsx';
+import { useTitle } from './use-title.ts';
 
 /** One scenario as data, with what a run of it would do. */
 export function ScenarioPage() {
   const { scenarioId } = useParams({ from: '/scenarios/$scenarioId' });
   const entry = useQuery(scenarioQuery(scenarioId));
+  useTitle(entry.data?.scenario.title ?? scenarioId);
   return (
-    <Answered query={entry} what="the scenario">
-      {(data) => <ScenarioView entry={data} />}
-    </Answered>
+    <>
+      {entry.data === undefined ? <h1>Scenario</h1> : null}
+      <Answered query={entry} what="the scenario">
+        {(data) => <ScenarioView entry={data} />}
+      </Answered>
+    </>
   );
 }
 

@@ -3,9 +3,9 @@ import { createTimeChart, type TimeChart, type TimeChartData } from '../charts/t
 import type { DataTable } from '../model/csv.ts';
 import { formatClock, plural } from '../model/format.ts';
 import type { TimeMarks } from '../model/time-chart-data.ts';
-import { sampleAt, stepTime, type TimeRange, type TrialSamples } from '../model/time-series.ts';
+import { sampleAt, type TimeRange, type TrialSamples } from '../model/time-series.ts';
 import { ChartFrame } from './chart-frame.tsx';
-import { type TimeCursor, useCursorTime } from './time-cursor.ts';
+import { moveTimeCursor, type TimeCursor, useCursorTime } from './time-cursor.ts';
 import type { PanelSpec } from './time-panels.ts';
 import { useChart, useWidth } from './use-chart.ts';
 
@@ -21,7 +21,6 @@ export interface TimePanelProps extends PanelSpec {
 }
 
 const height = 190;
-const pageSteps = 10;
 
 /** One chart over time, with the shared cursor. */
 export function TimePanel(props: TimePanelProps) {
@@ -51,21 +50,6 @@ export function TimePanel(props: TimePanelProps) {
   }, [cursor, chart]);
   const atMs = useCursorTime(cursor);
   const found = sampleAt(trials, atMs ?? range.toMs);
-  const onKey = (key: string): boolean => {
-    const steps: Record<string, number> = {
-      ArrowLeft: -1,
-      ArrowRight: 1,
-      PageUp: -pageSteps,
-      PageDown: pageSteps,
-      Home: Number.NEGATIVE_INFINITY,
-      End: Number.POSITIVE_INFINITY,
-    };
-    const step = steps[key];
-    if (key === 'Escape') cursor.set(null);
-    else if (step !== undefined) cursor.set(stepTime(trials, cursor.get(), step));
-    else return false;
-    return true;
-  };
   return (
     <ChartFrame
       title={title}
@@ -81,7 +65,7 @@ export function TimePanel(props: TimePanelProps) {
       cursor={{
         now: Math.round((atMs ?? range.toMs) / 1000),
         max: Math.max(1, Math.round(range.toMs / 1000)),
-        onKey,
+        onKey: (key) => moveTimeCursor(cursor, key, trials),
       }}
     />
   );

@@ -23,13 +23,10 @@ export interface TopologyViewProps {
   backlogMax: number;
 }
 
-/** The topology at one moment, without a frame. */
-export function TopologyView(props: TopologyViewProps) {
-  const { box, width } = useWidth();
-  return <div ref={box}>{width > 0 ? <Drawing {...props} width={width} /> : null}</div>;
-}
-
-function Drawing({ tick, ticks, cores, backlogMax, width }: TopologyViewProps & { width: number }) {
+/** Draws the topology into an SVG element as wide as its box. */
+export function useTopology({ tick, ticks, cores, backlogMax }: TopologyViewProps) {
+  const { box, width: measured } = useWidth();
+  const width = Math.max(measured, 240);
   const still = useReducedMotion();
   const rateMax = useMemo(() => fastestInstance(ticks), [ticks]);
   const create = useCallback(
@@ -40,14 +37,24 @@ function Drawing({ tick, ticks, cores, backlogMax, width }: TopologyViewProps & 
     () => layoutTopology(tick, { width, cores, rateMax, backlogMax }),
     [tick, width, cores, rateMax, backlogMax],
   );
-  const { element } = useChart(create, layout);
   const minHeight = useMemo(
     () => tallest(ticks, { width, cores, rateMax, backlogMax }),
     [ticks, width, cores, rateMax, backlogMax],
   );
+  const { element } = useChart(create, layout);
+  return { box, element, minHeight };
+}
+
+/** The topology at one moment, without a frame. */
+export function TopologyView(props: TopologyViewProps) {
+  const { box, element, minHeight } = useTopology(props);
   return (
-    <div style={{ minHeight }}>
-      <svg ref={element} role="img" aria-label={`Topology: ${plural(tick.instances.length, 'instance')}`} />
+    <div ref={box} style={{ minHeight }}>
+      <svg
+        ref={element}
+        role="img"
+        aria-label={`Topology: ${plural(props.tick.instances.length, 'instance')}`}
+      />
     </div>
   );
 }

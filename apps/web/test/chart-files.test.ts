@@ -1,0 +1,158 @@
+/** Every chart as an SVG file from fixed data: the files are looked at in review, like any other change. */
+import { expect, test } from 'vitest';
+import { createScalingChart } from '../src/charts/scaling-chart.ts';
+import { createTimeChart } from '../src/charts/time-chart.ts';
+import { createTopologyChart } from '../src/charts/topology-chart.ts';
+import { metrics } from '../src/model/metrics.ts';
+import { scalingSeries } from '../src/model/scaling-series.ts';
+import {
+  cpuMarks,
+  latencyMarks,
+  rateMarks,
+  type TimeMarks,
+  waitMarks,
+} from '../src/model/time-chart-data.ts';
+import { timeRange, timeSamples } from '../src/model/time-series.ts';
+import { layoutTopology } from '../src/model/topology-layout.ts';
+import { sweep } from './fixtures/points.ts';
+import { recorded } from './fixtures/recorded.ts';
+import { savedFile, svgElement } from './fixtures/svg-page.ts';
+
+const noEvents = { onCursor: () => {}, onSelect: () => {} };
+const references = [
+  {
+    label: 'White paper: sharded reaches 76,000/s',
+    shortLabel: '76,000/s',
+    value: 76_000,
+    implementation: 'sharded',
+  },
+  {
+    label: 'White paper: unsharded under 8,000/s',
+    shortLabel: '8,000/s',
+    value: 8_000,
+    implementation: 'unsharded',
+  },
+] as const;
+
+const scalingData = (width: number, height: number) => ({
+  width,
+  height,
+  series: scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all' }),
+  threads: [1, 4, 16, 32],
+  references,
+  guide: true,
+  formatAxis: metrics.dequeue.formatAxis,
+  cursor: null,
+  selected: null,
+});
+
+test('the scaling chart of a whole sweep, with the lines of the document', async () => {
+  const element = svgElement();
+  createScalingChart(element, noEvents).update(scalingData(720, 440));
+  await expect(savedFile(element, 'Dequeue rate over threads')).toMatchFileSnapshot('__svg__/scaling.svg');
+});
+
+test('the scaling chart on a phone, in the dark theme, with a cursor and a chosen point', async () => {
+  const element = svgElement();
+  const data = scalingData(320, 300);
+  const [first, second] = data.series;
+  createScalingChart(element, noEvents).update({
+    ...data,
+    cursor: first!.points[2]!.key,
+    selected: second!.points[1]!.key,
+  });
+  await expect(savedFile(element, 'Dequeue rate over threads', 'dark')).toMatchFileSnapshot(
+    '__svg__/scaling-narrow-dark.svg',
+  );
+});
+
+test('a chart that has been updated is the same as one drawn from its last data', () => {
+  const [once, twice] = [svgElement(), svgElement()];
+  createScalingChart(once, noEvents).update(scalingData(720, 440));
+  const chart = createScalingChart(twice, noEvents);
+  chart.update({
+    ...scalingData(400, 300),
+    series: scalingData(400, 300).series.slice(0, 2),
+    references: [],
+  });
+  chart.update(scalingData(720, 440));
+  const parts = (element: SVGSVGElement) =>
+    savedFile(element, 'x')
+      .split('\n')
+      .map((line) => line.replace(' data-new', ''))
+      .sort();
+  expect(parts(twice)).toEqual(parts(once));
+});
+
+test('a destroyed chart leaves nothing behind', () => {
+  const element = svgElement();
+  const chart = createScalingChart(element, noEvents);
+  chart.update(scalingData(720, 440));
+  chart.destroy();
+  expect(element.childNodes.length).toBe(0);
+});
+
+const { run, ticks } = recorded;
+const range = timeRange(ticks);
+const trials = timeSamples(ticks, range);
+
+const overTime: { name: string; title: string; marks: TimeMarks; scale: 'linear' | 'log'; cores: boolean }[] =
+  [
+    { name: 'rate', title: 'Rate', marks: rateMarks(trials), scale: 'log', cores: false },
+    { name: 'latency', title: 'Latency', marks: latencyMarks(trials), scale: 'log', cores: false },
+    { name: 'cpu', title: 'CPU by instance', marks: cpuMarks(trials), scale: 'linear', cores: true },
+    { name: 'waits', title: 'Waits by class', marks: waitMarks(trials), scale: 'linear', cores: true },
+  ];
+
+test.each(overTime)(
+  'the time chart of $name over a recorded run',
+  async ({ name, title, marks, scale, cores }) => {
+    const element = svgElement();
+    const chart = createTimeChart(element, { onCursor: () => {} });
+    chart.update({
+      width: 560,
+      height: 190,
+      range,
+      marks,
+      trials,
+      scale,
+      reference: cores ? { value: run.environment!.cores, label: `${run.environment!.cores} cores` } : null,
+      formatAxis: metrics.dequeue.formatAxis,
+    });
+    chart.moveCursor(6_000);
+    await expect(savedFile(element, title)).toMatchFileSnapshot(`__svg__/time-${name}.svg`);
+  },
+);
+
+test('the cursor is hidden outside of the range that is shown', () => {
+  const element = svgElement();
+  const chart = createTimeChart(element, { onCursor: () => {} });
+  chart.update({
+    width: 400,
+    height: 190,
+    range: { fromMs: 2_000, toMs: 4_000 },
+    marks: rateMarks([]),
+    trials: [],
+    scale: 'linear',
+    reference: null,
+    formatAxis: String,
+  });
+  const line = element.querySelector('[data-part=cursor]')!;
+  chart.moveCursor(3_000);
+  expect(line.getAttribute('visibility')).toBe('visible');
+  chart.moveCursor(1_000);
+  expect(line.getAttribute('visibility')).toBe('hidden');
+  chart.moveCursor(null);
+  expect(line.getAttribute('visibility')).toBe('hidden');
+});
+
+test.each(['sharded', 'unsharded'] as const)('the topology of two instances, %s', async (implementation) => {
+  const tick = ticks.find((each) => each.implementation === implementation && each.params.instances === 2)!;
+  const element = svgElement();
+  createTopologyChart(element).update(
+    layoutTopology(tick, { width: 640, cores: 2, rateMax: 40_000, backlogMax: 20_000 }),
+  );
+  await expect(savedFile(element, `Topology, ${implementation}`)).toMatchFileSnapshot(
+    `__svg__/topology-${implementation}.svg`,
+  );
+});
