@@ -138,7 +138,7 @@ export class WriteLock {
         this.#link = await this.#linking;
       } catch (error) {
         const failure = new QueueError('STORAGE_FAILED', {
-          sentence: `The write lock at ${this.#path} cannot be reached`,
+          sentence: `The write lock at ${this.#path} cannot be reached: ${String(error)}`,
           cause: error,
         });
         for (const call of this.#calls.splice(0)) call.reject(failure);

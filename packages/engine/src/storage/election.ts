@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { QueueError } from '../core/errors.ts';
-import { openSqlite } from './sqlite.ts';
+import { isBusy, mapSqliteErrors, toQueueError } from './sqlite.ts';
 
 const retryMs = 5;
 const giveUpMs = 5_000;
 
 /** Runs `work` while no other process, and no other caller in this one, runs one. Throws `STORAGE_FAILED` after 5 s. */
 export async function electIn<T>(dir: string, work: () => Promise<T>): Promise<T> {
-  const file = openSqlite({ path: join(dir, 'election.db'), busyMs: 1_000 });
+  // Nothing is ever written to it, so it needs no log; and a wait inside SQLite would stop the one that is waited for.
+  const path = join(dir, 'election.db');
+  const file = mapSqliteErrors(path, () => new Database(path, { timeout: 0 }));
   try {
-    file.pragma('busy_timeout = 0'); // a wait inside SQLite would stop the very process that is waited for
     const until = performance.now() + giveUpMs;
     while (!tryBegin(file)) {
       if (performance.now() > until)
@@ -27,10 +28,10 @@ export async function electIn<T>(dir: string, work: () => Promise<T>): Promise<T
 
 function tryBegin(file: Database.Database): boolean {
   try {
-    file.exec('BEGIN IMMEDIATE');
+    file.exec('BEGIN EXCLUSIVE');
     return true;
   } catch (error) {
-    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false;
-    throw error;
+    if (isBusy(error)) return false;
+    throw toQueueError(error, file.name);
   }
 }

@@ -35,7 +35,7 @@ export function openSqlite({ path, readonly = false, busyMs = 0 }: OpenSqliteOpt
       assertVersion(file.prepare('SELECT sqlite_version()').pluck().get() as string);
       if (!readonly) {
         file.pragma('page_size = 16384');
-        if (file.pragma('journal_mode', { simple: true }) !== 'wal') file.pragma('journal_mode = WAL');
+        enableWal(file, busyMs);
         file.pragma('synchronous = FULL');
         file.pragma('wal_autocheckpoint = 2000');
         file.pragma('journal_size_limit = 67108864');
@@ -50,6 +50,29 @@ export function openSqlite({ path, readonly = false, busyMs = 0 }: OpenSqliteOpt
       throw error;
     }
   });
+}
+
+/**
+ * SQLite does not wait for others while it changes a file's journal mode, so processes that make a file together would
+ * fail each other: this waits up to `busyMs`, blocking the thread as SQLite does elsewhere while a file is opened.
+ */
+function enableWal(file: SqliteFile, busyMs: number): void {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  const until = performance.now() + busyMs;
+  for (;;) {
+    try {
+      if (file.pragma('journal_mode', { simple: true }) !== 'wal') file.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > until) throw error;
+      Atomics.wait(pause, 0, 0, 5);
+    }
+  }
+}
+
+/** Whether another connection has the lock, as SQLite itself says. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
 }
 
 function assertVersion(version: string): void {
