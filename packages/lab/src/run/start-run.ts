@@ -49,6 +49,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   const id = options.id ?? randomUUID();
   let run = newRun({ id, scenario, scale, createdAtMs: options.createdAtMs ?? now() });
   let folder: string | null = null;
+  let failure: unknown;
 
   const emit = (event: RunEvent): void => {
     run = applyRunEvent(run, event);
@@ -94,13 +95,14 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       emit({ type: 'point', point, claims: judgeClaims(scenario.claims, points, environment) });
       emitProgress(trial.index + 1);
     }
-    finish('done');
   } catch (error) {
-    if (signal?.aborted) finish('cancelled');
-    else finish('failed', errorBody(error));
-  } finally {
-    if (folder !== null) await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+    failure = error;
   }
+  // Before the run says that it has ended: who sees the status may delete the run or stop the process.
+  if (folder !== null) await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
+  if (failure === undefined) finish('done');
+  else if (signal?.aborted) finish('cancelled');
+  else finish('failed', errorBody(failure));
   emit({ type: 'end', run });
   return run;
 }
