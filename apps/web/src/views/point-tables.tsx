@@ -9,6 +9,7 @@ import {
   formatValue,
 } from '../model/format.ts';
 import { topWaits } from '../model/top-waits.ts';
+import { ScrollX } from './scroll-x.tsx';
 
 interface Column {
   name: string;
@@ -54,23 +55,24 @@ const integrityColumns: readonly Column[] = [
 ];
 
 export function PointsTable({ points, selected }: { points: readonly Point[]; selected: string | null }) {
-  return <PointTable points={points} columns={pointColumns} selected={selected} />;
+  return <PointTable points={points} columns={pointColumns} selected={selected} label="Points" />;
 }
 
 /** What was counted over whole points, warm-up and drain included. All but what is left should be zero. */
 export function IntegrityTable({ points }: { points: readonly Point[] }) {
-  return <PointTable points={points} columns={integrityColumns} selected={null} />;
+  return <PointTable points={points} columns={integrityColumns} selected={null} label="Integrity" />;
 }
 
 function PointTable(props: {
   points: readonly Point[];
   columns: readonly Column[];
   selected: string | null;
+  label: string;
 }) {
-  const { points, columns, selected } = props;
+  const { points, columns, selected, label } = props;
   if (points.length === 0) return <p className="empty">No point has finished yet.</p>;
   return (
-    <div className="scroll-x">
+    <ScrollX label={label}>
       <table className="table">
         <thead>
           <tr>
@@ -96,7 +98,7 @@ function PointTable(props: {
           })}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }
 
@@ -105,7 +107,7 @@ export function WaitsTable({ points }: { points: readonly Point[] }) {
   const groups = topWaits(points);
   if (groups.length === 0) return <p className="empty">No wait was recorded yet.</p>;
   return (
-    <div className="scroll-x">
+    <ScrollX label="Top waits">
       <table className="table">
         <thead>
           <tr>
@@ -146,6 +148,6 @@ export function WaitsTable({ points }: { points: readonly Point[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }

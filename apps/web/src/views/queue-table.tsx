@@ -4,12 +4,13 @@ import { Link } from '@tanstack/react-router';
 import { switchQueue } from '../api/queries.ts';
 import { formatCount } from '../model/format.ts';
 import { Failure } from './page-states.tsx';
+import { ScrollX } from './scroll-x.tsx';
 
 /** All queues with their counts, and a switch for each half. */
 export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; chosen: string | null }) {
   if (queues.length === 0) return <p className="empty">No queue yet. Create one here, or over the API.</p>;
   return (
-    <div className="panel scroll-x">
+    <ScrollX label="All queues" framed>
       <table className="table">
         <thead>
           <tr>
@@ -56,7 +57,7 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }
 

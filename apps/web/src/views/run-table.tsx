@@ -3,12 +3,13 @@ import { Link } from '@tanstack/react-router';
 import { formatAgo, formatDuration } from '../model/format.ts';
 import { countVerdicts, verdictLabels } from '../model/verdicts.ts';
 import { StatusBadge } from './badges.tsx';
+import { ScrollX } from './scroll-x.tsx';
 
 /** Runs, newest first. */
 export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
   if (runs.length === 0) return <p className="empty">No run yet.</p>;
   return (
-    <div className="panel scroll-x">
+    <ScrollX label="Runs" framed>
       <table className="table">
         <thead>
           <tr>
@@ -48,7 +49,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }
 

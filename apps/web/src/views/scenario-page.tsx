@@ -5,6 +5,7 @@ import { deleteScenario, scenarioQuery } from '../api/queries.ts';
 import { formatCount, formatDuration } from '../model/format.ts';
 import { Answered, Failure } from './page-states.tsx';
 import { ScenarioRuns, ScenarioTags } from './scenario-card.tsx';
+import { ScrollX } from './scroll-x.tsx';
 import { useTitle } from './use-title.ts';
 
 /** One scenario as data, with what a run of it would do. */
@@ -34,7 +35,7 @@ function ScenarioView({ entry }: { entry: ScenarioEntry }) {
       </header>
       <section className="section" aria-labelledby="plan">
         <h2 id="plan">What a run does</h2>
-        <div className="panel scroll-x">
+        <ScrollX label="Plan" framed>
           <table className="table">
             <thead>
               <tr>
@@ -61,7 +62,7 @@ function ScenarioView({ entry }: { entry: ScenarioEntry }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </ScrollX>
         <ScenarioRuns entry={entry} />
       </section>
       <section className="section" aria-labelledby="json">

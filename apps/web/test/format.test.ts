@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import {
+  formatAgo,
+  formatAxisCount,
+  formatClock,
+  formatCores,
+  formatDuration,
+  formatMs,
+  formatRate,
+  plural,
+} from '../src/model/format.ts';
+
+const plain = (text: string) => text.replaceAll('\u202f', ' ');
+
+test('rates group their thousands and keep three digits where they are small', () => {
+  expect(formatRate(156_517.4)).toBe('156,517/s');
+  expect(formatRate(12.345)).toBe('12.3/s');
+  expect(formatRate(0)).toBe('0/s');
+});
+
+test('milliseconds change their unit with their size, and nothing recorded is a dash', () => {
+  expect(plain(formatMs(0.332))).toBe('332 µs');
+  expect(plain(formatMs(4.131))).toBe('4.13 ms');
+  expect(plain(formatMs(1_230))).toBe('1.23 s');
+  expect(formatMs(0)).toBe('–');
+  expect(formatMs(Number.NaN)).toBe('–');
+});
+
+test.each([
+  [400, '1 s'],
+  [9_280, '9 s'],
+  [59_600, '1 min'],
+  [101_000, '1 min 41 s'],
+  [3_600_000, '1 h'],
+  [3_899_000, '1 h 4 min'],
+])('%i ms is told as %s', (ms, words) => {
+  expect(plain(formatDuration(ms))).toBe(words);
+});
+
+test('the past is told coarsely, and a clock that runs behind is now', () => {
+  const now = 1_000_000_000;
+  expect(formatAgo(now + 5_000, now)).toBe('just now');
+  expect(plain(formatAgo(now - 240_000, now))).toBe('4 min ago');
+  expect(plain(formatAgo(now - 5 * 3_600_000, now))).toBe('5 h ago');
+  expect(formatAgo(now - 3 * 86_400_000, now)).toBe('3 days ago');
+});
+
+test('axis labels are short', () => {
+  expect([0.1, 50, 1_000, 200_000, 1_000_000].map(formatAxisCount)).toEqual([
+    '0.1',
+    '50',
+    '1k',
+    '200k',
+    '1M',
+  ]);
+});
+
+test('a clock counts hours only when there are any', () => {
+  expect([0, 67_400, 3_723_000].map(formatClock)).toEqual(['0:00', '1:07', '1:02:03']);
+});
+
+test('units agree with their number', () => {
+  expect(plural(1, 'instance')).toBe('1 instance');
+  expect(plural(1_200, 'trial')).toBe('1,200 trials');
+  expect(plain(formatCores(0.654))).toBe('0.65 cores');
+});

@@ -1,0 +1,104 @@
+import { pointKey, type Run, type RunEvent } from '@shardlab/contract';
+import { expect, test } from 'vitest';
+import { bestPoints, integrityFaults } from '../src/model/best-point.ts';
+import { applyRunEvent, type FollowedRun, isFinished, ticksMax } from '../src/model/run-state.ts';
+import { topWaits } from '../src/model/top-waits.ts';
+import { point } from './fixtures/points.ts';
+import { recorded } from './fixtures/recorded.ts';
+
+const fresh: Run = { ...recorded.run, status: 'running', points: [], claims: [] };
+const follow = (events: RunEvent[], from: FollowedRun | null = null) => events.reduce(applyRunEvent, from);
+const snapshot: RunEvent = { type: 'snapshot', run: fresh, ticks: [] };
+const tickEvents = recorded.ticks.map((tick): RunEvent => ({ type: 'tick', tick }));
+
+test('a run followed from its first event and one joined in the middle end the same', () => {
+  const pointEvents = recorded.run.points.map(
+    (each): RunEvent => ({ type: 'point', point: each, claims: [] }),
+  );
+  const end: RunEvent = { type: 'end', run: recorded.run };
+  const whole = follow([snapshot, ...tickEvents, ...pointEvents, end]);
+  const middle: RunEvent = {
+    type: 'snapshot',
+    run: { ...fresh, points: recorded.run.points.slice(0, 3) },
+    ticks: recorded.ticks.slice(0, 20),
+  };
+  const joined = follow([middle, ...tickEvents.slice(20), ...pointEvents.slice(3), end]);
+  expect(joined).toEqual(whole);
+  expect(joined!.run).toEqual(recorded.run);
+});
+
+test('what comes before a snapshot is dropped', () => {
+  expect(follow(tickEvents.slice(0, 3))).toBeNull();
+});
+
+test('a point that comes again over more repeats takes the place of the first', () => {
+  const first = point({ dequeuePerSec: 100 });
+  const better = point({ dequeuePerSec: 120 });
+  const state = follow([
+    snapshot,
+    { type: 'point', point: first, claims: [] },
+    { type: 'point', point: point({ threads: 4 }), claims: [] },
+    { type: 'point', point: better, claims: [] },
+  ]);
+  expect(state!.run.points.map(pointKey)).toEqual([pointKey(first), pointKey(point({ threads: 4 }))]);
+  expect(state!.run.points[0]!.dequeuePerSec).toBe(120);
+});
+
+test('ticks that a reconnection repeats are taken once', () => {
+  const state = follow([snapshot, ...tickEvents, ...tickEvents.slice(-5)]);
+  expect(state!.ticks).toHaveLength(recorded.ticks.length);
+});
+
+test('the ticks kept are bounded, the oldest go first', () => {
+  const base = recorded.ticks[0]!;
+  const ticks = Array.from({ length: ticksMax }, (_, index) => ({ ...base, atMs: index }));
+  const state = follow([{ type: 'tick', tick: { ...base, atMs: ticksMax } }], { run: fresh, ticks });
+  expect(state!.ticks).toHaveLength(ticksMax);
+  expect(state!.ticks[0]!.atMs).toBe(1);
+});
+
+test('a status keeps the error that came with it', () => {
+  const error = { code: 'DISK_FULL', message: 'The disk is full', retryable: true };
+  const state = follow([snapshot, { type: 'status', status: 'failed', error }]);
+  expect(state!.run).toMatchObject({ status: 'failed', error });
+  expect(isFinished('failed')).toBe(true);
+  expect(isFinished('queued')).toBe(false);
+});
+
+test('the best points are those with the highest dequeue rate, and there is no ratio to nothing', () => {
+  const points = [
+    point({ dequeuePerSec: 500 }),
+    point({ threads: 4, dequeuePerSec: 3_000 }),
+    point({ implementation: 'unsharded', dequeuePerSec: 600 }),
+  ];
+  expect(bestPoints({ points })!.ratio).toBe(5);
+  expect(bestPoints({ points: points.slice(0, 2) })).toBeNull();
+  expect(
+    bestPoints({ points: [points[0]!, point({ implementation: 'unsharded', dequeuePerSec: 0 })] }),
+  ).toBeNull();
+});
+
+test('what is left after the drain is no integrity fault', () => {
+  const integrity = { lost: 1, duplicated: 2, damaged: 0, outOfOrder: 0, left: 50 };
+  expect(integrityFaults([{ ...point(), integrity }, point()])).toBe(3);
+});
+
+test('wait events are added up by queue; idle ones have no share', () => {
+  const wait = { class: 'commit' as const, waits: 10, p99Ms: 3, emulated: false };
+  const waits = [
+    { ...wait, event: 'log file sync', totalMs: 300 },
+    { ...wait, event: 'backlog read', class: 'configuration' as const, totalMs: 100, p99Ms: 9 },
+    { ...wait, event: 'waiting for messages', class: 'idle' as const, totalMs: 9_000 },
+    { ...wait, event: 'write lock', waits: 0, totalMs: 0 },
+  ];
+  const all = topWaits([
+    { ...point(), waits },
+    { ...point({ threads: 4 }), waits: waits.slice(0, 1) },
+  ]);
+  expect(all.map(({ event, totalMs }) => [event, totalMs])).toEqual([
+    ['waiting for messages', 9_000],
+    ['log file sync', 600],
+    ['backlog read', 100],
+  ]);
+  expect(all.map(({ share }) => share)).toEqual([null, 600 / 700, 100 / 700]);
+});

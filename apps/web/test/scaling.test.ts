@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { placeLabel } from '../src/model/label-place.ts';
+import { metrics } from '../src/model/metrics.ts';
+import {
+  decadeTicks,
+  linearGuide,
+  nearestPoint,
+  scalingGeometry,
+  stepDown,
+  stepUp,
+} from '../src/model/scaling-geometry.ts';
+import {
+  findPoint,
+  moveCursor,
+  roundTripsOf,
+  scalingSeries,
+  seriesInWords,
+} from '../src/model/scaling-series.ts';
+import { point, sweep } from './fixtures/points.ts';
+
+const frame = { width: 720, height: 440, margin: { top: 14, right: 18, bottom: 42, left: 50 } };
+const series = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all' });
+const geometry = scalingGeometry(series, { frame, threads: [1, 4, 16, 32], references: [76_000] });
+
+test('points are grouped by queue, instances and round trip, rising in threads', () => {
+  expect(series).toHaveLength(12);
+  expect(seriesInWords(series[0]!)).toBe('sharded, 1 instance');
+  expect(seriesInWords(series.at(-1)!)).toBe('unsharded, 4 instances, 1 ms round trip');
+  for (const { points } of series) expect(points.map(({ threads }) => threads)).toEqual([1, 4, 16, 32]);
+});
+
+test('one round trip can be shown alone', () => {
+  expect(roundTripsOf(sweep())).toEqual([0, 1]);
+  const emulated = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 1 });
+  expect(emulated.every((entry) => entry.roundTripMs === 1)).toBe(true);
+  expect(emulated).toHaveLength(6);
+});
+
+test('a point that delivered nothing has no place on a logarithmic axis', () => {
+  const points = [point({ dequeuePerSec: 0 }), point({ threads: 4, dequeuePerSec: 10 })];
+  const [only] = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all' });
+  expect(only!.points.map(({ threads }) => threads)).toEqual([4]);
+});
+
+test('every point lies inside the plot, whatever the values', () => {
+  const value = fc.double({ min: 0.001, max: 1e7, noNaN: true });
+  const threads = fc.integer({ min: 1, max: 256 });
+  fc.assert(
+    fc.property(fc.array(fc.tuple(threads, value), { minLength: 1, maxLength: 20 }), (pairs) => {
+      const points = pairs.map(([count, rate]) => point({ threads: count, dequeuePerSec: rate }));
+      const drawn = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all' });
+      const { x, y, left, right, top, bottom } = scalingGeometry(drawn, {
+        frame,
+        threads: [],
+        references: [],
+      });
+      for (const each of drawn.flatMap((entry) => entry.points)) {
+        expect(x(each.threads)).toBeGreaterThanOrEqual(left);
+        expect(x(each.threads)).toBeLessThanOrEqual(right);
+        expect(y(each.value)).toBeGreaterThanOrEqual(top);
+        expect(y(each.value)).toBeLessThanOrEqual(bottom);
+      }
+    }),
+  );
+});
+
+test('an empty chart has its axes already', () => {
+  const empty = scalingGeometry([], { frame, threads: [1, 4], references: [76_000, 8_000] });
+  expect(empty.xTicks).toEqual([1, 4]);
+  expect(empty.y.domain()[0]).toBeLessThan(8_000);
+  expect(empty.y.domain()[1]).toBeGreaterThan(76_000);
+});
+
+test('steps of 1, 2 and 5 enclose a value', () => {
+  expect([stepDown(1), stepDown(4.9), stepDown(76_000)]).toEqual([1, 2, 50_000]);
+  expect([stepUp(1), stepUp(5.1), stepUp(76_000)]).toEqual([1, 10, 100_000]);
+  fc.assert(
+    fc.property(fc.double({ min: 1e-6, max: 1e9, noNaN: true }), (value) => {
+      expect(stepDown(value)).toBeLessThanOrEqual(value * (1 + 1e-9));
+      expect(stepUp(value)).toBeGreaterThanOrEqual(value * (1 - 1e-9));
+    }),
+  );
+});
+
+test('labels of an axis thin out to powers of ten over many decades', () => {
+  expect(decadeTicks([100, 2_000])).toEqual([100, 200, 500, 1_000, 2_000]);
+  expect(decadeTicks([1, 100_000])).toEqual([1, 10, 100, 1_000, 10_000, 100_000]);
+});
+
+test('the linear guide has slope one in data and ends at the edge of the plot', () => {
+  const guide = linearGuide(geometry, { threads: 1, value: 12_000 })!;
+  const { x, y } = geometry;
+  const slope =
+    Math.log(y.invert(guide.y2) / y.invert(guide.y1)) / Math.log(x.invert(guide.x2) / x.invert(guide.x1));
+  expect(slope).toBeCloseTo(1, 6);
+  expect(guide.y2).toBeCloseTo(geometry.top, 6);
+});
+
+test('the nearest point is found within reach only', () => {
+  const target = series[0]!.points[1]!;
+  const place = { x: geometry.x(target.threads) + 3, y: geometry.y(target.value) - 2, withinPx: 10 };
+  expect(nearestPoint(series, geometry, place)?.key).toBe(target.key);
+  expect(nearestPoint(series, geometry, { x: 60, y: 420, withinPx: 5 })).toBeNull();
+});
+
+test('arrow keys walk a series and change to the next one at the same threads', () => {
+  const start = moveCursor(series, null, 'ArrowRight');
+  expect(findPoint(series, start)!.point.threads).toBe(1);
+  const next = moveCursor(series, start, 'ArrowRight');
+  expect(findPoint(series, next)!.point.threads).toBe(4);
+  const above = moveCursor(series, next, 'ArrowDown');
+  const found = findPoint(series, above)!;
+  expect(found.point.threads).toBe(4);
+  expect(found.point.value).toBeLessThan(findPoint(series, next)!.point.value);
+  expect(moveCursor(series, start, 'ArrowLeft')).toBe(start);
+  expect(findPoint(series, moveCursor(series, next, 'End'))!.point.threads).toBe(32);
+  expect(moveCursor([], null, 'ArrowRight')).toBeNull();
+});
+
+test('the label of a line covers no point and no curve where there is room', () => {
+  const y = geometry.y(76_000);
+  const label = placeLabel(['the document: 76,000/s', '76,000/s'], y, { series, geometry });
+  expect(label.text).toBe('the document: 76,000/s');
+  const [from, to] = [label.x, label.x + label.text.length * 5.6];
+  for (const each of series.flatMap((entry) => entry.points)) {
+    const inside = geometry.x(each.threads) > from && geometry.x(each.threads) < to;
+    if (inside) expect(Math.abs(geometry.y(each.value) - (label.y - 4))).toBeGreaterThan(6);
+  }
+});
+
+test('a label that does not fit gives way to its short form', () => {
+  const narrow = scalingGeometry(series, {
+    frame: { ...frame, width: 200 },
+    threads: [1, 32],
+    references: [76_000],
+  });
+  const label = placeLabel(['a label far too long for so narrow a chart', 'short'], narrow.y(76_000), {
+    series,
+    geometry: narrow,
+  });
+  expect(label.text).toBe('short');
+});

@@ -1,0 +1,80 @@
+/** The palette keeps its promises: text can be read in both themes, and the two queues stay apart for every eye. */
+import { expect, test } from 'vitest';
+import { resolveTokens, themeSide } from '../src/charts/export.ts';
+import { designTokens } from './fixtures/svg-page.ts';
+
+const tokens = designTokens();
+const themes = ['light', 'dark'] as const;
+const color = (name: string, theme: 'light' | 'dark') => themeSide(tokens.get(name) ?? '', theme);
+
+type Rgb = [number, number, number];
+
+function linear(hex: string): Rgb {
+  expect(hex).toMatch(/^#[0-9a-f]{6}$/);
+  return [1, 3, 5].map((at) => {
+    const value = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  }) as Rgb;
+}
+
+/** Relative luminance, WCAG 2.2. */
+const luminance = ([red, green, blue]: Rgb) => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+
+function contrast(a: string, b: string): number {
+  const [high, low] = [luminance(linear(a)), luminance(linear(b))].sort((x, y) => y - x) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}
+
+const textTokens = [
+  '--ink',
+  '--ink-2',
+  '--ink-3',
+  '--accent',
+  '--bad',
+  '--sharded',
+  '--unsharded',
+  '--holds',
+  '--finding',
+];
+
+test.each(themes)('text has a contrast of at least 4.5 on every ground, %s', (theme) => {
+  for (const name of textTokens)
+    for (const ground of ['--page', '--surface', '--well'])
+      expect(
+        contrast(color(name, theme), color(ground, theme)),
+        `${name} on ${ground}`,
+      ).toBeGreaterThanOrEqual(4.5);
+  expect(contrast(color('--on-accent', theme), color('--accent', theme))).toBeGreaterThanOrEqual(4.5);
+});
+
+test.each(themes)('areas of wait classes stand out from their ground, %s', (theme) => {
+  for (const name of tokens.keys())
+    if (name.startsWith('--wait-'))
+      expect(contrast(color(name, theme), color('--surface', theme)), name).toBeGreaterThanOrEqual(2.2);
+});
+
+/** Dichromats as Viénot, Brettel and Mollon (1999) simulate them: linear RGB in, linear RGB out. */
+const eyes: Record<string, (rgb: Rgb) => Rgb> = {
+  protanope: ([r, g, b]) => [0.1121 * r + 0.8853 * g - 0.0005 * b, 0.1127 * r + 0.8897 * g, 0.0045 * r + b],
+  deuteranope: ([r, g, b]) => [
+    0.2927 * r + 0.7054 * g - 0.0003 * b,
+    0.2934 * r + 0.7089 * g,
+    -0.02098 * r + 0.02559 * g + b,
+  ],
+};
+
+test.each(themes)('sharded and unsharded differ to colour-blind eyes, %s', (theme) => {
+  for (const see of Object.values(eyes)) {
+    const [a, b] = [see(linear(color('--sharded', theme))), see(linear(color('--unsharded', theme)))];
+    const distance = Math.hypot(...a.map((value, index) => value - b[index]!));
+    expect(distance).toBeGreaterThan(0.25);
+  }
+});
+
+test('tokens are replaced by the side of the theme, others stay', () => {
+  expect(themeSide('light-dark(#fff, #000)', 'dark')).toBe('#000');
+  expect(themeSide(' 8px ', 'dark')).toBe('8px');
+  expect(resolveTokens('fill="var(--a)" stroke="none"', () => '#123456')).toBe(
+    'fill="#123456" stroke="none"',
+  );
+});

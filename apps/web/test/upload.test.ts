@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { toCsv } from '../src/model/csv.ts';
+import { excerptAt, excerptOfLine } from '../src/model/json-lines.ts';
+
+const text = `{
+  "version": 1,
+  "sweep": {
+    "threads": [1, 4,
+      1000000000],
+    "a/b": { "x~y": true }
+  }
+}`;
+
+test.each([
+  ['/version', 2],
+  ['/sweep', 3],
+  ['/sweep/threads', 4],
+  ['/sweep/threads/1', 4],
+  ['/sweep/threads/2', 5],
+  ['/sweep/a~1b/x~0y', 6],
+])('%s stands in line %i', (pointer, line) => {
+  expect(excerptAt(text, pointer)!.line).toBe(line);
+});
+
+test('a missing field is shown at the object that misses it', () => {
+  expect(excerptAt(text, '/sweep/instances')!.line).toBe(3);
+  expect(excerptAt(text, '/title')!.line).toBe(1);
+  expect(excerptAt(text, '')!.line).toBe(1);
+});
+
+test('a text that is no JSON, or nested beyond all reason, has no paths', () => {
+  expect(excerptAt('{ "a": oops }', '/a')).toBeNull();
+  expect(excerptAt('['.repeat(100_000) + ']'.repeat(100_000), '/0/0')).toBeNull();
+});
+
+test('an excerpt is cut at the ends of the text', () => {
+  expect(excerptOfLine('one\ntwo\nthree', 1).lines.map(({ number }) => number)).toEqual([1, 2]);
+  expect(excerptOfLine('one\ntwo\nthree', 99).lines.map(({ text: line }) => line)).toEqual([]);
+});
+
+test('the line of any value of any JSON is where a search for it would find it', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 3 }), fc.nat(), (inner, seed) => {
+      const document = { before: inner, [`key${seed}`]: 'here', after: inner };
+      const pretty = JSON.stringify(document, null, 2);
+      const expected = pretty.split('\n').indexOf(`  "key${seed}": "here",`) + 1;
+      fc.pre(expected > 0);
+      expect(excerptAt(pretty, `/key${seed}`)!.line).toBe(expected);
+    }),
+  );
+});
+
+test('a CSV file quotes what needs it and starts no formula', () => {
+  const table = {
+    columns: ['a', 'b,c'],
+    rows: [
+      ['say "hi"', 1.5],
+      ['=1+1', null],
+      ['two\nlines', -3],
+    ],
+  };
+  expect(toCsv(table)).toBe(`a,"b,c"\r\n"say ""hi""",1.5\r\n'=1+1,\r\n"two\nlines",-3\r\n`);
+});
