@@ -17,6 +17,7 @@ export interface RunAnswer {
   id: string;
   status: 'queued' | 'running' | 'done' | 'failed' | 'cancelled';
   progress: { done: number; total: number };
+  error: { code: string; message: string; details?: unknown } | null;
   points: {
     implementation: 'sharded' | 'unsharded';
     dequeuePerSec: number;

@@ -1,13 +1,16 @@
 /** The real server, as `npm start` runs it, on a free port and in a data folder of its own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createWriteStream, mkdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
+/** What the server prints, kept for a look after a failure. */
+const logFile = fileURLToPath(new URL('../test-results/server.log', import.meta.url));
 const readyWithinMs = 20_000;
 
 async function freePort(): Promise<number> {
@@ -34,8 +37,11 @@ export class LabServer {
       env: { ...process.env, PORT: String(port), DATA_DIR: dataDir },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    mkdirSync(dirname(logFile), { recursive: true });
+    const log = createWriteStream(logFile);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on('data', (text) => {
+        log.write(text);
         this.output = (this.output + text).slice(-10_000);
       });
     }
