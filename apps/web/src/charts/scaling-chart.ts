@@ -143,7 +143,7 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
     .select('text')
     .attr('text-anchor', (d) => (d.x2 > geometry.right - 50 ? 'end' : 'start'))
     .attr('x', (d) => px(d.x2 > geometry.right - 50 ? d.x2 - 12 : d.x2 + 6))
-    .attr('y', (d) => px(d.y2 + 11))
+    .attr('y', (d) => px(d.x2 > geometry.right - 50 ? d.y2 - 6 : d.y2 + 11))
     .text('linear');
 
   const references = group

@@ -31,8 +31,9 @@ export const formatCores = (cores: number): string =>
 /** Sessions on average: two decimals, without a unit of its own. */
 export const formatSessions = (sessions: number): string => twoDecimals.format(sessions);
 
-/** Three significant digits, for values that carry their unit elsewhere. */
-export const formatValue = (value: number): string => threeDigits.format(value);
+/** For values that carry their unit elsewhere: whole from 1,000 on, else three significant digits. */
+export const formatValue = (value: number): string =>
+  Math.abs(value) >= 1_000 ? whole.format(value) : threeDigits.format(value);
 
 /** A length of time for people: 40 s, 2 min 10 s, 1 h 5 min. Whole seconds, at least one. */
 export function formatDuration(ms: number): string {
