@@ -17,6 +17,9 @@ const instance = await openInstance({ dir, partitionMessagesMax: 64 });
 if (instance.queues().length === 0)
   await instance.createQueue({ name: 'q', kind, shards: 2, durability: 'durable' });
 
+/** The parent is told once the first consumption is acknowledged: from there on a kill hits a process at work. */
+let reported = false;
+
 const enqueuers = 3;
 const dequeuers = 3;
 const operations = 7;
@@ -47,9 +50,10 @@ async function dequeueForever(dequeuer: number): Promise<void> {
     note('d', ids);
     await session.commit();
     note('D', ids);
+    if (!reported) process.send?.('working');
+    reported = true;
   }
 }
 
-process.send?.('ready');
 for (let i = 0; i < enqueuers; i += 1) void enqueueForever(i);
 for (let i = 0; i < dequeuers; i += 1) void dequeueForever(i);
