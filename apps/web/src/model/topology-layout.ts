@@ -91,7 +91,7 @@ const cellHeight = 16;
 const cellWidth = 40;
 const cellWidthMax = 200;
 const cellGap = 4;
-const cardWidthMin = { sharded: 280, unsharded: 160 };
+const cardWidthMin = { sharded: 226, unsharded: 160 };
 const columnsMax = 4;
 const tableHeight = 46;
 const linkHeight = 26;
@@ -105,8 +105,10 @@ export function layoutTopology(tick: Tick, options: TopologyOptions): TopologyLa
   const narrowest = cardWidthMin[tick.implementation];
   const sharded = tick.implementation === 'sharded';
   const count = tick.instances.length;
-  const columns = Math.max(1, Math.min(count, columnsMax, Math.floor((width + gap) / (narrowest + gap))));
-  const cardWidth = (width - gap * (columns - 1)) / columns;
+  const columnsRoom = Math.max(1, Math.min(count, columnsMax, Math.floor((width + gap) / (narrowest + gap))));
+  // As many rows as that takes, filled evenly: four instances stand as two and two, not as three and one.
+  const columns = Math.ceil(count / Math.max(1, Math.ceil(count / columnsRoom)));
+  const cardWidth = (width - gap * (columns - 1)) / Math.max(1, columns);
   const rows = Math.max(1, ...tick.instances.map((sample) => (sharded ? sample.shards.length : 1)));
   const cardHeight = head + (sharded ? rows * rowHeight : bareRowHeight) + 26;
   const cards = tick.instances.map((sample, index) => {

@@ -1,6 +1,8 @@
-import type { Tick } from '@shardlab/contract';
-import { useEffect, useState, useSyncExternalStore } from 'react';
+import { pointKey, type Tick } from '@shardlab/contract';
+import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { bestPoints } from '../model/best-point.ts';
 import { plural } from '../model/format.ts';
+import type { FollowedRun } from '../model/run-state.ts';
 import { SourceBadge } from './badges.tsx';
 import { TopologyView } from './topology-view.tsx';
 import { useReducedMotion } from './use-reduced-motion.ts';
@@ -10,11 +12,11 @@ import { useRunStream } from './use-run-stream.ts';
 const stepMsMax = 500;
 const stepMsMin = 150;
 
-/** The topology of a finished run, replayed from its ticks at about the pace of the run, over and over. */
+/** The best points of a finished run, replayed from its ticks at about the pace of the run, over and over. */
 export function Replay({ runId, cores }: { runId: string; cores: number }) {
   const stream = useRunStream(runId);
   const { followed } = useSyncExternalStore(stream.subscribe, stream.getState);
-  const ticks = followed?.ticks ?? [];
+  const ticks = useMemo(() => (followed === null ? [] : ticksOfBest(followed)), [followed]);
   const tick = useReplayedTick(ticks);
   if (followed === null || tick === null) return null;
   const { implementation, params } = tick;
@@ -35,6 +37,15 @@ export function Replay({ runId, cores }: { runId: string; cores: number }) {
       </figcaption>
     </figure>
   );
+}
+
+/** Ticks of the points that the page's sentence is about, under load; of the whole run where it names none. */
+function ticksOfBest({ run, ticks }: FollowedRun): readonly Tick[] {
+  const best = bestPoints(run);
+  if (best === null) return ticks;
+  const keys = [pointKey(best.sharded), pointKey(best.unsharded)];
+  const own = ticks.filter((tick) => tick.phase !== 'drain' && keys.includes(pointKey(tick)));
+  return own.length > 0 ? own : ticks;
 }
 
 /** Walks through the ticks; with reduced motion it stays at the busiest one. */
