@@ -24,9 +24,20 @@ export function CursorTopology(props: CursorTopologyProps) {
   const finished = isFinished(run.status);
   const resting = finished ? inRange.findLast((each) => each.phase === 'measure') : undefined;
   const tick = atMs === null ? (resting ?? inRange.at(-1)) : tickAt(inRange, atMs);
-  if (tick === undefined || tick === null) return null;
+  if (tick === undefined || tick === null) return <NoTick isOver={finished} />;
   const isNow = atMs === null && !finished;
   return <Framed {...props} tick={tick} isNow={isNow} />;
+}
+
+function NoTick({ isOver }: { isOver: boolean }) {
+  return (
+    <section className="section" aria-labelledby="topology">
+      <h2 id="topology">Where messages are</h2>
+      <p className="empty">
+        {isOver ? 'No figures over time were recorded.' : 'Instances appear with the first trial.'}
+      </p>
+    </section>
+  );
 }
 
 function Framed({
@@ -48,32 +59,35 @@ function Framed({
   const where = `${implementation}, ${plural(params.instances, 'instance')}, ${plural(params.threads, 'thread')}${trip}`;
   const lastMs = ticks.at(-1)?.atMs ?? atMs;
   return (
-    <ChartFrame
-      title="Topology"
-      unit="messages per second in and out; backlog in messages"
-      fileName={`${run.scenario.id}-topology-${Math.round(atMs / 1000)}s`}
-      table={() => topologyTable(tick)}
-      svg={element}
-      box={box}
-      height={minHeight}
-      readout={
-        <>
-          {formatClock(atMs)} <b>{where}</b>; {phaseWords[phase]}
-          {isNow ? ', now' : ''}
-        </>
-      }
-      spoken={`${formatClock(atMs)}, ${where}`}
-      cursor={{
-        now: Math.round(atMs / 1000),
-        max: Math.max(1, Math.round(lastMs / 1000)),
-        onKey: (key) => moveTimeCursor(cursor, key, trials),
-      }}
-      note={
-        implementation === 'sharded'
-          ? 'Each bar is a partition: pale what is consumed, full what waits, empty what is free. A drained partition is truncated and used again.'
-          : 'All instances open one table with one global index; its fill is the backlog against the bound of the workload.'
-      }
-    />
+    <section className="section" aria-labelledby="topology">
+      <h2 id="topology">Where messages are</h2>
+      <ChartFrame
+        title="Topology"
+        unit="messages per second in and out; backlog in messages"
+        fileName={`${run.scenario.id}-topology-${Math.round(atMs / 1000)}s`}
+        table={() => topologyTable(tick)}
+        svg={element}
+        box={box}
+        height={minHeight}
+        readout={
+          <>
+            {formatClock(atMs)} <b>{where}</b>; {phaseWords[phase]}
+            {isNow ? ', now' : ''}
+          </>
+        }
+        spoken={`${formatClock(atMs)}, ${where}`}
+        cursor={{
+          now: Math.round(atMs / 1000),
+          max: Math.max(1, Math.round(lastMs / 1000)),
+          onKey: (key) => moveTimeCursor(cursor, key, trials),
+        }}
+        note={
+          implementation === 'sharded'
+            ? 'Each bar is a partition: pale what is consumed, full what waits, empty what is free. A drained partition is truncated and used again.'
+            : 'All instances open one table with one global index; its fill is the backlog against the bound of the workload.'
+        }
+      />
+    </section>
   );
 }
 

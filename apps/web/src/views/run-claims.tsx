@@ -14,7 +14,7 @@ export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[];
       {claims.length === 0 ? (
         <p className="empty">This scenario judges no claim.</p>
       ) : (
-        <ul className="claims panel" aria-label="Claims">
+        <ul className="claims claims-pairs panel" aria-label="Claims">
           {claims.map((claim) => (
             <Claim key={claim.id} claim={claim} />
           ))}

@@ -130,10 +130,13 @@ function Highlights({ run }: { run: Run }) {
           <Highlight name="Sharded over unsharded" value={`${formatValue(best.ratio)} ×`} />
         </>
       )}
-      <Highlight
-        name="Lost, doubled, damaged, out of order"
-        value={faults === 0 ? 'None' : formatCount(faults)}
-      />
+      {run.claims.length === 0 ? null : (
+        <Highlight
+          name="Claims that hold here"
+          value={`${run.claims.filter(({ verdict }) => verdict === 'holds').length} of ${run.claims.length}`}
+        />
+      )}
+      <Highlight name="Integrity faults" value={faults === 0 ? 'None' : formatCount(faults)} />
     </dl>
   );
 }

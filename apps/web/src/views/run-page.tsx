@@ -67,12 +67,10 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
     <>
       <RunHeader run={run} isLost={isLost} />
       <div className="split split-main">
-        <div className="section">
-          <RunScaling run={run} search={search} onSearch={onSearch} />
-          <CursorTopology run={run} ticks={ticks} shown={shown} trials={view.trials} cursor={cursor} />
-        </div>
-        <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
+        <RunScaling run={run} search={search} onSearch={onSearch} />
+        <CursorTopology run={run} ticks={ticks} shown={shown} trials={view.trials} cursor={cursor} />
       </div>
+      <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
       <RunOverTime run={run} view={view} chosen={chosen} cursor={cursor} onSearch={onSearch} />
       <RunDetails run={run} search={search} onSearch={onSearch} />
     </>
