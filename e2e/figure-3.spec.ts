@@ -43,13 +43,14 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
   }
   await expect(page.getByText('None', { exact: true }), 'no fault of integrity').toBeVisible();
 
-  const best = (implementation: string) =>
-    Math.max(
-      ...run.points
-        .filter((point) => point.implementation === implementation)
-        .map((point) => point.dequeuePerSec),
-    );
-  expect(best('sharded') / best('unsharded'), 'best sharded over best unsharded').toBeGreaterThanOrEqual(4);
+  for (const implementation of ['sharded', 'unsharded']) {
+    const points = run.points.filter((point) => point.implementation === implementation);
+    const best = Math.max(...points.map((point) => point.dequeuePerSec));
+    const shown = page
+      .getByRole('definition')
+      .filter({ hasText: `${Math.round(best).toLocaleString('en-US')}/s` });
+    await expect(shown, `the best ${implementation} rate`).toBeVisible();
+  }
 
   const figure = page.getByRole('figure', { name: 'Dequeue rate over threads' });
   await expect(
