@@ -10,8 +10,8 @@ import type { Durability, QueueKind } from '../types.ts';
 import { migrate } from './format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from './sqlite.ts';
 
-const schema = `
-  CREATE TABLE queue (
+const steps = [
+  `CREATE TABLE queue (
     queue_id INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: what belongs to a missing one is garbage
     name TEXT NOT NULL UNIQUE,
     kind TEXT NOT NULL CHECK (kind IN ('sharded', 'unsharded')),
@@ -24,8 +24,8 @@ const schema = `
     instance INTEGER PRIMARY KEY,
     pid INTEGER NOT NULL,
     pid_started TEXT NOT NULL -- tells the process from a later one of the same pid
-  ) STRICT;
-`;
+  ) STRICT;`,
+];
 
 export interface QueueRow {
   queueId: number;
@@ -62,7 +62,7 @@ export class Catalog {
       throw new QueueError('STORAGE_READ_ONLY', { details: { path: dir }, cause: error });
     }
     this.#file = openSqlite({ path: this.#path, busyMs });
-    mapSqliteErrors(this.#path, () => migrate(this.#file, schema));
+    mapSqliteErrors(this.#path, () => migrate(this.#file, steps));
     const dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
     this.#dataVersion = () => dataVersion.get() as number;
   }

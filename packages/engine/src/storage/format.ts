@@ -2,26 +2,29 @@
 import { QueueError } from '../core/errors.ts';
 import type { SqliteFile } from './sqlite.ts';
 
-export const formatVersion = 1;
-
-/** Applies `schema` to a new file; refuses one that a newer version wrote, and leaves it untouched. */
-export function migrate(file: SqliteFile, schema: string): void {
-  const found = file.pragma('user_version', { simple: true }) as number;
-  if (found > formatVersion) {
-    throw new QueueError('STORAGE_FORMAT_NEWER', {
-      details: { path: file.name, found, known: formatVersion },
-    });
-  }
-  if (found === formatVersion) return;
+/**
+ * Brings a file up to its newest format: step `i` leads from version `i` to `i + 1`, so a new file takes all of them.
+ * A step that a release has written files with never changes again. Refuses a file that a newer version wrote, and
+ * leaves it untouched. Throws `STORAGE_FORMAT_NEWER`.
+ */
+export function migrate(file: SqliteFile, steps: readonly string[]): void {
+  const known = steps.length;
+  const found = versionOf(file);
+  if (found > known)
+    throw new QueueError('STORAGE_FORMAT_NEWER', { details: { path: file.name, found, known } });
+  if (found === known) return;
   file.exec('BEGIN IMMEDIATE');
   try {
-    if ((file.pragma('user_version', { simple: true }) as number) === 0) {
-      file.exec(schema);
-      file.pragma(`user_version = ${formatVersion}`);
-    }
+    const from = versionOf(file); // another process may have been first
+    for (const step of steps.slice(from)) file.exec(step);
+    if (from < known) file.pragma(`user_version = ${known}`);
     file.exec('COMMIT');
   } catch (error) {
     if (file.inTransaction) file.exec('ROLLBACK');
     throw error;
   }
+}
+
+function versionOf(file: SqliteFile): number {
+  return file.pragma('user_version', { simple: true }) as number;
 }

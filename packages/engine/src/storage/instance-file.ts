@@ -9,8 +9,8 @@ import { migrate } from './format.ts';
 import type { Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 
-const schema = `
-  CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+const steps = [
+  `CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO meta (key, value) VALUES ('epoch', 0);
   CREATE TABLE partition (
     partition INTEGER PRIMARY KEY, -- its messages lie in the table partition_<number>
@@ -24,8 +24,8 @@ const schema = `
     group_no INTEGER NOT NULL,     -- the group commit that it was made durable with
     ranges BLOB NOT NULL,
     PRIMARY KEY (partition, subscriber, group_no)
-  ) STRICT, WITHOUT ROWID;
-`;
+  ) STRICT, WITHOUT ROWID;`,
+];
 
 /** Deltas of a partition are joined into one row past this many, so that truncating and recovery stay short. */
 const deltasMax = 256;
@@ -52,7 +52,7 @@ export class InstanceFile {
     this.#path = path;
     // Another connection writes here only for a moment, while a process that lost the instance finds out.
     this.#file = openSqlite({ path, busyMs: 1_000 });
-    mapSqliteErrors(path, () => migrate(this.#file, schema));
+    mapSqliteErrors(path, () => migrate(this.#file, steps));
     this.#insertDelta = this.#file.prepare(
       'INSERT INTO consumption (partition, subscriber, group_no, ranges) VALUES (?, ?, ?, ?)',
     );

@@ -9,8 +9,8 @@ import { processStarted } from './catalog.ts';
 import { migrate } from './format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 
-const schema = `
-  CREATE TABLE message (
+const steps = [
+  `CREATE TABLE message (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     queue_id INTEGER NOT NULL,
     held_by INTEGER NOT NULL DEFAULT 0, -- 0: ready; else the holder that handed it out
@@ -27,8 +27,8 @@ const schema = `
     holder INTEGER PRIMARY KEY AUTOINCREMENT,
     pid INTEGER NOT NULL,
     pid_started TEXT NOT NULL
-  ) STRICT;
-`;
+  ) STRICT;`,
+];
 
 export interface ClaimedRow {
   id: number;
@@ -68,7 +68,7 @@ export class UnshardedFile {
   constructor(dir: string, queueIds: () => readonly number[]) {
     this.#path = join(dir, 'unsharded.db');
     this.#file = openSqlite({ path: this.#path, busyMs: 5_000 });
-    mapSqliteErrors(this.#path, () => migrate(this.#file, schema));
+    mapSqliteErrors(this.#path, () => migrate(this.#file, steps));
     this.#insert = this.#file.prepare('INSERT INTO message (queue_id, record) VALUES (?, ?)');
     this.#delete = this.#file.prepare('DELETE FROM message WHERE id = ? AND held_by = ?');
     this.#addTotals = this.#file.prepare(
