@@ -82,18 +82,25 @@ export interface CommitResult {
  */
 export interface Session {
   readonly id: string;
-  /** Stages a message for the commit. Throws `PAYLOAD_TOO_LARGE`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, … */
+  /**
+   * Stages a message for the commit. Throws what can be seen in the message (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). What
+   * the instance has to say (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) comes from here or, at the latest,
+   * from the commit, which then changes nothing.
+   */
   enqueue(queue: string, message: NewMessage): void;
   /** Hands out messages; they are consumed by this session's commit and return to the queue by its rollback or close. */
   dequeue(queue: string, options?: DequeueOptions): Promise<Message[]>;
   /** Hands out messages under a timed hold, outside the transaction: finish them by receipt, from any session. */
   receive(queue: string, options?: ReceiveOptions): Promise<Message[]>;
-  /** Stages the consumption of received messages for the commit. A stale receipt throws `RECEIPT_STALE`, and nothing of the call is staged. */
+  /**
+   * Stages the consumption of received messages for the commit. Until then their hold runs on; a receipt that is stale by
+   * then, or named twice, rejects the commit with `RECEIPT_STALE`, and nothing of the transaction is done.
+   */
   acknowledge(queue: string, receipts: string[]): void;
-  /** Returns received messages to the queue; resolves when they are ready there. A stale receipt throws, and nothing of the call is released. */
+  /** Returns received messages to the queue; resolves when they are ready there. A stale receipt rejects, and nothing of the call is released. */
   release(queue: string, receipts: string[]): Promise<void>;
-  /** Restarts the hold of received messages. A stale receipt throws, and nothing of the call is extended. */
-  extend(queue: string, receipts: string[], holdMs: number): void;
+  /** Restarts the hold of received messages. A stale receipt rejects, and nothing of the call is extended. */
+  extend(queue: string, receipts: string[], holdMs: number): Promise<void>;
   /** Resolves once the transaction is durable as its queue promises; an empty one resolves at once. */
   commit(): Promise<CommitResult>;
   rollback(): Promise<void>;

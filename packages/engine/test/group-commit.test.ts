@@ -5,6 +5,7 @@ import { QueueError } from '../src/core/errors.ts';
 import { WaitRecorder } from '../src/core/waits.ts';
 import { GroupCommit } from '../src/instance/group-commit.ts';
 import { MessageCache } from '../src/instance/message-cache.ts';
+import { OutcomeBook } from '../src/instance/outcome-book.ts';
 import { PartitionPool } from '../src/instance/partition-pool.ts';
 import { Shard } from '../src/instance/shard.ts';
 import type { StagedTransaction } from '../src/instance/staged-transaction.ts';
@@ -25,6 +26,7 @@ function setUp() {
   const group = new GroupCommit({
     firstGroupNo: 0,
     pool,
+    book: new OutcomeBook(),
     waits: new WaitRecorder(),
     send: (each) => sent.push(each),
     onVisible: () => undefined,

@@ -108,25 +108,26 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
     const [held] = await session.receive('orders', { holdMs: 10 });
     const [again] = await session.receive('orders', { waitMs: 20_000, holdMs: 60_000 });
     expect(again).toMatchObject({ id: held!.id, deliveryCount: 2 });
-    expect(() => session.acknowledge('orders', [held!.receipt])).toThrow(code('RECEIPT_STALE'));
-    expect(() => session.extend('orders', [held!.receipt], 1_000)).toThrow(code('RECEIPT_STALE'));
+    session.acknowledge('orders', [held!.receipt]);
+    await expect(session.commit()).rejects.toThrow(code('RECEIPT_STALE'));
+    await expect(session.extend('orders', [held!.receipt], 1_000)).rejects.toThrow(code('RECEIPT_STALE'));
     expect(instance.queue('orders').held).toBe(1);
     session.acknowledge('orders', [again!.receipt]);
     await session.commit();
     expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
   });
 
-  it('stages nothing of an acknowledgement that names one stale receipt', async () => {
+  it('does nothing of a transaction that names one stale receipt', async () => {
     const instance = await withQueue(kind);
     await put(instance, 'a', 'b');
     const session = instance.openSession();
     const [a, b] = await session.receive('orders', { max: 2 });
-    expect(() => session.acknowledge('orders', [a!.receipt, 'no.such.receipt.0'])).toThrow(
-      code('RECEIPT_STALE'),
-    );
-    expect(() => session.acknowledge('orders', [a!.receipt, a!.receipt])).toThrow(code('RECEIPT_STALE'));
-    await session.commit();
-    expect(instance.queue('orders').held).toBe(2);
+    session.enqueue('orders', { payload: 'never' });
+    session.acknowledge('orders', [a!.receipt, 'no.such.receipt.0']);
+    await expect(session.commit()).rejects.toThrow(code('RECEIPT_STALE'));
+    session.acknowledge('orders', [a!.receipt, a!.receipt]);
+    await expect(session.commit()).rejects.toThrow(code('RECEIPT_STALE'));
+    expect(instance.queue('orders')).toMatchObject({ enqueued: 2, ready: 0, held: 2 });
     session.acknowledge('orders', [a!.receipt, b!.receipt]);
     await session.commit();
     expect(instance.queue('orders').held).toBe(0);

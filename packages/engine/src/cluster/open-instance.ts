@@ -3,6 +3,7 @@ import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import { WaitRecorder } from '../core/waits.ts';
 import { InlineInstance } from '../instance/inline-instance.ts';
+import { OutcomeBook } from '../instance/outcome-book.ts';
 import { ShardedEngine } from '../instance/sharded-engine.ts';
 import { UnshardedEngine } from '../instance/unsharded-engine.ts';
 import { Catalog } from '../storage/catalog.ts';
@@ -26,6 +27,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     throw error;
   }
   const waits = new WaitRecorder();
+  const book = new OutcomeBook();
   const opened: { instance?: InlineInstance } = {};
   try {
     const sharded = await ShardedEngine.open({
@@ -34,6 +36,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
       cacheBytesMax: options.cacheBytesMax ?? limits.cacheBytesDefault,
       partitionMessagesMax: checked(options.partitionMessagesMax ?? limits.partitionMessagesMax),
       waits,
+      book,
       queues: catalog.queues(),
       onFatal: (error) => opened.instance?.fail(error),
     });
@@ -41,13 +44,14 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
       dir: options.dir,
       instance,
       waits,
+      book,
       queueIds: () => catalog.queues().map((queue) => queue.queueId),
       lock: new WriteLock({
         dir: options.dir,
         onWaited: (ms) => waits.record('write lock', ms),
       }),
     });
-    opened.instance = new InlineInstance({ id: instance, catalog, waits, sharded, unsharded });
+    opened.instance = new InlineInstance({ id: instance, catalog, waits, book, sharded, unsharded });
     return opened.instance;
   } catch (error) {
     catalog.releaseInstance(instance);

@@ -33,6 +33,10 @@ export const limits = {
   /** Messages handed out and not finished, over all sessions of an instance; each is an object in memory. */
   holdsMax: 1_000_000,
   sessionsMax: 10_000,
+  /** Remote sessions whose last transaction is remembered: those that are open, and those that lost their connection. */
+  outcomesMax: 50_000,
+  /** How long it is remembered after the connection was lost; clients ask within a minute. */
+  outcomeKeptMs: 10 * 60_000,
   waitersMax: 10_000,
   queuesMax: 1_000,
   shardsMax: 16,

@@ -2,7 +2,9 @@
 import { encodeRanges, mergeRanges, type SeqRange, toRanges } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
 import type { BlockEntry, DeltaEntry, Group } from '../storage/group-message.ts';
+import { GroupOutcomes } from './group-outcomes.ts';
 import type { CachedRun } from './message-cache.ts';
+import type { OutcomeBook } from './outcome-book.ts';
 import type { PartitionPool } from './partition-pool.ts';
 import type { Shard } from './shard.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
@@ -12,6 +14,7 @@ export interface BuiltGroup {
   /** Per shard, what was numbered: on failure these numbers become gaps. */
   numbered: Map<Shard, SeqRange>;
   consumed: Map<Shard, SeqRange[]>;
+  outcomes: GroupOutcomes;
 }
 
 /** Buffers shared with the writer, used in turn: one more than groups in flight, so none is overwritten while read. */
@@ -36,10 +39,11 @@ export interface GroupMaterial {
   gaps: Map<Shard, SeqRange[]>;
   pool: PartitionPool;
   buffers: GroupBuffers;
+  book: OutcomeBook;
 }
 
 /** Numbers the messages in commit order and copies them into a shared buffer. */
-export function buildGroup({ transactions, gaps, pool, buffers }: GroupMaterial): BuiltGroup {
+export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMaterial): BuiltGroup {
   const runsByShard = new Map<Shard, CachedRun[]>();
   const numbered = new Map<Shard, SeqRange>();
   const consumedSeqs = new Map<Shard, number[]>();
@@ -81,6 +85,8 @@ export function buildGroup({ transactions, gaps, pool, buffers }: GroupMaterial)
     if (shard.persistent && !shard.dropped) splitByPartition(shard, mergeRanges(ranges), deltas);
   }
   for (const delta of deltas) bytes += delta.ranges.length;
+  const outcomes = new GroupOutcomes(transactions, book);
+  bytes += outcomes.bytes;
 
   const buffer = buffers.next(bytes);
   const target = Buffer.from(buffer);
@@ -94,7 +100,15 @@ export function buildGroup({ transactions, gaps, pool, buffers }: GroupMaterial)
     return { partition, subscriber: 0, offset, length: ranges.length };
   });
   const sync = relaxed && transactions.length > 0 ? 'NORMAL' : 'FULL';
-  return { message: { sync, buffer, blocks, deltas: entries, pool: pool.take() }, numbered, consumed };
+  const message = {
+    sync,
+    buffer,
+    blocks,
+    deltas: entries,
+    outcomes: outcomes.write(target, at),
+    pool: pool.take(),
+  } as const;
+  return { message, numbered, consumed, outcomes };
 }
 
 interface BlockRoom {

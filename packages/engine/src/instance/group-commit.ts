@@ -11,6 +11,7 @@ import type { WaitRecorder } from '../core/waits.ts';
 import type { Group, GroupResult } from '../storage/group-message.ts';
 import { fromFailure } from '../storage/storage-failure.ts';
 import { type BuiltGroup, buildGroup, GroupBuffers } from './group-builder.ts';
+import type { OutcomeBook } from './outcome-book.ts';
 import type { PartitionPool } from './partition-pool.ts';
 import type { Shard } from './shard.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
@@ -33,6 +34,8 @@ interface InFlight extends BuiltGroup {
 export interface GroupCommitOptions {
   firstGroupNo: number;
   pool: PartitionPool;
+  /** Remembers the transactions of remote sessions. */
+  book: OutcomeBook;
   waits: WaitRecorder;
   send(group: Group): void;
   /** Called after a group became visible, with the shards that got messages. */
@@ -119,6 +122,7 @@ export class GroupCommit {
         gaps: this.#gaps,
         pool: this.#options.pool,
         buffers: this.#buffers,
+        book: this.#options.book,
       });
     } catch (error) {
       // Half-numbered shards cannot be mended in place; the files are untouched.
@@ -129,10 +133,12 @@ export class GroupCommit {
     this.#gaps = new Map();
     const group: InFlight = { ...built, gaps, no: this.#nextNo, generation: this.#generation, members };
     this.#nextNo += 1;
-    const { blocks, deltas, pool } = built.message;
-    const empty =
-      blocks.length + deltas.length + pool.create.length + pool.assign.length + pool.truncate.length === 0;
+    const { blocks, deltas, outcomes, pool } = built.message;
+    const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
+    // Of nonpersistent messages nothing is written, the outcome of their transaction neither.
+    const empty = blocks.length + deltas.length + outcomes.forgotten + poolChanges === 0;
     if (empty && this.#inFlight.length === 0) {
+      group.outcomes.applied({ written: false });
       this.#apply(group, 0);
       if (this.#waiting.length === 0) this.#notifyIdle();
     } else {
@@ -162,8 +168,10 @@ export class GroupCommit {
       );
       return;
     }
-    if (result.failure === null) this.#apply(group, result.maintenanceMs);
-    else this.#undo(group, fromFailure(result.failure), result.failure.fatal);
+    if (result.failure === null) {
+      group.outcomes.applied({ written: true });
+      this.#apply(group, result.maintenanceMs);
+    } else this.#undo(group, fromFailure(result.failure), result.failure.fatal);
     if (this.#waiting.length > 0 || this.#maintenanceDue) this.schedule();
     if (this.#inFlight.length === 0 && this.#waiting.length === 0) this.#notifyIdle();
   }
@@ -211,6 +219,7 @@ export class GroupCommit {
       this.#keepGaps(shard, [range]);
     }
     this.#options.pool.failed(group.message.pool);
+    group.outcomes.failed();
     // The first failure of a generation: the groups behind it are refused, those after them may try again.
     if (group.generation === this.#generation) this.#generation += 1;
     for (const { reject } of group.members) reject(error);

@@ -11,8 +11,8 @@ import type {
   QueueInfo,
   QueueKind,
   QueueSpec,
-  Session,
 } from '../types.ts';
+import type { OutcomeBook } from './outcome-book.ts';
 import type { QueueEngine } from './queue-engine.ts';
 import { InstanceSession } from './session.ts';
 import type { ShardedEngine } from './sharded-engine.ts';
@@ -25,6 +25,7 @@ interface InlineInstanceParts {
   id: number;
   catalog: Catalog;
   waits: WaitRecorder;
+  book: OutcomeBook;
   sharded: ShardedEngine;
   unsharded: UnshardedEngine;
 }
@@ -32,6 +33,7 @@ interface InlineInstanceParts {
 export class InlineInstance implements Instance {
   readonly id: number;
   readonly waits: WaitRecorder;
+  readonly #book: OutcomeBook;
   readonly #catalog: Catalog;
   readonly #sharded: ShardedEngine;
   readonly #unsharded: UnshardedEngine;
@@ -46,6 +48,7 @@ export class InlineInstance implements Instance {
   constructor(parts: InlineInstanceParts) {
     this.id = parts.id;
     this.waits = parts.waits;
+    this.#book = parts.book;
     this.#catalog = parts.catalog;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
@@ -149,7 +152,7 @@ export class InlineInstance implements Instance {
     return { name, kind, durability, enqueueEnabled, dequeueEnabled, ...engine.counts(row) };
   }
 
-  openSession(): Session {
+  openSession(): InstanceSession {
     if (this.#ended !== undefined) throw this.#ended;
     if (this.#closing !== undefined)
       throw new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
@@ -167,6 +170,12 @@ export class InlineInstance implements Instance {
     });
     this.#sessions.set(this.#lastSession, session);
     return session;
+  }
+
+  /** Of remote sessions; from the first call on it also knows what earlier processes served. */
+  recoverOutcomes(): OutcomeBook {
+    this.#unsharded.recoverOutcomes();
+    return this.#book;
   }
 
   async browse(

@@ -5,13 +5,14 @@
 import type { QueueRow } from '../storage/catalog.ts';
 import type {
   BrowsedMessage,
-  CommitResult,
   DequeueOptions,
   Message,
   NewMessage,
   ReceiveOptions,
   ShardStats,
 } from '../types.ts';
+import type { Committed } from './committed.ts';
+import type { OutcomeTag } from './staged-transaction.ts';
 
 /** The open transaction of a session. After `commit` or `rollback` it is spent. */
 export interface QueueTransaction {
@@ -22,7 +23,7 @@ export interface QueueTransaction {
     options: Required<Pick<DequeueOptions, 'max' | 'waitMs'>> & DequeueOptions,
   ): Promise<Message[]>;
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
-  commit(): Promise<CommitResult>;
+  commit(outcome?: OutcomeTag): Promise<Committed>;
   rollback(): Promise<void>;
 }
 

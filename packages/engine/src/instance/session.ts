@@ -2,8 +2,10 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import type { CommitResult, DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../types.ts';
+import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../types.ts';
+import { Committed } from './committed.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
+import type { OutcomeTag } from './staged-transaction.ts';
 
 export interface SessionHost {
   /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
@@ -11,11 +13,18 @@ export interface SessionHost {
   onSessionClosed(session: number): void;
 }
 
+interface Acknowledgement {
+  row: QueueRow;
+  receipts: readonly string[];
+}
+
 export class InstanceSession implements Session {
   readonly id: string;
   readonly #no: number;
   readonly #host: SessionHost;
   #transaction: QueueTransaction | undefined;
+  /** Looked up at the commit, where a stale one refuses all of the transaction. */
+  #acknowledged: Acknowledgement[] = [];
   /** Ends the call under way, if it waits for messages. */
   #waiting: AbortController | undefined;
   #busy: Promise<unknown> | undefined;
@@ -54,7 +63,8 @@ export class InstanceSession implements Session {
   acknowledge(queue: string, receipts: string[]): void {
     this.#assertFree();
     const { row, engine } = this.#host.find(queue);
-    this.#begin(engine).acknowledge(row, receipts);
+    this.#begin(engine);
+    this.#acknowledged.push({ row, receipts: [...receipts] });
   }
 
   async release(queue: string, receipts: string[]): Promise<void> {
@@ -63,25 +73,40 @@ export class InstanceSession implements Session {
     await this.#exclusively(engine.release(row, receipts));
   }
 
-  extend(queue: string, receipts: string[], holdMs: number): void {
+  async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
     this.#assertFree();
     const { row, engine } = this.#host.find(queue);
     engine.extend(row, receipts, checkHold(holdMs));
   }
 
-  async commit(): Promise<CommitResult> {
+  /** `outcome` names the transaction of a remote session, so that its outcome is stored with it. */
+  async commit(outcome?: OutcomeTag): Promise<Committed> {
     this.#assertFree();
     const transaction = this.#transaction;
-    if (transaction === undefined) return { ids: [] };
-    this.#transaction = undefined;
-    return this.#exclusively(transaction.commit());
+    if (transaction === undefined) return new Committed([]);
+    const acknowledged = this.#end();
+    try {
+      for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
+    } catch (error) {
+      await this.#exclusively(transaction.rollback());
+      throw error;
+    }
+    return this.#exclusively(transaction.commit(outcome));
   }
 
   async rollback(): Promise<void> {
     this.#assertFree();
     const transaction = this.#transaction;
-    this.#transaction = undefined;
+    this.#end();
     if (transaction !== undefined) await this.#exclusively(transaction.rollback());
+  }
+
+  /** The next operation begins a new transaction. */
+  #end(): Acknowledgement[] {
+    const acknowledged = this.#acknowledged;
+    this.#acknowledged = [];
+    this.#transaction = undefined;
+    return acknowledged;
   }
 
   async close(): Promise<void> {

@@ -11,6 +11,7 @@ import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStat
 import { BacklogReader } from './backlog-reader.ts';
 import { GroupCommit } from './group-commit.ts';
 import { MessageCache } from './message-cache.ts';
+import type { OutcomeBook } from './outcome-book.ts';
 import { PartitionPool } from './partition-pool.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import type { Delivery, Shard } from './shard.ts';
@@ -30,6 +31,8 @@ export interface ShardedEngineOptions {
   cacheBytesMax: number;
   partitionMessagesMax: number;
   waits: WaitRecorder;
+  /** Remembers the transactions of remote sessions; filled from the file. */
+  book: OutcomeBook;
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
   onFatal(error: QueueError): void;
@@ -85,6 +88,7 @@ export class ShardedEngine implements ShardedHost {
     this.#group = new GroupCommit({
       firstGroupNo: recovered.epoch * groupsPerEpoch,
       pool: this.#pool,
+      book: options.book,
       waits: options.waits,
       send: (group) => writer.send(group),
       onVisible: (shards) => this.#onVisible(shards),
@@ -105,6 +109,7 @@ export class ShardedEngine implements ShardedHost {
   }
 
   #recover(recovered: RecoveredInstance): void {
+    this.#options.book.load(recovered.outcomes, 'instance');
     const byQueue = Map.groupBy(recovered.partitions, (partition) => partition.queueId);
     for (const [queueId, partitions] of byQueue) {
       const row = this.#options.queues.find((queue) => queue.queueId === queueId);

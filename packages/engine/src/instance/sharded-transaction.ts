@@ -2,12 +2,14 @@
 import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import { recordBytes, writeRecord } from '../storage/message-record.ts';
-import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
+import type { DequeueOptions, Message, NewMessage } from '../types.ts';
+import { Committed } from './committed.ts';
+import { enqueuedIds } from './enqueued-ids.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { Delivery, Shard } from './shard.ts';
 import type { Slab } from './slab.ts';
-import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
+import type { OutcomeTag, StagedRun, StagedTransaction } from './staged-transaction.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
 import { assertTransactionSize } from './transaction-room.ts';
 
@@ -91,8 +93,9 @@ export class ShardedTransaction implements QueueTransaction {
     this.#syncFor(queue);
   }
 
-  async commit(): Promise<CommitResult> {
-    if (this.#runOfCall.length + this.#staged.deliveries.length === 0) return { ids: [] };
+  async commit(outcome?: OutcomeTag): Promise<Committed> {
+    if (this.#runOfCall.length + this.#staged.deliveries.length === 0) return new Committed([]);
+    if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
     try {
       await this.engine.commit(this.#staged);
     } catch (error) {
@@ -100,13 +103,7 @@ export class ShardedTransaction implements QueueTransaction {
       throw error;
     }
     for (const hold of this.#acknowledged) this.engine.holds.end(hold);
-    const used = this.#staged.runs.map((run) => run.firstSeq);
-    const ids = this.#runOfCall.map((index) => {
-      const seq = used[index]!;
-      used[index] = seq + 1;
-      return `${this.#staged.runs[index]!.shard.no}.${seq}`;
-    });
-    return { ids };
+    return new Committed(enqueuedIds(this.#staged.runs, this.#runOfCall));
   }
 
   async rollback(): Promise<void> {

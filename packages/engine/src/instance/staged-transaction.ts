@@ -1,5 +1,6 @@
 /** What one transaction of sharded queues wants to commit: messages in, messages out. */
 import type { CachedRun } from './message-cache.ts';
+import type { OutcomeEntry } from './outcome-book.ts';
 import type { Delivery, Shard } from './shard.ts';
 
 /** Messages of one transaction for one shard; numbered when their group closes. */
@@ -17,4 +18,15 @@ export interface StagedTransaction {
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: 'FULL' | 'NORMAL';
+  /** For a remote session: what the commit is remembered by. */
+  outcome?: OutcomeTag & {
+    /** For each enqueue call, the index of its run. */
+    runOfCall: readonly number[];
+  };
+}
+
+/** Names a transaction of a remote session; its outcome is stored with its commit. */
+export interface OutcomeTag {
+  entry: OutcomeEntry;
+  no: number;
 }

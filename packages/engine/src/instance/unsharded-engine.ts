@@ -1,12 +1,22 @@
 /** The unsharded queues as one instance sees them: each commit and each hand-out writes to the one shared file. */
+
+import { existsSync } from 'node:fs';
 import { QueueError, type QueueErrorCode } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
+import { consecutive } from '../storage/id-runs.ts';
 import { readRecord } from '../storage/message-record.ts';
-import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded-file.ts';
+import {
+  type ClaimedRow,
+  type UnshardedChange,
+  UnshardedFile,
+  unshardedPath,
+} from '../storage/unsharded-file.ts';
 import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStats } from '../types.ts';
+import type { OutcomeBook } from './outcome-book.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import { Slab } from './slab.ts';
+import type { OutcomeTag } from './staged-transaction.ts';
 import { TimedHolds } from './timed-holds.ts';
 import { type UnshardedDelivery, type UnshardedHost, UnshardedTransaction } from './unsharded-transaction.ts';
 import { Waiters } from './waiters.ts';
@@ -15,6 +25,8 @@ interface UnshardedEngineOptions {
   dir: string;
   instance: number;
   waits: WaitRecorder;
+  /** Remembers the transactions of remote sessions. */
+  book: OutcomeBook;
   lock: FileLock;
   /** Queues of the catalog. */
   queueIds(): number[];
@@ -67,6 +79,7 @@ export class UnshardedEngine implements UnshardedHost {
   get #opened(): UnshardedFile {
     if (this.#file === undefined) {
       this.#file = new UnshardedFile(this.#options.dir, this.#options.queueIds);
+      this.#options.book.load(this.#file.outcomes(this.#options.instance), 'unsharded');
       this.#timers = [
         setInterval(() => this.#look(), lookMs).unref(),
         setInterval(() => void this.#reap(), reapMs).unref(),
@@ -110,12 +123,30 @@ export class UnshardedEngine implements UnshardedHost {
       const stranded = this.#stranded;
       this.#stranded = [];
       await this.giveBack(stranded);
+      await this.#forgetOutcomes();
       if ((await this.#write((file) => file.releaseOfTheDead())) > 0) {
         for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
       }
     } catch {
       // The next round tries again; until then the holds of the dead stay.
     }
+  }
+
+  /** Removes rows of remote sessions that were closed, or lost for long. */
+  async #forgetOutcomes(): Promise<void> {
+    const sessions = this.#options.book.forgottenInUnshardedFile.splice(0);
+    if (sessions.length === 0) return;
+    try {
+      await this.#write((file) => file.forget(sessions));
+    } catch (error) {
+      this.#options.book.forgottenInUnshardedFile.push(...sessions);
+      throw error;
+    }
+  }
+
+  /** Takes in what the file says of remote sessions that an earlier process served; there need not be one. */
+  recoverOutcomes(): void {
+    if (existsSync(unshardedPath(this.#options.dir))) void this.#opened;
   }
 
   #waitersOf(queueId: number): Waiters<ClaimRequest> {
@@ -135,15 +166,21 @@ export class UnshardedEngine implements UnshardedHost {
     // Sessions are not bound to anything in an unsharded queue.
   }
 
-  async commit(change: UnshardedChange): Promise<number[]> {
+  async commit(change: UnshardedChange, tag: OutcomeTag | undefined): Promise<number[]> {
     if ([...change.enqueued, ...change.consumed].some(({ queueId }) => this.#dropped.has(queueId))) {
       throw new QueueError('QUEUE_DROPPED');
     }
     let writingAt = 0;
+    const { instance } = this.#options;
+    const outcome = tag && { session: tag.entry.session, no: tag.no, instance };
     const ids = await this.#write((file) => {
       writingAt = performance.now();
-      return file.commit(change);
+      return file.commit({ ...change, outcome });
     });
+    if (tag !== undefined) {
+      tag.entry.committed(tag.no, consecutive(ids));
+      tag.entry.inUnshardedFile = true;
+    }
     this.#options.waits.record('log file sync', performance.now() - writingAt);
     this.totals.enqueued += change.enqueued.length;
     this.totals.consumed += change.consumed.length;
@@ -294,6 +331,6 @@ export class UnshardedEngine implements UnshardedHost {
     for (const waiters of this.#waiters.values()) waiters.end('INSTANCE_CLOSED');
     this.holds.close();
     await this.#lock.close();
-    this.#file?.close();
+    this.#file?.close(this.#options.book.forgottenInUnshardedFile);
   }
 }

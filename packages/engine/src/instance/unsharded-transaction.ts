@@ -1,10 +1,13 @@
 /** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
 import type { QueueRow } from '../storage/catalog.ts';
+import { consecutive } from '../storage/id-runs.ts';
 import { recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { UnshardedChange } from '../storage/unsharded-file.ts';
-import type { CommitResult, DequeueOptions, Message, NewMessage } from '../types.ts';
+import type { DequeueOptions, Message, NewMessage } from '../types.ts';
+import { Committed } from './committed.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { Slab } from './slab.ts';
+import type { OutcomeTag } from './staged-transaction.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
 import { assertTransactionSize } from './transaction-room.ts';
 
@@ -25,7 +28,7 @@ export interface UnshardedHost extends QueueEngine {
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]>;
   /** Resolves with the ids of what was enqueued, once all of the change is durable. */
-  commit(change: UnshardedChange): Promise<number[]>;
+  commit(change: UnshardedChange, outcome: OutcomeTag | undefined): Promise<number[]>;
   giveBack(deliveries: readonly UnshardedDelivery[]): Promise<void>;
 }
 
@@ -78,17 +81,17 @@ export class UnshardedTransaction implements QueueTransaction {
     this.#syncFor(queue);
   }
 
-  async commit(): Promise<CommitResult> {
-    if (this.#change.enqueued.length + this.#change.consumed.length === 0) return { ids: [] };
+  async commit(outcome?: OutcomeTag): Promise<Committed> {
+    if (this.#change.enqueued.length + this.#change.consumed.length === 0) return new Committed([]);
     let ids: number[];
     try {
-      ids = await this.engine.commit(this.#change);
+      ids = await this.engine.commit(this.#change, outcome);
     } catch (error) {
       await this.rollback();
       throw error;
     }
     for (const hold of this.#acknowledged) this.engine.holds.end(hold);
-    return { ids: ids.map(String) };
+    return new Committed(consecutive(ids));
   }
 
   async rollback(): Promise<void> {

@@ -1,5 +1,6 @@
 /** What the session thread and the two storage threads say to each other. */
 import type { QueueErrorCode } from '../core/errors.ts';
+import type { SessionOutcome } from './session-outcome.ts';
 
 /** A run of messages for one partition; its bytes lie in the group's buffer. */
 export interface BlockEntry {
@@ -34,6 +35,14 @@ export interface PoolChanges {
   truncate: number[];
 }
 
+/** How transactions of remote sessions ended, in the group's buffer; `session-outcome.ts` lays them out. */
+export interface OutcomeEntries {
+  offset: number;
+  /** Rows to store, and behind them sessions whose row is removed. */
+  stored: number;
+  forgotten: number;
+}
+
 export interface Group {
   kind: 'group';
   no: number;
@@ -43,6 +52,7 @@ export interface Group {
   buffer: SharedArrayBuffer;
   blocks: BlockEntry[];
   deltas: DeltaEntry[];
+  outcomes: OutcomeEntries;
   pool: PoolChanges;
 }
 
@@ -93,6 +103,7 @@ export interface RecoveredInstance {
   free: number[];
   /** Ordered by shard, then by sequence. */
   partitions: RecoveredPartition[];
+  outcomes: SessionOutcome[];
 }
 
 /** A bulk read: whole blocks of one partition from the one that holds `fromSeq` on, up to about `bytesMax`. */

@@ -7,6 +7,7 @@ import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts'
 import { QueueError } from '../core/errors.ts';
 import { migrate } from './format.ts';
 import type { Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
+import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 
 const steps = [
@@ -25,6 +26,7 @@ const steps = [
     ranges BLOB NOT NULL,
     PRIMARY KEY (partition, subscriber, group_no)
   ) STRICT, WITHOUT ROWID;`,
+  [sessionOutcomeStep].join('\n'),
 ];
 
 /** Deltas of a partition are joined into one row past this many, so that truncating and recovery stay short. */
@@ -45,6 +47,7 @@ export class InstanceFile {
   readonly #deltaCount = new Map<number, number>();
   readonly #insertDelta: SqliteStatement;
   readonly #readEpoch: SqliteStatement;
+  readonly #outcomes: SessionOutcomes;
   #epoch = 0;
   #sync: Group['sync'] = 'FULL';
 
@@ -57,6 +60,7 @@ export class InstanceFile {
       'INSERT INTO consumption (partition, subscriber, group_no, ranges) VALUES (?, ?, ?, ?)',
     );
     this.#readEpoch = this.#file.prepare("SELECT value FROM meta WHERE key = 'epoch'").pluck();
+    this.#outcomes = new SessionOutcomes(this.#file);
   }
 
   /** Raises the epoch, which shuts out whoever had the file before, and reads what is needed to go on. */
@@ -76,7 +80,7 @@ export class InstanceFile {
         if (row.queueId === null) free.push(row.partition);
         else partitions.push(this.#recoverPartition({ ...row, queueId: row.queueId }));
       }
-      return { epoch: this.#epoch, free, partitions };
+      return { epoch: this.#epoch, free, partitions, outcomes: this.#outcomes.read() };
     });
   }
 
@@ -124,6 +128,7 @@ export class InstanceFile {
         this.#insertDelta.run(delta.partition, delta.subscriber, group.no, ranges);
         this.#countDelta(delta.partition, group.no);
       }
+      this.#outcomes.apply(group.buffer, group.outcomes);
       this.#file.exec('COMMIT');
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');

@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import { QueueError } from '../core/errors.ts';
 import { processStarted } from './catalog.ts';
 import { migrate } from './format.ts';
+import { consecutive } from './id-runs.ts';
+import type { SessionOutcome } from './session-outcome.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
+import { UnshardedOutcomes, unshardedOutcomeStep } from './unsharded-outcomes.ts';
 
 const steps = [
   `CREATE TABLE message (
@@ -28,6 +31,7 @@ const steps = [
     pid INTEGER NOT NULL,
     pid_started TEXT NOT NULL
   ) STRICT;`,
+  unshardedOutcomeStep,
 ];
 
 export interface ClaimedRow {
@@ -40,6 +44,8 @@ export interface UnshardedChange {
   enqueued: { queueId: number; record: Buffer }[];
   consumed: { queueId: number; id: number }[];
   sync: 'FULL' | 'NORMAL';
+  /** For a remote session: stored with the commit. */
+  outcome?: { session: Buffer; no: number; instance: number } | undefined;
 }
 
 /** Claimed so many rows; the rows came in no particular order from SQLite, and are sorted here. */
@@ -47,6 +53,10 @@ const claimSql = `
   UPDATE message SET held_by = ?, delivery_count = delivery_count + 1
   WHERE id IN (SELECT id FROM message WHERE queue_id = ? AND held_by = 0 ORDER BY id LIMIT ?)
   RETURNING id, delivery_count AS deliveryCount, record`;
+
+export function unshardedPath(dir: string): string {
+  return join(dir, 'unsharded.db');
+}
 
 export class UnshardedFile {
   readonly #file: SqliteFile;
@@ -60,13 +70,14 @@ export class UnshardedFile {
   readonly #release: SqliteStatement;
   readonly #anyReady: SqliteStatement;
   readonly #dataVersion: SqliteStatement;
+  readonly #outcomes: UnshardedOutcomes;
 
   /**
    * Opens or makes the file; gives back what dead processes held, and removes messages of queues that are not among
    * `queueIds()`. Another process may be writing: opening waits for it up to five seconds.
    */
   constructor(dir: string, queueIds: () => readonly number[]) {
-    this.#path = join(dir, 'unsharded.db');
+    this.#path = unshardedPath(dir);
     this.#file = openSqlite({ path: this.#path, busyMs: 5_000 });
     mapSqliteErrors(this.#path, () => migrate(this.#file, steps));
     this.#insert = this.#file.prepare('INSERT INTO message (queue_id, record) VALUES (?, ?)');
@@ -81,6 +92,7 @@ export class UnshardedFile {
       .prepare('SELECT 1 FROM message WHERE queue_id = ? AND held_by = 0 LIMIT 1')
       .pluck();
     this.#dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
+    this.#outcomes = new UnshardedOutcomes(this.#file);
     this.#holder = mapSqliteErrors(this.#path, () =>
       Number(
         this.#file
@@ -126,7 +138,24 @@ export class UnshardedFile {
         totalOf(queueId).consumed += 1;
       }
       for (const [queueId, total] of totals) this.#addTotals.run(queueId, total.enqueued, total.consumed);
+      const { outcome } = change;
+      if (outcome !== undefined) {
+        const { session, no, instance } = outcome;
+        this.#outcomes.store(instance, { session, no, runs: consecutive(ids) });
+      }
       return ids;
+    });
+  }
+
+  /** Of remote sessions that `instance` serves. */
+  outcomes(instance: number): SessionOutcome[] {
+    return mapSqliteErrors(this.#path, () => this.#outcomes.read(instance));
+  }
+
+  /** Removes the outcomes of sessions that nobody will ask for. */
+  forget(sessions: readonly Buffer[]): void {
+    this.#write('NORMAL', () => {
+      for (const session of sessions) this.#outcomes.forget(session);
     });
   }
 
@@ -228,13 +257,14 @@ export class UnshardedFile {
     });
   }
 
-  /** Leaves no holds behind. */
-  close(): void {
+  /** Leaves no holds behind, and no outcomes of the sessions `forgotten`. */
+  close(forgotten: readonly Buffer[] = []): void {
     try {
       this.#file.pragma('busy_timeout = 5000');
       this.#write('FULL', () => {
         this.#file.prepare('UPDATE message SET held_by = 0 WHERE held_by = ?').run(this.#holder);
         this.#file.prepare('DELETE FROM holder WHERE holder = ?').run(this.#holder);
+        for (const session of forgotten) this.#outcomes.forget(session);
       });
     } finally {
       this.#file.close();

@@ -1,0 +1,31 @@
+/** Files that older versions wrote are brought up to date at their opening, with all that they hold. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+
+/** Builds the files of a fixture in a folder of its own. */
+function restore(format: string): string {
+  const dir = makeFolder();
+  for (const name of ['catalog', 'instance-1', 'unsharded']) {
+    const file = new Database(join(dir, `${name}.db`));
+    file.exec(readFileSync(new URL(`fixtures/${format}/${name}.sql`, import.meta.url), 'utf8'));
+    file.close();
+  }
+  return dir;
+}
+
+describe.each(['format-1'])('files of %s', (format) => {
+  it.each(['orders', 'jobs'])('keep the messages of the queue %s, and serve them', async (queue) => {
+    const instance = await openTestInstance({ dir: restore(format) });
+    expect(instance.queue(queue)).toMatchObject({ enqueued: 3, consumed: 1, ready: 2 });
+    const session = instance.openSession();
+    session.enqueue(queue, { payload: 'fourth' });
+    await session.commit();
+    const messages = await session.dequeue(queue, { max: 10, waitMs: 10_000 });
+    expect(text(messages)).toEqual(expect.arrayContaining(['second', 'third', 'fourth']));
+    await session.commit();
+    expect(instance.queue(queue)).toMatchObject({ enqueued: 4, consumed: 4, ready: 0 });
+  });
+});
