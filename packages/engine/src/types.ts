@@ -150,6 +150,8 @@ export interface InstanceOptions {
   cacheBytesMax?: number;
   /** Messages after which a partition is full, 1 to 32,768 (the default). Smaller ones are truncated sooner and more often. */
   partitionMessagesMax?: number;
+  /** Emulated: what each sync takes beyond the disk's own time, 0 (the default) to 1,000 ms, as on a slower disk. */
+  emulatedSyncMs?: number;
 }
 
 /** One instance, hosted in this process. Several processes may each host another instance of one folder. */

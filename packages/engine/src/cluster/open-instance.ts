@@ -26,7 +26,8 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     catalog.close();
     throw error;
   }
-  const waits = new WaitRecorder();
+  const { emulatedSyncMs = 0 } = options;
+  const waits = new WaitRecorder(emulatedSyncMs > 0 ? ['log file sync'] : []);
   const book = new OutcomeBook();
   const opened: { instance?: InlineInstance } = {};
   try {
@@ -35,6 +36,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
       instance,
       cacheBytesMax: options.cacheBytesMax ?? limits.cacheBytesDefault,
       partitionMessagesMax: checked(options.partitionMessagesMax ?? limits.partitionMessagesMax),
+      emulatedSyncMs: checkedSync(emulatedSyncMs),
       waits,
       book,
       queues: catalog.queues(),
@@ -66,4 +68,10 @@ function checked(partitionMessagesMax: number): number {
     return partitionMessagesMax;
   }
   throw new QueueError('OPTIONS_INVALID', { sentence: `partitionMessagesMax must be 1 to ${most}` });
+}
+
+function checkedSync(emulatedSyncMs: number): number {
+  const most = limits.emulatedSyncMsMax;
+  if (Number.isFinite(emulatedSyncMs) && emulatedSyncMs >= 0 && emulatedSyncMs <= most) return emulatedSyncMs;
+  throw new QueueError('OPTIONS_INVALID', { sentence: `emulatedSyncMs must be 0 to ${most}` });
 }

@@ -24,6 +24,8 @@ export const limits = {
   partitionsMax: 100_000,
   /** What one bulk read of a backlog brings back; the next one starts when less than half of it is left. */
   backlogReadBytes: 2 * 1024 * 1024,
+  /** An emulated slow disk: slower ones than this teach nothing more. */
+  emulatedSyncMsMax: 1_000,
   cacheBytesDefault: 256 * 1024 * 1024,
   dequeueMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,

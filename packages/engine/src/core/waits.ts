@@ -50,7 +50,11 @@ export function waitQuantileMs(buckets: readonly number[], quantile: number): nu
 export class WaitRecorder {
   readonly #byEvent = new Map<WaitEvent, { waits: number; totalMs: number; buckets: number[] }>();
 
-  constructor() {
+  readonly #emulated: readonly WaitEvent[];
+
+  /** Names the events that an instance emulates beyond those that always are. */
+  constructor(emulated: readonly WaitEvent[] = []) {
+    this.#emulated = emulated;
     for (const event of Object.keys(events) as WaitEvent[]) {
       this.#byEvent.set(event, { waits: 0, totalMs: 0, buckets: new Array<number>(bucketCount).fill(0) });
     }
@@ -69,7 +73,8 @@ export class WaitRecorder {
   snapshot(): WaitStats[] {
     return [...this.#byEvent].map(([event, entry]) => ({
       event,
-      ...events[event],
+      class: events[event].class,
+      emulated: events[event].emulated || this.#emulated.includes(event),
       waits: entry.waits,
       totalMs: entry.totalMs,
       buckets: [...entry.buckets],

@@ -30,6 +30,7 @@ export interface ShardedEngineOptions {
   instance: number;
   cacheBytesMax: number;
   partitionMessagesMax: number;
+  emulatedSyncMs: number;
   waits: WaitRecorder;
   /** Remembers the transactions of remote sessions; filled from the file. */
   book: OutcomeBook;
@@ -57,10 +58,13 @@ export class ShardedEngine implements ShardedHost {
   static async open(options: ShardedEngineOptions): Promise<ShardedEngine> {
     const path = instancePath(options.dir, options.instance);
     const opened: { engine?: ShardedEngine } = {};
-    const { writer, recovered } = await WriterThread.start(path, {
-      onResult: (result) => opened.engine?.onGroupResult(result),
-      onDeath: (error) => opened.engine?.onWriterDeath(error),
-    });
+    const { writer, recovered } = await WriterThread.start(
+      { path, emulatedSyncMs: options.emulatedSyncMs },
+      {
+        onResult: (result) => opened.engine?.onGroupResult(result),
+        onDeath: (error) => opened.engine?.onWriterDeath(error),
+      },
+    );
     opened.engine = new ShardedEngine(options, path, writer, recovered);
     return opened.engine;
   }

@@ -12,11 +12,11 @@ import type {
 } from '../storage/group-message.ts';
 import { fromFailure } from '../storage/storage-failure.ts';
 
-function startThread(name: 'writer-thread' | 'reader-thread', path: string): Worker {
+function startThread(name: 'writer-thread' | 'reader-thread', workerData: { path: string }): Worker {
   // `.ts` in the repository, `.js` in the published package.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const worker = new Worker(new URL(`../storage/${name}${extension}`, import.meta.url), {
-    workerData: { path },
+    workerData,
     name,
   });
   worker.unref();
@@ -63,10 +63,10 @@ export class WriterThread {
 
   /** Opens the file in a thread of its own and reads what is needed to go on. Throws what opening it throws. */
   static async start(
-    path: string,
+    options: { path: string; emulatedSyncMs: number },
     handlers: WriterHandlers,
   ): Promise<{ writer: WriterThread; recovered: RecoveredInstance }> {
-    const writer = new WriterThread(startThread('writer-thread', path));
+    const writer = new WriterThread(startThread('writer-thread', options));
     const recovered = await new Promise<RecoveredInstance>((resolve, reject) => {
       writer.#due.expect();
       writer.#worker.on('message', (reply: WriterReply) => {
@@ -141,7 +141,7 @@ export class ReaderThread {
   }
 
   #start(): Worker {
-    const worker = startThread('reader-thread', this.#path);
+    const worker = startThread('reader-thread', { path: this.#path });
     this.#due = new DueAnswers(worker);
     worker.on('message', (reply: ReadReply) => {
       this.#due!.arrived();

@@ -11,7 +11,8 @@ import type { Group, GroupResult, WriterReply, WriterRequest } from './group-mes
 import { InstanceFile } from './instance-file.ts';
 import { toFailure } from './storage-failure.ts';
 
-const { path } = workerData as { path: string };
+const { path, emulatedSyncMs } = workerData as { path: string; emulatedSyncMs: number };
+const slowDisk = new Int32Array(new SharedArrayBuffer(4));
 const port = parentPort!;
 const reply = (message: WriterReply) => port.postMessage(message);
 const cpuUs = () => {
@@ -27,6 +28,7 @@ function commitGroup(file: InstanceFile, group: Group): GroupResult {
     file.commit(group, () => {
       maintainedAt = performance.now();
     });
+    if (emulatedSyncMs > 0 && group.sync === 'FULL') Atomics.wait(slowDisk, 0, 0, emulatedSyncMs);
   } catch (error) {
     failure = toFailure(error, path);
   }
