@@ -74,6 +74,16 @@ const table = {
     retryable: false,
     message: 'Another process took the instance over; this one must not write to it any more',
   },
+  LEASE_LAPSED: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The lease on this instance has lapsed; nothing is handed out until it is renewed',
+  },
+  INSTANCE_LEAVING: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The instance is being removed and takes no messages any more',
+  },
   SQLITE_TOO_OLD: {
     kind: 'failed',
     retryable: false,

@@ -44,4 +44,22 @@ export const limits = {
   shardsMax: 16,
   instancesMax: 64,
   browseMax: 1_000,
+  /** A change of the catalog by another process is waited for this long where an instance is opened; longer is a hang. */
+  catalogBusyMs: 5_000,
+  /**
+   * How long a lease lasts and how often it is renewed: a process may stand still for three renewals before others take
+   * its instances, and a process that is stopped is replaced in little more than a second.
+   */
+  leaseMs: 1_000,
+  leaseRenewMs: 250,
+  /** How often a process of a cluster looks for lapsed leases and recalled guests; a look costs some 10 µs. */
+  leaseLookMs: 50,
+  /** After a look that came late nobody is judged for this long: whatever held it up may have held up the others too. */
+  leaseGraceMs: 500,
+  /** Without an answer of its writer thread for this long an instance does not renew: beyond any healthy disk's sync. */
+  writerSilentMsDefault: 5_000,
+  writerSilentMsMin: 100,
+  writerSilentMsMax: 60_000,
+  /** A killed process is gone within milliseconds, unless the system holds it in a call on a disk that hangs. */
+  processEndMsMax: 5_000,
 } as const;

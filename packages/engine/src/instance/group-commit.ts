@@ -91,6 +91,11 @@ export class GroupCommit {
     });
   }
 
+  /** Nothing is waiting or under way. */
+  get isIdle(): boolean {
+    return this.#inFlight.length === 0 && this.#waiting.length === 0;
+  }
+
   /** Resolves when nothing is waiting or under way. */
   async settled(): Promise<void> {
     while (!this.#fatal && (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#maintenanceDue)) {

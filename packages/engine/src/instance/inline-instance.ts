@@ -28,6 +28,10 @@ interface InlineInstanceParts {
   book: OutcomeBook;
   sharded: ShardedEngine;
   unsharded: UnshardedEngine;
+  /** Nothing more is served, before anybody asked for it. */
+  onEnded?(error: QueueError): void;
+  /** All files are closed: the instance is free for whoever wants to host it. */
+  onClosed(): void;
 }
 
 export class InlineInstance implements Instance {
@@ -38,6 +42,10 @@ export class InlineInstance implements Instance {
   readonly #sharded: ShardedEngine;
   readonly #unsharded: UnshardedEngine;
   readonly #sessions = new Map<number, InstanceSession>();
+  readonly #onEnded: InlineInstanceParts['onEnded'];
+  readonly #onClosed: InlineInstanceParts['onClosed'];
+  /** False once the instance is to leave the cluster: it then only hands out what it has. */
+  takesMessages = true;
   #queues = new Map<string, QueueRow>();
   #catalogVersion: number;
   #lastSession = 0;
@@ -52,6 +60,8 @@ export class InlineInstance implements Instance {
     this.#catalog = parts.catalog;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
+    this.#onEnded = parts.onEnded;
+    this.#onClosed = parts.onClosed;
     this.#catalogVersion = parts.catalog.version();
     this.#readCatalog();
     this.#looking = setInterval(() => this.#lookInBackground(), catalogLookMs).unref();
@@ -162,6 +172,9 @@ export class InlineInstance implements Instance {
     this.#lastSession += 1;
     const session = new InstanceSession(this.id, this.#lastSession, {
       find: (queue) => this.#find(queue),
+      assertTakesMessages: () => {
+        if (!this.takesMessages) throw new QueueError('INSTANCE_LEAVING', { details: { instance: this.id } });
+      },
       onSessionClosed: (no) => {
         this.#sharded.endSession(no);
         this.#unsharded.endSession(no);
@@ -204,9 +217,45 @@ export class InlineInstance implements Instance {
     };
   }
 
+  /** Raised in the instance's file when it was opened. */
+  get epoch(): number {
+    return this.#sharded.epoch;
+  }
+
+  /** No message that is committed waits here, and none is on its way; with `takesMessages` false that is for good. */
+  get isEmpty(): boolean {
+    return this.#sharded.isEmpty;
+  }
+
+  /** Why the instance should not be relied on to serve; undefined while all is well. */
+  illness(writerSilentMsMax: number): string | undefined {
+    if (this.#ended !== undefined) return this.#ended.code;
+    if (this.#sharded.writerSilentMs <= writerSilentMsMax) return undefined;
+    return `the writer thread has not answered for over ${writerSilentMsMax} ms`;
+  }
+
+  /** The lease is held again after it had lapsed. */
+  resume(): void {
+    this.#sharded.serveAll();
+  }
+
   /** Storage gave out: nothing more is served; opening the instance again recovers. */
   fail(error: QueueError): void {
-    this.#ended ??= new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } });
+    if (error.code === 'INSTANCE_FENCED') this.fence(error);
+    else this.#end(new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } }));
+  }
+
+  /** Another process has the instance. Commits on their way still go to the writer: the epoch in the file decides. */
+  fence(error: QueueError): void {
+    this.#end(error);
+  }
+
+  #end(error: QueueError): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = error;
+    this.#sharded.endWaits(error);
+    this.#unsharded.endWaits(error);
+    this.#onEnded?.(error);
   }
 
   close(): Promise<void> {
@@ -224,8 +273,8 @@ export class InlineInstance implements Instance {
       await this.#unsharded.close();
     } finally {
       this.#ended = closed;
-      this.#catalog.releaseInstance(this.id);
       this.#catalog.close();
+      this.#onClosed();
     }
   }
 }

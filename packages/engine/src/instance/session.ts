@@ -10,6 +10,8 @@ import type { OutcomeTag } from './staged-transaction.ts';
 export interface SessionHost {
   /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   find(queue: string): { row: QueueRow; engine: QueueEngine };
+  /** Throws `INSTANCE_LEAVING`. */
+  assertTakesMessages(): void;
   onSessionClosed(session: number): void;
 }
 
@@ -25,6 +27,8 @@ export class InstanceSession implements Session {
   #transaction: QueueTransaction | undefined;
   /** Looked up at the commit, where a stale one refuses all of the transaction. */
   #acknowledged: Acknowledgement[] = [];
+  /** The open transaction has messages staged. */
+  #enqueues = false;
   /** Ends the call under way, if it waits for messages. */
   #waiting: AbortController | undefined;
   #busy: Promise<unknown> | undefined;
@@ -40,7 +44,9 @@ export class InstanceSession implements Session {
     this.#assertFree();
     const { row, engine } = this.#host.find(queue);
     if (!row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
+    this.#host.assertTakesMessages();
     this.#begin(engine).enqueue(row, message);
+    this.#enqueues = true;
   }
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
@@ -84,8 +90,10 @@ export class InstanceSession implements Session {
     this.#assertFree();
     const transaction = this.#transaction;
     if (transaction === undefined) return new Committed([]);
+    const enqueues = this.#enqueues;
     const acknowledged = this.#end();
     try {
+      if (enqueues) this.#host.assertTakesMessages();
       for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
     } catch (error) {
       await this.#exclusively(transaction.rollback());
@@ -106,6 +114,7 @@ export class InstanceSession implements Session {
     const acknowledged = this.#acknowledged;
     this.#acknowledged = [];
     this.#transaction = undefined;
+    this.#enqueues = false;
     return acknowledged;
   }
 

@@ -10,6 +10,7 @@ import { readRecord } from '../storage/message-record.ts';
 import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStats } from '../types.ts';
 import { BacklogReader } from './backlog-reader.ts';
 import { GroupCommit } from './group-commit.ts';
+import type { HandOutLease } from './hand-out-lease.ts';
 import { MessageCache } from './message-cache.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import { PartitionPool } from './partition-pool.ts';
@@ -37,6 +38,8 @@ export interface ShardedEngineOptions {
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
   onFatal(error: QueueError): void;
+  /** Checked before each hand-out; absent where nobody else could have the instance. */
+  lease?: HandOutLease | undefined;
 }
 
 export class ShardedEngine implements ShardedHost {
@@ -171,6 +174,10 @@ export class ShardedEngine implements ShardedHost {
     };
   }
 
+  get epoch(): number {
+    return this.#epoch;
+  }
+
   get writerCpuUs(): number {
     return this.#writer.cpuUs;
   }
@@ -193,7 +200,10 @@ export class ShardedEngine implements ShardedHost {
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
     const queue = this.#queue(row);
+    const { lease } = this.#options;
+    lease?.assertHeld();
     const take = () => {
+      if (lease?.held() === false) return []; // calls that wait are served once it is held again
       const deliveries: Delivery[] = [];
       queue.take({ max: options.max, nextHoldNo: this.#nextHoldNo, out: deliveries });
       for (const shard of queue.shards) this.#reader.ahead(shard);
@@ -284,6 +294,25 @@ export class ShardedEngine implements ShardedHost {
       if (queue !== undefined) queues.add(queue);
     }
     for (const queue of queues) queue.serve();
+  }
+
+  /** The lease is held again: serves calls that waited meanwhile. */
+  serveAll(): void {
+    for (const queue of this.#queues.values()) queue.serve();
+  }
+
+  /** Nothing is committed and not consumed, and nothing is on its way. */
+  get isEmpty(): boolean {
+    const shards = [...this.#queues.values()].flatMap((queue) => queue.shards);
+    return this.#group.isIdle && shards.every((shard) => shard.backlog === 0);
+  }
+
+  endWaits(error: QueueError): void {
+    for (const queue of this.#queues.values()) queue.waiters.rejectAll(error);
+  }
+
+  get writerSilentMs(): number {
+    return this.#writer.silentMs;
   }
 
   counts(row: QueueRow): QueueCounts {

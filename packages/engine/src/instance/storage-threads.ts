@@ -26,6 +26,7 @@ function startThread(name: 'writer-thread' | 'reader-thread', workerData: { path
 /** A thread keeps the process alive only while an answer is due. */
 class DueAnswers {
   #due = 0;
+  #waitingSince = 0;
   readonly #worker: Worker;
 
   constructor(worker: Worker) {
@@ -34,12 +35,20 @@ class DueAnswers {
 
   expect(): void {
     this.#due += 1;
-    if (this.#due === 1) this.#worker.ref();
+    if (this.#due > 1) return;
+    this.#waitingSince = performance.now();
+    this.#worker.ref();
   }
 
   arrived(): void {
     this.#due -= 1;
+    this.#waitingSince = performance.now();
     if (this.#due === 0) this.#worker.unref();
+  }
+
+  /** How long the oldest answer that is due has been the oldest; 0 if none is due. */
+  get silentMs(): number {
+    return this.#due === 0 ? 0 : performance.now() - this.#waitingSince;
   }
 }
 
@@ -96,6 +105,11 @@ export class WriterThread {
 
   send(group: Group): void {
     this.#post(group);
+  }
+
+  /** How long the thread has been at what it is asked for; long beyond a sync, it hangs. */
+  get silentMs(): number {
+    return this.#due.silentMs;
   }
 
   /** Resolves when the file is closed; groups sent before are written first. */

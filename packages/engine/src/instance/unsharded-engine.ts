@@ -316,6 +316,10 @@ export class UnshardedEngine implements UnshardedHost {
     await this.#write((file) => file.drop(queue.queueId));
   }
 
+  endWaits(error: QueueError): void {
+    for (const waiters of this.#waiters.values()) waiters.rejectAll(error);
+  }
+
   stopDequeue(queue: QueueRow): void {
     this.#endWaits(queue, 'DEQUEUE_STOPPED');
   }

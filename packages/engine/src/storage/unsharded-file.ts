@@ -5,9 +5,9 @@
  */
 import { join } from 'node:path';
 import { QueueError } from '../core/errors.ts';
-import { processStarted } from './catalog.ts';
 import { migrate } from './format.ts';
 import { consecutive } from './id-runs.ts';
+import { processStarted } from './process-identity.ts';
 import type { SessionOutcome } from './session-outcome.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 import { UnshardedOutcomes, unshardedOutcomeStep } from './unsharded-outcomes.ts';

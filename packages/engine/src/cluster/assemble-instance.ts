@@ -1,0 +1,76 @@
+/** Puts an instance together in this process, which has claimed it: files, engines and what they share. */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
+import { WaitRecorder } from '../core/waits.ts';
+import type { HandOutLease } from '../instance/hand-out-lease.ts';
+import { InlineInstance } from '../instance/inline-instance.ts';
+import { OutcomeBook } from '../instance/outcome-book.ts';
+import { ShardedEngine } from '../instance/sharded-engine.ts';
+import { UnshardedEngine } from '../instance/unsharded-engine.ts';
+import { Catalog } from '../storage/catalog.ts';
+import type { InstanceOptions } from '../types.ts';
+import { WriteLock } from './write-lock.ts';
+
+export interface InstanceHooks {
+  /** Absent where nobody else could have the instance as long as this process lives. */
+  lease?: HandOutLease;
+  /** Nothing more is served, before anybody asked for it. */
+  onEnded?(error: QueueError): void;
+  /** All files are closed. */
+  onClosed(): void;
+}
+
+/** Recovers what an earlier process left; returns once the instance serves. Throws the storage errors, `OPTIONS_INVALID`. */
+export async function assembleInstance(
+  id: number,
+  options: InstanceOptions,
+  { lease, ...hooks }: InstanceHooks,
+): Promise<InlineInstance> {
+  const { dir, emulatedSyncMs = 0 } = options;
+  const partitionMessagesMax = checked(options.partitionMessagesMax ?? limits.partitionMessagesMax);
+  const catalog = new Catalog(dir);
+  const waits = new WaitRecorder(emulatedSyncMs > 0 ? ['log file sync'] : []);
+  const book = new OutcomeBook();
+  const opened: { instance?: InlineInstance } = {};
+  try {
+    const sharded = await ShardedEngine.open({
+      dir,
+      instance: id,
+      cacheBytesMax: options.cacheBytesMax ?? limits.cacheBytesDefault,
+      partitionMessagesMax,
+      emulatedSyncMs: checkedSync(emulatedSyncMs),
+      waits,
+      book,
+      queues: catalog.queues(),
+      onFatal: (error) => opened.instance?.fail(error),
+      lease,
+    });
+    const unsharded = new UnshardedEngine({
+      dir,
+      instance: id,
+      waits,
+      book,
+      queueIds: () => catalog.queues().map((queue) => queue.queueId),
+      lock: new WriteLock({ dir, onWaited: (ms) => waits.record('write lock', ms) }),
+    });
+    opened.instance = new InlineInstance({ id, catalog, waits, book, sharded, unsharded, ...hooks });
+    return opened.instance;
+  } catch (error) {
+    catalog.close();
+    throw error;
+  }
+}
+
+function checked(partitionMessagesMax: number): number {
+  const most = limits.partitionMessagesMax;
+  if (Number.isInteger(partitionMessagesMax) && partitionMessagesMax >= 1 && partitionMessagesMax <= most) {
+    return partitionMessagesMax;
+  }
+  throw new QueueError('OPTIONS_INVALID', { sentence: `partitionMessagesMax must be 1 to ${most}` });
+}
+
+function checkedSync(emulatedSyncMs: number): number {
+  const most = limits.emulatedSyncMsMax;
+  if (Number.isFinite(emulatedSyncMs) && emulatedSyncMs >= 0 && emulatedSyncMs <= most) return emulatedSyncMs;
+  throw new QueueError('OPTIONS_INVALID', { sentence: `emulatedSyncMs must be 0 to ${most}` });
+}

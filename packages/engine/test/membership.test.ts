@@ -1,0 +1,154 @@
+/** Who hosts what: claims in the catalog, and the signs of life beside it. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openInstance } from '../src/index.ts';
+import { LeaseFile } from '../src/storage/lease-file.ts';
+import { Membership } from '../src/storage/membership.ts';
+import { ownProcess, processStarted } from '../src/storage/process-identity.ts';
+import { makeFolder } from './folder.ts';
+
+function openMembership(dir: string): Membership {
+  const membership = new Membership(dir, { busyMs: 1_000 });
+  onTestFinished(() => membership.close());
+  return membership;
+}
+
+/** A process that does nothing until it is ended. */
+async function startIdle(): Promise<ChildProcess> {
+  const path = join(makeFolder(), 'idle.mjs');
+  writeFileSync(path, "setInterval(() => undefined, 60_000);\nprocess.send('up');\n");
+  const child = fork(path, { execArgv: [] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'message');
+  return child;
+}
+
+/** Rewrites who hosts instance 1, as if another process had claimed it. */
+function pretendHost(dir: string, pid: number, started: string): void {
+  const file = new Database(join(dir, 'catalog.db'));
+  file.prepare('UPDATE host SET pid = ?, pid_started = ? WHERE instance = 1').run(pid, started);
+  file.close();
+}
+
+const inUse = (pid: number | undefined) =>
+  expect.objectContaining({ code: 'INSTANCE_IN_USE', details: { instance: 1, pid } });
+
+describe('a claim', () => {
+  it('is respected as long as its process lives, and only so long', async () => {
+    const dir = makeFolder();
+    const membership = openMembership(dir);
+    const first = membership.claim(1, 'home');
+    const child = await startIdle();
+    pretendHost(dir, child.pid!, processStarted(child.pid!)!);
+    expect(() => membership.claim(1, 'guest')).toThrow(inUse(child.pid));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(membership.claim(1, 'guest')).toBeGreaterThan(first);
+  });
+
+  it('does not bind a process that got the pid of its dead one', async () => {
+    const dir = makeFolder();
+    const membership = openMembership(dir);
+    const child = await startIdle();
+    membership.claim(1, 'home');
+    const [boot] = ownProcess().started.split('/');
+    pretendHost(dir, child.pid!, `${boot}/1`);
+    expect(membership.claim(1, 'home')).toBeGreaterThan(0);
+  });
+
+  it('of an earlier boot is void, though pid and start time are those of a living process', async () => {
+    const dir = makeFolder();
+    await (await openInstance({ dir })).close();
+    const membership = openMembership(dir);
+    membership.claim(1, 'home');
+    const [, ticks] = ownProcess().started.split('/');
+    pretendHost(dir, process.pid, `00000000-0000-0000-0000-000000000000/${ticks}`);
+    await (await openInstance({ dir })).close();
+  });
+
+  it('is given back to the process that recalled it, without a moment in which it is free', () => {
+    const dir = makeFolder();
+    const membership = openMembership(dir);
+    const guest = membership.claim(1, 'guest');
+    membership.recall(guest);
+    expect(membership.host(1)?.recalledBy).toEqual(ownProcess());
+    membership.giveBack(guest);
+    const host = membership.host(1)!;
+    expect(host).toMatchObject({ ...ownProcess(), role: 'home', recalledBy: null });
+    expect(host.claim).toBeGreaterThan(guest);
+    expect(membership.holds(1, guest)).toBe(false);
+    membership.release(guest); // an older claim frees nothing
+    expect(membership.holds(1, host.claim)).toBe(true);
+  });
+});
+
+describe('members', () => {
+  it('are forgotten only after they were to leave', () => {
+    const membership = openMembership(makeFolder());
+    membership.addMember(1);
+    membership.addMember(2);
+    membership.forgetMember(2);
+    membership.removeMember(2);
+    expect(membership.members()).toEqual([
+      { instance: 1, leaving: false },
+      { instance: 2, leaving: true },
+    ]);
+    membership.addMember(2);
+    expect(membership.members()[1]).toEqual({ instance: 2, leaving: false });
+    membership.removeMember(2);
+    membership.forgetMember(2);
+    expect(membership.members()).toEqual([{ instance: 1, leaving: false }]);
+  });
+});
+
+describe('the signs of life', () => {
+  it('are read by others as they were written, each in its own slot', async () => {
+    const dir = makeFolder();
+    const [one, other] = [new LeaseFile(dir), new LeaseFile(dir)];
+    const sign = { claim: 3, expiresAtMs: 1_234.5, epoch: 9, pid: process.pid };
+    expect(other.read()).toEqual([]);
+    one.writeNow({ instance: 1, ...sign });
+    await other.write({ instance: 64, ...sign, claim: 4 });
+    expect(one.read()).toEqual([
+      { instance: 1, ...sign },
+      { instance: 64, ...sign, claim: 4 },
+    ]);
+    one.close();
+    other.close();
+  });
+
+  it('that are torn or damaged count for nothing', () => {
+    const dir = makeFolder();
+    const file = new LeaseFile(dir);
+    file.writeNow({ instance: 1, claim: 3, expiresAtMs: 1_000, epoch: 1, pid: 1 });
+    writeFileSync(join(dir, 'leases'), Buffer.from('torn'), { flag: 'r+' });
+    expect(file.read()).toEqual([]);
+    file.close();
+  });
+});
+
+describe('a catalog of the first format', () => {
+  it('is brought up to the newest one and keeps its queues', async () => {
+    const dir = makeFolder();
+    const file = new Database(join(dir, 'catalog.db'));
+    file.exec(`
+      CREATE TABLE queue (
+        queue_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+        shards INTEGER NOT NULL, durability TEXT NOT NULL,
+        enqueue_enabled INTEGER NOT NULL DEFAULT 1, dequeue_enabled INTEGER NOT NULL DEFAULT 1
+      ) STRICT;
+      CREATE TABLE host (instance INTEGER PRIMARY KEY, pid INTEGER NOT NULL, pid_started TEXT NOT NULL) STRICT;
+      INSERT INTO queue (name, kind, shards, durability) VALUES ('old', 'sharded', 2, 'relaxed');
+      INSERT INTO host VALUES (1, 4194305, '17');
+      PRAGMA user_version = 1;
+    `);
+    file.close();
+    const instance = await openInstance({ dir });
+    expect(instance.queues()).toMatchObject([{ name: 'old', shards: 2, durability: 'relaxed' }]);
+    await instance.close();
+  });
+});
