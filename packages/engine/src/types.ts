@@ -6,10 +6,15 @@ export type QueueKind = 'sharded' | 'unsharded';
 /** What a commit is good for: see `docs/data-layout.md`. A group commit syncs at the strictest of its members. */
 export type Durability = 'durable' | 'relaxed' | 'memory';
 
+/** queue: one consumer a message; topic: each subscriber gets it. */
+export type QueueType = 'queue' | 'topic';
+
 export interface QueueSpec {
   name: string;
   /** Default `sharded`. */
   kind?: QueueKind;
+  /** Default `queue`; topics are sharded. */
+  type?: QueueType;
   /** Shards on each instance, 1 to 16, default 1. Ignored by an unsharded queue, which has none. */
   shards?: number;
   /** Default `durable`. */
@@ -19,11 +24,15 @@ export interface QueueSpec {
 export interface QueueInfo {
   name: string;
   kind: QueueKind;
+  type: QueueType;
   shards: number;
   durability: Durability;
   enqueueEnabled: boolean;
   dequeueEnabled: boolean;
-  /** Messages committed, not consumed and not held. On this instance for a sharded queue, of the whole file for an unsharded one. */
+  /**
+   * Messages committed, not consumed and not held. On this instance for a sharded queue, of the whole file for an
+   * unsharded one. Of a topic, what its slowest subscriber has not consumed.
+   */
   ready: number;
   held: number;
   /** Messages committed and consumed since the queue was made. */
@@ -37,15 +46,18 @@ export interface NewMessage {
   /** Messages of one key go to one shard. */
   groupKey?: string;
   properties?: Record<string, string>;
+  /** Of a topic: the subscribers that get it, each a live one (`SUBSCRIBER_NOT_FOUND`). Without, all get it. */
+  recipients?: string[];
 }
 
 export interface Message {
   /** Unique within its queue, for good. */
   id: string;
   payload: Buffer;
-  correlationId?: string;
-  groupKey?: string;
-  properties?: Record<string, string>;
+  correlationId?: string | undefined;
+  groupKey?: string | undefined;
+  properties?: Record<string, string> | undefined;
+  recipients?: string[] | undefined;
   enqueuedAtMs: number;
   /** 1 at the first hand-out. Does not survive a restart yet: it starts at 1 again. */
   deliveryCount: number;
@@ -62,6 +74,8 @@ export interface DequeueOptions {
   max?: number;
   /** How long to wait for the first message; 0, the default, does not wait. */
   waitMs?: number;
+  /** Whose messages: needed for a topic, refused for a queue. */
+  subscriber?: string;
   /** Aborts the wait: the call then returns no messages. */
   signal?: AbortSignal;
 }
@@ -106,6 +120,27 @@ export interface Session {
   rollback(): Promise<void>;
   /** Rolls back and ends the session. */
   close(): Promise<void>;
+}
+
+export interface SubscriberSpec {
+  /** 1 to 128 characters. */
+  name: string;
+  /**
+   * Default true: misses nothing while it is offline. A nondurable one lives as long as the instance that made it, and
+   * what it has not consumed goes with it.
+   */
+  durable?: boolean;
+}
+
+/** One subscriber of a topic, as this instance sees it. */
+export interface SubscriberInfo {
+  name: string;
+  durable: boolean;
+  /** Messages committed and not consumed by it, held ones included. */
+  backlog: number;
+  held: number;
+  /** Age of its oldest message that waits in the cache, milliseconds; 0 if none waits. */
+  lagMs: number;
 }
 
 export interface PartitionStats {
@@ -167,11 +202,22 @@ export interface Instance {
   queues(): QueueInfo[];
   /** Throws `QUEUE_NOT_FOUND`. */
   queue(name: string): QueueInfo;
+  /**
+   * Adds a subscriber to a topic: it gets what is committed from now on. Resolves when every live instance has committed
+   * it. Subscribing again under the same name changes nothing. Throws `SUBSCRIBERS_FULL`, `SUBSCRIBER_EXISTS`, `SUBSCRIBER_PENDING`.
+   */
+  subscribe(topic: string, subscriber: SubscriberSpec): Promise<SubscriberInfo>;
+  /** Removes a subscriber and what it has not consumed. Throws `SUBSCRIBER_NOT_FOUND`. */
+  unsubscribe(topic: string, name: string): Promise<void>;
+  subscribers(topic: string): SubscriberInfo[];
   openSession(): Session;
-  /** Pages through what is committed and not consumed, oldest first in each shard. Consumes and holds nothing. */
+  /**
+   * Pages through what is committed and not consumed, of a topic by one subscriber; oldest first in each shard. Consumes
+   * and holds nothing.
+   */
   browse(
     queue: string,
-    options?: { limit?: number; after?: string },
+    options?: { limit?: number; after?: string; subscriber?: string },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   stats(): InstanceStats;
   /** Rolls back open transactions, finishes the commits under way and closes the files. */

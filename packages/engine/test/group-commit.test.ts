@@ -4,6 +4,7 @@ import { decodeRanges } from '../src/core/consumption.ts';
 import { QueueError } from '../src/core/errors.ts';
 import { WaitRecorder } from '../src/core/waits.ts';
 import { GroupCommit } from '../src/instance/group-commit.ts';
+import type { Delivery } from '../src/instance/hand-out.ts';
 import { MessageCache } from '../src/instance/message-cache.ts';
 import { OutcomeBook } from '../src/instance/outcome-book.ts';
 import { PartitionPool } from '../src/instance/partition-pool.ts';
@@ -22,6 +23,7 @@ function setUp() {
     { queueId: 1, no: 100, persistent: true, firstSeq: 1, endSeq: 1, partitionMessagesMax: 100 },
     new MessageCache(1_000_000),
   );
+  const reader = shard.addReader({ subscriber: 0, name: undefined, durable: true, firstSeq: 1 });
   const pool = new PartitionPool([], []);
   const group = new GroupCommit({
     firstGroupNo: 0,
@@ -42,7 +44,7 @@ function setUp() {
     const segments = payloads.map((payload) => {
       const buffer = Buffer.alloc(recordBytes({ payload }));
       const end = writeRecord(buffer, 0, { payload }, 0);
-      return { firstSeq: 0, count: 1, buffer, start: 0, end };
+      return { firstSeq: 0, count: 1, buffer, start: 0, end, kept: 0 };
     });
     return {
       runs: [{ shard, segments, count: payloads.length, firstSeq: 0 }],
@@ -52,8 +54,8 @@ function setUp() {
     };
   };
   const take = (max: number) => {
-    const out: Parameters<Shard['take']>[2] = [];
-    shard.take(max, () => 1, out);
+    const out: Delivery[] = [];
+    reader.take({ max, nextHoldNo: () => 1, out });
     return out;
   };
   return { sent, shard, pool, group, answer, stage, take, fatal: () => fatal };
@@ -72,7 +74,7 @@ describe('group commit', () => {
     expect(shard.backlog).toBe(0);
     answer(0, null);
     await Promise.all(commits);
-    expect(take(9).map(({ source, start }) => readRecord(source, start).payload.toString())).toEqual([
+    expect(take(9).map(({ run, start }) => readRecord(run.buffer, start).payload.toString())).toEqual([
       'a',
       'b',
       'c',
@@ -123,7 +125,7 @@ describe('group commit', () => {
     answer(3, null);
     await fourth;
     expect(shard.backlog).toBe(2);
-    expect(take(9).map((delivery) => delivery.seq)).toEqual([1, 5]);
+    expect(take(9).map((delivery) => delivery.firstSeq)).toEqual([1, 5]);
   });
 
   it('repeats with the next group what a failed one was to do to the pool', async () => {

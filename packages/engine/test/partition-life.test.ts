@@ -56,7 +56,7 @@ describe('the life of partitions', () => {
     const consumption = new Consumption(1);
     consumption.add(1, 6);
     consumption.add(11, 16);
-    expect(life.stats(consumption)).toEqual([
+    expect(life.stats((start, end) => consumption.countBetween(start, end))).toEqual([
       { partition: 1, state: 'full', fill: 1, drained: 0.5 },
       { partition: 2, state: 'full', fill: 1, drained: 0.5 },
       { partition: 3, state: 'filling', fill: 0.4, drained: 0 },

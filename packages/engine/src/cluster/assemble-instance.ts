@@ -33,6 +33,7 @@ export async function assembleInstance(
   const book = new OutcomeBook();
   const opened: { instance?: InlineInstance } = {};
   try {
+    catalog.subscribers.removeOfInstance(id); // nondurable ones of an earlier process
     const sharded = await ShardedEngine.open({
       dir,
       instance: id,
@@ -42,6 +43,7 @@ export async function assembleInstance(
       waits,
       book,
       queues: catalog.queues(),
+      subscribers: (queueId) => catalog.subscribers.of(queueId),
       onFatal: (error) => opened.instance?.fail(error),
       lease,
     });
@@ -54,6 +56,7 @@ export async function assembleInstance(
       lock: new WriteLock({ dir, onWaited: (ms) => waits.record('write lock', ms) }),
     });
     opened.instance = new InlineInstance({ id, catalog, waits, book, sharded, unsharded, ...hooks });
+    await opened.instance.subscribersReady();
     return opened.instance;
   } catch (error) {
     catalog.close();

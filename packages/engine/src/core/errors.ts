@@ -45,6 +45,28 @@ const table = {
     retryable: false,
     message: 'The receipt is no longer valid: its hold has ended, or the message is finished',
   },
+  SUBSCRIBER_NOT_FOUND: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The topic has no subscriber of this name',
+  },
+  SUBSCRIBER_EXISTS: {
+    kind: 'conflict',
+    retryable: false,
+    message:
+      'The topic has a subscriber of this name that is durable where the new one is not, or the other way round',
+  },
+  SUBSCRIBERS_FULL: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The topic has 1,024 subscribers, as many as may be',
+  },
+  SUBSCRIBER_PENDING: {
+    kind: 'unavailable',
+    retryable: true,
+    message:
+      'An instance of the cluster has not taken the subscriber over in time; subscribing again waits for it',
+  },
   WAITERS_FULL: { kind: 'unavailable', retryable: true, message: 'As many calls wait for this queue as may' },
   SESSIONS_FULL: { kind: 'unavailable', retryable: true, message: 'As many sessions are open as may be' },
   HOLDS_FULL: { kind: 'unavailable', retryable: true, message: 'As many messages are held as may be' },

@@ -41,6 +41,12 @@ export const limits = {
   outcomeKeptMs: 10 * 60_000,
   waitersMax: 10_000,
   queuesMax: 1_000,
+  /** Of one topic; as many as the sharded queues of the white paper allow. */
+  subscribersMax: 1_024,
+  /** Names of subscribers, characters. */
+  subscriberNameMax: 128,
+  /** How long subscribing waits for the other instances, milliseconds: they look every 100. */
+  subscribeMsMax: 5_000,
   shardsMax: 16,
   instancesMax: 64,
   browseMax: 1_000,

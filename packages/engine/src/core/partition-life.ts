@@ -6,7 +6,6 @@
  * Only the last partition fills, and they drain in order, because the shard's watermark only moves forward.
  */
 import type { PartitionStats } from '../types.ts';
-import type { Consumption } from './consumption.ts';
 import { limits } from './limits.ts';
 
 export interface Partition {
@@ -96,11 +95,11 @@ export class PartitionLife {
     return rest;
   }
 
-  /** How full each is, and how much of it is terminal. */
-  stats(consumption: Consumption): PartitionStats[] {
+  /** How full each is, and how much of it is terminal, as `terminalBetween` counts it. */
+  stats(terminalBetween: (start: number, end: number) => number): PartitionStats[] {
     return this.#partitions.map((partition, index) => {
       const messages = partition.endSeq - partition.firstSeq;
-      const terminal = consumption.countBetween(partition.firstSeq, partition.endSeq);
+      const terminal = terminalBetween(partition.firstSeq, partition.endSeq);
       const filling = index === this.#partitions.length - 1;
       return {
         partition: partition.no,

@@ -9,61 +9,63 @@ import type { ReadBlock } from '../storage/group-message.ts';
 import { readRecord, recordEnd } from '../storage/message-record.ts';
 import type { BrowsedMessage } from '../types.ts';
 import type { CachedRun } from './message-cache.ts';
-import type { Shard } from './shard.ts';
-import type { ShardedQueue } from './sharded-queue.ts';
+import type { ShardReader } from './shard-reader.ts';
 import { ReaderThread } from './storage-threads.ts';
 
 export class BacklogReader {
   readonly #thread: ReaderThread;
   readonly #waits: WaitRecorder;
-  readonly #onRead: (shard: Shard, error: QueueError | undefined) => void;
-  readonly #reading = new Map<Shard, Promise<void>>();
+  readonly #onRead: (reader: ShardReader, error: QueueError | undefined) => void;
+  readonly #reading = new Map<ShardReader, Promise<void>>();
 
   /** `onRead` is told of each read that ended, and of the error if it failed: the messages are still on disk then. */
   constructor(
     path: string,
     waits: WaitRecorder,
-    onRead: (shard: Shard, error: QueueError | undefined) => void,
+    onRead: (reader: ShardReader, error: QueueError | undefined) => void,
   ) {
     this.#thread = new ReaderThread(path);
     this.#waits = waits;
     this.#onRead = onRead;
   }
 
-  /** Starts the next read of a shard if its window runs low. */
-  ahead(shard: Shard): void {
-    const fromSeq = shard.nextRead();
-    if (fromSeq === undefined || this.#reading.has(shard)) return;
-    const read = this.#load(shard, fromSeq);
-    this.#reading.set(shard, read);
+  /** Starts the next read of a reader if its window runs low. */
+  ahead(reader: ShardReader): void {
+    const fromSeq = reader.nextRead();
+    if (fromSeq === undefined || this.#reading.has(reader)) return;
+    const read = this.#load(reader, fromSeq);
+    this.#reading.set(reader, read);
     read.then(
-      () => this.#ended(shard, undefined),
-      (error: unknown) => this.#ended(shard, toQueueError(error)),
+      () => this.#ended(reader, undefined),
+      (error: unknown) => this.#ended(reader, toQueueError(error)),
     );
   }
 
-  #ended(shard: Shard, error: QueueError | undefined): void {
-    this.#reading.delete(shard);
-    this.#onRead(shard, error);
+  #ended(reader: ShardReader, error: QueueError | undefined): void {
+    this.#reading.delete(reader);
+    this.#onRead(reader, error);
   }
 
-  /** The first read under way for one of these shards, if there is one; rejects if it fails. */
-  under(shards: readonly Shard[]): Promise<void> | undefined {
-    for (const shard of shards) {
-      const read = this.#reading.get(shard);
+  /** The first read under way for one of these readers, if there is one; rejects if it fails. */
+  under(readers: readonly ShardReader[]): Promise<void> | undefined {
+    for (const reader of readers) {
+      const read = this.#reading.get(reader);
       if (read !== undefined) return read;
     }
     return undefined;
   }
 
-  async #load(shard: Shard, fromSeq: number): Promise<void> {
+  async #load(reader: ShardReader, fromSeq: number): Promise<void> {
     const startedAt = performance.now();
-    const { runs, readEnd } = await this.#read(shard, fromSeq);
+    const { runs, readEnd } = await this.#read(reader, fromSeq);
     this.#waits.record('backlog read', performance.now() - startedAt);
-    shard.load(runs, readEnd);
+    reader.load(runs, readEnd);
   }
 
-  async #read(shard: Shard, fromSeq: number): Promise<{ runs: CachedRun[]; readEnd: number }> {
+  async #read(
+    { shard, consumption }: ShardReader,
+    fromSeq: number,
+  ): Promise<{ runs: CachedRun[]; readEnd: number }> {
     const committedEnd = shard.committedEnd;
     const partition = shard.partitions.find(fromSeq);
     const rangeEnd = Math.min(shard.partitions.rangeEnd(partition), committedEnd);
@@ -74,7 +76,7 @@ export class BacklogReader {
     });
     if (partition.truncating || !shard.partitions.all.includes(partition)) {
       // All of it was consumed meanwhile, and the table may hold another shard's messages by now.
-      return { runs: [], readEnd: Math.min(shard.consumption.watermark, shard.committedEnd) };
+      return { runs: [], readEnd: Math.min(consumption.watermark, shard.committedEnd) };
     }
     const runs = blocks.map(toRun);
     const bytes = runs.reduce((sum, run) => sum + run.end, 0);
@@ -86,25 +88,26 @@ export class BacklogReader {
 
   /** A page of what is committed and not consumed; `after` is the `next` of the page before. */
   async browse(
-    queue: ShardedQueue,
+    readers: readonly ShardReader[],
     { limit, after }: { limit: number; after: string | undefined },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
     let [shardNo, afterSeq] = parseCursor(after);
     const messages: BrowsedMessage[] = [];
-    for (const shard of queue.shards.toSorted((a, b) => a.no - b.no)) {
+    for (const reader of readers.toSorted((a, b) => a.shard.no - b.shard.no)) {
+      const { shard, consumption } = reader;
       if (shard.no < shardNo) continue;
       if (shard.no > shardNo) afterSeq = 0;
       shardNo = shard.no;
-      let seq = Math.max(afterSeq + 1, shard.consumption.watermark);
+      let seq = Math.max(afterSeq + 1, consumption.watermark);
       while (seq < shard.committedEnd) {
         const { runs, readEnd } = shard.persistent
-          ? await this.#read(shard, seq)
-          : { runs: shard.liveRuns, readEnd: shard.committedEnd };
-        for (const browsed of liveMessages(shard, runs, seq)) {
+          ? await this.#read(reader, seq)
+          : { runs: reader.liveRuns, readEnd: shard.committedEnd };
+        for (const browsed of liveMessages(reader, runs, seq)) {
           if (messages.length === limit) return { messages, next: messages.at(-1)!.id };
           messages.push(browsed);
         }
-        seq = Math.max(readEnd, seq + 1, shard.consumption.watermark);
+        seq = Math.max(readEnd, seq + 1, consumption.watermark);
       }
     }
     return { messages, next: null };
@@ -117,7 +120,7 @@ export class BacklogReader {
 
 function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return { firstSeq, count, buffer, start: 0, end: buffer.byteLength };
+  return { firstSeq, count, buffer, start: 0, end: buffer.byteLength, kept: 0 };
 }
 
 function parseCursor(after: string | undefined): [shard: number, seq: number] {
@@ -128,8 +131,13 @@ function parseCursor(after: string | undefined): [shard: number, seq: number] {
   return [Number(match[1]), Number(match[2])];
 }
 
-function* liveMessages(shard: Shard, runs: readonly CachedRun[], fromSeq: number): Generator<BrowsedMessage> {
-  const terminal = shard.consumption.ranges();
+function* liveMessages(
+  reader: ShardReader,
+  runs: readonly CachedRun[],
+  fromSeq: number,
+): Generator<BrowsedMessage> {
+  const { shard, consumption } = reader;
+  const terminal = consumption.ranges();
   let range = 0;
   for (const run of runs) {
     let at = run.start;
@@ -138,12 +146,13 @@ function* liveMessages(shard: Shard, runs: readonly CachedRun[], fromSeq: number
       at = recordEnd(run.buffer, at);
       while (range < terminal.length && terminal[range]![1] <= seq) range += 1;
       const consumed =
-        seq < shard.consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
-      if (consumed || seq < fromSeq || seq >= shard.committedEnd) continue;
+        seq < consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
+      if (consumed || seq < fromSeq || seq >= shard.committedEnd || !reader.isFor(run.buffer, start))
+        continue;
       yield {
         id: `${shard.no}.${seq}`,
         ...readRecord(run.buffer, start),
-        ...shard.statusOf(seq),
+        ...reader.statusOf(seq),
       };
     }
   }

@@ -1,20 +1,29 @@
 /** Lays the transactions of one group out for the writer: blocks of messages, and what they make terminal. */
-import { encodeRanges, mergeRanges, type SeqRange, toRanges } from '../core/consumption.ts';
+import { encodeRanges, mergeRanges, type SeqRange } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
 import type { BlockEntry, DeltaEntry, Group } from '../storage/group-message.ts';
+import type { SideChange } from '../storage/side-change.ts';
 import { GroupOutcomes } from './group-outcomes.ts';
+import type { Delivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { PartitionPool } from './partition-pool.ts';
 import type { Shard } from './shard.ts';
+import type { ShardReader } from './shard-reader.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 
 export interface BuiltGroup {
   message: Omit<Group, 'kind' | 'no' | 'generation'>;
   /** Per shard, what was numbered: on failure these numbers become gaps. */
   numbered: Map<Shard, SeqRange>;
-  consumed: Map<Shard, SeqRange[]>;
+  consumed: Map<ShardReader, Consumed>;
   outcomes: GroupOutcomes;
+}
+
+/** What one reader's commits consume: the hand-outs, and the same as merged ranges. */
+export interface Consumed {
+  deliveries: Delivery[];
+  ranges: SeqRange[];
 }
 
 /** Buffers shared with the writer, used in turn: one more than groups in flight, so none is overwritten while read. */
@@ -46,11 +55,13 @@ export interface GroupMaterial {
 export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMaterial): BuiltGroup {
   const runsByShard = new Map<Shard, CachedRun[]>();
   const numbered = new Map<Shard, SeqRange>();
-  const consumedSeqs = new Map<Shard, number[]>();
+  const consumed = new Map<ShardReader, Consumed>();
+  const side: SideChange[] = [];
   let bytes = 0;
   let relaxed = true;
   for (const transaction of transactions) {
     if (transaction.sync === 'FULL') relaxed = false;
+    if (transaction.side !== undefined) side.push(...transaction.side());
     for (const run of transaction.runs) {
       const { shard } = run;
       const firstSeq = shard.nextSeq;
@@ -67,23 +78,13 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
       numbered.set(shard, [numbered.get(shard)?.[0] ?? firstSeq, shard.nextSeq]);
     }
     for (const delivery of transaction.deliveries) {
-      const seqs = consumedSeqs.get(delivery.shard);
-      if (seqs === undefined) consumedSeqs.set(delivery.shard, [delivery.seq]);
-      else seqs.push(delivery.seq);
+      const own = consumed.get(delivery.reader);
+      if (own === undefined) consumed.set(delivery.reader, { deliveries: [delivery], ranges: [] });
+      else own.deliveries.push(delivery);
     }
   }
 
-  const consumed = new Map<Shard, SeqRange[]>();
-  const deltas: { partition: number; ranges: number[] }[] = [];
-  for (const [shard, seqs] of consumedSeqs) {
-    const ranges = toRanges(seqs);
-    consumed.set(shard, ranges);
-  }
-  const terminal = new Map(consumed);
-  for (const [shard, ranges] of gaps) terminal.set(shard, [...(consumed.get(shard) ?? []), ...ranges]);
-  for (const [shard, ranges] of terminal) {
-    if (shard.persistent && !shard.dropped) splitByPartition(shard, mergeRanges(ranges), deltas);
-  }
+  const deltas = deltasOf(consumed, gaps);
   for (const delta of deltas) bytes += delta.ranges.length;
   const outcomes = new GroupOutcomes(transactions, book);
   bytes += outcomes.bytes;
@@ -93,11 +94,11 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
   let at = 0;
   const blocks: BlockEntry[] = [];
   for (const [shard, runs] of runsByShard) at = layBlocks({ shard, runs, pool, target, at, blocks });
-  const entries: DeltaEntry[] = deltas.map(({ partition, ranges }) => {
+  const entries: DeltaEntry[] = deltas.map(({ partition, subscriber, ranges }) => {
     const offset = at;
     target.set(ranges, offset);
     at += ranges.length;
-    return { partition, subscriber: 0, offset, length: ranges.length };
+    return { partition, subscriber, offset, length: ranges.length };
   });
   const sync = relaxed && transactions.length > 0 ? 'NORMAL' : 'FULL';
   const message = {
@@ -106,6 +107,7 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
     blocks,
     deltas: entries,
     outcomes: outcomes.write(target, at),
+    side,
     pool: pool.take(),
   } as const;
   return { message, numbered, consumed, outcomes };
@@ -151,16 +153,52 @@ function layBlocks({ shard, runs, pool, target, at, blocks }: BlockRoom): number
   return at;
 }
 
+interface Delta {
+  partition: number;
+  subscriber: number;
+  ranges: number[];
+}
+
+/** What becomes terminal: consumed by a subscriber, or for everyone (subscriber 0) since no message has the number. */
+function deltasOf(
+  consumed: ReadonlyMap<ShardReader, Consumed>,
+  gaps: ReadonlyMap<Shard, SeqRange[]>,
+): Delta[] {
+  const deltas: Delta[] = [];
+  const gapsLeft = new Map(gaps);
+  for (const [reader, own] of consumed) {
+    const { shard, subscriber } = reader;
+    own.ranges = mergeRanges(
+      own.deliveries.map(({ firstSeq, count }) => [firstSeq, firstSeq + count] as const),
+    );
+    if (!shard.persistent || shard.dropped || reader.removed || !reader.durable) continue;
+    let ranges = own.ranges;
+    if (subscriber === 0 && gapsLeft.has(shard)) {
+      ranges = mergeRanges([...ranges, ...gapsLeft.get(shard)!]);
+      gapsLeft.delete(shard);
+    }
+    splitByPartition({ shard, subscriber, ranges }, deltas);
+  }
+  for (const [shard, ranges] of gapsLeft) {
+    if (shard.persistent && !shard.dropped)
+      splitByPartition({ shard, subscriber: 0, ranges: mergeRanges(ranges) }, deltas);
+  }
+  return deltas;
+}
+
 function splitByPartition(
-  shard: Shard,
-  ranges: readonly SeqRange[],
-  out: { partition: number; ranges: number[] }[],
+  { shard, subscriber, ranges }: { shard: Shard; subscriber: number; ranges: readonly SeqRange[] },
+  out: Delta[],
 ): void {
   let partition: ReturnType<typeof shard.partitions.find> | undefined;
   let inPartition: SeqRange[] = [];
   const close = () => {
     if (partition === undefined || inPartition.length === 0) return;
-    out.push({ partition: partition.no, ranges: encodeRanges(inPartition, partition.firstSeq) });
+    out.push({
+      partition: partition.no,
+      subscriber,
+      ranges: encodeRanges(inPartition, partition.firstSeq),
+    });
     inPartition = [];
   };
   for (const [start, end] of ranges) {

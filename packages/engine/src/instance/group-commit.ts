@@ -138,10 +138,10 @@ export class GroupCommit {
     this.#gaps = new Map();
     const group: InFlight = { ...built, gaps, no: this.#nextNo, generation: this.#generation, members };
     this.#nextNo += 1;
-    const { blocks, deltas, outcomes, pool } = built.message;
+    const { blocks, deltas, outcomes, side, pool } = built.message;
     const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
     // Of nonpersistent messages nothing is written, the outcome of their transaction neither.
-    const empty = blocks.length + deltas.length + outcomes.forgotten + poolChanges === 0;
+    const empty = blocks.length + deltas.length + outcomes.forgotten + side.length + poolChanges === 0;
     if (empty && this.#inFlight.length === 0) {
       group.outcomes.applied({ written: false });
       this.#apply(group, 0);
@@ -204,15 +204,22 @@ export class GroupCommit {
       waits.record('log file sync', maintained ? Math.max(0, waitedMs - maintenanceMs) : waitedMs);
       resolve();
     }
-    for (const [shard, ranges] of group.consumed) {
-      shard.consume(ranges);
-      if (!shard.persistent) continue;
-      for (const drained of shard.partitions.takeDrained(shard.consumption.watermark)) {
-        pool.truncate(drained.no, shard.partitions);
-      }
+    const touched = new Set<Shard>(group.numbered.keys());
+    for (const [reader, { deliveries, ranges }] of group.consumed) {
+      reader.consume(deliveries, ranges);
+      touched.add(reader.shard);
     }
+    for (const shard of touched) this.truncateDrained(shard);
     onVisible(group.numbered.keys());
     if (this.#maintenanceDue) this.schedule();
+  }
+
+  /** Orders partitions that nobody needs any more to be emptied, with the next group. */
+  truncateDrained(shard: Shard): void {
+    if (!shard.persistent) return;
+    for (const drained of shard.partitions.takeDrained(shard.watermark)) {
+      this.#options.pool.truncate(drained.no, shard.partitions);
+    }
   }
 
   #undo(group: InFlight, error: QueueError, fatal: boolean): void {

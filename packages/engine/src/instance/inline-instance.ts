@@ -1,8 +1,10 @@
 /** One instance in this process: its queues, sessions and figures over the engines that do the work. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { Catalog, QueueRow } from '../storage/catalog.ts';
+import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
   Durability,
@@ -11,11 +13,15 @@ import type {
   QueueInfo,
   QueueKind,
   QueueSpec,
+  QueueType,
+  SubscriberInfo,
+  SubscriberSpec,
 } from '../types.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { QueueEngine } from './queue-engine.ts';
 import { InstanceSession } from './session.ts';
 import type { ShardedEngine } from './sharded-engine.ts';
+import { assertSubscriberFits } from './subscription.ts';
 import type { UnshardedEngine } from './unsharded-engine.ts';
 
 /** How often an instance looks whether another process changed the catalog, milliseconds; a look costs microseconds. */
@@ -47,6 +53,8 @@ export class InlineInstance implements Instance {
   /** False once the instance is to leave the cluster: it then only hands out what it has. */
   takesMessages = true;
   #queues = new Map<string, QueueRow>();
+  /** Subscribers that the catalog knows to be served here. */
+  readonly #applied = new Set<SubscriberRow['id']>();
   #catalogVersion: number;
   #lastSession = 0;
   #ended: QueueError | undefined;
@@ -99,6 +107,10 @@ export class InlineInstance implements Instance {
           .catch(() => undefined);
       } else if (old.dequeueEnabled && !now.dequeueEnabled) this.#engineOf(now).stopDequeue(now);
     }
+    // What fails now is tried again at the next look.
+    this.subscribersReady().catch(() => {
+      this.#catalogVersion = -1;
+    });
   }
 
   #find(name: string): { row: QueueRow; engine: QueueEngine } {
@@ -158,8 +170,70 @@ export class InlineInstance implements Instance {
 
   queue(name: string): QueueInfo {
     const { row, engine } = this.#find(name);
-    const { kind, durability, enqueueEnabled, dequeueEnabled } = row;
-    return { name, kind, durability, enqueueEnabled, dequeueEnabled, ...engine.counts(row) };
+    const { kind, type, durability, enqueueEnabled, dequeueEnabled } = row;
+    return { name, kind, type, durability, enqueueEnabled, dequeueEnabled, ...engine.counts(row) };
+  }
+
+  async subscribe(topic: string, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
+    const { row, engine } = this.#findTopic(topic);
+    if (typeof name !== 'string' || name.length === 0 || name.length > limits.subscriberNameMax) {
+      throw new QueueError('OPTIONS_INVALID', {
+        sentence: `The name of a subscriber has 1 to ${limits.subscriberNameMax} characters`,
+      });
+    }
+    if (name.includes('\0')) {
+      throw new QueueError('OPTIONS_INVALID', { sentence: 'The name of a subscriber has no U+0000' });
+    }
+    const { id } = this.#catalog.subscribers.add(row.queueId, name, durable ? null : this.id);
+    await this.#applySubscribers(row);
+    await this.#awaitOthers(id);
+    return engine.subscribers(row).find((subscriber) => subscriber.name === name)!;
+  }
+
+  async unsubscribe(topic: string, name: string): Promise<void> {
+    const { row } = this.#findTopic(topic);
+    if (!this.#catalog.subscribers.remove(row.queueId, name)) {
+      throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: topic, subscriber: name } });
+    }
+    await this.#applySubscribers(row);
+  }
+
+  subscribers(topic: string): SubscriberInfo[] {
+    const { row, engine } = this.#findTopic(topic);
+    return engine.subscribers(row);
+  }
+
+  #findTopic(name: string): { row: QueueRow; engine: QueueEngine } {
+    const found = this.#find(name);
+    if (found.row.type === 'topic') return found;
+    throw new QueueError('OPTIONS_INVALID', { sentence: `${name} is a queue: it has no subscribers` });
+  }
+
+  /** Takes over the subscribers of the catalog, and says there which are served from now on. */
+  async #applySubscribers(row: QueueRow): Promise<void> {
+    const subscribers = this.#catalog.subscribers.of(row.queueId);
+    await this.#engineOf(row).subscribe(row, subscribers);
+    const added = subscribers.filter(({ id }) => !this.#applied.has(id));
+    if (added.length === 0 || this.#ended !== undefined) return;
+    this.#catalog.subscribers.applied(this.id, added);
+    for (const { id } of added) this.#applied.add(id);
+  }
+
+  /** A live instance that does not keep messages for a subscriber yet would lose it what is committed there. */
+  async #awaitOthers(subscriber: number): Promise<void> {
+    const until = performance.now() + limits.subscribeMsMax;
+    for (;;) {
+      const instances = this.#catalog.subscribers.awaited(subscriber);
+      if (instances.length === 0) return;
+      if (performance.now() > until) throw new QueueError('SUBSCRIBER_PENDING', { details: { instances } });
+      await pause(catalogLookMs / 4);
+    }
+  }
+
+  /** Resolves when what the catalog says of topics is taken over: only then the instance may serve them. */
+  async subscribersReady(): Promise<void> {
+    const topics = [...this.#queues.values()].filter(({ type }) => type === 'topic');
+    await Promise.all(topics.map((row) => this.#applySubscribers(row)));
   }
 
   openSession(): InstanceSession {
@@ -193,13 +267,14 @@ export class InlineInstance implements Instance {
 
   async browse(
     queue: string,
-    { limit = 100, after }: { limit?: number; after?: string } = {},
+    { limit = 100, after, subscriber }: { limit?: number; after?: string; subscriber?: string } = {},
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
     const { row, engine } = this.#find(queue);
     if (!Number.isInteger(limit) || limit < 1 || limit > limits.browseMax) {
       throw new QueueError('OPTIONS_INVALID', { sentence: `limit must be 1 to ${limits.browseMax}` });
     }
-    return engine.browse(row, { limit, after });
+    assertSubscriberFits(row, subscriber);
+    return engine.browse(row, { limit, after, subscriber });
   }
 
   stats(): InstanceStats {
@@ -271,6 +346,7 @@ export class InlineInstance implements Instance {
       this.#ended = closed;
       await this.#sharded.close();
       await this.#unsharded.close();
+      this.#catalog.subscribers.removeOfInstance(this.id);
     } finally {
       this.#ended = closed;
       this.#catalog.close();
@@ -280,10 +356,11 @@ export class InlineInstance implements Instance {
 }
 
 const kinds: readonly QueueKind[] = ['sharded', 'unsharded'];
+const types: readonly QueueType[] = ['queue', 'topic'];
 const durabilities: readonly Durability[] = ['durable', 'relaxed', 'memory'];
 
-function checkSpec(spec: QueueSpec): Pick<QueueRow, 'name' | 'kind' | 'shards' | 'durability'> {
-  const { name, kind = 'sharded', durability = 'durable' } = spec;
+function checkSpec(spec: QueueSpec): Pick<QueueRow, 'name' | 'kind' | 'type' | 'shards' | 'durability'> {
+  const { name, kind = 'sharded', type = 'queue', durability = 'durable' } = spec;
   const shards = kind === 'sharded' ? (spec.shards ?? 1) : 0;
   const refuse = (sentence: string): never => {
     throw new QueueError('QUEUE_SPEC_INVALID', { sentence, details: { ...spec } });
@@ -292,11 +369,13 @@ function checkSpec(spec: QueueSpec): Pick<QueueRow, 'name' | 'kind' | 'shards' |
     refuse('A name is a letter, then letters, digits, dots, dashes or underscores; at most 64 in all');
   }
   if (!kinds.includes(kind)) refuse(`kind is one of ${kinds.join(', ')}`);
+  if (!types.includes(type)) refuse(`type is one of ${types.join(', ')}`);
+  if (kind === 'unsharded' && type === 'topic') refuse('A topic is sharded');
   if (!durabilities.includes(durability)) refuse(`durability is one of ${durabilities.join(', ')}`);
   if (kind === 'unsharded' && durability === 'memory')
     refuse('An unsharded queue lies in a file: durable or relaxed');
   if (kind === 'sharded' && (!Number.isInteger(shards) || shards < 1 || shards > limits.shardsMax)) {
     refuse(`shards is a whole number from 1 to ${limits.shardsMax}`);
   }
-  return { name, kind, shards, durability };
+  return { name, kind, type, shards, durability };
 }

@@ -35,4 +35,6 @@ export interface CachedRun {
   buffer: Buffer;
   start: number;
   end: number;
+  /** How often it is still to be let go of before its bytes leave the cache: see `Shard.keep`. */
+  kept: number;
 }

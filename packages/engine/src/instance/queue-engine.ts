@@ -3,6 +3,7 @@
  * unsharded ones in the file that all instances share. A transaction belongs to one of them, since no commit spans files.
  */
 import type { QueueRow } from '../storage/catalog.ts';
+import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
   DequeueOptions,
@@ -10,6 +11,7 @@ import type {
   NewMessage,
   ReceiveOptions,
   ShardStats,
+  SubscriberInfo,
 } from '../types.ts';
 import type { Committed } from './committed.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
@@ -42,7 +44,7 @@ export interface QueueEngine {
   endSession(session: number): void;
   receive(
     queue: QueueRow,
-    options: Required<Omit<ReceiveOptions, 'signal'>> & ReceiveOptions,
+    options: Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> & ReceiveOptions,
   ): Promise<Message[]>;
   release(queue: QueueRow, receipts: readonly string[]): Promise<void>;
   extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void;
@@ -50,8 +52,14 @@ export interface QueueEngine {
   shardStats(queue: QueueRow): ShardStats[];
   browse(
     queue: QueueRow,
-    options: { limit: number; after: string | undefined },
+    options: { limit: number; after: string | undefined; subscriber: string | undefined },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
+  /**
+   * Takes over who subscribes to a topic. Resolves when that is durable: new ones get what is committed from then on,
+   * those that are gone leave nothing behind.
+   */
+  subscribe(queue: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void>;
+  subscribers(queue: QueueRow): SubscriberInfo[];
   /** The queue is gone from the catalog: waiting calls are rejected and its messages removed. */
   drop(queue: QueueRow): Promise<void>;
   /** The queue is stopped for dequeue: waiting calls are rejected. */

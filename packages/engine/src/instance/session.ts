@@ -6,6 +6,7 @@ import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } fro
 import { Committed } from './committed.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
+import { assertSubscriberFits } from './subscription.ts';
 
 export interface SessionHost {
   /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
@@ -45,13 +46,14 @@ export class InstanceSession implements Session {
     const { row, engine } = this.#host.find(queue);
     if (!row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
     this.#host.assertTakesMessages();
+    if (message.recipients !== undefined) checkRecipients(row, message.recipients);
     this.#begin(engine).enqueue(row, message);
     this.#enqueues = true;
   }
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertFree();
-    const { row, engine } = this.#findForDequeue(queue);
+    const { row, engine } = this.#findForDequeue(queue, options.subscriber);
     const checked = checkDequeue(options);
     const transaction = this.#begin(engine);
     return this.#wait(checked, (waitOptions) => transaction.dequeue(row, waitOptions));
@@ -59,7 +61,7 @@ export class InstanceSession implements Session {
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
     this.#assertFree();
-    const { row, engine } = this.#findForDequeue(queue);
+    const { row, engine } = this.#findForDequeue(queue, options.subscriber);
     const holdMs = checkHold(options.holdMs ?? limits.holdMsDefault);
     return this.#wait(checkDequeue(options), (waitOptions) =>
       engine.receive(row, { ...waitOptions, holdMs }),
@@ -136,8 +138,9 @@ export class InstanceSession implements Session {
     if (this.#busy !== undefined) throw new QueueError('SESSION_BUSY', { details: { session: this.id } });
   }
 
-  #findForDequeue(queue: string) {
+  #findForDequeue(queue: string, subscriber: string | undefined) {
     const found = this.#host.find(queue);
+    assertSubscriberFits(found.row, subscriber);
     if (!found.row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
     return found;
   }
@@ -168,6 +171,15 @@ export class InstanceSession implements Session {
       this.#waiting = undefined;
     }
   }
+}
+
+function checkRecipients({ name, type }: QueueRow, recipients: readonly string[]): void {
+  if (type === 'topic' && recipients.length > 0 && recipients.length <= limits.subscribersMax) return;
+  const sentence =
+    type === 'topic'
+      ? `recipients names 1 to ${limits.subscribersMax} subscribers; without it, all get the message`
+      : `${name} is a queue: a message in it has no recipients`;
+  throw new QueueError('MESSAGE_INVALID', { sentence, details: { field: 'recipients' } });
 }
 
 function checkDequeue(options: DequeueOptions): DequeueOptions & { max: number; waitMs: number } {

@@ -1,26 +1,36 @@
 /** The sharded queues of one instance: their shards in memory over the instance's file. */
 
-import { decodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import type { GroupResult, RecoveredInstance, RecoveredPartition } from '../storage/group-message.ts';
+import type { GroupResult, RecoveredInstance } from '../storage/group-message.ts';
 import { instancePath } from '../storage/instance-file.ts';
-import { readRecord } from '../storage/message-record.ts';
-import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStats } from '../types.ts';
+import type { SubscriberRow } from '../storage/subscriber-table.ts';
+import type {
+  BrowsedMessage,
+  DequeueOptions,
+  Message,
+  NewMessage,
+  ReceiveOptions,
+  ShardStats,
+  SubscriberInfo,
+} from '../types.ts';
 import { BacklogReader } from './backlog-reader.ts';
 import { GroupCommit } from './group-commit.ts';
+import { type Delivery, eachOf, messagesOf, receiptOf } from './hand-out.ts';
 import type { HandOutLease } from './hand-out-lease.ts';
 import { MessageCache } from './message-cache.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import { PartitionPool } from './partition-pool.ts';
 import type { QueueCounts } from './queue-engine.ts';
-import type { Delivery, Shard } from './shard.ts';
-import { ShardedQueue } from './sharded-queue.ts';
+import { rangesOf, recoverQueue } from './recovery.ts';
+import type { Shard } from './shard.ts';
+import { type SequenceRange, ShardedQueue } from './sharded-queue.ts';
 import { type ShardedHost, ShardedTransaction } from './sharded-transaction.ts';
 import { Slab } from './slab.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 import { WriterThread } from './storage-threads.ts';
+import { SubscriberChanges } from './subscriber-changes.ts';
 import { TimedHolds } from './timed-holds.ts';
 
 /** Group numbers of an epoch start here, so that none comes twice. */
@@ -37,6 +47,7 @@ export interface ShardedEngineOptions {
   book: OutcomeBook;
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
+  subscribers(queueId: number): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
   /** Checked before each hand-out; absent where nobody else could have the instance. */
   lease?: HandOutLease | undefined;
@@ -49,6 +60,7 @@ export class ShardedEngine implements ShardedHost {
   readonly #cache: MessageCache;
   readonly #pool: PartitionPool;
   readonly #group: GroupCommit;
+  readonly #subscribers: SubscriberChanges;
   readonly #reader: BacklogReader;
   readonly #writer: WriterThread;
   readonly #epoch: number;
@@ -86,10 +98,10 @@ export class ShardedEngine implements ShardedHost {
       recovered.free,
       recovered.partitions.map((partition) => partition.partition),
     );
-    this.#reader = new BacklogReader(path, options.waits, (shard, error) => {
+    this.#reader = new BacklogReader(path, options.waits, ({ shard }, error) => {
       const queue = this.#queueOf(shard);
       if (error === undefined) queue?.serve();
-      else queue?.waiters.rejectAll(error);
+      else queue?.rejectWaiters(error);
     });
     this.holds = new TimedHolds((holds) => this.giveBack(holds.map((hold) => hold.delivery)));
     this.#group = new GroupCommit({
@@ -100,10 +112,11 @@ export class ShardedEngine implements ShardedHost {
       send: (group) => writer.send(group),
       onVisible: (shards) => this.#onVisible(shards),
       onFatal: (error) => {
-        for (const queue of this.#queues.values()) queue.waiters.rejectAll('INSTANCE_FAILED');
+        for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_FAILED');
         options.onFatal(error);
       },
     });
+    this.#subscribers = new SubscriberChanges(this.#group, this.holds);
     this.#recover(recovered);
   }
 
@@ -115,36 +128,27 @@ export class ShardedEngine implements ShardedHost {
     this.#group.fail(error);
   }
 
-  #recover(recovered: RecoveredInstance): void {
-    this.#options.book.load(recovered.outcomes, 'instance');
-    const byQueue = Map.groupBy(recovered.partitions, (partition) => partition.queueId);
-    for (const [queueId, partitions] of byQueue) {
-      const row = this.#options.queues.find((queue) => queue.queueId === queueId);
+  #recover({ partitions, subscriptions, outcomes }: RecoveredInstance): void {
+    this.#options.book.load(outcomes, 'instance');
+    const { queues, subscribers } = this.#options;
+    for (const [queueId, own] of Map.groupBy(partitions, (partition) => partition.queueId)) {
+      const row = queues.find((queue) => queue.queueId === queueId);
       if (row === undefined) {
-        for (const { partition } of partitions) this.#pool.truncate(partition);
+        for (const { partition } of own) this.#pool.truncate(partition);
         continue;
       }
-      const queue = this.#queue(row);
-      for (const [no, own] of Map.groupBy(partitions, (partition) => partition.shard)) {
-        const shard = queue.addShard(no, { firstSeq: own[0]!.firstSeq, endSeq: endOf(own) });
-        for (const { partition, firstSeq, endSeq, bytes, terminal } of own) {
-          shard.partitions.assign(partition, firstSeq);
-          if (endSeq > firstSeq) shard.partitions.append(endSeq, bytes);
-          for (const range of mergeRanges(terminal.flatMap((ranges) => decodeRanges(ranges, firstSeq)))) {
-            shard.consumption.add(...range);
-          }
-        }
-        const messages = own.reduce((sum, partition) => sum + partition.messages, 0);
-        shard.gaps = shard.committedEnd - shard.firstSeq - messages;
-        for (const drained of shard.partitions.takeDrained(shard.consumption.watermark)) {
-          this.#pool.truncate(drained.no, shard.partitions);
-        }
-      }
+      const queue = this.#queue(row, rangesOf(own));
+      recoverQueue({ queue, subscribers: subscribers(queueId), partitions: own, subscriptions });
+      for (const shard of queue.shards) this.#group.truncateDrained(shard);
     }
+    this.#subscribers.forget(
+      subscriptions,
+      queues.flatMap((row) => subscribers(row.queueId)),
+    );
     if (this.#pool.pending) this.#group.schedule();
   }
 
-  #queue(row: QueueRow): ShardedQueue {
+  #queue(row: QueueRow, recovered: ReadonlyMap<number, SequenceRange> = new Map()): ShardedQueue {
     let queue = this.#queues.get(row.queueId);
     if (queue === undefined) {
       const { instance, waits, partitionMessagesMax } = this.#options;
@@ -155,6 +159,7 @@ export class ShardedEngine implements ShardedHost {
         waits,
         partitionMessagesMax,
         epoch: this.#epoch,
+        recovered,
       });
       this.#queues.set(row.queueId, queue);
     }
@@ -190,8 +195,8 @@ export class ShardedEngine implements ShardedHost {
     for (const queue of this.#queues.values()) queue.unbind(session);
   }
 
-  shardFor(session: number, row: QueueRow, groupKey: string | undefined): Shard {
-    return this.#queue(row).shardFor(session, groupKey);
+  shardFor(session: number, row: QueueRow, message: NewMessage): Shard {
+    return this.#queue(row).shardFor(session, message);
   }
 
   async handOut(
@@ -199,30 +204,29 @@ export class ShardedEngine implements ShardedHost {
     options: DequeueOptions & { max: number; waitMs: number },
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
-    const queue = this.#queue(row);
+    const subscription = this.#queue(row).subscription(options.subscriber);
+    const { readers } = subscription;
     const { lease } = this.#options;
     lease?.assertHeld();
     const take = () => {
       if (lease?.held() === false) return []; // calls that wait are served once it is held again
       const deliveries: Delivery[] = [];
-      queue.take({ max: options.max, nextHoldNo: this.#nextHoldNo, out: deliveries });
-      for (const shard of queue.shards) this.#reader.ahead(shard);
-      return deliveries.map((delivery) => {
+      subscription.take({ max: options.max, nextHoldNo: this.#nextHoldNo, out: deliveries });
+      for (const reader of readers) this.#reader.ahead(reader);
+      const messages: Message[] = [];
+      for (const delivery of deliveries) {
         onDelivery(delivery);
-        return this.#toMessage(delivery);
-      });
+        messagesOf(delivery, this.#epoch, messages);
+      }
+      return messages;
     };
-    if (queue.waiters.size === 0) {
+    if (subscription.waiters.size === 0) {
       const now = take();
       if (now.length > 0) return now;
     }
     if (options.waitMs === 0) {
       // What is there may have to be read first: that is no wait for messages.
-      for (
-        let read = this.#reader.under(queue.shards);
-        read !== undefined;
-        read = this.#reader.under(queue.shards)
-      ) {
+      for (let read = this.#reader.under(readers); read !== undefined; read = this.#reader.under(readers)) {
         await read;
         if (!this.#queues.has(row.queueId)) throw new QueueError('QUEUE_DROPPED');
         const now = take();
@@ -230,7 +234,7 @@ export class ShardedEngine implements ShardedHost {
       }
       return [];
     }
-    return queue.waiters.wait(take, options.waitMs, options.signal);
+    return subscription.waiters.wait(take, options.waitMs, options.signal);
   }
 
   readonly #nextHoldNo = () => {
@@ -238,24 +242,21 @@ export class ShardedEngine implements ShardedHost {
     return this.#holdNo;
   };
 
-  #toMessage(delivery: Delivery): Message {
-    const { shard, seq, source, start, deliveryCount, holdNo } = delivery;
-    const id = `${shard.no}.${seq}`;
-    return { id, ...readRecord(source, start), deliveryCount, receipt: `${id}.${this.#epoch}.${holdNo}` };
-  }
-
-  receive(
+  async receive(
     row: QueueRow,
     options: ReceiveOptions & { max: number; waitMs: number; holdMs: number },
   ): Promise<Message[]> {
     const max = Math.min(options.max, this.holds.assertRoom());
-    const pending: Delivery[] = [];
-    return this.handOut(row, { ...options, max }, (delivery) => pending.push(delivery)).then((messages) => {
-      for (const [index, delivery] of pending.entries()) {
-        this.holds.add({ queue: row, delivery, receipt: messages[index]!.receipt }, options.holdMs);
+    const messages: Message[] = [];
+    // Each is finished by a receipt of its own.
+    const hold = (delivery: Delivery): void => {
+      for (const one of eachOf(delivery)) {
+        this.holds.add({ queue: row, delivery: one, receipt: receiptOf(one, this.#epoch) }, options.holdMs);
+        messagesOf(one, this.#epoch, messages);
       }
-      return messages;
-    });
+    };
+    await this.handOut(row, { ...options, max }, hold);
+    return messages;
   }
 
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
@@ -270,21 +271,32 @@ export class ShardedEngine implements ShardedHost {
 
   giveBack(deliveries: readonly Delivery[]): void {
     const queues = new Set<ShardedQueue>();
-    for (const [shard, own] of Map.groupBy(deliveries, (delivery) => delivery.shard)) {
-      const queue = this.#queueOf(shard);
+    for (const [reader, own] of Map.groupBy(deliveries, (delivery) => delivery.reader)) {
+      const queue = this.#queueOf(reader.shard);
       if (queue === undefined) continue; // dropped meanwhile
-      shard.giveBack(own);
+      reader.giveBack(own);
       queues.add(queue);
     }
     for (const queue of queues) queue.serve();
   }
 
   async commit(staged: StagedTransaction): Promise<void> {
-    const touched = [...staged.runs, ...staged.deliveries];
-    if (touched.some(({ shard }) => shard.dropped)) throw new QueueError('QUEUE_DROPPED');
+    for (const { shard } of staged.runs) if (shard.dropped) throw new QueueError('QUEUE_DROPPED');
+    for (const { reader } of staged.deliveries) {
+      if (reader.shard.dropped) throw new QueueError('QUEUE_DROPPED');
+      if (reader.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
+    }
     await this.#group.submit(staged);
     for (const run of staged.runs) this.#enqueued += run.count;
-    this.#consumed += staged.deliveries.length;
+    for (const { count } of staged.deliveries) this.#consumed += count;
+  }
+
+  subscribe(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
+    return this.#subscribers.change(this.#queue(row), row, subscribers);
+  }
+
+  subscribers(row: QueueRow): SubscriberInfo[] {
+    return this.#queue(row).subscribers();
   }
 
   #onVisible(shards: Iterable<Shard>): void {
@@ -308,7 +320,7 @@ export class ShardedEngine implements ShardedHost {
   }
 
   endWaits(error: QueueError): void {
-    for (const queue of this.#queues.values()) queue.waiters.rejectAll(error);
+    for (const queue of this.#queues.values()) queue.rejectWaiters(error);
   }
 
   get writerSilentMs(): number {
@@ -325,17 +337,17 @@ export class ShardedEngine implements ShardedHost {
 
   browse(
     row: QueueRow,
-    options: { limit: number; after: string | undefined },
+    options: { limit: number; after: string | undefined; subscriber: string | undefined },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
-    return this.#reader.browse(this.#queue(row), options);
+    return this.#reader.browse(this.#queue(row).subscription(options.subscriber).readers, options);
   }
 
   async drop(row: QueueRow): Promise<void> {
     const queue = this.#queues.get(row.queueId);
     if (queue === undefined) return;
     this.#queues.delete(row.queueId);
-    queue.waiters.rejectAll('QUEUE_DROPPED');
-    this.holds.endOfQueue(row.queueId);
+    queue.rejectWaiters('QUEUE_DROPPED');
+    this.holds.endAll((hold) => hold.queue.queueId === row.queueId);
     for (const shard of queue.shards) shard.dropped = true;
     await this.#group.settled(); // transactions on their way may still name its partitions
     for (const shard of queue.shards) {
@@ -346,23 +358,14 @@ export class ShardedEngine implements ShardedHost {
   }
 
   stopDequeue(row: QueueRow): void {
-    this.#queues.get(row.queueId)?.waiters.rejectAll('DEQUEUE_STOPPED');
+    this.#queues.get(row.queueId)?.rejectWaiters('DEQUEUE_STOPPED');
   }
 
   async close(): Promise<void> {
-    for (const queue of this.#queues.values()) queue.waiters.rejectAll('INSTANCE_CLOSED');
+    for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_CLOSED');
     this.holds.close();
     await this.#group.settled();
     await this.#reader.close();
     await this.#writer.close();
   }
-}
-
-/** Where the numbers of a shard end: gaps at its end are terminal numbers too, and must not be given again. */
-function endOf(partitions: readonly RecoveredPartition[]): number {
-  let end = partitions.at(-1)!.endSeq;
-  for (const { firstSeq, terminal } of partitions) {
-    for (const ranges of terminal) end = Math.max(end, decodeRanges(ranges, firstSeq).at(-1)?.[1] ?? end);
-  }
-  return end;
 }

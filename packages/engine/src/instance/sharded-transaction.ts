@@ -5,9 +5,10 @@ import { recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { DequeueOptions, Message, NewMessage } from '../types.ts';
 import { Committed } from './committed.ts';
 import { enqueuedIds } from './enqueued-ids.ts';
+import type { Delivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
-import type { Delivery, Shard } from './shard.ts';
+import type { Shard } from './shard.ts';
 import type { Slab } from './slab.ts';
 import type { OutcomeTag, StagedRun, StagedTransaction } from './staged-transaction.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
@@ -17,8 +18,11 @@ import { assertTransactionSize } from './transaction-room.ts';
 export interface ShardedHost extends QueueEngine {
   readonly slab: Slab;
   readonly holds: TimedHolds<Delivery>;
-  /** The shard that a session's message goes to. Throws `BACKLOG_FULL` if a nonpersistent queue is out of memory. */
-  shardFor(session: number, queue: QueueRow, groupKey: string | undefined): Shard;
+  /**
+   * The shard that a session's message goes to. Throws `BACKLOG_FULL` if a nonpersistent queue is out of memory, and
+   * `SUBSCRIBER_NOT_FOUND` if it names recipients that do not subscribe.
+   */
+  shardFor(session: number, queue: QueueRow, message: NewMessage): Shard;
   /** Hands messages out, waiting for them if asked to. */
   handOut(
     queue: QueueRow,
@@ -38,6 +42,7 @@ export class ShardedTransaction implements QueueTransaction {
   readonly #acknowledged: TimedHold<Delivery>[] = [];
   /** For each enqueue call, which run it went to: only kept once there is more than one. */
   readonly #runOfCall: number[] = [];
+  #handedOut = 0;
 
   constructor(engine: ShardedHost, session: number) {
     this.engine = engine;
@@ -47,7 +52,7 @@ export class ShardedTransaction implements QueueTransaction {
   enqueue(queue: QueueRow, message: NewMessage): void {
     const room = recordBytes(message);
     this.#assertRoom(1, room);
-    const shard = this.engine.shardFor(this.#session, queue, message.groupKey);
+    const shard = this.engine.shardFor(this.#session, queue, message);
     const { slab } = this.engine;
     const { buffer, start } = slab.reserve(room);
     const end = writeRecord(buffer, start, message, Date.now());
@@ -58,14 +63,14 @@ export class ShardedTransaction implements QueueTransaction {
       index = this.#staged.runs.length;
       this.#staged.runs.push({ shard, segments: [], count: 0, firstSeq: 0 });
     }
-    addRecord(this.#staged.runs[index]!, { firstSeq: 0, count: 1, buffer, start, end });
+    addRecord(this.#staged.runs[index]!, { firstSeq: 0, count: 1, buffer, start, end, kept: 0 });
     this.#runOfCall.push(index);
     this.#staged.bytes += end - start;
     this.#syncFor(queue);
   }
 
   #assertRoom(operations: number, bytes: number): void {
-    const total = this.#runOfCall.length + this.#staged.deliveries.length + operations;
+    const total = this.#runOfCall.length + this.#handedOut + operations;
     assertTransactionSize(total, this.#staged.bytes + bytes);
   }
 
@@ -79,7 +84,12 @@ export class ShardedTransaction implements QueueTransaction {
   ): Promise<Message[]> {
     this.#assertRoom(options.max, 0);
     this.#syncFor(queue);
-    return this.engine.handOut(queue, options, (delivery) => this.#staged.deliveries.push(delivery));
+    return this.engine.handOut(queue, options, (delivery) => this.#hold(delivery));
+  }
+
+  #hold(delivery: Delivery): void {
+    this.#staged.deliveries.push(delivery);
+    this.#handedOut += delivery.count;
   }
 
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
@@ -88,13 +98,13 @@ export class ShardedTransaction implements QueueTransaction {
     for (const hold of holds) {
       hold.staged = true;
       this.#acknowledged.push(hold);
-      this.#staged.deliveries.push(hold.delivery);
+      this.#hold(hold.delivery);
     }
     this.#syncFor(queue);
   }
 
   async commit(outcome?: OutcomeTag): Promise<Committed> {
-    if (this.#runOfCall.length + this.#staged.deliveries.length === 0) return new Committed([]);
+    if (this.#runOfCall.length + this.#handedOut === 0) return new Committed([]);
     if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
     try {
       await this.engine.commit(this.#staged);

@@ -71,8 +71,9 @@ export class TimedHolds<D> {
     this.#byReceipt.delete(hold.receipt);
   }
 
-  endOfQueue(queueId: number): void {
-    for (const hold of this.#byReceipt.values()) if (hold.queue.queueId === queueId) this.end(hold);
+  /** The queue or the subscriber that they belong to is gone. */
+  endAll(belongs: (hold: TimedHold<D>) => boolean): void {
+    for (const hold of this.#byReceipt.values()) if (belongs(hold)) this.end(hold);
   }
 
   close(): void {

@@ -12,7 +12,14 @@ import {
   UnshardedFile,
   unshardedPath,
 } from '../storage/unsharded-file.ts';
-import type { BrowsedMessage, DequeueOptions, Message, ReceiveOptions, ShardStats } from '../types.ts';
+import type {
+  BrowsedMessage,
+  DequeueOptions,
+  Message,
+  ReceiveOptions,
+  ShardStats,
+  SubscriberInfo,
+} from '../types.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import { Slab } from './slab.ts';
@@ -309,10 +316,18 @@ export class UnshardedEngine implements UnshardedHost {
     return { messages, next: rows.length > limit ? messages.at(-1)!.id : null };
   }
 
+  async subscribe(): Promise<void> {
+    // Unsharded queues are never topics: `QUEUE_SPEC_INVALID`.
+  }
+
+  subscribers(): SubscriberInfo[] {
+    return [];
+  }
+
   async drop(queue: QueueRow): Promise<void> {
     this.#dropped.add(queue.queueId);
     this.#endWaits(queue, 'QUEUE_DROPPED');
-    this.holds.endOfQueue(queue.queueId);
+    this.holds.endAll((hold) => hold.queue.queueId === queue.queueId);
     await this.#write((file) => file.drop(queue.queueId));
   }
 

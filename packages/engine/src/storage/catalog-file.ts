@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { QueueError } from '../core/errors.ts';
 import { migrate } from './format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from './sqlite.ts';
+import { subscriberTables } from './subscriber-table.ts';
 
 const steps = [
   `CREATE TABLE queue (
@@ -40,7 +41,9 @@ const steps = [
     name TEXT PRIMARY KEY,
     pid INTEGER NOT NULL,
     pid_started TEXT NOT NULL
-  ) STRICT;`,
+  ) STRICT;
+  ALTER TABLE queue ADD COLUMN type TEXT NOT NULL DEFAULT 'queue' CHECK (type IN ('queue', 'topic'));
+  ${subscriberTables}`,
 ];
 
 export function catalogPath(dir: string): string {

@@ -4,14 +4,16 @@
  */
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
-import type { Durability, QueueKind } from '../types.ts';
+import type { Durability, QueueKind, QueueType } from '../types.ts';
 import { catalogPath, openCatalogFile } from './catalog-file.ts';
 import { mapSqliteErrors, type SqliteFile } from './sqlite.ts';
+import { SubscriberTable } from './subscriber-table.ts';
 
 export interface QueueRow {
   queueId: number;
   name: string;
   kind: QueueKind;
+  type: QueueType;
   shards: number;
   durability: Durability;
   enqueueEnabled: boolean;
@@ -24,10 +26,11 @@ interface StoredQueue extends Omit<QueueRow, 'enqueueEnabled' | 'dequeueEnabled'
   dequeueEnabled: number;
 }
 
-const columns = `queue_id AS queueId, name, kind, shards, durability,
+const columns = `queue_id AS queueId, name, kind, type, shards, durability,
   enqueue_enabled AS enqueueEnabled, dequeue_enabled AS dequeueEnabled`;
 
 export class Catalog {
+  readonly subscribers: SubscriberTable;
   readonly #file: SqliteFile;
   readonly #path: string;
   readonly #dataVersion: () => number;
@@ -35,6 +38,7 @@ export class Catalog {
   constructor(dir: string) {
     this.#path = catalogPath(dir);
     this.#file = openCatalogFile(dir, limits.catalogBusyMs);
+    this.subscribers = new SubscriberTable(this.#file);
     const dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
     this.#dataVersion = () => dataVersion.get() as number;
   }
@@ -54,7 +58,7 @@ export class Catalog {
   }
 
   /** Throws `QUEUE_EXISTS`, or `QUEUE_SPEC_INVALID` past the number of queues. */
-  createQueue(row: Pick<QueueRow, 'name' | 'kind' | 'shards' | 'durability'>): void {
+  createQueue(row: Pick<QueueRow, 'name' | 'kind' | 'type' | 'shards' | 'durability'>): void {
     this.#run(() =>
       this.#file
         .transaction(() => {
@@ -66,9 +70,10 @@ export class Catalog {
           }
           const made = this.#file
             .prepare(
-              'INSERT INTO queue (name, kind, shards, durability) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+              `INSERT INTO queue (name, kind, type, shards, durability) VALUES (?, ?, ?, ?, ?)
+               ON CONFLICT DO NOTHING`,
             )
-            .run(row.name, row.kind, row.shards, row.durability);
+            .run(row.name, row.kind, row.type, row.shards, row.durability);
           if (made.changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
         })
         .immediate(),
@@ -77,7 +82,16 @@ export class Catalog {
 
   /** Returns whether there was one. */
   dropQueue(name: string): boolean {
-    return this.#run(() => this.#file.prepare('DELETE FROM queue WHERE name = ?').run(name).changes === 1);
+    return this.#run(() =>
+      this.#file
+        .transaction(() => {
+          const queueId = this.#file.prepare('SELECT queue_id FROM queue WHERE name = ?').pluck().get(name);
+          if (queueId === undefined) return false;
+          this.subscribers.removeOfQueue(queueId as number);
+          return this.#file.prepare('DELETE FROM queue WHERE queue_id = ?').run(queueId).changes === 1;
+        })
+        .immediate(),
+    );
   }
 
   /** Enables or disables the halves of a queue; what is undefined stays as it is. */

@@ -1,6 +1,7 @@
 /** What the session thread and the two storage threads say to each other. */
 import type { QueueErrorCode } from '../core/errors.ts';
 import type { SessionOutcome } from './session-outcome.ts';
+import type { SideChange, SubscriptionRow } from './side-change.ts';
 
 /** A run of messages for one partition; its bytes lie in the group's buffer. */
 export interface BlockEntry {
@@ -53,6 +54,8 @@ export interface Group {
   blocks: BlockEntry[];
   deltas: DeltaEntry[];
   outcomes: OutcomeEntries;
+  /** Rarely used; empty in most groups. */
+  side: SideChange[];
   pool: PoolChanges;
 }
 
@@ -94,8 +97,8 @@ export interface RecoveredPartition {
   bytes: number;
   /** Messages in it; numbers of its range that are none are gaps. */
   messages: number;
-  /** Encoded ranges of what is terminal, as in a delta; several of them, in any order. */
-  terminal: Uint8Array[];
+  /** Encoded ranges of what is terminal, as in a delta, in any order; subscriber 0 means for everyone. */
+  terminal: { subscriber: number; ranges: Uint8Array }[];
 }
 
 export interface RecoveredInstance {
@@ -104,6 +107,7 @@ export interface RecoveredInstance {
   /** Ordered by shard, then by sequence. */
   partitions: RecoveredPartition[];
   outcomes: SessionOutcome[];
+  subscriptions: SubscriptionRow[];
 }
 
 /** A bulk read: whole blocks of one partition from the one that holds `fromSeq` on, up to about `bytesMax`. */

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import { migrate } from './format.ts';
-import type { Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
+import type { DeltaEntry, Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
 import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
+import { applySideChange, readSubscriptions, sideTables } from './side-change.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 
 const steps = [
@@ -26,11 +27,16 @@ const steps = [
     ranges BLOB NOT NULL,
     PRIMARY KEY (partition, subscriber, group_no)
   ) STRICT, WITHOUT ROWID;`,
-  [sessionOutcomeStep].join('\n'),
+  [sessionOutcomeStep, sideTables].join('\n'),
 ];
 
-/** Deltas of a partition are joined into one row past this many, so that truncating and recovery stay short. */
+/**
+ * Deltas of a partition and subscriber are joined into one row past a bound, so that truncating and recovery stay short:
+ * 256 for the one consumer of a queue, and fewer where many subscribers share a partition.
+ */
 const deltasMax = 256;
+const deltasOfAllMax = 4_096;
+const deltasMin = 16;
 
 export function instancePath(dir: string, instance: number): string {
   return join(dir, `instance-${instance}.db`);
@@ -44,7 +50,8 @@ export class InstanceFile {
   readonly #file: SqliteFile;
   readonly #path: string;
   readonly #insertBlock = new Map<number, SqliteStatement>();
-  readonly #deltaCount = new Map<number, number>();
+  /** By partition and subscriber: how many rows of consumption there are. */
+  readonly #deltaCount = new Map<number, Map<number, number>>();
   readonly #insertDelta: SqliteStatement;
   readonly #readEpoch: SqliteStatement;
   readonly #outcomes: SessionOutcomes;
@@ -80,7 +87,8 @@ export class InstanceFile {
         if (row.queueId === null) free.push(row.partition);
         else partitions.push(this.#recoverPartition({ ...row, queueId: row.queueId }));
       }
-      return { epoch: this.#epoch, free, partitions, outcomes: this.#outcomes.read() };
+      const subscriptions = readSubscriptions(this.#file);
+      return { epoch: this.#epoch, free, partitions, outcomes: this.#outcomes.read(), subscriptions };
     });
   }
 
@@ -98,10 +106,10 @@ export class InstanceFile {
       )
       .get() as { bytes: number; messages: number };
     const terminal = this.#file
-      .prepare('SELECT ranges FROM consumption WHERE partition = ?')
-      .pluck()
-      .all(row.partition) as Uint8Array[];
-    this.#deltaCount.set(row.partition, terminal.length);
+      .prepare('SELECT subscriber, ranges FROM consumption WHERE partition = ?')
+      .all(row.partition) as RecoveredPartition['terminal'];
+    const bySubscriber = Map.groupBy(terminal, ({ subscriber }) => subscriber);
+    for (const [subscriber, rows] of bySubscriber) this.#deltasOf(row.partition).set(subscriber, rows.length);
     return { ...row, endSeq: (last as number | undefined) ?? row.firstSeq, bytes, messages, terminal };
   }
 
@@ -126,9 +134,10 @@ export class InstanceFile {
       for (const delta of group.deltas) {
         const ranges = Buffer.from(group.buffer, delta.offset, delta.length);
         this.#insertDelta.run(delta.partition, delta.subscriber, group.no, ranges);
-        this.#countDelta(delta.partition, group.no);
+        this.#countDelta(delta, group.no);
       }
       this.#outcomes.apply(group.buffer, group.outcomes);
+      for (const change of group.side) applySideChange(this.#file, change);
       this.#file.exec('COMMIT');
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
@@ -178,24 +187,34 @@ export class InstanceFile {
     return statement;
   }
 
-  #countDelta(partition: number, groupNo: number): void {
-    const count = (this.#deltaCount.get(partition) ?? 0) + 1;
-    if (count < deltasMax) this.#deltaCount.set(partition, count);
-    else this.#foldDeltas(partition, groupNo);
+  #deltasOf(partition: number): Map<number, number> {
+    let counts = this.#deltaCount.get(partition);
+    if (counts === undefined) {
+      counts = new Map();
+      this.#deltaCount.set(partition, counts);
+    }
+    return counts;
   }
 
-  /** Joins the deltas of a partition into one row a subscriber. Bases cancel out: ranges count from the same number. */
-  #foldDeltas(partition: number, groupNo: number): void {
-    const rows = this.#file
-      .prepare('SELECT subscriber, ranges FROM consumption WHERE partition = ?')
-      .all(partition) as { subscriber: number; ranges: Uint8Array }[];
-    this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
-    const bySubscriber = Map.groupBy(rows, (row) => row.subscriber);
-    for (const [subscriber, deltas] of bySubscriber) {
-      const ranges = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta.ranges, 0)));
-      this.#insertDelta.run(partition, subscriber, groupNo, Buffer.from(encodeRanges(ranges, 0)));
-    }
-    this.#deltaCount.set(partition, bySubscriber.size);
+  #countDelta({ partition, subscriber }: DeltaEntry, groupNo: number): void {
+    const counts = this.#deltasOf(partition);
+    const count = (counts.get(subscriber) ?? 0) + 1;
+    const most = Math.max(deltasMin, Math.min(deltasMax, deltasOfAllMax / counts.size));
+    if (count >= most) this.#foldDeltas(partition, subscriber, groupNo);
+    counts.set(subscriber, count >= most ? 1 : count);
+  }
+
+  /** Joins the deltas of a partition and subscriber. Bases cancel out: all count from the partition's first number. */
+  #foldDeltas(partition: number, subscriber: number, groupNo: number): void {
+    const deltas = this.#file
+      .prepare('SELECT ranges FROM consumption WHERE partition = ? AND subscriber = ?')
+      .pluck()
+      .all(partition, subscriber) as Uint8Array[];
+    this.#file
+      .prepare('DELETE FROM consumption WHERE partition = ? AND subscriber = ?')
+      .run(partition, subscriber);
+    const ranges = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta, 0)));
+    this.#insertDelta.run(partition, subscriber, groupNo, Buffer.from(encodeRanges(ranges, 0)));
   }
 
   close(): void {

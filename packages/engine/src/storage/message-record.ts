@@ -3,7 +3,8 @@
  * the number itself is not stored, it is the first one of the run plus the index.
  *
  *     u32 length of the whole record · u8 flags · f64 enqueued at, epoch ms
- *     [u16 length, UTF-8] correlation id · [u16 length, UTF-8] group key · [u32 length, JSON] properties · payload
+ *     [u16 length, UTF-8] correlation id · [u16 length, UTF-8] group key · [u32 length, JSON] properties
+ *     [u32 length, names joined by U+0000] recipients · payload
  */
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
@@ -13,13 +14,15 @@ const headerBytes = 13;
 const hasCorrelationId = 1;
 const hasGroupKey = 2;
 const hasProperties = 4;
+const hasRecipients = 8;
+const recipientSeparator = '\0';
 
 /**
  * Bytes of the record of a message. Throws `PAYLOAD_TOO_LARGE` or `MESSAGE_INVALID`: a message that passes here can be
  * written.
  */
 export function recordBytes(message: NewMessage): number {
-  const { payload, correlationId, groupKey, properties } = message;
+  const { payload, correlationId, groupKey, properties, recipients } = message;
   if (typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
     throw new QueueError('MESSAGE_INVALID', {
       sentence: 'payload is a string or bytes',
@@ -37,6 +40,7 @@ export function recordBytes(message: NewMessage): number {
   if (correlationId !== undefined) bytes += 2 + keyBytes('correlationId', correlationId);
   if (groupKey !== undefined) bytes += 2 + keyBytes('groupKey', groupKey);
   if (properties !== undefined) bytes += 4 + propertiesBytes(properties);
+  if (recipients !== undefined) bytes += 4 + Buffer.byteLength(recipients.join(recipientSeparator));
   return bytes;
 }
 
@@ -84,6 +88,11 @@ export function writeRecord(
     target.write(json, at + 4);
     at = target.writeUInt32LE(bytes, at) + bytes;
   }
+  if (message.recipients !== undefined) {
+    flags |= hasRecipients;
+    const bytes = target.write(message.recipients.join(recipientSeparator), at + 4);
+    at = target.writeUInt32LE(bytes, at) + bytes;
+  }
   const { payload } = message;
   if (typeof payload === 'string') at += target.write(payload, at);
   else {
@@ -101,11 +110,32 @@ export function recordEnd(source: Buffer, start: number): number {
   return start + source.readUInt32LE(start);
 }
 
+/** When the message of the record was enqueued, epoch ms. */
+export function readEnqueuedAtMs(source: Buffer, start: number): number {
+  return source.readDoubleLE(start + 5);
+}
+
+/** Whether a subscriber gets the message: it names no recipients, or this one among them. */
+export function isFor(source: Buffer, start: number, subscriber: string): boolean {
+  const flags = source[start + 4]!;
+  if ((flags & hasRecipients) === 0) return true;
+  let at = start + headerBytes;
+  if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
+  if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
+  if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
+  return readRecipients(source, at).includes(subscriber);
+}
+
+function readRecipients(source: Buffer, at: number): string[] {
+  return source.toString('utf8', at + 4, at + 4 + source.readUInt32LE(at)).split(recipientSeparator);
+}
+
 export interface RecordFields {
   payload: Buffer;
   correlationId?: string;
   groupKey?: string;
   properties?: Record<string, string>;
+  recipients?: string[];
   enqueuedAtMs: number;
 }
 
@@ -114,7 +144,7 @@ export function readRecord(source: Buffer, start: number): RecordFields {
   const end = recordEnd(source, start);
   const flags = source[start + 4]!;
   let at = start + headerBytes;
-  const fields: Omit<RecordFields, 'payload'> = { enqueuedAtMs: source.readDoubleLE(start + 5) };
+  const fields: Omit<RecordFields, 'payload'> = { enqueuedAtMs: readEnqueuedAtMs(source, start) };
   if (flags & hasCorrelationId) {
     const bytes = source.readUInt16LE(at);
     fields.correlationId = source.toString('utf8', at + 2, at + 2 + bytes);
@@ -129,6 +159,10 @@ export function readRecord(source: Buffer, start: number): RecordFields {
     const bytes = source.readUInt32LE(at);
     fields.properties = JSON.parse(source.toString('utf8', at + 4, at + 4 + bytes)) as Record<string, string>;
     at += 4 + bytes;
+  }
+  if (flags & hasRecipients) {
+    fields.recipients = readRecipients(source, at);
+    at += 4 + source.readUInt32LE(at);
   }
   const payload = Buffer.allocUnsafe(end - at);
   source.copy(payload, 0, at, end);

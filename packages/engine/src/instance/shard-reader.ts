@@ -1,0 +1,340 @@
+/**
+ * How far one subscriber is in one shard: what it is handed next, what it holds, and what is terminal for it. A queue
+ * has one reader a shard, number 0; a topic has one for each subscriber, over the same messages.
+ *
+ * First deliveries go strictly in order of sequence (invariant 4): a cursor moves over a window of cached records, and
+ * messages that come back (rollback, release, expired hold) are handed out again before it moves on.
+ */
+import { Consumption, mergeRanges, type SeqRange } from '../core/consumption.ts';
+import { limits } from '../core/limits.ts';
+import { isFor, readEnqueuedAtMs, recordEnd } from '../storage/message-record.ts';
+import { type Delivery, splitDelivery } from './hand-out.ts';
+import type { CachedRun } from './message-cache.ts';
+import type { Shard } from './shard.ts';
+
+export interface ReaderStart {
+  shard: Shard;
+  subscriber: number;
+  /** A subscriber's name, which messages may name as a recipient; none for the reader of a queue. */
+  name: string | undefined;
+  /** Whether what it consumed is written down: a nondurable subscriber ends with its instance. */
+  durable: boolean;
+  firstSeq: number;
+  /** Numbers below were there when the instance opened, so some of them may be terminal. */
+  recoveredEnd: number;
+}
+
+export interface TakeOptions {
+  max: number;
+  nextHoldNo(): number;
+  out: Delivery[];
+}
+
+export class ShardReader {
+  readonly shard: Shard;
+  readonly subscriber: number;
+  readonly durable: boolean;
+  readonly consumption: Consumption;
+  held = 0;
+  /** The subscriber is gone: nothing more is handed out to it or consumed by it. */
+  removed = false;
+  /** Numbers below are not for it. */
+  readonly firstSeq: number;
+  readonly #name: string | undefined;
+  /** Runs in order; those before `#head` are done with, and cut off now and then. */
+  #window: CachedRun[] = [];
+  #head = 0;
+  #windowEnd: number;
+  #windowBytes = 0;
+  #cursor: number;
+  /** Offset of the cursor's record in the first run of the window. */
+  #cursorAt = -1;
+  /** Handed out before and back again, the lowest last. */
+  readonly #returned: Delivery[] = [];
+  /** Held, and not for the first time. */
+  readonly #heldAgain = new Set<Delivery>();
+  /** Of a nonpersistent shard, what is held: nothing else remembers it. */
+  readonly #heldInMemory = new Set<Delivery>();
+  /** Until the cursor has passed what was there at recovery, it skips what is terminal. */
+  readonly #recoveredEnd: number;
+  #recoveredTerminal: readonly SeqRange[] | undefined;
+
+  constructor({ shard, subscriber, name, durable, firstSeq, recoveredEnd }: ReaderStart) {
+    this.shard = shard;
+    this.subscriber = subscriber;
+    this.#name = name;
+    this.durable = durable;
+    this.consumption = new Consumption(firstSeq);
+    this.firstSeq = firstSeq;
+    this.#cursor = firstSeq;
+    this.#windowEnd = firstSeq;
+    this.#recoveredEnd = recoveredEnd;
+  }
+
+  /** Messages committed and not terminal for it, held ones included. */
+  get backlog(): number {
+    // A subscriber begins behind the groups that were under way when it came.
+    return Math.max(0, this.shard.committedEnd - this.firstSeq) - this.consumption.countFrom(this.firstSeq);
+  }
+
+  get ready(): number {
+    return this.backlog - this.held;
+  }
+
+  /** When its oldest message that is not held was enqueued, epoch ms; undefined if there is none in memory. */
+  get oldestReadyAtMs(): number | undefined {
+    const back = this.#returned.at(-1);
+    if (back !== undefined) return readEnqueuedAtMs(back.run.buffer, back.start);
+    const run = this.#window[this.#head];
+    if (run === undefined) return undefined;
+    return readEnqueuedAtMs(run.buffer, this.#cursorAt < 0 ? run.start : this.#cursorAt);
+  }
+
+  /** What the file says is terminal for it, in any order. */
+  recover(terminal: readonly SeqRange[]): void {
+    for (const [start, end] of mergeRanges(terminal)) {
+      const from = Math.max(start, this.firstSeq);
+      if (from < end) this.consumption.add(from, end);
+    }
+  }
+
+  /** Takes in a committed run, if its window reaches up to it and the cache has room. */
+  append(run: CachedRun): void {
+    if (this.#windowEnd !== run.firstSeq || (this.shard.persistent && this.shard.cache.full)) return;
+    this.#push(run);
+  }
+
+  #push(run: CachedRun): void {
+    this.#window.push(run);
+    this.#windowEnd = run.firstSeq + run.count;
+    this.#windowBytes += run.end - run.start;
+    this.shard.keep(run, this.shard.persistent ? 1 : run.count);
+  }
+
+  /** The number to read from the partitions next, or undefined if the window is good for now. */
+  nextRead(): number | undefined {
+    if (this.shard.dropped || this.removed) return undefined;
+    // What is terminal need not be read, and its partition may be gone.
+    if (this.#head === this.#window.length && this.#windowEnd < this.consumption.watermark) {
+      this.#windowEnd = Math.min(this.consumption.watermark, this.shard.committedEnd);
+      this.#cursor = Math.max(this.#cursor, this.#windowEnd);
+    }
+    if (this.#windowEnd >= this.shard.committedEnd) return undefined;
+    return this.#windowBytes * 2 < limits.backlogReadBytes ? this.#windowEnd : undefined;
+  }
+
+  /** Takes in a bulk read of consecutive runs; `readEnd` is how far the read can vouch for. */
+  load(runs: readonly CachedRun[], readEnd: number): void {
+    if (this.shard.dropped || this.removed) return;
+    for (const run of runs) {
+      const end = run.firstSeq + run.count;
+      if (end <= this.#windowEnd || run.firstSeq >= this.shard.committedEnd) continue;
+      this.#push(run);
+    }
+    this.#windowEnd = Math.max(this.#windowEnd, Math.min(readEnd, this.shard.committedEnd));
+    if (this.#head === this.#window.length) this.#cursor = Math.max(this.#cursor, this.#windowEnd);
+  }
+
+  /** Hands out up to `max` messages into `out`; returns how many. */
+  take(options: TakeOptions): number {
+    if (this.shard.dropped || this.removed) return 0;
+    const again = this.#takeReturned(options);
+    const taken = again + this.#takeNew(options, options.max - again);
+    this.held += taken;
+    return taken;
+  }
+
+  #takeReturned({ max, nextHoldNo, out }: TakeOptions): number {
+    let taken = 0;
+    while (taken < max) {
+      let back = this.#returned.pop();
+      if (back === undefined) break;
+      if (back.count > max - taken) {
+        const [first, rest] = splitDelivery(back, max - taken);
+        this.#returned.push(rest);
+        back = first;
+      }
+      const delivery = { ...back, deliveryCount: back.deliveryCount + 1, holdNo: nextHoldNo() };
+      this.#heldAgain.add(delivery);
+      if (!this.shard.persistent) this.#heldInMemory.add(delivery);
+      out.push(delivery);
+      taken += back.count;
+    }
+    return taken;
+  }
+
+  #takeNew({ nextHoldNo, out }: TakeOptions, max: number): number {
+    let taken = 0;
+    while (taken < max) {
+      const run = this.#window[this.#head];
+      if (run === undefined) break;
+      if (this.#cursorAt < 0) this.#enter(run);
+      const firstSeq = this.#cursor;
+      const start = this.#cursorAt;
+      const count = this.#wanted(run, max - taken);
+      if (count === 0) {
+        this.#advance(run, firstSeq + 1, recordEnd(run.buffer, start));
+        continue;
+      }
+      let end = start;
+      if (firstSeq + count === run.firstSeq + run.count) end = run.end;
+      else for (let i = 0; i < count; i += 1) end = recordEnd(run.buffer, end);
+      this.#advance(run, firstSeq + count, end);
+      const delivery: Delivery = {
+        reader: this,
+        firstSeq,
+        count,
+        run,
+        start,
+        end,
+        deliveryCount: 1,
+        holdNo: nextHoldNo(),
+      };
+      if (!this.shard.persistent) this.#heldInMemory.add(delivery);
+      out.push(delivery);
+      taken += count;
+    }
+    return taken;
+  }
+
+  /** How many messages from the cursor on are to be handed out together, up to `max`; 0 if the first is not. */
+  #wanted(run: CachedRun, max: number): number {
+    let wanted = Math.min(max, run.firstSeq + run.count - this.#cursor);
+    if (this.#cursor < this.#recoveredEnd) wanted = Math.min(wanted, this.#notTerminal(wanted));
+    if (this.#name === undefined) return wanted;
+    let at = this.#cursorAt;
+    for (let i = 0; i < wanted; i += 1) {
+      if (!this.isFor(run.buffer, at)) {
+        if (i === 0) this.#skipOne(run);
+        return i;
+      }
+      at = recordEnd(run.buffer, at);
+    }
+    return wanted;
+  }
+
+  /** Whether the message of a record is for this subscriber. */
+  isFor(buffer: Buffer, start: number): boolean {
+    return this.#name === undefined || isFor(buffer, start, this.#name);
+  }
+
+  /** The message at the cursor names other recipients. That need not be written down: its record tells it again. */
+  #skipOne(run: CachedRun): void {
+    this.consumption.add(this.#cursor, this.#cursor + 1);
+    if (!this.shard.persistent) this.shard.letGo(run, 1);
+  }
+
+  /** How many from the cursor on were not terminal at recovery, up to `max`. */
+  #notTerminal(max: number): number {
+    this.#recoveredTerminal ??= this.consumption.ranges();
+    const seq = this.#cursor;
+    if (seq < this.consumption.watermark) return 0;
+    let low = 0;
+    let high = this.#recoveredTerminal.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#recoveredTerminal[middle]![1] <= seq) low = middle + 1;
+      else high = middle;
+    }
+    const next = this.#recoveredTerminal[low];
+    return next === undefined ? max : Math.max(0, Math.min(max, next[0] - seq));
+  }
+
+  #enter(run: CachedRun): void {
+    // Numbers between the cursor and the run are gaps; a run read from disk may start below the cursor.
+    let at = run.start;
+    let seq = run.firstSeq;
+    for (; seq < this.#cursor; seq += 1) at = recordEnd(run.buffer, at);
+    this.#cursor = seq;
+    this.#cursorAt = at;
+  }
+
+  #advance(run: CachedRun, seq: number, at: number): void {
+    this.#cursor = seq;
+    this.#cursorAt = at;
+    if (seq < run.firstSeq + run.count) return;
+    this.#head += 1;
+    if (this.#head === this.#window.length) {
+      this.#window.length = 0;
+      this.#head = 0;
+    } else if (this.#head > 1_024 && this.#head * 2 > this.#window.length) {
+      this.#window = this.#window.slice(this.#head);
+      this.#head = 0;
+    }
+    this.#cursorAt = -1;
+    this.#windowBytes -= run.end - run.start;
+    // A nonpersistent message stays in memory until it is consumed.
+    if (this.shard.persistent) this.shard.letGo(run, 1);
+  }
+
+  /** Hand-outs ended without being consumed: these messages are the next to go. */
+  giveBack(deliveries: readonly Delivery[]): void {
+    if (this.removed) return;
+    for (const delivery of deliveries) {
+      this.held -= delivery.count;
+      this.#heldAgain.delete(delivery);
+      this.#heldInMemory.delete(delivery);
+      this.#returned.push(delivery);
+    }
+    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+  }
+
+  /** The commit that consumes these, which it holds, is durable; `ranges` are the same as merged ranges. */
+  consume(deliveries: readonly Delivery[], ranges: readonly SeqRange[]): void {
+    if (this.removed) return;
+    for (const [start, end] of ranges) {
+      this.consumption.add(start, end);
+      this.held -= end - start;
+    }
+    if (this.#heldAgain.size + this.#heldInMemory.size === 0) return;
+    for (const delivery of deliveries) {
+      this.#heldAgain.delete(delivery);
+      if (this.#heldInMemory.delete(delivery)) this.shard.letGo(delivery.run, delivery.count);
+    }
+  }
+
+  /** Numbers of a failed group will never be messages. */
+  skip(start: number, end: number): void {
+    const from = Math.max(start, this.firstSeq);
+    if (from >= end) return;
+    this.consumption.add(from, end);
+    if (this.#windowEnd === from) this.#windowEnd = end;
+  }
+
+  /** How a live message stands. O(hand-outs that came back): for browsing. */
+  statusOf(seq: number): { state: 'ready' | 'held'; deliveryCount: number } {
+    if (seq >= this.#cursor) return { state: 'ready', deliveryCount: 0 };
+    const has = ({ firstSeq, count }: Delivery) => firstSeq <= seq && seq < firstSeq + count;
+    const back = this.#returned.find(has);
+    if (back !== undefined) return { state: 'ready', deliveryCount: back.deliveryCount };
+    return { state: 'held', deliveryCount: [...this.#heldAgain].find(has)?.deliveryCount ?? 1 };
+  }
+
+  /** All live messages of a nonpersistent shard, in order: those handed out, then the window. */
+  get liveRuns(): CachedRun[] {
+    const window = this.#window.slice(this.#head);
+    const windowStart = window[0]?.firstSeq ?? Number.POSITIVE_INFINITY;
+    const handedOut = [...this.#heldInMemory, ...this.#returned]
+      .filter(({ firstSeq }) => firstSeq < windowStart)
+      .sort((a, b) => a.firstSeq - b.firstSeq)
+      .map(({ run, firstSeq, count, start, end }) => ({ ...run, firstSeq, count, start, end }));
+    return [...handedOut, ...window];
+  }
+
+  /** The subscriber or the queue is gone: gives up what it keeps in the cache. */
+  dispose(): void {
+    this.removed = true;
+    for (const run of this.#window.slice(this.#head)) {
+      const left = run.firstSeq + run.count - Math.max(run.firstSeq, this.#cursor);
+      this.shard.letGo(run, this.shard.persistent ? 1 : left);
+    }
+    const held = [...this.#heldInMemory, ...(this.shard.persistent ? [] : this.#returned)];
+    for (const { run, count } of held) this.shard.letGo(run, count);
+    this.#window.length = 0;
+    this.#head = 0;
+    this.#returned.length = 0;
+    this.#heldAgain.clear();
+    this.#heldInMemory.clear();
+    this.held = 0;
+  }
+}
