@@ -144,13 +144,13 @@ describe('group commit', () => {
   it('ends for good after a failure that leaves the file unknown', async () => {
     const { group, answer, stage, fatal } = setUp();
     const first = expect(group.submit(stage('a'))).rejects.toThrow(
-      expect.objectContaining({ code: 'STORAGE_CORRUPT' }),
+      expect.objectContaining({ code: 'INSTANCE_FAILED', details: { cause: 'STORAGE_CORRUPT' } }),
     );
     await turn();
     const behind = expect(group.submit(stage('b'))).rejects.toThrow(QueueError);
     answer(0, damaged);
     await Promise.all([first, behind]);
-    expect(fatal()?.code).toBe('STORAGE_CORRUPT');
+    expect(fatal()?.code).toBe('INSTANCE_FAILED');
     await expect(group.submit(stage('c'))).rejects.toThrow(QueueError);
   });
 });

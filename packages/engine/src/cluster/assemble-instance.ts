@@ -28,10 +28,11 @@ export async function assembleInstance(
 ): Promise<InlineInstance> {
   const { dir, emulatedSyncMs = 0 } = options;
   const partitionMessagesMax = checked(options.partitionMessagesMax ?? limits.partitionMessagesMax);
-  const catalog = new Catalog(dir);
+  const opened: { instance?: InlineInstance } = {};
+  const onFatal = (error: QueueError) => opened.instance?.fail(error);
+  const catalog = new Catalog(dir, onFatal);
   const waits = new WaitRecorder(emulatedSyncMs > 0 ? ['log file sync'] : []);
   const book = new OutcomeBook();
-  const opened: { instance?: InlineInstance } = {};
   try {
     catalog.subscribers.removeOfInstance(id); // nondurable ones of an earlier process
     const sharded = await ShardedEngine.open({
@@ -44,7 +45,7 @@ export async function assembleInstance(
       book,
       queues: catalog.queues(),
       subscribers: (queueId) => catalog.subscribers.of(queueId),
-      onFatal: (error) => opened.instance?.fail(error),
+      onFatal,
       lease,
     });
     const unsharded = new UnshardedEngine({
@@ -53,9 +54,10 @@ export async function assembleInstance(
       waits,
       book,
       queueIds: () => catalog.queues().map((queue) => queue.queueId),
+      onFatal,
       lock: new WriteLock({ dir, onWaited: (ms) => waits.record('write lock', ms) }),
     });
-    opened.instance = new InlineInstance({ id, dir, catalog, waits, book, sharded, unsharded, ...hooks });
+    opened.instance = new InlineInstance({ id, catalog, waits, book, sharded, unsharded, ...hooks });
     await opened.instance.subscribersReady();
     return opened.instance;
   } catch (error) {

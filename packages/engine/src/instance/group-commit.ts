@@ -176,7 +176,8 @@ export class GroupCommit {
     if (result.failure === null) {
       group.outcomes.applied({ written: true });
       this.#apply(group, result.maintenanceMs);
-    } else this.#undo(group, fromFailure(result.failure), result.failure.fatal);
+    } else if (result.failure.fatal) this.fail(fromFailure(result.failure), group.members);
+    else this.#undo(group, fromFailure(result.failure));
     if (this.#waiting.length > 0 || this.#maintenanceDue) this.schedule();
     if (this.#inFlight.length === 0 && this.#waiting.length === 0) this.#notifyIdle();
   }
@@ -222,7 +223,7 @@ export class GroupCommit {
     }
   }
 
-  #undo(group: InFlight, error: QueueError, fatal: boolean): void {
+  #undo(group: InFlight, error: QueueError): void {
     this.#stalled = true;
     for (const [shard, ranges] of group.gaps) this.#keepGaps(shard, ranges);
     for (const [shard, range] of group.numbered) {
@@ -235,16 +236,19 @@ export class GroupCommit {
     // The first failure of a generation: the groups behind it are refused, those after them may try again.
     if (group.generation === this.#generation) this.#generation += 1;
     for (const { reject } of group.members) reject(error);
-    if (fatal) this.fail(error);
   }
 
   #keepGaps(shard: Shard, ranges: readonly SeqRange[]): void {
     this.#gaps.set(shard, [...(this.#gaps.get(shard) ?? []), ...ranges]);
   }
 
-  /** Nothing more is committed: rejects all that waits. */
-  fail(error: QueueError, members: readonly Waiting[] = []): void {
+  /**
+   * Nothing more is committed: rejects all that waits, with `INSTANCE_FAILED`. Of those whose group was with the writer
+   * nobody knows whether they are durable before the instance is opened again.
+   */
+  fail(cause: QueueError, members: readonly Waiting[] = []): void {
     if (this.#fatal !== undefined) return;
+    const error = instanceFailed(cause);
     this.#fatal = error;
     const lost = [...members, ...this.#inFlight.flatMap((group) => group.members), ...this.#waiting];
     this.#inFlight.length = 0;
@@ -253,4 +257,13 @@ export class GroupCommit {
     this.#options.onFatal(error);
     this.#notifyIdle();
   }
+}
+
+function instanceFailed(cause: QueueError): QueueError {
+  if (cause.code === 'INSTANCE_FAILED' || cause.code === 'INSTANCE_FENCED') return cause;
+  return new QueueError('INSTANCE_FAILED', {
+    sentence: `The instance stopped: ${cause.message}. Open it again to recover; only then is it known whether commits under way are durable`,
+    details: { cause: cause.code, ...cause.details },
+    cause,
+  });
 }

@@ -29,7 +29,6 @@ const catalogLookMs = 100;
 
 interface InlineInstanceParts {
   id: number;
-  dir: string;
   catalog: Catalog;
   waits: WaitRecorder;
   book: OutcomeBook;
@@ -43,8 +42,6 @@ interface InlineInstanceParts {
 
 export class InlineInstance implements Instance {
   readonly id: number;
-  /** Folder of its cluster. */
-  readonly dir: string;
   readonly waits: WaitRecorder;
   readonly #book: OutcomeBook;
   readonly #catalog: Catalog;
@@ -66,7 +63,6 @@ export class InlineInstance implements Instance {
 
   constructor(parts: InlineInstanceParts) {
     this.id = parts.id;
-    this.dir = parts.dir;
     this.waits = parts.waits;
     this.#book = parts.book;
     this.#catalog = parts.catalog;
@@ -321,6 +317,7 @@ export class InlineInstance implements Instance {
   /** Storage gave out: nothing more is served; opening the instance again recovers. */
   fail(error: QueueError): void {
     if (error.code === 'INSTANCE_FENCED') this.fence(error);
+    else if (error.code === 'INSTANCE_FAILED') this.#end(error);
     else this.#end(new QueueError('INSTANCE_FAILED', { cause: error, details: { cause: error.code } }));
   }
 
@@ -335,11 +332,6 @@ export class InlineInstance implements Instance {
     this.#sharded.endWaits(error);
     this.#unsharded.endWaits(error);
     this.#onEnded?.(error);
-  }
-
-  /** Whether storage gave out: whether the commits under way then are done, only a recovery can tell. */
-  get failed(): boolean {
-    return this.#ended?.code === 'INSTANCE_FAILED';
   }
 
   close(): Promise<void> {

@@ -5,6 +5,7 @@ import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { GroupResult, RecoveredInstance } from '../storage/group-message.ts';
 import { instancePath } from '../storage/instance-file.ts';
+import { groupsPerEpoch } from '../storage/last-group.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
@@ -32,9 +33,6 @@ import type { StagedTransaction } from './staged-transaction.ts';
 import { WriterThread } from './storage-threads.ts';
 import { SubscriberChanges } from './subscriber-changes.ts';
 import { TimedHolds } from './timed-holds.ts';
-
-/** Group numbers of an epoch start here, so that none comes twice. */
-const groupsPerEpoch = 2 ** 32;
 
 export interface ShardedEngineOptions {
   dir: string;
@@ -105,7 +103,7 @@ export class ShardedEngine implements ShardedHost {
     });
     this.holds = new TimedHolds((holds) => this.giveBack(holds.map((hold) => hold.delivery)));
     this.#group = new GroupCommit({
-      firstGroupNo: recovered.epoch * groupsPerEpoch,
+      firstGroupNo: recovered.epoch * groupsPerEpoch + 1,
       pool: this.#pool,
       book: options.book,
       waits: options.waits,
@@ -125,6 +123,11 @@ export class ShardedEngine implements ShardedHost {
   }
 
   onWriterDeath(error: QueueError): void {
+    this.fail(error);
+  }
+
+  /** Nothing more is committed; all that wait are told. */
+  fail(error: QueueError): void {
     this.#group.fail(error);
   }
 

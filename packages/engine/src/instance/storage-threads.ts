@@ -54,7 +54,7 @@ class DueAnswers {
 
 export interface WriterHandlers {
   onResult(result: GroupResult): void;
-  /** The thread ended without being asked to. */
+  /** The file can take no more, or the thread ended without being asked to. */
   onDeath(error: QueueError): void;
 }
 
@@ -79,6 +79,10 @@ export class WriterThread {
     const recovered = await new Promise<RecoveredInstance>((resolve, reject) => {
       writer.#due.expect();
       writer.#worker.on('message', (reply: WriterReply) => {
+        if (reply.kind === 'broken') {
+          handlers.onDeath(fromFailure(reply.failure));
+          return;
+        }
         writer.#due.arrived();
         if (reply.kind === 'opened') {
           writer.cpuUs = reply.cpuUs;

@@ -37,6 +37,8 @@ interface UnshardedEngineOptions {
   lock: FileLock;
   /** Queues of the catalog. */
   queueIds(): number[];
+  /** The file takes no more from this process. */
+  onFatal(error: QueueError): void;
 }
 
 /** The order in which the processes of the cluster write to the shared file. */
@@ -85,8 +87,9 @@ export class UnshardedEngine implements UnshardedHost {
   /** Opened at first use: an instance without unsharded queues has no such file. */
   get #opened(): UnshardedFile {
     if (this.#file === undefined) {
-      this.#file = new UnshardedFile(this.#options.dir, this.#options.queueIds);
-      this.#options.book.load(this.#file.outcomes(this.#options.instance), 'unsharded');
+      const { dir, instance, queueIds, onFatal, book } = this.#options;
+      this.#file = new UnshardedFile(dir, queueIds, onFatal);
+      book.load(this.#file.outcomes(instance), 'unsharded');
       this.#timers = [
         setInterval(() => this.#look(), lookMs).unref(),
         setInterval(() => void this.#reap(), reapMs).unref(),

@@ -6,7 +6,9 @@ import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { Durability, QueueKind, QueueType } from '../types.ts';
 import { catalogPath, openCatalogFile } from './catalog-file.ts';
-import { mapSqliteErrors, type SqliteFile } from './sqlite.ts';
+import { Checkpoints } from './checkpoint.ts';
+import { FileHealth } from './file-health.ts';
+import type { SqliteFile } from './sqlite.ts';
 import { SubscriberTable } from './subscriber-table.ts';
 
 export interface QueueRow {
@@ -33,11 +35,16 @@ export class Catalog {
   readonly subscribers: SubscriberTable;
   readonly #file: SqliteFile;
   readonly #path: string;
+  readonly #health: FileHealth;
+  readonly #checkpoints: Checkpoints;
   readonly #dataVersion: () => number;
 
-  constructor(dir: string) {
+  /** `onFailed`: it can be written no more, and its instance is to end. */
+  constructor(dir: string, onFailed: (error: QueueError) => void) {
     this.#path = catalogPath(dir);
     this.#file = openCatalogFile(dir, limits.catalogBusyMs);
+    this.#health = new FileHealth(this.#path, onFailed);
+    this.#checkpoints = new Checkpoints(this.#file);
     this.subscribers = new SubscriberTable(this.#file);
     const dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
     this.#dataVersion = () => dataVersion.get() as number;
@@ -45,7 +52,7 @@ export class Catalog {
 
   /** Changes whenever another connection committed a change. */
   version(): number {
-    return mapSqliteErrors(this.#path, this.#dataVersion);
+    return this.#run(this.#dataVersion);
   }
 
   queues(): QueueRow[] {
@@ -113,6 +120,8 @@ export class Catalog {
   }
 
   #run<T>(work: () => T): T {
-    return mapSqliteErrors(this.#path, work);
+    const result = this.#health.run(work);
+    this.#health.maintain(() => this.#checkpoints.afterCommit(0));
+    return result;
   }
 }

@@ -2,12 +2,15 @@
 import { QueueError } from '../core/errors.ts';
 import type { SqliteFile } from './sqlite.ts';
 
+/** SQL, or what SQL alone cannot say. */
+export type FormatStep = string | ((file: SqliteFile) => void);
+
 /**
  * Brings a file up to its newest format: step `i` leads from version `i` to `i + 1`, so a new file takes all of them.
  * A step that a release has written files with never changes again. Refuses a file that a newer version wrote, and
  * leaves it untouched. Throws `STORAGE_FORMAT_NEWER`.
  */
-export function migrate(file: SqliteFile, steps: readonly string[]): void {
+export function migrate(file: SqliteFile, steps: readonly FormatStep[]): void {
   const known = steps.length;
   const found = versionOf(file);
   if (found > known)
@@ -16,7 +19,10 @@ export function migrate(file: SqliteFile, steps: readonly string[]): void {
   file.exec('BEGIN IMMEDIATE');
   try {
     const from = versionOf(file); // another process may have been first
-    for (const step of steps.slice(from)) file.exec(step);
+    for (const step of steps.slice(from)) {
+      if (typeof step === 'string') file.exec(step);
+      else step(file);
+    }
     if (from < known) file.pragma(`user_version = ${known}`);
     file.exec('COMMIT');
   } catch (error) {

@@ -85,6 +85,8 @@ export type WriterReply =
   | { kind: 'opened'; recovered: RecoveredInstance; cpuUs: number }
   | { kind: 'failed'; failure: StorageFailure }
   | GroupResult
+  /** The file took its last group: the instance must end. Answers no request. */
+  | { kind: 'broken'; failure: StorageFailure }
   | { kind: 'closed' };
 
 export interface RecoveredPartition {

@@ -5,13 +5,19 @@
 import { join } from 'node:path';
 import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
-import { migrate } from './format.ts';
+import { Acknowledged, acknowledgedPath } from './acknowledged.ts';
+import { Checkpoints } from './checkpoint.ts';
+import { deltaChecksum } from './checksum.ts';
+import { type FormatStep, migrate } from './format.ts';
 import type { DeltaEntry, Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
+import { assertAcknowledged, groupsPerEpoch } from './last-group.ts';
+import { addBlockChecksums, BlockWriter, createPartition, partitionTable } from './partition-table.ts';
+import { resyncLog } from './resync-log.ts';
 import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
 import { applySideChange, readSubscriptions, sideTables } from './side-change.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 
-const steps = [
+const steps: readonly FormatStep[] = [
   `CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO meta (key, value) VALUES ('epoch', 0);
   CREATE TABLE partition (
@@ -27,7 +33,12 @@ const steps = [
     ranges BLOB NOT NULL,
     PRIMARY KEY (partition, subscriber, group_no)
   ) STRICT, WITHOUT ROWID;`,
-  [sessionOutcomeStep, sideTables].join('\n'),
+  (file) => {
+    file.exec(sessionOutcomeStep);
+    file.exec(sideTables);
+    addBlockChecksums(file);
+    file.exec('ALTER TABLE consumption ADD COLUMN crc INTEGER'); // NULL: written by version 1
+  },
 ];
 
 /**
@@ -42,39 +53,45 @@ export function instancePath(dir: string, instance: number): string {
   return join(dir, `instance-${instance}.db`);
 }
 
-export function partitionTable(partition: number): string {
-  return `partition_${partition}`;
-}
-
 export class InstanceFile {
   readonly #file: SqliteFile;
   readonly #path: string;
-  readonly #insertBlock = new Map<number, SqliteStatement>();
+  readonly #blocks: BlockWriter;
+  readonly #checkpoints: Checkpoints;
+  readonly #acknowledged: Acknowledged;
   /** By partition and subscriber: how many rows of consumption there are. */
   readonly #deltaCount = new Map<number, Map<number, number>>();
   readonly #insertDelta: SqliteStatement;
   readonly #readEpoch: SqliteStatement;
   readonly #outcomes: SessionOutcomes;
+  readonly #noteGroup: SqliteStatement;
   #epoch = 0;
   #sync: Group['sync'] = 'FULL';
 
   constructor(path: string) {
     this.#path = path;
+    assertAcknowledged(path);
     // Another connection writes here only for a moment, while a process that lost the instance finds out.
     this.#file = openSqlite({ path, busyMs: 1_000 });
     mapSqliteErrors(path, () => migrate(this.#file, steps));
     this.#insertDelta = this.#file.prepare(
-      'INSERT INTO consumption (partition, subscriber, group_no, ranges) VALUES (?, ?, ?, ?)',
+      'INSERT INTO consumption (partition, subscriber, group_no, ranges, crc) VALUES (?, ?, ?, ?, ?)',
     );
+    this.#noteGroup = this.#file.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('group', ?)");
     this.#readEpoch = this.#file.prepare("SELECT value FROM meta WHERE key = 'epoch'").pluck();
     this.#outcomes = new SessionOutcomes(this.#file);
+    this.#blocks = new BlockWriter(this.#file);
+    this.#checkpoints = new Checkpoints(this.#file);
+    this.#acknowledged = mapSqliteErrors(path, () => new Acknowledged(acknowledgedPath(path)));
   }
 
   /** Raises the epoch, which shuts out whoever had the file before, and reads what is needed to go on. */
   recover(): RecoveredInstance {
     return mapSqliteErrors(this.#path, () => {
+      resyncLog(this.#file);
       this.#file.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT");
       this.#epoch = this.#readEpoch.get() as number;
+      this.#acknowledged.noteDurably(this.#epoch * groupsPerEpoch);
       const rows = this.#file
         .prepare(
           `SELECT partition, queue_id AS queueId, shard, first_seq AS firstSeq FROM partition
@@ -113,7 +130,10 @@ export class InstanceFile {
     return { ...row, endSeq: (last as number | undefined) ?? row.firstSeq, bytes, messages, terminal };
   }
 
-  /** Applies a group and syncs it. `onMaintained` is called between the work on the pool and that on messages. */
+  /**
+   * Applies a group and syncs it; a FULL one may be acknowledged when this returns. `onMaintained` is called between the
+   * work on the pool and that on messages.
+   */
   commit(group: Group, onMaintained: () => void): void {
     if (group.sync !== this.#sync) {
       this.#file.pragma(`synchronous = ${group.sync}`); // SQLite refuses this inside a transaction
@@ -125,24 +145,28 @@ export class InstanceFile {
       this.#applyPool(group.pool);
       onMaintained();
       for (const block of group.blocks) {
-        this.#blockStatement(block.partition).run(
-          block.firstSeq,
-          block.count,
-          Buffer.from(group.buffer, block.offset, block.length),
-        );
+        this.#blocks.write(block, group.no, Buffer.from(group.buffer, block.offset, block.length));
       }
       for (const delta of group.deltas) {
-        const ranges = Buffer.from(group.buffer, delta.offset, delta.length);
-        this.#insertDelta.run(delta.partition, delta.subscriber, group.no, ranges);
+        this.#writeDelta(delta, group.no, Buffer.from(group.buffer, delta.offset, delta.length));
         this.#countDelta(delta, group.no);
       }
       this.#outcomes.apply(group.buffer, group.outcomes);
       for (const change of group.side) applySideChange(this.#file, change);
+      if (leavesNoTrace(group)) this.#noteGroup.run(group.no);
       this.#file.exec('COMMIT');
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
       throw error;
     }
+    // A relaxed group may be gone after a power cut without anything being wrong.
+    if (group.sync === 'FULL') this.#acknowledged.note(group.no);
+  }
+
+  /** To be called after each commit, once it is acknowledged. Throws if a checkpoint failed: nothing more may be written. */
+  checkpoint(group: Group): void {
+    const bytes = group.blocks.reduce((sum, block) => sum + block.length, 0);
+    mapSqliteErrors(this.#path, () => this.#checkpoints.afterCommit(bytes));
   }
 
   #assertEpoch(): void {
@@ -153,10 +177,7 @@ export class InstanceFile {
 
   #applyPool({ create, assign, truncate }: Group['pool']): void {
     for (const partition of create) {
-      this.#file.exec(
-        `CREATE TABLE IF NOT EXISTS ${partitionTable(partition)}
-           (seq INTEGER PRIMARY KEY, count INTEGER NOT NULL, body BLOB NOT NULL) STRICT`,
-      );
+      createPartition(this.#file, partition);
       this.#file.prepare('INSERT OR IGNORE INTO partition (partition) VALUES (?)').run(partition);
     }
     for (const partition of truncate) {
@@ -176,15 +197,13 @@ export class InstanceFile {
     }
   }
 
-  #blockStatement(partition: number): SqliteStatement {
-    let statement = this.#insertBlock.get(partition);
-    if (statement === undefined) {
-      statement = this.#file.prepare(
-        `INSERT INTO ${partitionTable(partition)} (seq, count, body) VALUES (?, ?, ?)`,
-      );
-      this.#insertBlock.set(partition, statement);
-    }
-    return statement;
+  #writeDelta(
+    { partition, subscriber }: Pick<DeltaEntry, 'partition' | 'subscriber'>,
+    groupNo: number,
+    ranges: Buffer,
+  ): void {
+    const crc = deltaChecksum({ partition, subscriber, groupNo }, ranges);
+    this.#insertDelta.run(partition, subscriber, groupNo, ranges, crc);
   }
 
   #deltasOf(partition: number): Map<number, number> {
@@ -214,10 +233,17 @@ export class InstanceFile {
       .prepare('DELETE FROM consumption WHERE partition = ? AND subscriber = ?')
       .run(partition, subscriber);
     const ranges = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta, 0)));
-    this.#insertDelta.run(partition, subscriber, groupNo, Buffer.from(encodeRanges(ranges, 0)));
+    this.#writeDelta({ partition, subscriber }, groupNo, Buffer.from(encodeRanges(ranges, 0)));
   }
 
   close(): void {
     this.#file.close();
+    this.#acknowledged.close();
   }
+}
+
+/** Whether no row may be left that has this group's number, or that of the one before: see `last-group.ts`. */
+function leavesNoTrace({ blocks, deltas, pool, side }: Group): boolean {
+  const removes = pool.create.length + pool.assign.length + pool.truncate.length + side.length > 0;
+  return removes || blocks.length + deltas.length === 0;
 }

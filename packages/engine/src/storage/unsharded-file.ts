@@ -5,6 +5,8 @@
  */
 import { join } from 'node:path';
 import { QueueError } from '../core/errors.ts';
+import { Checkpoints } from './checkpoint.ts';
+import { FileHealth } from './file-health.ts';
 import { migrate } from './format.ts';
 import { consecutive } from './id-runs.ts';
 import { processStarted } from './process-identity.ts';
@@ -61,6 +63,8 @@ export function unshardedPath(dir: string): string {
 export class UnshardedFile {
   readonly #file: SqliteFile;
   readonly #path: string;
+  readonly #health: FileHealth;
+  readonly #checkpoints: Checkpoints;
   readonly #holder: number;
   #sync: 'FULL' | 'NORMAL' = 'FULL';
   readonly #insert: SqliteStatement;
@@ -74,12 +78,15 @@ export class UnshardedFile {
 
   /**
    * Opens or makes the file; gives back what dead processes held, and removes messages of queues that are not among
-   * `queueIds()`. Another process may be writing: opening waits for it up to five seconds.
+   * `queueIds()`. Another process may be writing: opening waits for it up to five seconds. `onFailed`: it can be written
+   * no more by this process.
    */
-  constructor(dir: string, queueIds: () => readonly number[]) {
+  constructor(dir: string, queueIds: () => readonly number[], onFailed: (error: QueueError) => void) {
     this.#path = unshardedPath(dir);
     this.#file = openSqlite({ path: this.#path, busyMs: 5_000 });
     mapSqliteErrors(this.#path, () => migrate(this.#file, steps));
+    this.#health = new FileHealth(this.#path, onFailed);
+    this.#checkpoints = new Checkpoints(this.#file);
     this.#insert = this.#file.prepare('INSERT INTO message (queue_id, record) VALUES (?, ?)');
     this.#delete = this.#file.prepare('DELETE FROM message WHERE id = ? AND held_by = ?');
     this.#addTotals = this.#file.prepare(
@@ -114,7 +121,12 @@ export class UnshardedFile {
 
   /** Messages in and out in one transaction, synced; returns the ids of those that went in. */
   commit(change: UnshardedChange): number[] {
-    return this.#write(change.sync, () => {
+    // Roughly what it adds to the log: a deleted row touches the page it lay on.
+    const bytes = change.enqueued.reduce(
+      (sum, { record }) => sum + record.byteLength,
+      change.consumed.length * 512,
+    );
+    const work = () => {
       const totals = new Map<number, { enqueued: number; consumed: number }>();
       const totalOf = (queueId: number) => {
         let total = totals.get(queueId);
@@ -144,7 +156,8 @@ export class UnshardedFile {
         this.#outcomes.store(instance, { session, no, runs: consecutive(ids) });
       }
       return ids;
-    });
+    };
+    return this.#write(change.sync, work, bytes);
   }
 
   /** Of remote sessions that `instance` serves. */
@@ -239,22 +252,24 @@ export class UnshardedFile {
     });
   }
 
-  #write<T>(sync: 'FULL' | 'NORMAL', work: () => T): T {
-    return mapSqliteErrors(this.#path, () => {
+  #write<T>(sync: 'FULL' | 'NORMAL', work: () => T, bytes = 0): T {
+    const result = this.#health.run(() => {
       if (sync !== this.#sync) {
         this.#file.pragma(`synchronous = ${sync}`);
         this.#sync = sync;
       }
       this.#file.exec('BEGIN IMMEDIATE');
       try {
-        const result = work();
+        const done = work();
         this.#file.exec('COMMIT');
-        return result;
+        return done;
       } catch (error) {
         if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
         throw error;
       }
     });
+    this.#health.maintain(() => this.#checkpoints.afterCommit(bytes));
+    return result;
   }
 
   /** Leaves no holds behind, and no outcomes of the sessions `forgotten`. */

@@ -7,7 +7,7 @@
  * more is written; opening the file again finds out.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Group, GroupResult, WriterReply, WriterRequest } from './group-message.ts';
+import type { Group, GroupResult, StorageFailure, WriterReply, WriterRequest } from './group-message.ts';
 import { InstanceFile } from './instance-file.ts';
 import { toFailure } from './storage-failure.ts';
 
@@ -43,6 +43,18 @@ function commitGroup(file: InstanceFile, group: Group): GroupResult {
   };
 }
 
+/** Once the group is acknowledged. A failure concerns none of its transactions, but all that would follow. */
+function checkpoint(file: InstanceFile, group: Group): StorageFailure | null {
+  try {
+    file.checkpoint(group);
+    return null;
+  } catch (error) {
+    const failure = { ...toFailure(error, path), fatal: true };
+    reply({ kind: 'broken', failure });
+    return failure;
+  }
+}
+
 function serve(file: InstanceFile): void {
   let generation = 0;
   let failed: GroupResult['failure'] = null;
@@ -70,6 +82,7 @@ function serve(file: InstanceFile): void {
     const result = commitGroup(file, request);
     failed = result.failure;
     reply(result);
+    if (failed === null) failed = checkpoint(file, request);
   });
 }
 

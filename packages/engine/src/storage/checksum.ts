@@ -1,0 +1,34 @@
+/**
+ * Checksums of what lies in an instance's file: SQLite has none over its pages once they left the log, so a damaged
+ * byte in a payload, or a page that was written to the wrong place, would be handed out as if it were good. The place
+ * of the bytes is part of the sum. CRC-32 by zlib: 21 µs for 128 KiB, 0.05 µs for each message of 512 bytes in a large
+ * group; a cryptographic hash would guard against an author of damage, which is not what disks are.
+ */
+import { crc32 } from 'node:zlib';
+
+const place = new Float64Array(4);
+const placeBytes = Buffer.from(place.buffer);
+
+/** Of a block's body, bound to its partition, its first sequence number, its count and its group. */
+export function blockChecksum(
+  at: { partition: number; firstSeq: number; count: number; groupNo: number },
+  body: Uint8Array,
+): number {
+  place[0] = at.partition;
+  place[1] = at.firstSeq;
+  place[2] = at.count;
+  place[3] = at.groupNo;
+  return crc32(body, crc32(placeBytes));
+}
+
+/** Of what a subscriber consumed, bound to its partition and its group. */
+export function deltaChecksum(
+  at: { partition: number; subscriber: number; groupNo: number },
+  ranges: Uint8Array,
+): number {
+  place[0] = at.partition;
+  place[1] = at.subscriber;
+  place[2] = at.groupNo;
+  place[3] = 0;
+  return crc32(ranges, crc32(placeBytes));
+}

@@ -1,0 +1,97 @@
+/** Starts a process that hosts an instance under a fault, and asks it for one thing after the other. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { InstanceOptions, QueueInfo, QueueSpec } from '../../src/index.ts';
+
+export type FaultCall =
+  | { do: 'open'; options: InstanceOptions }
+  | { do: 'create'; spec: QueueSpec }
+  | { do: 'put'; queue: string; payloads: string[] }
+  | { do: 'take'; queue: string; max: number }
+  | { do: 'info'; queue: string }
+  | { do: 'close' };
+
+export interface FaultError {
+  code: string;
+  message: string;
+  retryable: boolean;
+  details: Record<string, unknown>;
+}
+
+export type FaultAnswer = { value: unknown } | { error: FaultError };
+
+const worker = fileURLToPath(new URL('./fault-worker.ts', import.meta.url));
+
+export class FaultProcess {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<never>;
+
+  /** `through` is a command that starts the process under some limit: it gets the command line as its last arguments. */
+  constructor({ env = {}, through = [] }: { env?: Record<string, string>; through?: string[] } = {}) {
+    const [command = '', ...args] = [...through, process.execPath, worker];
+    this.#child = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#ended = once(this.#child, 'exit').then(([code, signal]) => {
+      throw new Error(`The process ended with ${code ?? signal}`);
+    });
+    this.#ended.catch(() => undefined); // it may end when nobody asks
+    onTestFinished(() => this.kill());
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  async #ask(call: FaultCall): Promise<FaultAnswer> {
+    const answer = once(this.#child, 'message') as Promise<[FaultAnswer]>;
+    this.#child.send(call);
+    return (await Promise.race([answer, this.#ended]))[0];
+  }
+
+  async #value<T>(call: FaultCall): Promise<T> {
+    const answer = await this.#ask(call);
+    if ('error' in answer) throw Object.assign(new Error(answer.error.message), answer.error);
+    return answer.value as T;
+  }
+
+  /** The typed error that the call must end with. */
+  async refused(call: FaultCall): Promise<FaultError> {
+    const answer = await this.#ask(call);
+    if ('value' in answer) throw new Error(`${call.do} was not refused: ${JSON.stringify(answer.value)}`);
+    return answer.error;
+  }
+
+  open(options: InstanceOptions) {
+    return this.#value<null>({ do: 'open', options });
+  }
+
+  create(spec: QueueSpec) {
+    return this.#value<QueueInfo>({ do: 'create', spec });
+  }
+
+  put(queue: string, ...payloads: string[]) {
+    return this.#value<string[]>({ do: 'put', queue, payloads });
+  }
+
+  take(queue: string, max: number) {
+    return this.#value<string[]>({ do: 'take', queue, max });
+  }
+
+  info(queue: string) {
+    return this.#value<QueueInfo>({ do: 'info', queue });
+  }
+
+  close() {
+    return this.#value<null>({ do: 'close' });
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill('SIGKILL');
+    await this.#ended.catch(() => undefined);
+  }
+}
