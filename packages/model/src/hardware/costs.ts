@@ -1,0 +1,91 @@
+/**
+ * What a cluster's work costs, as plain numbers: all that the simulation knows of a machine and of the system on it. A
+ * hardware file resolves to this (`resolve-hardware.ts`). Times are microseconds; CPU times are those of a core that
+ * is busy alone.
+ */
+export interface ClusterCosts {
+  machine: {
+    /** Nodes of the cluster; instance `i` lives on node `i mod nodes`. */
+    nodes: number;
+    coresPerNode: number;
+    /** Speed of a core while all cores of its node are busy, against one busy alone: under 1 where they share units. */
+    busyCoreSpeed: number;
+    /** CPU of an instance's other threads (garbage collection) for each µs of its own work; it competes for cores too. */
+    backgroundCpu: number;
+  };
+  /** Coefficients of variation of durations: 0 always the mean, 1 exponential. */
+  variation: { cpu: number; redo: number; network: number };
+  sessions: {
+    /** Whether the sessions of an instance take turns on one thread, as in Node, or run on any core. */
+    oneThread: boolean;
+    /** A client's round trip before each call; 0: the client is embedded and makes one call for a transaction's operations. */
+    roundTripUs: number;
+    /** What the client's own code costs where it runs inside the instance; 0 for clients elsewhere. */
+    clientEnqueueUs: number;
+    clientDequeueUs: number;
+    clientTransactionUs: number;
+  };
+  /** One way between two instances: a forwarded batch, or a block of the global index. */
+  interconnectUs: number;
+  redo: {
+    /** Groups handed to the writer and not acknowledged. */
+    groupsInFlight: number;
+    groupBytesMax: number;
+    /** Time of a sync that syncs of other instances may overlap. */
+    syncUs: number;
+    /** Time that a KiB occupies the node's device, where instances queue. */
+    usPerKib: number;
+    /** From one thread of an instance to the other. */
+    threadHopUs: number;
+  };
+  sharded: {
+    /** Session side. */
+    callUs: number;
+    enqueueUs: number;
+    dequeueUs: number;
+    transactionUs: number;
+    groupUs: number;
+    /** Writer side. */
+    writeGroupUs: number;
+    writeEnqueueUs: number;
+    /** For each transaction that consumed. */
+    writeConsumptionUs: number;
+    /** A forwarded message costs its owner this, and its receiver as much as an enqueue. */
+    forwardUs: number;
+    forwardBatchMax: number;
+  };
+  maintenance: {
+    /** `instance`: in the group commit that empties a partition; `cluster`: all instances queue for one resource. */
+    scope: 'instance' | 'cluster';
+    /** What fills a partition: messages once, or each enqueue and each subscriber's dequeue. */
+    counts: 'messages' | 'operations';
+    operationsPerPartition: number;
+    /** Creating, assigning and truncating one partition. */
+    partitionUs: number;
+  };
+  unsharded: {
+    /** Session side, outside the blocks. */
+    callUs: number;
+    enqueueUs: number;
+    dequeueUs: number;
+    transactionUs: number;
+    /** For each message that another session of the subscriber holds, which a dequeue walks past. */
+    skipUs: number;
+    /** Blocks of the global index that are changed in turn: one for all, or one at each end. */
+    blocks: 1 | 2;
+    /** What an enqueue changes there, at its call or at the commit; `entryUs` for each message and subscriber. */
+    enter: { at: 'call' | 'commit'; visitUs: number; entryUs: number };
+    /** What a dequeue's call changes there. */
+    claim: { visitUs: number; messageUs: number };
+    /** What a dequeuer's commit changes there; null if its calls did all. */
+    leave: { visitUs: number; messageUs: number } | null;
+    /** Whether a commit syncs by itself while it has the block, or joins the instance's group commit. */
+    syncInBlock: boolean;
+    /** From one instance to another. */
+    transferUs: number;
+    /** Visits of one instance before a block goes to another that waits; those that come later wait for its return. */
+    visitsPerTurn: number;
+    /** Until a waiting dequeuer of another instance sees a new message: at most this. */
+    lookUs: number;
+  };
+}

@@ -1,0 +1,257 @@
+/**
+ * Group commit of each instance: transactions that are ready together share one write and one sync. A group is *built*
+ * on the session thread, hops to the writer thread, is *written* there and synced, hops back and is *applied*; so many
+ * may be under way at a time. Systems without a session thread skip what costs nothing.
+ */
+import type { ClusterCosts } from '../hardware/costs.ts';
+import { JobLists } from './job-lists.ts';
+import { eventKinds, type Kernel } from './kernel.ts';
+import type { Layout } from './layout.ts';
+import type { Processors } from './processors.ts';
+import { SerialResource } from './serial-resource.ts';
+import { state, type TimeBook } from './time-book.ts';
+import type { ModelWorkload } from './workload.ts';
+
+const stages = { free: 0, build: 1, toWriter: 2, write: 3, sync: 4, toSessions: 5, apply: 6 } as const;
+
+export interface CommitHost {
+  /** The job's transaction is durable and what it did is visible. */
+  committed(job: number): void;
+}
+
+interface GroupCommitParts {
+  kernel: Kernel;
+  processors: Processors;
+  book: TimeBook;
+  layout: Layout;
+  costs: ClusterCosts;
+  workload: ModelWorkload;
+  host: CommitHost;
+}
+
+export class GroupCommit {
+  readonly #parts: GroupCommitParts;
+  readonly #durability: 'durable' | 'relaxed' | 'memory';
+  readonly #messagesMax: number;
+  readonly #stage: Uint8Array;
+  readonly #messagesIn: Int32Array;
+  readonly #messagesOut: Int32Array;
+  /** Jobs that wait for a group, by instance, then the members of each group. */
+  readonly #members: JobLists;
+  readonly #closing: Uint8Array;
+  readonly #free: JobLists;
+  /** Of each group. */
+  readonly #groupIn: Float64Array;
+  readonly #groupConsumers: Float64Array;
+  readonly #groupMaintenanceUs: Float64Array;
+  /** Operations since the instance's last new partition. */
+  readonly #filled: Float64Array;
+  readonly #devices: SerialResource[];
+  groups = 0;
+  transactions = 0;
+
+  constructor(parts: GroupCommitParts) {
+    const { layout, costs, workload } = parts;
+    this.#parts = parts;
+    this.#durability = workload.durability ?? 'durable';
+    this.#messagesMax = Math.max(
+      1,
+      Math.floor(costs.redo.groupBytesMax / Math.max(1, workload.payloadBytes)),
+    );
+    this.#stage = new Uint8Array(layout.jobs);
+    this.#messagesIn = new Int32Array(layout.jobs);
+    this.#messagesOut = new Int32Array(layout.jobs);
+    const groups = layout.firstForwarder - layout.firstGroup;
+    this.#members = new JobLists(layout.instances + groups, layout.jobs);
+    this.#closing = new Uint8Array(layout.instances);
+    this.#free = new JobLists(layout.instances, layout.jobs);
+    this.#groupIn = new Float64Array(layout.jobs);
+    this.#groupConsumers = new Float64Array(layout.jobs);
+    this.#groupMaintenanceUs = new Float64Array(layout.jobs);
+    this.#filled = new Float64Array(layout.instances);
+    this.#devices = Array.from({ length: layout.nodes }, () => new SerialResource());
+    for (let group = layout.firstGroup; group < layout.firstForwarder; group++)
+      this.#free.push(layout.instanceOf[group]!, group);
+  }
+
+  /** Ends in `committed(job)`. */
+  join(job: number, messagesIn: number, messagesOut: number): void {
+    const { layout, book, kernel } = this.#parts;
+    const instance = layout.instanceOf[job]!;
+    this.#messagesIn[job] = messagesIn;
+    this.#messagesOut[job] = messagesOut;
+    book.enter(job, state.logFileSync, kernel.now);
+    this.#members.push(instance, job);
+    this.#close(instance);
+  }
+
+  /** Members are taken when the group is built, so that what commits until then shares it. */
+  #close(instance: number): void {
+    if (this.#closing[instance] !== 0 || this.#members.length(instance) === 0) return;
+    const group = this.#free.shift(instance);
+    if (group < 0) return;
+    this.#closing[instance] = 1;
+    this.#stage[group] = stages.build;
+    if (this.#runsOnSessionThread) {
+      this.#parts.processors.request(group, this.#parts.processors.sessionThread(instance));
+    } else {
+      this.#takeMembers(group);
+      this.#toWriter(group);
+    }
+  }
+
+  get #runsOnSessionThread(): boolean {
+    return this.#parts.costs.sessions.oneThread;
+  }
+
+  #list(group: number): number {
+    return this.#parts.layout.instances + group - this.#parts.layout.firstGroup;
+  }
+
+  #takeMembers(group: number): void {
+    const { layout, costs } = this.#parts;
+    const { counts, operationsPerPartition, partitionUs, scope } = costs.maintenance;
+    const instance = layout.instanceOf[group]!;
+    let [messagesIn, consumers, operations] = [0, 0, 0];
+    while (this.#members.length(instance) > 0 && messagesIn < this.#messagesMax) {
+      const job = this.#members.shift(instance);
+      messagesIn += this.#messagesIn[job]!;
+      if (this.#messagesOut[job]! > 0) consumers += 1;
+      operations += this.#messagesIn[job]! + (counts === 'operations' ? this.#messagesOut[job]! : 0);
+      this.#members.push(this.#list(group), job);
+      this.transactions += 1;
+    }
+    this.#closing[instance] = 0;
+    this.#groupIn[group] = messagesIn;
+    this.#groupConsumers[group] = consumers;
+    this.#groupMaintenanceUs[group] = 0;
+    this.groups += 1;
+    if (scope === 'cluster' || this.#durability === 'memory') return;
+    const filled = this.#filled[instance]! + operations;
+    const partitions = Math.floor(filled / operationsPerPartition);
+    this.#filled[instance] = filled - partitions * operationsPerPartition;
+    this.#groupMaintenanceUs[group] = partitions * partitionUs;
+  }
+
+  demandOf(group: number): number {
+    const { costs, kernel } = this.#parts;
+    const { sharded, variation } = costs;
+    switch (this.#stage[group]) {
+      case stages.build:
+        this.#takeMembers(group);
+        return kernel.random.around(sharded.groupUs / 2, variation.cpu);
+      case stages.write: {
+        const writing =
+          sharded.writeGroupUs +
+          this.#groupIn[group]! * sharded.writeEnqueueUs +
+          this.#groupConsumers[group]! * sharded.writeConsumptionUs;
+        return kernel.random.around(writing, variation.cpu) + this.#groupMaintenanceUs[group]!;
+      }
+      default:
+        return kernel.random.around(sharded.groupUs / 2, variation.cpu);
+    }
+  }
+
+  burstEnded(group: number): void {
+    const { processors, layout } = this.#parts;
+    const instance = layout.instanceOf[group]!;
+    switch (this.#stage[group]) {
+      case stages.build:
+        processors.releaseThread(processors.sessionThread(instance));
+        this.#toWriter(group);
+        // More came than one group may hold.
+        this.#close(instance);
+        break;
+      case stages.write:
+        this.#sync(group);
+        break;
+      default:
+        this.#apply(group);
+        processors.releaseThread(processors.sessionThread(instance));
+    }
+  }
+
+  #toWriter(group: number): void {
+    const { kernel, costs } = this.#parts;
+    if (this.#durability === 'memory') {
+      this.#toSessions(group);
+      return;
+    }
+    this.#stage[group] = stages.toWriter;
+    if (costs.redo.threadHopUs > 0) kernel.after(costs.redo.threadHopUs, eventKinds.delay, group);
+    else this.delayEnded(group);
+  }
+
+  /** The writer keeps its thread until the sync has ended. */
+  #sync(group: number): void {
+    this.#stage[group] = stages.sync;
+    const { kernel, workload, layout } = this.#parts;
+    if (this.#durability !== 'durable') {
+      this.delayEnded(group);
+      return;
+    }
+    const bytes = this.#groupIn[group]! * workload.payloadBytes;
+    kernel.after(this.syncUs(layout.nodeOf[group]!, bytes), eventKinds.delay, group);
+  }
+
+  /** A sync of so many bytes that begins now: its turn at the node's device, then the part that others may overlap. */
+  syncUs(node: number, bytes: number): number {
+    const { kernel, costs } = this.#parts;
+    const { syncUs, usPerKib } = costs.redo;
+    const written = this.#devices[node]!.reserve(kernel.now, (bytes / 1024) * usPerKib);
+    return written - kernel.now + kernel.random.around(syncUs, costs.variation.redo);
+  }
+
+  delayEnded(group: number): void {
+    const { kernel, processors, layout, costs } = this.#parts;
+    const instance = layout.instanceOf[group]!;
+    switch (this.#stage[group]) {
+      case stages.toWriter:
+        this.#stage[group] = stages.write;
+        processors.request(group, processors.writerThread(instance));
+        break;
+      case stages.sync:
+        processors.releaseThread(processors.writerThread(instance));
+        this.#stage[group] = stages.toSessions;
+        if (costs.redo.threadHopUs > 0) kernel.after(costs.redo.threadHopUs, eventKinds.delay, group);
+        else this.#toSessions(group);
+        break;
+      default:
+        this.#toSessions(group);
+    }
+  }
+
+  #toSessions(group: number): void {
+    const { processors, layout } = this.#parts;
+    this.#stage[group] = stages.apply;
+    if (this.#runsOnSessionThread)
+      processors.request(group, processors.sessionThread(layout.instanceOf[group]!));
+    else this.#apply(group);
+  }
+
+  #apply(group: number): void {
+    const { layout, book, kernel, host } = this.#parts;
+    const list = this.#list(group);
+    const maintenanceUs = this.#groupMaintenanceUs[group]!;
+    for (let left = this.#members.length(list); left > 0; left--) {
+      const job = this.#members.shift(list);
+      if (maintenanceUs > 0) book.reassign(job, state.maintenance, maintenanceUs, kernel.now);
+      host.committed(job);
+    }
+    this.#stage[group] = stages.free;
+    const instance = layout.instanceOf[group]!;
+    this.#free.push(instance, group);
+    this.#close(instance);
+  }
+
+  /** Largest share of the time that a node's device was busy. */
+  deviceUse(elapsedUs: number): number {
+    return Math.max(...this.#devices.map((device) => device.busyUs)) / elapsedUs;
+  }
+
+  clear(): void {
+    this.groups = 0;
+    this.transactions = 0;
+    for (const device of this.#devices) device.clear();
+  }
+}

@@ -1,0 +1,30 @@
+/** Counts and times of the measured window. Rates count messages of acknowledged transactions, as the lab's meter does. */
+import { LogHistogram } from './log-histogram.ts';
+
+export class Meter {
+  enqueued = 0;
+  dequeued = 0;
+  /** Of each instance. */
+  readonly dequeuedOn: Float64Array;
+  /** One dequeue call that found messages, from its arrival at the instance to its answer, microseconds. */
+  readonly dequeueCall = new LogHistogram();
+  /** From the begin of the enqueuing commit to the hand-out, microseconds. */
+  readonly latency = new LogHistogram();
+
+  constructor(instances: number) {
+    this.dequeuedOn = new Float64Array(instances);
+  }
+
+  /** Messages in and out. */
+  get operations(): number {
+    return this.enqueued + this.dequeued;
+  }
+
+  clear(): void {
+    this.enqueued = 0;
+    this.dequeued = 0;
+    this.dequeuedOn.fill(0);
+    this.dequeueCall.clear();
+    this.latency.clear();
+  }
+}

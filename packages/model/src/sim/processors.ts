@@ -1,0 +1,148 @@
+/**
+ * Threads and cores. A job's *burst* of CPU first takes its thread, if it has one, then a core of its node, each first
+ * come first served, and gives the core back when it ends. The thread stays taken until `releaseThread`: a writer keeps
+ * it during a sync, when it needs no core.
+ */
+import type { ClusterCosts } from '../hardware/costs.ts';
+import { JobLists } from './job-lists.ts';
+import { eventKinds, type Kernel } from './kernel.ts';
+import type { Layout } from './layout.ts';
+import { state, type TimeBook } from './time-book.ts';
+
+export interface BurstHost {
+  /** Microseconds of a burst that begins now; what it does is decided here, not when it was asked for. */
+  demandOf(job: number): number;
+}
+
+/** A job that may run on any core. */
+export const noThread = -1;
+
+export class Processors {
+  readonly #kernel: Kernel;
+  readonly #book: TimeBook;
+  readonly #host: BurstHost;
+  readonly #layout: Layout;
+  readonly #cores: number;
+  /** How much longer a burst takes, by the number of cores busy with it. */
+  readonly #stretch: Float64Array;
+  readonly #backgroundCpu: number;
+  readonly #busyCores: Int32Array;
+  readonly #coreQueues: JobLists;
+  readonly #threadTaken: Uint8Array;
+  readonly #threadQueues: JobLists;
+  /** CPU of each instance and time that each thread was taken, microseconds. */
+  readonly cpuUs: Float64Array;
+  readonly threadUs: Float64Array;
+  readonly #threadSince: Float64Array;
+
+  constructor(
+    kernel: Kernel,
+    book: TimeBook,
+    layout: Layout,
+    machine: ClusterCosts['machine'],
+    host: BurstHost,
+  ) {
+    this.#kernel = kernel;
+    this.#book = book;
+    this.#layout = layout;
+    this.#host = host;
+    const cores = machine.coresPerNode;
+    this.#cores = cores;
+    this.#stretch = stretchBy(machine);
+    this.#backgroundCpu = machine.backgroundCpu;
+    this.#busyCores = new Int32Array(layout.nodes);
+    this.#coreQueues = new JobLists(layout.nodes, layout.jobs);
+    const threads = 2 * layout.instances;
+    this.#threadTaken = new Uint8Array(threads);
+    this.#threadQueues = new JobLists(threads, layout.jobs);
+    this.cpuUs = new Float64Array(layout.instances);
+    this.threadUs = new Float64Array(threads);
+    this.#threadSince = new Float64Array(threads);
+  }
+
+  sessionThread(instance: number): number {
+    return 2 * instance;
+  }
+
+  writerThread(instance: number): number {
+    return 2 * instance + 1;
+  }
+
+  /** Ends in an event of kind `burst` for the job. */
+  request(job: number, thread: number): void {
+    this.#book.enter(job, state.cpuQueue, this.#kernel.now);
+    if (thread !== noThread) {
+      if (this.#threadTaken[thread] !== 0) {
+        this.#threadQueues.push(thread, job);
+        return;
+      }
+      this.#threadTaken[thread] = 1;
+      this.#threadSince[thread] = this.#kernel.now;
+    }
+    this.#takeCore(job);
+  }
+
+  #takeCore(job: number): void {
+    const node = this.#layout.nodeOf[job]!;
+    if (this.#busyCores[node]! >= this.#cores) {
+      this.#coreQueues.push(node, job);
+      return;
+    }
+    this.#busyCores[node] = this.#busyCores[node]! + 1;
+    this.#start(job, node);
+  }
+
+  #start(job: number, node: number): void {
+    this.#book.enter(job, state.running, this.#kernel.now);
+    const us = this.#host.demandOf(job) * this.#stretch[this.#busyCores[node]!]!;
+    const instance = this.#layout.instanceOf[job]!;
+    this.cpuUs[instance] = this.cpuUs[instance]! + us * (1 + this.#backgroundCpu);
+    this.#kernel.after(us, eventKinds.burst, job);
+  }
+
+  /** To be called first when a burst has ended: the core goes to the next job of the node. */
+  releaseCore(job: number): void {
+    const node = this.#layout.nodeOf[job]!;
+    const next = this.#coreQueues.shift(node);
+    if (next >= 0) this.#start(next, node);
+    else this.#busyCores[node] = this.#busyCores[node]! - 1;
+  }
+
+  releaseThread(thread: number): void {
+    if (thread === noThread) return;
+    const next = this.#threadQueues.shift(thread);
+    if (next >= 0) {
+      this.#takeCore(next);
+      return;
+    }
+    this.#threadTaken[thread] = 0;
+    this.threadUs[thread] = this.threadUs[thread]! + this.#kernel.now - this.#threadSince[thread]!;
+  }
+
+  clear(): void {
+    this.cpuUs.fill(0);
+    this.threadUs.fill(0);
+    this.#threadSince.fill(this.#kernel.now);
+  }
+
+  /** Adds the time of threads that are still taken, so that `threadUs` is true up to now. */
+  settle(): void {
+    const { now } = this.#kernel;
+    for (let thread = 0; thread < this.threadUs.length; thread++) {
+      if (this.#threadTaken[thread] === 0) continue;
+      this.threadUs[thread] = this.threadUs[thread]! + now - this.#threadSince[thread]!;
+      this.#threadSince[thread] = now;
+    }
+  }
+}
+
+/**
+ * With one core busy, background work finds another one; with all busy it takes its time from the same, which also run
+ * at `busyCoreSpeed`. In between in proportion.
+ */
+function stretchBy({ coresPerNode, busyCoreSpeed, backgroundCpu }: ClusterCosts['machine']): Float64Array {
+  const most = (1 + backgroundCpu) / busyCoreSpeed;
+  return Float64Array.from({ length: coresPerNode + 1 }, (_, busy) =>
+    coresPerNode === 1 ? most : 1 + ((most - 1) * Math.max(0, busy - 1)) / (coresPerNode - 1),
+  );
+}

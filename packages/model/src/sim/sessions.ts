@@ -1,0 +1,388 @@
+/**
+ * The sessions: closed loops of transactions. Each call is a round trip (where there is one), CPU on the instance and,
+ * in an unsharded queue, a visit to a block of the global index; the commit likewise, then a group commit, or a sync
+ * while the block is held. An enqueuer pauses while too much waits; a dequeuer waits where nothing is ready.
+ */
+import type { ClusterCosts } from '../hardware/costs.ts';
+import type { Backlog } from './backlog.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { HotBlocks } from './hot-blocks.ts';
+import { JobLists } from './job-lists.ts';
+import { eventKinds, type Kernel } from './kernel.ts';
+import type { Layout } from './layout.ts';
+import type { Meter } from './meter.ts';
+import { noThread, type Processors } from './processors.ts';
+import type { SerialResource } from './serial-resource.ts';
+import { type SessionCosts, type StepCost, sessionCosts } from './session-costs.ts';
+import { state, type TimeBook } from './time-book.ts';
+import type { ModelWorkload } from './workload.ts';
+
+/** What a session is at; what it waits for is in the book of times. */
+const stages = {
+  callTrip: 0,
+  waking: 1,
+  call: 2,
+  callInBlock: 3,
+  commitTrip: 4,
+  commit: 5,
+  maintenance: 6,
+  commitInBlock: 7,
+  syncInBlock: 8,
+  waiting: 9,
+  other: 10,
+} as const;
+
+/** A dequeuer that has some of its messages commits them when no more come for so long, as those of the lab's trials do. */
+const patienceUs = 100_000;
+
+export interface SessionParts {
+  kernel: Kernel;
+  processors: Processors;
+  book: TimeBook;
+  layout: Layout;
+  costs: ClusterCosts;
+  workload: ModelWorkload;
+  backlog: Backlog;
+  groupCommit: GroupCommit;
+  blocks: HotBlocks;
+  /** What all instances queue for to maintain partitions. */
+  maintenance: SerialResource;
+  meter: Meter;
+  /** A dequeuer of this instance found nothing; messages came to a place. */
+  onHungry(instance: number): void;
+  onAppended(place: number): void;
+}
+
+export class Sessions {
+  readonly #parts: SessionParts;
+  readonly #cost: SessionCosts;
+  readonly #sharded: boolean;
+  readonly #operations: number;
+  readonly #perCall: number;
+  readonly #roundTripUs: number;
+  readonly #backlogMax: number;
+  /** Of each message at the resource that all instances queue for, and whether dequeues go there too. */
+  readonly #maintenanceUs: number;
+  readonly #countsDequeues: boolean;
+  readonly #stage: Uint8Array;
+  /** Messages of the open transaction, and of the call under way. */
+  readonly #done: Int32Array;
+  readonly #inCall: Int32Array;
+  readonly #callAt: Float64Array;
+  /** Enqueuer: when the commit began. Dequeuer: mean sending time of the messages of the call under way. */
+  readonly #sentAt: Float64Array;
+  readonly #heldBack: JobLists;
+
+  constructor(parts: SessionParts) {
+    const { layout, costs, workload } = parts;
+    this.#parts = parts;
+    this.#cost = sessionCosts(costs, workload);
+    this.#sharded = workload.kind === 'sharded';
+    this.#operations = workload.operationsPerTransaction;
+    this.#roundTripUs = workload.roundTripUs ?? costs.sessions.roundTripUs;
+    this.#perCall = this.#roundTripUs > 0 ? 1 : this.#operations;
+    this.#backlogMax =
+      (workload.backlogMax ?? Number.POSITIVE_INFINITY) * (this.#sharded ? 1 : layout.instances);
+    const { scope, counts, partitionUs, operationsPerPartition } = costs.maintenance;
+    this.#maintenanceUs = this.#sharded && scope === 'cluster' ? partitionUs / operationsPerPartition : 0;
+    this.#countsDequeues = counts === 'operations';
+    this.#stage = new Uint8Array(layout.sessions);
+    this.#done = new Int32Array(layout.sessions);
+    this.#inCall = new Int32Array(layout.sessions);
+    this.#callAt = new Float64Array(layout.sessions);
+    this.#sentAt = new Float64Array(layout.sessions);
+    this.#heldBack = new JobLists(this.#sharded ? layout.instances : 1, layout.jobs);
+  }
+
+  start(): void {
+    for (let job = 0; job < this.#parts.layout.sessions; job++) this.#begin(job);
+  }
+
+  #isEnqueuer(job: number): boolean {
+    return job < this.#parts.layout.enqueuers;
+  }
+
+  #placeOf(job: number): number {
+    return this.#sharded ? this.#parts.layout.instanceOf[job]! : 0;
+  }
+
+  #threadOf(job: number): number {
+    const { costs, layout, processors } = this.#parts;
+    return costs.sessions.oneThread ? processors.sessionThread(layout.instanceOf[job]!) : noThread;
+  }
+
+  /** A new transaction, unless an enqueuer is held back. */
+  #begin(job: number): void {
+    const { backlog, book, kernel } = this.#parts;
+    this.#done[job] = 0;
+    if (this.#isEnqueuer(job) && this.#backlogMax !== Number.POSITIVE_INFINITY) {
+      const place = this.#placeOf(job);
+      if (backlog.unconsumed(place) >= this.#backlogMax) {
+        book.enter(job, state.flowControl, kernel.now);
+        this.#heldBack.push(place, job);
+        return;
+      }
+    }
+    this.#nextCall(job);
+  }
+
+  /** Messages of the place were consumed. */
+  relieve(place: number): void {
+    if (this.#heldBack.length(place) === 0) return;
+    if (this.#parts.backlog.unconsumed(place) >= this.#backlogMax) return;
+    for (let left = this.#heldBack.length(place); left > 0; left--) this.#begin(this.#heldBack.shift(place));
+  }
+
+  #nextCall(job: number): void {
+    if (this.#roundTripUs === 0) this.#serveCall(job);
+    else this.#travel(job, stages.callTrip);
+  }
+
+  #travel(job: number, stage: number): void {
+    const { kernel, costs, book } = this.#parts;
+    this.#stage[job] = stage;
+    book.enter(job, state.roundTrip, kernel.now);
+    kernel.after(kernel.random.around(this.#roundTripUs, costs.variation.network), eventKinds.delay, job);
+  }
+
+  delayEnded(job: number): void {
+    switch (this.#stage[job]) {
+      case stages.callTrip:
+        this.#serveCall(job);
+        break;
+      case stages.waking:
+        this.#run(job, stages.call);
+        break;
+      case stages.commitTrip:
+        this.#run(job, stages.commit);
+        break;
+      case stages.maintenance:
+        this.#joinGroup(job);
+        break;
+      default:
+        this.#leaveBlock(job, this.#blockOf(job));
+        this.committed(job);
+    }
+  }
+
+  #serveCall(job: number): void {
+    const { kernel } = this.#parts;
+    this.#callAt[job] = kernel.now;
+    const wanted = Math.min(this.#perCall, this.#operations - this.#done[job]!);
+    if (this.#isEnqueuer(job)) {
+      this.#inCall[job] = wanted;
+      this.#run(job, stages.call);
+    } else if (this.#take(job, wanted)) this.#run(job, stages.call);
+    else this.#waitForMessages(job);
+  }
+
+  /** Messages are handed out in the order of the calls, so they are taken before the call queues for CPU. */
+  #take(job: number, wanted: number): boolean {
+    const { backlog, layout } = this.#parts;
+    const got = backlog.take(this.#placeOf(job), layout.subscriberOf[job]!, wanted);
+    this.#inCall[job] = got;
+    this.#sentAt[job] = backlog.takenSentAt;
+    return got > 0;
+  }
+
+  #waitForMessages(job: number): void {
+    const { backlog, book, kernel, layout, onHungry } = this.#parts;
+    this.#stage[job] = stages.waiting;
+    book.enter(job, state.waiting, kernel.now);
+    if (this.#done[job]! > 0) kernel.after(patienceUs, eventKinds.patience, job);
+    backlog.wait(this.#placeOf(job), layout.subscriberOf[job]!, job);
+    onHungry(layout.instanceOf[job]!);
+  }
+
+  /** It waited too long for the rest of its messages; unless they came, and it waits for others by now. */
+  patienceEnded(job: number): void {
+    const { backlog, kernel, layout } = this.#parts;
+    if (this.#stage[job] !== stages.waiting || kernel.now < this.#callAt[job]! + patienceUs) return;
+    backlog.stopWaiting(this.#placeOf(job), layout.subscriberOf[job]!, job);
+    this.#beginCommit(job);
+  }
+
+  /** Messages came to a place, by a commit on an instance. */
+  appended(place: number, byInstance: number): void {
+    const { backlog, kernel, layout, costs, onAppended } = this.#parts;
+    for (let job = backlog.nextToServe(place); job >= 0; job = backlog.nextToServe(place)) {
+      this.#take(job, Math.min(this.#perCall, this.#operations - this.#done[job]!));
+      this.#callAt[job] = kernel.now;
+      if (this.#sharded || layout.instanceOf[job] === byInstance || costs.unsharded.lookUs === 0) {
+        this.#run(job, stages.call);
+      } else {
+        this.#stage[job] = stages.waking;
+        kernel.after(kernel.random.next() * costs.unsharded.lookUs, eventKinds.delay, job);
+      }
+    }
+    onAppended(place);
+  }
+
+  #run(job: number, stage: number): void {
+    this.#stage[job] = stage;
+    this.#parts.processors.request(job, this.#threadOf(job));
+  }
+
+  demandOf(job: number): number {
+    const { kernel, costs } = this.#parts;
+    return kernel.random.around(this.#meanDemandOf(job), costs.variation.cpu);
+  }
+
+  #meanDemandOf(job: number): number {
+    const cost = this.#cost;
+    const enqueues = this.#isEnqueuer(job);
+    switch (this.#stage[job]) {
+      case stages.call:
+        if (enqueues) return costOf(cost.enqueueCall, this.#inCall[job]!);
+        return costOf(cost.dequeueCall, this.#inCall[job]!) + cost.skipUs * this.#heldByOthers(job);
+      case stages.callInBlock:
+        return costOf((enqueues ? cost.enqueueCallBlock : cost.dequeueCallBlock)!, this.#inCall[job]!);
+      case stages.commit:
+        return cost.commit.fixedUs;
+      default:
+        return costOf(this.#commitBlockCost(job)!, this.#done[job]!);
+    }
+  }
+
+  #heldByOthers(job: number): number {
+    const { backlog, layout } = this.#parts;
+    const held = backlog.held(this.#placeOf(job), layout.subscriberOf[job]!);
+    return held - this.#done[job]! - this.#inCall[job]!;
+  }
+
+  #commitBlockCost(job: number): StepCost | null {
+    return this.#isEnqueuer(job) ? this.#cost.enqueueCommitBlock : this.#cost.dequeueCommitBlock;
+  }
+
+  #blockOf(job: number): number {
+    return this.#isEnqueuer(job) ? this.#cost.enqueueBlock : this.#cost.dequeueBlock;
+  }
+
+  /** The session has the block that its stage needs. */
+  granted(job: number): void {
+    this.#run(job, this.#stage[job]!);
+  }
+
+  burstEnded(job: number): void {
+    switch (this.#stage[job]) {
+      case stages.call: {
+        this.#releaseThread(job);
+        const enqueues = this.#isEnqueuer(job);
+        if ((enqueues ? this.#cost.enqueueCallBlock : this.#cost.dequeueCallBlock) === null)
+          this.#called(job);
+        else this.#visit(job, stages.callInBlock);
+        break;
+      }
+      case stages.callInBlock:
+        this.#leaveBlock(job, this.#blockOf(job));
+        this.#called(job);
+        break;
+      case stages.commit:
+        this.#releaseThread(job);
+        this.#makeDurable(job);
+        break;
+      default:
+        this.#endCommitInBlock(job);
+    }
+  }
+
+  #releaseThread(job: number): void {
+    this.#parts.processors.releaseThread(this.#threadOf(job));
+  }
+
+  #visit(job: number, stage: number): void {
+    this.#stage[job] = stage;
+    this.#parts.blocks.request(this.#blockOf(job), job);
+  }
+
+  #leaveBlock(job: number, block: number): void {
+    this.#releaseThread(job);
+    this.#parts.blocks.release(block);
+  }
+
+  #called(job: number): void {
+    const { kernel, meter } = this.#parts;
+    if (!this.#isEnqueuer(job)) {
+      meter.dequeueCall.record(kernel.now - this.#callAt[job]!);
+      meter.latency.record(kernel.now - this.#sentAt[job]!, this.#inCall[job]!);
+    }
+    this.#done[job] = this.#done[job]! + this.#inCall[job]!;
+    if (this.#done[job]! < this.#operations) {
+      this.#nextCall(job);
+      return;
+    }
+    if (this.#isEnqueuer(job)) this.#sentAt[job] = this.#roundTripUs === 0 ? this.#callAt[job]! : kernel.now;
+    this.#beginCommit(job);
+  }
+
+  #beginCommit(job: number): void {
+    if (this.#roundTripUs === 0) this.#run(job, stages.commit);
+    else this.#travel(job, stages.commitTrip);
+  }
+
+  /** The session's own part of the commit is done. */
+  #makeDurable(job: number): void {
+    const { kernel, book, maintenance } = this.#parts;
+    if (this.#commitBlockCost(job) !== null) {
+      this.#visit(job, stages.commitInBlock);
+      return;
+    }
+    if (this.#maintenanceUs === 0 || !(this.#isEnqueuer(job) || this.#countsDequeues)) {
+      this.#joinGroup(job);
+      return;
+    }
+    this.#stage[job] = stages.maintenance;
+    book.enter(job, state.maintenance, kernel.now);
+    const end = maintenance.reserve(kernel.now, this.#done[job]! * this.#maintenanceUs);
+    kernel.after(end - kernel.now, eventKinds.delay, job);
+  }
+
+  #joinGroup(job: number): void {
+    this.#stage[job] = stages.other;
+    const enqueues = this.#isEnqueuer(job);
+    const messages = this.#done[job]!;
+    this.#parts.groupCommit.join(job, enqueues ? messages : 0, enqueues ? 0 : messages);
+  }
+
+  #endCommitInBlock(job: number): void {
+    const { kernel, book, costs, workload, layout, groupCommit } = this.#parts;
+    const block = this.#blockOf(job);
+    if (!costs.unsharded.syncInBlock) {
+      this.#leaveBlock(job, block);
+      this.#joinGroup(job);
+      return;
+    }
+    if ((workload.durability ?? 'durable') !== 'durable') {
+      this.#leaveBlock(job, block);
+      this.committed(job);
+      return;
+    }
+    this.#stage[job] = stages.syncInBlock;
+    book.enter(job, state.logFileSync, kernel.now);
+    const bytes = this.#isEnqueuer(job) ? this.#done[job]! * workload.payloadBytes : 0;
+    kernel.after(groupCommit.syncUs(layout.nodeOf[job]!, bytes), eventKinds.delay, job);
+  }
+
+  /** The transaction is durable: its messages become visible, or are consumed, and the next one begins. */
+  committed(job: number): void {
+    const { backlog, layout, meter } = this.#parts;
+    const place = this.#placeOf(job);
+    const instance = layout.instanceOf[job]!;
+    const messages = this.#done[job]!;
+    if (this.#isEnqueuer(job)) {
+      meter.enqueued += messages;
+      backlog.append(place, messages, this.#sentAt[job]!);
+      this.appended(place, instance);
+    } else {
+      meter.dequeued += messages;
+      meter.dequeuedOn[instance] = meter.dequeuedOn[instance]! + messages;
+      backlog.consume(place, layout.subscriberOf[job]!, messages);
+      this.relieve(place);
+    }
+    this.#begin(job);
+  }
+}
+
+function costOf({ fixedUs, perMessageUs }: StepCost, messages: number): number {
+  return fixedUs + messages * perMessageUs;
+}

@@ -1,0 +1,229 @@
+/**
+ * A discrete-event simulation of a cluster under a closed workload. Pure: the same costs, workload and seed give the
+ * same result in Node and in a browser, and nothing is read but the arguments.
+ */
+import type { ClusterCosts } from '../hardware/costs.ts';
+import { Backlog } from './backlog.ts';
+import { Forwarding } from './forwarding.ts';
+import { GroupCommit } from './group-commit.ts';
+import { HotBlocks } from './hot-blocks.ts';
+import { eventKinds, Kernel } from './kernel.ts';
+import { type Layout, layOut } from './layout.ts';
+import { Meter } from './meter.ts';
+import { Processors } from './processors.ts';
+import { type SimulationResult, timeShareOf, timesOf, waitsOf } from './result.ts';
+import { SerialResource } from './serial-resource.ts';
+import { Sessions } from './sessions.ts';
+import { TimeBook } from './time-book.ts';
+import { assertWorkload, type ModelWorkload } from './workload.ts';
+
+export interface SimulationOptions {
+  costs: ClusterCosts;
+  workload: ModelWorkload;
+  /** Default 1. */
+  seed?: number;
+  /** Messages in and out before the measured window, and in it; default 20,000 and 200,000. */
+  warmupOperations?: number;
+  measureOperations?: number;
+  /** Simulated time after which it ends anyway; default ten minutes. */
+  simulatedMsMax?: number;
+}
+
+/** Throws a RangeError for a workload out of its bounds. Takes about a second for each million operations. */
+export function simulate(options: SimulationOptions): SimulationResult {
+  assertWorkload(options.workload);
+  const simulation = new Simulation(options);
+  const { warmupOperations = 20_000, measureOperations = 200_000, simulatedMsMax = 600_000 } = options;
+  const endUs = simulatedMsMax * 1000;
+  let ended = simulation.run(warmupOperations, endUs);
+  simulation.beginWindow();
+  if (ended === 'operations') ended = simulation.run(measureOperations, endUs);
+  return simulation.result(ended);
+}
+
+class Simulation {
+  readonly #layout: Layout;
+  readonly #cores: number;
+  readonly #kernel: Kernel;
+  readonly #book: TimeBook;
+  readonly #processors: Processors;
+  readonly #backlog: Backlog;
+  readonly #groupCommit: GroupCommit;
+  readonly #blocks: HotBlocks;
+  readonly #maintenance = new SerialResource();
+  readonly #meter: Meter;
+  readonly #sessions: Sessions;
+  readonly #forwarding: Forwarding;
+  #windowAt = 0;
+
+  constructor({ costs, workload, seed = 1 }: SimulationOptions) {
+    const layout = layOut(costs, workload);
+    this.#layout = layout;
+    this.#cores = costs.machine.coresPerNode;
+    this.#kernel = new Kernel(seed, layout.jobs + 2);
+    this.#book = new TimeBook(layout.sessions);
+    this.#meter = new Meter(layout.instances);
+    this.#backlog = new Backlog(workload.kind === 'sharded' ? layout.instances : 1, layout);
+    this.#processors = new Processors(this.#kernel, this.#book, layout, costs.machine, {
+      demandOf: (job) => this.#demandOf(job),
+    });
+    const shared = {
+      kernel: this.#kernel,
+      processors: this.#processors,
+      book: this.#book,
+      backlog: this.#backlog,
+      layout,
+      costs,
+      workload,
+    };
+    this.#groupCommit = new GroupCommit({ ...shared, host: { committed: (job) => this.#committed(job) } });
+    this.#blocks = new HotBlocks(
+      this.#kernel,
+      this.#book,
+      layout,
+      { ...costs.unsharded, blocks: workload.kind === 'sharded' ? 0 : costs.unsharded.blocks },
+      { granted: (job) => this.#sessions.granted(job) },
+    );
+    this.#sessions = new Sessions({
+      ...shared,
+      groupCommit: this.#groupCommit,
+      blocks: this.#blocks,
+      maintenance: this.#maintenance,
+      meter: this.#meter,
+      onHungry: (instance) => this.#forwarding.hungry(instance),
+      onAppended: (place) => this.#forwarding.appended(place),
+    });
+    this.#forwarding = new Forwarding({
+      ...shared,
+      groupCommit: this.#groupCommit,
+      onMoved: (receiver, owner) => {
+        this.#sessions.appended(receiver, receiver);
+        this.#sessions.relieve(owner);
+      },
+    });
+    this.#sessions.start();
+  }
+
+  /** Until so many more operations are acknowledged. */
+  run(operations: number, endUs: number): SimulationResult['ended'] {
+    const meter = this.#meter;
+    const kernel = this.#kernel;
+    const goal = meter.operations + operations;
+    while (meter.operations < goal) {
+      if (!kernel.next()) return 'stalled';
+      if (kernel.now > endUs) return 'time';
+      const job = kernel.index;
+      if (kernel.kind === eventKinds.delay) this.#delayEnded(job);
+      else if (kernel.kind === eventKinds.burst) this.#burstEnded(job);
+      else if (kernel.kind === eventKinds.block) this.#blocks.moved(job);
+      else this.#sessions.patienceEnded(job);
+    }
+    return 'operations';
+  }
+
+  #delayEnded(job: number): void {
+    const { sessions, firstForwarder } = this.#layout;
+    if (job < sessions) this.#sessions.delayEnded(job);
+    else if (job < firstForwarder) this.#groupCommit.delayEnded(job);
+    else this.#forwarding.delayEnded(job);
+  }
+
+  #burstEnded(job: number): void {
+    const { sessions, firstForwarder } = this.#layout;
+    this.#processors.releaseCore(job);
+    if (job < sessions) this.#sessions.burstEnded(job);
+    else if (job < firstForwarder) this.#groupCommit.burstEnded(job);
+    else this.#forwarding.burstEnded(job);
+  }
+
+  #demandOf(job: number): number {
+    const { sessions, firstForwarder } = this.#layout;
+    if (job < sessions) return this.#sessions.demandOf(job);
+    return job < firstForwarder ? this.#groupCommit.demandOf(job) : this.#forwarding.demandOf(job);
+  }
+
+  #committed(job: number): void {
+    if (job < this.#layout.sessions) this.#sessions.committed(job);
+    else this.#forwarding.committed(job);
+  }
+
+  beginWindow(): void {
+    this.#windowAt = this.#kernel.now;
+    this.#meter.clear();
+    this.#book.clear(this.#kernel.now);
+    this.#processors.clear();
+    this.#groupCommit.clear();
+    this.#blocks.clear();
+    this.#maintenance.clear();
+  }
+
+  result(ended: SimulationResult['ended']): SimulationResult {
+    const elapsedUs = this.#kernel.now - this.#windowAt;
+    const perSec = (count: number) => (elapsedUs === 0 ? 0 : (count * 1e6) / elapsedUs);
+    const share = (us: number) => (elapsedUs === 0 ? 0 : us / elapsedUs);
+    const { enqueued, dequeued, dequeuedOn, dequeueCall, latency } = this.#meter;
+    this.#processors.settle();
+    const { cpuUs } = this.#processors;
+    const read = this.#book.read(this.#kernel.now);
+    const cpuTotalUs = cpuUs.reduce((sum, us) => sum + us, 0);
+    return {
+      enqueuePerSec: perSec(enqueued),
+      dequeuePerSec: perSec(dequeued),
+      dequeueCallMs: timesOf(dequeueCall),
+      latencyMs: timesOf(latency),
+      cpuUsPerMessage: dequeued === 0 ? 0 : cpuTotalUs / dequeued,
+      cpuShareByInstance: Array.from(cpuUs, share),
+      dequeuePerSecByInstance: Array.from(dequeuedOn, perSec),
+      waits: waitsOf(read, elapsedUs),
+      timeShare: timeShareOf(read),
+      use: elapsedUs === 0 ? { ...idle } : this.#use(elapsedUs),
+      transactionsPerGroup:
+        this.#groupCommit.groups === 0 ? 0 : this.#groupCommit.transactions / this.#groupCommit.groups,
+      messages: this.#messages(),
+      measuredMs: elapsedUs / 1000,
+      operations: this.#meter.operations,
+      events: this.#kernel.events,
+      ended,
+    };
+  }
+
+  #use(elapsedUs: number): SimulationResult['use'] {
+    const { cpuUs, threadUs } = this.#processors;
+    const byNode = new Float64Array(this.#layout.nodes);
+    for (const [instance, us] of cpuUs.entries()) {
+      const node = instance % this.#layout.nodes;
+      byNode[node] = byNode[node]! + us;
+    }
+    const most = (values: Iterable<number>) => Math.max(...values) / elapsedUs;
+    return {
+      cores: most(byNode) / this.#cores,
+      sessionThread: most(threadUs.filter((_, thread) => thread % 2 === 0)),
+      writerThread: most(threadUs.filter((_, thread) => thread % 2 === 1)),
+      redoDevice: this.#groupCommit.deviceUse(elapsedUs),
+      partitionMaintenance: this.#maintenance.busyUs / elapsedUs,
+      indexBlock: this.#blocks.use(elapsedUs),
+    };
+  }
+
+  /** Of the whole simulation. A forwarded message was visible twice and is counted once. */
+  #messages(): SimulationResult['messages'] {
+    const { visible, taken, consumed } = this.#backlog.totals();
+    const { forwarded } = this.#forwarding;
+    return {
+      enqueued: visible - forwarded,
+      consumed: consumed - forwarded,
+      held: taken - consumed,
+      ready: visible * this.#layout.subscribers - taken,
+      forwarded,
+    };
+  }
+}
+
+const idle = {
+  cores: 0,
+  sessionThread: 0,
+  writerThread: 0,
+  redoDevice: 0,
+  partitionMaintenance: 0,
+  indexBlock: 0,
+};

@@ -1,0 +1,215 @@
+/** What must hold of every simulation: nothing is lost, time adds up, the seed decides, more of a cost never helps. */
+import { type ModelWorkload, type SimulationResult, simulate } from '@shardlab/model';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { clusterLike, costsWith, nodeLike, workloadWith } from './model-costs.ts';
+
+const anyWorkload = fc
+  .record({
+    kind: fc.constantFrom('sharded' as const, 'unsharded' as const),
+    instances: fc.integer({ min: 1, max: 5 }),
+    enqueuers: fc.integer({ min: 1, max: 12 }),
+    rows: fc.integer({ min: 1, max: 12 }),
+    subscribers: fc.constantFrom(1, 1, 1, 3),
+    operationsPerTransaction: fc.integer({ min: 1, max: 20 }),
+    roundTripUs: fc.constantFrom(0, 0, 400),
+    backlogMax: fc.constantFrom(50, 2000),
+    durability: fc.constantFrom('durable' as const, 'relaxed' as const),
+    apart: fc.boolean(),
+  })
+  .map(
+    ({ rows, apart, ...rest }): ModelWorkload => ({
+      ...rest,
+      payloadBytes: 512,
+      dequeuers: rows * rest.subscribers,
+      placement:
+        apart && rest.kind === 'sharded' && rest.instances > 1 && rest.subscribers === 1 ? 'apart' : 'even',
+    }),
+  );
+
+const anyCosts = fc.constantFrom(nodeLike, clusterLike);
+const anySeed = fc.integer({ min: 0, max: 1e9 });
+const small = { warmupOperations: 300, measureOperations: 3_000, simulatedMsMax: 60_000 };
+
+describe('every simulation', () => {
+  test('keeps every message: what went in is consumed, held or ready, for each subscriber', () => {
+    fc.assert(
+      fc.property(anyCosts, anyWorkload, anySeed, (costs, workload, seed) => {
+        const { messages } = simulate({ costs, workload, seed, ...small });
+        const { enqueued, consumed, held, ready } = messages;
+        expect(consumed + held + ready).toBe(enqueued * workload.subscribers);
+        expect(Math.min(consumed, held, ready)).toBeGreaterThanOrEqual(0);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('tells where all of the time of all sessions went', () => {
+    fc.assert(
+      fc.property(anyCosts, anyWorkload, anySeed, (costs, workload, seed) => {
+        const result = simulate({ costs, workload, seed, ...small });
+        const shares = Object.values(result.timeShare).reduce((sum, share) => sum + share, 0);
+        expect(shares).toBeCloseTo(1, 6);
+        const sessions = workload.enqueuers + workload.dequeuers;
+        const waiting = result.waits.reduce((sum, wait) => sum + wait.averageSessions, 0);
+        expect(waiting / sessions + result.timeShare.running).toBeCloseTo(1, 6);
+        for (const share of Object.values(result.use)) expect(share).toBeLessThan(1.01);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('is decided by its seed', () => {
+    fc.assert(
+      fc.property(anyCosts, anyWorkload, anySeed, (costs, workload, seed) => {
+        const run = () => simulate({ costs, workload, seed, ...small });
+        expect(run()).toEqual(run());
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('does not stall while both sides have sessions on every instance', () => {
+    fc.assert(
+      fc.property(anyCosts, anyWorkload, anySeed, (costs, any, seed) => {
+        const workload = { ...any, placement: 'even' as const };
+        workload.enqueuers = Math.max(any.enqueuers, any.instances);
+        workload.dequeuers = Math.max(any.dequeuers, any.instances * any.subscribers);
+        expect(simulate({ costs, workload, seed, ...small }).ended).toBe('operations');
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('of another seed differs, but not by much', () => {
+    const rates = [1, 2, 3, 4, 5].map(
+      (seed) =>
+        simulate({ costs: nodeLike, workload: workloadWith(), seed, measureOperations: 100_000 })
+          .dequeuePerSec,
+    );
+    expect(new Set(rates).size).toBe(5);
+    expect(Math.max(...rates) / Math.min(...rates)).toBeLessThan(1.05);
+  });
+});
+
+describe('more of a cost never makes a queue faster', () => {
+  const rate = (costs: typeof nodeLike, workload: ModelWorkload) =>
+    simulate({ costs, workload, measureOperations: 40_000 }).dequeuePerSec;
+  const cases: [name: string, (factor: number) => SimulationResult['dequeuePerSec']][] = [
+    ['CPU of an enqueue', (f) => rate(costsWith({ sharded: { enqueueUs: f } }, nodeLike), workloadWith())],
+    ['CPU of a dequeue', (f) => rate(costsWith({ sharded: { dequeueUs: f } }, nodeLike), workloadWith())],
+    ['the writer', (f) => rate(costsWith({ sharded: { writeEnqueueUs: f } }, nodeLike), workloadWith())],
+    ['the sync', (f) => rate(costsWith({ redo: { syncUs: 100 * f } }, nodeLike), workloadWith())],
+    [
+      'the device',
+      (f) => rate(costsWith({ redo: { usPerKib: f } }, nodeLike), workloadWith({ instances: 2 })),
+    ],
+    [
+      'slower busy cores',
+      (f) => rate(costsWith({ machine: { busyCoreSpeed: 1 / f } }, nodeLike), workloadWith({ instances: 2 })),
+    ],
+    ['the round trip', (f) => rate(clusterLike, workloadWith({ roundTripUs: 100 * f }))],
+    [
+      'partition maintenance',
+      (f) =>
+        rate(
+          costsWith({ maintenance: { partitionUs: 2 * f } }, clusterLike),
+          workloadWith({ enqueuers: 60, dequeuers: 60 }),
+        ),
+    ],
+    [
+      'block transfers',
+      (f) =>
+        rate(
+          costsWith({ unsharded: { transferUs: 100 * f } }, clusterLike),
+          workloadWith({ kind: 'unsharded', instances: 4 }),
+        ),
+    ],
+    [
+      'rows to skip',
+      (f) =>
+        rate(
+          costsWith({ unsharded: { skipUs: 10 * f } }, clusterLike),
+          workloadWith({ kind: 'unsharded', enqueuers: 30, dequeuers: 30 }),
+        ),
+    ],
+  ];
+  test.each(cases)('%s', (_, rateAt) => {
+    const rates = [1, 2, 4].map(rateAt);
+    expect(rates[1]! / rates[0]!).toBeLessThan(1.02);
+    expect(rates[2]! / rates[1]!).toBeLessThan(1.02);
+    expect(rates[2]! / rates[0]!).toBeLessThan(0.98);
+  });
+});
+
+describe('the parts of a cluster', () => {
+  test('sharded instances with a core each add up; a shared block does not', () => {
+    const at = (kind: 'sharded' | 'unsharded', instances: number) =>
+      simulate({
+        costs: clusterLike,
+        workload: workloadWith({ kind, instances, enqueuers: 8, dequeuers: 8 }),
+        measureOperations: 40_000,
+      }).dequeuePerSec;
+    expect(at('sharded', 8) / at('sharded', 1)).toBeGreaterThan(0.95);
+    expect(at('unsharded', 8) / at('unsharded', 1)).toBeLessThan(0.7);
+  });
+
+  test('enqueuers that are faster than dequeuers are held back at the bound of the backlog', () => {
+    const { enqueuePerSec, dequeuePerSec, messages, timeShare } = simulate({
+      costs: costsWith({ sharded: { dequeueUs: 20 } }, nodeLike),
+      workload: workloadWith({ enqueuers: 8, dequeuers: 1, backlogMax: 500 }),
+    });
+    expect(timeShare['flow control']).toBeGreaterThan(0.3);
+    expect(enqueuePerSec / dequeuePerSec).toBeCloseTo(1, 1);
+    expect(messages.ready + messages.held).toBeLessThan(500 + 9 * 10);
+  });
+
+  test('messages are forwarded only to an instance whose enqueuers and dequeuers live apart', () => {
+    const run = (placement: 'even' | 'apart') =>
+      simulate({
+        costs: nodeLike,
+        workload: workloadWith({ instances: 2, placement }),
+        measureOperations: 50_000,
+      });
+    expect(run('even').messages.forwarded).toBe(0);
+    const apart = run('apart');
+    expect(apart.messages.forwarded).toBeGreaterThan(20_000);
+    expect(apart.dequeuePerSecByInstance[0]).toBe(0);
+    expect(apart.dequeuePerSec).toBeGreaterThan(0);
+  });
+
+  test('each subscriber of a topic gets each message, which is stored once', () => {
+    const { enqueuePerSec, dequeuePerSec } = simulate({
+      costs: clusterLike,
+      workload: workloadWith({ instances: 4, enqueuers: 4, dequeuers: 40, subscribers: 10 }),
+    });
+    expect(dequeuePerSec / enqueuePerSec).toBeGreaterThan(9);
+    expect(dequeuePerSec / enqueuePerSec).toBeLessThan(10.5);
+  });
+
+  test('nonpersistent messages need no writer, relaxed ones no sync', () => {
+    const at = (durability: 'durable' | 'relaxed' | 'memory') =>
+      simulate({ costs: nodeLike, workload: workloadWith({ durability }), measureOperations: 50_000 });
+    expect(at('memory').use.writerThread).toBe(0);
+    expect(at('relaxed').dequeuePerSec).toBeGreaterThan(at('durable').dequeuePerSec);
+    expect(at('memory').dequeuePerSec).toBeGreaterThan(at('relaxed').dequeuePerSec);
+  });
+
+  test('without dequeuers a bounded backlog comes to a stand, and the simulation ends', () => {
+    const result = simulate({ costs: nodeLike, workload: workloadWith({ dequeuers: 0, backlogMax: 200 }) });
+    expect(result.ended).toBe('stalled');
+    expect(result.messages.enqueued).toBeGreaterThanOrEqual(200);
+  });
+
+  test('a workload out of its bounds is refused by name', () => {
+    for (const [changes, name] of [
+      [{ instances: 0 }, 'instances'],
+      [{ enqueuers: 0, dequeuers: 0 }, 'enqueuers + dequeuers'],
+      [{ operationsPerTransaction: 1.5 }, 'operationsPerTransaction'],
+      [{ subscribers: 5000 }, 'subscribers'],
+      [{ placement: 'apart' as const }, 'apart'],
+    ] as const) {
+      expect(() => simulate({ costs: nodeLike, workload: workloadWith(changes) })).toThrow(name);
+    }
+  });
+});
