@@ -66,6 +66,13 @@ export const limits = {
   writerSilentMsDefault: 5_000,
   writerSilentMsMin: 100,
   writerSilentMsMax: 60_000,
+  /** Of several processes that could take an instance over, each waits this long for every guest it has. */
+  guestDelayMs: 100,
+  /** An instance that could not be taken over or opened is tried again after a pause that doubles. */
+  takeoverRetryMsMin: 250,
+  takeoverRetryMsMax: 10_000,
+  /** A returning process waits so long until its instance is given back: the host finishes its commits first. */
+  recallMsMax: 20_000,
   /** A killed process is gone within milliseconds, unless the system holds it in a call on a disk that hangs. */
   processEndMsMax: 5_000,
 } as const;

@@ -297,6 +297,11 @@ export class InlineInstance implements Instance {
     return this.#sharded.epoch;
   }
 
+  /** Why nothing is served any more. */
+  get ended(): QueueError | undefined {
+    return this.#ended;
+  }
+
   /** No message that is committed waits here, and none is on its way; with `takesMessages` false that is for good. */
   get isEmpty(): boolean {
     return this.#sharded.isEmpty;
@@ -342,12 +347,13 @@ export class InlineInstance implements Instance {
   async #close(): Promise<void> {
     clearInterval(this.#looking);
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
+    const fenced = this.#ended?.code === 'INSTANCE_FENCED';
     try {
       await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
       this.#ended = closed;
       await this.#sharded.close();
       await this.#unsharded.close();
-      this.#catalog.subscribers.removeOfInstance(this.id);
+      if (!fenced) this.#catalog.subscribers.removeOfInstance(this.id); // else they are the next host's
     } finally {
       this.#ended = closed;
       this.#catalog.close();

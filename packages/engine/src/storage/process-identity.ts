@@ -10,17 +10,16 @@ function currentBoot(): string {
   return bootId;
 }
 
+/** Stands for the start of a process where the system does not tell it. */
+const unknownStart = 'alive';
+
 /**
  * Boot and start time of a process, as the system counts it, or undefined if there is none. A process is gone when the
- * last of its threads is: one that is killed inside a sync still finishes that. On systems without /proc, 'alive'.
+ * last of its threads is: one that is killed inside a sync still finishes that. Without /proc, 'alive'.
  */
 export function processStarted(pid: number): string | undefined {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return undefined;
-  }
-  if (!existsSync('/proc/self/stat')) return 'alive';
+  if (!mayBeAlive(pid)) return undefined;
+  if (!existsSync('/proc/self/stat')) return unknownStart;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -39,6 +38,21 @@ export interface ProcessId {
 
 export function ownProcess(): ProcessId {
   return { pid: process.pid, started: processStarted(process.pid) ?? '' };
+}
+
+/** Whether `isAlive` tells this process from a later one of the same pid. */
+export function startIsKnown({ started }: ProcessId): boolean {
+  return started !== unknownStart;
+}
+
+/** Quick: false is certain; true may be of a later process of the same pid. */
+export function mayBeAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 export function isAlive({ pid, started }: ProcessId): boolean {

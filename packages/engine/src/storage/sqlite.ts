@@ -70,9 +70,10 @@ function enableWal(file: SqliteFile, busyMs: number): void {
   }
 }
 
-/** Whether another connection has the lock, as SQLite itself says. */
+/** Whether another connection has the lock, as SQLite itself says; also where it was mapped already. */
 export function isBusy(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+  const cause = error instanceof QueueError ? error.cause : error;
+  return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY');
 }
 
 function assertVersion(version: string): void {

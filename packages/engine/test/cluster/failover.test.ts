@@ -1,0 +1,252 @@
+/** Processes of a cluster that die, stop or hang under load: others host their instances, and nothing is lost or doubled. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { openInstance } from '../../src/index.ts';
+import { LeaseFile } from '../../src/storage/lease-file.ts';
+import { Membership } from '../../src/storage/membership.ts';
+import { makeFolder } from '../folder.ts';
+import { expectSound, readLedger, readLeft } from './ledger.ts';
+import { MemberProcess } from './member-process.ts';
+
+/** Small numbers from a seed (mulberry32), so that a failing run can be told apart by its seed. */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+interface TestCluster {
+  dir: string;
+  log: string;
+  instances: number[];
+  members: MemberProcess[];
+}
+
+/** Processes at work, each on its own instance; a fault is built into the first one. */
+async function startMembers(count: number, fault: { hangFlag?: string } = {}): Promise<TestCluster> {
+  const folder = makeFolder();
+  const [dir, log] = [join(folder, 'data'), join(folder, 'acknowledged.log')];
+  const first = await openInstance({ dir });
+  await first.createQueue({ name: 'q' });
+  await first.close();
+  const membership = new Membership(dir, { busyMs: 1_000 });
+  const instances = Array.from({ length: count }, (_, index) => index + 1);
+  for (const id of instances) membership.addMember(id);
+  membership.close();
+  const members = instances.map(
+    (instance) =>
+      new MemberProcess({ dir, log, instance, writerSilentMsMax: 600 }, instance === 1 ? fault : {}),
+  );
+  await Promise.all(members.map((member, index) => member.working(index + 1)));
+  await Promise.all(members.map((member) => member.watch()));
+  return { dir, log, instances, members };
+}
+
+/** The one survivor that took the instance over. */
+async function survivor(members: readonly MemberProcess[], instance: number): Promise<MemberProcess> {
+  return Promise.race(
+    members.map(async (member) => {
+      await member.event('instance:taken-over', instance);
+      return member;
+    }),
+  );
+}
+
+/** All end in order, but hand nothing over to each other; what they wrote down must agree with what is there. */
+async function endAndCheck({ dir, log, instances, members }: TestCluster): Promise<void> {
+  const running = members.filter((member) => member.ended === undefined);
+  for (const member of running) member.child.send('retire');
+  await Promise.all(running.map((member) => member.leave()));
+  const ledger = readLedger(log);
+  expectSound(ledger, await readLeft(dir, instances));
+  expect(ledger.consumed.length).toBeGreaterThan(0);
+}
+
+function report(what: string, fromMs: number, atMs: number): void {
+  console.info(`${what}: in service after ${atMs - fromMs} ms`);
+}
+
+describe('a cluster under load', () => {
+  it('serves the instance of a killed process beside its own, and gives it back', {
+    timeout: 60_000,
+  }, async () => {
+    const cluster = await startMembers(3);
+    const { dir, log, members } = cluster;
+    const [first, ...others] = members as [MemberProcess, ...MemberProcess[]];
+    const killedAt = Date.now();
+    first.child.kill('SIGKILL');
+    const host = await survivor(others, 1);
+    report('kill -9', killedAt, await host.working(1));
+    expect(host.events('instance:taken-over')).toMatchObject([
+      { instance: 1, fromPid: first.pid, killed: false },
+    ]);
+    expect(others.flatMap((member) => member.events('instance:taken-over'))).toHaveLength(1);
+
+    const startedAt = Date.now();
+    const returned = new MemberProcess({ dir, log, instance: 1 });
+    members.push(returned);
+    report('return of the process', startedAt, await returned.working(1));
+    const back = await host.event('instance:given-back', 1);
+    expect(back).toMatchObject({ toPid: returned.pid });
+    const [taken] = returned.events('lease:taken');
+    report('give-back itself', back.atMs - back.tookMs!, taken!.atMs);
+    expect(taken!.epoch).toBeGreaterThan(host.events('lease:taken').at(-1)!.epoch!);
+    await endAndCheck(cluster);
+  });
+
+  it('ends a process that was stopped before it serves its instance', { timeout: 60_000 }, async () => {
+    const cluster = await startMembers(2);
+    const [first, other] = cluster.members as [MemberProcess, MemberProcess];
+    const stoppedAt = Date.now();
+    first.child.kill('SIGSTOP');
+    await other.event('instance:taken-over', 1);
+    report('SIGSTOP', stoppedAt, await other.working(1));
+    expect(other.events('instance:taken-over')).toMatchObject([
+      { instance: 1, fromPid: first.pid, killed: true },
+    ]);
+    expect(await first.untilEnded()).toEqual({ exitCode: null, signal: 'SIGKILL' });
+    await endAndCheck(cluster);
+  });
+
+  it('ends a process whose writer thread hangs in a commit', { timeout: 60_000 }, async () => {
+    const hangFlag = join(makeFolder(), 'hang');
+    const cluster = await startMembers(2, { hangFlag });
+    const [first, other] = cluster.members as [MemberProcess, MemberProcess];
+    const hungAt = Date.now();
+    writeFileSync(hangFlag, '');
+    await other.event('instance:taken-over', 1);
+    report('hung writer', hungAt, await other.working(1));
+    expect(await first.untilEnded()).toEqual({ exitCode: null, signal: 'SIGKILL' });
+    await endAndCheck(cluster);
+  });
+
+  it('hands an instance over at once when its process ends in order', { timeout: 60_000 }, async () => {
+    const cluster = await startMembers(2);
+    const [first, other] = cluster.members as [MemberProcess, MemberProcess];
+    const leftAt = Date.now();
+    const left = first.leave();
+    await other.event('instance:taken-over', 1);
+    report('clean shutdown', leftAt, await other.working(1));
+    await left;
+    expect(other.events('instance:taken-over')[0]).not.toHaveProperty('fromPid');
+    await endAndCheck(cluster);
+  });
+
+  it('has one host for each instance through kills and stops, survivors racing for every one', {
+    timeout: 120_000,
+  }, async () => {
+    const seed = Date.now() % 2 ** 31;
+    console.info(`failover: seed ${seed}`);
+    const next = random(seed);
+    const cluster = await startMembers(3);
+    const { dir, log, members, instances } = cluster;
+    const current = [...members];
+    for (let round = 0; round < 6; round += 1) {
+      const index = Math.floor(next() * current.length);
+      const lost = current[index]!;
+      const others = current.filter((member) => member !== lost);
+      const before = others.map((member) => member.events('instance:taken-over').length);
+      lost.child.kill(next() < 0.5 ? 'SIGKILL' : 'SIGSTOP');
+      await lost.untilEnded(); // a stopped one is ended by who takes over
+      const count = () =>
+        others.reduce((sum, m, i) => sum + m.events('instance:taken-over').length - before[i]!, 0);
+      while (count() === 0) await Promise.race(others.map((member) => member.next()));
+      const instance = instances[index]!;
+      const returned = new MemberProcess({ dir, log, instance });
+      members.push(returned);
+      current[index] = returned;
+      await returned.watch();
+      await returned.working(instance);
+      expect(count()).toBe(1);
+    }
+    await endAndCheck(cluster);
+  });
+
+  it('serves all instances in the last process that is left', { timeout: 60_000 }, async () => {
+    const cluster = await startMembers(3);
+    const [first, second, last] = cluster.members as [MemberProcess, MemberProcess, MemberProcess];
+    first.child.kill('SIGKILL');
+    await survivor([second, last], 1);
+    second.child.kill('SIGKILL');
+    await last.working(1);
+    await last.working(2);
+    await endAndCheck(cluster);
+  });
+});
+
+describe('a claim of an earlier boot', () => {
+  it('is taken over at once, and whoever has its pid now is left alone', { timeout: 60_000 }, async () => {
+    const folder = makeFolder();
+    const [dir, log] = [join(folder, 'data'), join(folder, 'acknowledged.log')];
+    const earlier = await openInstance({ dir });
+    await earlier.createQueue({ name: 'q' });
+    await earlier.close();
+    const membership = new Membership(dir, { busyMs: 1_000 });
+    membership.addMember(1);
+    membership.addMember(2);
+    const claim = membership.claim(1, 'home');
+    membership.close();
+    // The pid is this test's own, the start that of another boot; its last sign promises a lease of days.
+    const catalog = new Database(join(dir, 'catalog.db'));
+    catalog.prepare("UPDATE host SET pid_started = 'earlier-boot/' || pid_started").run();
+    catalog.close();
+    const leases = new LeaseFile(dir);
+    leases.writeNow({ instance: 1, claim, epoch: 1, pid: process.pid, expiresAtMs: 1e12 });
+    leases.close();
+
+    const member = new MemberProcess({ dir, log, instance: 2 });
+    await member.watch();
+    const taken = await member.event('instance:taken-over', 1);
+    expect(taken).toMatchObject({ fromPid: process.pid, killed: false });
+    await member.working(1);
+    await endAndCheck({ dir, log, instances: [1, 2], members: [member] });
+  });
+});
+
+describe('a stopped process that wakes after its instance was taken', () => {
+  it('finds itself fenced: nothing is handed out, nothing is committed', { timeout: 60_000 }, async () => {
+    const cluster = await startMembers(1);
+    const [stopped] = cluster.members as [MemberProcess];
+    const { dir, log } = cluster;
+    await stopped.calm(); // stopped inside a commit it would keep the lock on its file
+    stopped.child.kill('SIGSTOP');
+    // As an operator might: nobody else is there to end the process, and the instance is needed.
+    const catalog = new Database(join(dir, 'catalog.db'), { timeout: 5_000 });
+    catalog.exec('DELETE FROM host');
+    catalog.close();
+    const taken = await openInstance({ dir, partitionMessagesMax: 64 });
+    const session = taken.openSession();
+    session.enqueue('q', { payload: 'of the next host' });
+    await session.commit();
+    const consumedBefore = readLedger(log).consumed.length;
+
+    stopped.child.send('work');
+    stopped.child.kill('SIGCONT');
+    await stopped.event('instance:fenced', 1);
+    const operations = ['enqueue', 'enqueue', 'dequeue'];
+    while (operations.length > 0) {
+      const refused = await stopped.until((message) =>
+        message.type === 'refused' && operations.includes(message.operation) ? message : undefined,
+      );
+      expect(refused.code).toBe('INSTANCE_FENCED');
+      operations.splice(operations.indexOf(refused.operation), 1);
+    }
+    const ledger = readLedger(log);
+    expect(ledger.consumed.length).toBe(consumedBefore);
+    const { ready, held } = taken.queue('q');
+    const left: string[] = [];
+    for (const message of await session.dequeue('q', { max: 10_000 })) left.push(message.payload.toString());
+    expect(left).toHaveLength(ready + held);
+    expectSound(
+      ledger,
+      left.filter((payload) => payload !== 'of the next host'),
+    );
+    await taken.close();
+  });
+});

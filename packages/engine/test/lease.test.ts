@@ -1,0 +1,173 @@
+/** The lease under which a process hosts an instance, and what it does to the instance's sessions. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { assembleInstance } from '../src/cluster/assemble-instance.ts';
+import { Lease } from '../src/cluster/lease.ts';
+import type { InlineInstance } from '../src/instance/inline-instance.ts';
+import { LeaseFile } from '../src/storage/lease-file.ts';
+import { Membership } from '../src/storage/membership.ts';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+
+const code = (value: string) => expect.objectContaining({ code: value });
+
+interface Hosted {
+  dir: string;
+  instance: InlineInstance;
+  lease: Lease;
+  membership: Membership;
+  file: LeaseFile;
+  setClock(ms: number): void;
+  setIll(reason: string | undefined): void;
+}
+
+/** An instance with a queue under a lease whose clock the test moves. */
+async function host(): Promise<Hosted> {
+  const dir = makeFolder();
+  let nowMs = 1_000_000;
+  let ill: string | undefined;
+  const membership = new Membership(dir, { busyMs: 1_000 });
+  const file = new LeaseFile(dir);
+  const lease = new Lease({
+    instance: 1,
+    claim: membership.claim(1, 'home'),
+    membership,
+    file,
+    clock: () => nowMs,
+    illness: () => ill,
+    onFenced: (error) => instance.fence(error),
+    onHeldAgain: () => instance.resume(),
+  });
+  const instance = await assembleInstance(1, { dir }, { lease, onClosed: () => lease.end() });
+  onTestFinished(async () => {
+    await instance.close();
+    file.close();
+    membership.close();
+  });
+  await instance.createQueue({ name: 'q' });
+  return {
+    dir,
+    instance,
+    lease,
+    membership,
+    file,
+    setClock: (ms) => {
+      nowMs = 1_000_000 + ms;
+    },
+    setIll: (reason) => {
+      ill = reason;
+    },
+  };
+}
+
+async function enqueue(instance: InlineInstance, payload: string): Promise<void> {
+  const session = instance.openSession();
+  session.enqueue('q', { payload });
+  await session.commit();
+  await session.close();
+}
+
+describe('a lease', () => {
+  it('is seen by others from the first moment on, and with each renewal', async () => {
+    const { lease, file, setClock } = await host();
+    expect(file.read()).toMatchObject([{ instance: 1, claim: lease.claim, expiresAtMs: 1_001_000 }]);
+    setClock(250);
+    lease.epoch = 7;
+    await lease.renew();
+    expect(file.read()).toMatchObject([{ epoch: 7, expiresAtMs: 1_001_250, pid: process.pid }]);
+  });
+
+  it('that lapsed is renewed by the next hand-out, as long as nobody took the instance', async () => {
+    const { instance, lease, setClock } = await host();
+    await enqueue(instance, 'm');
+    setClock(60_000);
+    expect(lease.held()).toBe(false);
+    expect(text(await instance.openSession().dequeue('q'))).toEqual(['m']);
+    expect(lease.held()).toBe(true);
+  });
+
+  it('that lapsed and cannot be renewed refuses hand-outs, and says why', async () => {
+    const { instance, setClock, setIll } = await host();
+    await enqueue(instance, 'm');
+    setClock(60_000);
+    setIll('the writer thread has not answered');
+    const session = instance.openSession();
+    await expect(session.dequeue('q')).rejects.toMatchObject({
+      code: 'LEASE_LAPSED',
+      retryable: true,
+      details: { instance: 1, reason: 'the writer thread has not answered' },
+    });
+    setIll(undefined);
+    expect(text(await session.dequeue('q'))).toEqual(['m']);
+  });
+
+  it('that lapsed lets calls wait, and serves them once it is held again', async () => {
+    const { instance, lease, setClock } = await host();
+    const waiting = instance.openSession().dequeue('q', { waitMs: 10_000 });
+    setClock(60_000);
+    await enqueue(instance, 'm'); // a commit is checked by the epoch, not by the lease
+    expect(instance.queue('q').held).toBe(0);
+    await lease.renew();
+    expect(text(await waiting)).toEqual(['m']);
+  });
+
+  it('whose claim another process has ends the hosting: every call is refused', async () => {
+    const { instance, lease, membership, setClock } = await host();
+    const waiting = instance.openSession().dequeue('q', { waitMs: 10_000 });
+    const session = instance.openSession();
+    session.enqueue('q', { payload: 'staged' });
+    membership.release(lease.claim);
+    membership.claim(1, 'guest');
+    setClock(60_000);
+    await expect(instance.openSession().dequeue('q')).rejects.toThrow(code('INSTANCE_FENCED'));
+    await expect(waiting).rejects.toThrow(code('INSTANCE_FENCED'));
+    expect(() => instance.openSession()).toThrow(code('INSTANCE_FENCED'));
+    expect(() => session.enqueue('q', { payload: 'more' })).toThrow(code('INSTANCE_FENCED'));
+    setClock(0);
+    expect(lease.held()).toBe(false);
+  });
+
+  it('is given up as soon as the claim is seen to have ended, lapsed or not', async () => {
+    const { dir, instance, lease, membership } = await host();
+    const other = new Membership(dir, { busyMs: 1_000 });
+    other.release(lease.claim);
+    other.close();
+    await lease.renew();
+    expect(lease.held()).toBe(false);
+    expect(instance.ended).toMatchObject({ code: 'INSTANCE_FENCED' });
+    expect(membership.hosts()).toEqual([]);
+  });
+});
+
+describe('the epoch in the file', () => {
+  it('refuses the commit of a host that does not know yet that it was replaced', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({ dir });
+    await instance.createQueue({ name: 'q' });
+    const session = instance.openSession();
+    session.enqueue('q', { payload: 'm' });
+    const next = new Database(join(dir, 'instance-1.db'));
+    next.exec("UPDATE meta SET value = value + 1 WHERE key = 'epoch'");
+    next.close();
+    await expect(session.commit()).rejects.toThrow(code('INSTANCE_FENCED'));
+    expect(() => instance.openSession()).toThrow(code('INSTANCE_FENCED'));
+  });
+});
+
+describe('an instance that is to leave the cluster', () => {
+  it('takes no messages, also none that were staged before, and hands out what it has', async () => {
+    const { instance } = await host();
+    await enqueue(instance, 'm');
+    const before = instance.openSession();
+    before.enqueue('q', { payload: 'staged' });
+    instance.takesMessages = false;
+    await expect(before.commit()).rejects.toThrow(code('INSTANCE_LEAVING'));
+    expect(() => before.enqueue('q', { payload: 'more' })).toThrow(code('INSTANCE_LEAVING'));
+    expect(instance.isEmpty).toBe(false);
+    const session = instance.openSession();
+    expect(text(await session.dequeue('q', { max: 10 }))).toEqual(['m']);
+    expect(instance.isEmpty).toBe(false);
+    await session.commit();
+    expect(instance.isEmpty).toBe(true);
+  });
+});
