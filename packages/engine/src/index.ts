@@ -7,6 +7,8 @@ export {
   type OpenQueueOptions,
   openQueue,
 } from './cluster/open-queue.ts';
+export { type ConnectOptions, connect } from './cluster/remote/connect.ts';
+export { type ServedInstance, type ServeOptions, serveInstance } from './cluster/remote/serve-instance.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './core/errors.ts';
 export {
   type WaitClass,

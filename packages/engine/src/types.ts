@@ -1,5 +1,5 @@
 /** The engine's public shapes. Times are epoch milliseconds (`AtMs`) or durations (`Ms`); sizes are bytes. */
-import type { WaitRecorder } from './core/waits.ts';
+import type { WaitRecorder, WaitStats } from './core/waits.ts';
 
 export type QueueKind = 'sharded' | 'unsharded';
 
@@ -221,5 +221,33 @@ export interface Instance {
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   stats(): InstanceStats;
   /** Rolls back open transactions, finishes the commits under way and closes the files. */
+  close(): Promise<void>;
+}
+
+/**
+ * An instance that another process serves. Its sessions outlive the connection: a lost one is made again, and a commit
+ * whose answer was lost is looked up. A call that got no answer rejects with `INSTANCE_UNREACHABLE`.
+ */
+export interface RemoteInstance
+  extends Pick<
+    Instance,
+    | 'id'
+    | 'createQueue'
+    | 'dropQueue'
+    | 'startQueue'
+    | 'stopQueue'
+    | 'subscribe'
+    | 'unsubscribe'
+    | 'openSession'
+    | 'browse'
+  > {
+  queues(): Promise<QueueInfo[]>;
+  /** Rejects with `QUEUE_NOT_FOUND`. */
+  queue(name: string): Promise<QueueInfo>;
+  subscribers(topic: string): Promise<SubscriberInfo[]>;
+  stats(): Promise<InstanceStats>;
+  /** Wait events of the instance since it opened. */
+  waits(): Promise<WaitStats[]>;
+  /** Closes its sessions and the connection. The instance goes on. */
   close(): Promise<void>;
 }

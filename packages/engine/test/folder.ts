@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { type Instance, type InstanceOptions, openInstance } from '../src/index.ts';
+import {
+  connect,
+  type Instance,
+  type InstanceOptions,
+  openInstance,
+  type RemoteInstance,
+  serveInstance,
+} from '../src/index.ts';
 
 export function makeFolder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
@@ -16,6 +23,15 @@ export async function openTestInstance(options: Partial<InstanceOptions> = {}): 
   const instance = await openInstance({ dir: options.dir ?? makeFolder(), ...options });
   onTestFinished(() => instance.close());
   return instance;
+}
+
+/** Serves an instance and connects to it. */
+export async function openTestClient(instance: Instance): Promise<RemoteInstance> {
+  const served = await serveInstance(instance);
+  onTestFinished(() => served.close());
+  const client = await connect({ path: served.path });
+  onTestFinished(() => client.close());
+  return client;
 }
 
 export const text = (messages: { payload: Buffer }[]) =>

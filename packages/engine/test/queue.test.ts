@@ -1,7 +1,7 @@
 /** What a session sees of a queue, whichever kind it is. */
 import { describe, expect, it } from 'vitest';
-import { type Instance, openInstance, type QueueKind } from '../src/index.ts';
-import { makeFolder, openTestInstance, text } from './folder.ts';
+import { type Instance, openInstance, type QueueKind, type Session } from '../src/index.ts';
+import { makeFolder, openTestClient, openTestInstance, text } from './folder.ts';
 
 async function withQueue(kind: QueueKind): Promise<Instance> {
   const instance = await openTestInstance();
@@ -9,7 +9,15 @@ async function withQueue(kind: QueueKind): Promise<Instance> {
   return instance;
 }
 
-async function put(instance: Instance, ...payloads: string[]): Promise<string[]> {
+/** The same promises hold for a client in this process and for one at the other end of a socket. */
+const clients = {
+  embedded: withQueue,
+  remote: async (kind: QueueKind) => openTestClient(await withQueue(kind)),
+} as const;
+
+type Client = Pick<Instance, 'openSession'>;
+
+async function put(instance: Client, ...payloads: string[]): Promise<string[]> {
   const session = instance.openSession();
   for (const payload of payloads) session.enqueue('orders', { payload });
   const { ids } = await session.commit();
@@ -19,9 +27,19 @@ async function put(instance: Instance, ...payloads: string[]): Promise<string[]>
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
-describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
+async function putAndCommit(session: Session, queue: string): Promise<void> {
+  session.enqueue(queue, { payload: 'x' });
+  await session.commit();
+}
+
+describe.each<[QueueKind, keyof typeof clients]>([
+  ['sharded', 'embedded'],
+  ['sharded', 'remote'],
+  ['unsharded', 'embedded'],
+  ['unsharded', 'remote'],
+])('a %s queue, seen by an %s client', (kind, client) => {
   it('shows a message only after its commit, with all its fields', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     const [enqueuer, dequeuer] = [instance.openSession(), instance.openSession()];
     enqueuer.enqueue('orders', { payload: 'a', correlationId: 'c', groupKey: 'g', properties: { p: 'v' } });
     expect(await dequeuer.dequeue('orders')).toEqual([]);
@@ -38,7 +56,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('forgets what was rolled back, in and out', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     const session = instance.openSession();
     session.enqueue('orders', { payload: 'never' });
     await session.rollback();
@@ -51,7 +69,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('gives back what a closed session held', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
     await session.dequeue('orders');
@@ -74,14 +92,14 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('wakes a waiting dequeue with the commit of another session', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     const waiting = instance.openSession().dequeue('orders', { max: 10, waitMs: 20_000 });
     await put(instance, 'a', 'b');
     expect(text(await waiting)).toEqual(['a', 'b']);
   });
 
   it('serves waiting sessions in the order they came', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     const first = instance.openSession().dequeue('orders', { waitMs: 20_000 });
     const second = instance.openSession().dequeue('orders', { waitMs: 20_000 });
     await put(instance, 'a', 'b');
@@ -89,7 +107,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('ends a wait by its time, by an abort and by closing the session', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     expect(await instance.openSession().dequeue('orders', { waitMs: 1 })).toEqual([]);
     const abort = new AbortController();
     const aborted = instance.openSession().dequeue('orders', { waitMs: 20_000, signal: abort.signal });
@@ -102,7 +120,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('takes a received message back when its hold expires; a late receipt changes nothing', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
     const [held] = await session.receive('orders', { holdMs: 10 });
@@ -111,14 +129,14 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
     session.acknowledge('orders', [held!.receipt]);
     await expect(session.commit()).rejects.toThrow(code('RECEIPT_STALE'));
     await expect(session.extend('orders', [held!.receipt], 1_000)).rejects.toThrow(code('RECEIPT_STALE'));
-    expect(instance.queue('orders').held).toBe(1);
+    expect((await instance.queue('orders')).held).toBe(1);
     session.acknowledge('orders', [again!.receipt]);
     await session.commit();
-    expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
+    expect(await instance.queue('orders')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
   });
 
   it('does nothing of a transaction that names one stale receipt', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await put(instance, 'a', 'b');
     const session = instance.openSession();
     const [a, b] = await session.receive('orders', { max: 2 });
@@ -127,14 +145,14 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
     await expect(session.commit()).rejects.toThrow(code('RECEIPT_STALE'));
     session.acknowledge('orders', [a!.receipt, a!.receipt]);
     await expect(session.commit()).rejects.toThrow(code('RECEIPT_STALE'));
-    expect(instance.queue('orders')).toMatchObject({ enqueued: 2, ready: 0, held: 2 });
+    expect(await instance.queue('orders')).toMatchObject({ enqueued: 2, ready: 0, held: 2 });
     session.acknowledge('orders', [a!.receipt, b!.receipt]);
     await session.commit();
-    expect(instance.queue('orders').held).toBe(0);
+    expect((await instance.queue('orders')).held).toBe(0);
   });
 
   it('returns an acknowledged message to its hold when the transaction rolls back', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
     const [held] = await session.receive('orders', { holdMs: 60_000 });
@@ -145,11 +163,12 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('refuses enqueue and dequeue where they are stopped, and rejects who waits', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
     await instance.stopQueue('orders', { enqueue: true });
-    expect(() => session.enqueue('orders', { payload: 'x' })).toThrow(code('ENQUEUE_STOPPED'));
+    await expect(putAndCommit(session, 'orders')).rejects.toThrow(code('ENQUEUE_STOPPED'));
+    await expect(putAndCommit(session, 'nothing')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
     expect(text(await session.dequeue('orders'))).toEqual(['a']);
     await session.commit();
     const waiting = instance.openSession().dequeue('orders', { waitMs: 20_000 });
@@ -164,7 +183,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('drops a queue with its messages; one of the same name starts empty', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await put(instance, 'a', 'b');
     const waiting = instance.openSession();
     await waiting.dequeue('orders', { max: 2 });
@@ -176,12 +195,12 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
     await expect(waiting.commit()).rejects.toThrow(code('QUEUE_DROPPED'));
     await expect(instance.dropQueue('orders')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
     await instance.createQueue({ name: 'orders', kind });
-    expect(instance.queue('orders')).toMatchObject({ ready: 0, enqueued: 0 });
+    expect(await instance.queue('orders')).toMatchObject({ ready: 0, enqueued: 0 });
     expect(await instance.openSession().dequeue('orders')).toEqual([]);
   });
 
   it('pages through what is there without consuming or holding it', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await put(instance, 'a', 'b', 'c', 'd', 'e');
     const session = instance.openSession();
     await session.dequeue('orders');
@@ -197,19 +216,19 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue', (kind) => {
   });
 
   it('keeps a transaction whole: messages in and out in one commit', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     await instance.createQueue({ name: 'done', kind });
     await put(instance, 'a');
     const session = instance.openSession();
     const [message] = await session.dequeue('orders');
     session.enqueue('done', { payload: message!.payload });
     await session.commit();
-    expect(instance.queue('orders').consumed).toBe(1);
-    expect(instance.queue('done').ready).toBe(1);
+    expect((await instance.queue('orders')).consumed).toBe(1);
+    expect((await instance.queue('done')).ready).toBe(1);
   });
 
   it('refuses a second call of a session while one is under way, and any after its end', async () => {
-    const instance = await withQueue(kind);
+    const instance = await clients[client](kind);
     const session = instance.openSession();
     const waiting = session.dequeue('orders', { waitMs: 20_000 });
     await expect(session.commit()).rejects.toThrow(code('SESSION_BUSY'));

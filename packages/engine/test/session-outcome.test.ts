@@ -8,6 +8,10 @@ import { OutcomeBook } from '../src/instance/outcome-book.ts';
 import { type IdRun, idRunsBytes, idsOf, readIdRuns, writeIdRuns } from '../src/storage/id-runs.ts';
 import { makeFolder, openTestInstance } from './folder.ts';
 
+const owner = { detach: async () => undefined };
+
+const attach = (book: OutcomeBook, session: Buffer) => book.attach({ session, attachment: 1, owner }).entry;
+
 const open = async (dir: string) => (await openTestInstance({ dir })) as InlineInstance;
 
 describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction on a %s queue', (kind) => {
@@ -16,7 +20,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction
     const session = randomBytes(16);
     const first = await open(dir);
     await first.createQueue({ name: 'q', kind, shards: 3 });
-    const entry = first.recoverOutcomes().attach(session);
+    const entry = attach(first.recoverOutcomes(), session);
     const work = first.openSession();
     for (const groupKey of ['a', 'b', 'c', 'd', 'a']) work.enqueue('q', { payload: groupKey, groupKey });
     const { ids } = await work.commit({ entry, no: 7 });
@@ -24,7 +28,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction
     expect(idsOf(entry.runs)).toEqual(ids);
     await first.close();
 
-    const second = (await open(dir)).recoverOutcomes().attach(session);
+    const second = attach((await open(dir)).recoverOutcomes(), session);
     expect(second.no).toBe(7);
     expect(idsOf(second.runs)).toEqual(ids);
   });
@@ -36,10 +40,10 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction
     await instance.createQueue({ name: 'q', kind });
     const book = instance.recoverOutcomes();
     const work = instance.openSession();
-    const entry = book.attach(session);
+    const entry = attach(book, session);
     work.enqueue('q', { payload: 'a' });
     await work.commit({ entry, no: 1 });
-    book.forget(entry);
+    book.forget(entry, owner);
     work.enqueue('q', { payload: 'b' });
     await work.commit();
     await instance.close();
@@ -51,7 +55,7 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction
     const dir = makeFolder();
     const instance = await open(dir);
     await instance.createQueue({ name: 'q', kind });
-    const entry = instance.recoverOutcomes().attach(randomBytes(16));
+    const entry = attach(instance.recoverOutcomes(), randomBytes(16));
     const work = instance.openSession();
     work.enqueue('q', { payload: 'a' });
     work.acknowledge('q', ['no.such.receipt']);
@@ -83,9 +87,9 @@ describe('the book of outcomes', () => {
     const session = randomBytes(16);
     book.load([{ session, no: 4, runs: [] }], 'instance');
     book.load([{ session, no: 3, runs: [] }], 'unsharded');
-    const entry = book.attach(session);
+    const entry = attach(book, session);
     expect(entry.no).toBe(4);
-    book.forget(entry);
+    book.forget(entry, owner);
     expect([book.forgottenInInstanceFile, book.forgottenInUnshardedFile]).toEqual([[session], [session]]);
   });
 });

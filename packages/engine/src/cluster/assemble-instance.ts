@@ -57,7 +57,7 @@ export async function assembleInstance(
       onFatal,
       lock: new WriteLock({ dir, onWaited: (ms) => waits.record('write lock', ms) }),
     });
-    opened.instance = new InlineInstance({ id, catalog, waits, book, sharded, unsharded, ...hooks });
+    opened.instance = new InlineInstance({ id, dir, catalog, waits, book, sharded, unsharded, ...hooks });
     await opened.instance.subscribersReady();
     return opened.instance;
   } catch (error) {

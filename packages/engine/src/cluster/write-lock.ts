@@ -6,14 +6,12 @@
  * Correctness does not rest on it: every write is a BEGIN IMMEDIATE, and if the process that keeps the order dies,
  * another takes its place while SQLite still refuses a second writer.
  */
-import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { QueueError } from '../core/errors.ts';
 import { electIn } from '../storage/election.ts';
 import { type LockClient, LockOrder } from './lock-order.ts';
+import { socketPath } from './socket-path.ts';
 
 /** A holder that does not answer a recall for this long has stopped: the lock goes on without it. */
 const revokeMs = 1_000;
@@ -62,7 +60,7 @@ export class WriteLock {
 
   constructor(options: WriteLockOptions) {
     this.#options = options;
-    this.#path = socketPath(options.dir);
+    this.#path = socketPath(options.dir, 'write-lock.sock');
   }
 
   /** Runs `work`, synchronous and short, while this process has the lock. */
@@ -263,11 +261,4 @@ function serveClient(socket: Socket, order: LockOrder): void {
     order.leave(client);
   });
   socket.unref();
-}
-
-/** In the folder, unless the path is longer than a socket's may be (108 bytes on Linux, 104 on macOS). */
-function socketPath(dir: string): string {
-  const path = join(resolve(dir), 'write-lock.sock');
-  if (Buffer.byteLength(path) < 100) return path;
-  return join(tmpdir(), `shardlab-${createHash('sha256').update(path).digest('hex').slice(0, 16)}.sock`);
 }

@@ -111,6 +111,31 @@ const table = {
     retryable: true,
     message: 'The instance is being removed and takes no messages any more',
   },
+  INSTANCE_UNREACHABLE: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'No process serves this instance, or the connection to it was lost',
+  },
+  TX_NOT_COMMITTED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The connection was lost and the transaction was not committed; what it held went back',
+  },
+  COMMIT_OUTCOME_UNKNOWN: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The answer to a commit was lost, and whether it was done could not be learnt in time',
+  },
+  PROTOCOL_INVALID: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The other side of the connection sent what the protocol does not know',
+  },
+  PROTOCOL_VERSION: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The two sides of the connection speak different versions of the protocol',
+  },
   SQLITE_TOO_OLD: {
     kind: 'failed',
     retryable: false,

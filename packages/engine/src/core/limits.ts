@@ -40,6 +40,21 @@ export const limits = {
   /** How long it is remembered after the connection was lost; clients ask within a minute. */
   outcomeKeptMs: 10 * 60_000,
   waitersMax: 10_000,
+  /** Processes connected to one served instance; each may carry thousands of sessions. */
+  connectionsMax: 1_024,
+  /** A frame of the remote protocol: a transaction of the largest size, and its receipts. */
+  frameBytesMax: 40 * 1024 * 1024,
+  /** A hand-out goes over the wire in frames of about this size, so that others get their turn in between. */
+  handOutFrameBytes: 1024 * 1024,
+  /** Bytes on their way to a peer that does not read them; past it, nothing more is taken from it or sent to it. */
+  outboxBytesMax: 8 * 1024 * 1024,
+  /** Requests of one connection that are not answered yet: above what its sessions can have, a guard only. */
+  requestsMax: 20_000,
+  /** A page of browsed messages over the wire, payload bytes. */
+  browseBytesMax: 24 * 1024 * 1024,
+  /** How long a client looks for its instance by default, and at most: well within `outcomeKeptMs`. */
+  connectMsDefault: 10_000,
+  connectMsMax: 60_000,
   queuesMax: 1_000,
   /** Of one topic; as many as the sharded queues of the white paper allow. */
   subscribersMax: 1_024,

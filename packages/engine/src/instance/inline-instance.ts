@@ -29,6 +29,7 @@ const catalogLookMs = 100;
 
 interface InlineInstanceParts {
   id: number;
+  dir: string;
   catalog: Catalog;
   waits: WaitRecorder;
   book: OutcomeBook;
@@ -42,6 +43,8 @@ interface InlineInstanceParts {
 
 export class InlineInstance implements Instance {
   readonly id: number;
+  /** Folder of its cluster. */
+  readonly dir: string;
   readonly waits: WaitRecorder;
   readonly #book: OutcomeBook;
   readonly #catalog: Catalog;
@@ -63,6 +66,7 @@ export class InlineInstance implements Instance {
 
   constructor(parts: InlineInstanceParts) {
     this.id = parts.id;
+    this.dir = parts.dir;
     this.waits = parts.waits;
     this.#book = parts.book;
     this.#catalog = parts.catalog;
@@ -337,6 +341,11 @@ export class InlineInstance implements Instance {
     this.#sharded.endWaits(error);
     this.#unsharded.endWaits(error);
     this.#onEnded?.(error);
+  }
+
+  /** Whether storage gave out: whether the commits under way then are done, only a recovery can tell. */
+  get failed(): boolean {
+    return this.#ended?.code === 'INSTANCE_FAILED';
   }
 
   close(): Promise<void> {

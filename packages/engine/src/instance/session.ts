@@ -75,6 +75,11 @@ export class InstanceSession implements Session {
     this.#acknowledged.push({ row, receipts: [...receipts] });
   }
 
+  /** Ends a wait for messages, if one is under way: it gives no messages. */
+  stopWait(): void {
+    this.#waiting?.abort();
+  }
+
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#assertFree();
     const { row, engine } = this.#host.find(queue);
@@ -123,7 +128,7 @@ export class InstanceSession implements Session {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    this.#waiting?.abort();
+    this.stopWait();
     await this.#busy?.catch(() => undefined); // its caller has the error
     try {
       await this.#transaction?.rollback();

@@ -1,0 +1,140 @@
+/**
+ * Messages on their way to a client, as runs of consecutive records in the engine's own format:
+ *
+ *     u32 shard (0: an unsharded queue) · f64 first sequence number · u32 count · u32 delivery count
+ *     text: what follows the id in each receipt · u32 bytes · records
+ *
+ * The client reads a record only when somebody looks at the message.
+ */
+import { limits } from '../../core/limits.ts';
+import {
+  type RecordFields,
+  readRecord,
+  recordBytes,
+  recordEnd,
+  writeRecord,
+} from '../../storage/message-record.ts';
+import type { Message, NewMessage } from '../../types.ts';
+import type { BodyReader } from './body-reader.ts';
+import type { Outbox } from './outbox.ts';
+import { protocolError, replies } from './protocol.ts';
+
+/** Answers a dequeue, in several frames if it is large; waits between them for a client that is slow to read. */
+export async function sendHandOuts(
+  outbox: Outbox,
+  request: number,
+  messages: readonly Message[],
+): Promise<void> {
+  outbox.begin(replies.handedOut, request);
+  let bytes = 0;
+  for (const [index, message] of messages.entries()) {
+    bytes += writeHandOut(outbox, message);
+    if (bytes < limits.handOutFrameBytes || index === messages.length - 1) continue;
+    bytes = 0;
+    outbox.endAs(replies.part);
+    if (outbox.full) await outbox.drained();
+    outbox.begin(replies.handedOut, request);
+  }
+  outbox.end();
+}
+
+function writeHandOut(outbox: Outbox, message: Message): number {
+  const { id, receipt } = message;
+  const dot = id.indexOf('.');
+  outbox.u32(dot < 0 ? 0 : Number(id.slice(0, dot)));
+  outbox.f64(Number(id.slice(dot + 1)));
+  outbox.u32(1);
+  outbox.u32(message.deliveryCount);
+  outbox.text(receipt.slice(id.length + 1));
+  const content = message as NewMessage;
+  const bytes = recordBytes(content);
+  outbox.u32(bytes);
+  outbox.fill(bytes, (target, start) => writeRecord(target, start, content, message.enqueuedAtMs));
+  return bytes;
+}
+
+/** Appends the messages of a frame to `out`. */
+export function readHandOuts(body: BodyReader, out: Message[]): void {
+  while (body.left > 0) {
+    const shard = body.u32();
+    const firstSeq = body.f64();
+    const count = body.u32();
+    const run = { prefix: shard === 0 ? '' : `${shard}.`, deliveryCount: body.u32(), suffix: body.text() };
+    const bytes = body.u32();
+    let at = body.skip(bytes);
+    const end = at + bytes;
+    for (let index = 0; index < count; index += 1) {
+      if (at + 4 > end) throw protocolError('A hand-out has fewer records than it says');
+      out.push(new RemoteMessage(run, firstSeq + index, body.source, at));
+      at = recordEnd(body.source, at);
+    }
+    if (at !== end) throw protocolError('The records of a hand-out do not end where it says');
+  }
+}
+
+interface HandOut {
+  prefix: string;
+  suffix: string;
+  deliveryCount: number;
+}
+
+class RemoteMessage implements Message {
+  readonly #handOut: HandOut;
+  readonly #seq: number;
+  readonly #source: Buffer;
+  readonly #start: number;
+  #fields: RecordFields | undefined;
+
+  constructor(handOut: HandOut, seq: number, source: Buffer, start: number) {
+    this.#handOut = handOut;
+    this.#seq = seq;
+    this.#source = source;
+    this.#start = start;
+  }
+
+  get #read(): RecordFields {
+    this.#fields ??= readRecord(this.#source, this.#start);
+    return this.#fields;
+  }
+
+  get id(): string {
+    return `${this.#handOut.prefix}${this.#seq}`;
+  }
+
+  get receipt(): string {
+    return `${this.id}.${this.#handOut.suffix}`;
+  }
+
+  get deliveryCount(): number {
+    return this.#handOut.deliveryCount;
+  }
+
+  get payload(): Buffer {
+    return this.#read.payload;
+  }
+
+  get correlationId(): string | undefined {
+    return this.#read.correlationId;
+  }
+
+  get groupKey(): string | undefined {
+    return this.#read.groupKey;
+  }
+
+  get properties(): Record<string, string> | undefined {
+    return this.#read.properties;
+  }
+
+  get recipients(): string[] | undefined {
+    return this.#read.recipients;
+  }
+
+  get enqueuedAtMs(): number {
+    return this.#read.enqueuedAtMs;
+  }
+
+  toJSON(): Message {
+    const { id, receipt, deliveryCount } = this;
+    return { id, ...this.#read, deliveryCount, receipt };
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * One client's connection at the process that serves an instance: its sessions, and the answers on their way back. A frame
+ * that cannot be ends this connection and nothing else. While the client does not read its answers, nothing more is read
+ * from it, so neither side grows.
+ */
+import type { Socket } from 'node:net';
+import { QueueError } from '../../core/errors.ts';
+import { limits } from '../../core/limits.ts';
+import type { InlineInstance } from '../../instance/inline-instance.ts';
+import type { Message } from '../../types.ts';
+import { answerCall } from './admin-calls.ts';
+import { BodyReader } from './body-reader.ts';
+import { FrameReader } from './frame-reader.ts';
+import { sendHandOuts } from './hand-outs.ts';
+import { Outbox } from './outbox.ts';
+import { errorToJson, protocolError, protocolMagic, protocolVersion, replies, requests } from './protocol.ts';
+import { ServerSession } from './server-session.ts';
+import { readTexts } from './staged-operations.ts';
+
+/** How long a client may take to read the last answers of a connection that ends. */
+const partingMs = 1_000;
+
+export class ServerConnection {
+  readonly #socket: Socket;
+  readonly #instance: InlineInstance;
+  readonly #outbox: Outbox;
+  readonly #sessions = new Map<number, ServerSession>();
+  /** Why a session of the client could not be opened: what its calls are answered. */
+  readonly #refused = new Map<number, unknown>();
+  #greeted = false;
+  #unanswered = 0;
+  #paused = false;
+  #ended: Promise<void> | undefined;
+
+  constructor(socket: Socket, instance: InlineInstance) {
+    this.#socket = socket;
+    this.#instance = instance;
+    this.#outbox = new Outbox(socket);
+    const frames = new FrameReader((source, start, end) => this.#onFrame(source, start, end));
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#ended !== undefined) return;
+      try {
+        frames.push(chunk);
+      } catch (error) {
+        this.#refuse(error);
+      }
+      this.#throttle();
+    });
+    socket.on('error', () => undefined); // 'close' follows
+    socket.on('close', () => void this.end());
+  }
+
+  /** Ends the connection: its sessions roll back, commits under way are finished and answered first. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    await Promise.allSettled([...this.#sessions.values()].map((session) => session.detach()));
+    this.#outbox.close();
+    this.#socket.destroySoon();
+    setTimeout(() => this.#socket.destroy(), partingMs).unref(); // it may never read the last answers
+  }
+
+  /** Says why, if the client still listens, and ends the connection. */
+  #refuse(error: unknown): void {
+    this.#fail(0, error);
+    void this.end();
+  }
+
+  #onFrame(source: Buffer, start: number, end: number): void {
+    if (this.#ended !== undefined) return;
+    const kind = source[start]!;
+    const request = source.readUInt32LE(start + 1);
+    const body = new BodyReader(source, start + 5, end);
+    if (!this.#greeted) this.#greet(kind, request, body);
+    else if (kind === requests.commit) this.#commit(request, body);
+    else if (kind === requests.dequeue || kind === requests.receive) this.#handOut(kind, request, body);
+    else this.#others(kind, request, body);
+  }
+
+  #greet(kind: number, request: number, body: BodyReader): void {
+    if (kind !== requests.hello || body.u32() !== protocolMagic) {
+      throw protocolError('A connection begins with a greeting');
+    }
+    const version = body.u16();
+    if (version !== protocolVersion) {
+      throw new QueueError('PROTOCOL_VERSION', { details: { client: version, instance: protocolVersion } });
+    }
+    this.#greeted = true;
+    this.#outbox.begin(replies.welcome, request);
+    this.#outbox.u32(this.#instance.id);
+    this.#outbox.end();
+  }
+
+  #commit(request: number, body: BodyReader): void {
+    const session = this.#session(body.u32(), request);
+    if (session === undefined) return;
+    this.#answer(request, session.commit(body.f64(), body), (committed) => {
+      this.#outbox.begin(replies.committed, request);
+      this.#outbox.idRuns(committed.runs);
+      this.#outbox.end();
+    });
+  }
+
+  #handOut(kind: number, request: number, body: BodyReader): void {
+    const session = this.#session(body.u32(), request);
+    if (session === undefined) return;
+    const max = body.u32();
+    const waitMs = body.u32();
+    const holdMs = body.u32();
+    const queue = body.text();
+    const options = { max, waitMs, ...(body.left > 0 && { subscriber: body.text() }) };
+    body.assertEnd();
+    const messages =
+      kind === requests.dequeue
+        ? session.dequeue(queue, options)
+        : session.receive(queue, { ...options, holdMs });
+    this.#answer(request, messages, (handedOut: Message[]) => sendHandOuts(this.#outbox, request, handedOut));
+  }
+
+  #others(kind: number, request: number, body: BodyReader): void {
+    if (kind === requests.call) {
+      this.#answer(request, answerCall(this.#instance, body.rest()), (json) => {
+        this.#outbox.begin(replies.result, request);
+        this.#outbox.rest(json);
+        this.#outbox.end();
+      });
+      return;
+    }
+    const no = body.u32();
+    if (kind === requests.open) {
+      this.#open(no, body);
+      return;
+    }
+    const session = this.#session(no, request);
+    if (session === undefined) return;
+    const done = () => {
+      this.#outbox.begin(replies.done, request);
+      this.#outbox.end();
+    };
+    if (kind === requests.stopWait) session.stopWait();
+    else if (kind === requests.rollback) this.#answer(request, session.rollback(), done);
+    else if (kind === requests.release) {
+      this.#answer(request, session.release(body.text(), readTexts(body)), done);
+    } else if (kind === requests.extend) {
+      const holdMs = body.u32();
+      this.#answer(request, session.extend(body.text(), readTexts(body), holdMs), done);
+    } else if (kind === requests.close) {
+      this.#sessions.delete(no);
+      this.#answer(request, session.close(), done);
+    } else if (kind === requests.outcome) {
+      this.#answer(request, session.outcome(body.f64()), (committed) => {
+        this.#outbox.begin(committed === undefined ? replies.notCommitted : replies.committed, request);
+        if (committed !== undefined) this.#outbox.idRuns(committed.runs);
+        this.#outbox.end();
+      });
+    } else throw protocolError(`There is no request ${kind}`);
+  }
+
+  /** Is not answered: the client goes on at once, and hears of a refusal with the session's first call. */
+  #open(no: number, body: BodyReader): void {
+    const attachment = body.u32();
+    const start = body.skip(16);
+    if (this.#sessions.has(no)) throw protocolError(`Session ${no} is open`);
+    try {
+      const session = body.source.subarray(start, start + 16);
+      this.#sessions.set(no, new ServerSession(this.#instance, { session, attachment }));
+    } catch (error) {
+      if (this.#refused.size >= limits.sessionsMax) throw protocolError('Too many sessions were refused');
+      this.#refused.set(no, error);
+    }
+  }
+
+  #session(no: number, request: number): ServerSession | undefined {
+    const session = this.#sessions.get(no);
+    if (session !== undefined) return session;
+    const refusal = this.#refused.get(no);
+    if (refusal === undefined) throw protocolError(`Session ${no} is not open`);
+    this.#fail(request, refusal);
+    return undefined;
+  }
+
+  #answer<T>(request: number, work: Promise<T>, write: (value: T) => unknown): void {
+    this.#unanswered += 1;
+    work
+      .then(write)
+      .catch((error: unknown) => this.#onFailure(request, error))
+      .finally(() => {
+        this.#unanswered -= 1;
+        if (this.#paused) this.#throttle();
+      });
+  }
+
+  #onFailure(request: number, error: unknown): void {
+    // Whether a commit that was under way then is done, only the recovered file knows: the client asks there.
+    if (this.#instance.failed) this.#socket.destroy();
+    else if (error instanceof QueueError && error.code.startsWith('PROTOCOL_')) this.#refuse(error);
+    else this.#fail(request, error);
+  }
+
+  #fail(request: number, error: unknown): void {
+    this.#outbox.begin(replies.failed, request);
+    this.#outbox.rest(errorToJson(error));
+    this.#outbox.end();
+  }
+
+  #throttle(): void {
+    const full = this.#outbox.full || this.#unanswered > limits.requestsMax;
+    if (full && !this.#paused) {
+      this.#paused = true;
+      this.#socket.pause();
+      void this.#outbox.drained().then(() => this.#throttle());
+    } else if (!full && this.#paused) {
+      this.#paused = false;
+      this.#socket.resume();
+    }
+  }
+}

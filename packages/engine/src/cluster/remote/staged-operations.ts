@@ -1,0 +1,120 @@
+/**
+ * What a remote session stages, laid out as its commit carries it. Enqueues and acknowledgements stand in the order of the
+ * calls; those of one kind that follow one another on one queue share a header:
+ *
+ *     u8 enqueue · text queue · u32 count · u32 bytes · records
+ *     u8 acknowledge · text queue · u32 count · u32 bytes · receipts, each a text
+ */
+
+import { assertTransactionSize } from '../../instance/transaction-room.ts';
+import { recordBytes, writeRecord } from '../../storage/message-record.ts';
+import type { NewMessage } from '../../types.ts';
+import { BodyReader } from './body-reader.ts';
+import { assertText, operations, protocolError, writeText } from './protocol.ts';
+
+const bufferBytes = 8 * 1024;
+/** A session that once had a large transaction does not keep its buffer. */
+const keptBytesMax = 256 * 1024;
+/** Of the header that the last operation may extend: its count and bytes. */
+const countBytes = 8;
+
+export class StagedOperations {
+  #buffer: Buffer = Buffer.allocUnsafeSlow(bufferBytes);
+  #used = 0;
+  #count = 0;
+  #openQueue: string | undefined;
+  #openKind = 0;
+  /** Where count and bytes of the open header lie. */
+  #openAt = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#used);
+  }
+
+  enqueue(queue: string, message: NewMessage): void {
+    const room = recordBytes(message);
+    assertTransactionSize(this.#count + 1, this.#used + room);
+    this.#open(operations.enqueue, queue);
+    this.#ensure(room);
+    this.#added(writeRecord(this.#buffer, this.#used, message, Date.now()));
+  }
+
+  acknowledge(queue: string, receipts: readonly string[]): void {
+    for (const receipt of receipts) assertText('receipt', receipt);
+    assertTransactionSize(this.#count + receipts.length, this.#used);
+    this.#open(operations.acknowledge, queue);
+    for (const receipt of receipts) {
+      this.#ensure(2 + receipt.length * 3);
+      this.#added(writeText(this.#buffer, this.#used, receipt));
+    }
+  }
+
+  #added(end: number): void {
+    this.#buffer.writeUInt32LE(this.#buffer.readUInt32LE(this.#openAt) + 1, this.#openAt);
+    this.#buffer.writeUInt32LE(end - this.#openAt - countBytes, this.#openAt + 4);
+    this.#used = end;
+    this.#count += 1;
+  }
+
+  #open(kind: number, queue: string): void {
+    if (this.#openQueue === queue && this.#openKind === kind) return;
+    assertText('queue', queue);
+    this.#ensure(3 + queue.length * 3 + countBytes);
+    this.#buffer[this.#used] = kind;
+    this.#openAt = writeText(this.#buffer, this.#used + 1, queue);
+    this.#buffer.fill(0, this.#openAt, this.#openAt + countBytes);
+    this.#used = this.#openAt + countBytes;
+    this.#openQueue = queue;
+    this.#openKind = kind;
+  }
+
+  #ensure(bytes: number): void {
+    if (this.#used + bytes <= this.#buffer.length) return;
+    const grown = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(this.#used + bytes)));
+    this.#buffer.copy(grown, 0, 0, this.#used);
+    this.#buffer = grown;
+  }
+
+  clear(): void {
+    this.#used = 0;
+    this.#count = 0;
+    this.#openQueue = undefined;
+    if (this.#buffer.length > keptBytesMax) this.#buffer = Buffer.allocUnsafeSlow(bufferBytes);
+  }
+}
+
+/** What the server does with each operation of a commit. */
+export interface OperationSink {
+  /** `count` records from `start` to `end`, not looked at yet. */
+  enqueue(queue: string, records: { source: Buffer; start: number; end: number; count: number }): void;
+  acknowledge(queue: string, receipts: string[]): void;
+}
+
+export function readOperations(body: BodyReader, sink: OperationSink): void {
+  while (body.left > 0) {
+    const kind = body.u8();
+    const queue = body.text();
+    const count = body.u32();
+    const bytes = body.u32();
+    if (kind === operations.enqueue) {
+      const start = body.skip(bytes);
+      sink.enqueue(queue, { source: body.source, start, end: start + bytes, count });
+    } else if (kind === operations.acknowledge) {
+      const start = body.skip(bytes);
+      const receipts = readTexts(new BodyReader(body.source, start, start + bytes));
+      if (receipts.length !== count) throw protocolError('An acknowledgement is not as long as it says');
+      sink.acknowledge(queue, receipts);
+    } else throw protocolError(`There is no operation ${kind}`);
+  }
+}
+
+/** All texts up to the end. */
+export function readTexts(body: BodyReader): string[] {
+  const texts: string[] = [];
+  while (body.left > 0) texts.push(body.text());
+  return texts;
+}
