@@ -1,15 +1,21 @@
-/** `npm run bench -- [--quick] [--json out.json] [--data-dir folder]` */
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+/** `npm run bench -- [--quick] [--json out.json] [--docs docs/benchmarks.md] [--data-dir folder] [--resume journal]` */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { reportOf } from './report.ts';
-import { runBench } from './run-bench.ts';
+import { scales } from './plan/scale.ts';
+import { benchOf } from './report/bench.ts';
+import { documentOf } from './report/document.ts';
+import { faultsOf } from './report/results.ts';
+import { terminalReport } from './report/terminal.ts';
+import { measure } from './run-bench.ts';
 
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
+    docs: { type: 'string' },
     'data-dir': { type: 'string', default: '.' },
+    resume: { type: 'string' },
   },
 });
 
@@ -21,21 +27,33 @@ if (statfsSync(parent).type === tmpfsMagic) {
   );
   process.exit(1);
 }
+const scale = values.quick ? scales.quick : scales.full;
+const interrupted = new AbortController();
+process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
 const dataDir = mkdtempSync(join(parent, 'shardlab-bench-'));
+chmodSync(dataDir, 0o755); // a server that runs as another user must reach its folder
 try {
-  const bench = await runBench({
+  const measured = await measure({
     dataDir,
-    rounds: values.quick ? 1 : 3,
-    measureMs: values.quick ? 1_000 : 3_000,
+    scale,
     payloadBytes: 512,
-    onProgress: (done, total, what) => console.log(`${String(done + 1).padStart(3)}/${total}  ${what}`),
+    journal: values.resume ?? null,
+    signal: interrupted.signal,
+    onProgress: ({ done, total, what }) => console.log(`${String(done + 1).padStart(4)}/${total}  ${what}`),
   });
-  console.log(reportOf(bench));
+  const bench = benchOf(measured, scale.standing);
+  console.log(terminalReport(bench));
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(bench, null, 2)}\n`);
-  const faulty = bench.results.some(({ integrity: { lost, duplicated, damaged, outOfOrder } }) =>
-    [lost, duplicated, damaged, outOfOrder].some((count) => count > 0),
-  );
-  if (faulty) process.exitCode = 1;
+  if (values.docs !== undefined) {
+    const tried = readFileSync(new URL('../tried.md', import.meta.url), 'utf8');
+    writeFileSync(values.docs, documentOf(bench, tried));
+  }
+  const faulty = bench.results.some(({ integrity }) => faultsOf(integrity) > 0);
+  if (faulty || bench.failures.length > 0) process.exitCode = 1;
+} catch (error) {
+  if (!interrupted.signal.aborted) throw error;
+  console.error('interrupted; with --resume FILE the next run goes on where this one was');
+  process.exitCode = 1;
 } finally {
-  rmSync(dataDir, { recursive: true, force: true });
+  rmSync(dataDir, { recursive: true, force: true, maxRetries: 3 });
 }

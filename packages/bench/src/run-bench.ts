@@ -1,148 +1,144 @@
-/** All trials of a bench: each in a fresh process, rounds interleaved so that a noisy minute hits all alike. */
-import { cpus } from 'node:os';
-import { join } from 'node:path';
-import type { Integrity, Point } from '@shardlab/contract';
-import { sqliteVersion } from '@shardlab/engine';
-import { engineTrials, measureEngine } from './engine-trials.ts';
-import { measureRaw, type RawJob, type RawResult } from './raw-limit.ts';
-import { type Medians, ratiosOf, targetsOf } from './targets.ts';
+/**
+ * A bench: probes, then rounds of every trial, so that a noisy minute hits all alike. A trial that fails is noted and
+ * tried again in the next round; it never takes the others' results with it.
+ */
+import type { Environment } from '@shardlab/contract';
+import { captureEnvironment } from '@shardlab/lab';
+import { installPeerPackages, peerPackageVersion } from './drivers/peer-packages.ts';
+import { type System, serverPeers } from './drivers/systems.ts';
+import { Journal } from './journal.ts';
+import { bestConsumers, probe } from './plan/probe.ts';
+import type { Scale } from './plan/scale.ts';
+import { names, peersOf, type Trial, trialsOf } from './plan/trials.ts';
+import { measureRaw, type RawKind, type RawResult, rawKindsOf } from './raw/raw-limit.ts';
+import { spreadOf } from './report/spread.ts';
+import { runTrial } from './trial/run-trial.ts';
+import type { Sample } from './trial/sample.ts';
 
 export interface BenchOptions {
   dataDir: string;
-  rounds: number;
-  measureMs: number;
+  scale: Scale;
   payloadBytes: number;
-  onProgress(done: number, total: number, what: string): void;
+  /** Where results are kept as they come, and found again; null: nowhere. */
+  journal: string | null;
+  signal?: AbortSignal;
+  onProgress(progress: { done: number; total: number; what: string }): void;
 }
 
-export interface Spread {
-  median: number;
-  min: number;
-  max: number;
+/** A system that could not take part, and why. */
+export interface Absence {
+  driver: string;
+  durability: string;
+  reason: string;
 }
 
-type RawKind = Pick<RawJob, 'cycle' | 'operationsPerTransaction' | 'pageBytes'>;
-
-export interface RawFigure extends RawKind {
-  rowsPerSec: Spread;
-  cpuUsPerRow: Spread;
+export interface Failure {
+  trial: string;
+  round: number;
+  error: string;
 }
 
-export interface EngineFigure {
-  driver: 'sharded' | 'unsharded';
-  name: string;
-  durability: 'durable';
-  placement: 'embedded';
-  phase: 'both at once';
-  operationsPerTransaction: number;
-  sessions: number;
-  instances: number;
-  enqueuePerSec: number;
-  dequeuePerSec: number;
-  cpuUsPerMessage: number;
-  latencyMs: Point['latencyMs'];
-  spread: { enqueuePerSec: Spread; dequeuePerSec: Spread };
-  /** Added up over the repeats. */
-  integrity: Integrity;
+/** All that a bench measured, before anything is made of it. */
+export interface Measurements {
+  environment: Environment & { versions: Record<string, string> };
+  payloadBytes: number;
+  rounds: number;
+  raw: { kind: RawKind; repeats: RawResult[] }[];
+  trials: { trial: Trial; repeats: Sample[][] }[];
+  halfPerSec: number | null;
+  absent: Absence[];
+  failures: Failure[];
 }
 
-const rawKinds: RawKind[] = [1, 10, 100, 1_000].flatMap((operationsPerTransaction) =>
-  ([4096, 16384] as const).flatMap((pageBytes) =>
-    (['insert', 'insert-select-delete'] as const).map((cycle) => ({
-      cycle,
-      operationsPerTransaction,
-      pageBytes,
-    })),
-  ),
-);
+export async function measure(options: BenchOptions): Promise<Measurements> {
+  const { scale, dataDir, payloadBytes, signal } = options;
+  const environment = await captureEnvironment(dataDir);
+  const { present, absent, versions } = available(peersOf(scale, serverPeers));
+  const circumstances = JSON.stringify({ scale, payloadBytes, commit: environment.commit, versions });
+  const journal = new Journal(options.journal, circumstances);
+  const failures: Failure[] = [];
+  const attempt = async <T>(trial: string, round: number, work: () => Promise<T>): Promise<T | null> => {
+    signal?.throwIfAborted();
+    try {
+      return await journal.once(`${round}: ${trial}`, work);
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      failures.push({ trial, round, error: error instanceof Error ? error.message : String(error) });
+      return null;
+    }
+  };
+  const common = { dataDir, payloadBytes, ...(signal === undefined ? {} : { signal }) };
 
-export function spreadOf(values: readonly number[]): Spread {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const median = (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle) - 1]!) / 2;
-  return { median, min: sorted[0]!, max: sorted.at(-1)! };
-}
-
-/** Runs everything and judges the targets. Rejects if a trial fails: a bench with holes would be read as a whole. */
-export async function runBench(options: BenchOptions) {
-  const { dataDir, rounds, measureMs, payloadBytes, onProgress } = options;
-  const total = rounds * (rawKinds.length + engineTrials.length);
+  const probed = await probe({ systems: present, scale, common, attempt, onProgress: options.onProgress });
+  const trials = trialsOf(scale, present, bestConsumers(probed)).map((trial) => ({
+    trial,
+    repeats: [] as Sample[][],
+  }));
+  const raw = rawKindsOf(scale).map((kind) => ({ kind, repeats: [] as RawResult[] }));
+  const total = scale.rounds * (raw.length + trials.length);
   let done = 0;
-  const next = (what: string) => onProgress(done++, total, what);
-  const raw = rawKinds.map(() => [] as RawResult[]);
-  const engine = engineTrials.map(() => [] as Point[]);
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [index, kind] of rawKinds.entries()) {
-      next(`raw ${kind.cycle}, ${kind.operationsPerTransaction} a transaction`);
-      raw[index]!.push(await measureRaw({ ...kind, dir: join(dataDir, 'raw'), payloadBytes, measureMs }));
-    }
-    for (const [index, trial] of engineTrials.entries()) {
-      next(trial.name);
-      engine[index]!.push(
-        await measureEngine(trial, { dataDir, payloadBytes, warmupMs: measureMs / 2, measureMs }),
+  const next = (what: string) => options.onProgress({ done: done++, total, what });
+  let halfPerSec: number | null = null;
+  for (let round = 1; round <= scale.rounds; round += 1) {
+    for (const { kind, repeats } of raw) {
+      const name = `raw ${kind.cycle}, ${kind.operationsPerTransaction}, ${kind.pageBytes}`;
+      next(name);
+      const { measureMs } = scale;
+      const result = await attempt(name, round, () =>
+        measureRaw({ ...kind, dir: dataDir, payloadBytes, measureMs }),
       );
+      if (result !== null) repeats.push(result);
+    }
+    for (const { trial, repeats } of trials) {
+      next(trial.key);
+      if (trial.messagesPerSec === 'half') halfPerSec ??= halfOf(trials);
+      const samples = await attempt(trial.key, round, () =>
+        runTrial(trial, { ...common, scale, halfPerSec: halfPerSec ?? 0 }),
+      );
+      if (samples !== null) repeats.push(samples);
     }
   }
-  const rawLimit = rawKinds.map((kind, index) => summariseRaw(kind, raw[index]!));
-  const results = engineTrials.map((trial, index) => summariseEngine(trial, engine[index]!));
-  const ratios = ratiosOf(mediansOf(rawLimit, results));
-  const environment = {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: cpus().length,
-    node: process.version,
-    sqlite: sqliteVersion(),
-  };
-  return { environment, payloadBytes, rounds, rawLimit, results, ratios, targets: targetsOf(ratios) };
-}
-
-export type Bench = Awaited<ReturnType<typeof runBench>>;
-
-function summariseRaw(kind: RawKind, repeats: readonly RawResult[]): RawFigure {
   return {
-    ...kind,
-    rowsPerSec: spreadOf(repeats.map((repeat) => repeat.rowsPerSec)),
-    cpuUsPerRow: spreadOf(repeats.map((repeat) => repeat.cpuUsPerRow)),
+    environment: { ...environment, versions },
+    payloadBytes,
+    rounds: scale.rounds,
+    raw,
+    trials,
+    halfPerSec,
+    absent,
+    failures,
   };
 }
 
-function summariseEngine(trial: (typeof engineTrials)[number], points: readonly Point[]): EngineFigure {
-  const enqueue = spreadOf(points.map((point) => point.enqueuePerSec));
-  const dequeue = spreadOf(points.map((point) => point.dequeuePerSec));
-  // The latency of the repeat in the middle: percentiles are not averaged.
-  const middle = points.toSorted((a, b) => a.dequeuePerSec - b.dequeuePerSec)[Math.floor(points.length / 2)]!;
-  const integrity = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
-  for (const point of points) {
-    for (const key of Object.keys(integrity) as (keyof Integrity)[]) integrity[key] += point.integrity[key];
+/** Half of our own saturation at the same size of transactions, as measured so far. Throws if it was not. */
+function halfOf(trials: Measurements['trials']): number {
+  const closed = trials.find(({ trial }) => trial.key === names.queue10Single)?.repeats ?? [];
+  const rates = closed.flatMap(([sample]) => sample?.dequeuePerSec ?? []);
+  return rates.length === 0 ? 0 : Math.round(spreadOf(rates).median / 2);
+}
+
+function available(peers: readonly System[]) {
+  const versions: Record<string, string> = {};
+  const absent: Absence[] = [];
+  const needsPackages = peers.some(({ packages }) => packages.length > 0);
+  const withoutPackages = needsPackages ? installPeerPackages() : null;
+  const present = peers.filter((system) => {
+    const reason = absenceOf(system, withoutPackages);
+    const { driver, durability, server, packages } = system;
+    if (reason !== null) absent.push({ driver, durability, reason });
+    else {
+      if (server !== null) versions[server.aptPackage] = server.version()!;
+      for (const name of packages) versions[name] = peerPackageVersion(name);
+    }
+    return reason === null;
+  });
+  return { present, absent, versions };
+}
+
+function absenceOf({ server, packages, durability }: System, withoutPackages: string | null): string | null {
+  if (server?.version() === null) {
+    return `${server.aptPackage} is not installed (Debian: apt-get install ${server.aptPackage})`;
   }
-  return {
-    driver: trial.implementation,
-    name: trial.name,
-    durability: 'durable',
-    placement: 'embedded',
-    phase: 'both at once',
-    operationsPerTransaction: trial.operationsPerTransaction,
-    sessions: trial.threads * 2,
-    instances: trial.instances,
-    enqueuePerSec: enqueue.median,
-    dequeuePerSec: dequeue.median,
-    cpuUsPerMessage: spreadOf(points.map((point) => point.cpuUsPerMessage)).median,
-    latencyMs: middle.latencyMs,
-    spread: { enqueuePerSec: enqueue, dequeuePerSec: dequeue },
-    integrity,
-  };
-}
-
-function mediansOf(rawLimit: readonly RawFigure[], results: readonly EngineFigure[]): Medians {
-  const best = (cycle: RawKind['cycle'], operations: number) =>
-    Math.max(
-      ...rawLimit
-        .filter((figure) => figure.cycle === cycle && figure.operationsPerTransaction === operations)
-        .map((figure) => figure.rowsPerSec.median),
-    );
-  return {
-    rawInsert: best('insert', 1_000),
-    rawCycle: { 10: best('insert-select-delete', 10), 1000: best('insert-select-delete', 1_000) },
-    dequeuePerSec: Object.fromEntries(results.map((result) => [result.name, result.dequeuePerSec])),
-    cpuUsPerMessage: Object.fromEntries(results.map((result) => [result.name, result.cpuUsPerMessage])),
-  };
+  if (packages.length > 0 && withoutPackages !== null) return withoutPackages;
+  return server?.refuses?.(durability) ?? null;
 }

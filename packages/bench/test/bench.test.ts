@@ -1,62 +1,86 @@
 /** The smallest form of the bench: shape and integrity, never speed. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { reportOf } from '../src/report.ts';
-import { runBench, spreadOf } from '../src/run-bench.ts';
-import { ratiosOf, targetsOf } from '../src/targets.ts';
+import { scales } from '../src/plan/scale.ts';
+import { benchOf } from '../src/report/bench.ts';
+import { documentOf } from '../src/report/document.ts';
+import { terminalReport } from '../src/report/terminal.ts';
+import { measure } from '../src/run-bench.ts';
+
+function makeFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
 
 describe('the bench', () => {
-  it('measures everything it names, with nothing lost', { timeout: 120_000 }, async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
-    onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-    const bench = await runBench({
-      dataDir,
-      rounds: 1,
-      measureMs: 200,
+  it('measures everything it names, with nothing lost, and goes on where it was', {
+    timeout: 180_000,
+  }, async () => {
+    const scale = scales.smallest;
+    const journal = join(makeFolder(), 'journal');
+    const seen: string[] = [];
+    const options = {
+      scale,
       payloadBytes: 512,
-      onProgress: () => undefined,
-    });
-    expect(bench.rawLimit).toHaveLength(16);
-    for (const figure of bench.rawLimit) expect(figure.rowsPerSec.median).toBeGreaterThan(0);
+      journal,
+      onProgress: ({ what }: { what: string }) => seen.push(what),
+    };
+    const measured = await measure({ ...options, dataDir: makeFolder() });
+    const bench = benchOf(measured, scale.standing);
+    expect(bench.failures).toEqual([]);
+    expect(bench.rawLimit).toHaveLength(4);
+    expect(bench.rawLimit.every(({ rowsPerSec }) => rowsPerSec.median > 0)).toBe(true);
     for (const result of bench.results) {
-      expect(result.dequeuePerSec).toBeGreaterThan(0);
-      expect(result.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+      expect(result.integrity, result.trial).toMatchObject({
+        lost: 0,
+        duplicated: 0,
+        damaged: 0,
+        outOfOrder: 0,
+      });
+      expect(result.durabilityStated).not.toBe('');
+      expect(result.enqueuePerSec === null, result.trial).toBe(result.phase === 'dequeue only');
+      expect(result.dequeuePerSec === null, result.trial).toBe(result.phase === 'enqueue only');
     }
-    expect(reportOf(bench)).toContain('queue1000');
-  });
-});
-
-describe('ratios and targets', () => {
-  const medians = {
-    rawInsert: 400_000,
-    rawCycle: { 10: 30_000, 1000: 200_000 },
-    dequeuePerSec: { queue10: 280_000, queue1000: 300_000, unsharded10: 20_000, unsharded1000: 150_000 },
-    cpuUsPerMessage: { 'queue10 on one instance': 4, unsharded10: 50 },
-  };
-
-  it('meet a target only from its value on', () => {
-    const targets = targetsOf(ratiosOf(medians));
-    const target = (name: string) => targets.find((each) => each.name === name);
-    expect(target('queue10')).toMatchObject({ value: 0.7, met: true });
-    expect(target('queue1000')).toMatchObject({ value: 0.75, met: false });
-    expect(target('cpuUnshardedOverSharded')).toMatchObject({ value: 12.5, met: true });
-    expect(target('unshardedOverRawCycle')?.value).toBeCloseTo(0.667, 2);
-    expect(target('unshardedOverRawCycle')?.met).toBe(false);
-  });
-
-  it('count what was not measured as not met, with the reason', () => {
-    const targets = targetsOf(ratiosOf({ ...medians, dequeuePerSec: {} }));
-    for (const name of ['queue10', 'queue1x32', 'overBestPeer']) {
-      const target = targets.find((each) => each.name === name);
-      expect(target).toMatchObject({ value: null, met: false });
-      expect(target?.reason).toMatch(/not measured/);
+    const systems = new Set(bench.results.map(({ driver, durability }) => `${driver} ${durability}`));
+    expect(systems).toEqual(
+      new Set(['sharded durable', 'unsharded durable', 'generator none', 'plainjob FULL', 'plainjob NORMAL']),
+    );
+    const phases = new Set(bench.results.map(({ phase }) => phase));
+    expect([...phases].toSorted()).toEqual(
+      ['both at once', 'dequeue only', 'enqueue only', 'open loop', 'standing backlog'].toSorted(),
+    );
+    expect(Object.keys(bench.ratios)).toEqual([
+      'queue10',
+      'queue1000',
+      'queue1x32',
+      'single1',
+      'topic10',
+      'cpuUnshardedOverSharded',
+      'unshardedOverRawCycle',
+      'unshardedOverBestSqlitePeer',
+      'overBestSyncedPeer',
+      'overBestPeer',
+      'backlog',
+    ]);
+    for (const [name, value] of Object.entries(bench.ratios)) {
+      const target = bench.targets.find((each) => each.name === name);
+      expect(target?.value, name).toBe(value);
+      if (value === null)
+        expect(target, name).toMatchObject({ met: false, reason: expect.stringMatching(/./) });
     }
-  });
+    const report = terminalReport(bench);
+    expect(report).toContain('unshardedOverRawCycle');
+    expect(documentOf(bench, readFileSync(new URL('../tried.md', import.meta.url), 'utf8'))).toContain(
+      '## Designs tried',
+    );
 
-  it('take the median of odd and even counts', () => {
-    expect(spreadOf([3, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
-    expect(spreadOf([4, 1, 2, 3]).median).toBe(2.5);
+    // Everything is in the journal: a second run measures nothing and says the same.
+    const lines = readFileSync(journal, 'utf8');
+    const again = benchOf(await measure({ ...options, dataDir: makeFolder() }), scale.standing);
+    expect(again.results).toEqual(bench.results);
+    expect(readFileSync(journal, 'utf8')).toBe(lines);
   });
 });

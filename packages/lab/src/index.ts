@@ -10,3 +10,17 @@ export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
 export type { ScenarioFault } from './scenario/schema-faults.ts';
 export { scenarioSchemaText } from './scenario/schema-text.ts';
+// What another generator of load needs to check and time messages as the lab does.
+export { captureEnvironment } from './run/environment.ts';
+export { BacklogGate } from './trial/backlog-gate.ts';
+export { type Clock, createMonotonicClock } from './trial/clock.ts';
+export {
+  createHistogram,
+  encodeHistogram,
+  type Histogram,
+  latencyOf,
+  mergeHistograms,
+  recordMs,
+} from './trial/latency.ts';
+export { DeliveryOrder, Ledger, type LedgerReport, mergeLedgers } from './trial/ledger.ts';
+export { PayloadForge, type PayloadIdentity } from './trial/payload.ts';

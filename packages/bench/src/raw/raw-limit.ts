@@ -1,6 +1,8 @@
 /** The limit of SQLite through its binding: the same rows, nothing around them. Each trial runs in a fresh process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Scale } from '../plan/scale.ts';
 
 export interface RawJob {
   dir: string;
@@ -11,14 +13,29 @@ export interface RawJob {
   measureMs: number;
 }
 
+export type RawKind = Pick<RawJob, 'cycle' | 'operationsPerTransaction' | 'pageBytes'>;
+
+export function rawKindsOf(scale: Scale): RawKind[] {
+  return scale.rawOperations.flatMap((operationsPerTransaction) =>
+    ([4096, 16384] as const).flatMap((pageBytes) =>
+      (['insert', 'insert-select-delete'] as const).map((cycle) => ({
+        cycle,
+        operationsPerTransaction,
+        pageBytes,
+      })),
+    ),
+  );
+}
+
 export interface RawResult {
   rowsPerSec: number;
   cpuUsPerRow: number;
 }
 
-/** Runs a job and ends; rejects if the process fails. */
+/** Runs a job in a folder of its own under `dir`, which it removes; rejects if the process fails. */
 export async function measureRaw(job: RawJob): Promise<RawResult> {
-  const child = fork(new URL('./raw-process.ts', import.meta.url), [JSON.stringify(job)]);
+  const text = JSON.stringify({ ...job, dir: join(job.dir, 'raw') });
+  const child = fork(new URL('./raw-process.ts', import.meta.url), [text]);
   const ended = once(child, 'exit');
   const answer = await Promise.race([once(child, 'message'), ended.then(() => undefined)]);
   const [code] = (await ended) as [number | null];

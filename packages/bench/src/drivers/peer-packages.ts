@@ -1,0 +1,44 @@
+/**
+ * The client libraries of the server peers. They lie in a folder of their own that is no workspace, so that installing
+ * the product does not fetch a hundred packages that only the bench needs; the bench installs them at its first use.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const folder = fileURLToPath(new URL('../../peers', import.meta.url));
+const requirePeer = createRequire(join(folder, 'package.json'));
+
+/** A package of the peers' folder, with the part of its shape that its driver uses. */
+export function peerPackage<T>(name: string): T {
+  return requirePeer(name) as T;
+}
+
+export function peerPackageVersion(name: string): string {
+  const text = readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** Installs what the lockfile names unless it is there; returns why it could not, or null. Takes seconds, once. */
+export function installPeerPackages(): string | null {
+  const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
+    join(folder, name),
+  ) as [string, string];
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(wanted).mtimeMs) return null;
+  const npm = process.env.npm_execpath;
+  const [command, first] =
+    npm?.endsWith('npm-cli.js') === true ? [process.execPath, [npm]] : ['npm', [] as string[]];
+  // Not `npm ci`: it refuses a lockfile that lacks the optional binary of some other platform.
+  const args = ['install', '--no-save', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund'];
+  try {
+    execFileSync(command, [...first, ...args, '--loglevel=error'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    return null;
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: Buffer; message: string };
+    const said = (stderr?.toString() ?? '').split('\n').filter((line) => line.startsWith('npm error'));
+    const why = said.slice(0, 2).map((line) => line.replace('npm error', '').trim());
+    return `the client libraries could not be installed: ${why.join(', ') || message}`;
+  }
+}

@@ -1,0 +1,91 @@
+/** Every system on the bench: a driver at one durability. */
+import { nats, natsSynced } from '../servers/nats.ts';
+import { postgres } from '../servers/postgres.ts';
+import { redis } from '../servers/redis.ts';
+import type { ServerKind } from '../servers/server.ts';
+import type { OpenClient } from './driver.ts';
+
+/** Each module is loaded by the client process that needs it. */
+const drivers = {
+  sharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('sharded'),
+  unsharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('unsharded'),
+  plainjob: async () => (await import('./plainjob.ts')).open,
+  'redis-list': async () => (await import('./redis-list.ts')).open,
+  bullmq: async () => (await import('./bullmq.ts')).open,
+  'pg-boss': async () => (await import('./pg-boss.ts')).open,
+  'graphile-worker': async () => (await import('./graphile-worker.ts')).open,
+  'nats-jetstream': async () => (await import('./nats-jetstream.ts')).open,
+  generator: async () => (await import('./generator.ts')).open,
+} satisfies Record<string, () => Promise<OpenClient>>;
+
+export type DriverName = keyof typeof drivers;
+
+export const loadDriver = (name: DriverName): Promise<OpenClient> => drivers[name]();
+
+export interface System {
+  driver: DriverName;
+  durability: string;
+  /** Whether the disk has a message before it is acknowledged. */
+  synced: boolean;
+  placement: 'embedded' | 'remote';
+  /** Over what a sender's messages are first handed out in order: all consumers of a process, each one, or none. */
+  order: 'process' | 'consumer' | 'none';
+  server: ServerKind | null;
+  /** Packages of the peers' folder that it needs; the first gives the version shown. */
+  packages: readonly string[];
+}
+
+const embedded = { placement: 'embedded', server: null, packages: [] } as const;
+const remote = { placement: 'remote', order: 'none' } as const;
+
+export const sharded: System = {
+  ...embedded,
+  driver: 'sharded',
+  durability: 'durable',
+  synced: true,
+  order: 'process',
+};
+export const unsharded: System = { ...sharded, driver: 'unsharded', order: 'consumer' };
+export const generator: System = { ...sharded, driver: 'generator', durability: 'none', synced: false };
+
+export const plainjobs: readonly System[] = [
+  { ...embedded, driver: 'plainjob', durability: 'FULL', synced: true, order: 'none' },
+  { ...embedded, driver: 'plainjob', durability: 'NORMAL', synced: false, order: 'none' },
+];
+
+const onRedis = (driver: DriverName, packages: readonly string[]): System[] =>
+  ['always', 'everysec'].map((durability) => ({
+    ...remote,
+    driver,
+    durability,
+    synced: durability === 'always',
+    server: redis,
+    packages,
+  }));
+
+const onPostgres = (driver: DriverName, packages: readonly string[]): System => ({
+  ...remote,
+  driver,
+  durability: 'synchronous_commit on',
+  synced: true,
+  server: postgres,
+  packages,
+});
+
+export const serverPeers: readonly System[] = [
+  ...onRedis('redis-list', ['ioredis']),
+  ...onRedis('bullmq', ['bullmq', 'ioredis']),
+  onPostgres('pg-boss', ['pg-boss', 'pg']),
+  onPostgres('graphile-worker', ['graphile-worker', 'pg']),
+  ...[natsSynced, 'sync every 2 min'].map((durability) => ({
+    ...remote,
+    driver: 'nats-jetstream' as const,
+    durability,
+    synced: durability === natsSynced,
+    server: nats,
+    packages: ['@nats-io/jetstream', '@nats-io/transport-node'],
+  })),
+];
+
+export const systemName = ({ driver, durability, placement }: System): string =>
+  `${driver} ${placement}, ${durability}`;

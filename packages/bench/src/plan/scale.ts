@@ -1,0 +1,57 @@
+/** How long and how much: the whole bench, a quick one, and the smallest, which only shows that everything works. */
+export interface Scale {
+  /** Repeats of every trial, interleaved. */
+  rounds: number;
+  warmupMs: number;
+  measureMs: number;
+  drainMs: number;
+  /** Warm-up and window of the probes that find a peer's best number of sessions; 0: no probes. */
+  probeMs: number;
+  operations: readonly number[];
+  rawOperations: readonly number[];
+  /** What is filled up to before messages are only dequeued. */
+  dequeueBacklog: { messages: number; withinMs: number };
+  /** The backlogs that must not differ. */
+  standing: { small: number; large: number };
+  /** Whether peers with a server of their own take part. */
+  servers: boolean;
+}
+
+export const scales = {
+  full: {
+    rounds: 3,
+    warmupMs: 400,
+    measureMs: 1_500,
+    drainMs: 1_000,
+    probeMs: 300,
+    operations: [1, 10, 1_000],
+    rawOperations: [1, 10, 100, 1_000],
+    dequeueBacklog: { messages: 1_000_000, withinMs: 1_500 },
+    standing: { small: 10_000, large: 10_000_000 },
+    servers: true,
+  },
+  quick: {
+    rounds: 1,
+    warmupMs: 300,
+    measureMs: 700,
+    drainMs: 500,
+    probeMs: 0,
+    operations: [1, 10, 1_000],
+    rawOperations: [1, 10, 100, 1_000],
+    dequeueBacklog: { messages: 300_000, withinMs: 700 },
+    standing: { small: 10_000, large: 300_000 },
+    servers: false,
+  },
+  smallest: {
+    rounds: 1,
+    warmupMs: 50,
+    measureMs: 100,
+    drainMs: 500,
+    probeMs: 0,
+    operations: [10],
+    rawOperations: [10],
+    dequeueBacklog: { messages: 2_000, withinMs: 200 },
+    standing: { small: 500, large: 5_000 },
+    servers: false,
+  },
+} as const satisfies Record<string, Scale>;

@@ -1,0 +1,124 @@
+/** Which trials make up a bench. */
+import { generator, plainjobs, type System, sharded, systemName, unsharded } from '../drivers/systems.ts';
+import type { Scale } from './scale.ts';
+
+export type Shape = 'enqueue, then dequeue' | 'both at once' | 'open loop' | 'standing backlog';
+
+export interface Trial {
+  /** Unique in a bench. */
+  key: string;
+  shape: Shape;
+  system: System;
+  /** Processes that embed an instance each. 1 for everything else. */
+  instances: number;
+  operations: number;
+  /** Over all instances. */
+  enqueuers: number;
+  dequeuers: number;
+  /** Messages a second of an open loop; `half` of what our engine moves in a closed one on one instance. */
+  messagesPerSec?: number | 'half';
+  emulatedSyncMs?: number;
+  /** Messages that stand while others come and go. */
+  standing?: number;
+}
+
+/** By size of the transactions: few sessions that move much, many that wait for a sync. The same senders for all systems. */
+export const sessionsFor = (operations: number) => (operations >= 1_000 ? 4 : operations >= 10 ? 16 : 32);
+const both = (sessions: number) => ({ enqueuers: sessions, dequeuers: sessions });
+
+export const pacedPerSec = 500;
+export const pacedEnqueuers = 8;
+export const emulatedSyncMs = 20;
+/** Each session awaits its commit, so at thousands of transactions a second hundreds wait for such a disk. */
+const slowDiskSessions = 512;
+
+/** The number of consumers at which a peer is at its best in a shape, as probed. */
+export type ConsumersOf = (system: System, shape: Shape, operations: number) => number;
+
+/** What ratios and targets look up. */
+export const names = {
+  queue10: 'sharded × 2, both at once, 10',
+  queue10Single: 'sharded, both at once, 10',
+  queue1000: 'sharded × 2, both at once, 1000',
+  queue1x32: 'sharded, both at once, 1',
+  single1: 'sharded, one session, 1',
+  half: 'sharded, open loop at half load',
+  halfSlowDisk: `sharded, open loop at half load, emulated sync of ${emulatedSyncMs} ms`,
+  standing: (messages: number) => `sharded, standing backlog of ${messages}`,
+} as const;
+
+export function trialsOf(scale: Scale, peers: readonly System[], consumersOf: ConsumersOf): Trial[] {
+  const own: ConsumersOf = (_, shape, operations) =>
+    shape === 'open loop' ? pacedEnqueuers : sessionsFor(operations);
+  return [
+    ...systemTrials(scale, sharded, own),
+    ...systemTrials(scale, sharded, own, 2),
+    ...systemTrials(scale, unsharded, own),
+    ...specialTrials(scale),
+    ...peers.flatMap((system) => systemTrials(scale, system, consumersOf)),
+  ];
+}
+
+/** What every system does. */
+function systemTrials(scale: Scale, system: System, consumersOf: ConsumersOf, instances = 1): Trial[] {
+  const title = titleOf(system, instances);
+  const trial = (shape: Shape, operations: number, suffix: string): Trial => {
+    // Twice the sessions on two instances, but where few large transactions fill a disk already.
+    const times = operations >= 1_000 ? 1 : instances;
+    const enqueuers = shape === 'open loop' ? pacedEnqueuers : sessionsFor(operations);
+    const dequeuers = consumersOf(system, shape, operations);
+    return {
+      key: `${title}, ${shape}${suffix}`,
+      shape,
+      system,
+      instances,
+      operations,
+      enqueuers: enqueuers * times,
+      dequeuers: dequeuers * times,
+    };
+  };
+  const bySize = scale.operations.flatMap((operations) =>
+    (['enqueue, then dequeue', 'both at once'] as const).map((shape) =>
+      trial(shape, operations, `, ${operations}`),
+    ),
+  );
+  return [...bySize, { ...trial('open loop', 1, ` at ${pacedPerSec}/s`), messagesPerSec: pacedPerSec }];
+}
+
+/** What only targets of our own engine ask for, and the bench's own cost. */
+function specialTrials(scale: Scale): Trial[] {
+  const one = { system: sharded, instances: 1, operations: 10, ...both(sessionsFor(10)) };
+  const half = { ...one, shape: 'open loop', messagesPerSec: 'half' } as const;
+  return [
+    { ...one, key: names.single1, shape: 'enqueue, then dequeue', operations: 1, ...both(1) },
+    { ...half, key: names.half },
+    { ...half, key: names.halfSlowDisk, emulatedSyncMs, ...both(slowDiskSessions) },
+    ...[scale.standing.small, scale.standing.large].map((standing) => ({
+      ...one,
+      key: names.standing(standing),
+      shape: 'standing backlog' as const,
+      standing,
+    })),
+    { ...one, system: generator, key: 'generator, both at once, 10', shape: 'both at once' },
+  ];
+}
+
+/** The trials that find how many consumers suit a peer best. */
+export function probesOf(scale: Scale, system: System): Trial[] {
+  return [1, 8, 32].flatMap((dequeuers) =>
+    systemTrials(scale, system, () => dequeuers)
+      .filter(({ shape }) => shape !== 'enqueue, then dequeue')
+      .map((trial) => ({ ...trial, key: `probe of ${trial.key}, ${dequeuers} consumers` })),
+  );
+}
+
+export function titleOf(system: System, instances = 1): string {
+  const ours = system.driver === 'sharded' || system.driver === 'unsharded';
+  const name = ours && system.placement === 'embedded' ? system.driver : systemName(system);
+  return instances === 1 ? name : `${name} × ${instances}`;
+}
+
+/** Peers without a server of their own, and with one. */
+export function peersOf(scale: Scale, serverPeers: readonly System[]): readonly System[] {
+  return scale.servers ? [...plainjobs, ...serverPeers] : plainjobs;
+}

@@ -1,0 +1,132 @@
+/** Rows of the bench: what the repeats of a trial say together. */
+import type { Integrity, LatencyMs } from '@shardlab/contract';
+import { latencyOf, mergeHistograms } from '@shardlab/lab';
+import type { Trial } from '../plan/trials.ts';
+import type { RawKind, RawResult } from '../raw/raw-limit.ts';
+import type { Phase, Sample } from '../trial/sample.ts';
+import { type Spread, spreadOf } from './spread.ts';
+
+export interface Result {
+  trial: string;
+  driver: string;
+  durability: string;
+  /** Whether the disk has a message before it is acknowledged. */
+  synced: boolean;
+  /** As the system itself said when asked. */
+  durabilityStated: string;
+  placement: 'embedded' | 'remote';
+  phase: Phase;
+  operationsPerTransaction: number;
+  /** Enqueuers and dequeuers that take part in the phase. */
+  sessions: number;
+  enqueuers: number;
+  dequeuers: number;
+  instances: number;
+  /** Medians of the repeats; null where the phase has none. */
+  enqueuePerSec: number | null;
+  dequeuePerSec: number | null;
+  cpuUsPerMessage: number | null;
+  /** From histograms merged over the repeats: intended send to hand-out. */
+  latencyMs: LatencyMs | null;
+  scheduleLagMs: LatencyMs | null;
+  eventLoopDelayMs: LatencyMs;
+  spread: {
+    enqueuePerSec: Spread | null;
+    dequeuePerSec: Spread | null;
+    cpuUsPerMessage: Spread | null;
+  };
+  /** Added up over the repeats. */
+  integrity: Integrity;
+  /** Median of the repeats: messages that stood when the phase began. */
+  backlog: number;
+  /** Largest of the repeats. */
+  openMs: number;
+  residentMiB: number;
+  emulatedSyncMs: number;
+  repeats: number;
+}
+
+export interface RawFigure extends RawKind {
+  rowsPerSec: Spread;
+  cpuUsPerRow: Spread;
+}
+
+/** A row for each phase of a trial; none if all its repeats failed. */
+export function resultsOf(trial: Trial, repeats: readonly Sample[][]): Result[] {
+  return (repeats[0] ?? []).map(({ phase }) => {
+    const samples = repeats.map((repeat) => repeat.find((sample) => sample.phase === phase)!);
+    return resultOf(trial, phase, samples);
+  });
+}
+
+function resultOf(trial: Trial, phase: Phase, samples: readonly Sample[]): Result {
+  const { system, operations, instances, emulatedSyncMs = 0 } = trial;
+  const enqueuers = phase === 'dequeue only' ? 0 : trial.enqueuers;
+  const dequeuers = phase === 'enqueue only' ? 0 : trial.dequeuers;
+  const enqueue = spreadIfAny(samples.map((sample) => sample.enqueuePerSec));
+  const dequeue = spreadIfAny(samples.map((sample) => sample.dequeuePerSec));
+  const cpu = spreadIfAny(samples.map((sample) => sample.cpuUsPerMessage));
+  const latency = latencyIfAny(samples.map((sample) => sample.latency));
+  return {
+    trial: trial.key,
+    driver: system.driver,
+    durability: system.durability,
+    synced: system.synced,
+    durabilityStated: samples[0]!.stated,
+    placement: system.placement,
+    phase,
+    operationsPerTransaction: operations,
+    sessions: enqueuers + dequeuers,
+    enqueuers,
+    dequeuers,
+    instances,
+    enqueuePerSec: enqueue?.median ?? null,
+    dequeuePerSec: dequeue?.median ?? null,
+    cpuUsPerMessage: cpu?.median ?? null,
+    latencyMs: latency,
+    scheduleLagMs: latencyIfAny(samples.map((sample) => sample.scheduleLag)),
+    eventLoopDelayMs: latencyOf(mergeHistograms(samples.map((sample) => sample.eventLoopDelay))),
+    spread: { enqueuePerSec: enqueue, dequeuePerSec: dequeue, cpuUsPerMessage: cpu },
+    integrity: samples.map((sample) => sample.integrity).reduce(addIntegrity),
+    backlog: spreadOf(samples.map((sample) => sample.backlog)).median,
+    openMs: Math.max(...samples.map((sample) => sample.openMs)),
+    residentMiB: Math.max(...samples.map((sample) => sample.residentBytesMax)) / 2 ** 20,
+    emulatedSyncMs,
+    repeats: samples.length,
+  };
+}
+
+export function rawFigureOf(kind: RawKind, repeats: readonly RawResult[]): RawFigure[] {
+  if (repeats.length === 0) return [];
+  return [
+    {
+      ...kind,
+      rowsPerSec: spreadOf(repeats.map((repeat) => repeat.rowsPerSec)),
+      cpuUsPerRow: spreadOf(repeats.map((repeat) => repeat.cpuUsPerRow)),
+    },
+  ];
+}
+
+/** Messages that were treated wrongly: what a queue may never do. */
+export const faultsOf = ({ lost, duplicated, damaged, outOfOrder }: Integrity): number =>
+  lost + duplicated + damaged + outOfOrder;
+
+function spreadIfAny(values: readonly (number | null)[]): Spread | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : spreadOf(known);
+}
+
+function latencyIfAny(encoded: readonly string[]): LatencyMs | null {
+  const latency = latencyOf(mergeHistograms(encoded));
+  return latency.count === 0 ? null : latency;
+}
+
+function addIntegrity(a: Integrity, b: Integrity): Integrity {
+  return {
+    lost: a.lost + b.lost,
+    duplicated: a.duplicated + b.duplicated,
+    damaged: a.damaged + b.damaged,
+    outOfOrder: a.outOfOrder + b.outOfOrder,
+    left: a.left + b.left,
+  };
+}

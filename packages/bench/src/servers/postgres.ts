@@ -1,0 +1,70 @@
+/**
+ * PostgreSQL as a private cluster on a Unix socket, run as a user without privileges, since it refuses root. A cluster
+ * is made once a bench and copied for each trial.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { accepts, findProgram, type ServerKind, spawnServer } from './server.ts';
+
+/** Debian keeps the programs of each version out of the PATH; the newest is taken. */
+function program(name: string): string | null {
+  const parent = '/usr/lib/postgresql';
+  const versions = existsSync(parent) ? readdirSync(parent).sort((a, b) => Number(b) - Number(a)) : [];
+  return findProgram(
+    name,
+    versions.map((version) => join(parent, version, 'bin')),
+  );
+}
+
+/** Only root can and must become somebody else. */
+function identity(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));
+  for (const user of ['postgres', 'nobody']) {
+    try {
+      return { uid: id('-u', user), gid: id('-g', user) };
+    } catch {
+      // no such user
+    }
+  }
+  return {};
+}
+
+export const postgres: ServerKind = {
+  aptPackage: 'postgresql',
+  version() {
+    const path = program('postgres');
+    if (path === null || program('initdb') === null) return null;
+    return /\d+\.\d+/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[0] ?? 'unknown';
+  },
+  async start({ dir, socketDir }) {
+    const who = identity();
+    const template = join(dirname(dir), 'postgres-template');
+    if (who.uid !== undefined) {
+      for (const folder of [dir, socketDir]) execFileSync('chown', [`${who.uid}:${who.gid}`, folder]);
+    }
+    const data = join(dir, 'data');
+    if (existsSync(template)) {
+      cpSync(template, data, { recursive: true, preserveTimestamps: true });
+      if (who.uid !== undefined) execFileSync('chown', ['-R', `${who.uid}:${who.gid}`, data]);
+    } else {
+      const args = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
+      execFileSync(program('initdb')!, args, { ...who, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] });
+      cpSync(data, template, { recursive: true, preserveTimestamps: true });
+    }
+    const settings: Record<string, string> = {
+      listen_addresses: '',
+      unix_socket_directories: socketDir,
+      fsync: 'on',
+      synchronous_commit: 'on',
+      shared_buffers: '512MB',
+      max_wal_size: '4GB',
+      max_connections: '200',
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const server = spawnServer(program('postgres')!, ['-D', data, ...args], { ...who, cwd: dir });
+    await server.untilReady(() => accepts(join(socketDir, '.s.PGSQL.5432')));
+    return { endpoint: socketDir, pids: [server.child.pid!], stop: () => server.stop('SIGINT') };
+  },
+};

@@ -1,0 +1,149 @@
+/**
+ * The client process of a job: opens the system through its driver, runs the phases in step with the other processes of
+ * the act, and reports. Forked by `client-process.ts`; ends with it.
+ */
+import { type Clock, createMonotonicClock, encodeHistogram, Ledger, PayloadForge } from '@shardlab/lab';
+import type { QueueClient } from '../drivers/driver.ts';
+import { loadDriver } from '../drivers/systems.ts';
+import { Deliveries } from './deliveries.ts';
+import { EventLoopDelay } from './event-loop-delay.ts';
+import type { FromClient, Job, ToClient } from './job.ts';
+import { Load } from './load.ts';
+import { Window } from './window.ts';
+
+/** A queue from which nothing came for so long has nothing to give. */
+const idleMs = 500;
+const lookMs = 5;
+
+const send = (message: FromClient): void => {
+  if (process.connected) process.send!(message);
+};
+
+/** Messages of the bench, each awaited once. */
+class Orders {
+  readonly #arrived = new Map<ToClient['type'], ToClient>();
+  readonly #awaited = new Map<ToClient['type'], (message: ToClient) => void>();
+
+  constructor() {
+    process.on('message', (message: ToClient) => {
+      this.#arrived.set(message.type, message);
+      this.#awaited.get(message.type)?.(message);
+    });
+  }
+
+  next<T extends ToClient['type']>(type: T): Promise<Extract<ToClient, { type: T }>> {
+    return new Promise((resolve) => {
+      const done = (message: ToClient) => resolve(message as Extract<ToClient, { type: T }>);
+      const arrived = this.#arrived.get(type);
+      if (arrived !== undefined) done(arrived);
+      else this.#awaited.set(type, done);
+    });
+  }
+}
+
+async function main(): Promise<void> {
+  const orders = new Orders();
+  const { job } = await orders.next('job');
+  const clock = createMonotonicClock();
+  const openedFrom = performance.now();
+  const client = await (await loadDriver(job.driver))(job.client);
+  const openMs = performance.now() - openedFrom;
+  await work({ job, client, orders, clock, openMs });
+}
+
+async function work(options: {
+  job: Job;
+  client: QueueClient;
+  orders: Orders;
+  clock: Clock;
+  openMs: number;
+}): Promise<void> {
+  const { job, client, orders, clock, openMs } = options;
+  const forge = new PayloadForge({ bytes: job.payloadBytes, seed: 1, nonce: job.nonce });
+  const ledger = new Ledger(forge);
+  const producers = await Promise.all(job.enqueuers.map(() => client.openProducer()));
+  const window = new Window({
+    clock,
+    serverPids: job.serverPids,
+    counts: () => ({ enqueued: load.committed, consumed: deliveries.count }),
+  });
+  const load: Load = new Load({ job, clock, forge, ledger, producers, window });
+  const onConsumed = (messages: number) => load.gate.consumed(messages);
+  const deliveries: Deliveries = new Deliveries({ job, ledger, clock, window, onConsumed });
+  const delay = new EventLoopDelay();
+  await load.ready();
+  send({ type: 'opened' });
+
+  const { startAtMs } = await orders.next('run');
+  const until = async (atMs: number, unless = () => false) => {
+    for (let left = atMs - clock(); left > 0 && !unless(); left = atMs - clock()) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, lookMs)));
+    }
+  };
+  await until(startAtMs);
+  window.open();
+  delay.start(() => window.isOpen);
+  const consuming =
+    job.dequeuers === 0
+      ? null
+      : await client.consume({
+          consumers: job.dequeuers,
+          operations: job.client.operations,
+          deliveries,
+        });
+  const enqueuing = load.run(clock());
+  // Awaited further down; a failure must end the process now.
+  enqueuing.catch(fail);
+  const everything = () => job.standing + load.committed;
+  const isIdle = () => clock() - Math.max(deliveries.lastAtMs, startAtMs) > idleMs;
+  const exhausted = () =>
+    job.enqueuers.length === 0 && (deliveries.count >= everything() || (deliveries.count > 0 && isIdle()));
+  await until(startAtMs + job.warmupMs, exhausted);
+  if (!exhausted()) window.open();
+  await until(startAtMs + job.warmupMs + job.measureMs, exhausted);
+  const endedAtMs = exhausted() ? deliveries.lastAtMs : undefined;
+  window.close();
+  load.stop();
+  await enqueuing;
+  if (job.fill !== null) await load.fill(job.fill);
+  send({ type: 'enqueued' });
+
+  await orders.next('sealed');
+  const drainedBy = clock() + job.drainMs;
+  if (consuming !== null) {
+    await until(drainedBy, () => deliveries.count >= everything() || isIdle());
+    await consuming.stop();
+  }
+  delay.stop();
+  send({ type: 'drained' });
+
+  await orders.next('finish');
+  const depth = job.crash ? load.committed : await client.depth();
+  if (!job.crash) await client.close();
+  send({
+    type: 'result',
+    result: {
+      openMs,
+      stated: client.stated,
+      window: window.result(endedAtMs),
+      latency: encodeHistogram(window.latency),
+      scheduleLag: encodeHistogram(load.scheduleLag),
+      eventLoopDelay: encodeHistogram(delay.histogram),
+      residentBytesMax: delay.residentBytesMax,
+      committed: load.committed,
+      consumed: deliveries.count,
+      ledger: ledger.report(),
+      depth,
+    },
+  });
+}
+
+function fail(error: unknown): void {
+  send({ type: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+}
+
+process.on('disconnect', () => process.exit(0));
+process.on('SIGINT', () => {});
+process.on('uncaughtException', fail);
+process.on('unhandledRejection', fail);
+main().catch(fail);

@@ -1,0 +1,73 @@
+/** What the bench and a client process say to each other. One process does one job and ends. */
+import type { LedgerReport } from '@shardlab/lab';
+import type { ClientOptions } from '../drivers/driver.ts';
+import type { DriverName, System } from '../drivers/systems.ts';
+
+/** One client process in one act of a trial: enqueuers, dequeuers, or both, for a bounded time. */
+export interface Job {
+  driver: DriverName;
+  order: System['order'];
+  client: ClientOptions;
+  payloadBytes: number;
+  /** One for all acts of a trial: a message of another trial is a foreign one. */
+  nonce: number;
+  /** Numbers of its enqueuers, each used once in a trial. */
+  enqueuers: number[];
+  dequeuers: number;
+  /** Open loop: transactions that this process begins a second, whatever became of those before. Null: closed loop. */
+  transactionsPerSec: number | null;
+  /** Enqueuers in a closed loop wait while so many of their messages are in the queue. */
+  backlogMax: number;
+  /** Messages that are in the queue already when the job starts. */
+  standing: number;
+  warmupMs: number;
+  measureMs: number;
+  /** What is left is consumed for so long at most. */
+  drainMs: number;
+  /** After the window, not measured: enqueues in bulk until so many messages stand, or the time is over. */
+  fill: { messages: number; withinMs: number } | null;
+  serverPids: number[];
+  /** The process is killed in the middle of its work instead of closing: what follows is a recovery. */
+  crash: boolean;
+}
+
+export interface JobWindow {
+  ms: number;
+  enqueued: number;
+  consumed: number;
+  /** Client and server together; null where the system does not tell. */
+  cpuUs: number | null;
+}
+
+export interface JobResult {
+  openMs: number;
+  stated: string;
+  window: JobWindow;
+  /** Encoded histograms: from the intended send to the hand-out, of messages whose send lies in the window; … */
+  latency: string;
+  /** … from the intended send to the begin of the transaction; … */
+  scheduleLag: string;
+  /** … and how late a timer of the session thread fired. */
+  eventLoopDelay: string;
+  residentBytesMax: number;
+  committed: number;
+  consumed: number;
+  ledger: LedgerReport;
+  /** Messages in the queue at the end, as this process sees them. */
+  depth: number;
+}
+
+export type ToClient =
+  | { type: 'job'; job: Job }
+  /** On the monotonic clock that all processes share. */
+  | { type: 'run'; startAtMs: number }
+  /** No process enqueues any more. */
+  | { type: 'sealed' }
+  | { type: 'finish' };
+
+export type FromClient =
+  | { type: 'opened' }
+  | { type: 'enqueued' }
+  | { type: 'drained' }
+  | { type: 'result'; result: JobResult }
+  | { type: 'failed'; message: string };

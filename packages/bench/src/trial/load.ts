@@ -1,0 +1,111 @@
+/** The enqueuers of a job: in a closed loop, in an open one, or filling up a backlog. */
+import { BacklogGate, type Clock, createHistogram, type Ledger, type PayloadForge } from '@shardlab/lab';
+import type { Producer } from '../drivers/driver.ts';
+import type { Job } from './job.ts';
+import { PacedLoad } from './paced-load.ts';
+import { breathe } from './turns.ts';
+import type { Window } from './window.ts';
+
+/** A backlog is filled by few senders with large transactions: quick for every system. */
+const fillers = 4;
+const fillOperations = 1_000;
+
+export class Load {
+  readonly gate: BacklogGate;
+  /** Messages of committed transactions. */
+  committed = 0;
+  readonly #job: Job;
+  readonly #clock: Clock;
+  readonly #forge: PayloadForge;
+  readonly #ledger: Ledger;
+  readonly #producers: readonly Producer[];
+  /** By index of the producer: messages that it has committed. */
+  readonly #sequences: number[];
+  readonly #paced: PacedLoad | null;
+  #stopped = false;
+
+  constructor(options: {
+    job: Job;
+    clock: Clock;
+    forge: PayloadForge;
+    ledger: Ledger;
+    producers: readonly Producer[];
+    window: Window;
+  }) {
+    this.#job = options.job;
+    this.#clock = options.clock;
+    this.#forge = options.forge;
+    this.#ledger = options.ledger;
+    this.#producers = options.producers;
+    this.#sequences = options.producers.map(() => 0);
+    this.gate = new BacklogGate(options.job.backlogMax);
+    const { transactionsPerSec, client } = options.job;
+    this.#paced =
+      transactionsPerSec === null
+        ? null
+        : new PacedLoad({
+            transactionsPerSec,
+            clock: options.clock,
+            producers: options.producers,
+            send: (_, index, sentAtMs) => this.#transaction(index, client.operations, sentAtMs),
+            counts: (sentAtMs) => options.window.covers(sentAtMs),
+          });
+  }
+
+  async ready(): Promise<void> {
+    await this.#paced?.ready();
+  }
+
+  /** Enqueues until `stop`; resolves when every transaction has been acknowledged. An open loop counts from `startAtMs`. */
+  async run(startAtMs: number): Promise<void> {
+    if (this.#paced === null) await Promise.all(this.#producers.map((_, index) => this.#closedLoop(index)));
+    else await this.#paced.run(startAtMs);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.gate.release();
+    this.#paced?.stop();
+  }
+
+  get scheduleLag() {
+    return this.#paced?.scheduleLag ?? createHistogram();
+  }
+
+  /** Enqueues in bulk until so many messages stand, or the time is over. */
+  async fill({ messages, withinMs }: NonNullable<Job['fill']>): Promise<void> {
+    const until = this.#clock() + withinMs;
+    let missing = messages - this.committed;
+    const fillWith = async (index: number) => {
+      while (missing > 0 && this.#clock() < until) {
+        const count = Math.min(fillOperations, missing);
+        missing -= count;
+        await this.#transaction(index, count, this.#clock());
+        await breathe();
+      }
+    };
+    await Promise.all(this.#producers.slice(0, fillers).map((_, index) => fillWith(index)));
+  }
+
+  async #closedLoop(index: number): Promise<void> {
+    while (!this.#stopped) {
+      if (this.gate.full) await this.gate.wait();
+      else await this.#transaction(index, this.#job.client.operations, this.#clock());
+      await breathe();
+    }
+  }
+
+  async #transaction(index: number, operations: number, sentAtMs: number): Promise<void> {
+    const enqueuer = this.#job.enqueuers[index]!;
+    const sequence = this.#sequences[index]!;
+    const payloads: Buffer[] = [];
+    for (let each = 0; each < operations; each += 1) {
+      payloads.push(this.#forge.make({ enqueuer, sequence: sequence + each, sentAtMs }));
+    }
+    await this.#producers[index]!.send(payloads);
+    this.#sequences[index] = sequence + operations;
+    this.#ledger.committed(enqueuer, sequence + operations);
+    this.committed += operations;
+    this.gate.enqueued(operations);
+  }
+}

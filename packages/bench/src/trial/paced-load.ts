@@ -1,0 +1,108 @@
+/**
+ * Open loop: transactions begin at their intended times, whatever became of those before. Each message carries the
+ * intended time, so a system that stalls is charged for every message that should have been sent meanwhile.
+ */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { type Clock, createHistogram, recordMs } from '@shardlab/lab';
+import type { Producer } from '../drivers/driver.ts';
+
+export interface PacerOptions {
+  intervalMs: number;
+  /** Not 0: the thread ends. */
+  stop: Int32Array;
+}
+
+/** Sends one transaction with the time at which it was to begin. */
+export type SendTransaction = (producer: Producer, index: number, sentAtMs: number) => Promise<void>;
+
+export class PacedLoad {
+  /** From the intended begin of a transaction to its begin. */
+  readonly scheduleLag = createHistogram();
+  readonly #options: PacerOptions;
+  readonly #clock: Clock;
+  readonly #producers: readonly Producer[];
+  readonly #send: SendTransaction;
+  readonly #counts: (sentAtMs: number) => boolean;
+  /** Started ahead of time: a thread takes as long to start as many transactions. */
+  readonly #pacer: Worker;
+  readonly #ready: Promise<unknown>;
+  readonly #free: number[];
+  #startAtMs = 0;
+  #due = 0;
+  #issued = 0;
+  #stopped = false;
+  #underWay = 0;
+  #failed: ((error: unknown) => void) | undefined;
+  #idle: (() => void) | undefined;
+
+  constructor(options: {
+    transactionsPerSec: number;
+    clock: Clock;
+    producers: readonly Producer[];
+    send: SendTransaction;
+    /** Whether a transaction of this time is measured. */
+    counts: (sentAtMs: number) => boolean;
+  }) {
+    this.#options = {
+      intervalMs: 1_000 / options.transactionsPerSec,
+      stop: new Int32Array(new SharedArrayBuffer(4)),
+    };
+    this.#clock = options.clock;
+    this.#producers = options.producers;
+    this.#send = options.send;
+    this.#counts = options.counts;
+    this.#free = options.producers.map((_, index) => index);
+    this.#pacer = new Worker(new URL('./pacer-thread.ts', import.meta.url), { workerData: this.#options });
+    this.#ready = once(this.#pacer, 'message');
+  }
+
+  /** Resolves when transactions can begin on time. */
+  async ready(): Promise<void> {
+    await this.#ready;
+  }
+
+  /** Goes on until `stop`; resolves when what was begun has ended, rejects with what a transaction threw. */
+  async run(startAtMs: number): Promise<void> {
+    const pacer = this.#pacer;
+    const ended = new Promise<void>((resolve) => pacer.once('exit', () => resolve()));
+    this.#startAtMs = startAtMs;
+    pacer.postMessage(startAtMs);
+    await new Promise<void>((resolve, reject) => {
+      this.#idle = resolve;
+      this.#failed = reject;
+      pacer.on('message', (due: number) => {
+        this.#due = due;
+        this.#issue();
+      });
+      pacer.once('error', reject);
+    });
+    await ended;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    Atomics.store(this.#options.stop, 0, 1);
+    Atomics.notify(this.#options.stop, 0);
+    if (this.#underWay === 0) this.#idle?.();
+  }
+
+  #issue(): void {
+    while (!this.#stopped && this.#issued < this.#due && this.#free.length > 0) {
+      const sentAtMs = this.#startAtMs + this.#issued * this.#options.intervalMs;
+      this.#issued += 1;
+      if (this.#counts(sentAtMs)) recordMs(this.scheduleLag, this.#clock() - sentAtMs);
+      const index = this.#free.pop()!;
+      this.#underWay += 1;
+      this.#send(this.#producers[index]!, index, sentAtMs).then(
+        () => {
+          this.#free.push(index);
+          this.#underWay -= 1;
+          if (this.#stopped && this.#underWay === 0) this.#idle?.();
+          else this.#issue();
+        },
+        (error: unknown) => this.#failed?.(error),
+      );
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** One trial: a fresh folder, a fresh server if it has one, and its acts. */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Scale } from '../plan/scale.ts';
+import type { Trial } from '../plan/trials.ts';
+import type { Server } from '../servers/server.ts';
+import type { Job, JobResult } from './job.ts';
+import { runAct } from './run-act.ts';
+import { type Sample, sampleOf } from './sample.ts';
+
+export interface TrialOptions {
+  /** A folder on the disk under test. */
+  dataDir: string;
+  scale: Scale;
+  payloadBytes: number;
+  /** Messages a second at which an open loop at half load runs. */
+  halfPerSec: number;
+  signal?: AbortSignal;
+}
+
+/** Senders in a closed loop wait beyond so many messages in the queue, so that in and out are the same work. */
+const backlogMaxLeast = 5_000;
+let nonce = process.pid & 0xffff;
+
+/** Runs a trial and ends everything that it started. Rejects with the first error of a process. */
+export async function runTrial(trial: Trial, options: TrialOptions): Promise<Sample[]> {
+  const dir = mkdtempSync(join(options.dataDir, 'trial-'));
+  const socketDir = mkdtempSync(join(tmpdir(), 'shardlab-bench-'));
+  // A server may run as another user, who must reach both.
+  for (const folder of [dir, socketDir]) chmodSync(folder, 0o755);
+  nonce += 1;
+  let server: Server | null = null;
+  try {
+    server = await startServer(trial, dir, socketDir);
+    return await new Acts(trial, options, dir, server).run();
+  } finally {
+    await server?.stop();
+    rmSync(socketDir, { recursive: true, force: true });
+    rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+async function startServer({ system }: Trial, trialDir: string, socketDir: string): Promise<Server | null> {
+  if (system.server === null) return null;
+  const dir = join(trialDir, 'server');
+  mkdirSync(dir);
+  return system.server.start({ dir, socketDir, durability: system.durability });
+}
+
+class Acts {
+  readonly #trial: Trial;
+  readonly #options: TrialOptions;
+  readonly #dir: string;
+  readonly #server: Server | null;
+  readonly #history: JobResult[] = [];
+  #acts = 0;
+
+  constructor(trial: Trial, options: TrialOptions, dir: string, server: Server | null) {
+    this.#trial = trial;
+    this.#options = options;
+    this.#dir = dir;
+    this.#server = server;
+  }
+
+  run(): Promise<Sample[]> {
+    switch (this.#trial.shape) {
+      case 'enqueue, then dequeue':
+        return this.#enqueueThenDequeue();
+      case 'both at once':
+        return this.#once('both at once', {});
+      case 'open loop':
+        return this.#openLoop();
+      case 'standing backlog':
+        return this.#standingBacklog();
+    }
+  }
+
+  /** The backlog that one process has left is dequeued by another one. */
+  async #enqueueThenDequeue(): Promise<Sample[]> {
+    const { dequeueBacklog: fill } = this.#options.scale;
+    const [enqueued] = await this.#once('enqueue only', { dequeuers: 0, backlogMax: Infinity, fill });
+    const dequeued = await this.#once('dequeue only', { enqueuers: [], drainMs: 0 });
+    return [enqueued!, ...dequeued];
+  }
+
+  async #openLoop(): Promise<Sample[]> {
+    const { messagesPerSec = 0, operations, instances } = this.#trial;
+    const rate = messagesPerSec === 'half' ? this.#options.halfPerSec : messagesPerSec;
+    if (!(rate > 0)) throw new Error('half of our saturation is not known: its trial failed');
+    return this.#once('open loop', { transactionsPerSec: rate / operations / instances });
+  }
+
+  /** The process that made the backlog is killed, so what follows opens a file that nobody closed. */
+  async #standingBacklog(): Promise<Sample[]> {
+    const messages = this.#trial.standing!;
+    await this.#once('enqueue only', {
+      dequeuers: 0,
+      warmupMs: 0,
+      measureMs: 0,
+      fill: { messages, withinMs: 600_000 },
+      crash: true,
+    });
+    // All that stands at the end is counted, not drained.
+    return this.#once('standing backlog', { backlogMax: messages, drainMs: 0 });
+  }
+
+  async #once(phase: Sample['phase'], change: Partial<Job>): Promise<Sample[]> {
+    const { instances } = this.#trial;
+    const standing = this.#history.map(({ committed, consumed }) => committed - consumed);
+    const backlog = standing.reduce((sum, each) => sum + each, 0);
+    const jobs = Array.from({ length: instances }, (_, index) => ({
+      ...this.#job(index, instances),
+      standing: backlog / instances,
+      ...change,
+    }));
+    for (const job of jobs) {
+      job.client = { ...job.client, enqueuers: job.enqueuers.length, dequeuers: job.dequeuers };
+    }
+    const results = await runAct(jobs, this.#options.signal);
+    this.#acts += 1;
+    this.#history.push(...results);
+    return [sampleOf({ phase, results, history: this.#history, backlog })];
+  }
+
+  #job(index: number, instances: number): Job {
+    const { shape, system, operations, enqueuers, dequeuers, emulatedSyncMs = 0 } = this.#trial;
+    const { payloadBytes, scale } = this.#options;
+    const share = (sessions: number) =>
+      Array.from({ length: sessions }, (_, no) => no).filter((no) => no % instances === index);
+    const [mine, takers] = [share(enqueuers), share(dequeuers).length];
+    return {
+      driver: system.driver,
+      order: system.order,
+      client: {
+        dir: this.#dir,
+        endpoint: this.#server?.endpoint ?? null,
+        durability: system.durability,
+        process: index + 1,
+        creates: index === 0 && this.#acts === 0,
+        enqueuers: mine.length,
+        dequeuers: takers,
+        operations,
+        emulatedSyncMs,
+      },
+      payloadBytes,
+      nonce,
+      enqueuers: mine.map((no) => this.#acts * 10_000 + no),
+      dequeuers: takers,
+      transactionsPerSec: null,
+      backlogMax: Math.max(backlogMaxLeast, 2 * mine.length * operations),
+      standing: 0,
+      warmupMs: scale.warmupMs * (shape === 'open loop' ? 2 : 1),
+      measureMs: scale.measureMs,
+      drainMs: scale.drainMs,
+      fill: null,
+      serverPids: this.#server?.pids ?? [],
+      crash: false,
+    };
+  }
+}

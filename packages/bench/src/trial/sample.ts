@@ -1,0 +1,75 @@
+/** What one repeat of a row measured: the results of its processes put together. Plain data, kept in the journal. */
+import type { Integrity } from '@shardlab/contract';
+import { encodeHistogram, mergeHistograms, mergeLedgers } from '@shardlab/lab';
+import type { JobResult } from './job.ts';
+
+export type Phase = 'enqueue only' | 'dequeue only' | 'both at once' | 'open loop' | 'standing backlog';
+
+export interface Sample {
+  phase: Phase;
+  /** Null where the phase has none. */
+  enqueuePerSec: number | null;
+  dequeuePerSec: number | null;
+  /** Client and server together; null where the system does not tell. */
+  cpuUsPerMessage: number | null;
+  /** Encoded histograms. */
+  latency: string;
+  scheduleLag: string;
+  eventLoopDelay: string;
+  integrity: Integrity;
+  stated: string;
+  /** From the begin of opening until the slowest process served. */
+  openMs: number;
+  residentBytesMax: number;
+  /** Messages that stood in the queue when the phase began. */
+  backlog: number;
+}
+
+export interface Act {
+  phase: Phase;
+  results: readonly JobResult[];
+  /** Results of all acts of the trial up to this one, for the ledger. */
+  history: readonly JobResult[];
+  backlog: number;
+}
+
+export function sampleOf({ phase, results, history, backlog }: Act): Sample {
+  const enqueues = phase !== 'dequeue only';
+  const dequeues = phase !== 'enqueue only';
+  const rate = (count: (window: JobResult['window']) => number) =>
+    sum(results.map(({ window }) => (window.ms > 0 ? (count(window) / window.ms) * 1_000 : 0)));
+  const messages = sum(results.map(({ window }) => (dequeues ? window.consumed : window.enqueued)));
+  const cpuUs = results.map(({ window }) => window.cpuUs);
+  return {
+    phase,
+    enqueuePerSec: enqueues ? rate((window) => window.enqueued) : null,
+    dequeuePerSec: dequeues ? rate((window) => window.consumed) : null,
+    cpuUsPerMessage:
+      cpuUs.includes(null) || messages === 0 ? null : sum(cpuUs as readonly number[]) / messages,
+    latency: merged(results.map((result) => result.latency)),
+    scheduleLag: merged(results.map((result) => result.scheduleLag)),
+    eventLoopDelay: merged(results.map((result) => result.eventLoopDelay)),
+    integrity: integrityOf(history, sum(results.map(({ depth }) => depth))),
+    stated: results[0]!.stated,
+    openMs: Math.max(...results.map(({ openMs }) => openMs)),
+    residentBytesMax: Math.max(...results.map(({ residentBytesMax }) => residentBytesMax)),
+    backlog,
+  };
+}
+
+/**
+ * What the ledgers of a trial prove. What is left is counted by the system, not read: a message that is neither consumed
+ * nor counted is lost, one that is counted beyond those is there although it was consumed.
+ */
+export function integrityOf(results: readonly Pick<JobResult, 'ledger'>[], depth: number): Integrity {
+  const { lost: missing, duplicated, ...rest } = mergeLedgers(results.map(({ ledger }) => ledger));
+  return {
+    ...rest,
+    lost: Math.max(0, missing - depth),
+    duplicated: duplicated + Math.max(0, depth - missing),
+    left: depth,
+  };
+}
+
+const merged = (encoded: readonly string[]) => encodeHistogram(mergeHistograms(encoded));
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

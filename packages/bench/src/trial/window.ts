@@ -1,0 +1,73 @@
+/** The measured window of a job: what its process and its server did between two readings. */
+import { type Clock, createHistogram } from '@shardlab/lab';
+import type { JobWindow } from './job.ts';
+import { cpuUsOfTrees } from './process-cpu.ts';
+
+interface Reading {
+  atMs: number;
+  enqueued: number;
+  consumed: number;
+  cpuUs: number | null;
+}
+
+export class Window {
+  readonly latency = createHistogram();
+  readonly #clock: Clock;
+  readonly #serverPids: readonly number[];
+  readonly #counts: () => { enqueued: number; consumed: number };
+  #from: Reading | undefined;
+  #to: Reading | undefined;
+
+  constructor(options: {
+    clock: Clock;
+    serverPids: readonly number[];
+    counts: () => { enqueued: number; consumed: number };
+  }) {
+    this.#clock = options.clock;
+    this.#serverPids = options.serverPids;
+    this.#counts = options.counts;
+  }
+
+  /** May be called again: the window then begins anew. */
+  open(): void {
+    this.#from = this.#read();
+  }
+
+  close(): void {
+    this.#to = this.#read();
+  }
+
+  get isOpen(): boolean {
+    return this.#from !== undefined && this.#to === undefined;
+  }
+
+  /** Whether a message sent at this time belongs to it: also one that is delivered after the window closed. */
+  covers(sentAtMs: number): boolean {
+    return (
+      this.#from !== undefined &&
+      sentAtMs >= this.#from.atMs &&
+      (this.#to === undefined || sentAtMs < this.#to.atMs)
+    );
+  }
+
+  /** `endedAtMs` where the work ended before somebody looked. */
+  result(endedAtMs?: number): JobWindow {
+    const [from, to] = [this.#from!, this.#to!];
+    return {
+      ms: Math.max(0, Math.min(to.atMs, endedAtMs ?? to.atMs) - from.atMs),
+      enqueued: to.enqueued - from.enqueued,
+      consumed: to.consumed - from.consumed,
+      cpuUs: from.cpuUs === null || to.cpuUs === null ? null : to.cpuUs - from.cpuUs,
+    };
+  }
+
+  #read(): Reading {
+    const { user, system } = process.cpuUsage();
+    const server = cpuUsOfTrees(this.#serverPids);
+    return {
+      atMs: this.#clock(),
+      ...this.#counts(),
+      cpuUs: server === null ? null : user + system + server,
+    };
+  }
+}

@@ -1,0 +1,74 @@
+import { createHistogram, encodeHistogram, Ledger, PayloadForge, recordMs } from '@shardlab/lab';
+import { describe, expect, it } from 'vitest';
+import { plainjobs, serverPeers } from '../src/drivers/systems.ts';
+import { bestConsumers, type Probed } from '../src/plan/probe.ts';
+import { scales } from '../src/plan/scale.ts';
+import { probesOf, trialsOf } from '../src/plan/trials.ts';
+import { cpuUsOfTrees, parseStat } from '../src/trial/process-cpu.ts';
+import { integrityOf, type Sample } from '../src/trial/sample.ts';
+
+const forge = new PayloadForge({ bytes: 64, seed: 1, nonce: 1 });
+
+function ledgers(committed: number, consumed: readonly number[]) {
+  const [enqueuing, dequeuing] = [new Ledger(forge), new Ledger(forge)];
+  enqueuing.committed(0, committed);
+  for (const sequence of consumed) dequeuing.consumed({ enqueuer: 0, sequence, sentAtMs: 0 });
+  return [{ ledger: enqueuing.report() }, { ledger: dequeuing.report() }];
+}
+
+describe('the integrity of a trial', () => {
+  it('is whole when what was not consumed is still counted', () => {
+    expect(integrityOf(ledgers(3, [0, 2]), 1)).toEqual({
+      lost: 0,
+      duplicated: 0,
+      damaged: 0,
+      outOfOrder: 0,
+      left: 1,
+    });
+  });
+
+  it('counts a message that is neither consumed nor there as lost', () => {
+    expect(integrityOf(ledgers(3, [0]), 1)).toMatchObject({ lost: 1, duplicated: 0 });
+  });
+
+  it('counts a message that is consumed and still there, or consumed twice, as doubled', () => {
+    expect(integrityOf(ledgers(2, [0, 1]), 1)).toMatchObject({ lost: 0, duplicated: 1 });
+    expect(integrityOf(ledgers(1, [0, 0]), 0)).toMatchObject({ lost: 0, duplicated: 1 });
+  });
+});
+
+describe('CPU of other processes', () => {
+  it('is read from behind a name that may hold anything', () => {
+    const fields = Array.from({ length: 20 }, (_, index) => String(index));
+    const text = `42 (odd) name 7 7) S ${['77', ...fields].slice(0, 20).join(' ')}`;
+    expect(parseStat(text)).toEqual({ parent: 77, cpuUs: (9 + 10 + 11 + 12) * 10_000 });
+  });
+
+  it.runIf(process.platform === 'linux')('covers this process when it is a root', () => {
+    expect(cpuUsOfTrees([process.pid])).toBeGreaterThan(0);
+    expect(cpuUsOfTrees([])).toBe(0);
+  });
+});
+
+describe('the plan', () => {
+  it('names every trial once', () => {
+    const keys = trialsOf(scales.full, [...plainjobs, ...serverPeers], () => 8).map(({ key }) => key);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it('takes the consumers that were fastest, and in an open loop the ones with the lowest p99', () => {
+    const system = plainjobs[0]!;
+    const rates: Record<number, number> = { 1: 100, 8: 300, 32: 200 };
+    const delays: Record<number, number> = { 1: 5, 8: 9, 32: 2 };
+    const probed: Probed[] = probesOf(scales.smallest, system).map((trial) => {
+      const latency = createHistogram();
+      recordMs(latency, delays[trial.dequeuers]!);
+      const sample = { dequeuePerSec: rates[trial.dequeuers]!, latency: encodeHistogram(latency) };
+      return { trial, sample: sample as Sample };
+    });
+    const best = bestConsumers(probed);
+    expect(best(system, 'both at once', 10)).toBe(8);
+    expect(best(system, 'enqueue, then dequeue', 10)).toBe(8);
+    expect(best(system, 'open loop', 1)).toBe(32);
+  });
+});
