@@ -2,6 +2,7 @@
 export { type JudgeContext, judgeClaims } from './claims/judge.ts';
 export { type Claim, claims } from './claims/ledger.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
+export { captureEnvironment } from './run/environment.ts';
 export { planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
@@ -10,8 +11,6 @@ export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
 export type { ScenarioFault } from './scenario/schema-faults.ts';
 export { scenarioSchemaText } from './scenario/schema-text.ts';
-// What another generator of load needs to check and time messages as the lab does.
-export { captureEnvironment } from './run/environment.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';
 export { type Clock, createMonotonicClock } from './trial/clock.ts';
 export {

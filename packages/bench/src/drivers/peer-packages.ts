@@ -33,7 +33,10 @@ export function installPeerPackages(): string | null {
   // Not `npm ci`: it refuses a lockfile that lacks the optional binary of some other platform.
   const args = ['install', '--no-save', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund'];
   try {
-    execFileSync(command, [...first, ...args, '--loglevel=error'], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    execFileSync(command, [...first, ...args, '--loglevel=error'], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     return null;
   } catch (error) {
     const { stderr, message } = error as { stderr?: Buffer; message: string };
