@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openInstance, type QueueKind } from '../src/index.ts';
 import { makeFolder } from './folder.ts';
+import { random } from './random.ts';
 
 interface Log {
   tried: Set<string>;
@@ -25,17 +26,6 @@ function readLog(path: string): Log {
     else if (line[0] === 'D') log.consumed.push(id);
   }
   return log;
-}
-
-/** Small numbers from a seed (mulberry32), so that a failing run can be told apart by its seed. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 async function runAndKill(args: string[], afterMs: number, untilWorking: boolean): Promise<void> {

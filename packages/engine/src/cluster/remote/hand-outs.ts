@@ -25,6 +25,7 @@ export async function sendHandOuts(
   request: number,
   messages: readonly Message[],
 ): Promise<void> {
+  while (outbox.full) await outbox.drained();
   outbox.begin(replies.handedOut, request);
   let bytes = 0;
   for (const [index, message] of messages.entries()) {
@@ -32,7 +33,7 @@ export async function sendHandOuts(
     if (bytes < limits.handOutFrameBytes || index === messages.length - 1) continue;
     bytes = 0;
     outbox.endAs(replies.part);
-    if (outbox.full) await outbox.drained();
+    while (outbox.full) await outbox.drained();
     outbox.begin(replies.handedOut, request);
   }
   outbox.end();

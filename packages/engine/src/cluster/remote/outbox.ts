@@ -30,13 +30,14 @@ export class Outbox {
     socket.on('close', () => this.#wake());
   }
 
+  /** Never if the peer is gone: what is sent to it then goes nowhere. */
   get full(): boolean {
-    return this.#socket.writableLength > limits.outboxBytesMax;
+    return this.#socket.writableLength > limits.outboxBytesMax && !this.#socket.destroyed;
   }
 
-  /** Resolves when the peer has read what it was sent, or is gone. */
+  /** Resolves when the peer has read what it was sent, or is gone; the next one may have filled it again by then. */
   drained(): Promise<void> {
-    if (!this.full || this.#socket.destroyed) return Promise.resolve();
+    if (!this.full) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 

@@ -27,6 +27,7 @@ export class ServerConnection {
   readonly #sessions = new Map<number, ServerSession>();
   /** Why a session of the client could not be opened: what its calls are answered. */
   readonly #refused = new Map<number, unknown>();
+  #calls: Promise<unknown> = Promise.resolve();
   #greeted = false;
   #unanswered = 0;
   #paused = false;
@@ -122,11 +123,7 @@ export class ServerConnection {
 
   #others(kind: number, request: number, body: BodyReader): void {
     if (kind === requests.call) {
-      this.#answer(request, answerCall(this.#instance, body.rest()), (json) => {
-        this.#outbox.begin(replies.result, request);
-        this.#outbox.rest(json);
-        this.#outbox.end();
-      });
+      this.#call(request, body.rest());
       return;
     }
     const no = body.u32();
@@ -157,6 +154,20 @@ export class ServerConnection {
         this.#outbox.end();
       });
     } else throw protocolError(`There is no request ${kind}`);
+  }
+
+  /** One call at a time, since an answer may be as large as a frame. */
+  #call(request: number, json: string): void {
+    const answer = this.#calls.then(async () => {
+      while (this.#outbox.full) await this.#outbox.drained();
+      return answerCall(this.#instance, json);
+    });
+    this.#calls = answer.catch(() => undefined);
+    this.#answer(request, answer, (result) => {
+      this.#outbox.begin(replies.result, request);
+      this.#outbox.rest(result);
+      this.#outbox.end();
+    });
   }
 
   /** Is not answered: the client goes on at once, and hears of a refusal with the session's first call. */

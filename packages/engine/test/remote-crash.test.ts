@@ -1,0 +1,220 @@
+/**
+ * The process that serves an instance is killed by SIGKILL at random moments under many remote sessions, and started again.
+ * The sessions live through it; each of their commits ends by being done or not done, never by nobody knowing.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connect, QueueError, type QueueKind, type RemoteInstance, type Session } from '../src/index.ts';
+import { idsOf, readIdRuns } from '../src/storage/id-runs.ts';
+import { makeFolder, openTestInstance } from './folder.ts';
+import { random } from './random.ts';
+
+const operations = 7;
+const backlogMax = 1_000;
+
+/** What the clients know. */
+class Ledger {
+  readonly committed = new Map<string, string>(); // payload → id
+  readonly refused = new Set<string>();
+  readonly consumed = new Map<string, string>();
+  /** Ids of each session's last commit that was done. */
+  readonly lastIds = new Map<string, readonly string[]>();
+  readonly faults: unknown[] = [];
+  commitsLost = 0;
+
+  get backlog(): number {
+    return this.committed.size - this.consumed.size;
+  }
+
+  /** Commits and takes down how it ended; true if it was done. */
+  async commit(session: Session, onDone: (ids: string[]) => void, onRefused: () => void): Promise<boolean> {
+    try {
+      const { ids } = await session.commit();
+      this.lastIds.set(session.id, ids);
+      onDone(ids);
+      return true;
+    } catch (error) {
+      onRefused();
+      this.commitsLost += 1;
+      if (!isOf(error, 'TX_NOT_COMMITTED')) this.faults.push(error);
+      return false;
+    }
+  }
+}
+
+const isOf = (error: unknown, ...codes: string[]) =>
+  error instanceof QueueError && codes.includes(error.code);
+
+async function enqueueForever(
+  session: Session,
+  name: string,
+  ledger: Ledger,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let next = 0; !signal.aborted; next += operations) {
+    while (ledger.backlog > backlogMax && !signal.aborted)
+      await new Promise((resume) => setImmediate(resume));
+    const payloads = Array.from({ length: operations }, (_, index) => `${name}.${next + index}`);
+    for (const payload of payloads) session.enqueue('q', { payload });
+    await ledger.commit(
+      session,
+      (ids) => {
+        for (const [index, payload] of payloads.entries()) ledger.committed.set(payload, ids[index]!);
+      },
+      () => {
+        for (const payload of payloads) ledger.refused.add(payload);
+      },
+    );
+  }
+}
+
+async function dequeueForever(session: Session, ledger: Ledger, signal: AbortSignal): Promise<void> {
+  for (let turn = 0; !signal.aborted; turn += 1) {
+    try {
+      const messages = await session.dequeue('q', { max: operations, waitMs: 60_000, signal });
+      if (turn % 5 === 0) {
+        await session.rollback();
+        continue;
+      }
+      const taken = messages.map((message) => [message.payload.toString(), message.id] as const);
+      await ledger.commit(
+        session,
+        () => {
+          for (const [payload, id] of taken) {
+            if (ledger.consumed.has(payload)) ledger.faults.push(`${payload} was consumed twice`);
+            ledger.consumed.set(payload, id);
+          }
+        },
+        () => undefined,
+      );
+    } catch (error) {
+      if (!isOf(error, 'INSTANCE_UNREACHABLE', 'TX_NOT_COMMITTED')) ledger.faults.push(error);
+    }
+  }
+}
+
+function forkHost(dir: string, kind: QueueKind): ChildProcess {
+  const host = fork(new URL('./remote-host.ts', import.meta.url), [dir, kind], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  onTestFinished(() => {
+    host.kill('SIGKILL');
+  });
+  return host;
+}
+
+/** Starts the process; resolves once it serves. */
+async function startHost(dir: string, kind: QueueKind): Promise<ChildProcess> {
+  const host = forkHost(dir, kind);
+  await Promise.race([once(host, 'message'), once(host, 'exit')]);
+  expect(host.exitCode).toBeNull();
+  return host;
+}
+
+async function kill(host: ChildProcess): Promise<void> {
+  const ended = once(host, 'exit');
+  host.kill('SIGKILL');
+  expect((await ended)[1]).toBe('SIGKILL');
+}
+
+/** What the files say of each session: the ids of its last commit. */
+function readOutcomes(dir: string, kind: QueueKind): Map<string, string[]> {
+  const file = new Database(join(dir, kind === 'sharded' ? 'instance-1.db' : 'unsharded.db'), {
+    readonly: true,
+  });
+  try {
+    const rows = file.prepare('SELECT session, ids FROM session_outcome').all() as {
+      session: Buffer;
+      ids: Buffer;
+    }[];
+    return new Map(
+      rows.map(({ session, ids }) => [session.toString('hex'), idsOf(readIdRuns(ids, 0, ids.length))]),
+    );
+  } finally {
+    file.close();
+  }
+}
+
+/** Live messages of the queue: payload → id. */
+async function readQueue(dir: string): Promise<Map<string, string>> {
+  const instance = await openTestInstance({ dir });
+  const { ready } = instance.queue('q');
+  const session = instance.openSession();
+  const found = new Map<string, string>();
+  for (let count = 0; count < ready; ) {
+    const messages = await session.dequeue('q', { max: 1_000, waitMs: 10_000 });
+    if (messages.length === 0) break;
+    count += messages.length;
+    for (const message of messages) found.set(message.payload.toString(), message.id);
+  }
+  expect(found.size).toBe(ready);
+  await instance.close();
+  return found;
+}
+
+function check(ledger: Ledger, live: Map<string, string>): void {
+  expect(ledger.faults).toEqual([]);
+  const everywhere = new Map([...ledger.consumed, ...live]);
+  expect(everywhere.size, 'both consumed and there').toBe(ledger.consumed.size + live.size);
+  expect(
+    [...everywhere.keys()].filter((payload) => ledger.refused.has(payload)),
+    'stored, though it was said not to be',
+  ).toEqual([]);
+  expect(
+    [...ledger.committed].filter(([payload, id]) => everywhere.get(payload) !== id),
+    'lost, or under another id',
+  ).toEqual([]);
+  expect(everywhere.size, 'never committed').toBe(ledger.committed.size);
+}
+
+describe.each<{ kind: QueueKind; kills: number }>([
+  { kind: 'sharded', kills: 20 },
+  { kind: 'unsharded', kills: 6 },
+])('an instance with a $kind queue, killed under remote sessions', ({ kind, kills }) => {
+  it(`loses nothing, doubles nothing and knows how each commit ended, ${kills} times`, {
+    timeout: 240_000,
+  }, async () => {
+    const seed = Date.now() % 2 ** 31;
+    console.info(`remote crash test, ${kind}: seed ${seed}`);
+    const next = random(seed);
+    const dir = makeFolder();
+    const ledger = new Ledger();
+    const ending = new AbortController();
+    let host = await startHost(dir, kind);
+    const clients: RemoteInstance[] = [
+      await connect({ dir, connectMs: 60_000 }),
+      await connect({ dir, connectMs: 60_000 }),
+    ];
+    const sessions = clients.flatMap((client) => Array.from({ length: 12 }, () => client.openSession()));
+    const work = sessions.map((session, index) =>
+      index % 2 === 0
+        ? enqueueForever(session, String(index), ledger, ending.signal)
+        : dequeueForever(session, ledger, ending.signal),
+    );
+    for (let done = 0; done < kills; done += 1) {
+      await pause(5 + next() * 250); // any moment is as good as another
+      await kill(host);
+      if (next() < 0.25) {
+        const early = forkHost(dir, kind); // dies while it starts, recovery included
+        await pause(40 + next() * 200);
+        await kill(early);
+      }
+      host = await startHost(dir, kind);
+    }
+    const before = ledger.consumed.size;
+    await expect.poll(() => ledger.consumed.size, { timeout: 60_000 }).toBeGreaterThan(before + 200);
+    ending.abort();
+    await Promise.all(work);
+
+    await kill(host);
+    const outcomes = readOutcomes(dir, kind);
+    for (const [session, ids] of ledger.lastIds) expect(outcomes.get(session)).toEqual(ids);
+    check(ledger, await readQueue(dir));
+    expect(ledger.commitsLost).toBeGreaterThan(0);
+    await Promise.all(clients.map((client) => client.close()));
+  });
+});

@@ -1,0 +1,317 @@
+/** The remote protocol as bytes: frames, staged operations and hand-outs come back as they went, and nonsense is refused. */
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BodyReader } from '../src/cluster/remote/body-reader.ts';
+import { FrameReader } from '../src/cluster/remote/frame-reader.ts';
+import { readHandOuts, sendHandOuts } from '../src/cluster/remote/hand-outs.ts';
+import { Outbox } from '../src/cluster/remote/outbox.ts';
+import { errorFromJson, errorToJson, replies } from '../src/cluster/remote/protocol.ts';
+import {
+  type OperationSink,
+  readOperations,
+  StagedOperations,
+} from '../src/cluster/remote/staged-operations.ts';
+import { limits } from '../src/core/limits.ts';
+import { QueueError } from '../src/index.ts';
+import { readRecord } from '../src/storage/message-record.ts';
+import { checkRecord } from '../src/storage/record-check.ts';
+import type { Message, NewMessage } from '../src/types.ts';
+
+/** What is written to it, and nothing else of a socket. */
+class Pipe extends EventEmitter {
+  readonly chunks: Buffer[] = [];
+  writableLength = 0;
+  destroyed = false;
+
+  write(chunk: Buffer, done: () => void): void {
+    this.chunks.push(Buffer.from(chunk));
+    done();
+  }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+interface Frame {
+  kind: number;
+  request: number;
+  body: string;
+}
+
+/** Cuts `bytes` into frames, fed in pieces of the given lengths. */
+function framesOf(bytes: Buffer, pieces: readonly number[] = []): Frame[] {
+  const frames: Frame[] = [];
+  const reader = new FrameReader((source, start, end) => {
+    const body = source.toString('hex', start + 5, end);
+    frames.push({ kind: source[start]!, request: source.readUInt32LE(start + 1), body });
+  });
+  let at = 0;
+  for (const piece of pieces) {
+    reader.push(bytes.subarray(at, Math.min(at + piece, bytes.length)));
+    at = Math.min(at + piece, bytes.length);
+  }
+  reader.push(bytes.subarray(at));
+  return frames;
+}
+
+const frame = fc.record({
+  kind: fc.nat(255),
+  request: fc.nat(0xffff_ffff),
+  body: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('hex')),
+});
+
+const message: fc.Arbitrary<NewMessage> = fc.record(
+  {
+    payload: fc.uint8Array({ maxLength: 300 }),
+    correlationId: fc.string({ unit: 'binary', maxLength: 40 }),
+    groupKey: fc.string({ maxLength: 40 }),
+    properties: fc.dictionary(fc.string(), fc.string(), { noNullPrototype: true }),
+    recipients: fc.array(
+      fc.string({ minLength: 1, maxLength: 10 }).filter((name) => !name.includes('\0')),
+      {
+        minLength: 1,
+        maxLength: 3,
+      },
+    ),
+  },
+  { requiredKeys: ['payload'] },
+);
+
+type Operation =
+  | { kind: 'enqueue'; queue: string; message: NewMessage }
+  | { kind: 'acknowledge'; queue: string; receipts: string[] };
+
+const queue = fc.constantFrom('orders', 'a', 'größe');
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  fc.record({ kind: fc.constant('enqueue' as const), queue, message }),
+  fc.record({
+    kind: fc.constant('acknowledge' as const),
+    queue,
+    receipts: fc.array(fc.string(), { maxLength: 4 }),
+  }),
+);
+
+function stage(all: readonly Operation[]): StagedOperations {
+  const staged = new StagedOperations();
+  for (const each of all) {
+    if (each.kind === 'enqueue') staged.enqueue(each.queue, each.message);
+    else staged.acknowledge(each.queue, each.receipts);
+  }
+  return staged;
+}
+
+/** Reads a commit's operations one by one, as the server does. */
+function read(bytes: Buffer): { queue: string; payload?: string; receipt?: string }[] {
+  const found: ReturnType<typeof read> = [];
+  const sink: OperationSink = {
+    enqueue: (name, { source, start, end }) => {
+      for (let at = start; at < end; at = checkRecord(source, at, end)) {
+        checkRecord(source, at, end);
+        found.push({ queue: name, payload: readRecord(source, at).payload.toString('hex') });
+      }
+    },
+    acknowledge: (name, receipts) => {
+      for (const receipt of receipts) found.push({ queue: name, receipt });
+    },
+  };
+  readOperations(new BodyReader(bytes, 0, bytes.length), sink);
+  return found;
+}
+
+describe('frames', () => {
+  it('come out whole and in order however the bytes are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(frame), fc.array(fc.nat(100)), async (frames, pieces) => {
+        const pipe = new Pipe();
+        const outbox = new Outbox(pipe as unknown as Socket);
+        for (const { kind, request, body } of frames) {
+          const bytes = Buffer.from(body, 'hex');
+          outbox.begin(kind, request);
+          outbox.bytes(bytes, 0, bytes.length);
+          outbox.end();
+        }
+        await turn();
+        expect(framesOf(Buffer.concat(pipe.chunks), pieces)).toEqual(frames);
+      }),
+    );
+  });
+
+  it('of one turn of the event loop leave in one write, and so does what comes while they are written', async () => {
+    const pipe = new Pipe();
+    const outbox = new Outbox(pipe as unknown as Socket);
+    for (let i = 0; i < 50; i += 1) {
+      outbox.begin(replies.done, i);
+      outbox.end();
+    }
+    await turn();
+    expect(pipe.chunks).toHaveLength(1);
+  });
+
+  it.each([0, 4, limits.frameBytesMax + 1, 0xffff_ffff])('of a length of %i bytes are refused', (length) => {
+    const bytes = Buffer.alloc(16);
+    bytes.writeUInt32LE(length);
+    expect(() => framesOf(bytes)).toThrow(expect.objectContaining({ code: 'PROTOCOL_INVALID' }));
+    expect(() => framesOf(bytes, [1, 1, 1])).toThrow(expect.objectContaining({ code: 'PROTOCOL_INVALID' }));
+  });
+});
+
+describe('staged operations', () => {
+  it('come back in the order of the calls', () => {
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 12 }), (all) => {
+        const expected = all.flatMap<ReturnType<typeof read>[number]>((each) =>
+          each.kind === 'enqueue'
+            ? [
+                {
+                  queue: each.queue,
+                  payload: Buffer.from(each.message.payload as Uint8Array).toString('hex'),
+                },
+              ]
+            : each.receipts.map((receipt) => ({
+                queue: each.queue,
+                receipt: Buffer.from(receipt).toString(),
+              })),
+        );
+        const staged = stage(all);
+        expect(staged.count).toBe(expected.length);
+        expect(read(staged.bytes)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('that were damaged on the way are refused by a typed error or read as others, never worse', () => {
+    const damage = fc.array(fc.tuple(fc.nat(4_000), fc.nat(255)), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(
+        fc.array(operation, { minLength: 1, maxLength: 6 }),
+        damage,
+        fc.nat(4_000),
+        (all, spots, cut) => {
+          const bytes = Buffer.from(stage(all).bytes);
+          for (const [at, value] of spots) if (bytes.length > 0) bytes[at % bytes.length] = value;
+          const damaged = bytes.subarray(0, bytes.length - (cut % (bytes.length + 1)));
+          try {
+            read(damaged);
+          } catch (error) {
+            expect(error).toBeInstanceOf(QueueError);
+          }
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('are bounded as a transaction is', () => {
+    const staged = new StagedOperations();
+    const payload = Buffer.alloc(limits.payloadBytesMax);
+    const fill = () => {
+      for (let i = 0; i < 40; i += 1) staged.enqueue('q', { payload });
+    };
+    expect(fill).toThrow(expect.objectContaining({ code: 'TX_TOO_LARGE' }));
+    expect(() => staged.acknowledge('q', ['x'.repeat(5_000)])).toThrow(
+      expect.objectContaining({ code: 'OPTIONS_INVALID' }),
+    );
+  });
+});
+
+describe('hand-outs', () => {
+  const delivered = fc.record({
+    message,
+    id: fc.oneof(
+      fc
+        .tuple(fc.integer({ min: 100, max: 6_400 }), fc.maxSafeNat())
+        .map(([shard, seq]) => `${shard}.${seq}`),
+      fc.maxSafeNat().map(String),
+    ),
+    receipt: fc.tuple(fc.nat(), fc.nat()).map((parts) => parts.join('.')),
+    deliveryCount: fc.integer({ min: 1, max: 1_000 }),
+    enqueuedAtMs: fc.nat(),
+  });
+
+  it('come back as the messages they were', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(delivered, { maxLength: 6 }), async (all) => {
+        const messages = all.map(({ message: { payload, ...rest }, id, receipt, ...more }) => {
+          return { ...rest, ...more, id, payload: Buffer.from(payload), receipt: `${id}.${receipt}` };
+        });
+        const pipe = new Pipe();
+        await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
+        await turn();
+        const [only] = framesOf(Buffer.concat(pipe.chunks));
+        const body = Buffer.from(only!.body, 'hex');
+        const out: Message[] = [];
+        readHandOuts(new BodyReader(body, 0, body.length), out);
+        expect(out.map((each) => JSON.parse(JSON.stringify(each)))).toEqual(
+          messages.map((each) => JSON.parse(JSON.stringify(each))),
+        );
+      }),
+    );
+  });
+
+  it('that are large come in several frames', async () => {
+    const payload = Buffer.alloc(600_000, 1);
+    const messages = Array.from({ length: 5 }, (_, index) => {
+      return { id: `100.${index}`, payload, receipt: `100.${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 };
+    });
+    const pipe = new Pipe();
+    await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
+    await turn();
+    const kinds = framesOf(Buffer.concat(pipe.chunks)).map((each) => each.kind);
+    expect(kinds).toEqual([replies.part, replies.part, replies.handedOut]);
+  });
+});
+
+describe('answers to a peer that does not read', () => {
+  it('wait until it has read what it was sent, one after the other', async () => {
+    const payload = Buffer.alloc(1_000_000, 1);
+    const messages = [{ id: '1', payload, receipt: '1.1', deliveryCount: 1, enqueuedAtMs: 0 }];
+    const pipe = new Pipe();
+    const outbox = new Outbox(pipe as unknown as Socket);
+    pipe.writableLength = limits.outboxBytesMax + 1;
+    const sent = [1, 2, 3].map((request) => sendHandOuts(outbox, request, messages));
+    await turn();
+    expect(pipe.chunks).toEqual([]);
+    pipe.write = (chunk) => {
+      pipe.chunks.push(chunk);
+      pipe.writableLength = limits.outboxBytesMax + 1; // full again with the first of them
+    };
+    for (let written = 1; written <= 3; written += 1) {
+      pipe.writableLength = 0;
+      pipe.emit('drain');
+      await turn();
+      expect(pipe.chunks).toHaveLength(written);
+    }
+    await Promise.all(sent);
+  });
+
+  it('go nowhere once it is gone', async () => {
+    const pipe = new Pipe();
+    const outbox = new Outbox(pipe as unknown as Socket);
+    pipe.writableLength = limits.outboxBytesMax + 1;
+    const drained = outbox.drained();
+    pipe.destroyed = true;
+    pipe.emit('close');
+    await drained;
+    outbox.begin(replies.done, 1);
+    outbox.end();
+    await turn();
+    expect(pipe.chunks).toEqual([]);
+  });
+});
+
+describe('an error', () => {
+  it('arrives with its code, sentence and details', () => {
+    const error = new QueueError('BACKLOG_FULL', { sentence: 'Full', details: { most: 3 } });
+    expect(errorFromJson(errorToJson(error))).toMatchObject({
+      code: 'BACKLOG_FULL',
+      message: 'Full',
+      details: { most: 3 },
+      retryable: true,
+    });
+  });
+
+  it('of a code that this side does not know is one of the protocol', () => {
+    expect(errorFromJson('{"code":"TOASTER","message":"x","details":{}}').code).toBe('PROTOCOL_INVALID');
+  });
+});

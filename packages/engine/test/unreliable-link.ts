@@ -1,0 +1,81 @@
+/** Stands between a client and the process that serves an instance, and loses what the test says. */
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { makeFolder } from './folder.ts';
+
+export interface UnreliableLink {
+  readonly path: string;
+  /** Keeps back what clients send from here on, until `deliver`. */
+  holdRequests(): void;
+  /** Drops what the instance answers from here on, on the connections of now. */
+  loseAnswers(): void;
+  /** Resolves when something was kept back or dropped. */
+  lost(): Promise<void>;
+  /** Cuts the clients off. What was kept back of their requests is still to come. */
+  cut(): void;
+  /** Hands over what was kept back. */
+  deliver(): void;
+}
+
+interface Pair {
+  client: Socket;
+  server: Socket;
+  kept: Buffer[];
+  holding: boolean;
+  losing: boolean;
+}
+
+export async function makeUnreliableLink(target: string): Promise<UnreliableLink> {
+  const path = join(makeFolder(), 'link.sock');
+  const pairs = new Set<Pair>();
+  let onLost: (() => void)[] = [];
+  let anyLost = false;
+  const noteLoss = () => {
+    anyLost = true;
+    for (const resolve of onLost) resolve();
+    onLost = [];
+  };
+  const proxy = createServer((client) => {
+    const pair: Pair = { client, server: connect(target), kept: [], holding: false, losing: false };
+    pairs.add(pair);
+    client.on('data', (chunk: Buffer) => {
+      if (pair.holding) {
+        pair.kept.push(chunk);
+        noteLoss();
+      } else pair.server.write(chunk);
+    });
+    pair.server.on('data', (chunk: Buffer) => {
+      if (pair.losing) noteLoss();
+      else if (!client.destroyed) client.write(chunk);
+    });
+    for (const socket of [client, pair.server]) socket.on('error', () => undefined);
+    client.on('close', () => {
+      if (!pair.holding && !pair.losing) pair.server.destroy();
+    });
+    pair.server.on('close', () => client.destroy());
+  });
+  proxy.listen(path);
+  await once(proxy, 'listening');
+  onTestFinished(() => {
+    proxy.close();
+    for (const { client, server } of pairs) for (const socket of [client, server]) socket.destroy();
+  });
+  return {
+    path,
+    holdRequests: () => {
+      for (const pair of pairs) pair.holding = true;
+    },
+    loseAnswers: () => {
+      for (const pair of pairs) pair.losing = true;
+    },
+    lost: () => (anyLost ? Promise.resolve() : new Promise<void>((resolve) => onLost.push(resolve))),
+    cut: () => {
+      for (const { client } of pairs) client.destroy();
+    },
+    deliver: () => {
+      for (const pair of pairs) for (const chunk of pair.kept.splice(0)) pair.server.write(chunk);
+    },
+  };
+}
