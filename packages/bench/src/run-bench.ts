@@ -5,7 +5,7 @@
 import type { Environment } from '@shardlab/contract';
 import { captureEnvironment } from '@shardlab/lab';
 import { installPeerPackages, peerPackageVersion } from './drivers/peer-packages.ts';
-import { type System, serverPeers } from './drivers/systems.ts';
+import { type System, serverPeers, shardedRemote } from './drivers/systems.ts';
 import { Journal } from './journal.ts';
 import { bestConsumers, probe } from './plan/probe.ts';
 import type { Scale } from './plan/scale.ts';
@@ -69,7 +69,13 @@ export async function measure(options: BenchOptions): Promise<Measurements> {
   };
   const common = { dataDir, payloadBytes, ...(signal === undefined ? {} : { signal }) };
 
-  const probed = await probe({ systems: present, scale, common, attempt, onProgress: options.onProgress });
+  const probed = await probe({
+    systems: [shardedRemote, ...present],
+    scale,
+    common,
+    attempt,
+    onProgress: options.onProgress,
+  });
   const trials = trialsOf(scale, present, bestConsumers(probed)).map((trial) => ({
     trial,
     repeats: [] as Sample[][],
@@ -127,7 +133,7 @@ function available(peers: readonly System[]) {
     const { driver, durability, server, packages } = system;
     if (reason !== null) absent.push({ driver, durability, reason });
     else {
-      if (server !== null) versions[server.aptPackage] = server.version()!;
+      if (server?.aptPackage) versions[server.aptPackage] = server.version()!;
       for (const name of packages) versions[name] = peerPackageVersion(name);
     }
     return reason === null;

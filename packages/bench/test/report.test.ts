@@ -22,6 +22,7 @@ function result(change: Partial<Result>): Result {
     enqueuers: 16,
     dequeuers: 16,
     instances: 1,
+    subscribers: 0,
     enqueuePerSec: 100_000,
     dequeuePerSec: 100_000,
     cpuUsPerMessage: 4,

@@ -9,16 +9,18 @@ import { integrityOf, type Sample } from '../src/trial/sample.ts';
 
 const forge = new PayloadForge({ bytes: 64, seed: 1, nonce: 1 });
 
-function ledgers(committed: number, consumed: readonly number[]) {
+function accounts(committed: number, consumed: readonly number[], depth: number) {
   const [enqueuing, dequeuing] = [new Ledger(forge), new Ledger(forge)];
   enqueuing.committed(0, committed);
   for (const sequence of consumed) dequeuing.consumed({ enqueuer: 0, sequence, sentAtMs: 0 });
-  return [{ ledger: enqueuing.report() }, { ledger: dequeuing.report() }];
+  const last = [{ accounts: [{ ledger: dequeuing.report(), depth }] }];
+  const history = [{ accounts: [{ ledger: enqueuing.report(), depth: 0 }] }, ...last];
+  return [history, last] as const;
 }
 
 describe('the integrity of a trial', () => {
   it('is whole when what was not consumed is still counted', () => {
-    expect(integrityOf(ledgers(3, [0, 2]), 1)).toEqual({
+    expect(integrityOf(...accounts(3, [0, 2], 1))).toEqual({
       lost: 0,
       duplicated: 0,
       damaged: 0,
@@ -28,12 +30,12 @@ describe('the integrity of a trial', () => {
   });
 
   it('counts a message that is neither consumed nor there as lost', () => {
-    expect(integrityOf(ledgers(3, [0]), 1)).toMatchObject({ lost: 1, duplicated: 0 });
+    expect(integrityOf(...accounts(3, [0], 1))).toMatchObject({ lost: 1, duplicated: 0 });
   });
 
   it('counts a message that is consumed and still there, or consumed twice, as doubled', () => {
-    expect(integrityOf(ledgers(2, [0, 1]), 1)).toMatchObject({ lost: 0, duplicated: 1 });
-    expect(integrityOf(ledgers(1, [0, 0]), 0)).toMatchObject({ lost: 0, duplicated: 1 });
+    expect(integrityOf(...accounts(2, [0, 1], 1))).toMatchObject({ lost: 0, duplicated: 1 });
+    expect(integrityOf(...accounts(1, [0, 0], 0))).toMatchObject({ lost: 0, duplicated: 1 });
   });
 });
 

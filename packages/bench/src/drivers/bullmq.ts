@@ -39,7 +39,7 @@ interface Ioredis {
 
 const name = 'bench';
 
-export const open: OpenClient = async ({ endpoint }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
   const { Queue, Worker } = peerPackage<Bull>('bullmq');
   const { Redis } = peerPackage<Ioredis>('ioredis');
   const connections: Connection[] = [];
@@ -74,7 +74,7 @@ export const open: OpenClient = async ({ endpoint }) => {
         { connection: connect(), concurrency: consumers },
       );
       worker.on('completed', ({ id }) => {
-        deliveries.consumed([underWay.get(id)!]);
+        deliveries.consumed([underWay.get(id)!], 0);
         underWay.delete(id);
       });
       worker.on('error', (error) => {

@@ -4,7 +4,8 @@ import { startPulling } from './pull-consumers.ts';
 
 export const open: OpenClient = async () => {
   const messages: Buffer[] = [];
-  let taken = 0;
+  /** Those before it are taken. */
+  let start = 0;
   return {
     stated: 'none',
     async openProducer() {
@@ -19,19 +20,20 @@ export const open: OpenClient = async () => {
         consumers,
         pauseMs: 1,
         async turn(consumer) {
-          const batch = messages.slice(taken, taken + operations);
-          taken += batch.length;
-          if (taken > 100_000) {
-            messages.splice(0, taken);
-            taken = 0;
+          const batch = messages.slice(start, start + operations);
+          start += batch.length;
+          if (start > 100_000) {
+            messages.splice(0, start);
+            start = 0;
           }
-          deliveries.consumed(batch.map((payload) => deliveries.handedOut(payload, consumer)));
+          const taken = batch.map((payload) => deliveries.handedOut(payload, consumer));
+          deliveries.consumed(taken, consumer);
           return batch.length > 0;
         },
       });
     },
     async depth() {
-      return messages.length - taken;
+      return messages.length - start;
     },
     async close() {},
   };

@@ -51,7 +51,7 @@ interface Pg {
 const task = 'bench';
 const countJobs = 'SELECT count(*) FROM graphile_worker._private_jobs';
 
-export const open: OpenClient = async ({ endpoint, enqueuers, dequeuers, creates }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, dequeuers, creates }) => {
   const { makeWorkerUtils, run, Logger } = peerPackage<Graphile>('graphile-worker');
   const { Pool } = peerPackage<Pg>('pg');
   const logger = new Logger(() => () => undefined);
@@ -93,7 +93,7 @@ export const open: OpenClient = async ({ endpoint, enqueuers, dequeuers, creates
       });
       runner.events.on('job:complete', ({ job, error }) => {
         if (error) throw error;
-        deliveries.consumed([underWay.get(job.id)!]);
+        deliveries.consumed([underWay.get(job.id)!], 0);
         underWay.delete(job.id);
       });
       return {

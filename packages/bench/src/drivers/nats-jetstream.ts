@@ -41,7 +41,7 @@ interface Transport {
 
 const name = 'bench';
 
-export const open: OpenClient = async ({ endpoint, creates, durability }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint], creates, durability }) => {
   const { connect } = peerPackage<Transport>('@nats-io/transport-node');
   const { jetstream, jetstreamManager } = peerPackage<JetStreamPackage>('@nats-io/jetstream');
   const connection = await connect({ servers: endpoint! });
@@ -71,7 +71,7 @@ export const open: OpenClient = async ({ endpoint, creates, durability }) => {
         for await (const message of messages) {
           const delivery = deliveries.handedOut(Buffer.from(message.data), consumer);
           const acknowledged = message.ackAck().then(() => {
-            deliveries.consumed([delivery]);
+            deliveries.consumed([delivery], consumer);
             underWay.delete(acknowledged);
           });
           underWay.add(acknowledged);

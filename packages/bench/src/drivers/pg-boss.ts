@@ -27,7 +27,7 @@ interface PgBossPackage {
 const queue = 'bench';
 const pauseMs = 2;
 
-export const open: OpenClient = async ({ endpoint, creates, enqueuers, dequeuers }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint], creates, enqueuers, dequeuers }) => {
   const { PgBoss } = peerPackage<PgBossPackage>('pg-boss');
   const boss = new PgBoss({ ...connectPostgres(endpoint!), max: Math.max(enqueuers, dequeuers) + 2 });
   boss.on('error', (error) => {
@@ -60,7 +60,7 @@ export const open: OpenClient = async ({ endpoint, creates, enqueuers, dequeuers
             queue,
             jobs.map(({ id }) => id),
           );
-          deliveries.consumed(taken);
+          deliveries.consumed(taken, consumer);
           return true;
         },
       });

@@ -41,7 +41,7 @@ export const open: OpenClient = async ({ dir, durability }) => {
           const { data } = queue.getJobById(job.id)!;
           const delivery = deliveries.handedOut(Buffer.from(data, 'base64'), consumer);
           queue.markJobAsDone(job.id);
-          deliveries.consumed([delivery]);
+          deliveries.consumed([delivery], consumer);
           return true;
         },
       });

@@ -30,7 +30,7 @@ const heldBy = (consumer: number) => `held:${consumer}`;
 /** How long a consumer waits for a message before it looks whether it is to stop. */
 const waitSeconds = 0.1;
 
-export const open: OpenClient = async ({ endpoint }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
   const { Redis } = peerPackage<{ Redis: RedisConstructor }>('ioredis');
   const connections: Redis[] = [];
   const connect = async () => {
@@ -85,7 +85,7 @@ async function takeAndRemove(
   }
   const taken = payloads.map((payload) => deliveries.handedOut(payload, consumer));
   await connection.lpop(held, taken.length);
-  deliveries.consumed(taken);
+  deliveries.consumed(taken, consumer);
   return true;
 }
 

@@ -1,26 +1,33 @@
-/** Our engine inside the client's process: one instance, its sessions beside it. Sharded and unsharded queues alike. */
+/** Our engine inside the client's process: one instance, its sessions beside it. Sharded and unsharded, queues and topics. */
 import { openInstance, type QueueKind } from '@shardlab/engine';
 import type { OpenClient } from './driver.ts';
-import { consumeBySessions, produceBySession } from './shardlab-sessions.ts';
-
-const queue = 'bench';
+import {
+  consumeBySessions,
+  makeQueue,
+  produceBySession,
+  queueName,
+  subscriberName,
+} from './shardlab-sessions.ts';
 
 export function openEmbedded(kind: QueueKind): OpenClient {
-  return async ({ dir, process, creates, emulatedSyncMs }) => {
+  return async ({ dir, process, creates, subscribers, emulatedSyncMs }) => {
     const instance = await openInstance({ dir, instance: process, emulatedSyncMs });
-    const known = instance.queues().some(({ name }) => name === queue);
-    if (creates && !known) await instance.createQueue({ name: queue, kind });
+    if (creates) await makeQueue(instance, { kind, subscribers });
     return {
       // The engine reads the pragma back at every opening and refuses to serve if SQLite did not take it.
-      stated: `${instance.queue(queue).durability}: PRAGMA synchronous = 2, asserted at opening`,
+      stated: `${instance.queue(queueName).durability}: PRAGMA synchronous = 2, asserted at opening`,
       async openProducer() {
-        return produceBySession(instance.openSession(), queue);
+        return produceBySession(instance.openSession());
       },
       async consume(options) {
-        return consumeBySessions(() => instance.openSession(), queue, options);
+        return consumeBySessions({ ...options, openSession: () => instance.openSession(), subscribers });
       },
-      async depth() {
-        const { ready, held } = instance.queue(queue);
+      async depth(subscriber) {
+        if (subscribers > 0) {
+          const name = subscriberName(subscriber);
+          return instance.subscribers(queueName).find((each) => each.name === name)!.backlog;
+        }
+        const { ready, held } = instance.queue(queueName);
         return ready + held;
       },
       close: () => instance.close(),

@@ -3,10 +3,11 @@ import { nats, natsSynced } from '../servers/nats.ts';
 import { postgres } from '../servers/postgres.ts';
 import { redis } from '../servers/redis.ts';
 import type { ServerKind } from '../servers/server.ts';
+import { shardlab } from '../servers/shardlab.ts';
 import type { OpenClient } from './driver.ts';
 
 /** Each module is loaded by the client process that needs it. */
-const drivers = {
+const modules = {
   sharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('sharded'),
   unsharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('unsharded'),
   plainjob: async () => (await import('./plainjob.ts')).open,
@@ -18,9 +19,12 @@ const drivers = {
   generator: async () => (await import('./generator.ts')).open,
 } satisfies Record<string, () => Promise<OpenClient>>;
 
-export type DriverName = keyof typeof drivers;
+export type DriverName = keyof typeof modules;
 
-export const loadDriver = (name: DriverName): Promise<OpenClient> => drivers[name]();
+export async function loadDriver(name: DriverName, placement: System['placement']): Promise<OpenClient> {
+  if (name === 'sharded' && placement === 'remote') return (await import('./shardlab-remote.ts')).open;
+  return modules[name]();
+}
 
 export interface System {
   driver: DriverName;
@@ -44,6 +48,13 @@ export const sharded: System = {
   durability: 'durable',
   synced: true,
   order: 'process',
+};
+/** Over one connection that all its sessions share, what a process sees first is not what was handed out first. */
+export const shardedRemote: System = {
+  ...sharded,
+  placement: 'remote',
+  order: 'consumer',
+  server: shardlab,
 };
 export const unsharded: System = { ...sharded, driver: 'unsharded', order: 'consumer' };
 export const generator: System = { ...sharded, driver: 'generator', durability: 'none', synced: false };

@@ -4,14 +4,12 @@ import type { System } from '../drivers/systems.ts';
 import { runTrial, type TrialOptions } from '../trial/run-trial.ts';
 import type { Sample } from '../trial/sample.ts';
 import type { Scale } from './scale.ts';
-import { type ConsumersOf, probesOf, type Shape, type Trial, titleOf } from './trials.ts';
+import { type ConsumersOf, consumersUnprobed, probesOf, type Shape, type Trial, titleOf } from './trials.ts';
 
 export interface Probed {
   trial: Trial;
   sample: Sample;
 }
-
-const consumersWithoutProbe = 8;
 
 export async function probe(options: {
   systems: readonly System[];
@@ -51,7 +49,7 @@ export function bestConsumers(probed: readonly Probed[]): ConsumersOf {
         score: like === 'open loop' ? -p99Of(sample) : (sample.dequeuePerSec ?? 0),
       }))
       .toSorted((a, b) => b.score - a.score);
-    return candidates[0]?.consumers ?? consumersWithoutProbe;
+    return candidates[0]?.consumers ?? consumersUnprobed(shape, operations);
   };
 }
 

@@ -7,6 +7,8 @@ export interface Scale {
   drainMs: number;
   /** Warm-up and window of the probes that find a peer's best number of sessions; 0: no probes. */
   probeMs: number;
+  /** Instances of our engine, in trials that every system does. */
+  instances: readonly number[];
   operations: readonly number[];
   rawOperations: readonly number[];
   /** What is filled up to before messages are only dequeued. */
@@ -24,6 +26,7 @@ export const scales = {
     measureMs: 1_500,
     drainMs: 1_000,
     probeMs: 300,
+    instances: [1, 2],
     operations: [1, 10, 1_000],
     rawOperations: [1, 10, 100, 1_000],
     dequeueBacklog: { messages: 1_000_000, withinMs: 1_500 },
@@ -36,6 +39,7 @@ export const scales = {
     measureMs: 700,
     drainMs: 500,
     probeMs: 0,
+    instances: [1, 2],
     operations: [1, 10, 1_000],
     rawOperations: [1, 10, 100, 1_000],
     dequeueBacklog: { messages: 300_000, withinMs: 700 },
@@ -48,6 +52,7 @@ export const scales = {
     measureMs: 100,
     drainMs: 500,
     probeMs: 0,
+    instances: [1],
     operations: [10],
     rawOperations: [10],
     dequeueBacklog: { messages: 2_000, withinMs: 200 },

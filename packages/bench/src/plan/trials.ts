@@ -1,5 +1,13 @@
 /** Which trials make up a bench. */
-import { generator, plainjobs, type System, sharded, systemName, unsharded } from '../drivers/systems.ts';
+import {
+  generator,
+  plainjobs,
+  type System,
+  sharded,
+  shardedRemote,
+  systemName,
+  unsharded,
+} from '../drivers/systems.ts';
 import type { Scale } from './scale.ts';
 
 export type Shape = 'enqueue, then dequeue' | 'both at once' | 'open loop' | 'standing backlog';
@@ -9,7 +17,7 @@ export interface Trial {
   key: string;
   shape: Shape;
   system: System;
-  /** Processes that embed an instance each. 1 for everything else. */
+  /** Of our engine, each in a process of its own. 1 for everything else. */
   instances: number;
   operations: number;
   /** Over all instances. */
@@ -18,6 +26,8 @@ export interface Trial {
   /** Messages a second of an open loop; `half` of what our engine moves in a closed one on one instance. */
   messagesPerSec?: number | 'half';
   emulatedSyncMs?: number;
+  /** A topic with so many subscribers. */
+  subscribers?: number;
   /** Messages that stand while others come and go. */
   standing?: number;
 }
@@ -29,11 +39,15 @@ const both = (sessions: number) => ({ enqueuers: sessions, dequeuers: sessions }
 export const pacedPerSec = 500;
 export const pacedEnqueuers = 8;
 export const emulatedSyncMs = 20;
+const topicSubscribers = 10;
 /** Each session awaits its commit, so at thousands of transactions a second hundreds wait for such a disk. */
 const slowDiskSessions = 512;
 
 /** The number of consumers at which a peer is at its best in a shape, as probed. */
 export type ConsumersOf = (system: System, shape: Shape, operations: number) => number;
+
+export const consumersUnprobed = (shape: Shape, operations: number) =>
+  shape === 'open loop' ? pacedEnqueuers : sessionsFor(operations);
 
 /** What ratios and targets look up. */
 export const names = {
@@ -41,6 +55,7 @@ export const names = {
   queue10Single: 'sharded, both at once, 10',
   queue1000: 'sharded × 2, both at once, 1000',
   queue1x32: 'sharded, both at once, 1',
+  topic10: 'topic × 2, 10 subscribers, both at once, 10',
   single1: 'sharded, one session, 1',
   half: 'sharded, open loop at half load',
   halfSlowDisk: `sharded, open loop at half load, emulated sync of ${emulatedSyncMs} ms`,
@@ -48,11 +63,12 @@ export const names = {
 } as const;
 
 export function trialsOf(scale: Scale, peers: readonly System[], consumersOf: ConsumersOf): Trial[] {
-  const own: ConsumersOf = (_, shape, operations) =>
-    shape === 'open loop' ? pacedEnqueuers : sessionsFor(operations);
+  const own: ConsumersOf = (_, shape, operations) => consumersUnprobed(shape, operations);
   return [
-    ...systemTrials(scale, sharded, own),
-    ...systemTrials(scale, sharded, own, 2),
+    ...scale.instances.flatMap((instances) => [
+      ...systemTrials(scale, sharded, own, instances),
+      ...systemTrials(scale, shardedRemote, consumersOf, instances),
+    ]),
     ...systemTrials(scale, unsharded, own),
     ...specialTrials(scale),
     ...peers.flatMap((system) => systemTrials(scale, system, consumersOf)),
@@ -65,7 +81,7 @@ function systemTrials(scale: Scale, system: System, consumersOf: ConsumersOf, in
   const trial = (shape: Shape, operations: number, suffix: string): Trial => {
     // Twice the sessions on two instances, but where few large transactions fill a disk already.
     const times = operations >= 1_000 ? 1 : instances;
-    const enqueuers = shape === 'open loop' ? pacedEnqueuers : sessionsFor(operations);
+    const enqueuers = consumersUnprobed(shape, operations);
     const dequeuers = consumersOf(system, shape, operations);
     return {
       key: `${title}, ${shape}${suffix}`,
@@ -91,6 +107,15 @@ function specialTrials(scale: Scale): Trial[] {
   const half = { ...one, shape: 'open loop', messagesPerSec: 'half' } as const;
   return [
     { ...one, key: names.single1, shape: 'enqueue, then dequeue', operations: 1, ...both(1) },
+    {
+      ...one,
+      key: names.topic10,
+      shape: 'both at once',
+      instances: 2,
+      enqueuers: 2 * sessionsFor(10),
+      dequeuers: 2 * 2 * topicSubscribers,
+      subscribers: topicSubscribers,
+    },
     { ...half, key: names.half },
     { ...half, key: names.halfSlowDisk, emulatedSyncMs, ...both(slowDiskSessions) },
     ...[scale.standing.small, scale.standing.large].map((standing) => ({
@@ -114,7 +139,8 @@ export function probesOf(scale: Scale, system: System): Trial[] {
 
 export function titleOf(system: System, instances = 1): string {
   const ours = system.driver === 'sharded' || system.driver === 'unsharded';
-  const name = ours && system.placement === 'embedded' ? system.driver : systemName(system);
+  const own = system.placement === 'remote' ? `${system.driver} remote` : system.driver;
+  const name = ours ? own : systemName(system);
   return instances === 1 ? name : `${name} × ${instances}`;
 }
 

@@ -47,7 +47,11 @@ export function ratiosOf(figures: Figures) {
       unit: 'commits/s',
       base: 'raw',
     }),
-    topic10: unmeasured('topics'),
+    topic10: over(find(names.topic10)?.dequeuePerSec, raw('insert', 1_000), {
+      what: names.topic10,
+      unit: 'deliveries/s',
+      base: 'R =',
+    }),
     cpuUnshardedOverSharded: over(cpuUnsharded?.cpuUsPerMessage, cpuSharded?.cpuUsPerMessage ?? 0, {
       what: 'CPU a message',
       unit: 'µs unsharded',

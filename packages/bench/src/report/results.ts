@@ -3,7 +3,7 @@ import type { Integrity, LatencyMs } from '@shardlab/contract';
 import { latencyOf, mergeHistograms } from '@shardlab/lab';
 import type { Trial } from '../plan/trials.ts';
 import type { RawKind, RawResult } from '../raw/raw-limit.ts';
-import type { Phase, Sample } from '../trial/sample.ts';
+import { addIntegrity, type Phase, type Sample } from '../trial/sample.ts';
 import { type Spread, spreadOf } from './spread.ts';
 
 export interface Result {
@@ -22,6 +22,8 @@ export interface Result {
   enqueuers: number;
   dequeuers: number;
   instances: number;
+  /** Of a topic; 0 for a queue. Its dequeues are deliveries, to all of them together. */
+  subscribers: number;
   /** Medians of the repeats; null where the phase has none. */
   enqueuePerSec: number | null;
   dequeuePerSec: number | null;
@@ -80,6 +82,7 @@ function resultOf(trial: Trial, phase: Phase, samples: readonly Sample[]): Resul
     enqueuers,
     dequeuers,
     instances,
+    subscribers: trial.subscribers ?? 0,
     enqueuePerSec: enqueue?.median ?? null,
     dequeuePerSec: dequeue?.median ?? null,
     cpuUsPerMessage: cpu?.median ?? null,
@@ -119,14 +122,4 @@ function spreadIfAny(values: readonly (number | null)[]): Spread | null {
 function latencyIfAny(encoded: readonly string[]): LatencyMs | null {
   const latency = latencyOf(mergeHistograms(encoded));
   return latency.count === 0 ? null : latency;
-}
-
-function addIntegrity(a: Integrity, b: Integrity): Integrity {
-  return {
-    lost: a.lost + b.lost,
-    duplicated: a.duplicated + b.duplicated,
-    damaged: a.damaged + b.damaged,
-    outOfOrder: a.outOfOrder + b.outOfOrder,
-    left: a.left + b.left,
-  };
 }

@@ -43,8 +43,13 @@ function targetTable({ targets }: Bench): Table {
   };
 }
 
-const nameOf = ({ driver, instances, durability, synced }: Result) =>
-  `${driver}${instances > 1 ? ` × ${instances}` : ''}, ${durability}${synced ? '' : ' (no sync)'}`;
+const nameOf = ({ driver, instances, subscribers, durability, synced }: Result) =>
+  [
+    subscribers > 0 ? `${driver}, topic with ${subscribers} subscribers` : driver,
+    instances > 1 ? ` × ${instances}` : '',
+    `, ${durability}`,
+    synced ? '' : ' (no sync)',
+  ].join('');
 
 function rateTable(title: string, results: readonly Result[]): Table {
   return {

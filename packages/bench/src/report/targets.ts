@@ -49,6 +49,7 @@ function limitsOf({ results, standing }: Figures): Target[] {
   const find = (trial: string, phase?: Result['phase']) =>
     results.find((result) => result.trial === trial && (phase === undefined || result.phase === phase));
   const queue10 = find(names.queue10);
+  const topic = find(names.topic10);
   const large = find(names.standing(standing.large), 'standing backlog');
   const delay = (name: string, result: Result | undefined) =>
     judged({
@@ -69,6 +70,16 @@ function limitsOf({ results, standing }: Figures): Target[] {
       bound: 'at least',
       value: pace,
       reason: 'enqueues over dequeues of queue10',
+    }),
+    judged({
+      name: 'topic10CpuOverQueue',
+      target: 1 / 3,
+      bound: 'at most',
+      value:
+        topic?.cpuUsPerMessage && queue10?.cpuUsPerMessage
+          ? topic.cpuUsPerMessage / queue10.cpuUsPerMessage
+          : null,
+      reason: 'CPU of a delivery of topic10 over that of a message of queue10',
     }),
     ...(['p50', 'p99'] as const).map((percentile) => latencyTarget(results, percentile)),
     delay('eventLoopDelayHalfLoad', find(names.half)),

@@ -50,6 +50,6 @@ export const nats: ServerKind = {
       }
       return endpoint !== '';
     });
-    return { endpoint, pids: [server.child.pid!], stop: () => server.stop() };
+    return { endpoints: [endpoint], pids: [server.child.pid!], stop: () => server.stop() };
   },
 };

@@ -65,6 +65,6 @@ export const postgres: ServerKind = {
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const server = spawnServer(program('postgres')!, ['-D', data, ...args], { ...who, cwd: dir });
     await server.untilReady(() => accepts(join(socketDir, '.s.PGSQL.5432')));
-    return { endpoint: socketDir, pids: [server.child.pid!], stop: () => server.stop('SIGINT') };
+    return { endpoints: [socketDir], pids: [server.child.pid!], stop: () => server.stop('SIGINT') };
   },
 };

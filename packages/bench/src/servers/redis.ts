@@ -28,6 +28,6 @@ export const redis: ServerKind = {
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     const server = spawnServer(program()!, args, { cwd: dir });
     await server.untilReady(() => accepts(endpoint));
-    return { endpoint, pids: [server.child.pid!], stop: () => server.stop() };
+    return { endpoints: [endpoint], pids: [server.child.pid!], stop: () => server.stop() };
   },
 };

@@ -11,10 +11,12 @@ export interface ServerOptions {
   /** A folder for sockets: short, since a socket's path may have at most about 100 bytes. */
   socketDir: string;
   durability: string;
+  /** Members of a cluster; only our own server has them. */
+  instances: number;
 }
 
 export interface Server {
-  endpoint: string;
+  endpoints: string[];
   /** Roots of the process trees whose CPU is the server's. */
   pids: number[];
   stop(): Promise<void>;
@@ -22,8 +24,8 @@ export interface Server {
 
 /** How a server is found and started. */
 export interface ServerKind {
-  /** The Debian package that has it. */
-  aptPackage: string;
+  /** The Debian package that has it; null for what comes with the bench. */
+  aptPackage: string | null;
   /** Null where it is not installed. */
   version(): string | null;
   /** Why a durability cannot be had from the installed version; null if it can. */

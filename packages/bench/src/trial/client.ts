@@ -2,12 +2,12 @@
  * The client process of a job: opens the system through its driver, runs the phases in step with the other processes of
  * the act, and reports. Forked by `client-process.ts`; ends with it.
  */
-import { type Clock, createMonotonicClock, encodeHistogram, Ledger, PayloadForge } from '@shardlab/lab';
+import { type Clock, createMonotonicClock, encodeHistogram, PayloadForge } from '@shardlab/lab';
 import type { QueueClient } from '../drivers/driver.ts';
 import { loadDriver } from '../drivers/systems.ts';
 import { Deliveries } from './deliveries.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
-import type { FromClient, Job, ToClient } from './job.ts';
+import type { Account, FromClient, Job, ToClient } from './job.ts';
 import { Load } from './load.ts';
 import { Window } from './window.ts';
 
@@ -46,7 +46,7 @@ async function main(): Promise<void> {
   const { job } = await orders.next('job');
   const clock = createMonotonicClock();
   const openedFrom = performance.now();
-  const client = await (await loadDriver(job.driver))(job.client);
+  const client = await (await loadDriver(job.driver, job.placement))(job.client);
   const openMs = performance.now() - openedFrom;
   await work({ job, client, orders, clock, openMs });
 }
@@ -60,16 +60,16 @@ async function work(options: {
 }): Promise<void> {
   const { job, client, orders, clock, openMs } = options;
   const forge = new PayloadForge({ bytes: job.payloadBytes, seed: 1, nonce: job.nonce });
-  const ledger = new Ledger(forge);
   const producers = await Promise.all(job.enqueuers.map(() => client.openProducer()));
   const window = new Window({
     clock,
     serverPids: job.serverPids,
     counts: () => ({ enqueued: load.committed, consumed: deliveries.count }),
   });
-  const load: Load = new Load({ job, clock, forge, ledger, producers, window });
-  const onConsumed = (messages: number) => load.gate.consumed(messages);
-  const deliveries: Deliveries = new Deliveries({ job, ledger, clock, window, onConsumed });
+  const load: Load = new Load({ job, clock, forge, producers, window });
+  const subscribers = Math.max(1, job.client.subscribers);
+  const onConsumed = (deliveries: number) => load.gate.consumed(deliveries / subscribers);
+  const deliveries: Deliveries = new Deliveries({ job, forge, clock, window, onConsumed });
   const delay = new EventLoopDelay();
   await load.ready();
   send({ type: 'opened' });
@@ -94,7 +94,7 @@ async function work(options: {
   const enqueuing = load.run(clock());
   // Awaited further down; a failure must end the process now.
   enqueuing.catch(fail);
-  const everything = () => job.standing + load.committed;
+  const everything = () => (job.standing + load.committed) * subscribers;
   const isIdle = () => clock() - Math.max(deliveries.lastAtMs, startAtMs) > idleMs;
   const exhausted = () =>
     job.enqueuers.length === 0 && (deliveries.count >= everything() || (deliveries.count > 0 && isIdle()));
@@ -118,7 +118,10 @@ async function work(options: {
   send({ type: 'drained' });
 
   await orders.next('finish');
-  const depth = job.crash ? load.committed : await client.depth();
+  const accounts: Account[] = [];
+  for (const [subscriber, ledger] of deliveries.reports(load.committedBy).entries()) {
+    accounts.push({ ledger, depth: job.crash ? load.committed : await client.depth(subscriber) });
+  }
   if (!job.crash) await client.close();
   send({
     type: 'result',
@@ -132,8 +135,7 @@ async function work(options: {
       residentBytesMax: delay.residentBytesMax,
       committed: load.committed,
       consumed: deliveries.count,
-      ledger: ledger.report(),
-      depth,
+      accounts,
     },
   });
 }

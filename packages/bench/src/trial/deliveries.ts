@@ -1,5 +1,12 @@
-/** Every delivery of a process: its check sum, its order, its latency, and that it came once. */
-import { type Clock, DeliveryOrder, type Ledger, recordMs } from '@shardlab/lab';
+/** Every delivery of a process: its check sum, its order, its latency, and that it came once to each who was to get it. */
+import {
+  type Clock,
+  DeliveryOrder,
+  Ledger,
+  type LedgerReport,
+  type PayloadForge,
+  recordMs,
+} from '@shardlab/lab';
 import type { Delivery, DeliverySink } from '../drivers/driver.ts';
 import type { Job } from './job.ts';
 import type { Window } from './window.ts';
@@ -12,47 +19,54 @@ class AnyOrder extends DeliveryOrder {
 }
 
 export class Deliveries implements DeliverySink {
-  /** Messages whose consumption was acknowledged, damaged ones included. */
+  /** Deliveries whose consumption was acknowledged, damaged ones included. */
   count = 0;
   lastAtMs = 0;
-  readonly #ledger: Ledger;
+  /** One for each subscriber; one for a queue. */
+  readonly #ledgers: Ledger[];
+  readonly #orders: DeliveryOrder[];
   readonly #clock: Clock;
   readonly #window: Window;
-  readonly #onConsumed: (messages: number) => void;
-  readonly #orders: DeliveryOrder[];
+  readonly #onConsumed: (deliveries: number) => void;
 
   constructor(options: {
-    job: Pick<Job, 'order' | 'dequeuers'>;
-    ledger: Ledger;
+    job: Pick<Job, 'order' | 'dequeuers' | 'client'>;
+    forge: PayloadForge;
     clock: Clock;
     window: Window;
-    onConsumed: (messages: number) => void;
+    onConsumed: (deliveries: number) => void;
   }) {
-    const { order, dequeuers } = options.job;
-    this.#ledger = options.ledger;
+    const { order, dequeuers, client } = options.job;
+    const subscribers = Math.max(1, client.subscribers);
+    this.#ledgers = Array.from({ length: subscribers }, () => new Ledger(options.forge));
+    const shared = this.#ledgers.map(() => (order === 'none' ? new AnyOrder() : new DeliveryOrder()));
+    this.#orders = Array.from({ length: Math.max(1, dequeuers) }, (_, consumer) =>
+      order === 'consumer' ? new DeliveryOrder() : shared[consumer % subscribers]!,
+    );
     this.#clock = options.clock;
     this.#window = options.window;
     this.#onConsumed = options.onConsumed;
-    const shared = order === 'none' ? new AnyOrder() : new DeliveryOrder();
-    this.#orders = Array.from({ length: dequeuers }, () =>
-      order === 'consumer' ? new DeliveryOrder() : shared,
-    );
   }
 
   handedOut(payload: Buffer, consumer: number): Delivery {
-    const identity = this.#ledger.handedOut({ payload, deliveryCount: 1 }, this.#orders[consumer]!);
+    const ledger = this.#ledgers[consumer % this.#ledgers.length]!;
+    const identity = ledger.handedOut({ payload, deliveryCount: 1 }, this.#orders[consumer]!);
     if (identity !== null && this.#window.covers(identity.sentAtMs)) {
       recordMs(this.#window.latency, this.#clock() - identity.sentAtMs);
     }
     return identity;
   }
 
-  consumed(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) {
-      if (delivery !== null) this.#ledger.consumed({ ...delivery, sentAtMs: 0 });
-    }
+  consumed(deliveries: readonly Delivery[], consumer: number): void {
+    const ledger = this.#ledgers[consumer % this.#ledgers.length]!;
+    for (const delivery of deliveries) if (delivery !== null) ledger.consumed(delivery);
     this.count += deliveries.length;
     this.lastAtMs = this.#clock();
     this.#onConsumed(deliveries.length);
+  }
+
+  /** What every subscriber's ledger says, given what this process committed. */
+  reports(committed: ReadonlyMap<number, number>): LedgerReport[] {
+    return this.#ledgers.map((ledger) => ({ ...ledger.report(), committed: new Map(committed) }));
   }
 }

@@ -6,6 +6,7 @@ import type { DriverName, System } from '../drivers/systems.ts';
 /** One client process in one act of a trial: enqueuers, dequeuers, or both, for a bounded time. */
 export interface Job {
   driver: DriverName;
+  placement: System['placement'];
   order: System['order'];
   client: ClientOptions;
   payloadBytes: number;
@@ -51,7 +52,14 @@ export interface JobResult {
   eventLoopDelay: string;
   residentBytesMax: number;
   committed: number;
+  /** Deliveries: of a topic, of all subscribers together. */
   consumed: number;
+  /** One for each subscriber; one for a queue. */
+  accounts: Account[];
+}
+
+/** What a process knows of the messages of a queue or of one subscriber. */
+export interface Account {
   ledger: LedgerReport;
   /** Messages in the queue at the end, as this process sees them. */
   depth: number;

@@ -1,5 +1,5 @@
 /** The enqueuers of a job: in a closed loop, in an open one, or filling up a backlog. */
-import { BacklogGate, type Clock, createHistogram, type Ledger, type PayloadForge } from '@shardlab/lab';
+import { BacklogGate, type Clock, createHistogram, type PayloadForge } from '@shardlab/lab';
 import type { Producer } from '../drivers/driver.ts';
 import type { Job } from './job.ts';
 import { PacedLoad } from './paced-load.ts';
@@ -14,10 +14,11 @@ export class Load {
   readonly gate: BacklogGate;
   /** Messages of committed transactions. */
   committed = 0;
+  /** The same by enqueuer, whose messages are numbered from 0. */
+  readonly committedBy = new Map<number, number>();
   readonly #job: Job;
   readonly #clock: Clock;
   readonly #forge: PayloadForge;
-  readonly #ledger: Ledger;
   readonly #producers: readonly Producer[];
   /** By index of the producer: messages that it has committed. */
   readonly #sequences: number[];
@@ -28,14 +29,12 @@ export class Load {
     job: Job;
     clock: Clock;
     forge: PayloadForge;
-    ledger: Ledger;
     producers: readonly Producer[];
     window: Window;
   }) {
     this.#job = options.job;
     this.#clock = options.clock;
     this.#forge = options.forge;
-    this.#ledger = options.ledger;
     this.#producers = options.producers;
     this.#sequences = options.producers.map(() => 0);
     this.gate = new BacklogGate(options.job.backlogMax);
@@ -104,7 +103,7 @@ export class Load {
     }
     await this.#producers[index]!.send(payloads);
     this.#sequences[index] = sequence + operations;
-    this.#ledger.committed(enqueuer, sequence + operations);
+    this.committedBy.set(enqueuer, sequence + operations);
     this.committed += operations;
     this.gate.enqueued(operations);
   }

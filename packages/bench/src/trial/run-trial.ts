@@ -41,11 +41,15 @@ export async function runTrial(trial: Trial, options: TrialOptions): Promise<Sam
   }
 }
 
-async function startServer({ system }: Trial, trialDir: string, socketDir: string): Promise<Server | null> {
+async function startServer(
+  { system, instances }: Trial,
+  trialDir: string,
+  socketDir: string,
+): Promise<Server | null> {
   if (system.server === null) return null;
   const dir = join(trialDir, 'server');
   mkdirSync(dir);
-  return system.server.start({ dir, socketDir, durability: system.durability });
+  return system.server.start({ dir, socketDir, durability: system.durability, instances });
 }
 
 class Acts {
@@ -61,6 +65,12 @@ class Acts {
     this.#options = options;
     this.#dir = dir;
     this.#server = server;
+  }
+
+  /** Client processes: an embedded instance lies in one, and all remote sessions are in one. */
+  get #processes(): number {
+    const { system, instances } = this.#trial;
+    return system.placement === 'embedded' ? instances : 1;
   }
 
   run(): Promise<Sample[]> {
@@ -85,10 +95,10 @@ class Acts {
   }
 
   async #openLoop(): Promise<Sample[]> {
-    const { messagesPerSec = 0, operations, instances } = this.#trial;
+    const { messagesPerSec = 0, operations } = this.#trial;
     const rate = messagesPerSec === 'half' ? this.#options.halfPerSec : messagesPerSec;
     if (!(rate > 0)) throw new Error('half of our saturation is not known: its trial failed');
-    return this.#once('open loop', { transactionsPerSec: rate / operations / instances });
+    return this.#once('open loop', { transactionsPerSec: rate / operations / this.#processes });
   }
 
   /** The process that made the backlog is killed, so what follows opens a file that nobody closed. */
@@ -106,12 +116,12 @@ class Acts {
   }
 
   async #once(phase: Sample['phase'], change: Partial<Job>): Promise<Sample[]> {
-    const { instances } = this.#trial;
+    const processes = this.#processes;
     const standing = this.#history.map(({ committed, consumed }) => committed - consumed);
     const backlog = standing.reduce((sum, each) => sum + each, 0);
-    const jobs = Array.from({ length: instances }, (_, index) => ({
-      ...this.#job(index, instances),
-      standing: backlog / instances,
+    const jobs = Array.from({ length: processes }, (_, index) => ({
+      ...this.#job(index, processes),
+      standing: backlog / processes,
       ...change,
     }));
     for (const job of jobs) {
@@ -123,24 +133,34 @@ class Acts {
     return [sampleOf({ phase, results, history: this.#history, backlog })];
   }
 
-  #job(index: number, instances: number): Job {
-    const { shape, system, operations, enqueuers, dequeuers, emulatedSyncMs = 0 } = this.#trial;
+  #job(index: number, processes: number): Job {
+    const {
+      shape,
+      system,
+      operations,
+      enqueuers,
+      dequeuers,
+      subscribers = 0,
+      emulatedSyncMs = 0,
+    } = this.#trial;
     const { payloadBytes, scale } = this.#options;
     const share = (sessions: number) =>
-      Array.from({ length: sessions }, (_, no) => no).filter((no) => no % instances === index);
+      Array.from({ length: sessions }, (_, no) => no).filter((no) => no % processes === index);
     const [mine, takers] = [share(enqueuers), share(dequeuers).length];
     return {
       driver: system.driver,
+      placement: system.placement,
       order: system.order,
       client: {
         dir: this.#dir,
-        endpoint: this.#server?.endpoint ?? null,
+        endpoints: this.#server?.endpoints ?? [],
         durability: system.durability,
         process: index + 1,
         creates: index === 0 && this.#acts === 0,
         enqueuers: mine.length,
         dequeuers: takers,
         operations,
+        subscribers,
         emulatedSyncMs,
       },
       payloadBytes,

@@ -49,7 +49,7 @@ export function sampleOf({ phase, results, history, backlog }: Act): Sample {
     latency: merged(results.map((result) => result.latency)),
     scheduleLag: merged(results.map((result) => result.scheduleLag)),
     eventLoopDelay: merged(results.map((result) => result.eventLoopDelay)),
-    integrity: integrityOf(history, sum(results.map(({ depth }) => depth))),
+    integrity: integrityOf(history, results),
     stated: results[0]!.stated,
     openMs: Math.max(...results.map(({ openMs }) => openMs)),
     residentBytesMax: Math.max(...results.map(({ residentBytesMax }) => residentBytesMax)),
@@ -58,16 +58,33 @@ export function sampleOf({ phase, results, history, backlog }: Act): Sample {
 }
 
 /**
- * What the ledgers of a trial prove. What is left is counted by the system, not read: a message that is neither consumed
+ * What the ledgers of a trial prove, for each subscriber. What is left is counted by the system, not read: a message that is neither consumed
  * nor counted is lost, one that is counted beyond those is there although it was consumed.
  */
-export function integrityOf(results: readonly Pick<JobResult, 'ledger'>[], depth: number): Integrity {
-  const { lost: missing, duplicated, ...rest } = mergeLedgers(results.map(({ ledger }) => ledger));
+export function integrityOf(history: readonly Accounts[], last: readonly Accounts[]): Integrity {
+  const subscribers = last[0]!.accounts.map((_, subscriber) => {
+    const ledgers = history.map(({ accounts }) => accounts[subscriber]!.ledger);
+    const depth = sum(last.map(({ accounts }) => accounts[subscriber]!.depth));
+    const { lost: missing, duplicated, ...rest } = mergeLedgers(ledgers);
+    return {
+      ...rest,
+      lost: Math.max(0, missing - depth),
+      duplicated: duplicated + Math.max(0, depth - missing),
+      left: depth,
+    };
+  });
+  return subscribers.reduce(addIntegrity);
+}
+
+type Accounts = Pick<JobResult, 'accounts'>;
+
+export function addIntegrity(a: Integrity, b: Integrity): Integrity {
   return {
-    ...rest,
-    lost: Math.max(0, missing - depth),
-    duplicated: duplicated + Math.max(0, depth - missing),
-    left: depth,
+    lost: a.lost + b.lost,
+    duplicated: a.duplicated + b.duplicated,
+    damaged: a.damaged + b.damaged,
+    outOfOrder: a.outOfOrder + b.outOfOrder,
+    left: a.left + b.left,
   };
 }
 

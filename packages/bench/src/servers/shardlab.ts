@@ -1,0 +1,29 @@
+/** Our own instances, each served by a process of its own over a Unix socket. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { accepts, type ServerKind, spawnServer } from './server.ts';
+
+const processFile = fileURLToPath(new URL('./shardlab-process.ts', import.meta.url));
+
+export const shardlab: ServerKind = {
+  aptPackage: null,
+  version: () => 'ours',
+  async start({ dir, socketDir, instances }) {
+    const endpoints: string[] = [];
+    const servers: ReturnType<typeof spawnServer>[] = [];
+    for (let instance = 1; instance <= instances; instance += 1) {
+      const endpoint = join(socketDir, `${instance}.sock`);
+      const server = spawnServer(process.execPath, [processFile, dir, String(instance), endpoint]);
+      endpoints.push(endpoint);
+      servers.push(server);
+      await server.untilReady(() => accepts(endpoint));
+    }
+    return {
+      endpoints,
+      pids: servers.map(({ child }) => child.pid!),
+      async stop() {
+        await Promise.all(servers.map((server) => server.stop()));
+      },
+    };
+  },
+};
