@@ -114,7 +114,7 @@ export const MessageOut = Type.Object(
     enqueuedAtMs: Type.Integer(),
     deliveryCount: Type.Integer(),
     receipt: Type.Optional(Type.String()),
-    state: Type.Optional(Type.Union([Type.Literal('ready'), Type.Literal('held')])),
+    state: Type.Optional(Type.Union([Type.Literal('ready'), Type.Literal('held'), Type.Literal('delayed')])),
   },
   closed,
 );

@@ -19,6 +19,16 @@ export interface QueueSpec {
   shards?: number;
   /** Default `durable`. */
   durability?: Durability;
+  /** Default false: messages have priorities, each a lane of its own in a shard; a more urgent one overtakes. */
+  priorities?: boolean;
+  /**
+   * Hand-outs of a message before it moves to the exception queue, 1 to 1,000; default: no limit. With a limit each
+   * hand-out is written down first, so that a message that kills its consumer stops doing so. The exception queue is
+   * made with the queue and named after it: `<name>.exceptions`.
+   */
+  attemptsMax?: number;
+  /** Pause before a message that came back is handed out again, doubled each time; default 0, at most an hour. */
+  retryDelayMs?: number;
 }
 
 export interface QueueInfo {
@@ -27,6 +37,11 @@ export interface QueueInfo {
   type: QueueType;
   shards: number;
   durability: Durability;
+  priorities: boolean;
+  attemptsMax: number | null;
+  retryDelayMs: number;
+  /** Name of the queue that gets what was handed out too often; null without a limit. */
+  exceptionQueue: string | null;
   enqueueEnabled: boolean;
   dequeueEnabled: boolean;
   /**
@@ -35,6 +50,8 @@ export interface QueueInfo {
    */
   ready: number;
   held: number;
+  /** Not due yet, or paused after they came back. */
+  delayed: number;
   /** Messages committed and consumed since the queue was made. */
   enqueued: number;
   consumed: number;
@@ -46,6 +63,10 @@ export interface NewMessage {
   /** Messages of one key go to one shard. */
   groupKey?: string;
   properties?: Record<string, string>;
+  /** 0, the default, to 9, the most urgent; only for a queue with `priorities`. */
+  priority?: number;
+  /** It can be dequeued after so long, at most 400 days. Persistent sharded queues only. */
+  delayMs?: number;
   /** Of a topic: the subscribers that get it, each a live one (`SUBSCRIBER_NOT_FOUND`). Without, all get it. */
   recipients?: string[];
 }
@@ -58,15 +79,17 @@ export interface Message {
   groupKey?: string | undefined;
   properties?: Record<string, string> | undefined;
   recipients?: string[] | undefined;
+  priority?: number | undefined;
   enqueuedAtMs: number;
-  /** 1 at the first hand-out. Does not survive a restart yet: it starts at 1 again. */
+  /** Which hand-out this is, from 1. It goes on after a restart, if the hand-outs before had come back or are limited. */
   deliveryCount: number;
   /** Names this hand-out of the message: what `acknowledge`, `release` and `extend` take. */
   receipt: string;
 }
 
 export interface BrowsedMessage extends Omit<Message, 'receipt'> {
-  state: 'ready' | 'held';
+  /** `delayed`: it came back and waits for its retry delay. */
+  state: 'ready' | 'held' | 'delayed';
 }
 
 export interface DequeueOptions {

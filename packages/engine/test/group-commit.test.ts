@@ -43,7 +43,7 @@ function setUp() {
   const stage = (...payloads: string[]): StagedTransaction => {
     const segments = payloads.map((payload) => {
       const buffer = Buffer.alloc(recordBytes({ payload }));
-      const end = writeRecord(buffer, 0, { payload }, 0);
+      const end = writeRecord(buffer, 0, { payload }, { enqueuedAtMs: 0 });
       return { firstSeq: 0, count: 1, buffer, start: 0, end, kept: 0 };
     });
     return {

@@ -20,7 +20,7 @@ describe('message records', () => {
       fc.property(fc.array(message, { maxLength: 8 }), (messages) => {
         const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytes(each), 7));
         let at = 7;
-        for (const each of messages) at = writeRecord(buffer, at, each, 1_700_000_000_123);
+        for (const each of messages) at = writeRecord(buffer, at, each, { enqueuedAtMs: 1_700_000_000_123 });
         let start = 7;
         for (const { payload, ...rest } of messages) {
           const read = readRecord(buffer, start);
@@ -36,7 +36,7 @@ describe('message records', () => {
 
   it('hands out a copy: writing to a payload leaves the record alone', () => {
     const buffer = Buffer.alloc(100);
-    writeRecord(buffer, 0, { payload: 'abc' }, 1);
+    writeRecord(buffer, 0, { payload: 'abc' }, { enqueuedAtMs: 1 });
     readRecord(buffer, 0).payload.fill(0);
     expect(readRecord(buffer, 0).payload.toString()).toBe('abc');
   });

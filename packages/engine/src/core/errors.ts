@@ -26,6 +26,11 @@ const table = {
     retryable: false,
     message: 'The queue was dropped while the call was under way',
   },
+  QUEUE_IN_USE: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'It is the exception queue of another queue, which would have nowhere to put its failures',
+  },
   ENQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for enqueue' },
   DEQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for dequeue' },
   PAYLOAD_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The payload is over the limit' },

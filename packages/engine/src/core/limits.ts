@@ -27,6 +27,12 @@ export const limits = {
   /** An emulated slow disk: slower ones than this teach nothing more. */
   emulatedSyncMsMax: 1_000,
   cacheBytesDefault: 256 * 1024 * 1024,
+  /** 400 days: who delays for longer wants a calendar. */
+  delayMsMax: 400 * 24 * 60 * 60_000,
+  /** Hand-outs of a message before it goes to the exception queue. */
+  attemptsMax: 1_000,
+  /** Pause before a message that came back is handed out again; it doubles from its start up to this. */
+  retryDelayMsMax: 60 * 60_000,
   dequeueMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,
   holdMsMin: 10,

@@ -62,11 +62,18 @@ export class PartitionLife {
 
   /** The partition that `seq` lies in: the last one that starts at or before it. */
   find(seq: number): Partition {
+    const partition = this.locate(seq);
+    if (partition === undefined) throw new RangeError(`sequence ${seq} lies in no partition`);
+    return partition;
+  }
+
+  /** The same, or undefined if its partition is gone. */
+  locate(seq: number): Partition | undefined {
     for (let i = this.#partitions.length - 1; i >= 0; i -= 1) {
       const partition = this.#partitions[i]!;
       if (partition.firstSeq <= seq) return partition;
     }
-    throw new RangeError(`sequence ${seq} lies in no partition`);
+    return undefined;
   }
 
   /** Where the partition's numbers end for certain: where the next one starts, or unknown while it is filling. */

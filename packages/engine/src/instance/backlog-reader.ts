@@ -5,8 +5,9 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
+import type { DueMessages } from '../storage/delayed-table.ts';
 import type { ReadBlock } from '../storage/group-message.ts';
-import { readRecord, recordEnd } from '../storage/message-record.ts';
+import { readId, readRecord, recordEnd } from '../storage/message-record.ts';
 import type { BrowsedMessage } from '../types.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { ShardReader } from './shard-reader.ts';
@@ -70,6 +71,7 @@ export class BacklogReader {
     const partition = shard.partitions.find(fromSeq);
     const rangeEnd = Math.min(shard.partitions.rangeEnd(partition), committedEnd);
     const blocks = await this.#thread.read({
+      kind: 'blocks',
       partition: partition.no,
       fromSeq,
       bytesMax: limits.backlogReadBytes,
@@ -93,6 +95,7 @@ export class BacklogReader {
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
     let [shardNo, afterSeq] = parseCursor(after);
     const messages: BrowsedMessage[] = [];
+    let next: string | null = null;
     for (const reader of readers.toSorted((a, b) => a.shard.no - b.shard.no)) {
       const { shard, consumption } = reader;
       if (shard.no < shardNo) continue;
@@ -103,14 +106,20 @@ export class BacklogReader {
         const { runs, readEnd } = shard.persistent
           ? await this.#read(reader, seq)
           : { runs: reader.liveRuns, readEnd: shard.committedEnd };
-        for (const browsed of liveMessages(reader, runs, seq)) {
-          if (messages.length === limit) return { messages, next: messages.at(-1)!.id };
-          messages.push(browsed);
+        for (const [place, message] of liveMessages(reader, runs, seq)) {
+          if (messages.length === limit) return { messages, next };
+          messages.push(message);
+          next = place;
         }
         seq = Math.max(readEnd, seq + 1, consumption.watermark);
       }
     }
     return { messages, next: null };
+  }
+
+  /** Delayed messages that are due. */
+  due(nowMs: number): Promise<DueMessages> {
+    return this.#thread.read({ kind: 'due', nowMs, bytesMax: limits.backlogReadBytes });
   }
 
   async close(): Promise<void> {
@@ -135,7 +144,7 @@ function* liveMessages(
   reader: ShardReader,
   runs: readonly CachedRun[],
   fromSeq: number,
-): Generator<BrowsedMessage> {
+): Generator<[place: string, message: BrowsedMessage]> {
   const { shard, consumption } = reader;
   const terminal = consumption.ranges();
   let range = 0;
@@ -149,11 +158,9 @@ function* liveMessages(
         seq < consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
       if (consumed || seq < fromSeq || seq >= shard.committedEnd || !reader.isFor(run.buffer, start))
         continue;
-      yield {
-        id: `${shard.no}.${seq}`,
-        ...readRecord(run.buffer, start),
-        ...reader.statusOf(seq),
-      };
+      const place = `${shard.no}.${seq}`;
+      const id = readId(run.buffer, start) ?? place;
+      yield [place, { id, ...readRecord(run.buffer, start), ...reader.statusOf(seq) }];
     }
   }
 }

@@ -62,6 +62,7 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
   for (const transaction of transactions) {
     if (transaction.sync === 'FULL') relaxed = false;
     if (transaction.side !== undefined) side.push(...transaction.side());
+    for (const message of transaction.delayed ?? []) side.push({ kind: 'delay', message });
     for (const run of transaction.runs) {
       const { shard } = run;
       const firstSeq = shard.nextSeq;

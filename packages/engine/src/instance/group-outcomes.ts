@@ -19,9 +19,10 @@ export class GroupOutcomes {
     this.#book = book;
     this.#forgotten = book.forgottenInInstanceFile.splice(0, forgottenPerGroupMax);
     let bytes = this.#forgotten.length * sessionBytes;
-    for (const { outcome, runs } of transactions) {
+    for (const transaction of transactions) {
+      const { outcome } = transaction;
       if (outcome === undefined) continue;
-      const ids = enqueuedIds(runs, outcome.runOfCall);
+      const ids = enqueuedIds(transaction, outcome.runOfCall);
       this.#stored.push({ entry: outcome.entry, no: outcome.no, runs: ids });
       bytes += outcomeBytes(ids);
     }

@@ -1,5 +1,5 @@
 /** What a dequeue hands out: a run of consecutive messages of one reader, and the messages as their consumer sees them. */
-import { type RecordFields, readRecord, recordEnd } from '../storage/message-record.ts';
+import { type RecordFields, readId, readRecord, recordEnd } from '../storage/message-record.ts';
 import type { Message } from '../types.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { ShardReader } from './shard-reader.ts';
@@ -85,11 +85,13 @@ class DeliveredMessage implements Message {
   }
 
   get id(): string {
-    return `${this.#delivery.reader.shard.no}.${this.#seq}`;
+    const { reader, run } = this.#delivery;
+    return readId(run.buffer, this.#start) ?? `${reader.shard.no}.${this.#seq}`;
   }
 
   get receipt(): string {
-    return `${this.id}.${this.#epoch}.${this.#delivery.holdNo}`;
+    const { reader, holdNo } = this.#delivery;
+    return `${reader.shard.no}.${this.#seq}.${this.#epoch}.${holdNo}`;
   }
 
   get payload(): Buffer {
@@ -106,6 +108,14 @@ class DeliveredMessage implements Message {
 
   get properties(): Record<string, string> | undefined {
     return this.#read.properties;
+  }
+
+  get recipients(): string[] | undefined {
+    return this.#read.recipients;
+  }
+
+  get priority(): number | undefined {
+    return this.#read.priority;
   }
 
   get enqueuedAtMs(): number {

@@ -7,18 +7,16 @@ import type { Catalog, QueueRow } from '../storage/catalog.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
-  Durability,
   Instance,
   InstanceStats,
   QueueInfo,
-  QueueKind,
   QueueSpec,
-  QueueType,
   SubscriberInfo,
   SubscriberSpec,
 } from '../types.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { QueueEngine } from './queue-engine.ts';
+import { checkSpec } from './queue-spec.ts';
 import { InstanceSession } from './session.ts';
 import type { ShardedEngine } from './sharded-engine.ts';
 import { assertSubscriberFits } from './subscription.ts';
@@ -174,8 +172,16 @@ export class InlineInstance implements Instance {
 
   queue(name: string): QueueInfo {
     const { row, engine } = this.#find(name);
-    const { kind, type, durability, enqueueEnabled, dequeueEnabled } = row;
-    return { name, kind, type, durability, enqueueEnabled, dequeueEnabled, ...engine.counts(row) };
+    const { kind, type, durability, priorities, attemptsMax, retryDelayMs } = row;
+    const { enqueueEnabled, dequeueEnabled } = row;
+    const exceptionQueue = this.#nameOf(row.exceptionQueueId);
+    const spec = { name, kind, type, durability, priorities, attemptsMax, retryDelayMs, exceptionQueue };
+    return { ...spec, enqueueEnabled, dequeueEnabled, ...engine.counts(row) };
+  }
+
+  #nameOf(queueId: number | null): string | null {
+    for (const row of this.#queues.values()) if (row.queueId === queueId) return row.name;
+    return null;
   }
 
   async subscribe(topic: string, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
@@ -369,29 +375,4 @@ export class InlineInstance implements Instance {
       this.#onClosed();
     }
   }
-}
-
-const kinds: readonly QueueKind[] = ['sharded', 'unsharded'];
-const types: readonly QueueType[] = ['queue', 'topic'];
-const durabilities: readonly Durability[] = ['durable', 'relaxed', 'memory'];
-
-function checkSpec(spec: QueueSpec): Pick<QueueRow, 'name' | 'kind' | 'type' | 'shards' | 'durability'> {
-  const { name, kind = 'sharded', type = 'queue', durability = 'durable' } = spec;
-  const shards = kind === 'sharded' ? (spec.shards ?? 1) : 0;
-  const refuse = (sentence: string): never => {
-    throw new QueueError('QUEUE_SPEC_INVALID', { sentence, details: { ...spec } });
-  };
-  if (!/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(name)) {
-    refuse('A name is a letter, then letters, digits, dots, dashes or underscores; at most 64 in all');
-  }
-  if (!kinds.includes(kind)) refuse(`kind is one of ${kinds.join(', ')}`);
-  if (!types.includes(type)) refuse(`type is one of ${types.join(', ')}`);
-  if (kind === 'unsharded' && type === 'topic') refuse('A topic is sharded');
-  if (!durabilities.includes(durability)) refuse(`durability is one of ${durabilities.join(', ')}`);
-  if (kind === 'unsharded' && durability === 'memory')
-    refuse('An unsharded queue lies in a file: durable or relaxed');
-  if (kind === 'sharded' && (!Number.isInteger(shards) || shards < 1 || shards > limits.shardsMax)) {
-    refuse(`shards is a whole number from 1 to ${limits.shardsMax}`);
-  }
-  return { name, kind, type, shards, durability };
 }

@@ -33,6 +33,7 @@ export interface QueueCounts {
   shards: number;
   ready: number;
   held: number;
+  delayed: number;
   enqueued: number;
   consumed: number;
 }

@@ -1,8 +1,9 @@
 /** Rebuilds the shards of a queue from what its instance's file holds. */
 import { decodeRanges, type SeqRange } from '../core/consumption.ts';
+import type { AttemptRow } from '../storage/attempt-table.ts';
 import type { RecoveredPartition } from '../storage/group-message.ts';
-import type { SubscriptionRow } from '../storage/side-change.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
+import type { SubscriptionRow } from '../storage/subscription-table.ts';
 import type { Shard } from './shard.ts';
 import type { SequenceRange, ShardedQueue } from './sharded-queue.ts';
 
@@ -47,9 +48,11 @@ export function recoverQueue({ queue, subscribers, partitions, subscriptions }: 
 
 function recoverShard(shard: Shard, partitions: readonly RecoveredPartition[]): void {
   const terminal = new Map<number, SeqRange[]>();
+  const attempts: AttemptRow[] = [];
   let messages = 0;
-  for (const { partition, firstSeq, endSeq, bytes, terminal: rows, messages: own } of partitions) {
-    messages += own;
+  for (const { partition, firstSeq, endSeq, bytes, terminal: rows, ...own } of partitions) {
+    messages += own.messages;
+    attempts.push(...own.attempts);
     shard.partitions.assign(partition, firstSeq);
     if (endSeq > firstSeq) shard.partitions.append(endSeq, bytes);
     for (const { subscriber, ranges } of rows) {
@@ -62,7 +65,10 @@ function recoverShard(shard: Shard, partitions: readonly RecoveredPartition[]): 
   const forAll = terminal.get(0) ?? [];
   for (const reader of shard.readers) {
     const own = reader.subscriber === 0 ? [] : (terminal.get(reader.subscriber) ?? []);
-    reader.recover([...forAll, ...own]);
+    reader.recover(
+      [...forAll, ...own],
+      attempts.filter(({ subscriber }) => subscriber === reader.subscriber),
+    );
   }
   shard.gaps = shard.committedEnd - shard.firstSeq - messages;
 }

@@ -4,6 +4,7 @@ import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../types.ts';
 import { Committed } from './committed.ts';
+import { assertMessageFits } from './message-fit.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
 import { assertSubscriberFits } from './subscription.ts';
@@ -46,7 +47,7 @@ export class InstanceSession implements Session {
     const { row, engine } = this.#host.find(queue);
     if (!row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
     this.#host.assertTakesMessages();
-    if (message.recipients !== undefined) checkRecipients(row, message.recipients);
+    assertMessageFits(row, message);
     this.#begin(engine).enqueue(row, message);
     this.#enqueues = true;
   }
@@ -176,15 +177,6 @@ export class InstanceSession implements Session {
       this.#waiting = undefined;
     }
   }
-}
-
-function checkRecipients({ name, type }: QueueRow, recipients: readonly string[]): void {
-  if (type === 'topic' && recipients.length > 0 && recipients.length <= limits.subscribersMax) return;
-  const sentence =
-    type === 'topic'
-      ? `recipients names 1 to ${limits.subscribersMax} subscribers; without it, all get the message`
-      : `${name} is a queue: a message in it has no recipients`;
-  throw new QueueError('MESSAGE_INVALID', { sentence, details: { field: 'recipients' } });
 }
 
 function checkDequeue(options: DequeueOptions): DequeueOptions & { max: number; waitMs: number } {

@@ -7,6 +7,7 @@
  */
 import { Consumption, mergeRanges, type SeqRange } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
+import type { AttemptRow } from '../storage/attempt-table.ts';
 import { isFor, readEnqueuedAtMs, recordEnd } from '../storage/message-record.ts';
 import { type Delivery, splitDelivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
@@ -36,6 +37,8 @@ export class ShardReader {
   readonly durable: boolean;
   readonly consumption: Consumption;
   held = 0;
+  /** Messages that came back and wait for their retry delay. */
+  paused = 0;
   /** The subscriber is gone: nothing more is handed out to it or consumed by it. */
   removed = false;
   /** Numbers below are not for it. */
@@ -51,10 +54,14 @@ export class ShardReader {
   #cursorAt = -1;
   /** Handed out before and back again, the lowest last. */
   readonly #returned: Delivery[] = [];
+  /** Back, and waiting for their retry delay. */
+  readonly #paused = new Set<Delivery>();
   /** Held, and not for the first time. */
   readonly #heldAgain = new Set<Delivery>();
   /** Of a nonpersistent shard, what is held: nothing else remembers it. */
   readonly #heldInMemory = new Set<Delivery>();
+  /** By sequence: how often it was handed out before the instance opened, if it is not terminal. */
+  readonly #recoveredAttempts = new Map<number, number>();
   /** Until the cursor has passed what was there at recovery, it skips what is terminal. */
   readonly #recoveredEnd: number;
   #recoveredTerminal: readonly SeqRange[] | undefined;
@@ -78,7 +85,7 @@ export class ShardReader {
   }
 
   get ready(): number {
-    return this.backlog - this.held;
+    return this.backlog - this.held - this.paused;
   }
 
   /** When its oldest message that is not held was enqueued, epoch ms; undefined if there is none in memory. */
@@ -90,8 +97,9 @@ export class ShardReader {
     return readEnqueuedAtMs(run.buffer, this.#cursorAt < 0 ? run.start : this.#cursorAt);
   }
 
-  /** What the file says is terminal for it, in any order. */
-  recover(terminal: readonly SeqRange[]): void {
+  /** What the file says is terminal for it, and how often others were handed out; in any order. */
+  recover(terminal: readonly SeqRange[], attempts: readonly AttemptRow[]): void {
+    for (const { seq, attempts: times } of attempts) this.#recoveredAttempts.set(seq, times);
     for (const [start, end] of mergeRanges(terminal)) {
       const from = Math.max(start, this.firstSeq);
       if (from < end) this.consumption.add(from, end);
@@ -121,6 +129,11 @@ export class ShardReader {
     }
     if (this.#windowEnd >= this.shard.committedEnd) return undefined;
     return this.#windowBytes * 2 < limits.backlogReadBytes ? this.#windowEnd : undefined;
+  }
+
+  /** Messages are there, but not in memory. */
+  get mustRead(): boolean {
+    return this.#head === this.#window.length && this.nextRead() !== undefined;
   }
 
   /** Takes in a bulk read of consecutive runs; `readEnd` is how far the read can vouch for. */
@@ -187,9 +200,10 @@ export class ShardReader {
         run,
         start,
         end,
-        deliveryCount: 1,
+        deliveryCount: 1 + this.#attemptsBefore(firstSeq),
         holdNo: nextHoldNo(),
       };
+      if (delivery.deliveryCount > 1) this.#heldAgain.add(delivery);
       if (!this.shard.persistent) this.#heldInMemory.add(delivery);
       out.push(delivery);
       taken += count;
@@ -200,7 +214,7 @@ export class ShardReader {
   /** How many messages from the cursor on are to be handed out together, up to `max`; 0 if the first is not. */
   #wanted(run: CachedRun, max: number): number {
     let wanted = Math.min(max, run.firstSeq + run.count - this.#cursor);
-    if (this.#cursor < this.#recoveredEnd) wanted = Math.min(wanted, this.#notTerminal(wanted));
+    if (this.#cursor < this.#recoveredEnd) wanted = this.#sameAttempts(this.#notTerminal(wanted));
     if (this.#name === undefined) return wanted;
     let at = this.#cursorAt;
     for (let i = 0; i < wanted; i += 1) {
@@ -238,6 +252,21 @@ export class ShardReader {
     }
     const next = this.#recoveredTerminal[low];
     return next === undefined ? max : Math.max(0, Math.min(max, next[0] - seq));
+  }
+
+  /** How many from the cursor on were handed out equally often, up to `max`: one that was goes by itself. */
+  #sameAttempts(max: number): number {
+    if (this.#recoveredAttempts.size === 0) return max;
+    if (this.#recoveredAttempts.has(this.#cursor)) return Math.min(max, 1);
+    for (let i = 1; i < max; i += 1) if (this.#recoveredAttempts.has(this.#cursor + i)) return i;
+    return max;
+  }
+
+  #attemptsBefore(seq: number): number {
+    if (seq >= this.#recoveredEnd) return 0;
+    const attempts = this.#recoveredAttempts.get(seq) ?? 0;
+    this.#recoveredAttempts.delete(seq);
+    return attempts;
   }
 
   #enter(run: CachedRun): void {
@@ -279,6 +308,20 @@ export class ShardReader {
     this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
   }
 
+  /** A hand-out ended, but its messages wait for a time before `resume` and `giveBack`. */
+  pause(delivery: Delivery): void {
+    if (this.removed) return;
+    this.#paused.add(delivery);
+    this.held -= delivery.count;
+    this.paused += delivery.count;
+  }
+
+  resume(delivery: Delivery): void {
+    if (!this.#paused.delete(delivery)) return;
+    this.held += delivery.count;
+    this.paused -= delivery.count;
+  }
+
   /** The commit that consumes these, which it holds, is durable; `ranges` are the same as merged ranges. */
   consume(deliveries: readonly Delivery[], ranges: readonly SeqRange[]): void {
     if (this.removed) return;
@@ -302,11 +345,13 @@ export class ShardReader {
   }
 
   /** How a live message stands. O(hand-outs that came back): for browsing. */
-  statusOf(seq: number): { state: 'ready' | 'held'; deliveryCount: number } {
+  statusOf(seq: number): { state: 'ready' | 'held' | 'delayed'; deliveryCount: number } {
     if (seq >= this.#cursor) return { state: 'ready', deliveryCount: 0 };
     const has = ({ firstSeq, count }: Delivery) => firstSeq <= seq && seq < firstSeq + count;
     const back = this.#returned.find(has);
     if (back !== undefined) return { state: 'ready', deliveryCount: back.deliveryCount };
+    const paused = [...this.#paused].find(has);
+    if (paused !== undefined) return { state: 'delayed', deliveryCount: paused.deliveryCount };
     return { state: 'held', deliveryCount: [...this.#heldAgain].find(has)?.deliveryCount ?? 1 };
   }
 
@@ -333,8 +378,10 @@ export class ShardReader {
     this.#window.length = 0;
     this.#head = 0;
     this.#returned.length = 0;
+    this.#paused.clear();
     this.#heldAgain.clear();
     this.#heldInMemory.clear();
     this.held = 0;
+    this.paused = 0;
   }
 }

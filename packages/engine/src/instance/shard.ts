@@ -110,6 +110,13 @@ export class Shard {
     return held;
   }
 
+  /** Messages that came back and wait for their retry delay, over all readers. */
+  get paused(): number {
+    let paused = 0;
+    for (const reader of this.#readers.values()) paused += reader.paused;
+    return paused;
+  }
+
   /** Makes a committed run visible to its readers. */
   append(run: CachedRun): void {
     this.committedEnd = run.firstSeq + run.count;

@@ -16,10 +16,13 @@ import type {
   ShardStats,
   SubscriberInfo,
 } from '../types.ts';
+import { Attempts } from './attempts.ts';
 import { BacklogReader } from './backlog-reader.ts';
+import { DelayedMessages } from './delayed-messages.ts';
 import { GroupCommit } from './group-commit.ts';
-import { type Delivery, eachOf, messagesOf, receiptOf } from './hand-out.ts';
+import type { Delivery } from './hand-out.ts';
 import type { HandOutLease } from './hand-out-lease.ts';
+import { HandOuts } from './hand-outs.ts';
 import { MessageCache } from './message-cache.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import { PartitionPool } from './partition-pool.ts';
@@ -45,6 +48,7 @@ export interface ShardedEngineOptions {
   book: OutcomeBook;
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
+  queueById(queueId: number | null): QueueRow | undefined;
   subscribers(queueId: number): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
   /** Checked before each hand-out; absent where nobody else could have the instance. */
@@ -59,11 +63,14 @@ export class ShardedEngine implements ShardedHost {
   readonly #pool: PartitionPool;
   readonly #group: GroupCommit;
   readonly #subscribers: SubscriberChanges;
+  readonly #attempts: Attempts;
+  readonly #handOuts: HandOuts;
+  readonly #delayed: DelayedMessages;
   readonly #reader: BacklogReader;
   readonly #writer: WriterThread;
   readonly #epoch: number;
   readonly #queues = new Map<number, ShardedQueue>();
-  #holdNo = 0;
+  #delayedNo: number;
   #enqueued = 0;
   #consumed = 0;
 
@@ -115,6 +122,32 @@ export class ShardedEngine implements ShardedHost {
       },
     });
     this.#subscribers = new SubscriberChanges(this.#group, this.holds);
+    this.#attempts = new Attempts({
+      group: this.#group,
+      slab: this.slab,
+      exceptionQueueOf: ({ exceptionQueueId }) => {
+        const row = options.queueById(exceptionQueueId);
+        return row && this.#queue(row);
+      },
+      onReady: (queue) => queue.serve(),
+    });
+    this.#handOuts = new HandOuts({
+      epoch: this.#epoch,
+      lease: options.lease,
+      reader: this.#reader,
+      holds: this.holds,
+      attempts: this.#attempts,
+      queueOf: (shard) => this.#queueOf(shard),
+    });
+    this.#delayedNo = recovered.epoch * groupsPerEpoch;
+    this.#delayed = new DelayedMessages({
+      group: this.#group,
+      slab: this.slab,
+      counts: recovered.delayed,
+      nextDueAtMs: recovered.nextDueAtMs,
+      readDue: (nowMs) => this.#reader.due(nowMs),
+      shardOf: (queueId, no) => this.#shardOf(queueId, no),
+    });
     this.#recover(recovered);
   }
 
@@ -173,6 +206,11 @@ export class ShardedEngine implements ShardedHost {
     return this.#queues.get(shard.queueId);
   }
 
+  #shardOf(queueId: number, no: number): Shard | undefined {
+    const row = this.#queues.get(queueId)?.row ?? this.#options.queueById(queueId);
+    return row && this.#queue(row).shard(no);
+  }
+
   get totals() {
     return {
       enqueued: this.#enqueued,
@@ -202,70 +240,23 @@ export class ShardedEngine implements ShardedHost {
     return this.#queue(row).shardFor(session, message);
   }
 
-  async handOut(
+  handOut(
     row: QueueRow,
     options: DequeueOptions & { max: number; waitMs: number },
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
-    const subscription = this.#queue(row).subscription(options.subscriber);
-    const { readers } = subscription;
-    const { lease } = this.#options;
-    lease?.assertHeld();
-    const take = () => {
-      if (lease?.held() === false) return []; // calls that wait are served once it is held again
-      const deliveries: Delivery[] = [];
-      subscription.take({ max: options.max, nextHoldNo: this.#nextHoldNo, out: deliveries });
-      for (const reader of readers) this.#reader.ahead(reader);
-      const messages: Message[] = [];
-      for (const delivery of deliveries) {
-        onDelivery(delivery);
-        messagesOf(delivery, this.#epoch, messages);
-      }
-      return messages;
-    };
-    if (subscription.waiters.size === 0) {
-      const now = take();
-      if (now.length > 0) return now;
-    }
-    if (options.waitMs === 0) {
-      // What is there may have to be read first: that is no wait for messages.
-      for (let read = this.#reader.under(readers); read !== undefined; read = this.#reader.under(readers)) {
-        await read;
-        if (!this.#queues.has(row.queueId)) throw new QueueError('QUEUE_DROPPED');
-        const now = take();
-        if (now.length > 0) return now;
-      }
-      return [];
-    }
-    return subscription.waiters.wait(take, options.waitMs, options.signal);
+    return this.#handOuts.handOut(this.#queue(row), options, onDelivery);
   }
 
-  readonly #nextHoldNo = () => {
-    this.#holdNo += 1;
-    return this.#holdNo;
-  };
-
-  async receive(
+  receive(
     row: QueueRow,
     options: ReceiveOptions & { max: number; waitMs: number; holdMs: number },
   ): Promise<Message[]> {
-    const max = Math.min(options.max, this.holds.assertRoom());
-    const messages: Message[] = [];
-    // Each is finished by a receipt of its own.
-    const hold = (delivery: Delivery): void => {
-      for (const one of eachOf(delivery)) {
-        this.holds.add({ queue: row, delivery: one, receipt: receiptOf(one, this.#epoch) }, options.holdMs);
-        messagesOf(one, this.#epoch, messages);
-      }
-    };
-    await this.handOut(row, { ...options, max }, hold);
-    return messages;
+    return this.#handOuts.receive(this.#queue(row), options);
   }
 
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
-    const holds = this.holds.find(row, receipts);
-    for (const hold of holds) this.holds.end(hold);
-    this.giveBack(holds.map((hold) => hold.delivery));
+    this.#handOuts.release(this.#queue(row), receipts);
   }
 
   extend(row: QueueRow, receipts: readonly string[], holdMs: number): void {
@@ -273,14 +264,12 @@ export class ShardedEngine implements ShardedHost {
   }
 
   giveBack(deliveries: readonly Delivery[]): void {
-    const queues = new Set<ShardedQueue>();
-    for (const [reader, own] of Map.groupBy(deliveries, (delivery) => delivery.reader)) {
-      const queue = this.#queueOf(reader.shard);
-      if (queue === undefined) continue; // dropped meanwhile
-      reader.giveBack(own);
-      queues.add(queue);
-    }
-    for (const queue of queues) queue.serve();
+    this.#handOuts.giveBack(deliveries);
+  }
+
+  nextDelayedNo(): number {
+    this.#delayedNo += 1;
+    return this.#delayedNo;
   }
 
   async commit(staged: StagedTransaction): Promise<void> {
@@ -292,6 +281,9 @@ export class ShardedEngine implements ShardedHost {
     await this.#group.submit(staged);
     for (const run of staged.runs) this.#enqueued += run.count;
     for (const { count } of staged.deliveries) this.#consumed += count;
+    if (staged.delayed === undefined) return;
+    this.#enqueued += staged.delayed.length;
+    this.#delayed.add(staged.delayed);
   }
 
   subscribe(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
@@ -319,7 +311,8 @@ export class ShardedEngine implements ShardedHost {
   /** Nothing is committed and not consumed, and nothing is on its way. */
   get isEmpty(): boolean {
     const shards = [...this.#queues.values()].flatMap((queue) => queue.shards);
-    return this.#group.isIdle && shards.every((shard) => shard.backlog === 0);
+    const isEmpty = shards.every((shard) => shard.backlog === 0) && this.#delayed.total === 0;
+    return this.#group.isIdle && isEmpty;
   }
 
   endWaits(error: QueueError): void {
@@ -331,7 +324,9 @@ export class ShardedEngine implements ShardedHost {
   }
 
   counts(row: QueueRow): QueueCounts {
-    return this.#queue(row).counts();
+    const counts = this.#queue(row).counts();
+    const notDue = this.#delayed.count(row.queueId);
+    return { ...counts, delayed: counts.delayed + notDue, enqueued: counts.enqueued + notDue };
   }
 
   shardStats(row: QueueRow): ShardStats[] {
@@ -352,6 +347,7 @@ export class ShardedEngine implements ShardedHost {
     queue.rejectWaiters('QUEUE_DROPPED');
     this.holds.endAll((hold) => hold.queue.queueId === row.queueId);
     for (const shard of queue.shards) shard.dropped = true;
+    await this.#delayed.forget(row.queueId);
     await this.#group.settled(); // transactions on their way may still name its partitions
     for (const shard of queue.shards) {
       for (const partition of shard.partitions.takeAll()) this.#pool.truncate(partition.no, shard.partitions);
@@ -367,6 +363,8 @@ export class ShardedEngine implements ShardedHost {
   async close(): Promise<void> {
     for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_CLOSED');
     this.holds.close();
+    this.#attempts.close();
+    await this.#delayed.close();
     await this.#group.settled();
     await this.#reader.close();
     await this.#writer.close();

@@ -1,5 +1,6 @@
 /** One sharded queue on one instance: its shards, which session enqueues to which, and its subscriptions. */
 import { QueueError, type QueueErrorCode } from '../core/errors.ts';
+import { laneNo, priorityMax, priorityOf, shardNo } from '../core/shard-number.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { NewMessage, ShardStats, SubscriberInfo } from '../types.ts';
@@ -7,9 +8,6 @@ import type { MessageCache } from './message-cache.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import { Shard } from './shard.ts';
 import { Subscription } from './subscription.ts';
-
-/** Shard numbers are unique in the cluster: an instance's own begin at its number times this. */
-const shardsPerInstance = 100;
 
 /** The subscription of a queue, whose messages have one consumer. */
 const onlySubscription = { id: 0, name: undefined, durable: true };
@@ -32,25 +30,36 @@ export interface ShardedQueueOptions {
 }
 
 export class ShardedQueue {
+  /** Every log of messages: each shard's, and with priorities each lane of it. */
   readonly shards: Shard[] = [];
-  readonly #row: QueueRow;
+  /** Of this instance: by index of the shard, then by priority. */
+  readonly #lanes: Shard[][];
+  readonly row: QueueRow;
   readonly #cache: MessageCache;
   readonly #waits: WaitRecorder;
-  readonly #shardOfSession = new Map<number, Shard>();
+  readonly #lanesOfSession = new Map<number, Shard[]>();
   readonly #subscriptions = new Map<string | undefined, Subscription>();
 
   constructor({ row, instance, cache, waits, partitionMessagesMax, epoch, recovered }: ShardedQueueOptions) {
-    this.#row = row;
+    this.row = row;
     this.#cache = cache;
     this.#waits = waits;
     const persistent = row.durability !== 'memory';
     const firstSeq = persistent ? 1 : epoch * 2 ** 32 + 1;
-    const own = Array.from({ length: row.shards }, (_, index) => instance * shardsPerInstance + index);
-    for (const no of new Set([...own, ...recovered.keys()])) {
+    const logOf = (no: number): Shard => {
       const range = recovered.get(no) ?? { firstSeq, endSeq: firstSeq };
-      const start = { queueId: row.queueId, no, persistent, partitionMessagesMax, ...range };
-      this.shards.push(new Shard(start, cache));
-    }
+      const shard = new Shard(
+        { queueId: row.queueId, no, persistent, partitionMessagesMax, ...range },
+        cache,
+      );
+      this.shards.push(shard);
+      return shard;
+    };
+    const lanes = row.priorities ? priorityMax + 1 : 1;
+    this.#lanes = Array.from({ length: row.shards }, (_, index) =>
+      Array.from({ length: lanes }, (_, priority) => logOf(laneNo(shardNo(instance, index), priority))),
+    );
+    for (const no of recovered.keys()) if (this.shard(no) === undefined) logOf(no);
     if (row.type === 'queue') this.addSubscription(onlySubscription, (shard) => shard.firstSeq);
   }
 
@@ -61,7 +70,7 @@ export class ShardedQueue {
   ): Subscription {
     const subscription = new Subscription(of, this.#waits);
     for (const shard of this.shards) {
-      subscription.readers.push(
+      subscription.add(
         shard.addReader({
           subscriber: of.id,
           name: of.name,
@@ -90,7 +99,7 @@ export class ShardedQueue {
     const subscription = this.#subscriptions.get(name);
     if (subscription !== undefined) return subscription;
     throw new QueueError('SUBSCRIBER_NOT_FOUND', {
-      details: { queue: this.#row.name, subscriber: name },
+      details: { queue: this.row.name, subscriber: name },
     });
   }
 
@@ -98,18 +107,33 @@ export class ShardedQueue {
     return this.#subscriptions.has(name);
   }
 
-  shardFor(session: number, { groupKey, recipients = [] }: NewMessage): Shard {
+  /** The one that takes what belongs to no session. */
+  get firstShard(): Shard {
+    return this.#lanes[0]![0]!;
+  }
+
+  shard(no: number): Shard | undefined {
+    return this.shards.find((shard) => shard.no === no);
+  }
+
+  /**
+   * Where a session's message goes: its group key's shard or the session's, in the lane of its priority. Throws
+   * `SUBSCRIBER_NOT_FOUND`, `BACKLOG_FULL`.
+   */
+  shardFor(session: number, { groupKey, recipients = [], priority = 0 }: NewMessage): Shard {
     for (const name of recipients) this.subscription(name);
-    if (this.#row.durability === 'memory' && this.#cache.full) throw new QueueError('BACKLOG_FULL');
-    if (groupKey !== undefined) return this.shards[hash(groupKey) % this.#row.shards]!;
-    let shard = this.#shardOfSession.get(session);
-    if (shard === undefined) {
-      const own = this.shards.slice(0, this.#row.shards);
-      shard = own.reduce((least, each) => (each.boundSessions < least.boundSessions ? each : least));
-      shard.boundSessions += 1;
-      this.#shardOfSession.set(session, shard);
+    if (this.row.durability === 'memory' && this.#cache.full) throw new QueueError('BACKLOG_FULL');
+    const lane = (lanes: Shard[]) => lanes[priority]!;
+    if (groupKey !== undefined) return lane(this.#lanes[hash(groupKey) % this.#lanes.length]!);
+    let lanes = this.#lanesOfSession.get(session);
+    if (lanes === undefined) {
+      lanes = this.#lanes.reduce((least, each) =>
+        each[0]!.boundSessions < least[0]!.boundSessions ? each : least,
+      );
+      lanes[0]!.boundSessions += 1;
+      this.#lanesOfSession.set(session, lanes);
     }
-    return shard;
+    return lane(lanes);
   }
 
   serve(): void {
@@ -121,19 +145,20 @@ export class ShardedQueue {
   }
 
   unbind(session: number): void {
-    const shard = this.#shardOfSession.get(session);
-    if (shard === undefined) return;
-    shard.boundSessions -= 1;
-    this.#shardOfSession.delete(session);
+    const lanes = this.#lanesOfSession.get(session);
+    if (lanes === undefined) return;
+    lanes[0]!.boundSessions -= 1;
+    this.#lanesOfSession.delete(session);
   }
 
   counts(): QueueCounts {
-    const counts = { shards: this.#row.shards, ready: 0, held: 0, enqueued: 0, consumed: 0 };
+    const counts = { shards: this.row.shards, ready: 0, held: 0, delayed: 0, enqueued: 0, consumed: 0 };
     for (const shard of this.shards) {
-      const { enqueued, backlog, held } = shard;
+      const { enqueued, backlog, held, paused } = shard;
       // Of a topic a message may be held by some and wait for others: it is ready as long as anyone waits for it.
-      counts.ready += this.#row.type === 'queue' ? backlog - held : backlog;
+      counts.ready += this.row.type === 'queue' ? backlog - held - paused : backlog;
       counts.held += held;
+      counts.delayed += paused;
       counts.enqueued += enqueued;
       counts.consumed += enqueued - backlog;
     }
@@ -141,9 +166,13 @@ export class ShardedQueue {
   }
 
   stats(): ShardStats[] {
-    return this.shards.map((shard) => ({
+    // A lane that never had a message is not worth a row.
+    const shown = this.shards.filter(
+      ({ no, nextSeq, firstSeq }) => priorityOf(no) === 0 || nextSeq > firstSeq,
+    );
+    return shown.map((shard) => ({
       shard: shard.no,
-      queue: this.#row.name,
+      queue: this.row.name,
       backlog: shard.backlog,
       cacheBytes: shard.cacheBytes,
       partitions: shard.partitions.stats((start, end) => shard.terminalBetween(start, end)),

@@ -1,16 +1,15 @@
 /** The open transaction of a session on sharded queues: messages staged in memory, messages held, until the commit. */
-import { limits } from '../core/limits.ts';
+import { delayedNo } from '../core/shard-number.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import { recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { DequeueOptions, Message, NewMessage } from '../types.ts';
 import { Committed } from './committed.ts';
 import { enqueuedIds } from './enqueued-ids.ts';
 import type { Delivery } from './hand-out.ts';
-import type { CachedRun } from './message-cache.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { Shard } from './shard.ts';
 import type { Slab } from './slab.ts';
-import type { OutcomeTag, StagedRun, StagedTransaction } from './staged-transaction.ts';
+import { newRun, type OutcomeTag, type StagedTransaction, stageMessage } from './staged-transaction.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
 import { assertTransactionSize } from './transaction-room.ts';
 
@@ -23,6 +22,8 @@ export interface ShardedHost extends QueueEngine {
    * `SUBSCRIBER_NOT_FOUND` if it names recipients that do not subscribe.
    */
   shardFor(session: number, queue: QueueRow, message: NewMessage): Shard;
+  /** Numbers of delayed messages, unique in the instance. */
+  nextDelayedNo(): number;
   /** Hands messages out, waiting for them if asked to. */
   handOut(
     queue: QueueRow,
@@ -53,20 +54,34 @@ export class ShardedTransaction implements QueueTransaction {
     const room = recordBytes(message);
     this.#assertRoom(1, room);
     const shard = this.engine.shardFor(this.#session, queue, message);
-    const { slab } = this.engine;
-    const { buffer, start } = slab.reserve(room);
-    const end = writeRecord(buffer, start, message, Date.now());
-    slab.claim(buffer, end);
-    let index = this.#staged.runs.length - 1;
-    while (index >= 0 && this.#staged.runs[index]!.shard !== shard) index -= 1;
-    if (index < 0) {
-      index = this.#staged.runs.length;
-      this.#staged.runs.push({ shard, segments: [], count: 0, firstSeq: 0 });
+    if ((message.delayMs ?? 0) > 0) this.#delay(queue, shard, message, room);
+    else {
+      const index = this.#runFor(shard);
+      const run = this.#staged.runs[index]!;
+      const stamp = { enqueuedAtMs: Date.now() };
+      this.#staged.bytes += stageMessage({ slab: this.engine.slab, run, message, room, stamp });
+      this.#runOfCall.push(index);
     }
-    addRecord(this.#staged.runs[index]!, { firstSeq: 0, count: 1, buffer, start, end, kept: 0 });
-    this.#runOfCall.push(index);
-    this.#staged.bytes += end - start;
     this.#syncFor(queue);
+  }
+
+  #runFor(shard: Shard): number {
+    const { runs } = this.#staged;
+    for (let index = runs.length - 1; index >= 0; index -= 1) if (runs[index]!.shard === shard) return index;
+    return runs.push(newRun(shard)) - 1;
+  }
+
+  #delay({ queueId }: QueueRow, shard: Shard, message: NewMessage, room: number): void {
+    const no = this.engine.nextDelayedNo();
+    const enqueuedAtMs = Date.now();
+    const stamp = { enqueuedAtMs, id: `${delayedNo(shard.no)}.${no}` };
+    const buffer = Buffer.allocUnsafeSlow(room); // travels on its own, so it must not be part of a larger one
+    const record = buffer.subarray(0, writeRecord(buffer, 0, message, stamp));
+    const dueAtMs = enqueuedAtMs + message.delayMs!;
+    this.#staged.delayed ??= [];
+    this.#staged.delayed.push({ dueAtMs, no, queueId, shard: shard.no, record });
+    this.#staged.bytes += record.byteLength;
+    this.#runOfCall.push(-this.#staged.delayed.length);
   }
 
   #assertRoom(operations: number, bytes: number): void {
@@ -113,7 +128,7 @@ export class ShardedTransaction implements QueueTransaction {
       throw error;
     }
     for (const hold of this.#acknowledged) this.engine.holds.end(hold);
-    return new Committed(enqueuedIds(this.#staged.runs, this.#runOfCall));
+    return new Committed(enqueuedIds(this.#staged, this.#runOfCall));
   }
 
   async rollback(): Promise<void> {
@@ -121,20 +136,4 @@ export class ShardedTransaction implements QueueTransaction {
     this.engine.giveBack(this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery)));
     for (const hold of this.#acknowledged) this.engine.holds.unstage(hold);
   }
-}
-
-/** Extends the last segment where the record follows it in memory, within the size of a block. */
-function addRecord(run: StagedRun, record: CachedRun): void {
-  run.count += 1;
-  const last = run.segments.at(-1);
-  if (
-    last !== undefined &&
-    last.buffer === record.buffer &&
-    last.end === record.start &&
-    last.count < limits.blockMessagesMax &&
-    record.end - last.start <= limits.blockBytesMax
-  ) {
-    last.end = record.end;
-    last.count += 1;
-  } else run.segments.push(record);
 }

@@ -1,9 +1,14 @@
 /** What one transaction of sharded queues wants to commit: messages in, messages out. */
+import { limits } from '../core/limits.ts';
+import type { DelayedRow } from '../storage/delayed-table.ts';
+import { type RecordStamp, writeRecord } from '../storage/message-record.ts';
 import type { SideChange } from '../storage/side-change.ts';
+import type { NewMessage } from '../types.ts';
 import type { Delivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { OutcomeEntry } from './outcome-book.ts';
 import type { Shard } from './shard.ts';
+import type { Slab } from './slab.ts';
 
 /** Messages of one transaction for one shard; numbered when their group closes. */
 export interface StagedRun {
@@ -15,6 +20,8 @@ export interface StagedRun {
 
 export interface StagedTransaction {
   runs: StagedRun[];
+  /** Messages that go to a shard when they are due. */
+  delayed?: DelayedRow[];
   /** Held messages that the commit consumes. */
   deliveries: Delivery[];
   /** Rarely used: called when the group closes, before its messages are numbered, for what else it is to write. */
@@ -24,7 +31,7 @@ export interface StagedTransaction {
   sync: 'FULL' | 'NORMAL';
   /** For a remote session: what the commit is remembered by. */
   outcome?: OutcomeTag & {
-    /** For each enqueue call, the index of its run. */
+    /** For each enqueue call, the index of its run; of a delayed message -1 and below, see `enqueuedIds`. */
     runOfCall: readonly number[];
   };
 }
@@ -33,4 +40,51 @@ export interface StagedTransaction {
 export interface OutcomeTag {
   entry: OutcomeEntry;
   no: number;
+}
+
+export function newRun(shard: Shard): StagedRun {
+  return { shard, segments: [], count: 0, firstSeq: 0 };
+}
+
+export interface StagedMessage {
+  slab: Slab;
+  run: StagedRun;
+  message: NewMessage;
+  /** As `recordBytes` says, and those of an id that is stamped. */
+  room: number;
+  stamp: RecordStamp;
+}
+
+/** Writes the message's record at the end of a run; returns its bytes. */
+export function stageMessage({ slab, run, message, room, stamp }: StagedMessage): number {
+  const { buffer, start } = slab.reserve(room);
+  const end = writeRecord(buffer, start, message, stamp);
+  slab.claim(buffer, end);
+  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, kept: 0 });
+  return end - start;
+}
+
+/** Copies a record to the end of a run. */
+export function stageRecord(slab: Slab, run: StagedRun, record: Uint8Array): void {
+  const { buffer, start } = slab.reserve(record.byteLength);
+  buffer.set(record, start);
+  const end = start + record.byteLength;
+  slab.claim(buffer, end);
+  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, kept: 0 });
+}
+
+/** Extends the last segment where the record follows it in memory, within the size of a block. */
+function addRecord(run: StagedRun, record: CachedRun): void {
+  run.count += 1;
+  const last = run.segments.at(-1);
+  if (
+    last !== undefined &&
+    last.buffer === record.buffer &&
+    last.end === record.start &&
+    last.count < limits.blockMessagesMax &&
+    record.end - last.start <= limits.blockBytesMax
+  ) {
+    last.end = record.end;
+    last.count += 1;
+  } else run.segments.push(record);
 }

@@ -2,10 +2,13 @@
 import { Worker } from 'node:worker_threads';
 import { QueueError } from '../core/errors.ts';
 import type {
+  BlocksRequest,
+  DueRequest,
   Group,
   GroupResult,
   ReadReply,
   ReadRequest,
+  ReadResults,
   RecoveredInstance,
   WriterReply,
   WriterRequest,
@@ -144,7 +147,7 @@ export class ReaderThread {
   }
 
   /** Throws the storage error if the read failed. */
-  async read(request: Omit<ReadRequest, 'id'>): Promise<ReadReply['blocks']> {
+  async read<R extends BlocksRequest | DueRequest>(request: R): Promise<ReadResults[R['kind']]> {
     this.#worker ??= this.#start();
     const worker = this.#worker;
     this.#lastId += 1;
@@ -152,10 +155,10 @@ export class ReaderThread {
     this.#due!.expect();
     const reply = await new Promise<ReadReply>((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
-      worker.postMessage({ ...request, id } satisfies ReadRequest);
+      worker.postMessage({ id, ...request } satisfies ReadRequest);
     });
     if (reply.failure !== null) throw fromFailure(reply.failure);
-    return reply.blocks;
+    return reply.result as ReadResults[R['kind']];
   }
 
   #start(): Worker {

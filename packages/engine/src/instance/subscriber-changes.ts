@@ -1,7 +1,8 @@
 /** Subscribers come and go while the instance serves: each change is durable before it is answered. */
 import type { QueueRow } from '../storage/catalog.ts';
-import type { SideChange, SubscriptionRow } from '../storage/side-change.ts';
+import type { SideChange } from '../storage/side-change.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
+import type { SubscriptionRow } from '../storage/subscription-table.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Delivery } from './hand-out.ts';
 import type { ShardedQueue } from './sharded-queue.ts';
@@ -74,9 +75,6 @@ function begin(queue: ShardedQueue, row: QueueRow, subscriber: SubscriberRow): S
   if (!subscriber.durable || row.durability === 'memory') return [];
   return readers.map(({ shard, firstSeq }) => ({
     kind: 'subscribe',
-    queueId: row.queueId,
-    shard: shard.no,
-    subscriber: subscriber.id,
-    firstSeq,
+    subscription: { queueId: row.queueId, shard: shard.no, subscriber: subscriber.id, firstSeq },
   }));
 }

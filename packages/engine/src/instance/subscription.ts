@@ -3,6 +3,7 @@
  * name. It gathers the readers of all shards, and the calls that wait for messages.
  */
 import { QueueError, type QueueErrorCode } from '../core/errors.ts';
+import { priorityOf } from '../core/shard-number.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { Message, SubscriberInfo } from '../types.ts';
@@ -27,6 +28,8 @@ export class Subscription {
   readonly durable: boolean;
   readonly waiters: Waiters<TakeRequest>;
   readonly readers: ShardReader[] = [];
+  /** The same by priority, the most urgent first. */
+  readonly #lanes: ShardReader[][] = [];
   #turn = 0;
 
   constructor(of: { id: number; name: string | undefined; durable: boolean }, waits: WaitRecorder) {
@@ -36,14 +39,32 @@ export class Subscription {
     this.waiters = new Waiters(waits);
   }
 
-  /** Takes messages from one shard after the other; each call starts at the next one, so that all are served. */
-  take({ max, nextHoldNo, out }: TakeOptions): void {
-    this.#turn += 1;
-    let left = max;
-    for (let i = 0; i < this.readers.length && left > 0; i += 1) {
-      const reader = this.readers[(this.#turn + i) % this.readers.length]!;
-      left -= reader.take({ max: left, nextHoldNo, out });
+  add(reader: ShardReader): void {
+    this.readers.push(reader);
+    const priority = priorityOf(reader.shard.no);
+    const lane = this.#lanes.find(([first]) => priorityOf(first!.shard.no) === priority);
+    if (lane !== undefined) lane.push(reader);
+    else {
+      this.#lanes.push([reader]);
+      this.#lanes.sort(([a], [b]) => priorityOf(b!.shard.no) - priorityOf(a!.shard.no));
     }
+  }
+
+  /**
+   * Takes messages, the most urgent first, from one shard after the other; each call starts at the next one, so that all
+   * are served. Returns how many.
+   */
+  take({ max, nextHoldNo, out }: TakeOptions): number {
+    this.#turn += 1;
+    let taken = 0;
+    for (const lane of this.#lanes) {
+      for (let i = 0; i < lane.length && taken < max; i += 1) {
+        taken += lane[(this.#turn + i) % lane.length]!.take({ max: max - taken, nextHoldNo, out });
+      }
+      // Nothing less urgent goes while these are on their way from disk.
+      if (taken < max && this.#lanes.length > 1 && lane.some((reader) => reader.mustRead)) return taken;
+    }
+    return taken;
   }
 
   /** Messages may be there: serves waiting calls in order until one gets nothing. */

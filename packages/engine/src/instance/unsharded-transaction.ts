@@ -46,7 +46,7 @@ export class UnshardedTransaction implements QueueTransaction {
     const room = recordBytes(message);
     this.#assertRoom(1, room);
     const { buffer, start } = this.engine.slab.reserve(room);
-    const end = writeRecord(buffer, start, message, Date.now());
+    const end = writeRecord(buffer, start, message, { enqueuedAtMs: Date.now() });
     this.engine.slab.claim(buffer, end);
     this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(start, end) });
     this.#bytes += end - start;

@@ -43,6 +43,10 @@ const steps = [
     pid_started TEXT NOT NULL
   ) STRICT;
   ALTER TABLE queue ADD COLUMN type TEXT NOT NULL DEFAULT 'queue' CHECK (type IN ('queue', 'topic'));
+  ALTER TABLE queue ADD COLUMN priorities INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE queue ADD COLUMN attempts_max INTEGER;       -- NULL: no limit
+  ALTER TABLE queue ADD COLUMN retry_delay_ms INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE queue ADD COLUMN exception_queue_id INTEGER; -- gets what was handed out too often
   ${subscriberTables}`,
 ];
 

@@ -18,17 +18,35 @@ export interface QueueRow {
   type: QueueType;
   shards: number;
   durability: Durability;
+  priorities: boolean;
+  /** Null: no limit. */
+  attemptsMax: number | null;
+  retryDelayMs: number;
+  /** Gets what was handed out too often; null without a limit. */
+  exceptionQueueId: number | null;
   enqueueEnabled: boolean;
   dequeueEnabled: boolean;
 }
 
+/** What a new queue is made of. */
+export type NewQueueRow = Omit<
+  QueueRow,
+  'queueId' | 'exceptionQueueId' | 'enqueueEnabled' | 'dequeueEnabled'
+>;
+
+export function exceptionQueueName(queue: string): string {
+  return `${queue}.exceptions`;
+}
+
 /** SQLite has no booleans. */
-interface StoredQueue extends Omit<QueueRow, 'enqueueEnabled' | 'dequeueEnabled'> {
+interface StoredQueue extends Omit<QueueRow, 'priorities' | 'enqueueEnabled' | 'dequeueEnabled'> {
+  priorities: number;
   enqueueEnabled: number;
   dequeueEnabled: number;
 }
 
-const columns = `queue_id AS queueId, name, kind, type, shards, durability,
+const columns = `queue_id AS queueId, name, kind, type, shards, durability, priorities,
+  attempts_max AS attemptsMax, retry_delay_ms AS retryDelayMs, exception_queue_id AS exceptionQueueId,
   enqueue_enabled AS enqueueEnabled, dequeue_enabled AS dequeueEnabled`;
 
 export class Catalog {
@@ -59,41 +77,73 @@ export class Catalog {
     const rows = this.#run(() => this.#file.prepare(`SELECT ${columns} FROM queue ORDER BY queue_id`).all());
     return (rows as StoredQueue[]).map((row) => ({
       ...row,
+      priorities: row.priorities === 1,
       enqueueEnabled: row.enqueueEnabled === 1,
       dequeueEnabled: row.dequeueEnabled === 1,
     }));
   }
 
-  /** Throws `QUEUE_EXISTS`, or `QUEUE_SPEC_INVALID` past the number of queues. */
-  createQueue(row: Pick<QueueRow, 'name' | 'kind' | 'type' | 'shards' | 'durability'>): void {
+  /**
+   * Makes the queue, and one for what is handed out too often if that is limited. Throws `QUEUE_EXISTS`, or
+   * `QUEUE_SPEC_INVALID` past the number of queues.
+   */
+  createQueue(row: NewQueueRow): void {
+    const { kind, durability } = row;
     this.#run(() =>
       this.#file
         .transaction(() => {
-          const count = this.#file.prepare('SELECT count(*) FROM queue').pluck().get() as number;
-          if (count >= limits.queuesMax) {
-            throw new QueueError('QUEUE_SPEC_INVALID', {
-              sentence: `There are ${count} queues, as many as may be`,
-            });
+          let exceptionQueueId: number | null = null;
+          if (row.attemptsMax !== null) {
+            const name = exceptionQueueName(row.name);
+            const plain = { type: 'queue', shards: 1, priorities: false, attemptsMax: null, retryDelayMs: 0 };
+            exceptionQueueId = this.#insertQueue({ ...plain, name, kind, durability } as NewQueueRow, null);
           }
-          const made = this.#file
-            .prepare(
-              `INSERT INTO queue (name, kind, type, shards, durability) VALUES (?, ?, ?, ?, ?)
-               ON CONFLICT DO NOTHING`,
-            )
-            .run(row.name, row.kind, row.type, row.shards, row.durability);
-          if (made.changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
+          this.#insertQueue(row, exceptionQueueId);
         })
         .immediate(),
     );
   }
 
-  /** Returns whether there was one. */
+  #insertQueue(row: NewQueueRow, exceptionQueueId: number | null): number {
+    const count = this.#file.prepare('SELECT count(*) FROM queue').pluck().get() as number;
+    if (count >= limits.queuesMax) {
+      throw new QueueError('QUEUE_SPEC_INVALID', {
+        sentence: `There are ${count} queues, as many as may be`,
+      });
+    }
+    const { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs } = row;
+    const made = this.#file
+      .prepare(
+        `INSERT INTO queue (name, kind, type, shards, durability, priorities, attempts_max, retry_delay_ms,
+           exception_queue_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      )
+      .run(
+        name,
+        kind,
+        type,
+        shards,
+        durability,
+        Number(priorities),
+        attemptsMax,
+        retryDelayMs,
+        exceptionQueueId,
+      );
+    if (made.changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: name } });
+    return Number(made.lastInsertRowid);
+  }
+
+  /** Returns whether there was one. Throws `QUEUE_IN_USE` for an exception queue whose queue is there. */
   dropQueue(name: string): boolean {
     return this.#run(() =>
       this.#file
         .transaction(() => {
           const queueId = this.#file.prepare('SELECT queue_id FROM queue WHERE name = ?').pluck().get(name);
           if (queueId === undefined) return false;
+          const user = this.#file
+            .prepare('SELECT name FROM queue WHERE exception_queue_id = ?')
+            .pluck()
+            .get(queueId);
+          if (user !== undefined) throw new QueueError('QUEUE_IN_USE', { details: { queue: name, user } });
           this.subscribers.removeOfQueue(queueId as number);
           return this.#file.prepare('DELETE FROM queue WHERE queue_id = ?').run(queueId).changes === 1;
         })

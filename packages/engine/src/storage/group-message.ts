@@ -1,7 +1,10 @@
 /** What the session thread and the two storage threads say to each other. */
 import type { QueueErrorCode } from '../core/errors.ts';
+import type { AttemptRow } from './attempt-table.ts';
+import type { DueMessages } from './delayed-table.ts';
 import type { SessionOutcome } from './session-outcome.ts';
-import type { SideChange, SubscriptionRow } from './side-change.ts';
+import type { SideChange } from './side-change.ts';
+import type { SubscriptionRow } from './subscription-table.ts';
 
 /** A run of messages for one partition; its bytes lie in the group's buffer. */
 export interface BlockEntry {
@@ -101,6 +104,7 @@ export interface RecoveredPartition {
   messages: number;
   /** Encoded ranges of what is terminal, as in a delta, in any order; subscriber 0 means for everyone. */
   terminal: { subscriber: number; ranges: Uint8Array }[];
+  attempts: AttemptRow[];
 }
 
 export interface RecoveredInstance {
@@ -110,15 +114,28 @@ export interface RecoveredInstance {
   partitions: RecoveredPartition[];
   outcomes: SessionOutcome[];
   subscriptions: SubscriptionRow[];
+  /** By queue: how many delayed messages there are. */
+  delayed: Map<number, number>;
+  nextDueAtMs: number | null;
 }
 
-/** A bulk read: whole blocks of one partition from the one that holds `fromSeq` on, up to about `bytesMax`. */
-export interface ReadRequest {
-  id: number;
+/** Whole blocks of one partition from the one that holds `fromSeq` on, up to about `bytesMax`. */
+export interface BlocksRequest {
+  kind: 'blocks';
   partition: number;
   fromSeq: number;
   bytesMax: number;
 }
+
+/** Delayed messages that are due, up to about `bytesMax`. */
+export interface DueRequest {
+  kind: 'due';
+  nowMs: number;
+  bytesMax: number;
+}
+
+/** What the reader thread is asked for, one snapshot each. */
+export type ReadRequest = { id: number } & (BlocksRequest | DueRequest);
 
 export interface ReadBlock {
   firstSeq: number;
@@ -126,8 +143,14 @@ export interface ReadBlock {
   body: Uint8Array;
 }
 
+/** What the request of a kind answers. */
+export interface ReadResults {
+  blocks: ReadBlock[];
+  due: DueMessages;
+}
+
 export interface ReadReply {
   id: number;
-  blocks: ReadBlock[];
+  result: ReadResults[keyof ReadResults] | null;
   failure: StorageFailure | null;
 }

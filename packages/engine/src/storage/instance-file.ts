@@ -6,16 +6,19 @@ import { join } from 'node:path';
 import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import { Acknowledged, acknowledgedPath } from './acknowledged.ts';
+import { deleteAttempts, readAttempts } from './attempt-table.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { deltaChecksum } from './checksum.ts';
+import { countDelayed, readDue } from './delayed-table.ts';
 import { type FormatStep, migrate } from './format.ts';
 import type { DeltaEntry, Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
 import { assertAcknowledged, groupsPerEpoch } from './last-group.ts';
 import { addBlockChecksums, BlockWriter, createPartition, partitionTable } from './partition-table.ts';
 import { resyncLog } from './resync-log.ts';
 import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
-import { applySideChange, readSubscriptions, sideTables } from './side-change.ts';
+import { applySideChange, sideTables } from './side-change.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
+import { readSubscriptions } from './subscription-table.ts';
 
 const steps: readonly FormatStep[] = [
   `CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -104,8 +107,15 @@ export class InstanceFile {
         if (row.queueId === null) free.push(row.partition);
         else partitions.push(this.#recoverPartition({ ...row, queueId: row.queueId }));
       }
-      const subscriptions = readSubscriptions(this.#file);
-      return { epoch: this.#epoch, free, partitions, outcomes: this.#outcomes.read(), subscriptions };
+      return {
+        epoch: this.#epoch,
+        free,
+        partitions,
+        outcomes: this.#outcomes.read(),
+        subscriptions: readSubscriptions(this.#file),
+        delayed: countDelayed(this.#file),
+        nextDueAtMs: readDue(this.#file, { nowMs: 0, bytesMax: 0 }).nextDueAtMs,
+      };
     });
   }
 
@@ -127,7 +137,9 @@ export class InstanceFile {
       .all(row.partition) as RecoveredPartition['terminal'];
     const bySubscriber = Map.groupBy(terminal, ({ subscriber }) => subscriber);
     for (const [subscriber, rows] of bySubscriber) this.#deltasOf(row.partition).set(subscriber, rows.length);
-    return { ...row, endSeq: (last as number | undefined) ?? row.firstSeq, bytes, messages, terminal };
+    const attempts = readAttempts(this.#file, row.partition);
+    const endSeq = (last as number | undefined) ?? row.firstSeq;
+    return { ...row, endSeq, bytes, messages, terminal, attempts };
   }
 
   /**
@@ -183,6 +195,7 @@ export class InstanceFile {
     for (const partition of truncate) {
       this.#file.exec(`DELETE FROM ${partitionTable(partition)}`); // without WHERE: SQLite drops the pages whole
       this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
+      deleteAttempts(this.#file, partition);
       this.#file
         .prepare('UPDATE partition SET queue_id = NULL, shard = NULL, first_seq = NULL WHERE partition = ?')
         .run(partition);

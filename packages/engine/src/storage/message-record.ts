@@ -3,18 +3,25 @@
  * the number itself is not stored, it is the first one of the run plus the index.
  *
  *     u32 length of the whole record · u8 flags · f64 enqueued at, epoch ms
+ *     [u8] priority · [f64] due at, epoch ms · [u16 length, UTF-8] id, where it is not that of its place
  *     [u16 length, UTF-8] correlation id · [u16 length, UTF-8] group key · [u32 length, JSON] properties
  *     [u32 length, names joined by U+0000] recipients · payload
  */
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
+import { priorityMax } from '../core/shard-number.ts';
 import type { NewMessage } from '../types.ts';
 
+/** Of an id that a record keeps: `<shard>.<sequence>` in digits. */
+export const idBytesMax = 32;
 const headerBytes = 13;
 const hasCorrelationId = 1;
 const hasGroupKey = 2;
 const hasProperties = 4;
 const hasRecipients = 8;
+const hasPriority = 16;
+const hasDueAt = 32;
+const hasId = 64;
 const recipientSeparator = '\0';
 
 /**
@@ -22,7 +29,7 @@ const recipientSeparator = '\0';
  * written.
  */
 export function recordBytes(message: NewMessage): number {
-  const { payload, correlationId, groupKey, properties, recipients } = message;
+  const { payload, correlationId, groupKey, properties, recipients, priority = 0, delayMs = 0 } = message;
   if (typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
     throw new QueueError('MESSAGE_INVALID', {
       sentence: 'payload is a string or bytes',
@@ -37,11 +44,21 @@ export function recordBytes(message: NewMessage): number {
     });
   }
   let bytes = headerBytes + payloadBytes;
+  if (checkNumber('priority', priority, priorityMax) > 0) bytes += 1;
+  if (checkNumber('delayMs', delayMs, limits.delayMsMax) > 0) bytes += 8 + 2 + idBytesMax;
   if (correlationId !== undefined) bytes += 2 + keyBytes('correlationId', correlationId);
   if (groupKey !== undefined) bytes += 2 + keyBytes('groupKey', groupKey);
   if (properties !== undefined) bytes += 4 + propertiesBytes(properties);
   if (recipients !== undefined) bytes += 4 + Buffer.byteLength(recipients.join(recipientSeparator));
   return bytes;
+}
+
+function checkNumber(field: 'priority' | 'delayMs', value: number, most: number): number {
+  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw new QueueError('MESSAGE_INVALID', {
+    sentence: `${field} is ${value}; a whole number from 0 to ${most} is needed`,
+    details: { field, value, most },
+  });
 }
 
 function propertiesBytes(properties: Record<string, string>): number {
@@ -62,15 +79,36 @@ function keyBytes(field: string, key: string): number {
   });
 }
 
-/** Writes the record at `start`, where `recordBytes` are free; returns where it ends. */
+/** What the enqueue says of a message beside what is in it. */
+export interface RecordStamp {
+  enqueuedAtMs: number;
+  /** For a message that is kept elsewhere before it gets its place, or comes from elsewhere: the id that it keeps. */
+  id?: string;
+}
+
+/** Writes the record at `start`, where `recordBytes` are free and those of an id; returns where it ends. */
 export function writeRecord(
   target: Buffer,
   start: number,
   message: NewMessage,
-  enqueuedAtMs: number,
+  { enqueuedAtMs, id }: RecordStamp,
 ): number {
+  const { priority = 0, delayMs = 0 } = message;
   let flags = 0;
   let at = start + headerBytes;
+  if (priority > 0) {
+    flags |= hasPriority;
+    at = target.writeUInt8(priority, at);
+  }
+  if (delayMs > 0) {
+    flags |= hasDueAt;
+    at = target.writeDoubleLE(enqueuedAtMs + delayMs, at);
+  }
+  if (id !== undefined) {
+    flags |= hasId;
+    const bytes = target.write(id, at + 2);
+    at = target.writeUInt16LE(bytes, at) + bytes;
+  }
   if (message.correlationId !== undefined) {
     flags |= hasCorrelationId;
     const bytes = target.write(message.correlationId, at + 2);
@@ -119,7 +157,7 @@ export function readEnqueuedAtMs(source: Buffer, start: number): number {
 export function isFor(source: Buffer, start: number, subscriber: string): boolean {
   const flags = source[start + 4]!;
   if ((flags & hasRecipients) === 0) return true;
-  let at = start + headerBytes;
+  let at = afterFixed(source, start);
   if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
   if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
   if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
@@ -130,12 +168,35 @@ function readRecipients(source: Buffer, at: number): string[] {
   return source.toString('utf8', at + 4, at + 4 + source.readUInt32LE(at)).split(recipientSeparator);
 }
 
+/** Past the header, the priority, the due time and the id. */
+function afterFixed(source: Buffer, start: number): number {
+  const flags = source[start + 4]!;
+  let at = start + headerBytes;
+  if (flags & hasPriority) at += 1;
+  if (flags & hasDueAt) at += 8;
+  if (flags & hasId) at += 2 + source.readUInt16LE(at);
+  return at;
+}
+
+/** The id that the record keeps, or undefined if its place tells it. */
+export function readId(source: Buffer, start: number): string | undefined {
+  const flags = source[start + 4]!;
+  if ((flags & hasId) === 0) return undefined;
+  let at = start + headerBytes;
+  if (flags & hasPriority) at += 1;
+  if (flags & hasDueAt) at += 8;
+  return source.toString('utf8', at + 2, at + 2 + source.readUInt16LE(at));
+}
+
 export interface RecordFields {
   payload: Buffer;
   correlationId?: string;
   groupKey?: string;
   properties?: Record<string, string>;
   recipients?: string[];
+  priority?: number;
+  /** Of a message that is or was delayed: from its enqueue. */
+  delayMs?: number;
   enqueuedAtMs: number;
 }
 
@@ -143,8 +204,13 @@ export interface RecordFields {
 export function readRecord(source: Buffer, start: number): RecordFields {
   const end = recordEnd(source, start);
   const flags = source[start + 4]!;
-  let at = start + headerBytes;
+  let at = afterFixed(source, start);
   const fields: Omit<RecordFields, 'payload'> = { enqueuedAtMs: readEnqueuedAtMs(source, start) };
+  if (flags & hasPriority) fields.priority = source[start + headerBytes]!;
+  if (flags & hasDueAt) {
+    const dueAtMs = source.readDoubleLE(start + headerBytes + (flags & hasPriority ? 1 : 0));
+    fields.delayMs = dueAtMs - fields.enqueuedAtMs;
+  }
   if (flags & hasCorrelationId) {
     const bytes = source.readUInt16LE(at);
     fields.correlationId = source.toString('utf8', at + 2, at + 2 + bytes);

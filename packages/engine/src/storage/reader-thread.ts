@@ -3,6 +3,7 @@
  * never kept waiting by a reader. Started at the first read by `instance/storage-threads.ts`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { readDue } from './delayed-table.ts';
 import type { ReadReply, ReadRequest } from './group-message.ts';
 import { readBlocks } from './partition-table.ts';
 import { openSqlite } from './sqlite.ts';
@@ -18,14 +19,17 @@ port.on('message', (request: ReadRequest | 'close') => {
     port.close();
     return;
   }
-  let reply: ReadReply;
   try {
-    reply = { id: request.id, blocks: readBlocks(file, request), failure: null };
+    answer(request);
   } catch (error) {
-    reply = { id: request.id, blocks: [], failure: toFailure(error, path) };
+    port.postMessage({ id: request.id, result: null, failure: toFailure(error, path) } satisfies ReadReply);
   }
-  port.postMessage(
-    reply,
-    reply.blocks.map((block) => block.body.buffer as ArrayBuffer),
-  );
 });
+
+function answer(request: ReadRequest): void {
+  const { id } = request;
+  const result = request.kind === 'blocks' ? readBlocks(file, request) : readDue(file, request);
+  const bytes = 'rows' in result ? result.rows.map((row) => row.record) : result.map((block) => block.body);
+  const buffers = bytes.map(({ buffer }) => buffer as ArrayBuffer);
+  port.postMessage({ id, result, failure: null } satisfies ReadReply, buffers);
+}

@@ -2,48 +2,52 @@
  * Changes that ride in a group beside its messages and consumption: rare ones, so each is a plain object and a statement
  * of its own.
  */
+import { type AttemptRow, attemptStep, writeAttempts } from './attempt-table.ts';
+import {
+  type DelayedRow,
+  delayedStep,
+  deleteDelayed,
+  deleteDelayedOfQueue,
+  insertDelayed,
+} from './delayed-table.ts';
 import type { SqliteFile } from './sqlite.ts';
-
-/** From which number on a durable subscriber gets the messages of a shard. */
-export interface SubscriptionRow {
-  queueId: number;
-  shard: number;
-  subscriber: number;
-  firstSeq: number;
-}
+import {
+  endSubscription,
+  insertSubscription,
+  type SubscriptionRow,
+  subscriptionStep,
+} from './subscription-table.ts';
 
 export type SideChange =
-  | ({ kind: 'subscribe' } & SubscriptionRow)
-  | { kind: 'unsubscribe'; subscriber: number };
+  | { kind: 'subscribe'; subscription: SubscriptionRow }
+  | { kind: 'unsubscribe'; subscriber: number }
+  | { kind: 'delay'; message: DelayedRow }
+  | { kind: 'due'; message: Pick<DelayedRow, 'dueAtMs' | 'no'> }
+  | { kind: 'forget delayed'; queueId: number }
+  | { kind: 'attempts'; partition: number; rows: AttemptRow[] };
 
 /** Format 2 of an instance's file. */
-export const sideTables = `
-  CREATE TABLE subscription (
-    queue_id INTEGER NOT NULL,
-    shard INTEGER NOT NULL,
-    subscriber INTEGER NOT NULL,
-    first_seq INTEGER NOT NULL,
-    PRIMARY KEY (queue_id, shard, subscriber)
-  ) STRICT, WITHOUT ROWID;
-`;
+export const sideTables = [subscriptionStep, delayedStep, attemptStep].join('\n');
 
 /** Applies one change in the transaction of its group. */
 export function applySideChange(file: SqliteFile, change: SideChange): void {
   switch (change.kind) {
     case 'subscribe':
-      file
-        .prepare('INSERT OR REPLACE INTO subscription VALUES (?, ?, ?, ?)')
-        .run(change.queueId, change.shard, change.subscriber, change.firstSeq);
-      return;
+      insertSubscription(file, change.subscription);
+      break;
     case 'unsubscribe':
-      file.prepare('DELETE FROM subscription WHERE subscriber = ?').run(change.subscriber);
-      file.prepare('DELETE FROM consumption WHERE subscriber = ?').run(change.subscriber);
-      return;
+      endSubscription(file, change.subscriber);
+      break;
+    case 'delay':
+      insertDelayed(file, change.message);
+      break;
+    case 'due':
+      deleteDelayed(file, change.message);
+      break;
+    case 'forget delayed':
+      deleteDelayedOfQueue(file, change.queueId);
+      break;
+    case 'attempts':
+      writeAttempts(file, change.partition, change.rows);
   }
-}
-
-export function readSubscriptions(file: SqliteFile): SubscriptionRow[] {
-  return file
-    .prepare('SELECT queue_id AS queueId, shard, subscriber, first_seq AS firstSeq FROM subscription')
-    .all() as SubscriptionRow[];
 }

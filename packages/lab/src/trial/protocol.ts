@@ -13,7 +13,7 @@ import type { LedgerReport, OrderScope } from './ledger.ts';
 export interface WorkerConfig {
   dir: string;
   instance: number;
-  queue: Required<QueueSpec>;
+  queue: QueueSpec;
   /** One instance makes the queue, before the others open. */
   createsQueue: boolean;
   /** Numbers of the enqueuers that run here; as many dequeuers run beside them. */

@@ -120,7 +120,6 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
     queue: {
       name: 'workload',
       kind: trial.implementation,
-      type: 'queue',
       shards: scenario.queue.shardsPerInstance,
       durability: scenario.queue.durability,
     },

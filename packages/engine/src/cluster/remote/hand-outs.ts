@@ -8,7 +8,9 @@
  */
 import { limits } from '../../core/limits.ts';
 import {
+  idBytesMax,
   type RecordFields,
+  readId,
   readRecord,
   recordBytes,
   recordEnd,
@@ -40,17 +42,23 @@ export async function sendHandOuts(
 }
 
 function writeHandOut(outbox: Outbox, message: Message): number {
-  const { id, receipt } = message;
-  const dot = id.indexOf('.');
-  outbox.u32(dot < 0 ? 0 : Number(id.slice(0, dot)));
-  outbox.f64(Number(id.slice(dot + 1)));
+  const { id, receipt, enqueuedAtMs } = message;
+  const isSharded = id.includes('.');
+  // Of a message that kept an id from elsewhere the receipt tells the place.
+  const place = isSharded ? receipt.split('.', 2).join('.') : id;
+  const dot = place.indexOf('.');
+  outbox.u32(isSharded ? Number(place.slice(0, dot)) : 0);
+  outbox.f64(Number(place.slice(dot + 1)));
   outbox.u32(1);
   outbox.u32(message.deliveryCount);
-  outbox.text(receipt.slice(id.length + 1));
+  outbox.text(receipt.slice(place.length + 1));
   const content = message as NewMessage;
-  const bytes = recordBytes(content);
+  const stamp = id === place ? { enqueuedAtMs } : { enqueuedAtMs, id };
+  const room = recordBytes(content) + 2 + idBytesMax;
+  const record = Buffer.allocUnsafe(room);
+  const bytes = writeRecord(record, 0, content, stamp);
   outbox.u32(bytes);
-  outbox.fill(bytes, (target, start) => writeRecord(target, start, content, message.enqueuedAtMs));
+  outbox.fill(bytes, (target, start) => start + record.copy(target, start, 0, bytes));
   return bytes;
 }
 
@@ -99,11 +107,15 @@ class RemoteMessage implements Message {
   }
 
   get id(): string {
+    return readId(this.#source, this.#start) ?? this.#place;
+  }
+
+  get #place(): string {
     return `${this.#handOut.prefix}${this.#seq}`;
   }
 
   get receipt(): string {
-    return `${this.id}.${this.#handOut.suffix}`;
+    return `${this.#place}.${this.#handOut.suffix}`;
   }
 
   get deliveryCount(): number {
@@ -128,6 +140,10 @@ class RemoteMessage implements Message {
 
   get recipients(): string[] | undefined {
     return this.#read.recipients;
+  }
+
+  get priority(): number | undefined {
+    return this.#read.priority;
   }
 
   get enqueuedAtMs(): number {

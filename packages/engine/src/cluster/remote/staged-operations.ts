@@ -40,7 +40,7 @@ export class StagedOperations {
     assertTransactionSize(this.#count + 1, this.#used + room);
     this.#open(operations.enqueue, queue);
     this.#ensure(room);
-    this.#added(writeRecord(this.#buffer, this.#used, message, Date.now()));
+    this.#added(writeRecord(this.#buffer, this.#used, message, { enqueuedAtMs: Date.now() }));
   }
 
   acknowledge(queue: string, receipts: readonly string[]): void {

@@ -1,0 +1,142 @@
+/** Hands messages out and takes them back: the calls of dequeuers, between the readers of the shards and those who wait. */
+import { QueueError } from '../core/errors.ts';
+import type { DequeueOptions, Message, ReceiveOptions } from '../types.ts';
+import type { Attempts } from './attempts.ts';
+import type { BacklogReader } from './backlog-reader.ts';
+import { type Delivery, eachOf, messagesOf, receiptOf } from './hand-out.ts';
+import type { HandOutLease } from './hand-out-lease.ts';
+import type { Shard } from './shard.ts';
+import type { ShardedQueue } from './sharded-queue.ts';
+import type { TimedHolds } from './timed-holds.ts';
+
+export interface HandOutsOptions {
+  epoch: number;
+  lease: HandOutLease | undefined;
+  reader: BacklogReader;
+  holds: TimedHolds<Delivery>;
+  attempts: Attempts;
+  /** Undefined if it was dropped. */
+  queueOf(shard: Shard): ShardedQueue | undefined;
+}
+
+type CheckedOptions = DequeueOptions & { max: number; waitMs: number };
+
+export class HandOuts {
+  readonly #options: HandOutsOptions;
+  #holdNo = 0;
+
+  constructor(options: HandOutsOptions) {
+    this.#options = options;
+  }
+
+  /** Waits for messages if asked to. `onDelivery` gets each hand-out at once, even if the call fails after it. */
+  async handOut(
+    queue: ShardedQueue,
+    options: CheckedOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Message[]> {
+    const { attempts } = this.#options;
+    if (queue.row.attemptsMax === null) return this.#handOut(queue, options, onDelivery);
+    const taken: Delivery[] = [];
+    const messages = await this.#handOut(queue, options, (delivery) => {
+      taken.push(delivery);
+      onDelivery(delivery);
+    });
+    if (taken.length > 0) await attempts.count(queue.row, taken);
+    return messages;
+  }
+
+  async #handOut(
+    queue: ShardedQueue,
+    options: CheckedOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Message[]> {
+    const { reader, lease, queueOf } = this.#options;
+    const subscription = queue.subscription(options.subscriber);
+    const { readers } = subscription;
+    lease?.assertHeld();
+    const take = () => {
+      if (lease?.held() === false) return []; // calls that wait are served once it is held again
+      const messages = this.#take(queue, options, onDelivery);
+      for (const each of readers) reader.ahead(each);
+      return messages;
+    };
+    if (subscription.waiters.size === 0) {
+      const now = take();
+      if (now.length > 0) return now;
+    }
+    if (options.waitMs > 0) return subscription.waiters.wait(take, options.waitMs, options.signal);
+    // What is there may have to be read first: that is no wait for messages.
+    for (let read = reader.under(readers); read !== undefined; read = reader.under(readers)) {
+      await read;
+      if (queueOf(queue.firstShard) !== queue) throw new QueueError('QUEUE_DROPPED');
+      const now = take();
+      if (now.length > 0) return now;
+    }
+    return [];
+  }
+
+  #take(queue: ShardedQueue, options: CheckedOptions, onDelivery: (delivery: Delivery) => void): Message[] {
+    const { attempts, epoch } = this.#options;
+    const { max, subscriber } = options;
+    const subscription = queue.subscription(subscriber);
+    const messages: Message[] = [];
+    for (;;) {
+      const out: Delivery[] = [];
+      const taken = subscription.take({ max, nextHoldNo: this.#nextHoldNo, out });
+      for (const delivery of attempts.sift(queue, out)) {
+        onDelivery(delivery);
+        messagesOf(delivery, epoch, messages);
+      }
+      // All that came may have been handed out too often: then the next ones are to go.
+      if (taken === 0 || messages.length > 0) return messages;
+    }
+  }
+
+  readonly #nextHoldNo = () => {
+    this.#holdNo += 1;
+    return this.#holdNo;
+  };
+
+  /** Hands out under timed holds, each message with a receipt of its own. */
+  async receive(
+    queue: ShardedQueue,
+    options: ReceiveOptions & CheckedOptions & { holdMs: number },
+  ): Promise<Message[]> {
+    const { holds, epoch } = this.#options;
+    const max = Math.min(options.max, holds.assertRoom());
+    const receipts: string[] = [];
+    const messages: Message[] = [];
+    const hold = (delivery: Delivery): void => {
+      for (const one of eachOf(delivery)) {
+        const receipt = receiptOf(one, epoch);
+        holds.add({ queue: queue.row, delivery: one, receipt }, options.holdMs);
+        receipts.push(receipt);
+        messagesOf(one, epoch, messages);
+      }
+    };
+    try {
+      await this.handOut(queue, { ...options, max }, hold);
+    } catch (error) {
+      if (receipts.length > 0) this.release(queue, receipts); // nobody knows of them
+      throw error;
+    }
+    return messages;
+  }
+
+  release(queue: ShardedQueue, receipts: readonly string[]): void {
+    const holds = this.#options.holds.find(queue.row, receipts);
+    for (const hold of holds) this.#options.holds.end(hold);
+    this.giveBack(holds.map((hold) => hold.delivery));
+  }
+
+  /** Messages go back to their queues, and to whoever waits there. */
+  giveBack(deliveries: readonly Delivery[]): void {
+    const { attempts, queueOf } = this.#options;
+    for (const [queue, own] of Map.groupBy(deliveries, ({ reader }) => queueOf(reader.shard))) {
+      if (queue === undefined) continue; // dropped meanwhile
+      attempts.giveBack(queue, own);
+      queue.serve();
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Delayed messages of an instance, ordered by when they are due: kept out of the partitions, which they would pin. A
+ * message that is due is appended to its shard and removed here in one commit.
+ */
+import type { SqliteFile } from './sqlite.ts';
+
+export const delayedStep = `
+  CREATE TABLE delayed (
+    due_at_ms INTEGER NOT NULL,
+    no INTEGER NOT NULL,        -- unique in the instance
+    queue_id INTEGER NOT NULL,
+    shard INTEGER NOT NULL,     -- where it goes when it is due
+    record BLOB NOT NULL,
+    PRIMARY KEY (due_at_ms, no)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+export interface DelayedRow {
+  dueAtMs: number;
+  no: number;
+  queueId: number;
+  shard: number;
+  record: Uint8Array;
+}
+
+export function insertDelayed(file: SqliteFile, { dueAtMs, no, queueId, shard, record }: DelayedRow): void {
+  file
+    .prepare('INSERT INTO delayed (due_at_ms, no, queue_id, shard, record) VALUES (?, ?, ?, ?, ?)')
+    .run(dueAtMs, no, queueId, shard, record);
+}
+
+export function deleteDelayed(file: SqliteFile, { dueAtMs, no }: Pick<DelayedRow, 'dueAtMs' | 'no'>): void {
+  file.prepare('DELETE FROM delayed WHERE due_at_ms = ? AND no = ?').run(dueAtMs, no);
+}
+
+/** A scan of the whole table: queues are dropped rarely. */
+export function deleteDelayedOfQueue(file: SqliteFile, queueId: number): void {
+  file.prepare('DELETE FROM delayed WHERE queue_id = ?').run(queueId);
+}
+
+export interface DueMessages {
+  rows: DelayedRow[];
+  /** When the first one that is not among `rows` is due; null if there is none. */
+  nextDueAtMs: number | null;
+}
+
+/** Those that are due at `nowMs`, the longest due first, up to about `bytesMax`. Relies on the table's key. */
+export function readDue(
+  file: SqliteFile,
+  { nowMs, bytesMax }: { nowMs: number; bytesMax: number },
+): DueMessages {
+  const rows = file
+    .prepare(
+      `SELECT due_at_ms AS dueAtMs, no, queue_id AS queueId, shard, record FROM delayed
+       ORDER BY due_at_ms, no`,
+    )
+    .iterate() as IterableIterator<DelayedRow>;
+  const due: DelayedRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    if (row.dueAtMs > nowMs || bytes >= bytesMax) return { rows: due, nextDueAtMs: row.dueAtMs };
+    due.push(row);
+    bytes += row.record.byteLength;
+  }
+  return { rows: due, nextDueAtMs: null };
+}
+
+/** By queue: how many there are. */
+export function countDelayed(file: SqliteFile): Map<number, number> {
+  const rows = file
+    .prepare('SELECT queue_id AS queueId, count(*) AS messages FROM delayed GROUP BY queue_id')
+    .all() as { queueId: number; messages: number }[];
+  return new Map(rows.map(({ queueId, messages }) => [queueId, messages]));
+}

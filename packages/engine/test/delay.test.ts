@@ -1,0 +1,96 @@
+/** Delayed messages: kept apart until they are due, then messages like any other. */
+import { describe, expect, it } from 'vitest';
+import { openInstance } from '../src/index.ts';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+
+const code = (value: string) => expect.objectContaining({ code: value });
+
+describe('a delayed message', () => {
+  it('is handed out once it is due, with the id that its commit gave', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders' });
+    const session = instance.openSession();
+    session.enqueue('orders', { payload: 'later', delayMs: 50, correlationId: 'c' });
+    session.enqueue('orders', { payload: 'now' });
+    const { ids } = await session.commit();
+    expect(new Set(ids).size).toBe(2);
+    expect(instance.queue('orders')).toMatchObject({ ready: 1, delayed: 1, enqueued: 2, consumed: 0 });
+    const committedAt = Date.now();
+    const [now] = await session.dequeue('orders', { max: 2 });
+    expect(now).toMatchObject({ id: ids[1] });
+    const [later] = await session.dequeue('orders', { waitMs: 30_000 });
+    expect(later).toMatchObject({ id: ids[0], correlationId: 'c', deliveryCount: 1 });
+    expect(Date.now()).toBeGreaterThanOrEqual(committedAt + 40);
+    await session.commit();
+    expect(instance.queue('orders')).toMatchObject({ ready: 0, delayed: 0, enqueued: 2, consumed: 2 });
+  });
+
+  it('is not there if its transaction was rolled back', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders' });
+    const session = instance.openSession();
+    session.enqueue('orders', { payload: 'never', delayMs: 1 });
+    await session.rollback();
+    session.enqueue('orders', { payload: 'marker', delayMs: 20 });
+    await session.commit();
+    expect(text(await session.dequeue('orders', { waitMs: 30_000, max: 2 }))).toEqual(['marker']);
+  });
+
+  it('goes first that is due first, whatever the order of the commits', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders' });
+    const session = instance.openSession();
+    for (const delayMs of [90, 30, 60]) session.enqueue('orders', { payload: String(delayMs), delayMs });
+    await session.commit();
+    const seen: string[] = [];
+    while (seen.length < 3) seen.push(...text(await session.dequeue('orders', { waitMs: 30_000 })));
+    expect(seen).toEqual(['30', '60', '90']);
+  });
+
+  it('survives a restart, and is due at once if its time came meanwhile', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir });
+    await before.createQueue({ name: 'orders' });
+    const session = before.openSession();
+    session.enqueue('orders', { payload: 'soon', delayMs: 1 });
+    session.enqueue('orders', { payload: 'in a year', delayMs: 365 * 24 * 3_600_000 });
+    await before.close(); // rolled back
+    const between = await openInstance({ dir });
+    const again = between.openSession();
+    again.enqueue('orders', { payload: 'soon', delayMs: 30 });
+    again.enqueue('orders', { payload: 'in a year', delayMs: 365 * 24 * 3_600_000 });
+    await again.commit();
+    await between.close();
+    const after = await openTestInstance({ dir });
+    expect(text(await after.openSession().dequeue('orders', { waitMs: 30_000, max: 5 }))).toEqual(['soon']);
+    expect(after.queue('orders')).toMatchObject({ delayed: 1, held: 1 });
+  });
+
+  it('goes with its queue', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir });
+    await before.createQueue({ name: 'orders' });
+    const session = before.openSession();
+    session.enqueue('orders', { payload: 'x', delayMs: 60_000 });
+    await session.commit();
+    await before.dropQueue('orders');
+    await before.createQueue({ name: 'orders' });
+    await before.close();
+    const after = await openTestInstance({ dir });
+    expect(after.queue('orders')).toMatchObject({ delayed: 0, enqueued: 0 });
+  });
+
+  it('is refused where there is no place for it', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'volatile', durability: 'memory' });
+    await instance.createQueue({ name: 'table', kind: 'unsharded' });
+    await instance.createQueue({ name: 'orders' });
+    const session = instance.openSession();
+    for (const queue of ['volatile', 'table']) {
+      expect(() => session.enqueue(queue, { payload: 'x', delayMs: 5 })).toThrow(code('MESSAGE_INVALID'));
+    }
+    for (const delayMs of [-1, 0.5, Number.NaN, 500 * 24 * 3_600_000]) {
+      expect(() => session.enqueue('orders', { payload: 'x', delayMs })).toThrow(code('MESSAGE_INVALID'));
+    }
+  });
+});
