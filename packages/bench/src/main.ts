@@ -19,15 +19,19 @@ const { values } = parseArgs({
   },
 });
 
+const payloadBytes = 512;
 const tmpfsMagic = 0x01021994;
+/** Of the largest backlog: its rows, and a log beside them. */
+const diskBytesPerMessage = 2 * payloadBytes;
+const diskBytesLeast = 2 ** 30;
+
+const scale = values.quick ? scales.quick : scales.full;
 const parent = resolve(values['data-dir']);
-if (statfsSync(parent).type === tmpfsMagic) {
-  console.error(
-    `${parent} is in memory (tmpfs): a sync there costs nothing. Name a folder on a disk with --data-dir.`,
-  );
+const refusal = refusalOf(parent);
+if (refusal !== null) {
+  console.error(`${refusal} Name another folder with --data-dir.`);
   process.exit(1);
 }
-const scale = values.quick ? scales.quick : scales.full;
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
 const dataDir = mkdtempSync(join(parent, 'shardlab-bench-'));
@@ -36,7 +40,7 @@ try {
   const measured = await measure({
     dataDir,
     scale,
-    payloadBytes: 512,
+    payloadBytes,
     journal: values.resume ?? null,
     signal: interrupted.signal,
     onProgress: ({ done, total, what }) => console.log(`${String(done + 1).padStart(4)}/${total}  ${what}`),
@@ -56,4 +60,13 @@ try {
   process.exitCode = 1;
 } finally {
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function refusalOf(folder: string): string | null {
+  const { type, bavail, bsize } = statfsSync(folder);
+  if (type === tmpfsMagic) return `${folder} is in memory (tmpfs): a sync there costs nothing.`;
+  const needed = Math.max(diskBytesLeast, scale.standing.large * diskBytesPerMessage);
+  const gib = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+  if (bavail * bsize >= needed) return null;
+  return `The bench needs ${gib(needed)} in ${folder}, which has ${gib(bavail * bsize)} free.`;
 }

@@ -4,9 +4,9 @@
  */
 import type { Environment } from '@shardlab/contract';
 import { captureEnvironment } from '@shardlab/lab';
-import { installPeerPackages, peerPackageVersion } from './drivers/peer-packages.ts';
-import { type System, serverPeers, shardedRemote } from './drivers/systems.ts';
+import { serverPeers, shardedRemote } from './drivers/systems.ts';
 import { Journal } from './journal.ts';
+import { type Absence, availabilityOf } from './plan/availability.ts';
 import { bestConsumers, probe } from './plan/probe.ts';
 import type { Scale } from './plan/scale.ts';
 import { names, peersOf, type Trial, trialsOf } from './plan/trials.ts';
@@ -23,13 +23,6 @@ export interface BenchOptions {
   journal: string | null;
   signal?: AbortSignal;
   onProgress(progress: { done: number; total: number; what: string }): void;
-}
-
-/** A system that could not take part, and why. */
-export interface Absence {
-  driver: string;
-  durability: string;
-  reason: string;
 }
 
 export interface Failure {
@@ -53,7 +46,7 @@ export interface Measurements {
 export async function measure(options: BenchOptions): Promise<Measurements> {
   const { scale, dataDir, payloadBytes, signal } = options;
   const environment = await captureEnvironment(dataDir);
-  const { present, absent, versions } = available(peersOf(scale, serverPeers));
+  const { present, absent, versions } = availabilityOf(peersOf(scale, serverPeers));
   const circumstances = JSON.stringify({ scale, payloadBytes, commit: environment.commit, versions });
   const journal = new Journal(options.journal, circumstances);
   const failures: Failure[] = [];
@@ -121,30 +114,4 @@ function halfOf(trials: Measurements['trials']): number {
   const closed = trials.find(({ trial }) => trial.key === names.queue10Single)?.repeats ?? [];
   const rates = closed.flatMap(([sample]) => sample?.dequeuePerSec ?? []);
   return rates.length === 0 ? 0 : Math.round(spreadOf(rates).median / 2);
-}
-
-function available(peers: readonly System[]) {
-  const versions: Record<string, string> = {};
-  const absent: Absence[] = [];
-  const needsPackages = peers.some(({ packages }) => packages.length > 0);
-  const withoutPackages = needsPackages ? installPeerPackages() : null;
-  const present = peers.filter((system) => {
-    const reason = absenceOf(system, withoutPackages);
-    const { driver, durability, server, packages } = system;
-    if (reason !== null) absent.push({ driver, durability, reason });
-    else {
-      if (server?.aptPackage) versions[server.aptPackage] = server.version()!;
-      for (const name of packages) versions[name] = peerPackageVersion(name);
-    }
-    return reason === null;
-  });
-  return { present, absent, versions };
-}
-
-function absenceOf({ server, packages, durability }: System, withoutPackages: string | null): string | null {
-  if (server?.version() === null) {
-    return `${server.aptPackage} is not installed (Debian: apt-get install ${server.aptPackage})`;
-  }
-  if (packages.length > 0 && withoutPackages !== null) return withoutPackages;
-  return server?.refuses?.(durability) ?? null;
 }

@@ -1,5 +1,6 @@
 /** A bench as one object: what `--json` writes, and what the tables are made from. */
-import type { Absence, Failure, Measurements } from '../run-bench.ts';
+import type { Absence } from '../plan/availability.ts';
+import type { Failure, Measurements } from '../run-bench.ts';
 import { type Ratio, ratiosOf } from './ratios.ts';
 import { type RawFigure, type Result, rawFigureOf, resultsOf } from './results.ts';
 import { type Target, targetsOf } from './targets.ts';

@@ -18,7 +18,7 @@ export function documentOf(bench: Bench, tried: string): string {
     `(p99 ${syncMs.p99}); Node ${node}, SQLite ${sqlite}; commit ${commit ?? 'unknown'}.`,
     ...(peers.length > 0 ? [`Peers: ${peers.join(', ')}.`] : []),
     '',
-    `Payloads of ${payloadBytes} bytes, their check sum verified at every delivery; rates are medians of ${rounds} repeats`,
+    `Payloads of ${payloadBytes} bytes, their check sum verified at every delivery; rates are medians of ${rounds} ${rounds === 1 ? 'repeat' : 'repeats'}`,
     '(lowest–highest), each in a fresh process, all trials interleaved; CPU is of client and server together, a message;',
     'peers at the number of consumers, of 1, 8 and 32, that a probe found best. A fault is a message lost, delivered twice,',
     'damaged, or out of an order that was promised.',

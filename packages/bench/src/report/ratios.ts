@@ -33,7 +33,11 @@ export function ratiosOf(figures: Figures) {
         .map((figure) => figure.rowsPerSec.median),
     );
   const ofR = (trial: string) =>
-    over(find(trial)?.dequeuePerSec, raw('insert', 1_000), { what: trial, unit: 'dequeues/s', base: 'R =' });
+    over(find(trial)?.dequeuePerSec, raw('insert', 1_000), {
+      what: trial,
+      unit: 'dequeues/s',
+      base: 'rows/s (R)',
+    });
   const single = find(names.single1, 'enqueue only');
   const [cpuUnsharded, cpuSharded] = [find('unsharded, both at once, 10'), find(names.queue10Single)];
   const large = find(names.standing(standing.large), 'standing backlog');
@@ -50,19 +54,19 @@ export function ratiosOf(figures: Figures) {
     topic10: over(find(names.topic10)?.dequeuePerSec, raw('insert', 1_000), {
       what: names.topic10,
       unit: 'deliveries/s',
-      base: 'R =',
+      base: 'rows/s (R)',
     }),
     cpuUnshardedOverSharded: over(cpuUnsharded?.cpuUsPerMessage, cpuSharded?.cpuUsPerMessage ?? 0, {
       what: 'CPU a message',
       unit: 'µs unsharded',
-      base: 'µs sharded:',
+      base: 'sharded',
     }),
     unshardedOverRawCycle: worst(
       sizesOf(rawLimit).map((operations) =>
         over(
           find(`unsharded, both at once, ${operations}`)?.dequeuePerSec,
           raw('insert-select-delete', operations),
-          { what: `unsharded × ${operations}`, unit: 'dequeues/s', base: 'raw cycle' },
+          { what: `unsharded × ${operations}`, unit: 'dequeues/s', base: 'of the raw cycle' },
         ),
       ),
       'unsharded',
@@ -85,7 +89,7 @@ export function ratiosOf(figures: Figures) {
     backlog: over(large?.dequeuePerSec, small?.dequeuePerSec ?? 0, {
       what: `a standing backlog of ${whole(standing.large)}`,
       unit: 'dequeues/s',
-      base: `with ${whole(standing.small)}:`,
+      base: `with ${whole(standing.small)}`,
     }),
   } satisfies Record<string, Ratio>;
 }
@@ -103,7 +107,7 @@ function over(
 ): Ratio {
   if (value === null || value === undefined || !(base > 0)) return unmeasured(words.what);
   const figure = (each: number) => (each < 1_000 ? short(each) : whole(each));
-  return { value: value / base, reason: `${figure(value)} ${words.unit} over ${words.base} ${figure(base)}` };
+  return { value: value / base, reason: `${figure(value)} ${words.unit} over ${figure(base)} ${words.base}` };
 }
 
 /** Sizes of transactions that both the queues and the raw cycle were measured at. */
@@ -138,7 +142,7 @@ function comparison({ results, rawLimit }: Figures, { ours, theirs, what }: Comp
     return over(best(ours, operations)?.dequeuePerSec, their?.dequeuePerSec ?? 0, {
       what,
       unit: `dequeues/s at ${operations} a transaction`,
-      base: `${their?.driver} ${their?.durability}`,
+      base: `of ${their?.driver} ${their?.durability}`,
     });
   });
   return worst(ratios, what);

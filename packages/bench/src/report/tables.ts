@@ -10,8 +10,11 @@ export interface Table {
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString('en');
-const spread = (value: Spread | null) =>
-  value === null ? '–' : `${whole(value.median)} (${whole(value.min)}–${whole(value.max)})`;
+function spread(value: Spread | null): string {
+  if (value === null) return '–';
+  const { median, min, max } = value;
+  return min === max ? whole(median) : `${whole(median)} (${whole(min)}–${whole(max)})`;
+}
 const cpu = (value: number | null) => (value === null ? '–' : value.toFixed(1));
 const ms = (value: number) => value.toFixed(2);
 const figure = (value: number) => (value >= 100 ? whole(value) : value.toFixed(2));

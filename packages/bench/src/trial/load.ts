@@ -38,6 +38,7 @@ export class Load {
     this.#producers = options.producers;
     this.#sequences = options.producers.map(() => 0);
     this.gate = new BacklogGate(options.job.backlogMax);
+    this.gate.setShare(options.job.standing);
     const { transactionsPerSec, client } = options.job;
     this.#paced =
       transactionsPerSec === null

@@ -112,7 +112,7 @@ class Acts {
       crash: true,
     });
     // All that stands at the end is counted, not drained.
-    return this.#once('standing backlog', { backlogMax: messages, drainMs: 0 });
+    return this.#once('standing backlog', { backlogMax: messages + backlogMaxLeast, drainMs: 0 });
   }
 
   async #once(phase: Sample['phase'], change: Partial<Job>): Promise<Sample[]> {
