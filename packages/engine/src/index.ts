@@ -1,5 +1,6 @@
 /** All that is public of the engine. */
 
+export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';
 export { openInstance } from './cluster/open-instance.ts';
 export {
   type ConsumeOptions,
@@ -9,6 +10,8 @@ export {
 } from './cluster/open-queue.ts';
 export { type ConnectOptions, connect } from './cluster/remote/connect.ts';
 export { type ServedInstance, type ServeOptions, serveInstance } from './cluster/remote/serve-instance.ts';
+export type * from './cluster/supervisor/cluster.ts';
+export { startCluster } from './cluster/supervisor/start-cluster.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './core/errors.ts';
 export {
   type WaitClass,

@@ -72,9 +72,11 @@ describe('a lease', () => {
     const { lease, file, setClock } = await host();
     expect(file.read()).toMatchObject([{ instance: 1, claim: lease.claim, expiresAtMs: 1_001_000 }]);
     setClock(250);
-    lease.epoch = 7;
     await lease.renew();
-    expect(file.read()).toMatchObject([{ epoch: 7, expiresAtMs: 1_001_250, pid: process.pid }]);
+    expect(file.read()).toMatchObject([{ epoch: 0, expiresAtMs: 1_001_250, pid: process.pid }]);
+    setClock(300);
+    await lease.announce(7);
+    expect(file.read()).toMatchObject([{ epoch: 7, expiresAtMs: 1_001_300 }]);
   });
 
   it('that lapsed is renewed by the next hand-out, as long as nobody took the instance', async () => {

@@ -75,6 +75,11 @@ export class ClusterMember {
     this.#leases = new LeaseFile(options.dir);
   }
 
+  /** The instance whose own process this is. */
+  get instance(): number {
+    return this.#options.instance;
+  }
+
   /** Own one first, then the guests, in the order in which they came. */
   get instances(): Instance[] {
     return [...this.#hostings.values()].map((hosting) => hosting.instance);

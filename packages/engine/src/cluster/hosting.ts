@@ -61,9 +61,10 @@ export class Hosting {
         onClosed: () => undefined,
       });
       instance.takesMessages = !options.leaving;
-      lease.epoch = instance.epoch;
       opened.instance = instance;
-      return new Hosting(options, { instance, lease, serving: await options.serve(instance) });
+      const serving = await options.serve(instance);
+      await lease.announce(instance.epoch);
+      return new Hosting(options, { instance, lease, serving });
     } catch (error) {
       await opened.instance?.close();
       await endClaim(() => membership.release(claim));

@@ -28,14 +28,15 @@ export interface LeaseOptions {
 
 export class Lease implements HandOutLease {
   readonly claim: number;
-  /** Of the instance's file, once it is open. */
-  epoch = 0;
   readonly #options: LeaseOptions;
   readonly #clock: Clock;
   readonly #renewing: NodeJS.Timeout;
   #expiresAtMs = 0;
+  /** Of the instance's file; 0 until it is open. */
+  #epoch = 0;
   #catalogVersion: number;
-  #writing = false;
+  /** A renewal that is on its way to the file. */
+  #writing: Promise<void> | undefined;
   #fenced: QueueError | undefined;
   #released = false;
 
@@ -66,19 +67,26 @@ export class Lease implements HandOutLease {
     throw new QueueError('LEASE_LAPSED', { details: { instance, ...(reason && { reason }) } });
   }
 
+  /** The instance is open and served: resolves when others can see it. */
+  async announce(epoch: number): Promise<void> {
+    this.#epoch = epoch;
+    await this.#writing?.catch(() => undefined); // it would overwrite this one
+    if (!this.#ended && (this.held() || this.#assertClaim())) this.#renewNow();
+  }
+
   /** What the timer does; resolves when others can see that the lease is renewed, or when it is not. */
   async renew(): Promise<void> {
-    if (this.#writing || this.#ended || this.#options.illness() !== undefined) return;
+    if (this.#writing !== undefined || this.#ended || this.#options.illness() !== undefined) return;
     const lapsed = !this.held();
     if (!this.#assertClaim({ unlessUnchanged: !lapsed })) return;
     const expiresAtMs = this.#clock() + limits.leaseMs;
-    this.#writing = true;
+    this.#writing = this.#options.file.write(this.#sign(expiresAtMs));
     try {
-      await this.#options.file.write(this.#sign(expiresAtMs));
+      await this.#writing;
     } catch {
       return; // the next round tries again; without a success the lease lapses
     } finally {
-      this.#writing = false;
+      this.#writing = undefined;
     }
     if (this.#ended) return;
     this.#expiresAtMs = Math.max(this.#expiresAtMs, expiresAtMs);
@@ -97,7 +105,7 @@ export class Lease implements HandOutLease {
 
   #sign(expiresAtMs: number) {
     const { instance } = this.#options;
-    return { instance, claim: this.claim, epoch: this.epoch, pid: process.pid, expiresAtMs };
+    return { instance, claim: this.claim, epoch: this.#epoch, pid: process.pid, expiresAtMs };
   }
 
   /** Whether the claim still stands, as far as the catalog can be read; ends the lease if it does not. */

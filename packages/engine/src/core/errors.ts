@@ -141,6 +141,21 @@ const table = {
     retryable: false,
     message: 'The two sides of the connection speak different versions of the protocol',
   },
+  INSTANCE_NOT_FOUND: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The cluster has no instance of this number',
+  },
+  PROCESS_NOT_RUNNING: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The process of this instance does not run',
+  },
+  PROCESS_RUNNING: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The process of this instance runs already',
+  },
   SQLITE_TOO_OLD: {
     kind: 'failed',
     retryable: false,

@@ -94,6 +94,11 @@ export const limits = {
   takeoverRetryMsMax: 10_000,
   /** A returning process waits so long until its instance is given back: the host finishes its commits first. */
   recallMsMax: 20_000,
+  /** A process that is asked to end finishes its commits and closes its files; longer is a hang, and it is killed. */
+  processCloseMsMax: 10_000,
+  processStatsMsMax: 1_000,
+  /** Events of a cluster that are kept to be looked at. */
+  clusterEventsKept: 200,
   /** A killed process is gone within milliseconds, unless the system holds it in a call on a disk that hangs. */
   processEndMsMax: 5_000,
 } as const;

@@ -7,19 +7,9 @@ import { openInstance } from '../../src/index.ts';
 import { LeaseFile } from '../../src/storage/lease-file.ts';
 import { Membership } from '../../src/storage/membership.ts';
 import { makeFolder } from '../folder.ts';
+import { random } from '../random.ts';
 import { expectSound, readLedger, readLeft } from './ledger.ts';
 import { MemberProcess } from './member-process.ts';
-
-/** Small numbers from a seed (mulberry32), so that a failing run can be told apart by its seed. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface TestCluster {
   dir: string;

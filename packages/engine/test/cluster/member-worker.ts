@@ -37,9 +37,18 @@ const operations = 7;
 const backlogMax = 300;
 const pauseMs = 2;
 let lastEnqueuer = 0;
-let underWay = 0;
-/** Sessions begin nothing as long as this is pending. */
+/** Sessions begin nothing as long as this is pending: they wait at the gate. */
 let calm: PromiseWithResolvers<void> | undefined;
+let sessions = 0;
+let atGate = 0;
+
+async function gate(): Promise<void> {
+  if (calm === undefined) return;
+  atGate += 1;
+  if (atGate === sessions) send({ type: 'calm' });
+  await calm.promise;
+  atGate -= 1;
+}
 
 class Load {
   readonly #instance: Instance;
@@ -85,20 +94,19 @@ class Load {
     operation: string,
     work: (session: ReturnType<Instance['openSession']>, turn: number) => Promise<void>,
   ): Promise<void> {
+    sessions += 1;
     try {
       const session = this.#instance.openSession();
       for (let turn = 0; !this.#stopping; turn += 1) {
-        await calm?.promise;
-        underWay += 1;
-        await work(session, turn).finally(() => {
-          underWay -= 1;
-        });
-        if (calm !== undefined && underWay === 0) send({ type: 'calm' });
+        await gate();
+        await work(session, turn);
         await pause(pauseMs);
       }
     } catch (error) {
       if (!(error instanceof QueueError)) throw error;
       send({ type: 'refused', instance: this.#instance.id, operation, code: error.code });
+    } finally {
+      sessions -= 1;
     }
   }
 
@@ -119,7 +127,6 @@ process.on('message', async (command: 'watch' | 'calm' | 'work' | 'retire' | 'le
   if (command === 'retire') return member.retire();
   if (command === 'calm') {
     calm = Promise.withResolvers();
-    if (underWay === 0) send({ type: 'calm' });
     return;
   }
   if (command === 'work') {

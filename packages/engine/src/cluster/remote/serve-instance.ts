@@ -1,5 +1,5 @@
 /** Serves an instance of this process to clients in others, over a Unix-domain socket. */
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { isMainThread } from 'node:worker_threads';
 import { QueueError } from '../../core/errors.ts';
@@ -43,7 +43,6 @@ export async function serveInstance(instance: Instance, options: ServeOptions = 
       details: { path },
     });
   }
-  rmSync(path, { force: true });
   instance.recoverOutcomes();
   const connections = new Set<ServerConnection>();
   const server = createServer((socket) => {
@@ -52,7 +51,7 @@ export async function serveInstance(instance: Instance, options: ServeOptions = 
     socket.once('close', () => connections.delete(connection));
   });
   server.maxConnections = limits.connectionsMax;
-  await listen(server, path);
+  const inode = await listen(server, path);
   const ended = new Promise<void>((resolve) => server.once('close', () => resolve()));
   return {
     path,
@@ -60,6 +59,7 @@ export async function serveInstance(instance: Instance, options: ServeOptions = 
       return connections.size;
     },
     close: async () => {
+      if (inodeOf(path) === inode) rmSync(path, { force: true }); // else it is the next host's
       server.close();
       await Promise.all([...connections].map((connection) => connection.end()));
       await ended;
@@ -78,21 +78,30 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
-/** The socket is its user's alone from the moment that it exists: the mask is in force while it is made. */
-async function listen(server: Server, path: string): Promise<void> {
+/**
+ * The socket is its user's alone from the moment that it exists: the mask is in force while it is made. It is made under a
+ * name of its own and moved into place, since a server removes the name that it was given when it closes: by then another
+ * process may serve at `path`. Returns what tells this socket from that one.
+ */
+async function listen(server: Server, path: string): Promise<number> {
+  const ownPath = `${path}.new`;
+  rmSync(ownPath, { force: true });
   const before = isMainThread ? process.umask(0o177) : undefined; // a thread may not change the process's mask
   const listening = new Promise<void>((resolve, reject) => {
     server.once('listening', resolve);
     server.once('error', reject);
   });
   try {
-    server.listen(path);
+    server.listen(ownPath);
   } finally {
     if (before !== undefined) process.umask(before);
   }
   try {
     await listening;
-    chmodSync(path, 0o600);
+    chmodSync(ownPath, 0o600);
+    const inode = inodeOf(ownPath);
+    renameSync(ownPath, path);
+    return inode;
   } catch (error) {
     throw new QueueError('STORAGE_READ_ONLY', {
       sentence: `The socket ${path} cannot be made`,
@@ -100,4 +109,8 @@ async function listen(server: Server, path: string): Promise<void> {
       cause: error,
     });
   }
+}
+
+function inodeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
 }

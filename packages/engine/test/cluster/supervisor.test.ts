@@ -1,0 +1,227 @@
+/** A cluster of processes under remote load: killed, stopped, started, added and removed while it works. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  type Cluster,
+  type ClusterOptions,
+  connect,
+  type InstanceTopology,
+  openInstance,
+  startCluster,
+} from '../../src/index.ts';
+import { mayBeAlive } from '../../src/storage/process-identity.ts';
+import { makeFolder } from '../folder.ts';
+import { readLeft } from './ledger.ts';
+import { RemoteLoad } from './remote-load.ts';
+
+const code = (value: string) => expect.objectContaining({ code: value });
+
+async function start(options: Partial<ClusterOptions> = {}): Promise<Cluster> {
+  const dir = options.dir ?? makeFolder();
+  const cluster = await startCluster({ dir, partitionMessagesMax: 64, ...options });
+  onTestFinished(() => cluster.close());
+  return cluster;
+}
+
+/** A cluster with a queue, and clients at work on all of its instances. */
+async function startUnderLoad(instances: number): Promise<{ cluster: Cluster; load: RemoteLoad }> {
+  const cluster = await start({ instances });
+  const remote = await connect({ dir: cluster.dir });
+  await remote.createQueue({ name: 'q' });
+  await remote.close();
+  const load = new RemoteLoad(cluster.dir);
+  const numbers = Array.from({ length: instances }, (_, index) => index + 1);
+  await Promise.all(numbers.map((instance) => load.connect(instance)));
+  await Promise.all(numbers.map((instance) => load.progress(instance)));
+  for (const instance of numbers) load.takeGapMs(instance);
+  return { cluster, load };
+}
+
+async function endAndCheck({ cluster, load }: { cluster: Cluster; load: RemoteLoad }): Promise<void> {
+  const instances = [...load.consumed.keys()];
+  await load.end();
+  await cluster.close();
+  load.expectSound(await readLeft(cluster.dir, instances));
+}
+
+const find = (cluster: Cluster, instance: number) =>
+  cluster.topology().find((each) => each.instance === instance);
+
+const untilState = (cluster: Cluster, instance: number, expected: Partial<InstanceTopology>) =>
+  vi.waitFor(() => expect(find(cluster, instance)).toMatchObject(expected), {
+    timeout: 20_000,
+    interval: 10,
+  });
+
+function report(what: string, load: RemoteLoad, instance: number): void {
+  console.info(`${what}: no commit on its instance for at most ${load.takeGapMs(instance)} ms`);
+}
+
+describe('a cluster', () => {
+  it('has a process for each instance, and their figures', async () => {
+    const cluster = await start({ instances: 2 });
+    const topology = cluster.topology();
+    expect(topology).toMatchObject([
+      { instance: 1, state: 'up', leaving: false, process: { state: 'running' }, epoch: 1 },
+      { instance: 2, state: 'up', leaving: false, process: { state: 'running' }, epoch: 1 },
+    ]);
+    const pids = topology.map((each) => each.process!.pid);
+    expect(new Set([...pids, process.pid]).size).toBe(3);
+    expect(topology.map((each) => each.host)).toEqual(
+      pids.map((pid, index) => ({ pid, instance: index + 1 })),
+    );
+    const stats = await cluster.stats();
+    expect(stats).toMatchObject(pids.map((pid, index) => ({ instance: index + 1, pid })));
+    for (const each of stats) {
+      expect(each.cpuUs).toBeGreaterThan(0);
+      expect(each.rssBytes).toBeGreaterThan(0);
+      expect(each.hosted).toMatchObject([{ stats: { instance: each.instance } }]);
+    }
+    expect(cluster.events().map((event) => event.type)).toEqual(
+      expect.arrayContaining(['process:started', 'lease:taken']),
+    );
+    await cluster.close();
+    expect(pids.some(mayBeAlive)).toBe(false);
+  });
+
+  it('goes on with the instances that its folder has, and is the only one there', async () => {
+    const dir = makeFolder();
+    const first = await start({ dir, instances: 2 });
+    await expect(startCluster({ dir })).rejects.toMatchObject({
+      code: 'INSTANCE_IN_USE',
+      details: { pid: process.pid },
+    });
+    await expect(openInstance({ dir, instance: 2 })).rejects.toThrow(code('INSTANCE_IN_USE'));
+    await first.close();
+    const second = await start({ dir });
+    expect(second.topology()).toMatchObject([
+      { instance: 1, state: 'up', epoch: 2 },
+      { instance: 2, state: 'up', epoch: 2 },
+    ]);
+  });
+
+  it('refuses what cannot be', async () => {
+    const dir = makeFolder();
+    for (const options of [
+      { instances: 0 },
+      { instances: 65 },
+      { instances: 1.5 },
+      { writerSilentMsMax: 1 },
+    ]) {
+      await expect(startCluster({ dir, ...options })).rejects.toThrow(code('OPTIONS_INVALID'));
+    }
+    const cluster = await start({ dir, instances: 1 });
+    expect(() => cluster.kill(7)).toThrow(code('INSTANCE_NOT_FOUND'));
+    await expect(cluster.start(7)).rejects.toThrow(code('INSTANCE_NOT_FOUND'));
+    await expect(cluster.start(1)).rejects.toThrow(code('PROCESS_RUNNING'));
+    await expect(cluster.remove(1)).rejects.toThrow(code('OPTIONS_INVALID'));
+    await cluster.stop(1);
+    expect(find(cluster, 1)).toMatchObject({ state: 'down', process: null, host: null });
+    await expect(cluster.stop(1)).rejects.toThrow(code('PROCESS_NOT_RUNNING'));
+    await cluster.start(1);
+    expect(find(cluster, 1)).toMatchObject({ state: 'up' });
+  });
+
+  it('says why an instance cannot be opened, and leaves nothing running', async () => {
+    const dir = makeFolder();
+    const embedded = await openInstance({ dir, instance: 2 });
+    const events: string[] = [];
+    await expect(
+      startCluster({ dir, instances: 2, onEvent: ({ type }) => void events.push(type) }),
+    ).rejects.toMatchObject({ code: 'INSTANCE_IN_USE', details: { instance: 2, pid: process.pid } });
+    expect(events.filter((type) => type === 'process:ended')).toHaveLength(2);
+    await embedded.close();
+  });
+
+  it('ends with its supervisor, whatever ends that', { timeout: 60_000 }, async () => {
+    const dir = makeFolder();
+    const parent = fork(new URL('./supervisor-process.ts', import.meta.url), [dir], { execArgv: [] });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [pids] = (await once(parent, 'message')) as [number[]];
+    expect(pids.every(mayBeAlive)).toBe(true);
+    const ended = once(parent, 'exit');
+    parent.kill('SIGKILL');
+    await ended;
+    // A new one does not wait for a person: the processes of the old one are ending.
+    const next = await start({ dir });
+    expect(next.topology()).toMatchObject([{ state: 'up' }, { state: 'up' }]);
+    await vi.waitFor(() => expect(pids.some(mayBeAlive)).toBe(false), { timeout: 10_000 });
+  });
+});
+
+describe('clients of a cluster', () => {
+  it('go on through kills, stops and returns of every process', { timeout: 120_000 }, async () => {
+    const { cluster, load } = await startUnderLoad(3);
+    for (const instance of [1, 2, 3]) {
+      cluster.kill(instance);
+      await untilState(cluster, instance, { state: 'hosted', process: null });
+      await load.progress(instance);
+      report('kill -9', load, instance);
+      await cluster.start(instance);
+      await untilState(cluster, instance, { state: 'up' });
+      await load.progress(instance);
+      report('give-back', load, instance);
+    }
+    cluster.pause(2);
+    await untilState(cluster, 2, { state: 'hosted', process: null });
+    await load.progress(2);
+    report('SIGSTOP', load, 2);
+    await cluster.start(2);
+    await load.progress(2);
+    load.takeGapMs(2);
+    await cluster.stop(2);
+    await untilState(cluster, 2, { state: 'hosted' });
+    await load.progress(2);
+    report('stop', load, 2);
+    await endAndCheck({ cluster, load });
+  });
+
+  it('work on while instances are added and removed', { timeout: 120_000 }, async () => {
+    const { cluster, load } = await startUnderLoad(2);
+    expect(await cluster.add()).toBe(3);
+    await load.connect(3);
+    await load.progress(3);
+    // What nobody takes yet must outlive the process.
+    load.unread.add(3);
+    const remote = await connect({ dir: cluster.dir, instance: 3 });
+    onTestFinished(() => remote.close());
+    await vi.waitFor(async () => expect((await remote.queue('q')).ready).toBeGreaterThan(20), {
+      timeout: 20_000,
+    });
+    await cluster.remove(3);
+    await untilState(cluster, 3, { state: 'hosted', leaving: true, process: null });
+    await vi.waitFor(() => expect(load.leaving.has(3)).toBe(true), { timeout: 20_000 });
+    expect((await remote.queue('q')).ready).toBeGreaterThan(20);
+    await remote.close();
+    load.unread.delete(3);
+    await load.progress(3, 1);
+    await untilGone(cluster, 3);
+    await vi.waitFor(() =>
+      expect(cluster.events().map((event) => event.type)).toContain('instance:forgotten'),
+    );
+    await Promise.all([load.progress(1), load.progress(2)]);
+
+    // Its numbers go on where they were.
+    expect(await cluster.add()).toBe(3);
+    expect(find(cluster, 3)!.epoch).toBeGreaterThan(2);
+    await endAndCheck({ cluster, load });
+  });
+
+  it('find everything where it was after a cluster became smaller', { timeout: 60_000 }, async () => {
+    const { cluster, load } = await startUnderLoad(3);
+    await load.end();
+    const { dir } = cluster;
+    await cluster.resize(2);
+    await cluster.close();
+    const smaller = await start({ dir, instances: 1 });
+    expect(smaller.topology()[0]).toMatchObject({ instance: 1, state: 'up', leaving: false });
+    await smaller.resize(3);
+    expect(smaller.topology()).toMatchObject([1, 2, 3].map((instance) => ({ instance, leaving: false })));
+    await smaller.close();
+    load.expectSound(await readLeft(dir, [1, 2, 3]));
+  });
+});
+
+const untilGone = (cluster: Cluster, instance: number) =>
+  vi.waitFor(() => expect(find(cluster, instance)).toBeUndefined(), { timeout: 20_000, interval: 10 });
