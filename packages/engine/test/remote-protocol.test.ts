@@ -15,7 +15,8 @@ import {
 } from '../src/cluster/remote/staged-operations.ts';
 import { limits } from '../src/core/limits.ts';
 import { QueueError } from '../src/index.ts';
-import { readRecord } from '../src/storage/message-record.ts';
+import { type Delivery, messagesOf } from '../src/instance/hand-out.ts';
+import { readRecord, recordBytes, writeRecord } from '../src/storage/message-record.ts';
 import { checkRecord } from '../src/storage/record-check.ts';
 import type { Message, NewMessage } from '../src/types.ts';
 
@@ -67,6 +68,8 @@ const message: fc.Arbitrary<NewMessage> = fc.record(
     correlationId: fc.string({ unit: 'binary', maxLength: 40 }),
     groupKey: fc.string({ maxLength: 40 }),
     properties: fc.dictionary(fc.string(), fc.string(), { noNullPrototype: true }),
+    priority: fc.integer({ min: 1, max: 9 }),
+    delayMs: fc.integer({ min: 1, max: 1_000_000 }),
     recipients: fc.array(
       fc.string({ minLength: 1, maxLength: 10 }).filter((name) => !name.includes('\0')),
       {
@@ -215,26 +218,45 @@ describe('staged operations', () => {
   });
 });
 
-describe('hand-outs', () => {
-  const delivered = fc.record({
-    message,
-    id: fc.oneof(
-      fc
-        .tuple(fc.integer({ min: 100, max: 6_400 }), fc.maxSafeNat())
-        .map(([shard, seq]) => `${shard}.${seq}`),
-      fc.maxSafeNat().map(String),
-    ),
-    receipt: fc.tuple(fc.nat(), fc.nat()).map((parts) => parts.join('.')),
+/** Messages as an unsharded queue hands them out, one by one. */
+const single: fc.Arbitrary<Message[]> = fc
+  .record({
+    message: message.map(({ priority: _, delayMs: __, ...rest }) => rest),
+    id: fc.maxSafeNat().map(String),
+    hold: fc.tuple(fc.nat(), fc.nat()).map((parts) => parts.join('.')),
     deliveryCount: fc.integer({ min: 1, max: 1_000 }),
     enqueuedAtMs: fc.nat(),
+  })
+  .map(({ message: { payload, ...rest }, id, hold, ...more }) => {
+    return [{ ...rest, ...more, id, payload: Buffer.from(payload), receipt: `${id}.${hold}` }];
   });
 
+/** Messages as a shard hands them out: consecutive records. */
+const together: fc.Arbitrary<Message[]> = fc
+  .record({
+    messages: fc.array(message, { minLength: 1, maxLength: 5 }),
+    shard: fc.integer({ min: 100, max: 6_400 }),
+    firstSeq: fc.nat(),
+    deliveryCount: fc.integer({ min: 1, max: 1_000 }),
+    epoch: fc.nat(),
+    holdNo: fc.nat(),
+  })
+  .map(({ messages, shard, epoch, ...rest }) => {
+    const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytes(each), 3));
+    let end = 3;
+    for (const each of messages) end = writeRecord(buffer, end, each, { enqueuedAtMs: 5 });
+    const reader = { shard: { no: shard } } as Delivery['reader'];
+    const run = { buffer, firstSeq: rest.firstSeq, count: messages.length, start: 3, end, kept: 0 };
+    const out: Message[] = [];
+    messagesOf({ ...rest, reader, run, count: messages.length, start: 3, end }, epoch, out);
+    return out;
+  });
+
+describe('hand-outs', () => {
   it('come back as the messages they were', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(delivered, { maxLength: 6 }), async (all) => {
-        const messages = all.map(({ message: { payload, ...rest }, id, receipt, ...more }) => {
-          return { ...rest, ...more, id, payload: Buffer.from(payload), receipt: `${id}.${receipt}` };
-        });
+      fc.asyncProperty(fc.array(fc.oneof(single, together), { maxLength: 5 }), async (handOuts) => {
+        const messages = handOuts.flat();
         const pipe = new Pipe();
         await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
         await turn();
@@ -249,10 +271,31 @@ describe('hand-outs', () => {
     );
   });
 
+  it('that were damaged on the way are refused by a typed error or read as others, never worse', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        together,
+        fc.array(fc.tuple(fc.nat(4_000), fc.nat(255)), { maxLength: 4 }),
+        async (messages, spots) => {
+          const pipe = new Pipe();
+          await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
+          await turn();
+          const body = Buffer.concat(pipe.chunks).subarray(9);
+          for (const [at, value] of spots) body[at % body.length] = value;
+          try {
+            readHandOuts(new BodyReader(body, 0, body.length), []);
+          } catch (error) {
+            expect(error).toBeInstanceOf(QueueError);
+          }
+        },
+      ),
+    );
+  });
+
   it('that are large come in several frames', async () => {
     const payload = Buffer.alloc(600_000, 1);
     const messages = Array.from({ length: 5 }, (_, index) => {
-      return { id: `100.${index}`, payload, receipt: `100.${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 };
+      return { id: `${index}`, payload, receipt: `${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 };
     });
     const pipe = new Pipe();
     await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);

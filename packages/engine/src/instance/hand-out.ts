@@ -1,7 +1,8 @@
 /** What a dequeue hands out: a run of consecutive messages of one reader, and the messages as their consumer sees them. */
-import { type RecordFields, readId, readRecord, recordEnd } from '../storage/message-record.ts';
+import { recordEnd } from '../storage/message-record.ts';
 import type { Message } from '../types.ts';
 import type { CachedRun } from './message-cache.ts';
+import { RecordMessage } from './record-message.ts';
 import type { ShardReader } from './shard-reader.ts';
 
 /**
@@ -64,70 +65,26 @@ export function messagesOf(delivery: Delivery, epoch: number, out: Message[]): v
   }
 }
 
-/** Reads its record when it is looked at: a consumer that only counts, or only wants the payload, pays for no more. */
-class DeliveredMessage implements Message {
-  readonly #delivery: Delivery;
+/** A message as it was handed out. Its delivery lets it be passed on as bytes, with its neighbours (`cluster/remote/hand-outs.ts`). */
+export class DeliveredMessage extends RecordMessage {
+  readonly delivery: Delivery;
   readonly #epoch: number;
-  readonly #seq: number;
-  readonly #start: number;
-  #fields: RecordFields | undefined;
 
   constructor(delivery: Delivery, epoch: number, seq: number, start: number) {
-    this.#delivery = delivery;
+    super(seq, delivery.run.buffer, start);
+    this.delivery = delivery;
     this.#epoch = epoch;
-    this.#seq = seq;
-    this.#start = start;
   }
 
-  get #read(): RecordFields {
-    this.#fields ??= readRecord(this.#delivery.run.buffer, this.#start);
-    return this.#fields;
+  protected override get place(): string {
+    return `${this.delivery.reader.shard.no}.`;
   }
 
-  get id(): string {
-    const { reader, run } = this.#delivery;
-    return readId(run.buffer, this.#start) ?? `${reader.shard.no}.${this.#seq}`;
+  override get hold(): string {
+    return `${this.#epoch}.${this.delivery.holdNo}`;
   }
 
-  get receipt(): string {
-    const { reader, holdNo } = this.#delivery;
-    return `${reader.shard.no}.${this.#seq}.${this.#epoch}.${holdNo}`;
-  }
-
-  get payload(): Buffer {
-    return this.#read.payload;
-  }
-
-  get correlationId(): string | undefined {
-    return this.#read.correlationId;
-  }
-
-  get groupKey(): string | undefined {
-    return this.#read.groupKey;
-  }
-
-  get properties(): Record<string, string> | undefined {
-    return this.#read.properties;
-  }
-
-  get recipients(): string[] | undefined {
-    return this.#read.recipients;
-  }
-
-  get priority(): number | undefined {
-    return this.#read.priority;
-  }
-
-  get enqueuedAtMs(): number {
-    return this.#read.enqueuedAtMs;
-  }
-
-  get deliveryCount(): number {
-    return this.#delivery.deliveryCount;
-  }
-
-  toJSON(): Message {
-    const { id, receipt, deliveryCount } = this;
-    return { id, ...this.#read, deliveryCount, receipt };
+  override get deliveryCount(): number {
+    return this.delivery.deliveryCount;
   }
 }

@@ -3,6 +3,7 @@
  * unsharded ones in the file that all instances share. A transaction belongs to one of them, since no commit spans files.
  */
 import type { QueueRow } from '../storage/catalog.ts';
+import type { RecordRun } from '../storage/message-record.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
@@ -20,6 +21,8 @@ import type { OutcomeTag } from './staged-transaction.ts';
 export interface QueueTransaction {
   readonly engine: QueueEngine;
   enqueue(queue: QueueRow, message: NewMessage): void;
+  /** Enqueues messages that came as records, all of them plain (`isPlain`) and looked at (`checkRecord`). */
+  enqueueRecords(queue: QueueRow, records: RecordRun): void;
   dequeue(
     queue: QueueRow,
     options: Required<Pick<DequeueOptions, 'max' | 'waitMs'>> & DequeueOptions,

@@ -2,6 +2,7 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
+import type { RecordRun } from '../storage/message-record.ts';
 import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../types.ts';
 import { Committed } from './committed.ts';
 import { assertMessageFits } from './message-fit.ts';
@@ -31,8 +32,9 @@ export class InstanceSession implements Session {
   #acknowledged: Acknowledgement[] = [];
   /** The open transaction has messages staged. */
   #enqueues = false;
-  /** Ends the call under way, if it waits for messages. */
-  #waiting: AbortController | undefined;
+  /** Ends waits for messages; a new one is made only after it was used. */
+  #ending = new AbortController();
+  #waiting = false;
   #busy: Promise<unknown> | undefined;
   #closed = false;
 
@@ -43,13 +45,25 @@ export class InstanceSession implements Session {
   }
 
   enqueue(queue: string, message: NewMessage): void {
-    this.#assertFree();
-    const { row, engine } = this.#host.find(queue);
-    if (!row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
-    this.#host.assertTakesMessages();
+    const { row, engine } = this.#findForEnqueue(queue);
     assertMessageFits(row, message);
     this.#begin(engine).enqueue(row, message);
     this.#enqueues = true;
+  }
+
+  /** Enqueues messages that came as records, all of them plain (`isPlain`) and looked at (`checkRecord`). */
+  enqueueRecords(queue: string, records: RecordRun): void {
+    const { row, engine } = this.#findForEnqueue(queue);
+    this.#begin(engine).enqueueRecords(row, records);
+    this.#enqueues = true;
+  }
+
+  #findForEnqueue(queue: string) {
+    this.#assertFree();
+    const found = this.#host.find(queue);
+    if (!found.row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
+    this.#host.assertTakesMessages();
+    return found;
   }
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
@@ -78,7 +92,9 @@ export class InstanceSession implements Session {
 
   /** Ends a wait for messages, if one is under way: it gives no messages. */
   stopWait(): void {
-    this.#waiting?.abort();
+    if (!this.#waiting) return;
+    this.#ending.abort();
+    this.#ending = new AbortController();
   }
 
   async release(queue: string, receipts: string[]): Promise<void> {
@@ -162,9 +178,9 @@ export class InstanceSession implements Session {
     call: (options: T) => Promise<Message[]>,
   ): Promise<Message[]> {
     if (options.waitMs === 0) return this.#exclusively(call(options));
-    const own = new AbortController();
-    this.#waiting = own;
-    const signal = options.signal === undefined ? own.signal : AbortSignal.any([own.signal, options.signal]);
+    this.#waiting = true;
+    const own = this.#ending.signal;
+    const signal = options.signal === undefined ? own : AbortSignal.any([own, options.signal]);
     return this.#exclusively(call({ ...options, signal }));
   }
 
@@ -174,7 +190,7 @@ export class InstanceSession implements Session {
       return await work;
     } finally {
       this.#busy = undefined;
-      this.#waiting = undefined;
+      this.#waiting = false;
     }
   }
 }

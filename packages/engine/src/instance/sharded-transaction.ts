@@ -1,7 +1,7 @@
 /** The open transaction of a session on sharded queues: messages staged in memory, messages held, until the commit. */
 import { delayedNo } from '../core/shard-number.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import { recordBytes, writeRecord } from '../storage/message-record.ts';
+import { type RecordRun, recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { DequeueOptions, Message, NewMessage } from '../types.ts';
 import { Committed } from './committed.ts';
 import { enqueuedIds } from './enqueued-ids.ts';
@@ -9,9 +9,18 @@ import type { Delivery } from './hand-out.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { Shard } from './shard.ts';
 import type { Slab } from './slab.ts';
-import { newRun, type OutcomeTag, type StagedTransaction, stageMessage } from './staged-transaction.ts';
+import {
+  newRun,
+  type OutcomeTag,
+  type StagedTransaction,
+  stageMessage,
+  stageRecords,
+} from './staged-transaction.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
 import { assertTransactionSize } from './transaction-room.ts';
+
+/** All that the shard of a plain record depends on. */
+const unrouted: NewMessage = { payload: '' };
 
 /** What a transaction needs of the engine that began it. */
 export interface ShardedHost extends QueueEngine {
@@ -62,6 +71,16 @@ export class ShardedTransaction implements QueueTransaction {
       this.#staged.bytes += stageMessage({ slab: this.engine.slab, run, message, room, stamp });
       this.#runOfCall.push(index);
     }
+    this.#syncFor(queue);
+  }
+
+  enqueueRecords(queue: QueueRow, records: RecordRun): void {
+    const bytes = records.end - records.start;
+    this.#assertRoom(records.count, bytes);
+    const index = this.#runFor(this.engine.shardFor(this.#session, queue, unrouted));
+    stageRecords(this.engine.slab, this.#staged.runs[index]!, records);
+    for (let i = 0; i < records.count; i += 1) this.#runOfCall.push(index);
+    this.#staged.bytes += bytes;
     this.#syncFor(queue);
   }
 

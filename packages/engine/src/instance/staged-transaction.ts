@@ -1,7 +1,7 @@
 /** What one transaction of sharded queues wants to commit: messages in, messages out. */
 import { limits } from '../core/limits.ts';
 import type { DelayedRow } from '../storage/delayed-table.ts';
-import { type RecordStamp, writeRecord } from '../storage/message-record.ts';
+import { type RecordRun, type RecordStamp, recordEnd, writeRecord } from '../storage/message-record.ts';
 import type { SideChange } from '../storage/side-change.ts';
 import type { NewMessage } from '../types.ts';
 import type { Delivery } from './hand-out.ts';
@@ -62,6 +62,31 @@ export function stageMessage({ slab, run, message, room, stamp }: StagedMessage)
   slab.claim(buffer, end);
   addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, kept: 0 });
   return end - start;
+}
+
+/** Copies records to the end of a run, in pieces that fit a block. */
+export function stageRecords(slab: Slab, run: StagedRun, { source, start, end }: RecordRun): void {
+  let count = 0;
+  let from = start;
+  for (let at = start; at < end; ) {
+    const next = recordEnd(source, at);
+    if (count > 0 && (next - from > limits.blockBytesMax || count === limits.blockMessagesMax)) {
+      stageRun(slab, run, { source, start: from, end: at, count });
+      from = at;
+      count = 0;
+    }
+    count += 1;
+    at = next;
+  }
+  stageRun(slab, run, { source, start: from, end, count });
+}
+
+function stageRun(slab: Slab, run: StagedRun, { source, start, end, count }: RecordRun): void {
+  const { buffer, start: at } = slab.reserve(end - start);
+  source.copy(buffer, at, start, end);
+  slab.claim(buffer, at + end - start);
+  run.segments.push({ firstSeq: 0, count, buffer, start: at, end: at + end - start, kept: 0 });
+  run.count += count;
 }
 
 /** Copies a record to the end of a run. */

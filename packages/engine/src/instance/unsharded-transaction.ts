@@ -1,7 +1,7 @@
 /** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
 import type { QueueRow } from '../storage/catalog.ts';
 import { consecutive } from '../storage/id-runs.ts';
-import { recordBytes, writeRecord } from '../storage/message-record.ts';
+import { type RecordRun, recordBytes, recordEnd, writeRecord } from '../storage/message-record.ts';
 import type { UnshardedChange } from '../storage/unsharded-file.ts';
 import type { DequeueOptions, Message, NewMessage } from '../types.ts';
 import { Committed } from './committed.ts';
@@ -49,6 +49,21 @@ export class UnshardedTransaction implements QueueTransaction {
     const end = writeRecord(buffer, start, message, { enqueuedAtMs: Date.now() });
     this.engine.slab.claim(buffer, end);
     this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(start, end) });
+    this.#bytes += end - start;
+    this.#syncFor(queue);
+  }
+
+  enqueueRecords(queue: QueueRow, { source, start, end, count }: RecordRun): void {
+    this.#assertRoom(count, end - start);
+    const { buffer, start: at } = this.engine.slab.reserve(end - start);
+    source.copy(buffer, at, start, end);
+    const behind = at + end - start;
+    this.engine.slab.claim(buffer, behind);
+    for (let from = at; from < behind; ) {
+      const to = recordEnd(buffer, from);
+      this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(from, to) });
+      from = to;
+    }
     this.#bytes += end - start;
     this.#syncFor(queue);
   }

@@ -14,7 +14,9 @@ import type { NewMessage } from '../types.ts';
 
 /** Of an id that a record keeps: `<shard>.<sequence>` in digits. */
 export const idBytesMax = 32;
-const headerBytes = 13;
+/** A record is never shorter: one without payload and without anything else. */
+export const recordBytesMin = 13;
+const headerBytes = recordBytesMin;
 const hasCorrelationId = 1;
 const hasGroupKey = 2;
 const hasProperties = 4;
@@ -22,6 +24,10 @@ const hasRecipients = 8;
 const hasPriority = 16;
 const hasDueAt = 32;
 const hasId = 64;
+/** They do not decide where the message goes, so its record can be copied as it is. */
+const plainFlags = hasCorrelationId | hasProperties;
+/** Whatever an enqueue can ask for; the id comes from the instance. */
+const enqueueFlags = plainFlags | hasGroupKey | hasRecipients | hasPriority | hasDueAt;
 const recipientSeparator = '\0';
 
 /**
@@ -143,6 +149,16 @@ export function writeRecord(
   return at;
 }
 
+/** Whether nothing in the record decides where its message goes: no key, priority, delay, recipients or id. */
+export function isPlain(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & ~plainFlags) === 0;
+}
+
+/** Whether an enqueue could have made a record of these flags. */
+export function isOfEnqueue(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & ~enqueueFlags) === 0;
+}
+
 /** Where the record that starts at `start` ends. */
 export function recordEnd(source: Buffer, start: number): number {
   return start + source.readUInt32LE(start);
@@ -186,6 +202,14 @@ export function readId(source: Buffer, start: number): string | undefined {
   if (flags & hasPriority) at += 1;
   if (flags & hasDueAt) at += 8;
   return source.toString('utf8', at + 2, at + 2 + source.readUInt16LE(at));
+}
+
+/** Records one after the other. */
+export interface RecordRun {
+  source: Buffer;
+  start: number;
+  end: number;
+  count: number;
 }
 
 export interface RecordFields {

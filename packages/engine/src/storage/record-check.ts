@@ -1,29 +1,36 @@
 /** Looks at records that came from outside: a damaged one must not reach a partition, nor whoever dequeues it. */
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
-import { type RecordFields, readRecord, recordBytes } from './message-record.ts';
-
-const headerBytes = 13;
+import {
+  idBytesMax,
+  isOfEnqueue,
+  type RecordFields,
+  readRecord,
+  recordBytes,
+  recordBytesMin,
+} from './message-record.ts';
 
 /** Where the record that starts at `start` ends. Throws `PROTOCOL_INVALID`, or what `recordBytes` throws of a message. */
 export function checkRecord(source: Buffer, start: number, end: number): number {
-  if (end - start < headerBytes) throw damaged();
+  if (end - start < recordBytesMin) throw damaged();
   const length = source.readUInt32LE(start);
-  if (length < headerBytes || length > end - start) throw damaged();
-  const flags = source[start + 4]!;
-  if (flags !== 0 || length - headerBytes > limits.payloadBytesMax) checkFields(source, start, length);
+  if (length < recordBytesMin || length > end - start) throw damaged();
+  const bare = source[start + 4] === 0;
+  if (!bare || length - recordBytesMin > limits.payloadBytesMax) checkFields(source, start, length);
   return start + length;
 }
 
 /** A record says what it holds if what is read from it makes a record of the same length. */
 function checkFields(source: Buffer, start: number, length: number): void {
+  if (!isOfEnqueue(source, start)) throw damaged();
   let fields: RecordFields;
   try {
     fields = readRecord(source.subarray(0, start + length), start);
   } catch {
     throw damaged(); // a length inside points beyond its end, or the properties are no JSON
   }
-  if (recordBytes(fields) !== length) throw damaged();
+  const roomForId = fields.delayMs === undefined ? 0 : 2 + idBytesMax;
+  if (recordBytes(fields) - roomForId !== length) throw damaged();
 }
 
 function damaged(): QueueError {

@@ -23,7 +23,11 @@ import {
 } from './protocol.ts';
 
 /** The connection was lost before the answer came: the request may or may not have been done. */
-export class LinkLost extends Error {}
+export class LinkLost extends QueueError {
+  constructor(path: string) {
+    super('INSTANCE_UNREACHABLE', { details: { path } });
+  }
+}
 
 const retryMsMin = 5;
 const retryMsMax = 100;
@@ -43,7 +47,8 @@ interface Connection {
 
 export class ClientLink {
   readonly path: string;
-  readonly #connectMs: number;
+  /** How long it looks for the instance. */
+  readonly connectMs: number;
   #connection: Connection | undefined;
   #connecting: Promise<Connection> | undefined;
   #pending = new Map<number, Pending>();
@@ -54,7 +59,7 @@ export class ClientLink {
 
   constructor(path: string, connectMs: number) {
     this.path = path;
-    this.#connectMs = connectMs;
+    this.connectMs = connectMs;
   }
 
   get open(): boolean {
@@ -72,7 +77,7 @@ export class ClientLink {
   }
 
   async #connect(): Promise<Connection> {
-    const until = performance.now() + this.#connectMs;
+    const until = performance.now() + this.connectMs;
     for (let waitMs = retryMsMin; ; waitMs = Math.min(waitMs * 2, retryMsMax)) {
       try {
         return await this.#tryConnect(until);
@@ -107,7 +112,7 @@ export class ClientLink {
     });
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => {
-      failAll(pending, new LinkLost());
+      failAll(pending, new LinkLost(this.path));
       if (this.#connection?.socket === socket) this.#connection = undefined;
     });
     outbox.begin(requests.hello, 0);
@@ -119,7 +124,7 @@ export class ClientLink {
       const instance = await new Promise<number>((resolve, reject) => {
         pending.set(0, { resolve: resolve as Pending['resolve'], reject });
       });
-      if (this.#closed) throw new LinkLost();
+      if (this.#closed) throw new LinkLost(this.path);
       this.#connection = { socket, outbox, instance };
       this.#pending = pending;
       this.generation += 1;

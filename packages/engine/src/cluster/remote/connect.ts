@@ -3,7 +3,7 @@ import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
 import type { Instance, RemoteInstance, Session } from '../../types.ts';
 import type { AdminArguments, AdminCall, AdminResult } from './admin-calls.ts';
-import { ClientLink, LinkLost } from './client-link.ts';
+import { ClientLink } from './client-link.ts';
 import { requests } from './protocol.ts';
 import { RemoteSession, SessionNames } from './remote-session.ts';
 import { instanceSocketPath } from './serve-instance.ts';
@@ -107,14 +107,7 @@ class LinkedInstance implements RemoteInstance {
 
   async #call<C extends AdminCall>(method: C, args: AdminArguments<C>): Promise<AdminResult<C>> {
     await this.#link.connected();
-    try {
-      return await this.#link.ask<AdminResult<C>>(requests.call, (outbox) =>
-        outbox.rest(JSON.stringify({ method, args })),
-      );
-    } catch (error) {
-      if (!(error instanceof LinkLost)) throw error;
-      throw new QueueError('INSTANCE_UNREACHABLE', { details: { path: this.#link.path } });
-    }
+    return this.#link.ask(requests.call, (outbox) => outbox.rest(JSON.stringify({ method, args })));
   }
 
   async close(): Promise<void> {

@@ -2,20 +2,14 @@
  * Messages on their way to a client, as runs of consecutive records in the engine's own format:
  *
  *     u32 shard (0: an unsharded queue) · f64 first sequence number · u32 count · u32 delivery count
- *     text: what follows the id in each receipt · u32 bytes · records
+ *     text: what follows place and number in each receipt · u32 bytes · records
  *
- * The client reads a record only when somebody looks at the message.
+ * What one dequeue took from one place goes as one run, whose records are copied together and not looked at.
  */
 import { limits } from '../../core/limits.ts';
-import {
-  idBytesMax,
-  type RecordFields,
-  readId,
-  readRecord,
-  recordBytes,
-  recordEnd,
-  writeRecord,
-} from '../../storage/message-record.ts';
+import { DeliveredMessage } from '../../instance/hand-out.ts';
+import { RecordMessage } from '../../instance/record-message.ts';
+import { recordBytes, recordBytesMin, recordEnd, writeRecord } from '../../storage/message-record.ts';
 import type { Message, NewMessage } from '../../types.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { Outbox } from './outbox.ts';
@@ -30,128 +24,103 @@ export async function sendHandOuts(
   while (outbox.full) await outbox.drained();
   outbox.begin(replies.handedOut, request);
   let bytes = 0;
-  for (const [index, message] of messages.entries()) {
-    bytes += writeHandOut(outbox, message);
-    if (bytes < limits.handOutFrameBytes || index === messages.length - 1) continue;
-    bytes = 0;
-    outbox.endAs(replies.part);
-    while (outbox.full) await outbox.drained();
-    outbox.begin(replies.handedOut, request);
+  for (let index = 0; index < messages.length; ) {
+    const message = messages[index]!;
+    if (bytes >= limits.handOutFrameBytes) {
+      bytes = 0;
+      outbox.endAs(replies.part);
+      while (outbox.full) await outbox.drained();
+      outbox.begin(replies.handedOut, request);
+    }
+    if (message instanceof DeliveredMessage) {
+      bytes += writeRun(outbox, message);
+      index += message.delivery.count; // all of a delivery's messages follow one another
+    } else {
+      bytes += writeSingle(outbox, message);
+      index += 1;
+    }
   }
   outbox.end();
 }
 
-function writeHandOut(outbox: Outbox, message: Message): number {
-  const { id, receipt, enqueuedAtMs } = message;
-  const isSharded = id.includes('.');
-  // Of a message that kept an id from elsewhere the receipt tells the place.
-  const place = isSharded ? receipt.split('.', 2).join('.') : id;
-  const dot = place.indexOf('.');
-  outbox.u32(isSharded ? Number(place.slice(0, dot)) : 0);
-  outbox.f64(Number(place.slice(dot + 1)));
-  outbox.u32(1);
-  outbox.u32(message.deliveryCount);
-  outbox.text(receipt.slice(place.length + 1));
+/** `first` and those that were handed out with it. */
+function writeRun(outbox: Outbox, first: DeliveredMessage): number {
+  const { reader, firstSeq, count, deliveryCount, run, start, end } = first.delivery;
+  outbox.u32(reader.shard.no);
+  outbox.f64(firstSeq);
+  outbox.u32(count);
+  outbox.u32(deliveryCount);
+  outbox.text(first.hold);
+  outbox.u32(end - start);
+  outbox.bytes(run.buffer, start, end);
+  return end - start;
+}
+
+/** A message of an unsharded queue, whose id is its number. */
+function writeSingle(outbox: Outbox, message: Message): number {
+  const { id, receipt, deliveryCount, enqueuedAtMs } = message;
   const content = message as NewMessage;
-  const stamp = id === place ? { enqueuedAtMs } : { enqueuedAtMs, id };
-  const room = recordBytes(content) + 2 + idBytesMax;
-  const record = Buffer.allocUnsafe(room);
-  const bytes = writeRecord(record, 0, content, stamp);
+  outbox.u32(0);
+  outbox.f64(Number(id));
+  outbox.u32(1);
+  outbox.u32(deliveryCount);
+  outbox.text(receipt.slice(id.length + 1));
+  const bytes = recordBytes(content);
   outbox.u32(bytes);
-  outbox.fill(bytes, (target, start) => start + record.copy(target, start, 0, bytes));
+  outbox.fill(bytes, (target, start) => writeRecord(target, start, content, { enqueuedAtMs }));
   return bytes;
 }
 
 /** Appends the messages of a frame to `out`. */
 export function readHandOuts(body: BodyReader, out: Message[]): void {
+  const { source } = body;
   while (body.left > 0) {
     const shard = body.u32();
     const firstSeq = body.f64();
     const count = body.u32();
-    const run = { prefix: shard === 0 ? '' : `${shard}.`, deliveryCount: body.u32(), suffix: body.text() };
+    const handOut = {
+      place: shard === 0 ? '' : `${shard}.`,
+      deliveryCount: body.u32(),
+      hold: body.text(),
+    };
     const bytes = body.u32();
     let at = body.skip(bytes);
     const end = at + bytes;
-    for (let index = 0; index < count; index += 1) {
+    for (let seq = firstSeq; seq < firstSeq + count; seq += 1) {
       if (at + 4 > end) throw protocolError('A hand-out has fewer records than it says');
-      out.push(new RemoteMessage(run, firstSeq + index, body.source, at));
-      at = recordEnd(body.source, at);
+      const next = recordEnd(source, at);
+      if (next - at < recordBytesMin || next > end)
+        throw protocolError('A hand-out has a record that cannot be');
+      out.push(new RemoteMessage(handOut, seq, source, at));
+      at = next;
     }
     if (at !== end) throw protocolError('The records of a hand-out do not end where it says');
   }
 }
 
 interface HandOut {
-  prefix: string;
-  suffix: string;
+  place: string;
   deliveryCount: number;
+  hold: string;
 }
 
-class RemoteMessage implements Message {
+class RemoteMessage extends RecordMessage {
   readonly #handOut: HandOut;
-  readonly #seq: number;
-  readonly #source: Buffer;
-  readonly #start: number;
-  #fields: RecordFields | undefined;
 
   constructor(handOut: HandOut, seq: number, source: Buffer, start: number) {
+    super(seq, source, start);
     this.#handOut = handOut;
-    this.#seq = seq;
-    this.#source = source;
-    this.#start = start;
   }
 
-  get #read(): RecordFields {
-    this.#fields ??= readRecord(this.#source, this.#start);
-    return this.#fields;
+  protected override get place(): string {
+    return this.#handOut.place;
   }
 
-  get id(): string {
-    return readId(this.#source, this.#start) ?? this.#place;
+  protected override get hold(): string {
+    return this.#handOut.hold;
   }
 
-  get #place(): string {
-    return `${this.#handOut.prefix}${this.#seq}`;
-  }
-
-  get receipt(): string {
-    return `${this.#place}.${this.#handOut.suffix}`;
-  }
-
-  get deliveryCount(): number {
+  override get deliveryCount(): number {
     return this.#handOut.deliveryCount;
-  }
-
-  get payload(): Buffer {
-    return this.#read.payload;
-  }
-
-  get correlationId(): string | undefined {
-    return this.#read.correlationId;
-  }
-
-  get groupKey(): string | undefined {
-    return this.#read.groupKey;
-  }
-
-  get properties(): Record<string, string> | undefined {
-    return this.#read.properties;
-  }
-
-  get recipients(): string[] | undefined {
-    return this.#read.recipients;
-  }
-
-  get priority(): number | undefined {
-    return this.#read.priority;
-  }
-
-  get enqueuedAtMs(): number {
-    return this.#read.enqueuedAtMs;
-  }
-
-  toJSON(): Message {
-    const { id, receipt, deliveryCount } = this;
-    return { id, ...this.#read, deliveryCount, receipt };
   }
 }

@@ -7,14 +7,17 @@
  * it was (`instance/outcome-book.ts`).
  */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
 import { Committed } from '../../instance/committed.ts';
 import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../../types.ts';
 import { type ClientLink, LinkLost } from './client-link.ts';
-import type { Outbox } from './outbox.ts';
 import { assertText, requests } from './protocol.ts';
 import { StagedOperations } from './staged-operations.ts';
+
+/** Pause before the outcome of a commit is asked for again, milliseconds. */
+const askAgainMs = 50;
 
 /** Sessions of this process are told apart by their last four bytes. */
 export class SessionNames {
@@ -67,45 +70,42 @@ export class RemoteSession implements Session {
     this.#staged.acknowledge(queue, receipts);
   }
 
-  async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
-    this.#assertFree();
-    return this.#exclusively(async () => {
-      if (!this.#attached) await this.#attach();
-      this.#begun = true;
-      const messages = await this.#handOut(requests.dequeue, queue, options);
-      this.#holding ||= messages.length > 0;
-      return messages;
-    });
+  dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    return this.#handOut(requests.dequeue, queue, options);
   }
 
-  async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
-    this.#assertFree();
-    return this.#exclusively(async () => {
-      if (!this.#attached) await this.#attach();
-      return this.#handOut(requests.receive, queue, options);
-    });
+  receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
+    return this.#handOut(requests.receive, queue, options);
   }
 
   async #handOut(kind: number, queue: string, options: ReceiveOptions): Promise<Message[]> {
-    const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, subscriber, signal } = options;
-    assertText('queue', queue);
-    if (subscriber !== undefined) assertText('subscriber', subscriber);
-    for (const [option, value] of Object.entries({ max, waitMs, holdMs })) assertU32(option, value);
-    const answer = this.#ask<Message[]>(kind, (outbox) => {
+    this.#assertFree();
+    const call = checkHandOut(kind, queue, options);
+    const { signal } = options;
+    const asked = this.#attached ? this.#askHandOut(call) : this.#attach().then(() => this.#askHandOut(call));
+    this.#busy = asked;
+    const stop = signal && (() => this.#stopWait());
+    if (stop !== undefined) signal?.addEventListener('abort', stop, { once: true });
+    try {
+      const messages = await asked;
+      if (kind === requests.dequeue && messages.length > 0) this.#holding = true;
+      return messages;
+    } finally {
+      this.#busy = undefined;
+      if (stop !== undefined) signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  #askHandOut({ kind, queue, max, waitMs, holdMs, subscriber, signal }: HandOutCall): Promise<Message[]> {
+    if (kind === requests.dequeue) this.#begun = true;
+    return this.#link.ask<Message[]>(kind, (outbox) => {
+      outbox.u32(this.#no);
       outbox.u32(max);
       outbox.u32(signal?.aborted || this.#closed ? 0 : waitMs);
       outbox.u32(holdMs);
       outbox.text(queue);
       if (subscriber !== undefined) outbox.text(subscriber);
     });
-    if (signal === undefined || signal.aborted) return answer;
-    const stop = () => this.#stopWait();
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      return await answer;
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
   }
 
   #stopWait(): void {
@@ -127,7 +127,8 @@ export class RemoteSession implements Session {
     assertText('queue', queue);
     for (const receipt of receipts) assertText('receipt', receipt);
     if (!this.#attached) await this.#attach();
-    await this.#ask(kind, (outbox) => {
+    await this.#link.ask(kind, (outbox) => {
+      outbox.u32(this.#no);
       if (holdMs !== undefined) outbox.u32(holdMs);
       outbox.text(queue);
       for (const receipt of receipts) outbox.text(receipt);
@@ -168,24 +169,33 @@ export class RemoteSession implements Session {
   /** The answer to the commit of transaction `no` was lost: the instance knows how it ended, or whoever recovers it. */
   async #learnOutcome(no: number, sentAt: number): Promise<Committed> {
     let outcome: Committed | undefined;
-    for (;;) {
-      try {
-        if (!this.#attached) await this.#attach();
-        outcome = await this.#link.ask<Committed | undefined>(requests.outcome, (outbox) => {
-          outbox.u32(this.#no);
-          outbox.f64(no);
-        });
-        break;
-      } catch (error) {
-        // Lost again: it connects again as long as that may take.
-        if (error instanceof LinkLost) continue;
-        throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { cause: error });
-      }
+    try {
+      outcome = await this.#askOutcome(no);
+    } catch (error) {
+      throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { cause: error });
     }
     if (outcome !== undefined) return outcome;
     // A client that slept through the time for which outcomes are kept cannot tell "not done" from "forgotten".
     if (Date.now() - sentAt > limits.outcomeKeptMs / 2) throw new QueueError('COMMIT_OUTCOME_UNKNOWN');
     throw new QueueError('TX_NOT_COMMITTED');
+  }
+
+  /** Asks until there is an answer, as long as the link may take to be made again. */
+  async #askOutcome(no: number): Promise<Committed | undefined> {
+    const until = performance.now() + this.#link.connectMs;
+    for (;;) {
+      try {
+        if (!this.#attached) await this.#attach();
+        return await this.#link.ask<Committed | undefined>(requests.outcome, (outbox) => {
+          outbox.u32(this.#no);
+          outbox.f64(no);
+        });
+      } catch (error) {
+        const passing = error instanceof LinkLost || (error instanceof QueueError && error.retryable);
+        if (!passing || performance.now() > until) throw error;
+        if (!(error instanceof LinkLost)) await pause(askAgainMs); // an instance that is closing, or full
+      }
+    }
   }
 
   async rollback(): Promise<void> {
@@ -252,19 +262,6 @@ export class RemoteSession implements Session {
     });
   }
 
-  /** Asks over the connection that the session is attached to. */
-  async #ask<T>(kind: number, write: (outbox: Outbox) => void): Promise<T> {
-    try {
-      return await this.#link.ask<T>(kind, (outbox) => {
-        outbox.u32(this.#no);
-        write(outbox);
-      });
-    } catch (error) {
-      if (!(error instanceof LinkLost)) throw error;
-      throw new QueueError('INSTANCE_UNREACHABLE', { details: { path: this.#link.path } });
-    }
-  }
-
   #assertFree(): void {
     if (this.#closed) throw new QueueError('SESSION_CLOSED', { details: { session: this.id } });
     if (this.#busy !== undefined) throw new QueueError('SESSION_BUSY', { details: { session: this.id } });
@@ -279,6 +276,24 @@ export class RemoteSession implements Session {
       this.#busy = undefined;
     }
   }
+}
+
+interface HandOutCall extends Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> {
+  kind: number;
+  queue: string;
+  subscriber: string | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** The instance knows the ranges; here is only refused what a frame cannot hold. */
+function checkHandOut(kind: number, queue: string, options: ReceiveOptions): HandOutCall {
+  const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, subscriber, signal } = options;
+  assertText('queue', queue);
+  if (subscriber !== undefined) assertText('subscriber', subscriber);
+  assertU32('max', max);
+  assertU32('waitMs', waitMs);
+  assertU32('holdMs', holdMs);
+  return { kind, queue, max, waitMs, holdMs, subscriber, signal };
 }
 
 function assertU32(option: string, value: number): void {

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
 import type { InlineInstance } from '../../instance/inline-instance.ts';
+import { sessionBytes } from '../../storage/session-outcome.ts';
 import type { Message } from '../../types.ts';
 import { answerCall } from './admin-calls.ts';
 import { BodyReader } from './body-reader.ts';
@@ -25,8 +26,8 @@ export class ServerConnection {
   readonly #instance: InlineInstance;
   readonly #outbox: Outbox;
   readonly #sessions = new Map<number, ServerSession>();
-  /** Why a session of the client could not be opened: what its calls are answered. */
-  readonly #refused = new Map<number, unknown>();
+  /** Sessions of the client that could not be opened: each of their calls tries again. */
+  readonly #refused = new Map<number, { session: Buffer; attachment: number }>();
   #calls: Promise<unknown> = Promise.resolve();
   #greeted = false;
   #unanswered = 0;
@@ -98,7 +99,7 @@ export class ServerConnection {
   #commit(request: number, body: BodyReader): void {
     const session = this.#session(body.u32(), request);
     if (session === undefined) return;
-    this.#answer(request, session.commit(body.f64(), body), (committed) => {
+    void this.#answer(request, session.commit(body.f64(), body), (committed) => {
       this.#outbox.begin(replies.committed, request);
       this.#outbox.idRuns(committed.runs);
       this.#outbox.end();
@@ -118,7 +119,9 @@ export class ServerConnection {
       kind === requests.dequeue
         ? session.dequeue(queue, options)
         : session.receive(queue, { ...options, holdMs });
-    this.#answer(request, messages, (handedOut: Message[]) => sendHandOuts(this.#outbox, request, handedOut));
+    void this.#answer(request, messages, (handedOut: Message[]) =>
+      sendHandOuts(this.#outbox, request, handedOut),
+    );
   }
 
   #others(kind: number, request: number, body: BodyReader): void {
@@ -131,24 +134,28 @@ export class ServerConnection {
       this.#open(no, body);
       return;
     }
-    const session = this.#session(no, request);
-    if (session === undefined) return;
     const done = () => {
       this.#outbox.begin(replies.done, request);
       this.#outbox.end();
     };
+    if (kind === requests.close && this.#refused.delete(no)) {
+      done();
+      return;
+    }
+    const session = this.#session(no, request);
+    if (session === undefined) return;
     if (kind === requests.stopWait) session.stopWait();
-    else if (kind === requests.rollback) this.#answer(request, session.rollback(), done);
+    else if (kind === requests.rollback) void this.#answer(request, session.rollback(), done);
     else if (kind === requests.release) {
-      this.#answer(request, session.release(body.text(), readTexts(body)), done);
+      void this.#answer(request, session.release(body.text(), readTexts(body)), done);
     } else if (kind === requests.extend) {
       const holdMs = body.u32();
-      this.#answer(request, session.extend(body.text(), readTexts(body), holdMs), done);
+      void this.#answer(request, session.extend(body.text(), readTexts(body), holdMs), done);
     } else if (kind === requests.close) {
       this.#sessions.delete(no);
-      this.#answer(request, session.close(), done);
+      void this.#answer(request, session.close(), done);
     } else if (kind === requests.outcome) {
-      this.#answer(request, session.outcome(body.f64()), (committed) => {
+      void this.#answer(request, session.outcome(body.f64()), (committed) => {
         this.#outbox.begin(committed === undefined ? replies.notCommitted : replies.committed, request);
         if (committed !== undefined) this.#outbox.idRuns(committed.runs);
         this.#outbox.end();
@@ -163,7 +170,7 @@ export class ServerConnection {
       return answerCall(this.#instance, json);
     });
     this.#calls = answer.catch(() => undefined);
-    this.#answer(request, answer, (result) => {
+    void this.#answer(request, answer, (result) => {
       this.#outbox.begin(replies.result, request);
       this.#outbox.rest(result);
       this.#outbox.end();
@@ -173,35 +180,43 @@ export class ServerConnection {
   /** Is not answered: the client goes on at once, and hears of a refusal with the session's first call. */
   #open(no: number, body: BodyReader): void {
     const attachment = body.u32();
-    const start = body.skip(16);
-    if (this.#sessions.has(no)) throw protocolError(`Session ${no} is open`);
+    const start = body.skip(sessionBytes);
+    const session = Buffer.from(body.source.subarray(start, start + sessionBytes));
+    if (this.#sessions.has(no) || this.#refused.has(no)) throw protocolError(`Session ${no} is open`);
     try {
-      const session = body.source.subarray(start, start + 16);
       this.#sessions.set(no, new ServerSession(this.#instance, { session, attachment }));
-    } catch (error) {
+    } catch {
       if (this.#refused.size >= limits.sessionsMax) throw protocolError('Too many sessions were refused');
-      this.#refused.set(no, error);
+      this.#refused.set(no, { session, attachment });
     }
   }
 
   #session(no: number, request: number): ServerSession | undefined {
     const session = this.#sessions.get(no);
     if (session !== undefined) return session;
-    const refusal = this.#refused.get(no);
-    if (refusal === undefined) throw protocolError(`Session ${no} is not open`);
-    this.#fail(request, refusal);
-    return undefined;
+    const refused = this.#refused.get(no);
+    if (refused === undefined) throw protocolError(`Session ${no} is not open`);
+    try {
+      const opened = new ServerSession(this.#instance, refused);
+      this.#refused.delete(no);
+      this.#sessions.set(no, opened);
+      return opened;
+    } catch (error) {
+      this.#fail(request, error);
+      return undefined;
+    }
   }
 
-  #answer<T>(request: number, work: Promise<T>, write: (value: T) => unknown): void {
+  async #answer<T>(request: number, work: Promise<T>, write: (value: T) => unknown): Promise<void> {
     this.#unanswered += 1;
-    work
-      .then(write)
-      .catch((error: unknown) => this.#onFailure(request, error))
-      .finally(() => {
-        this.#unanswered -= 1;
-        if (this.#paused) this.#throttle();
-      });
+    try {
+      await write(await work);
+    } catch (error) {
+      this.#onFailure(request, error);
+    } finally {
+      this.#unanswered -= 1;
+      if (this.#paused) this.#throttle();
+    }
   }
 
   #onFailure(request: number, error: unknown): void {

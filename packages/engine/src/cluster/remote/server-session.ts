@@ -7,7 +7,7 @@ import { Committed } from '../../instance/committed.ts';
 import type { InlineInstance } from '../../instance/inline-instance.ts';
 import type { OutcomeBook, OutcomeEntry, SessionOwner } from '../../instance/outcome-book.ts';
 import type { InstanceSession } from '../../instance/session.ts';
-import { readRecord } from '../../storage/message-record.ts';
+import { isPlain, type RecordRun, readRecord, recordEnd } from '../../storage/message-record.ts';
 import { checkRecord } from '../../storage/record-check.ts';
 import type { DequeueOptions, Message, ReceiveOptions } from '../../types.ts';
 import type { BodyReader } from './body-reader.ts';
@@ -83,16 +83,20 @@ export class ServerSession implements OperationSink, SessionOwner {
     return this.#session.commit({ entry: this.#entry, no });
   }
 
-  enqueue(queue: string, records: { source: Buffer; start: number; end: number; count: number }): void {
+  enqueue(queue: string, records: RecordRun): void {
     const { source, start, end } = records;
+    let plain = true;
     let count = 0;
     for (let at = start; at < end; count += 1) {
       const next = checkRecord(source, at, end);
-      this.#session.enqueue(queue, readRecord(source, at));
+      plain &&= isPlain(source, at);
       at = next;
     }
-    if (count !== records.count)
-      throw protocolError('An enqueue has another number of messages than it says');
+    if (count === 0 || count !== records.count) throw protocolError('An enqueue is not as long as it says');
+    if (plain) this.#session.enqueueRecords(queue, records);
+    else
+      for (let at = start; at < end; at = recordEnd(source, at))
+        this.#session.enqueue(queue, readRecord(source, at));
   }
 
   acknowledge(queue: string, receipts: string[]): void {

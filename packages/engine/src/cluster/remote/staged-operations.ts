@@ -7,7 +7,7 @@
  */
 
 import { assertTransactionSize } from '../../instance/transaction-room.ts';
-import { recordBytes, writeRecord } from '../../storage/message-record.ts';
+import { type RecordRun, recordBytes, writeRecord } from '../../storage/message-record.ts';
 import type { NewMessage } from '../../types.ts';
 import { BodyReader } from './body-reader.ts';
 import { assertText, operations, protocolError, writeText } from './protocol.ts';
@@ -90,7 +90,7 @@ export class StagedOperations {
 /** What the server does with each operation of a commit. */
 export interface OperationSink {
   /** `count` records from `start` to `end`, not looked at yet. */
-  enqueue(queue: string, records: { source: Buffer; start: number; end: number; count: number }): void;
+  enqueue(queue: string, records: RecordRun): void;
   acknowledge(queue: string, receipts: string[]): void;
 }
 
