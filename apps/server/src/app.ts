@@ -28,6 +28,7 @@ import { openApi } from './routes/openapi.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
+import { subscriberRoutes } from './routes/subscriber-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
@@ -117,6 +118,7 @@ async function assemble(instance: Instance, options: AppOptions & { now: () => n
   runRoutes(app, { runs, library, streams });
   claimRoutes(app, { runs: store });
   queueRoutes(app, { instance });
+  subscriberRoutes(app, { instance });
   messageRoutes(app, { queues, closing: closing.signal });
   clusterRoutes(app, { instance });
   unsupportedApiRoutes(app);

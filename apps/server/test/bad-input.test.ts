@@ -178,18 +178,15 @@ describe('what is not there', () => {
 
 describe('what the design has and the engine does not', () => {
   it.each<[string, string, unknown, string]>([
-    ['topics', '/api/queues', { name: 'a', type: 'topic' }, '/type'],
     ['buffered queues', '/api/queues', { name: 'a', kind: 'buffered' }, '/kind'],
     ['named sessions', messagesUrl, { messages: [{ payload: 1 }], session: 's' }, '/session'],
-    ...['priority', 'delayMs', 'expiresInMs', 'recipients', 'dedupKey'].map(
-      (field): [string, string, unknown, string] => [
-        field,
-        messagesUrl,
-        { messages: [{ payload: 1, [field]: 1 }] },
-        `/messages/0/${field}`,
-      ],
-    ),
-    ['subscribers', dequeueUrl, { subscriber: 's' }, '/subscriber'],
+    ...['expiresInMs', 'dedupKey'].map((field): [string, string, unknown, string] => [
+      field,
+      messagesUrl,
+      { messages: [{ payload: 1, [field]: 1 }] },
+      `/messages/0/${field}`,
+    ]),
+    ['named sessions of a dequeue', dequeueUrl, { session: 's' }, '/session'],
     ['selectors', dequeueUrl, { selector: 'a = 1' }, '/selector'],
   ])('%s are refused by name, not ignored', async (_what, url, body, path) => {
     const { post, get } = await startApp();
@@ -203,8 +200,6 @@ describe('what the design has and the engine does not', () => {
 
   it.each([
     ['PATCH', '/api/queues/q'],
-    ['GET', '/api/queues/q/subscribers'],
-    ['POST', '/api/queues/q/subscribers'],
     ['POST', '/api/transactions'],
     ['PUT', '/api/cluster/topology'],
     ['POST', '/api/cluster/instances/1/kill'],
@@ -217,9 +212,9 @@ describe('what the design has and the engine does not', () => {
 
   it('a fault beside it is told first, with both', async () => {
     const { post } = await startApp();
-    const { status, body } = await post<Refused>('/api/queues', { name: 'a', type: 'topic', colour: 1 });
+    const { status, body } = await post<Refused>('/api/queues', { name: 'a', kind: 'buffered', colour: 1 });
     expect(status).toBe(400);
-    expect(body.errors.map(({ path }) => path).sort()).toEqual(['/colour', '/type']);
+    expect(body.errors.map(({ path }) => path).sort()).toEqual(['/colour', '/kind']);
   });
 });
 

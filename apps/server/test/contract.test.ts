@@ -23,6 +23,7 @@ describe('answers', () => {
     const { test, runId } = await prepared();
     const { get, post, postText } = test;
     const scenario = JSON.stringify(smallScenario());
+    const marked = { payload: 1, recipients: ['s'] };
     const answers: [schema: object, answer: { status: number; body: unknown }][] = [
       [contract.Health, await get('/api/health')],
       [contract.Cluster, await get('/api/cluster')],
@@ -40,11 +41,17 @@ describe('answers', () => {
       [contract.ClaimLedger, await get('/api/claims')],
       [contract.Id, await post('/api/runs', { scenario: 'small' })],
       [contract.QueueInfo, await post('/api/queues', { name: 'other', kind: 'unsharded' })],
+      [contract.QueueInfo, await post('/api/queues', { name: 'topic', type: 'topic', attemptsMax: 3 })],
+      [contract.SubscriberInfo, await post('/api/queues/topic/subscribers', { name: 's' })],
+      [contract.SubscriberList, await get('/api/queues/topic/subscribers')],
       [contract.QueueInfo, await get('/api/queues/q')],
       [contract.QueueList, await get('/api/queues')],
       [contract.QueueInfo, await post('/api/queues/other/stop')],
       [contract.Enqueued, await post('/api/queues/q/messages', { messages: [{ payload: 1 }] })],
       [contract.Browsed, await get('/api/queues/q/messages?limit=1')],
+      [contract.Enqueued, await post('/api/queues/topic/messages', { messages: [marked] })],
+      [contract.Browsed, await get('/api/queues/topic/messages?subscriber=s')],
+      [contract.Dequeued, await post('/api/queues/topic/dequeue', { subscriber: 's' })],
       [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 1 })],
       [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 9, mode: 'auto' })],
     ];
@@ -103,6 +110,9 @@ describe('the description of the API', () => {
         'DELETE /api/queues/{queue}',
         'POST /api/queues/{queue}/start',
         'POST /api/queues/{queue}/stop',
+        'GET /api/queues/{queue}/subscribers',
+        'POST /api/queues/{queue}/subscribers',
+        'DELETE /api/queues/{queue}/subscribers/{subscriber}',
         'GET /api/queues/{queue}/messages',
         'POST /api/queues/{queue}/messages',
         'POST /api/queues/{queue}/dequeue',

@@ -7,6 +7,12 @@ const closed = { additionalProperties: false } as const;
 export const QueueKind = Type.Union([Type.Literal('sharded'), Type.Literal('unsharded')]);
 export type QueueKind = Static<typeof QueueKind>;
 
+export const QueueType = Type.Union([
+  Type.Literal('queue', { description: 'One consumer a message; the default' }),
+  Type.Literal('topic', { description: 'Each subscriber gets it' }),
+]);
+export type QueueType = Static<typeof QueueType>;
+
 export const queueLimits = {
   nameLengthMax: 64,
   payloadBytesMax: 1024 * 1024,
@@ -16,6 +22,13 @@ export const queueLimits = {
   holdMsMin: 100,
   holdMsMax: 12 * 60 * 60_000,
   browseMax: 500,
+  /** The most urgent; 0 is the default. */
+  priorityMax: 9,
+  delayMsMax: 400 * 24 * 60 * 60_000,
+  attemptsMax: 1_000,
+  retryDelayMsMax: 60 * 60_000,
+  subscribersMax: 1_024,
+  subscriberNameMax: 128,
 } as const;
 
 export const QueueName = Type.String({
@@ -23,13 +36,38 @@ export const QueueName = Type.String({
   description: 'A letter, then letters, digits, dots, dashes or underscores; at most 64',
 });
 
+export const SubscriberName = Type.String({
+  minLength: 1,
+  maxLength: queueLimits.subscriberNameMax,
+  // It stands in addresses, where the other two would name a folder.
+  pattern: '^(?!\\.{1,2}$)[^\\u0000]+$',
+  description: 'Any characters but U+0000, and neither "." nor ".."',
+});
+
 export const CreateQueue = Type.Object(
   {
     name: QueueName,
     kind: Type.Optional(QueueKind),
-    type: Type.Optional(Type.Literal('queue', { description: 'One consumer a message; the default' })),
+    type: Type.Optional(QueueType),
     shards: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, description: 'Shards on each instance' })),
     durability: Type.Optional(Durability),
+    priorities: Type.Optional(
+      Type.Boolean({ description: 'Messages have priorities, and a more urgent one overtakes' }),
+    ),
+    attemptsMax: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: queueLimits.attemptsMax,
+        description: 'Hand-outs of a message before it moves to the exception queue; without it, no limit',
+      }),
+    ),
+    retryDelayMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: queueLimits.retryDelayMsMax,
+        description: 'Pause before a message that came back is handed out again, doubled each time',
+      }),
+    ),
   },
   closed,
 );
@@ -39,13 +77,20 @@ export const QueueInfo = Type.Object(
   {
     name: Type.String(),
     kind: QueueKind,
-    type: Type.Literal('queue'),
+    type: QueueType,
     shards: Type.Integer(),
     durability: Durability,
+    priorities: Type.Boolean(),
+    attemptsMax: Type.Union([Type.Integer(), Type.Null()]),
+    retryDelayMs: Type.Integer(),
+    exceptionQueue: Type.Union([Type.String(), Type.Null()], {
+      description: 'Gets what was handed out too often; null without a limit',
+    }),
     enqueueEnabled: Type.Boolean(),
     dequeueEnabled: Type.Boolean(),
-    ready: Type.Integer(),
+    ready: Type.Integer({ description: 'Of a topic: what its slowest subscriber has not consumed' }),
     held: Type.Integer(),
+    delayed: Type.Integer({ description: 'Not due yet, or paused after they came back' }),
     enqueued: Type.Integer(),
     consumed: Type.Integer(),
   },
@@ -70,6 +115,27 @@ export const NewMessage = Type.Object(
     ),
     properties: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 1024 }), { maxProperties: 32 }),
+    ),
+    priority: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: queueLimits.priorityMax,
+        description: '9 is the most urgent; only for a queue with priorities',
+      }),
+    ),
+    delayMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: queueLimits.delayMsMax,
+        description: 'It can be dequeued after so long',
+      }),
+    ),
+    recipients: Type.Optional(
+      Type.Array(SubscriberName, {
+        minItems: 1,
+        maxItems: queueLimits.subscribersMax,
+        description: 'Of a topic: the subscribers that get it; without it, all',
+      }),
     ),
   },
   closed,
@@ -98,6 +164,7 @@ export const Dequeue = Type.Object(
       }),
     ),
     holdMs: Type.Optional(Type.Integer({ minimum: queueLimits.holdMsMin, maximum: queueLimits.holdMsMax })),
+    subscriber: Type.Optional(SubscriberName),
   },
   closed,
 );
@@ -111,6 +178,8 @@ export const MessageOut = Type.Object(
     correlationId: Type.Optional(Type.String()),
     groupKey: Type.Optional(Type.String()),
     properties: Type.Optional(Type.Record(Type.String(), Type.String())),
+    priority: Type.Optional(Type.Integer({ description: 'Present unless it is 0' })),
+    recipients: Type.Optional(Type.Array(Type.String())),
     enqueuedAtMs: Type.Integer(),
     deliveryCount: Type.Integer(),
     receipt: Type.Optional(Type.String()),
@@ -147,6 +216,7 @@ export const BrowseQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: queueLimits.browseMax })),
     after: Type.Optional(Type.String({ maxLength: 64, description: 'The `next` of the page before' })),
+    subscriber: Type.Optional(SubscriberName),
   },
   closed,
 );
@@ -157,3 +227,32 @@ export const Browsed = Type.Object(
   closed,
 );
 export type Browsed = Static<typeof Browsed>;
+
+export const Subscribe = Type.Object(
+  {
+    name: SubscriberName,
+    durable: Type.Optional(
+      Type.Boolean({
+        description:
+          'Default true: misses nothing while nobody dequeues for it; a nondurable one ends with its instance',
+      }),
+    ),
+  },
+  closed,
+);
+export type Subscribe = Static<typeof Subscribe>;
+
+export const SubscriberInfo = Type.Object(
+  {
+    name: Type.String(),
+    durable: Type.Boolean(),
+    backlog: Type.Integer({ description: 'Messages committed and not consumed by it, held ones included' }),
+    held: Type.Integer(),
+    lagMs: Type.Number({ description: 'Age of its oldest message that waits; 0 if none does' }),
+  },
+  closed,
+);
+export type SubscriberInfo = Static<typeof SubscriberInfo>;
+
+export const SubscriberList = Type.Object({ subscribers: Type.Array(SubscriberInfo) }, closed);
+export type SubscriberList = Static<typeof SubscriberList>;

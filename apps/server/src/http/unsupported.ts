@@ -1,6 +1,6 @@
 /**
- * What the design's wire has and the engine does not do yet. It is refused by name, so that nobody takes a priority
- * that changed nothing for one that did.
+ * What the design's wire has and the engine does not do yet. It is refused by name, so that nobody takes a selector
+ * that chose nothing for one that did.
  */
 import { ServerError } from '../errors.ts';
 
@@ -10,18 +10,16 @@ interface Unsupported {
   values?: Readonly<Record<string, readonly string[]>>;
 }
 
-const finishing: Unsupported = { fields: ['subscriber', 'session'] };
+const finishing: Unsupported = { fields: ['session'] };
 
 const byRoute = new Map<string, Unsupported>([
-  ['POST /api/queues', { fields: [], values: { '/type': ['topic'], '/kind': ['buffered'] } }],
-  [
-    'POST /api/queues/:queue/messages',
-    { fields: ['session', 'priority', 'delayMs', 'expiresInMs', 'recipients', 'dedupKey'] },
-  ],
-  ['POST /api/queues/:queue/dequeue', { fields: ['subscriber', 'selector', 'session'] }],
+  ['POST /api/queues', { fields: [], values: { '/kind': ['buffered'] } }],
+  ['POST /api/queues/:queue/messages', { fields: ['session', 'expiresInMs', 'dedupKey'] }],
+  ['POST /api/queues/:queue/dequeue', { fields: ['selector', 'session'] }],
   ['POST /api/queues/:queue/ack', finishing],
   ['POST /api/queues/:queue/nack', finishing],
   ['POST /api/queues/:queue/extend', finishing],
+  ['POST /api/queues/:queue/subscribers', { fields: ['selector'] }],
 ]);
 
 export function isUnsupportedField(route: string, field: string): boolean {
@@ -46,10 +44,6 @@ export const unsupportedRoutes: readonly (readonly [
   url: string,
 ])[] = [
   ['PATCH', '/api/queues/:queue'],
-  ['GET', '/api/queues/:queue/subscribers'],
-  ['POST', '/api/queues/:queue/subscribers'],
-  ['DELETE', '/api/queues/:queue/subscribers'],
-  ['DELETE', '/api/queues/:queue/subscribers/:subscriber'],
   ['POST', '/api/transactions'],
   ['PUT', '/api/cluster/topology'],
   ['POST', '/api/cluster/instances/:instance/kill'],

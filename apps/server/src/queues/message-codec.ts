@@ -14,7 +14,7 @@ const json = 'application/json';
 /** Throws `REQUEST_INVALID` at the path of the message. */
 export function fromWire(message: WireMessage, index: number): NewMessage {
   const path = `/messages/${index}`;
-  const { payloadBase64, correlationId, groupKey, properties = {} } = message;
+  const { payload: _, payloadBase64, properties = {}, ...marks } = message;
   const reserved = Object.keys(properties).find((name) => name.startsWith(reservedPrefix));
   if (reserved !== undefined) {
     throw invalid(`${path}/properties`, `Names that begin with "${reservedPrefix}" are the server's own`);
@@ -27,9 +27,8 @@ export function fromWire(message: WireMessage, index: number): NewMessage {
     payloadBase64 === undefined ? encodeJson(message.payload, path) : decodeBase64(payloadBase64, path);
   const stored = isJson ? { ...properties, [contentType]: json } : properties;
   return {
+    ...marks,
     payload,
-    ...(correlationId === undefined ? {} : { correlationId }),
-    ...(groupKey === undefined ? {} : { groupKey }),
     ...(Object.keys(stored).length === 0 ? {} : { properties: stored }),
   };
 }
@@ -43,6 +42,8 @@ export function toWire(message: Omit<Message, 'receipt'>): MessageOut {
     ...(message.correlationId === undefined ? {} : { correlationId: message.correlationId }),
     ...(message.groupKey === undefined ? {} : { groupKey: message.groupKey }),
     ...(Object.keys(properties).length === 0 ? {} : { properties }),
+    ...(message.priority === undefined ? {} : { priority: message.priority }),
+    ...(message.recipients === undefined ? {} : { recipients: message.recipients }),
     enqueuedAtMs: message.enqueuedAtMs,
     deliveryCount: message.deliveryCount,
   };

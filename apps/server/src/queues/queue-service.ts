@@ -1,5 +1,6 @@
 /** The queue API over one instance of the engine. Knows messages of the wire and clients that vanish, but no HTTP. */
 import {
+  type BrowseQuery,
   type Dequeue,
   type MessageOut,
   queueLimits,
@@ -58,17 +59,18 @@ export class QueueService {
       throw new ServerError('DEQUEUES_FULL', { details: { max: limits.dequeuesMax } });
     }
     const { max = defaults.max, waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
+    const from = { signal, ...subscriberOf(options) };
     this.#dequeues += 1;
     // A session of its own: a call that waits would hold up the others of its connection.
     const session = this.instance.openSession();
     try {
       if (options.mode === 'auto') {
-        const taken = await take(max, (step) => session.dequeue(queue, { ...step, signal }), waitMs);
+        const taken = await take(max, (step) => session.dequeue(queue, { ...step, ...from }), waitMs);
         if (signal.aborted) return nothing;
         await session.commit();
         return { messages: taken.map(toWire), giveBack() {} };
       }
-      const taken = await take(max, (step) => session.receive(queue, { ...step, holdMs, signal }), waitMs);
+      const taken = await take(max, (step) => session.receive(queue, { ...step, ...from, holdMs }), waitMs);
       const giveBack = () => this.#giveBack(queue, taken);
       if (!signal.aborted) return { messages: taken.map(handOut), giveBack };
       giveBack();
@@ -97,7 +99,7 @@ export class QueueService {
   /** A page of what is committed and not consumed; shorter than `limit` where the payloads are large. */
   async browse(
     queue: string,
-    options: { limit?: number; after?: string },
+    options: BrowseQuery,
   ): Promise<{ messages: MessageOut[]; next: string | null }> {
     const messages: MessageOut[] = [];
     let bytes = 0;
@@ -108,6 +110,7 @@ export class QueueService {
       if (step < 1) return { messages, next };
       const page = await this.instance.browse(queue, {
         limit: step,
+        ...subscriberOf(options),
         ...(next === null ? {} : { after: next }),
       });
       for (const message of page.messages) {
@@ -138,6 +141,9 @@ export class QueueService {
     }
   }
 }
+
+const subscriberOf = ({ subscriber }: { subscriber?: string }) =>
+  subscriber === undefined ? {} : { subscriber };
 
 const handOut = (message: Message): MessageOut => ({ ...toWire(message), receipt: message.receipt });
 

@@ -39,6 +39,23 @@ function registerFigures(
 
   const ready = gauge('queue_ready_messages', 'Messages committed, neither consumed nor held', 'queue');
   const held = gauge('queue_held_messages', 'Messages handed out and not finished', 'queue');
+  const delayed = gauge(
+    'queue_delayed_messages',
+    'Messages not due yet, or paused after they came back',
+    'queue',
+  );
+  const backlog = gauge(
+    'subscriber_backlog_messages',
+    'Messages of a topic that a subscriber has not consumed',
+    'queue',
+    'subscriber',
+  );
+  const lag = gauge(
+    'subscriber_lag_seconds',
+    'Age of the oldest message that waits for a subscriber',
+    'queue',
+    'subscriber',
+  );
   const enqueued = counter(
     'queue_enqueued_messages_total',
     'Messages committed since the queue was made',
@@ -64,14 +81,23 @@ function registerFigures(
   const runCount = gauge('runs', 'Runs in the history by status', 'status');
   const streamCount = gauge('event_streams', 'Event streams open');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls under way, waiting ones included');
+  const gauges = [ready, held, delayed, backlog, lag, runCount];
   const counters = [enqueued, consumed, commits, groups, cpu, waits, waited];
 
   return () => {
-    for (const metric of [ready, held, runCount, ...counters]) metric.reset();
+    for (const metric of [...gauges, ...counters]) metric.reset();
     for (const info of instance.queues()) {
       const labels = { queue: info.name };
       ready.set(labels, info.ready);
       held.set(labels, info.held);
+      delayed.set(labels, info.delayed);
+      if (info.type === 'topic') {
+        for (const subscriber of instance.subscribers(info.name)) {
+          const of = { ...labels, subscriber: subscriber.name };
+          backlog.set(of, subscriber.backlog);
+          lag.set(of, subscriber.lagMs / 1000);
+        }
+      }
       enqueued.inc(labels, info.enqueued);
       consumed.inc(labels, info.consumed);
     }

@@ -5,6 +5,7 @@ import type { App } from '../http/app-types.ts';
 
 const tags = [
   { name: 'queues', description: 'Queues of the cluster that this server hosts' },
+  { name: 'subscribers', description: 'Who gets the messages of a topic' },
   { name: 'messages', description: 'Enqueue, dequeue, acknowledge, browse' },
   { name: 'scenarios', description: 'Experiments as data' },
   { name: 'runs', description: 'Experiments under way and done, and what they say about the claims' },

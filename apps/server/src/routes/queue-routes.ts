@@ -1,11 +1,5 @@
-import {
-  CreateQueue,
-  QueueInfo as QueueInfoSchema,
-  QueueList,
-  StartStop,
-  type QueueInfo as WireQueueInfo,
-} from '@shardlab/contract';
-import type { Instance, QueueInfo } from '@shardlab/engine';
+import { CreateQueue, QueueInfo, QueueList, StartStop } from '@shardlab/contract';
+import type { Instance } from '@shardlab/engine';
 import Type from 'typebox';
 import type { App } from '../http/app-types.ts';
 
@@ -15,22 +9,21 @@ const params = Type.Object({ queue: Type.String() });
 export function queueRoutes(app: App, { instance }: { instance: Instance }): void {
   app.post(
     '/api/queues',
-    { schema: { summary: 'Make a queue', tags, body: CreateQueue, response: { 201: QueueInfoSchema } } },
+    { schema: { summary: 'Make a queue', tags, body: CreateQueue, response: { 201: QueueInfo } } },
     async (request, reply) => {
-      const { type: _queue, ...spec } = request.body;
-      const info = await instance.createQueue(spec);
-      return reply.code(201).header('location', `/api/queues/${info.name}`).send(toWire(info));
+      const info = await instance.createQueue(request.body);
+      return reply.code(201).header('location', `/api/queues/${info.name}`).send(info);
     },
   );
   app.get(
     '/api/queues',
     { schema: { summary: 'All queues', tags, response: { 200: QueueList } } },
-    async () => ({ queues: instance.queues().map(toWire) }),
+    async () => ({ queues: instance.queues() }),
   );
   app.get(
     '/api/queues/:queue',
-    { schema: { summary: 'One queue', tags, params, response: { 200: QueueInfoSchema } } },
-    async (request) => toWire(instance.queue(request.params.queue)),
+    { schema: { summary: 'One queue', tags, params, response: { 200: QueueInfo } } },
+    async (request) => instance.queue(request.params.queue),
   );
   app.delete(
     '/api/queues/:queue',
@@ -53,7 +46,7 @@ export function queueRoutes(app: App, { instance }: { instance: Instance }): voi
           tags,
           params,
           body: StartStop,
-          response: { 200: QueueInfoSchema },
+          response: { 200: QueueInfo },
         },
       },
       async (request) => {
@@ -63,14 +56,8 @@ export function queueRoutes(app: App, { instance }: { instance: Instance }): voi
             ? { enqueue: true, dequeue: true }
             : { enqueue: enqueue ?? false, dequeue: dequeue ?? false };
         const { queue } = request.params;
-        return toWire(
-          action === 'start'
-            ? await instance.startQueue(queue, which)
-            : await instance.stopQueue(queue, which),
-        );
+        return action === 'start' ? instance.startQueue(queue, which) : instance.stopQueue(queue, which);
       },
     );
   }
 }
-
-const toWire = (info: QueueInfo): WireQueueInfo => ({ ...info, type: 'queue' });

@@ -1,0 +1,53 @@
+import { Subscribe, SubscriberInfo, SubscriberList } from '@shardlab/contract';
+import type { Instance } from '@shardlab/engine';
+import Type from 'typebox';
+import type { App } from '../http/app-types.ts';
+
+const tags = ['subscribers'];
+const url = '/api/queues/:queue/subscribers';
+const params = Type.Object({ queue: Type.String() });
+
+/** Who gets the messages of a topic. */
+export function subscriberRoutes(app: App, { instance }: { instance: Instance }): void {
+  app.post(
+    url,
+    {
+      schema: {
+        summary: 'Subscribe to a topic: gets what is committed from now on; twice is once',
+        tags,
+        params,
+        body: Subscribe,
+        response: { 201: SubscriberInfo },
+      },
+    },
+    async (request, reply) => {
+      const { queue } = request.params;
+      const info = await instance.subscribe(queue, request.body);
+      const place = [queue, info.name].map(encodeURIComponent);
+      return reply
+        .code(201)
+        .header('location', `/api/queues/${place.join('/subscribers/')}`)
+        .send(info);
+    },
+  );
+  app.get(
+    url,
+    { schema: { summary: 'Subscribers of a topic', tags, params, response: { 200: SubscriberList } } },
+    async (request) => ({ subscribers: instance.subscribers(request.params.queue) }),
+  );
+  app.delete(
+    `${url}/:subscriber`,
+    {
+      schema: {
+        summary: 'Remove a subscriber and what it has not consumed',
+        tags,
+        params: Type.Object({ ...params.properties, subscriber: Type.String() }),
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await instance.unsubscribe(request.params.queue, request.params.subscriber);
+      return reply.code(204).send(null);
+    },
+  );
+}

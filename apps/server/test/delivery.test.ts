@@ -1,0 +1,146 @@
+/** When and how often a message is handed out: priority, delay, attempts, the exception queue. */
+import type { Browsed, Dequeued, Enqueued, ErrorBody, QueueInfo } from '@shardlab/contract';
+import { describe, expect, it } from 'vitest';
+import { startApp, type TestApp } from './start-app.ts';
+
+async function withQueue(spec: object): Promise<TestApp> {
+  const test = await startApp();
+  const made = await test.post<QueueInfo>('/api/queues', { name: 'q', durability: 'relaxed', ...spec });
+  expect(made).toMatchObject({ status: 201, body: spec });
+  return test;
+}
+
+const enqueue = (test: TestApp, ...messages: unknown[]) =>
+  test.post<Enqueued & ErrorBody>('/api/queues/q/messages', { messages });
+const dequeue = async (test: TestApp, options: object = {}, queue = 'q') =>
+  (await test.post<Dequeued>(`/api/queues/${queue}/dequeue`, options)).body.messages;
+const nack = (test: TestApp, receipt: string | undefined) =>
+  test.post('/api/queues/q/nack', { receipts: [receipt] });
+const info = async (test: TestApp) => (await test.get<QueueInfo>('/api/queues/q')).body;
+
+describe('priorities', () => {
+  it('let the more urgent overtake, and are shown with the message', async () => {
+    const test = await withQueue({ priorities: true });
+    await enqueue(test, { payload: 'a' }, { payload: 'b', priority: 9 }, { payload: 'c', priority: 4 });
+    const page = (await test.get<Browsed>('/api/queues/q/messages')).body.messages;
+    expect(page.map(({ payload, priority }) => [payload, priority])).toEqual([
+      ['a', undefined],
+      ['c', 4],
+      ['b', 9],
+    ]);
+    const taken = [...(await dequeue(test)), ...(await dequeue(test)), ...(await dequeue(test))];
+    expect(taken.map(({ payload, priority = 0 }) => [payload, priority])).toEqual([
+      ['b', 9],
+      ['c', 4],
+      ['a', 0],
+    ]);
+  });
+});
+
+describe('a delay', () => {
+  it('keeps a message back until it is due, and counts it apart', async () => {
+    const test = await withQueue({});
+    const { ids } = (await enqueue(test, { payload: 'later', delayMs: 60 }, { payload: 'now' })).body;
+    expect(await info(test)).toMatchObject({ ready: 1, delayed: 1, enqueued: 2 });
+    expect(String((await test.get('/metrics')).body)).toContain(
+      'shardlab_queue_delayed_messages{queue="q"} 1',
+    );
+    expect(await dequeue(test, { max: 2, mode: 'auto' })).toMatchObject([{ id: ids[1], payload: 'now' }]);
+    expect(await dequeue(test, { waitMs: 20_000 })).toMatchObject([{ id: ids[0], payload: 'later' }]);
+    expect(await info(test)).toMatchObject({ ready: 0, delayed: 0, held: 1 });
+  });
+});
+
+describe('attempts', () => {
+  it('end in the exception queue, with the reason', async () => {
+    const test = await withQueue({ attemptsMax: 2 });
+    expect(await info(test)).toMatchObject({ attemptsMax: 2, exceptionQueue: 'q.exceptions' });
+    const { ids } = (await enqueue(test, { payload: 'poison' })).body;
+    for (const deliveryCount of [1, 2]) {
+      const [message] = await dequeue(test, { waitMs: 20_000 });
+      expect(message).toMatchObject({ payload: 'poison', deliveryCount });
+      expect((await nack(test, message!.receipt)).status).toBe(204);
+    }
+    expect(await dequeue(test, { waitMs: 20_000 }, 'q.exceptions')).toMatchObject([
+      {
+        id: ids[0],
+        payload: 'poison',
+        properties: {
+          'exception-queue-of': 'q',
+          'exception-reason': 'handed out 2 times without being consumed',
+        },
+      },
+    ]);
+    expect(await info(test)).toMatchObject({ ready: 0, held: 0 });
+  });
+
+  it('pause a message that came back', async () => {
+    const test = await withQueue({ retryDelayMs: 3_600_000 });
+    await enqueue(test, { payload: 1 });
+    const [message] = await dequeue(test);
+    await nack(test, message!.receipt);
+    expect(await dequeue(test)).toEqual([]);
+    expect(await info(test)).toMatchObject({ ready: 0, delayed: 1 });
+    const page = (await test.get<Browsed>('/api/queues/q/messages')).body.messages;
+    expect(page).toMatchObject([{ state: 'delayed', deliveryCount: 1 }]);
+  });
+
+  it('keep the exception queue from being dropped before its queue', async () => {
+    const test = await withQueue({ attemptsMax: 1 });
+    expect(await test.remove('/api/queues/q.exceptions')).toMatchObject({
+      status: 409,
+      body: { code: 'QUEUE_IN_USE', retryable: false },
+    });
+    expect((await test.remove('/api/queues/q')).status).toBe(204);
+    expect((await test.remove('/api/queues/q.exceptions')).status).toBe(204);
+  });
+});
+
+describe('bad input', () => {
+  it.each<[string, object, number, string]>([
+    ['a priority of 10', { priority: 10 }, 400, 'REQUEST_INVALID'],
+    ['half a priority', { priority: 0.5 }, 400, 'REQUEST_INVALID'],
+    ['a priority as text', { priority: '1' }, 400, 'REQUEST_INVALID'],
+    ['a priority where there are none', { priority: 1 }, 400, 'MESSAGE_INVALID'],
+    ['a delay into the past', { delayMs: -1 }, 400, 'REQUEST_INVALID'],
+    ['a delay of two years', { delayMs: 2 * 366 * 86_400_000 }, 400, 'REQUEST_INVALID'],
+  ])('(%s) of a message is refused', async (_what, marks, status, code) => {
+    const test = await withQueue({});
+    expect(await enqueue(test, { payload: 1 }, { payload: 2, ...marks })).toMatchObject({
+      status,
+      body: { code },
+    });
+    expect(await info(test)).toMatchObject({ ready: 0, delayed: 0, enqueued: 0 });
+  });
+
+  it.each<[string, object, string]>([
+    ['no attempts', { attemptsMax: 0 }, 'REQUEST_INVALID'],
+    ['1001 attempts', { attemptsMax: 1_001 }, 'REQUEST_INVALID'],
+    ['a pause of a day', { retryDelayMs: 86_400_000 }, 'REQUEST_INVALID'],
+    ['priorities as a number', { priorities: 1 }, 'REQUEST_INVALID'],
+    ['attempts that are not written down', { attemptsMax: 2, durability: 'memory' }, 'QUEUE_SPEC_INVALID'],
+    ['priorities without shards', { priorities: true, kind: 'unsharded' }, 'QUEUE_SPEC_INVALID'],
+    [
+      'a name too long for its exception queue',
+      { name: 'x'.repeat(60), attemptsMax: 1 },
+      'QUEUE_SPEC_INVALID',
+    ],
+  ])('(%s) of a queue is refused', async (_what, spec, code) => {
+    const { post, get } = await startApp();
+    expect(await post('/api/queues', { name: 'odd', ...spec })).toMatchObject({
+      status: 400,
+      body: { code },
+    });
+    expect((await get('/api/queues')).body).toEqual({ queues: [] });
+  });
+
+  it('where there is no place for a delay it is refused', async () => {
+    for (const spec of [{ durability: 'memory' }, { kind: 'unsharded' }]) {
+      const test = await withQueue(spec);
+      expect(await enqueue(test, { payload: 1, delayMs: 5 })).toMatchObject({
+        status: 400,
+        body: { code: 'MESSAGE_INVALID', details: { field: 'delayMs' } },
+      });
+    }
+  });
+});
