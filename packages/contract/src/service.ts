@@ -146,7 +146,12 @@ export const ClusterInstance = Type.Object(
             Type.Object(
               {
                 partition: Type.Integer(),
-                state: Type.Union([Type.Literal('filling'), Type.Literal('full'), Type.Literal('drained')]),
+                state: Type.Union([
+                  Type.Literal('filling'),
+                  Type.Literal('full'),
+                  Type.Literal('drained'),
+                  Type.Literal('damaged'),
+                ]),
                 fill: Type.Number({ description: '0 to 1' }),
                 drained: Type.Number({ description: '0 to 1' }),
               },

@@ -168,7 +168,8 @@ export interface SubscriberInfo {
 
 export interface PartitionStats {
   partition: number;
-  state: 'filling' | 'full' | 'drained';
+  /** `damaged`: its messages cannot be read, and the shard stops in front of them. */
+  state: 'filling' | 'full' | 'drained' | 'damaged';
   /** Share of its room in use, 0 to 1. */
   fill: number;
   /** Share of its messages that are terminal, 0 to 1. */

@@ -38,7 +38,16 @@ function setUp() {
   });
   const answer = (index: number, failure: StorageFailure | null) => {
     const { no, generation } = sent[index]!;
-    group.onResult({ kind: 'group', no, generation, failure, maintenanceMs: 0, commitMs: 0, cpuUs: 0 });
+    group.onResult({
+      kind: 'group',
+      no,
+      generation,
+      failure,
+      unusable: [],
+      maintenanceMs: 0,
+      commitMs: 0,
+      cpuUs: 0,
+    });
   };
   const stage = (...payloads: string[]): StagedTransaction => {
     const segments = payloads.map((payload) => {

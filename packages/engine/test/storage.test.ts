@@ -147,7 +147,6 @@ describe('a backlog larger than the cache', () => {
     const handle = openSync(path, 'r+');
     writeSync(handle, Buffer.alloc(64, 0xff), 0, 64, (root - 1) * 16_384);
     closeSync(handle);
-    // Found at once when the instance looks for the end of each partition, or when its messages are read.
     const work = async () => {
       const instance = await openInstance({ dir });
       try {
@@ -157,6 +156,6 @@ describe('a backlog larger than the cache', () => {
         await instance.close();
       }
     };
-    await expect(work()).rejects.toThrow(code('STORAGE_CORRUPT'));
+    await expect(work()).rejects.toThrow(code('PARTITION_DAMAGED'));
   });
 });

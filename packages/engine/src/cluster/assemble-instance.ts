@@ -44,6 +44,7 @@ export async function assembleInstance(
       waits,
       book,
       queues: catalog.queues(),
+      knew: (what, id) => catalog.knew(what, id),
       queueById: (queueId) => catalog.queues().find((queue) => queue.queueId === queueId),
       subscribers: (queueId) => catalog.subscribers.of(queueId),
       onFatal,

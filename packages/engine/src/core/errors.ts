@@ -89,6 +89,11 @@ const table = {
     message: 'The folder or a file in it cannot be written',
   },
   STORAGE_CORRUPT: { kind: 'failed', retryable: false, message: 'A file of the queue is damaged' },
+  PARTITION_DAMAGED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'A partition is damaged: its shard hands out nothing more; other shards and queues are served',
+  },
   COMMITS_MISSING: {
     kind: 'failed',
     retryable: false,

@@ -16,6 +16,8 @@ export interface Partition {
   bytes: number;
   /** Its truncation is on the way; it is no longer of this shard once that is durable. */
   truncating: boolean;
+  /** Its messages cannot be read, or not all of them: nothing is added to it any more. */
+  damaged: boolean;
 }
 
 export class PartitionLife {
@@ -35,7 +37,7 @@ export class PartitionLife {
   /** Whether a run of this size needs a new partition: `assign` one before `append`. */
   mustRoll(count: number, bytes: number): boolean {
     const last = this.#partitions.at(-1);
-    if (last === undefined || last.truncating) return true;
+    if (last === undefined || last.truncating || last.damaged) return true;
     const messages = last.endSeq - last.firstSeq;
     if (messages === 0) return false;
     return messages + count > this.#messagesMax || last.bytes + bytes > limits.partitionBytesMax;
@@ -45,7 +47,7 @@ export class PartitionLife {
     const last = this.#partitions.at(-1);
     if (last !== undefined && last.endSeq > firstSeq)
       throw new RangeError(`partition ${no} would start in another`);
-    const partition = { no, firstSeq, endSeq: firstSeq, bytes: 0, truncating: false };
+    const partition = { no, firstSeq, endSeq: firstSeq, bytes: 0, truncating: false, damaged: false };
     this.#partitions.push(partition);
     return partition;
   }
@@ -95,6 +97,10 @@ export class PartitionLife {
     return drained;
   }
 
+  get isDamaged(): boolean {
+    return this.#partitions.some((partition) => partition.damaged);
+  }
+
   /** Everything, marked as truncating: the queue was dropped. */
   takeAll(): Partition[] {
     const rest = this.#partitions.filter((partition) => !partition.truncating);
@@ -108,9 +114,10 @@ export class PartitionLife {
       const messages = partition.endSeq - partition.firstSeq;
       const terminal = terminalBetween(partition.firstSeq, partition.endSeq);
       const filling = index === this.#partitions.length - 1;
+      const state = filling ? 'filling' : partition.truncating ? 'drained' : 'full';
       return {
         partition: partition.no,
-        state: filling ? 'filling' : partition.truncating ? 'drained' : 'full',
+        state: partition.damaged ? 'damaged' : state,
         fill: Math.min(1, Math.max(messages / this.#messagesMax, partition.bytes / limits.partitionBytesMax)),
         drained: messages === 0 ? 0 : terminal / messages,
       };

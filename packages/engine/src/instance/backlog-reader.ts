@@ -2,6 +2,7 @@
  * Brings messages back from partitions: ahead of the consumers where the cache did not keep them, and for browsing.
  * Reads are in bulk and in a thread of their own, at most one under way for a shard.
  */
+import type { Consumption } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
@@ -19,7 +20,10 @@ export class BacklogReader {
   readonly #onRead: (reader: ShardReader, error: QueueError | undefined) => void;
   readonly #reading = new Map<ShardReader, Promise<void>>();
 
-  /** `onRead` is told of each read that ended, and of the error if it failed: the messages are still on disk then. */
+  /**
+   * `onRead` is told of each read that ended, and of the error if it failed: the messages are still on disk then. After
+   * `PARTITION_DAMAGED` they are not read again, and the reader stops in front of them.
+   */
   constructor(
     path: string,
     waits: WaitRecorder,
@@ -33,13 +37,21 @@ export class BacklogReader {
   /** Starts the next read of a reader if its window runs low. */
   ahead(reader: ShardReader): void {
     const fromSeq = reader.nextRead();
-    if (fromSeq === undefined || this.#reading.has(reader)) return;
+    if (fromSeq === undefined || this.#reading.has(reader) || this.damageAhead(reader)) return;
     const read = this.#load(reader, fromSeq);
     this.#reading.set(reader, read);
     read.then(
-      () => this.#ended(reader, undefined),
+      () => this.#ended(reader, this.damageAhead(reader)),
       (error: unknown) => this.#ended(reader, toQueueError(error)),
     );
+  }
+
+  /** Why the reader goes no further, although its shard holds more; undefined if nothing is in its way. */
+  damageAhead(reader: ShardReader): QueueError | undefined {
+    const fromSeq = reader.nextRead();
+    if (fromSeq === undefined) return undefined;
+    const { no, damaged } = reader.shard.partitions.find(fromSeq);
+    return damaged ? partitionDamaged(reader.shard.no, no, fromSeq) : undefined;
   }
 
   #ended(reader: ShardReader, error: QueueError | undefined): void {
@@ -70,25 +82,31 @@ export class BacklogReader {
     const committedEnd = shard.committedEnd;
     const partition = shard.partitions.find(fromSeq);
     const rangeEnd = Math.min(shard.partitions.rangeEnd(partition), committedEnd);
-    const blocks = await this.#thread.read({
-      kind: 'blocks',
-      partition: partition.no,
-      fromSeq,
-      bytesMax: limits.backlogReadBytes,
-    });
+    const { blocks, more } = await this.#thread
+      .read({ kind: 'blocks', partition: partition.no, fromSeq, bytesMax: limits.backlogReadBytes })
+      .catch((error: unknown) => {
+        if (toQueueError(error).code !== 'STORAGE_CORRUPT') throw error;
+        partition.damaged = true;
+        return { blocks: [], more: true };
+      });
     if (partition.truncating || !shard.partitions.all.includes(partition)) {
       // All of it was consumed meanwhile, and the table may hold another shard's messages by now.
       return { runs: [], readEnd: Math.min(consumption.watermark, shard.committedEnd) };
     }
     const runs = blocks.map(toRun);
-    const bytes = runs.reduce((sum, run) => sum + run.end, 0);
-    const last = runs.at(-1);
-    const readEnd =
-      last !== undefined && bytes >= limits.backlogReadBytes ? last.firstSeq + last.count : rangeEnd;
-    return { runs, readEnd };
+    const whole = withoutHole(runs, { fromSeq, endSeq: more ? undefined : rangeEnd, consumption });
+    if (whole.holed) partition.damaged = true;
+    return whole;
   }
 
-  /** A page of what is committed and not consumed; `after` is the `next` of the page before. */
+  /** Where reading goes on if `seq` lies in a damaged partition: a look at the rest is worth more than none. */
+  #endOfDamage({ shard }: ShardReader, seq: number): number | undefined {
+    if (!shard.persistent) return undefined;
+    const partition = shard.partitions.find(seq);
+    return partition.damaged ? Math.min(shard.partitions.rangeEnd(partition), shard.committedEnd) : undefined;
+  }
+
+  /** A page of what is committed, not consumed and not damaged; `after` is the `next` of the page before. */
   async browse(
     readers: readonly ShardReader[],
     { limit, after }: { limit: number; after: string | undefined },
@@ -103,6 +121,11 @@ export class BacklogReader {
       shardNo = shard.no;
       let seq = Math.max(afterSeq + 1, consumption.watermark);
       while (seq < shard.committedEnd) {
+        const damaged = this.#endOfDamage(reader, seq);
+        if (damaged !== undefined) {
+          seq = damaged;
+          continue;
+        }
         const { runs, readEnd } = shard.persistent
           ? await this.#read(reader, seq)
           : { runs: reader.liveRuns, readEnd: shard.committedEnd };
@@ -125,6 +148,26 @@ export class BacklogReader {
   async close(): Promise<void> {
     await this.#thread.close();
   }
+}
+
+/**
+ * The runs up to where a number is missing that is not terminal. There is a message for every other one, so what is not
+ * there was lost with a part of its table.
+ */
+function withoutHole(
+  runs: CachedRun[],
+  { fromSeq, endSeq, consumption }: { fromSeq: number; endSeq: number | undefined; consumption: Consumption },
+): { runs: CachedRun[]; readEnd: number; holed: boolean } {
+  const isTerminal = (start: number, end: number) =>
+    end <= start || consumption.countBetween(start, end) === end - start;
+  let readEnd = fromSeq;
+  for (const [index, { firstSeq, count }] of runs.entries()) {
+    if (!isTerminal(readEnd, firstSeq)) return { runs: runs.slice(0, index), readEnd, holed: true };
+    readEnd = firstSeq + count;
+  }
+  if (endSeq === undefined) return { runs, readEnd, holed: false };
+  const holed = !isTerminal(readEnd, endSeq);
+  return { runs, readEnd: holed ? readEnd : Math.max(readEnd, endSeq), holed };
 }
 
 function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
@@ -167,4 +210,11 @@ function* liveMessages(
 
 function toQueueError(error: unknown): QueueError {
   return error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error });
+}
+
+function partitionDamaged(shard: number, partition: number, fromSeq: number): QueueError {
+  return new QueueError('PARTITION_DAMAGED', {
+    sentence: `Partition ${partition} is damaged: shard ${shard} hands out nothing from message ${shard}.${fromSeq} on; other shards and queues are served`,
+    details: { shard, partition, fromSeq },
+  });
 }

@@ -144,7 +144,7 @@ export class GroupCommit {
     const empty = blocks.length + deltas.length + outcomes.forgotten + side.length + poolChanges === 0;
     if (empty && this.#inFlight.length === 0) {
       group.outcomes.applied({ written: false });
-      this.#apply(group, 0);
+      this.#apply(group, { maintenanceMs: 0, unusable: [] });
       if (this.#waiting.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
@@ -175,7 +175,7 @@ export class GroupCommit {
     }
     if (result.failure === null) {
       group.outcomes.applied({ written: true });
-      this.#apply(group, result.maintenanceMs);
+      this.#apply(group, result);
     } else if (result.failure.fatal) this.fail(fromFailure(result.failure), group.members);
     else this.#undo(group, fromFailure(result.failure));
     if (this.#waiting.length > 0 || this.#maintenanceDue) this.schedule();
@@ -188,12 +188,15 @@ export class GroupCommit {
     for (const resolve of idle) resolve();
   }
 
-  #apply(group: InFlight, maintenanceMs: number): void {
+  #apply(
+    group: InFlight,
+    { maintenanceMs, unusable }: Pick<GroupResult, 'maintenanceMs' | 'unusable'>,
+  ): void {
     const { pool, onVisible, waits } = this.#options;
     this.#stalled = false;
     this.groups += 1;
     this.commits += group.members.length;
-    pool.applied(group.message.pool);
+    pool.applied(group.message.pool, unusable);
     const maintained = group.message.pool.truncate.length + group.message.pool.assign.length > 0;
     const now = performance.now();
     for (const { transaction, submittedAt, resolve } of group.members) {

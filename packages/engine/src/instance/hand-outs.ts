@@ -6,6 +6,7 @@ import type { BacklogReader } from './backlog-reader.ts';
 import { type Delivery, eachOf, messagesOf, receiptOf } from './hand-out.ts';
 import type { HandOutLease } from './hand-out-lease.ts';
 import type { Shard } from './shard.ts';
+import type { ShardReader } from './shard-reader.ts';
 import type { ShardedQueue } from './sharded-queue.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
@@ -65,7 +66,12 @@ export class HandOuts {
       const now = take();
       if (now.length > 0) return now;
     }
-    if (options.waitMs > 0) return subscription.waiters.wait(take, options.waitMs, options.signal);
+    if (options.waitMs > 0) {
+      this.#assertUndamaged(readers, 'some');
+      const messages = await subscription.waiters.wait(take, options.waitMs, options.signal);
+      if (messages.length === 0 && options.signal?.aborted !== true) this.#assertUndamaged(readers, 'all');
+      return messages;
+    }
     // What is there may have to be read first: that is no wait for messages.
     for (let read = reader.under(readers); read !== undefined; read = reader.under(readers)) {
       await read;
@@ -73,7 +79,16 @@ export class HandOuts {
       const now = take();
       if (now.length > 0) return now;
     }
+    this.#assertUndamaged(readers, 'all');
     return [];
+  }
+
+  /** Where nothing was found: throws `PARTITION_DAMAGED` unless all, or some, readers have nothing damaged before them. */
+  #assertUndamaged(readers: readonly ShardReader[], which: 'all' | 'some'): void {
+    const damage = readers.map((reader) => this.#options.reader.damageAhead(reader));
+    if (which === 'some' && damage.includes(undefined)) return;
+    const first = damage.find((each) => each !== undefined);
+    if (first !== undefined) throw first;
   }
 
   #take(queue: ShardedQueue, options: CheckedOptions, onDelivery: (delivery: Delivery) => void): Message[] {

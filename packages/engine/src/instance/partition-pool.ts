@@ -66,11 +66,12 @@ export class PartitionPool {
     return changes;
   }
 
-  applied(changes: PoolChanges): void {
+  /** `unusable` ones are too damaged to be emptied: nobody gets them again. */
+  applied(changes: PoolChanges, unusable: readonly number[]): void {
     for (const partition of changes.truncate) {
       this.#owners.get(partition)?.release(partition);
       this.#owners.delete(partition);
-      this.#free.push(partition);
+      if (!unusable.includes(partition)) this.#free.push(partition);
     }
   }
 

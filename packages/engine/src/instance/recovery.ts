@@ -53,8 +53,9 @@ function recoverShard(shard: Shard, partitions: readonly RecoveredPartition[]): 
   for (const { partition, firstSeq, endSeq, bytes, terminal: rows, ...own } of partitions) {
     messages += own.messages;
     attempts.push(...own.attempts);
-    shard.partitions.assign(partition, firstSeq);
+    const assigned = shard.partitions.assign(partition, firstSeq);
     if (endSeq > firstSeq) shard.partitions.append(endSeq, bytes);
+    assigned.damaged = own.damage !== null;
     for (const { subscriber, ranges } of rows) {
       const known = terminal.get(subscriber);
       const more = decodeRanges(ranges, firstSeq);

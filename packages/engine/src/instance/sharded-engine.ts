@@ -48,6 +48,8 @@ export interface ShardedEngineOptions {
   book: OutcomeBook;
   /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
   queues: readonly QueueRow[];
+  /** Whether the catalog ever had it: one that it has no more was dropped. */
+  knew(what: 'queue' | 'subscriber', id: number): boolean;
   queueById(queueId: number | null): QueueRow | undefined;
   subscribers(queueId: number): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
@@ -85,8 +87,14 @@ export class ShardedEngine implements ShardedHost {
         onDeath: (error) => opened.engine?.onWriterDeath(error),
       },
     );
-    opened.engine = new ShardedEngine(options, path, writer, recovered);
-    return opened.engine;
+    try {
+      assertCatalogKnows(options, recovered);
+      opened.engine = new ShardedEngine(options, path, writer, recovered);
+      return opened.engine;
+    } catch (error) {
+      await writer.close();
+      throw error;
+    }
   }
 
   private constructor(
@@ -99,10 +107,8 @@ export class ShardedEngine implements ShardedHost {
     this.#writer = writer;
     this.#epoch = recovered.epoch;
     this.#cache = new MessageCache(options.cacheBytesMax);
-    this.#pool = new PartitionPool(
-      recovered.free,
-      recovered.partitions.map((partition) => partition.partition),
-    );
+    const used = recovered.partitions.map((partition) => partition.partition);
+    this.#pool = new PartitionPool(recovered.free, [...used, ...recovered.unusable]);
     this.#reader = new BacklogReader(path, options.waits, ({ shard }, error) => {
       const queue = this.#queueOf(shard);
       if (error === undefined) queue?.serve();
@@ -369,4 +375,22 @@ export class ShardedEngine implements ShardedHost {
     await this.#reader.close();
     await this.#writer.close();
   }
+}
+
+/**
+ * Messages of a queue that is not in the catalog are removed, for it was dropped. But if the catalog never had it, then
+ * the catalog is what is wrong: `COMMITS_MISSING`.
+ */
+function assertCatalogKnows(
+  { dir, knew }: ShardedEngineOptions,
+  { partitions, subscriptions }: RecoveredInstance,
+): void {
+  const queueId = partitions.find((partition) => !knew('queue', partition.queueId))?.queueId;
+  const subscriber = subscriptions.find((each) => !knew('subscriber', each.subscriber))?.subscriber;
+  if (queueId === undefined && subscriber === undefined) return;
+  const what = queueId === undefined ? `subscriber ${subscriber}` : `queue ${queueId}`;
+  throw new QueueError('COMMITS_MISSING', {
+    sentence: `The catalog of ${dir} has never heard of ${what}, which there are messages of: it is damaged, or an older one`,
+    details: { dir, queueId, subscriber },
+  });
 }

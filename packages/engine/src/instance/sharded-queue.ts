@@ -127,7 +127,9 @@ export class ShardedQueue {
     if (groupKey !== undefined) return lane(this.#lanes[hash(groupKey) % this.#lanes.length]!);
     let lanes = this.#lanesOfSession.get(session);
     if (lanes === undefined) {
-      lanes = this.#lanes.reduce((least, each) =>
+      // What is behind damage waits until it is repaired: who comes new goes elsewhere while there is a choice.
+      const whole = this.#lanes.filter((each) => !each.some(({ partitions }) => partitions.isDamaged));
+      lanes = (whole.length > 0 ? whole : this.#lanes).reduce((least, each) =>
         each[0]!.boundSessions < least[0]!.boundSessions ? each : least,
       );
       lanes[0]!.boundSessions += 1;

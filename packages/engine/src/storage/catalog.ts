@@ -83,6 +83,14 @@ export class Catalog {
     }));
   }
 
+  /** Whether there ever was one of this number: no number is used again. */
+  knew(what: 'queue' | 'subscriber', id: number): boolean {
+    const last = this.#run(() =>
+      this.#file.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(what),
+    );
+    return id <= ((last as number | undefined) ?? 0);
+  }
+
   /**
    * Makes the queue, and one for what is handed out too often if that is limited. Throws `QUEUE_EXISTS`, or
    * `QUEUE_SPEC_INVALID` past the number of queues.

@@ -9,6 +9,20 @@ import { crc32 } from 'node:zlib';
 const place = new Float64Array(4);
 const placeBytes = Buffer.from(place.buffer);
 
+/** Of a row of the pool. */
+export function poolChecksum(row: {
+  partition: number;
+  queueId: number | null;
+  shard: number | null;
+  firstSeq: number | null;
+}): number {
+  place[0] = row.partition;
+  place[1] = row.queueId ?? -1;
+  place[2] = row.shard ?? -1;
+  place[3] = row.firstSeq ?? -1;
+  return crc32(placeBytes);
+}
+
 /** Of a block's body, bound to its partition, its first sequence number, its count and its group. */
 export function blockChecksum(
   at: { partition: number; firstSeq: number; count: number; groupNo: number },

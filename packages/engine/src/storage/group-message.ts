@@ -77,6 +77,8 @@ export interface GroupResult {
   no: number;
   generation: number;
   failure: StorageFailure | null;
+  /** Partitions that were to be emptied and are too damaged for it. */
+  unusable: number[];
   /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */
   maintenanceMs: number;
   commitMs: number;
@@ -105,11 +107,15 @@ export interface RecoveredPartition {
   /** Encoded ranges of what is terminal, as in a delta, in any order; subscriber 0 means for everyone. */
   terminal: { subscriber: number; ranges: Uint8Array }[];
   attempts: AttemptRow[];
+  /** Why it cannot be relied on, in words; null while all is well. */
+  damage: string | null;
 }
 
 export interface RecoveredInstance {
   epoch: number;
   free: number[];
+  /** Free, but damaged: never used again. */
+  unusable: number[];
   /** Ordered by shard, then by sequence. */
   partitions: RecoveredPartition[];
   outcomes: SessionOutcome[];
@@ -145,7 +151,8 @@ export interface ReadBlock {
 
 /** What the request of a kind answers. */
 export interface ReadResults {
-  blocks: ReadBlock[];
+  /** `more`: the partition may hold blocks behind these. */
+  blocks: { blocks: ReadBlock[]; more: boolean };
   due: DueMessages;
 }
 

@@ -6,14 +6,15 @@ import { join } from 'node:path';
 import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import { Acknowledged, acknowledgedPath } from './acknowledged.ts';
-import { deleteAttempts, readAttempts } from './attempt-table.ts';
+import { deleteAttempts } from './attempt-table.ts';
 import { Checkpoints } from './checkpoint.ts';
-import { deltaChecksum } from './checksum.ts';
+import { deltaChecksum, poolChecksum } from './checksum.ts';
 import { countDelayed, readDue } from './delayed-table.ts';
 import { type FormatStep, migrate } from './format.ts';
-import type { DeltaEntry, Group, RecoveredInstance, RecoveredPartition } from './group-message.ts';
+import type { DeltaEntry, Group, RecoveredInstance } from './group-message.ts';
 import { assertAcknowledged, groupsPerEpoch } from './last-group.ts';
-import { addBlockChecksums, BlockWriter, createPartition, partitionTable } from './partition-table.ts';
+import { addBlockChecksums, BlockWriter, createPartition, truncatePartition } from './partition-table.ts';
+import { type PoolRow, recoverPartitions } from './recover-partitions.ts';
 import { resyncLog } from './resync-log.ts';
 import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
 import { applySideChange, sideTables } from './side-change.ts';
@@ -40,7 +41,8 @@ const steps: readonly FormatStep[] = [
     file.exec(sessionOutcomeStep);
     file.exec(sideTables);
     addBlockChecksums(file);
-    file.exec('ALTER TABLE consumption ADD COLUMN crc INTEGER'); // NULL: written by version 1
+    // NULL: written by version 1
+    file.exec('ALTER TABLE consumption ADD COLUMN crc INTEGER; ALTER TABLE partition ADD COLUMN crc INTEGER');
   },
 ];
 
@@ -55,6 +57,9 @@ const deltasMin = 16;
 export function instancePath(dir: string, instance: number): string {
   return join(dir, `instance-${instance}.db`);
 }
+
+/** The owner of a free partition. */
+const nobody = { queueId: null, shard: null, firstSeq: null };
 
 export class InstanceFile {
   readonly #file: SqliteFile;
@@ -95,22 +100,14 @@ export class InstanceFile {
       this.#file.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT");
       this.#epoch = this.#readEpoch.get() as number;
       this.#acknowledged.noteDurably(this.#epoch * groupsPerEpoch);
-      const rows = this.#file
-        .prepare(
-          `SELECT partition, queue_id AS queueId, shard, first_seq AS firstSeq FROM partition
-           ORDER BY queue_id, shard, first_seq`,
-        )
-        .all() as { partition: number; queueId: number | null; shard: number; firstSeq: number }[];
-      const free: number[] = [];
-      const partitions: RecoveredPartition[] = [];
-      for (const row of rows) {
-        if (row.queueId === null) free.push(row.partition);
-        else partitions.push(this.#recoverPartition({ ...row, queueId: row.queueId }));
+      const pool = recoverPartitions(this.#file);
+      for (const { partition, terminal } of pool.partitions) {
+        const bySubscriber = Map.groupBy(terminal, ({ subscriber }) => subscriber);
+        for (const [subscriber, rows] of bySubscriber) this.#deltasOf(partition).set(subscriber, rows.length);
       }
       return {
         epoch: this.#epoch,
-        free,
-        partitions,
+        ...pool,
         outcomes: this.#outcomes.read(),
         subscriptions: readSubscriptions(this.#file),
         delayed: countDelayed(this.#file),
@@ -119,34 +116,12 @@ export class InstanceFile {
     });
   }
 
-  #recoverPartition(
-    row: Pick<RecoveredPartition, 'partition' | 'queueId' | 'shard' | 'firstSeq'>,
-  ): RecoveredPartition {
-    const table = partitionTable(row.partition);
-    const last = this.#file
-      .prepare(`SELECT seq + count FROM ${table} ORDER BY seq DESC LIMIT 1`)
-      .pluck()
-      .get();
-    const { bytes, messages } = this.#file
-      .prepare(
-        `SELECT coalesce(sum(length(body)), 0) AS bytes, coalesce(sum(count), 0) AS messages FROM ${table}`,
-      )
-      .get() as { bytes: number; messages: number };
-    const terminal = this.#file
-      .prepare('SELECT subscriber, ranges FROM consumption WHERE partition = ?')
-      .all(row.partition) as RecoveredPartition['terminal'];
-    const bySubscriber = Map.groupBy(terminal, ({ subscriber }) => subscriber);
-    for (const [subscriber, rows] of bySubscriber) this.#deltasOf(row.partition).set(subscriber, rows.length);
-    const attempts = readAttempts(this.#file, row.partition);
-    const endSeq = (last as number | undefined) ?? row.firstSeq;
-    return { ...row, endSeq, bytes, messages, terminal, attempts };
-  }
-
   /**
    * Applies a group and syncs it; a FULL one may be acknowledged when this returns. `onMaintained` is called between the
-   * work on the pool and that on messages.
+   * work on the pool and that on messages. Returns the partitions that are too damaged to be emptied.
    */
-  commit(group: Group, onMaintained: () => void): void {
+  commit(group: Group, onMaintained: () => void): number[] {
+    let unusable: number[] = [];
     if (group.sync !== this.#sync) {
       this.#file.pragma(`synchronous = ${group.sync}`); // SQLite refuses this inside a transaction
       this.#sync = group.sync;
@@ -154,7 +129,7 @@ export class InstanceFile {
     this.#file.exec('BEGIN IMMEDIATE');
     try {
       this.#assertEpoch();
-      this.#applyPool(group.pool);
+      unusable = this.#applyPool(group.pool);
       onMaintained();
       for (const block of group.blocks) {
         this.#blocks.write(block, group.no, Buffer.from(group.buffer, block.offset, block.length));
@@ -173,6 +148,7 @@ export class InstanceFile {
     }
     // A relaxed group may be gone after a power cut without anything being wrong.
     if (group.sync === 'FULL') this.#acknowledged.note(group.no);
+    return unusable;
   }
 
   /** To be called after each commit, once it is acknowledged. Throws if a checkpoint failed: nothing more may be written. */
@@ -187,27 +163,36 @@ export class InstanceFile {
     throw new QueueError('INSTANCE_FENCED', { details: { epoch: this.#epoch, found: epoch } });
   }
 
-  #applyPool({ create, assign, truncate }: Group['pool']): void {
+  #applyPool({ create, assign, truncate }: Group['pool']): number[] {
+    const unusable: number[] = [];
     for (const partition of create) {
       createPartition(this.#file, partition);
-      this.#file.prepare('INSERT OR IGNORE INTO partition (partition) VALUES (?)').run(partition);
+      this.#setOwner({ partition, ...nobody });
     }
     for (const partition of truncate) {
-      this.#file.exec(`DELETE FROM ${partitionTable(partition)}`); // without WHERE: SQLite drops the pages whole
+      if (!truncatePartition(this.#file, partition)) {
+        unusable.push(partition);
+        continue;
+      }
       this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
       deleteAttempts(this.#file, partition);
-      this.#file
-        .prepare('UPDATE partition SET queue_id = NULL, shard = NULL, first_seq = NULL WHERE partition = ?')
-        .run(partition);
+      this.#setOwner({ partition, ...nobody });
       this.#deltaCount.delete(partition);
     }
-    for (const { partition, queueId, shard, firstSeq } of assign) {
+    for (const entry of assign) {
       // Nothing of an earlier owner may be taken for consumption of this one.
-      this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
-      this.#file
-        .prepare('UPDATE partition SET queue_id = ?, shard = ?, first_seq = ? WHERE partition = ?')
-        .run(queueId, shard, firstSeq, partition);
+      this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(entry.partition);
+      this.#setOwner(entry);
     }
+    return unusable;
+  }
+
+  #setOwner(row: PoolRow): void {
+    this.#file
+      .prepare(
+        'INSERT OR REPLACE INTO partition (partition, queue_id, shard, first_seq, crc) VALUES (?, ?, ?, ?, ?)',
+      )
+      .run(row.partition, row.queueId, row.shard, row.firstSeq, poolChecksum(row));
   }
 
   #writeDelta(

@@ -29,7 +29,8 @@ port.on('message', (request: ReadRequest | 'close') => {
 function answer(request: ReadRequest): void {
   const { id } = request;
   const result = request.kind === 'blocks' ? readBlocks(file, request) : readDue(file, request);
-  const bytes = 'rows' in result ? result.rows.map((row) => row.record) : result.map((block) => block.body);
+  const bytes =
+    'rows' in result ? result.rows.map((row) => row.record) : result.blocks.map((block) => block.body);
   const buffers = bytes.map(({ buffer }) => buffer as ArrayBuffer);
   port.postMessage({ id, result, failure: null } satisfies ReadReply, buffers);
 }

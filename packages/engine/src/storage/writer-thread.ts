@@ -24,8 +24,9 @@ function commitGroup(file: InstanceFile, group: Group): GroupResult {
   const startedAt = performance.now();
   let maintainedAt = startedAt;
   let failure: GroupResult['failure'] = null;
+  let unusable: number[] = [];
   try {
-    file.commit(group, () => {
+    unusable = file.commit(group, () => {
       maintainedAt = performance.now();
     });
     if (emulatedSyncMs > 0 && group.sync === 'FULL') Atomics.wait(slowDisk, 0, 0, emulatedSyncMs);
@@ -37,6 +38,7 @@ function commitGroup(file: InstanceFile, group: Group): GroupResult {
     no: group.no,
     generation: group.generation,
     failure,
+    unusable,
     maintenanceMs: maintainedAt - startedAt,
     commitMs: performance.now() - maintainedAt,
     cpuUs: cpuUs(),
@@ -72,6 +74,7 @@ function serve(file: InstanceFile): void {
         no,
         generation,
         failure: failed,
+        unusable: [],
         maintenanceMs: 0,
         commitMs: 0,
         cpuUs: cpuUs(),

@@ -165,3 +165,16 @@ describe('an instance file', () => {
 });
 
 const wal = (instance: number) => `instance-${instance}.db-wal`;
+
+it('messages of a queue that the catalog lost are kept, not taken for those of a dropped queue', async () => {
+  const dir = makeFolder();
+  const worker = new FaultProcess();
+  await worker.open({ dir });
+  await worker.create({ name: 'q' });
+  await worker.put('q', 'a');
+  await worker.kill();
+  const copy = copyOf(dir);
+  rmSync(join(copy, 'catalog.db-wal'));
+  expect(await readOrCode(copy)).toBe('COMMITS_MISSING');
+  expect(await readOrCode(dir)).toBe(1);
+});

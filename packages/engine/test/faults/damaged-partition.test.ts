@@ -1,0 +1,232 @@
+/** Partitions whose bytes changed on the disk: what is whole is served, what is not is never handed out, and says so. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { type Instance, openInstance, QueueError, type Session } from '../../src/index.ts';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
+import { overwrite, overwriteText, smashTable } from './damage.ts';
+
+const partitionMessagesMax = 10;
+const damaged = expect.objectContaining({ code: 'PARTITION_DAMAGED' });
+
+async function put(session: Session, queue: string, ...payloads: string[]): Promise<string[]> {
+  for (const payload of payloads) session.enqueue(queue, { payload });
+  return (await session.commit()).ids;
+}
+
+/** Payloads that a session gets until there is no more, consumed; and the code that the last call ended with. */
+async function takeAll(instance: Instance, queue: string): Promise<{ found: string[]; end: string }> {
+  const session = instance.openSession();
+  const found: string[] = [];
+  for (;;) {
+    try {
+      const messages = await session.dequeue(queue, { max: 7 });
+      if (messages.length === 0) return { found, end: 'empty' };
+      found.push(...text(messages));
+      await session.commit();
+    } catch (error) {
+      if (!(error instanceof QueueError)) throw error;
+      return { found, end: error.code };
+    }
+  }
+}
+
+const numbered = (prefix: string, from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `${prefix}${from + index};`.padEnd(200, '.'));
+
+/** Queue `q` with 30 messages in each of two shards, three partitions a shard; queue `other` with 5. Closed. */
+async function makeQueues(): Promise<{ dir: string; path: string }> {
+  const dir = makeFolder();
+  const instance = await openInstance({ dir, partitionMessagesMax });
+  await instance.createQueue({ name: 'q', shards: 2 });
+  await instance.createQueue({ name: 'other' });
+  const [a, b, c] = [instance.openSession(), instance.openSession(), instance.openSession()];
+  for (let i = 0; i < 30; i += 1) {
+    await put(a, 'q', ...numbered('a', i, i + 1));
+    await put(b, 'q', ...numbered('b', i, i + 1));
+  }
+  await put(c, 'other', ...numbered('c', 0, 5));
+  await instance.close();
+  return { dir, path: join(dir, 'instance-1.db') };
+}
+
+const reopen = (dir: string) => openTestInstance({ dir, partitionMessagesMax });
+const short = (payloads: string[]) => payloads.map((payload) => payload.slice(0, payload.indexOf(';')));
+const ofShard = (payloads: string[], prefix: string) => short(payloads).filter((id) => id.startsWith(prefix));
+const ids = (prefix: string, from: number, to: number) => short(numbered(prefix, from, to));
+
+describe('a message that is not what was written', () => {
+  it('is not handed out; those before it, other shards and other queues are', async () => {
+    const { dir, path } = await makeQueues();
+    overwriteText(path, 'a14;');
+    const instance = await reopen(dir);
+    const { found, end } = await takeAll(instance, 'q');
+    expect(end).toBe('PARTITION_DAMAGED');
+    expect(ofShard(found, 'a')).toEqual(ids('a', 0, 14));
+    expect(ofShard(found, 'b')).toEqual(ids('b', 0, 30));
+    expect(short((await takeAll(instance, 'other')).found)).toEqual(ids('c', 0, 5));
+    const states = instance.stats().shards.flatMap((shard) => shard.partitions.map(({ state }) => state));
+    expect(states.filter((state) => state === 'damaged')).toHaveLength(1);
+  });
+
+  it('stays where it is, again and again, and the shard takes no new sessions while there are others', async () => {
+    const { dir, path } = await makeQueues();
+    overwriteText(path, 'a0;');
+    for (let round = 0; round < 2; round += 1) {
+      const instance = await reopen(dir);
+      expect((await takeAll(instance, 'q')).end).toBe('PARTITION_DAMAGED');
+      const sessions = Array.from({ length: 4 }, () => instance.openSession());
+      const shards = new Set<string>();
+      for (const session of sessions) shards.add((await put(session, 'q', 'new;'))[0]!.split('.')[0]!);
+      expect(shards.size).toBe(1);
+      expect(short((await takeAll(instance, 'q')).found)).toEqual(['new', 'new', 'new', 'new']);
+      await instance.close();
+    }
+  });
+
+  it('lets a waiting dequeue wait for the other shards, and tells it at the end of its wait', async () => {
+    const { dir, path } = await makeQueues();
+    overwriteText(path, 'a0;');
+    const instance = await reopen(dir);
+    await takeAll(instance, 'q');
+    const session = instance.openSession();
+    const waiting = session.dequeue('q', { waitMs: 60_000 });
+    await put(instance.openSession(), 'q', 'new;');
+    expect(short(text(await waiting))).toEqual(['new']);
+    await session.commit();
+    await expect(session.dequeue('q', { waitMs: 20 })).rejects.toThrow(damaged);
+  });
+
+  it('is left out when browsing', async () => {
+    const { dir, path } = await makeQueues();
+    overwriteText(path, 'a14;');
+    const instance = await reopen(dir);
+    const { messages } = await instance.browse('q', { limit: 1_000 });
+    const found = messages.map((message) => message.payload.toString());
+    expect(ofShard(found, 'a')).toEqual([...ids('a', 0, 14), ...ids('a', 20, 30)]);
+    expect(ofShard(found, 'b')).toEqual(ids('b', 0, 30));
+  });
+});
+
+describe('a partition that cannot be read', () => {
+  it('stops its shard in front of it, at once where a queue has no other', async () => {
+    const dir = makeFolder();
+    const first = await openInstance({ dir, partitionMessagesMax });
+    await first.createQueue({ name: 'q' });
+    for (let i = 0; i < 30; i += 1) await put(first.openSession(), 'q', ...numbered('a', i, i + 1));
+    await first.close();
+    smashTable(join(dir, 'instance-1.db'), 'partition_2');
+    const instance = await reopen(dir);
+    expect(await takeAll(instance, 'q')).toEqual({ found: numbered('a', 0, 10), end: 'PARTITION_DAMAGED' });
+    await expect(instance.openSession().dequeue('q', { waitMs: 60_000 })).rejects.toThrow(damaged);
+    expect(instance.queue('q')).toMatchObject({ enqueued: 30, ready: 20, consumed: 10 });
+  });
+
+  it('takes nothing more if it was the last of its shard, whose numbers go on above its own', async () => {
+    const { dir, path } = await makeQueues();
+    for (const table of ['partition_1', 'partition_2', 'partition_3', 'partition_4', 'partition_5'])
+      smashTable(path, table);
+    const instance = await reopen(dir);
+    const damagedStates = () =>
+      instance
+        .stats()
+        .shards.flatMap(({ partitions }) => partitions.filter(({ state }) => state === 'damaged'));
+    expect(damagedStates()).toHaveLength(5);
+    const keys = ['k', 'l', 'm', 'n'].map((groupKey) => ({ payload: 'new;', groupKey }));
+    const session = instance.openSession();
+    for (const message of keys) session.enqueue('q', message);
+    const { ids: given } = await session.commit();
+    expect(new Set(given).size).toBe(4);
+    for (const id of given) expect(Number(id.split('.')[1])).toBeGreaterThan(30);
+    await instance.close();
+    const again = await reopen(dir);
+    expect((await takeAll(again, 'other')).found).toHaveLength(5);
+  });
+
+  it('is given up when all of it is consumed or its queue is dropped, and never used again', async () => {
+    const { dir, path } = await makeQueues();
+    const before = await reopen(dir);
+    for (let taken = 0; taken < 60; ) {
+      const session = before.openSession();
+      taken += (await session.dequeue('q', { max: 3 })).length;
+      await session.commit();
+    }
+    await put(before.openSession(), 'q', 'last;');
+    await before.close();
+    smashTable(path, 'partition_1'); // free, or the last of its shard
+    smashTable(path, 'partition_9');
+    const instance = await reopen(dir);
+    await instance.createQueue({ name: 'r' });
+    const session = instance.openSession();
+    for (let i = 0; i < 60; i += 1) await put(session, 'r', `${i}`);
+    await instance.dropQueue('q');
+    expect((await takeAll(instance, 'r')).found).toHaveLength(60);
+    expect((await takeAll(instance, 'other')).found).toHaveLength(5);
+  });
+});
+
+it('does not hand out again what was consumed where the note of that is damaged', async () => {
+  const { dir, path } = await makeQueues();
+  const before = await reopen(dir);
+  const session = before.openSession();
+  const [message] = await session.dequeue('q', { max: 3 });
+  await session.commit();
+  const [prefix] = message!.payload.toString();
+  await before.close();
+  const file = new Database(path);
+  file.exec(`UPDATE consumption SET ranges = x'0001'`); // as if two of the three had not been consumed
+  file.close();
+  const { found, end } = await takeAll(await reopen(dir), 'q');
+  expect(end).toBe('PARTITION_DAMAGED');
+  expect(ofShard(found, prefix!)).toEqual([]);
+});
+
+describe('damage anywhere in the file', () => {
+  it('loses nothing in silence, doubles nothing and hands out nothing else', {
+    timeout: 120_000,
+  }, async () => {
+    const { dir, path } = await makeQueues();
+    const before = await reopen(dir);
+    const consumer = before.openSession();
+    const consumed = short(text(await consumer.dequeue('q', { max: 13 })));
+    await consumer.commit();
+    await before.close();
+    const used: number[] = []; // most of a page is empty, and what lies there is of no consequence
+    for (const [at, byte] of readFileSync(path).entries()) if (byte !== 0) used.push(at);
+    const live = [...ids('a', 0, 30), ...ids('b', 0, 30)].filter((id) => !consumed.includes(id));
+    const seed = Date.now() % 2 ** 31;
+    console.info(`damage anywhere: seed ${seed}`);
+    const ends = new Map<string, number>();
+    for (let round = 0; round < 24; round += 1) {
+      const copy = makeFolder();
+      const from = new Database(path, { readonly: true });
+      await from.backup(join(copy, 'instance-1.db'));
+      from.close();
+      const catalog = new Database(join(dir, 'catalog.db'), { readonly: true });
+      await catalog.backup(join(copy, 'catalog.db'));
+      catalog.close();
+      const at = used[(seed + round * 7_919) % used.length]!;
+      overwrite(join(copy, 'instance-1.db'), at, round % 2 === 0 ? 1 : 64);
+      let end: string;
+      let found: string[] = [];
+      try {
+        const instance = await openInstance({ dir: copy, partitionMessagesMax });
+        ({ found, end } = await takeAll(instance, 'q'));
+        await instance.close();
+      } catch (error) {
+        if (!(error instanceof QueueError)) throw error;
+        end = error.code;
+      }
+      const got = short(found);
+      expect(new Set(got).size, `doubled, byte ${at}`).toBe(got.length);
+      expect(
+        got.filter((id) => !live.includes(id)),
+        `not live, byte ${at}`,
+      ).toEqual([]);
+      if (end === 'empty') expect(got.toSorted(), `lost in silence, byte ${at}`).toEqual(live.toSorted());
+      ends.set(end, (ends.get(end) ?? 0) + 1);
+    }
+    console.info(Object.fromEntries(ends));
+  });
+});
