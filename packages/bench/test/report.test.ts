@@ -23,6 +23,7 @@ function result(change: Partial<Result>): Result {
     dequeuers: 16,
     instances: 1,
     subscribers: 0,
+    intendedPerSec: null,
     enqueuePerSec: 100_000,
     dequeuePerSec: 100_000,
     cpuUsPerMessage: 4,

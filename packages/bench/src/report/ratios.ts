@@ -105,7 +105,8 @@ function over(
   base: number,
   words: { what: string; unit: string; base: string },
 ): Ratio {
-  if (value === null || value === undefined || !(base > 0)) return unmeasured(words.what);
+  if (value === null || value === undefined) return unmeasured(words.what);
+  if (!(base > 0)) return unmeasured(words.base);
   const figure = (each: number) => (each < 1_000 ? short(each) : whole(each));
   return { value: value / base, reason: `${figure(value)} ${words.unit} over ${figure(base)} ${words.base}` };
 }

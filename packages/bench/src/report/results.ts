@@ -24,6 +24,8 @@ export interface Result {
   instances: number;
   /** Of a topic; 0 for a queue. Its dequeues are deliveries, to all of them together. */
   subscribers: number;
+  /** Messages a second that an open loop was to send; null in a closed one. */
+  intendedPerSec: number | null;
   /** Medians of the repeats; null where the phase has none. */
   enqueuePerSec: number | null;
   dequeuePerSec: number | null;
@@ -83,6 +85,7 @@ function resultOf(trial: Trial, phase: Phase, samples: readonly Sample[]): Resul
     dequeuers,
     instances,
     subscribers: trial.subscribers ?? 0,
+    intendedPerSec: samples[0]!.intendedPerSec,
     enqueuePerSec: enqueue?.median ?? null,
     dequeuePerSec: dequeue?.median ?? null,
     cpuUsPerMessage: cpu?.median ?? null,

@@ -77,7 +77,8 @@ function latencyTable(results: readonly Result[]): Table {
     head: [
       'system',
       'where',
-      'messages/s',
+      'sent/s',
+      'delivered/s',
       'a transaction',
       'p50 ms',
       'p99 ms',
@@ -88,6 +89,7 @@ function latencyTable(results: readonly Result[]): Table {
     rows: results.map((result) => [
       nameOf(result) + (result.emulatedSyncMs > 0 ? `, emulated sync of ${result.emulatedSyncMs} ms` : ''),
       result.placement,
+      whole(result.intendedPerSec ?? 0),
       whole(result.dequeuePerSec ?? 0),
       String(result.operationsPerTransaction),
       result.latencyMs === null ? '–' : ms(result.latencyMs.p50),

@@ -30,7 +30,7 @@ export const nats: ServerKind = {
   version() {
     const path = program();
     if (path === null) return null;
-    return /v(\S+)/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown';
+    return /v(\d\S*)/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[1] ?? 'unknown';
   },
   refuses(durability) {
     if (acceptsConfiguration(durability)) return null;

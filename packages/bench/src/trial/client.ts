@@ -14,6 +14,8 @@ import { Window } from './window.ts';
 /** A queue from which nothing came for so long has nothing to give. */
 const idleMs = 500;
 const lookMs = 5;
+/** While a backlog still grows towards its bound, senders have the system to themselves: that is not both at once. */
+const settleMsMax = 3_000;
 
 const send = (message: FromClient): void => {
   if (process.connected) process.send!(message);
@@ -99,8 +101,9 @@ async function work(options: {
   const exhausted = () =>
     job.enqueuers.length === 0 && (deliveries.count >= everything() || (deliveries.count > 0 && isIdle()));
   await until(startAtMs + job.warmupMs, exhausted);
+  await until(startAtMs + job.warmupMs + settleMsMax, () => isSettled(job, load, deliveries) || exhausted());
   if (!exhausted()) window.open();
-  await until(startAtMs + job.warmupMs + job.measureMs, exhausted);
+  await until(clock() + job.measureMs, exhausted);
   const endedAtMs = exhausted() ? deliveries.lastAtMs : undefined;
   window.close();
   load.stop();
@@ -138,6 +141,13 @@ async function work(options: {
       accounts,
     },
   });
+}
+
+/** In a closed loop of both: consumers keep pace, or senders wait for them. */
+function isSettled(job: Job, load: Load, deliveries: Deliveries): boolean {
+  if (job.enqueuers.length === 0 || job.dequeuers === 0 || job.transactionsPerSec !== null) return true;
+  const consumed = deliveries.count / Math.max(1, job.client.subscribers);
+  return load.wasFull || load.committed - consumed < consumed / 10;
 }
 
 function fail(error: unknown): void {

@@ -14,6 +14,8 @@ export class Load {
   readonly gate: BacklogGate;
   /** Messages of committed transactions. */
   committed = 0;
+  /** Whether senders ever had to wait for consumers. */
+  wasFull = false;
   /** The same by enqueuer, whose messages are numbered from 0. */
   readonly committedBy = new Map<number, number>();
   readonly #job: Job;
@@ -89,8 +91,10 @@ export class Load {
 
   async #closedLoop(index: number): Promise<void> {
     while (!this.#stopped) {
-      if (this.gate.full) await this.gate.wait();
-      else await this.#transaction(index, this.#job.client.operations, this.#clock());
+      if (this.gate.full) {
+        this.wasFull = true;
+        await this.gate.wait();
+      } else await this.#transaction(index, this.#job.client.operations, this.#clock());
       await breathe();
     }
   }

@@ -130,7 +130,10 @@ class Acts {
     const results = await runAct(jobs, this.#options.signal);
     this.#acts += 1;
     this.#history.push(...results);
-    return [sampleOf({ phase, results, history: this.#history, backlog })];
+    const [{ transactionsPerSec, client }] = jobs as [Job];
+    const intendedPerSec =
+      transactionsPerSec === null ? null : transactionsPerSec * client.operations * processes;
+    return [sampleOf({ phase, results, history: this.#history, backlog, intendedPerSec })];
   }
 
   #job(index: number, processes: number): Job {

@@ -7,6 +7,8 @@ export type Phase = 'enqueue only' | 'dequeue only' | 'both at once' | 'open loo
 
 export interface Sample {
   phase: Phase;
+  /** Messages a second that an open loop was to send; null in a closed one. */
+  intendedPerSec: number | null;
   /** Null where the phase has none. */
   enqueuePerSec: number | null;
   dequeuePerSec: number | null;
@@ -31,9 +33,10 @@ export interface Act {
   /** Results of all acts of the trial up to this one, for the ledger. */
   history: readonly JobResult[];
   backlog: number;
+  intendedPerSec: number | null;
 }
 
-export function sampleOf({ phase, results, history, backlog }: Act): Sample {
+export function sampleOf({ phase, results, history, backlog, intendedPerSec }: Act): Sample {
   const enqueues = phase !== 'dequeue only';
   const dequeues = phase !== 'enqueue only';
   const rate = (count: (window: JobResult['window']) => number) =>
@@ -42,6 +45,7 @@ export function sampleOf({ phase, results, history, backlog }: Act): Sample {
   const cpuUs = results.map(({ window }) => window.cpuUs);
   return {
     phase,
+    intendedPerSec,
     enqueuePerSec: enqueues ? rate((window) => window.enqueued) : null,
     dequeuePerSec: dequeues ? rate((window) => window.consumed) : null,
     cpuUsPerMessage:
