@@ -199,7 +199,7 @@ const commands = [
 const withReopen = [...commands, fc.constant(reopen)];
 
 describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue under random commands', (kind) => {
-  it('agrees with a model of it, across reopening', { timeout: 120_000 }, async () => {
+  it('agrees with a model of it, across reopening', { timeout: 300_000 }, async () => {
     const dir = makeFolder();
     let round = 0;
     await fc.assert(

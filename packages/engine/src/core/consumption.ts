@@ -58,6 +58,20 @@ export class Consumption {
     this.#above += to - from;
   }
 
+  /** Numbers from `start` up to but excluding `end` that are not terminal; undefined if they are more than `most`. */
+  liveBetween(start: number, end: number, most: number): number[] | undefined {
+    const live: number[] = [];
+    let from = Math.max(start, this.watermark);
+    for (const [terminal, to] of [...this.ranges(), [end, end] as const]) {
+      for (; from < Math.min(terminal, end); from += 1) {
+        if (live.length === most) return undefined;
+        live.push(from);
+      }
+      from = Math.max(from, to);
+    }
+    return live;
+  }
+
   #forget(start: number, end: number): void {
     this.#endByStart.delete(start);
     this.#startByEnd.delete(end);

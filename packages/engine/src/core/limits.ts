@@ -22,6 +22,11 @@ export const limits = {
   /** Tables kept ready beyond those in use, so that no commit waits for one to be made. */
   partitionsFreeMin: 3,
   partitionsMax: 100_000,
+  /** An old partition that is kept for no more messages than this gives them up, within so many bytes in all. */
+  stragglersPerPartitionMax: 64,
+  stragglerBytesMax: 4 * 1024 * 1024,
+  /** Of one subscriber in one shard: they lie in memory. Past it partitions wait for their last message. */
+  stragglersMax: 4_096,
   /** What one bulk read of a backlog brings back; the next one starts when less than half of it is left. */
   backlogReadBytes: 2 * 1024 * 1024,
   /** An emulated slow disk: slower ones than this teach nothing more. */

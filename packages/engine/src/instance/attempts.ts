@@ -130,6 +130,12 @@ function attemptsOf(deliveries: readonly Delivery[]): SideChange[] {
   for (const { reader, firstSeq, count, deliveryCount } of deliveries) {
     const { shard, subscriber } = reader;
     if (!shard.persistent || shard.dropped || !reader.durable || reader.removed) continue;
+    if (reader.aside.has(firstSeq)) {
+      const { queueId, no } = shard;
+      const straggler = { queueId, shard: no, subscriber, seq: firstSeq, attempts: deliveryCount };
+      changes.push({ kind: 'straggler attempts', straggler });
+      continue;
+    }
     const partition = shard.partitions.locate(firstSeq);
     if (partition === undefined) continue;
     const rows = Array.from({ length: count }, (_, index) => {

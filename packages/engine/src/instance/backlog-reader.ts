@@ -119,6 +119,13 @@ export class BacklogReader {
       if (shard.no < shardNo) continue;
       if (shard.no > shardNo) afterSeq = 0;
       shardNo = shard.no;
+      if (reader.aside.size > 0) {
+        for (const [place, message] of await this.#stragglersOf(reader, afterSeq)) {
+          if (messages.length === limit) return { messages, next };
+          messages.push(message);
+          next = place;
+        }
+      }
       let seq = Math.max(afterSeq + 1, consumption.watermark);
       while (seq < shard.committedEnd) {
         const damaged = this.#endOfDamage(reader, seq);
@@ -138,6 +145,24 @@ export class BacklogReader {
       }
     }
     return { messages, next: null };
+  }
+
+  async #stragglersOf(reader: ShardReader, afterSeq: number): Promise<[string, BrowsedMessage][]> {
+    const { queueId, no } = reader.shard;
+    const rows = await this.#thread.read({
+      kind: 'stragglers',
+      queueId,
+      shard: no,
+      subscriber: reader.subscriber,
+    });
+    return rows
+      .filter(({ seq }) => seq > afterSeq && reader.aside.has(seq))
+      .map(({ seq, record }) => {
+        const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
+        const place = `${no}.${seq}`;
+        const id = readId(buffer, 0) ?? place;
+        return [place, { id, ...readRecord(buffer, 0), ...reader.statusOf(seq) }];
+      });
   }
 
   /** Delayed messages that are due. */

@@ -56,10 +56,9 @@ export class DelayedMessages {
     }
   }
 
-  /** The queue was dropped. */
-  async forget(queueId: number): Promise<void> {
-    if (!this.#counts.delete(queueId)) return;
-    await this.#options.group.submit({ ...nothing(), side: () => [{ kind: 'forget delayed', queueId }] });
+  /** The queue was dropped, and its rows are going with it. */
+  forget(queueId: number): void {
+    this.#counts.delete(queueId);
   }
 
   #arm(atMs: number): void {

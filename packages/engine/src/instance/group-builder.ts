@@ -85,7 +85,12 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
     }
   }
 
-  const deltas = deltasOf(consumed, gaps);
+  const deltas = deltasOf(consumed, gaps, side);
+  for (const { terminal = [] } of transactions) {
+    for (const [{ shard, subscriber, durable }, ranges] of terminal) {
+      if (durable) splitByPartition({ shard, subscriber, ranges }, deltas);
+    }
+  }
   for (const delta of deltas) bytes += delta.ranges.length;
   const outcomes = new GroupOutcomes(transactions, book);
   bytes += outcomes.bytes;
@@ -164,6 +169,7 @@ interface Delta {
 function deltasOf(
   consumed: ReadonlyMap<ShardReader, Consumed>,
   gaps: ReadonlyMap<Shard, SeqRange[]>,
+  side: SideChange[],
 ): Delta[] {
   const deltas: Delta[] = [];
   const gapsLeft = new Map(gaps);
@@ -173,7 +179,12 @@ function deltasOf(
       own.deliveries.map(({ firstSeq, count }) => [firstSeq, firstSeq + count] as const),
     );
     if (!shard.persistent || shard.dropped || reader.removed || !reader.durable) continue;
-    let ranges = own.ranges;
+    let ranges: readonly SeqRange[] = own.ranges;
+    if (reader.aside.size > 0) {
+      const { plain, stragglers } = reader.apart(ranges);
+      ranges = plain;
+      for (const straggler of stragglers) side.push({ kind: 'straggler consumed', straggler });
+    }
     if (subscriber === 0 && gapsLeft.has(shard)) {
       ranges = mergeRanges([...ranges, ...gapsLeft.get(shard)!]);
       gapsLeft.delete(shard);

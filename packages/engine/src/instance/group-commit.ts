@@ -40,6 +40,8 @@ export interface GroupCommitOptions {
   send(group: Group): void;
   /** Called after a group became visible, with the shards that got messages. */
   onVisible(shards: Iterable<Shard>): void;
+  /** Called after shards may have gone on to a new partition. */
+  onRolled(shards: Iterable<Shard>): void;
   /** Called when nothing more can be committed until the instance is opened again. */
   onFatal(error: QueueError): void;
 }
@@ -84,6 +86,7 @@ export class GroupCommit {
   schedule(): void {
     if (this.#scheduled || this.#fatal !== undefined) return;
     if (this.#inFlight.length >= limits.groupsInFlightMax || this.#recovering) return;
+    if (this.#inFlight[0]?.members[0]?.transaction.alone) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
@@ -115,6 +118,8 @@ export class GroupCommit {
 
   #close(): void {
     if (this.#fatal !== undefined || this.#recovering) return;
+    const [first] = this.#waiting;
+    if (first?.transaction.alone && this.#inFlight.length > 0) return; // comes again with the next result
     const members = this.#takeMembers();
     if (members.length === 0 && !this.#maintenanceDue) {
       this.#notifyIdle();
@@ -158,8 +163,9 @@ export class GroupCommit {
     let count = 0;
     while (count < this.#waiting.length) {
       bytes += this.#waiting[count]!.transaction.bytes;
-      if (count > 0 && bytes > limits.groupBytesMax) break;
+      if (count > 0 && (bytes > limits.groupBytesMax || this.#waiting[count]!.transaction.alone)) break;
       count += 1;
+      if (this.#waiting[0]!.transaction.alone) break;
     }
     return this.#waiting.splice(0, count);
   }
@@ -214,6 +220,7 @@ export class GroupCommit {
       touched.add(reader.shard);
     }
     for (const shard of touched) this.truncateDrained(shard);
+    if (group.message.pool.assign.length > 0) this.#options.onRolled(touched);
     onVisible(group.numbered.keys());
     if (this.#maintenanceDue) this.schedule();
   }

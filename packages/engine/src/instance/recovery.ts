@@ -2,6 +2,7 @@
 import { decodeRanges, type SeqRange } from '../core/consumption.ts';
 import type { AttemptRow } from '../storage/attempt-table.ts';
 import type { RecoveredPartition } from '../storage/group-message.ts';
+import type { StragglerRow } from '../storage/straggler-table.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type { SubscriptionRow } from '../storage/subscription-table.ts';
 import type { Shard } from './shard.ts';
@@ -32,10 +33,18 @@ export interface RecoveredQueue {
   partitions: readonly RecoveredPartition[];
   /** Those of the file, of other queues too. */
   subscriptions: readonly SubscriptionRow[];
+  /** Those of this queue. */
+  stragglers: readonly StragglerRow[];
 }
 
 /** Subscribers that were made while the instance was away are left out: they begin when it serves. */
-export function recoverQueue({ queue, subscribers, partitions, subscriptions }: RecoveredQueue): void {
+export function recoverQueue({
+  queue,
+  subscribers,
+  partitions,
+  subscriptions,
+  stragglers,
+}: RecoveredQueue): void {
   for (const subscriber of subscribers) {
     const own = subscriptions.filter((subscription) => subscription.subscriber === subscriber.id);
     if (own.length === 0) continue;
@@ -43,7 +52,14 @@ export function recoverQueue({ queue, subscribers, partitions, subscriptions }: 
     queue.addSubscription(subscriber, (shard) => firstSeqs.get(shard.no) ?? shard.nextSeq);
   }
   const byShard = Map.groupBy(partitions, ({ shard }) => shard);
-  for (const shard of queue.shards) recoverShard(shard, byShard.get(shard.no) ?? []);
+  for (const shard of queue.shards) {
+    recoverShard(shard, byShard.get(shard.no) ?? []);
+    for (const reader of shard.readers) {
+      reader.recoverStragglers(
+        stragglers.filter((row) => row.shard === shard.no && row.subscriber === reader.subscriber),
+      );
+    }
+  }
 }
 
 function recoverShard(shard: Shard, partitions: readonly RecoveredPartition[]): void {

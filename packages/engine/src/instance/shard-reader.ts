@@ -5,10 +5,11 @@
  * First deliveries go strictly in order of sequence (invariant 4): a cursor moves over a window of cached records, and
  * messages that come back (rollback, release, expired hold) are handed out again before it moves on.
  */
-import { Consumption, mergeRanges, type SeqRange } from '../core/consumption.ts';
+import { Consumption, mergeRanges, type SeqRange, toRanges } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
 import type { AttemptRow } from '../storage/attempt-table.ts';
 import { isFor, readEnqueuedAtMs, recordEnd } from '../storage/message-record.ts';
+import type { StragglerKey, StragglerRow } from '../storage/straggler-table.ts';
 import { type Delivery, splitDelivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { Shard } from './shard.ts';
@@ -39,6 +40,8 @@ export class ShardReader {
   held = 0;
   /** Messages that came back and wait for their retry delay. */
   paused = 0;
+  /** Stragglers: live messages whose partition is, or is to be, gone. In `consumption` they are terminal. */
+  readonly aside = new Set<number>();
   /** The subscriber is gone: nothing more is handed out to it or consumed by it. */
   removed = false;
   /** Numbers below are not for it. */
@@ -81,7 +84,11 @@ export class ShardReader {
   /** Messages committed and not terminal for it, held ones included. */
   get backlog(): number {
     // A subscriber begins behind the groups that were under way when it came.
-    return Math.max(0, this.shard.committedEnd - this.firstSeq) - this.consumption.countFrom(this.firstSeq);
+    return (
+      Math.max(0, this.shard.committedEnd - this.firstSeq) -
+      this.consumption.countFrom(this.firstSeq) +
+      this.aside.size
+    );
   }
 
   get ready(): number {
@@ -325,15 +332,69 @@ export class ShardReader {
   /** The commit that consumes these, which it holds, is durable; `ranges` are the same as merged ranges. */
   consume(deliveries: readonly Delivery[], ranges: readonly SeqRange[]): void {
     if (this.removed) return;
-    for (const [start, end] of ranges) {
-      this.consumption.add(start, end);
-      this.held -= end - start;
-    }
+    for (const [start, end] of ranges) this.held -= end - start;
+    const { plain, stragglers } = this.apart(ranges);
+    for (const [start, end] of plain) this.consumption.add(start, end);
+    for (const { seq } of stragglers) this.aside.delete(seq);
     if (this.#heldAgain.size + this.#heldInMemory.size === 0) return;
     for (const delivery of deliveries) {
       this.#heldAgain.delete(delivery);
       if (this.#heldInMemory.delete(delivery)) this.shard.letGo(delivery.run, delivery.count);
     }
+  }
+
+  /** Whether all numbers below `end` were handed out, or are not for it. */
+  hasPassed(end: number): boolean {
+    return this.#cursor >= end;
+  }
+
+  hasRoomAside(count: number): boolean {
+    return this.aside.size + count <= limits.stragglersMax;
+  }
+
+  /** These are stragglers now: their partition may go. */
+  setAside(ranges: readonly SeqRange[]): void {
+    if (this.removed) return;
+    for (const [start, end] of ranges) {
+      this.consumption.add(start, end);
+      for (let seq = start; seq < end; seq += 1) this.aside.add(seq);
+    }
+  }
+
+  /** Ranges with the stragglers among them taken out. */
+  apart(ranges: readonly SeqRange[]): { plain: readonly SeqRange[]; stragglers: StragglerKey[] } {
+    if (this.aside.size === 0) return { plain: ranges, stragglers: [] };
+    const plain: number[] = [];
+    const stragglers: StragglerKey[] = [];
+    const { queueId, no } = this.shard;
+    for (const [start, end] of ranges) {
+      for (let seq = start; seq < end; seq += 1) {
+        if (!this.aside.has(seq)) plain.push(seq);
+        else stragglers.push({ queueId, shard: no, subscriber: this.subscriber, seq });
+      }
+    }
+    return { plain: toRanges(plain), stragglers };
+  }
+
+  /** Stragglers that the file holds: they came back long ago, so they go first. */
+  recoverStragglers(rows: readonly StragglerRow[]): void {
+    for (const { seq, attempts, record } of rows) {
+      this.aside.add(seq);
+      const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
+      const run = { firstSeq: seq, count: 1, buffer, start: 0, end: buffer.length, kept: 0 };
+      const { start, end } = run;
+      this.#returned.push({
+        reader: this,
+        firstSeq: seq,
+        count: 1,
+        run,
+        start,
+        end,
+        deliveryCount: attempts,
+        holdNo: 0,
+      });
+    }
+    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
   }
 
   /** Numbers of a failed group will never be messages. */
@@ -379,6 +440,7 @@ export class ShardReader {
     this.#head = 0;
     this.#returned.length = 0;
     this.#paused.clear();
+    this.aside.clear();
     this.#heldAgain.clear();
     this.#heldInMemory.clear();
     this.held = 0;

@@ -6,6 +6,7 @@ import type { QueueRow } from '../storage/catalog.ts';
 import type { GroupResult, RecoveredInstance } from '../storage/group-message.ts';
 import { instancePath } from '../storage/instance-file.ts';
 import { groupsPerEpoch } from '../storage/last-group.ts';
+import type { SideChange } from '../storage/side-change.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
@@ -34,6 +35,7 @@ import { type ShardedHost, ShardedTransaction } from './sharded-transaction.ts';
 import { Slab } from './slab.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 import { WriterThread } from './storage-threads.ts';
+import { Stragglers } from './stragglers.ts';
 import { SubscriberChanges } from './subscriber-changes.ts';
 import { TimedHolds } from './timed-holds.ts';
 
@@ -65,6 +67,7 @@ export class ShardedEngine implements ShardedHost {
   readonly #pool: PartitionPool;
   readonly #group: GroupCommit;
   readonly #subscribers: SubscriberChanges;
+  readonly #stragglers: Stragglers;
   readonly #attempts: Attempts;
   readonly #handOuts: HandOuts;
   readonly #delayed: DelayedMessages;
@@ -122,12 +125,16 @@ export class ShardedEngine implements ShardedHost {
       waits: options.waits,
       send: (group) => writer.send(group),
       onVisible: (shards) => this.#onVisible(shards),
+      onRolled: (shards) => {
+        for (const shard of shards) this.#stragglers.consider(shard);
+      },
       onFatal: (error) => {
         for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_FAILED');
         options.onFatal(error);
       },
     });
     this.#subscribers = new SubscriberChanges(this.#group, this.holds);
+    this.#stragglers = new Stragglers(this.#group);
     this.#attempts = new Attempts({
       group: this.#group,
       slab: this.slab,
@@ -170,7 +177,7 @@ export class ShardedEngine implements ShardedHost {
     this.#group.fail(error);
   }
 
-  #recover({ partitions, subscriptions, outcomes }: RecoveredInstance): void {
+  #recover({ partitions, subscriptions, stragglers, outcomes }: RecoveredInstance): void {
     this.#options.book.load(outcomes, 'instance');
     const { queues, subscribers } = this.#options;
     for (const [queueId, own] of Map.groupBy(partitions, (partition) => partition.queueId)) {
@@ -180,7 +187,13 @@ export class ShardedEngine implements ShardedHost {
         continue;
       }
       const queue = this.#queue(row, rangesOf(own));
-      recoverQueue({ queue, subscribers: subscribers(queueId), partitions: own, subscriptions });
+      recoverQueue({
+        queue,
+        subscribers: subscribers(queueId),
+        partitions: own,
+        subscriptions,
+        stragglers: stragglers.filter((row) => row.queueId === queueId),
+      });
       for (const shard of queue.shards) this.#group.truncateDrained(shard);
     }
     this.#subscribers.forget(
@@ -348,18 +361,24 @@ export class ShardedEngine implements ShardedHost {
 
   async drop(row: QueueRow): Promise<void> {
     const queue = this.#queues.get(row.queueId);
-    if (queue === undefined) return;
+    if (queue === undefined && this.#delayed.count(row.queueId) === 0) return;
     this.#queues.delete(row.queueId);
+    this.#delayed.forget(row.queueId);
+    if (queue !== undefined) await this.#dropShards(queue);
+    const side = (): SideChange[] => [{ kind: 'forget queue', queueId: row.queueId }];
+    await this.#group.submit({ runs: [], deliveries: [], bytes: 0, sync: 'FULL', side });
+  }
+
+  async #dropShards(queue: ShardedQueue): Promise<void> {
+    const { row } = queue;
     queue.rejectWaiters('QUEUE_DROPPED');
     this.holds.endAll((hold) => hold.queue.queueId === row.queueId);
     for (const shard of queue.shards) shard.dropped = true;
-    await this.#delayed.forget(row.queueId);
     await this.#group.settled(); // transactions on their way may still name its partitions
     for (const shard of queue.shards) {
       for (const partition of shard.partitions.takeAll()) this.#pool.truncate(partition.no, shard.partitions);
       shard.dispose();
     }
-    await this.#group.settled();
   }
 
   stopDequeue(row: QueueRow): void {

@@ -1,4 +1,5 @@
 /** What one transaction of sharded queues wants to commit: messages in, messages out. */
+import type { SeqRange } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
 import type { DelayedRow } from '../storage/delayed-table.ts';
 import { type RecordRun, type RecordStamp, recordEnd, writeRecord } from '../storage/message-record.ts';
@@ -8,6 +9,7 @@ import type { Delivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { OutcomeEntry } from './outcome-book.ts';
 import type { Shard } from './shard.ts';
+import type { ShardReader } from './shard-reader.ts';
 import type { Slab } from './slab.ts';
 
 /** Messages of one transaction for one shard; numbered when their group closes. */
@@ -20,6 +22,10 @@ export interface StagedRun {
 
 export interface StagedTransaction {
   runs: StagedRun[];
+  /** Filled by `side`: what becomes terminal in its partition without being consumed. */
+  terminal?: ReadonlyMap<ShardReader, readonly SeqRange[]>;
+  /** Its group has no other member, and none is under way beside it. */
+  alone?: true;
   /** Messages that go to a shard when they are due. */
   delayed?: DelayedRow[];
   /** Held messages that the commit consumes. */

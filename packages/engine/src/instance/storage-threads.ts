@@ -2,8 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { QueueError } from '../core/errors.ts';
 import type {
-  BlocksRequest,
-  DueRequest,
+  AnyRead,
   Group,
   GroupResult,
   ReadReply,
@@ -147,7 +146,7 @@ export class ReaderThread {
   }
 
   /** Throws the storage error if the read failed. */
-  async read<R extends BlocksRequest | DueRequest>(request: R): Promise<ReadResults[R['kind']]> {
+  async read<R extends AnyRead>(request: R): Promise<ReadResults[R['kind']]> {
     this.#worker ??= this.#start();
     const worker = this.#worker;
     this.#lastId += 1;

@@ -4,6 +4,7 @@ import type { AttemptRow } from './attempt-table.ts';
 import type { DueMessages } from './delayed-table.ts';
 import type { SessionOutcome } from './session-outcome.ts';
 import type { SideChange } from './side-change.ts';
+import type { StragglerKey, StragglerRow } from './straggler-table.ts';
 import type { SubscriptionRow } from './subscription-table.ts';
 
 /** A run of messages for one partition; its bytes lie in the group's buffer. */
@@ -123,6 +124,7 @@ export interface RecoveredInstance {
   /** By queue: how many delayed messages there are. */
   delayed: Map<number, number>;
   nextDueAtMs: number | null;
+  stragglers: StragglerRow[];
 }
 
 /** Whole blocks of one partition from the one that holds `fromSeq` on, up to about `bytesMax`. */
@@ -140,8 +142,14 @@ export interface DueRequest {
   bytesMax: number;
 }
 
+/** The stragglers of one reader. */
+export interface StragglersRequest extends Omit<StragglerKey, 'seq'> {
+  kind: 'stragglers';
+}
+
 /** What the reader thread is asked for, one snapshot each. */
-export type ReadRequest = { id: number } & (BlocksRequest | DueRequest);
+export type ReadRequest = { id: number } & AnyRead;
+export type AnyRead = BlocksRequest | DueRequest | StragglersRequest;
 
 export interface ReadBlock {
   firstSeq: number;
@@ -154,6 +162,7 @@ export interface ReadResults {
   /** `more`: the partition may hold blocks behind these. */
   blocks: { blocks: ReadBlock[]; more: boolean };
   due: DueMessages;
+  stragglers: StragglerRow[];
 }
 
 export interface ReadReply {

@@ -19,6 +19,7 @@ import { resyncLog } from './resync-log.ts';
 import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
 import { applySideChange, sideTables } from './side-change.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
+import { readStragglers } from './straggler-table.ts';
 import { readSubscriptions } from './subscription-table.ts';
 
 const steps: readonly FormatStep[] = [
@@ -111,6 +112,7 @@ export class InstanceFile {
         outcomes: this.#outcomes.read(),
         subscriptions: readSubscriptions(this.#file),
         delayed: countDelayed(this.#file),
+        stragglers: readStragglers(this.#file),
         nextDueAtMs: readDue(this.#file, { nowMs: 0, bytesMax: 0 }).nextDueAtMs,
       };
     });

@@ -8,6 +8,7 @@ import type { ReadReply, ReadRequest } from './group-message.ts';
 import { readBlocks } from './partition-table.ts';
 import { openSqlite } from './sqlite.ts';
 import { toFailure } from './storage-failure.ts';
+import { readStragglersOf } from './straggler-table.ts';
 
 const { path } = workerData as { path: string };
 const port = parentPort!;
@@ -28,9 +29,21 @@ port.on('message', (request: ReadRequest | 'close') => {
 
 function answer(request: ReadRequest): void {
   const { id } = request;
-  const result = request.kind === 'blocks' ? readBlocks(file, request) : readDue(file, request);
-  const bytes =
-    'rows' in result ? result.rows.map((row) => row.record) : result.blocks.map((block) => block.body);
+  const { result, bytes } = read(request);
   const buffers = bytes.map(({ buffer }) => buffer as ArrayBuffer);
   port.postMessage({ id, result, failure: null } satisfies ReadReply, buffers);
+}
+
+/** And the bytes in it, which need not be copied. */
+function read(request: ReadRequest): { result: NonNullable<ReadReply['result']>; bytes: Uint8Array[] } {
+  if (request.kind === 'due') {
+    const result = readDue(file, request);
+    return { result, bytes: result.rows.map(({ record }) => record) };
+  }
+  if (request.kind === 'stragglers') {
+    const result = readStragglersOf(file, request);
+    return { result, bytes: result.map(({ record }) => record) };
+  }
+  const result = readBlocks(file, request);
+  return { result, bytes: result.blocks.map(({ body }) => body) };
 }

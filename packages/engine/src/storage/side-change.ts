@@ -12,6 +12,15 @@ import {
 } from './delayed-table.ts';
 import type { SqliteFile } from './sqlite.ts';
 import {
+  copyStragglers,
+  countStragglerAttempts,
+  deleteStraggler,
+  deleteStragglersOfQueue,
+  type StragglerKey,
+  type StragglerRow,
+  stragglerStep,
+} from './straggler-table.ts';
+import {
   endSubscription,
   insertSubscription,
   type SubscriptionRow,
@@ -23,11 +32,14 @@ export type SideChange =
   | { kind: 'unsubscribe'; subscriber: number }
   | { kind: 'delay'; message: DelayedRow }
   | { kind: 'due'; message: Pick<DelayedRow, 'dueAtMs' | 'no'> }
-  | { kind: 'forget delayed'; queueId: number }
-  | { kind: 'attempts'; partition: number; rows: AttemptRow[] };
+  | { kind: 'forget queue'; queueId: number }
+  | { kind: 'attempts'; partition: number; rows: AttemptRow[] }
+  | { kind: 'set aside'; partition: number; rows: Omit<StragglerRow, 'record'>[] }
+  | { kind: 'straggler attempts'; straggler: Omit<StragglerRow, 'record'> }
+  | { kind: 'straggler consumed'; straggler: StragglerKey };
 
 /** Format 2 of an instance's file. */
-export const sideTables = [subscriptionStep, delayedStep, attemptStep].join('\n');
+export const sideTables = [subscriptionStep, delayedStep, attemptStep, stragglerStep].join('\n');
 
 /** Applies one change in the transaction of its group. */
 export function applySideChange(file: SqliteFile, change: SideChange): void {
@@ -44,10 +56,21 @@ export function applySideChange(file: SqliteFile, change: SideChange): void {
     case 'due':
       deleteDelayed(file, change.message);
       break;
-    case 'forget delayed':
+    case 'forget queue':
       deleteDelayedOfQueue(file, change.queueId);
+      deleteStragglersOfQueue(file, change.queueId);
       break;
     case 'attempts':
       writeAttempts(file, change.partition, change.rows);
+      break;
+    case 'set aside':
+      copyStragglers(file, change.partition, change.rows);
+      break;
+    case 'straggler attempts':
+      countStragglerAttempts(file, change.straggler);
+      break;
+    case 'straggler consumed':
+      deleteStraggler(file, change.straggler);
+      break;
   }
 }
