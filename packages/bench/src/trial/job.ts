@@ -28,7 +28,7 @@ export interface Job {
   /** After the window, not measured: enqueues in bulk until so many messages stand, or the time is over. */
   fill: { messages: number; withinMs: number } | null;
   serverPids: number[];
-  /** The process is killed in the middle of its work instead of closing: what follows is a recovery. */
+  /** The process is killed with its files open, once all is acknowledged: what follows is a recovery. */
   crash: boolean;
 }
 
