@@ -13,6 +13,10 @@ export const limits = {
   groupBytesMax: 4 * 1024 * 1024,
   /** Groups handed to the writer and not yet acknowledged: one syncs while the next is being applied. */
   groupsInFlightMax: 2,
+  /** Blocks and deltas that a group can name in shared memory; one with more is posted as a message, which costs little beside its writing. */
+  groupEntriesMax: 512,
+  /** How long the writer looks for the next group before it sleeps: the time in which some dozens of sessions answer a commit with the next one. */
+  writerSpinMs: 0.3,
   /** A row of a partition holds a run of messages up to this size: large enough to spare rows, small enough to read one. */
   blockBytesMax: 128 * 1024,
   blockMessagesMax: 1_024,

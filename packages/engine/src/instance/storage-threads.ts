@@ -1,6 +1,7 @@
 /** Starts and addresses the writer and the reader thread of an instance; nothing here knows what a message is. */
 import { Worker } from 'node:worker_threads';
 import { QueueError } from '../core/errors.ts';
+import { createChannelMemory, GroupSender } from '../storage/group-channel.ts';
 import type {
   AnyRead,
   Group,
@@ -14,7 +15,7 @@ import type {
 } from '../storage/group-message.ts';
 import { fromFailure } from '../storage/storage-failure.ts';
 
-function startThread(name: 'writer-thread' | 'reader-thread', workerData: { path: string }): Worker {
+function startThread(name: 'writer-thread' | 'reader-thread', workerData: object): Worker {
   // `.ts` in the repository, `.js` in the published package.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const worker = new Worker(new URL(`../storage/${name}${extension}`, import.meta.url), {
@@ -67,8 +68,11 @@ export class WriterThread {
   #dead = false;
   cpuUs = 0;
 
-  private constructor(worker: Worker) {
+  readonly #sender: GroupSender;
+
+  private constructor(worker: Worker, memory: SharedArrayBuffer) {
     this.#worker = worker;
+    this.#sender = new GroupSender(memory, (group) => worker.postMessage(group));
     this.#due = new DueAnswers(worker);
   }
 
@@ -77,7 +81,8 @@ export class WriterThread {
     options: { path: string; emulatedSyncMs: number },
     handlers: WriterHandlers,
   ): Promise<{ writer: WriterThread; recovered: RecoveredInstance }> {
-    const writer = new WriterThread(startThread('writer-thread', options));
+    const memory = createChannelMemory();
+    const writer = new WriterThread(startThread('writer-thread', { ...options, memory }), memory);
     const recovered = await new Promise<RecoveredInstance>((resolve, reject) => {
       writer.#due.expect();
       writer.#worker.on('message', (reply: WriterReply) => {
@@ -129,7 +134,7 @@ export class WriterThread {
 
   #post(request: WriterRequest): void {
     this.#due.expect();
-    this.#worker.postMessage(request);
+    this.#sender.send(request);
   }
 }
 

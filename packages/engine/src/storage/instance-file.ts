@@ -74,6 +74,8 @@ export class InstanceFile {
   readonly #readEpoch: SqliteStatement;
   readonly #outcomes: SessionOutcomes;
   readonly #noteGroup: SqliteStatement;
+  readonly #begin: SqliteStatement;
+  readonly #commit: SqliteStatement;
   #epoch = 0;
   #sync: Group['sync'] = 'FULL';
 
@@ -87,6 +89,8 @@ export class InstanceFile {
       'INSERT INTO consumption (partition, subscriber, group_no, ranges, crc) VALUES (?, ?, ?, ?, ?)',
     );
     this.#noteGroup = this.#file.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('group', ?)");
+    this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
+    this.#commit = this.#file.prepare('COMMIT');
     this.#readEpoch = this.#file.prepare("SELECT value FROM meta WHERE key = 'epoch'").pluck();
     this.#outcomes = new SessionOutcomes(this.#file);
     this.#blocks = new BlockWriter(this.#file);
@@ -128,7 +132,7 @@ export class InstanceFile {
       this.#file.pragma(`synchronous = ${group.sync}`); // SQLite refuses this inside a transaction
       this.#sync = group.sync;
     }
-    this.#file.exec('BEGIN IMMEDIATE');
+    this.#begin.run();
     try {
       this.#assertEpoch();
       unusable = this.#applyPool(group.pool);
@@ -143,7 +147,7 @@ export class InstanceFile {
       this.#outcomes.apply(group.buffer, group.outcomes);
       for (const change of group.side) applySideChange(this.#file, change);
       if (leavesNoTrace(group)) this.#noteGroup.run(group.no);
-      this.#file.exec('COMMIT');
+      this.#commit.run();
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
       throw error;

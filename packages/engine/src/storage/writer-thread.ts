@@ -7,11 +7,16 @@
  * more is written; opening the file again finds out.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Group, GroupResult, StorageFailure, WriterReply, WriterRequest } from './group-message.ts';
+import { GroupReceiver } from './group-channel.ts';
+import type { Group, GroupResult, StorageFailure, WriterReply } from './group-message.ts';
 import { InstanceFile } from './instance-file.ts';
 import { toFailure } from './storage-failure.ts';
 
-const { path, emulatedSyncMs } = workerData as { path: string; emulatedSyncMs: number };
+const { path, emulatedSyncMs, memory } = workerData as {
+  path: string;
+  emulatedSyncMs: number;
+  memory: SharedArrayBuffer;
+};
 const slowDisk = new Int32Array(new SharedArrayBuffer(4));
 const port = parentPort!;
 const reply = (message: WriterReply) => port.postMessage(message);
@@ -60,7 +65,9 @@ function checkpoint(file: InstanceFile, group: Group): StorageFailure | null {
 function serve(file: InstanceFile): void {
   let generation = 0;
   let failed: GroupResult['failure'] = null;
-  port.on('message', (request: WriterRequest) => {
+  const channel = new GroupReceiver(memory, port);
+  for (;;) {
+    const request = channel.next();
     if (request.kind === 'close') {
       file.close();
       reply({ kind: 'closed' });
@@ -79,21 +86,21 @@ function serve(file: InstanceFile): void {
         commitMs: 0,
         cpuUs: cpuUs(),
       });
-      return;
+      continue;
     }
     generation = request.generation;
     const result = commitGroup(file, request);
     failed = result.failure;
     reply(result);
     if (failed === null) failed = checkpoint(file, request);
-  });
+  }
 }
 
 try {
   const file = new InstanceFile(path);
   const recovered = file.recover();
-  serve(file);
   reply({ kind: 'opened', recovered, cpuUs: cpuUs() });
+  serve(file);
 } catch (error) {
   reply({ kind: 'failed', failure: toFailure(error, path) });
   port.close();

@@ -1,0 +1,139 @@
+/**
+ * One short run of the engine under load, embedded in this process: `node trial.ts '{"sessions": 32}'` prints its rates
+ * as JSON. `compare.ts` runs it against two checkouts in turn; `node --cpu-prof trial.ts …` shows where the time goes.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type * as Engine from '../src/index.ts';
+
+export interface TrialOptions {
+  /** The checkout whose engine is measured; default this one. */
+  checkout?: string;
+  kind?: Engine.QueueKind;
+  /** Enqueuers, and as many dequeuers unless `enqueueOnly`. */
+  sessions?: number;
+  operationsPerTransaction?: number;
+  enqueueOnly?: boolean;
+  payloadBytes?: number;
+  measureMs?: number;
+  /** Parent of the scratch folder: on a disk, since a sync in memory costs nothing. */
+  dataDir?: string;
+}
+
+export interface TrialResult {
+  enqueuePerSec: number;
+  dequeuePerSec: number;
+  transactionsPerGroup: number;
+  groupsPerSec: number;
+  /** CPU of the whole process, and the writer thread's share of it, a message in and out. */
+  cpuUsPerMessage: number;
+  writerCpuUsPerMessage: number;
+  /** Longest and 99th percentile of the commits, milliseconds. */
+  commitMs: { p50: number; p99: number; max: number };
+}
+
+const backlogMax = 50_000;
+
+async function runTrial({
+  checkout = join(import.meta.dirname, '../../..'),
+  kind = 'sharded',
+  sessions = 32,
+  operationsPerTransaction: operations = 1,
+  enqueueOnly = false,
+  payloadBytes = 512,
+  measureMs = 1_000,
+  dataDir = '.',
+}: TrialOptions): Promise<TrialResult> {
+  const { openInstance } = (await import(join(checkout, 'packages/engine/src/index.ts'))) as typeof Engine;
+  const dir = mkdtempSync(join(dataDir, 'trial-'));
+  const instance = await openInstance({ dir });
+  await instance.createQueue({ name: 'q', kind });
+  const body = Buffer.alloc(payloadBytes, 7);
+  const sum = crc32(body);
+  let stopped = false;
+  let backlog = 0;
+  let enqueued = 0;
+  let consumed = 0;
+  let commits: number[] = [];
+  let full: (() => void)[] = [];
+  const commit = async (session: Engine.Session) => {
+    const since = performance.now();
+    await session.commit();
+    commits.push(performance.now() - since);
+  };
+
+  async function enqueuer(): Promise<void> {
+    const session = instance.openSession();
+    while (!stopped) {
+      if (backlog >= backlogMax && !enqueueOnly) await new Promise<void>((wake) => full.push(wake));
+      for (let i = 0; i < operations; i += 1) session.enqueue('q', { payload: Buffer.from(body) });
+      await commit(session);
+      enqueued += operations;
+      backlog += operations;
+    }
+    await session.close();
+  }
+
+  async function dequeuer(): Promise<void> {
+    const session = instance.openSession();
+    while (!stopped) {
+      const messages = await session.dequeue('q', { max: operations, waitMs: 100 });
+      for (const { payload } of messages) if (crc32(payload) !== sum) throw new Error('a damaged payload');
+      await commit(session);
+      consumed += messages.length;
+      backlog -= messages.length;
+      if (backlog >= backlogMax) continue;
+      for (const wake of full.splice(0)) wake();
+    }
+    await session.close();
+  }
+
+  const all = Array.from({ length: sessions }, () =>
+    enqueueOnly ? [enqueuer()] : [enqueuer(), dequeuer()],
+  ).flat();
+  const reading = () => ({
+    at: performance.now(),
+    enqueued,
+    consumed,
+    cpu: process.cpuUsage(),
+    stats: instance.stats(),
+  });
+  await new Promise((resume) => setTimeout(resume, measureMs / 2));
+  commits = [];
+  const before = reading();
+  await new Promise((resume) => setTimeout(resume, measureMs));
+  const after = reading();
+  const times = commits.toSorted((a, b) => a - b);
+  stopped = true;
+  for (const wake of full) wake();
+  full = [];
+  await Promise.all(all);
+  await instance.close();
+  rmSync(dir, { recursive: true, force: true });
+
+  const seconds = (after.at - before.at) / 1_000;
+  const messages = enqueueOnly ? after.enqueued - before.enqueued : after.consumed - before.consumed;
+  const groups = after.stats.groups - before.stats.groups;
+  const cpuUs = after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
+  return {
+    enqueuePerSec: (after.enqueued - before.enqueued) / seconds,
+    dequeuePerSec: (after.consumed - before.consumed) / seconds,
+    transactionsPerGroup: (after.stats.commits - before.stats.commits) / groups,
+    groupsPerSec: groups / seconds,
+    cpuUsPerMessage: cpuUs / messages,
+    writerCpuUsPerMessage: (after.stats.cpu.writerUs - before.stats.cpu.writerUs) / messages,
+    commitMs: {
+      p50: times[Math.floor(times.length * 0.5)] ?? 0,
+      p99: times[Math.floor(times.length * 0.99)] ?? 0,
+      max: times.at(-1) ?? 0,
+    },
+  };
+}
+
+if (import.meta.main) {
+  const result = await runTrial(JSON.parse(process.argv[2] ?? '{}') as TrialOptions);
+  console.log(
+    JSON.stringify(result, (_, value) => (typeof value === 'number' ? Number(value.toPrecision(4)) : value)),
+  );
+}
