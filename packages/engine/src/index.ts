@@ -9,6 +9,7 @@ export {
   openQueue,
 } from './cluster/open-queue.ts';
 export { type ConnectOptions, connect } from './cluster/remote/connect.ts';
+export { type ConnectClusterOptions, connectCluster } from './cluster/remote/connect-cluster.ts';
 export { type ServedInstance, type ServeOptions, serveInstance } from './cluster/remote/serve-instance.ts';
 export type * from './cluster/supervisor/cluster.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';

@@ -106,6 +106,8 @@ export interface DequeueOptions {
 export interface ReceiveOptions extends DequeueOptions {
   /** The messages return to the queue after this time unless acknowledged; default 30,000. */
   holdMs?: number;
+  /** With a client of a whole cluster, a receipt: only from the instance that it is of, to be finished together with it. */
+  beside?: string;
 }
 
 export interface CommitResult {
@@ -247,6 +249,12 @@ export interface Instance {
   /** Rolls back open transactions, finishes the commits under way and closes the files. */
   close(): Promise<void>;
 }
+
+/**
+ * All instances of a cluster as one. A session enqueues to one of them, as long as that stays; it dequeues from any. A
+ * transaction lies on one instance, and so do the receipts of one call (`TX_SPANS_INSTANCES`).
+ */
+export interface ClusterClient extends Omit<RemoteInstance, 'id' | 'stats' | 'waits'> {}
 
 /**
  * An instance that another process serves. Its sessions outlive the connection: a lost one is made again, and a commit

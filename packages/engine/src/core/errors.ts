@@ -42,6 +42,11 @@ const table = {
     message:
       'A transaction touches either sharded queues or unsharded ones, since they lie in different files',
   },
+  TX_SPANS_INSTANCES: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'A transaction, and the receipts of one call, lie on one instance',
+  },
   OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is out of its range' },
   SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session has a call under way' },
   SESSION_CLOSED: { kind: 'conflict', retryable: false, message: 'The session is closed' },

@@ -106,6 +106,10 @@ export const limits = {
   /** A process that is asked to end finishes its commits and closes its files; longer is a hang, and it is killed. */
   processCloseMsMax: 10_000,
   processStatsMsMax: 1_000,
+  /** A client of a whole cluster looks so long for an instance: a failover takes less, and there are others to ask. */
+  clusterConnectMs: 3_000,
+  /** A call that waits for messages at one instance looks at the others this often. */
+  clusterLookMs: 250,
   /** Events of a cluster that are kept to be looked at. */
   clusterEventsKept: 200,
   /** A killed process is gone within milliseconds, unless the system holds it in a call on a disk that hangs. */

@@ -31,6 +31,19 @@ export async function connect(options: ConnectOptions): Promise<RemoteInstance> 
   return new LinkedInstance(link, await link.connected());
 }
 
+/** As `connect`, without waiting for the instance: the first call does. */
+export function linkTo({
+  dir,
+  instance,
+  connectMs,
+}: {
+  dir: string;
+  instance: number;
+  connectMs: number;
+}): RemoteInstance {
+  return new LinkedInstance(new ClientLink(instanceSocketPath(dir, instance), connectMs), instance);
+}
+
 class LinkedInstance implements RemoteInstance {
   readonly id: number;
   readonly #link: ClientLink;

@@ -5,9 +5,9 @@ import { LeaseFile } from '../../storage/lease-file.ts';
 import { Membership } from '../../storage/membership.ts';
 import { changeMembership } from '../change-membership.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
+import { readTopology } from '../read-topology.ts';
 import type { Cluster, ClusterOptions, InstanceTopology, ProcessStats } from './cluster.ts';
 import { InstanceChild } from './instance-child.ts';
-import { readTopology } from './read-topology.ts';
 
 /** What one process of a cluster does alone: it starts and ends the others. */
 const supervisor = 'supervisor';

@@ -1,9 +1,9 @@
 /** Who hosts what at this moment, read from the catalog and the leases: it needs no answer of any process. */
-import type { LeaseFile } from '../../storage/lease-file.ts';
-import type { Host, Membership } from '../../storage/membership.ts';
-import { mayBeAlive } from '../../storage/process-identity.ts';
-import { monotonicMs } from '../monotonic-clock.ts';
-import type { InstanceTopology } from './cluster.ts';
+import type { LeaseFile } from '../storage/lease-file.ts';
+import type { Host, Membership } from '../storage/membership.ts';
+import { mayBeAlive } from '../storage/process-identity.ts';
+import { monotonicMs } from './monotonic-clock.ts';
+import type { InstanceTopology } from './supervisor/cluster.ts';
 
 /** The instance's own process, as far as whoever asks started it. */
 type OwnProcess = NonNullable<InstanceTopology['process']>;
@@ -11,10 +11,17 @@ type OwnProcess = NonNullable<InstanceTopology['process']>;
 export interface TopologySources {
   membership: Membership;
   leases: LeaseFile;
-  children: ReadonlyMap<number, OwnProcess>;
+  /** Of whoever started them. */
+  children?: ReadonlyMap<number, OwnProcess>;
 }
 
-export function readTopology({ membership, leases, children }: TopologySources): InstanceTopology[] {
+const noChildren: ReadonlyMap<number, OwnProcess> = new Map();
+
+export function readTopology({
+  membership,
+  leases,
+  children = noChildren,
+}: TopologySources): InstanceTopology[] {
   const hosts = new Map(membership.hosts().map((host) => [host.instance, host]));
   const signs = new Map(leases.read().map((sign) => [sign.claim, sign]));
   const nowMs = monotonicMs();

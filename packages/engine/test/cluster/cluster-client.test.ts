@@ -1,0 +1,182 @@
+/** All instances of a cluster as one client sees them. */
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import {
+  type Cluster,
+  type ClusterClient,
+  connectCluster,
+  type Session,
+  startCluster,
+} from '../../src/index.ts';
+import { makeFolder, text } from '../folder.ts';
+
+const code = (value: string) => expect.objectContaining({ code: value });
+
+async function start(instances: number): Promise<{ cluster: Cluster; client: ClusterClient }> {
+  const cluster = await startCluster({ dir: makeFolder(), instances });
+  onTestFinished(() => cluster.close());
+  const client = connectCluster({ dir: cluster.dir });
+  onTestFinished(() => client.close());
+  await client.createQueue({ name: 'q' });
+  return { cluster, client };
+}
+
+/** Enqueues to all instances; returns the payloads of each session. */
+async function fill(client: ClusterClient, sessions: number, each = 10): Promise<string[][]> {
+  return Promise.all(
+    Array.from({ length: sessions }, async (_, no) => {
+      const session = client.openSession();
+      const payloads = Array.from({ length: each }, (__, index) => `${no}.${index}`);
+      for (const payload of payloads) session.enqueue('q', { payload });
+      await session.commit();
+      await session.close();
+      return payloads;
+    }),
+  );
+}
+
+async function drain(session: Session): Promise<string[]> {
+  const taken: string[] = [];
+  for (;;) {
+    const messages = await session.dequeue('q', { max: 100 });
+    await session.commit();
+    if (messages.length === 0) return taken;
+    taken.push(...text(messages));
+  }
+}
+
+const spreadOver = async (cluster: Cluster) => {
+  const stats = await cluster.stats();
+  return stats.flatMap(({ hosted }) => hosted).filter(({ stats: { enqueued } }) => enqueued > 0).length;
+};
+
+describe('a client of a cluster', () => {
+  it('spreads its sessions, and dequeues from all, each session in order', async () => {
+    const { cluster, client } = await start(2);
+    const payloads = await fill(client, 6);
+    expect(await spreadOver(cluster)).toBe(2);
+    expect(await client.queue('q')).toMatchObject({ ready: 60, enqueued: 60 });
+    const taken = await drain(client.openSession());
+    expect([...taken].sort()).toEqual(payloads.flat().sort());
+    for (const own of payloads) {
+      const no = own[0]!.split('.')[0];
+      expect(taken.filter((payload) => payload.startsWith(`${no}.`))).toEqual(own);
+    }
+    expect(await client.queues()).toMatchObject([{ name: 'q', ready: 0, consumed: 60 }]);
+  });
+
+  it('waits for messages of every instance', async () => {
+    const { client } = await start(2);
+    for (let round = 0; round < 4; round += 1) {
+      const waiting = client.openSession().receive('q', { waitMs: 20_000 });
+      await fill(client, 1, 1);
+      expect(text(await waiting)).toEqual(['0.0']);
+    }
+    expect(await client.openSession().dequeue('q', { waitMs: 20 })).toEqual([]);
+    const aborted = client.openSession().dequeue('q', { waitMs: 60_000, signal: AbortSignal.timeout(20) });
+    expect(await aborted).toEqual([]);
+  });
+
+  it('finishes messages by receipts, those of one instance in a call', async () => {
+    const { client } = await start(2);
+    await fill(client, 4, 1);
+    const session = client.openSession();
+    const receipts: string[] = [];
+    while (receipts.length < 4) {
+      receipts.push(...(await session.receive('q', { max: 1 })).map((message) => message.receipt));
+    }
+    const [again] = await session.receive('q', { beside: receipts[0]! });
+    expect(again).toBeUndefined();
+    const byInstance = Map.groupBy(receipts, (receipt) => receipt.split('/')[0]);
+    expect(byInstance.size).toBe(2);
+    expect(() => session.acknowledge('q', receipts)).toThrow(code('TX_SPANS_INSTANCES'));
+    await expect(session.release('q', receipts)).rejects.toThrow(code('TX_SPANS_INSTANCES'));
+    expect(() => session.acknowledge('q', ['nonsense'])).toThrow(code('RECEIPT_STALE'));
+    const [some, others] = [...byInstance.values()] as [string[], string[]];
+    session.acknowledge('q', some);
+    expect(() => session.acknowledge('q', others)).toThrow(code('TX_SPANS_INSTANCES'));
+    await session.commit();
+    await session.release('q', others);
+    expect(await client.queue('q')).toMatchObject({ ready: others.length, consumed: some.length, held: 0 });
+    await expect(session.extend('q', some, 1_000)).rejects.toThrow(code('RECEIPT_STALE'));
+  });
+
+  it('keeps a transaction on one instance: what it dequeued and what it enqueues', async () => {
+    const { client } = await start(2);
+    await fill(client, 4, 1);
+    const session = client.openSession();
+    const [message] = await session.dequeue('q');
+    session.enqueue('q', { payload: 'answer' });
+    const { ids } = await session.commit();
+    const instanceOf = (id: string) => Math.floor(Number(id.split('.')[0]) / 100);
+    expect(instanceOf(ids[0]!)).toBe(instanceOf(message!.id));
+    expect(await client.queue('q')).toMatchObject({ ready: 4, consumed: 1 });
+    await session.dequeue('q');
+    await session.rollback();
+    expect(await client.queue('q')).toMatchObject({ ready: 4, held: 0 });
+  });
+
+  it('pages through what all instances hold, and changes a queue on all', async () => {
+    const { client } = await start(2);
+    const payloads = (await fill(client, 4, 3)).flat();
+    const seen: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await client.browse('q', { limit: 5, ...(after !== undefined && { after }) });
+      seen.push(...text(page.messages));
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    expect(seen.sort()).toEqual(payloads.sort());
+    await expect(client.browse('q', { after: 'x' })).rejects.toThrow(code('OPTIONS_INVALID'));
+
+    expect(await client.stopQueue('q', { enqueue: true })).toMatchObject({
+      enqueueEnabled: false,
+      ready: 12,
+    });
+    for (let i = 0; i < 4; i += 1) {
+      const session = client.openSession();
+      session.enqueue('q', { payload: 'late' });
+      await expect(session.commit()).rejects.toThrow(code('ENQUEUE_STOPPED'));
+    }
+    await client.startQueue('q');
+    await client.dropQueue('q');
+    await expect(client.queue('q')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+    expect(await client.queues()).toEqual([]);
+  });
+
+  it('finds an instance where it is served, and leaves one that is removed', {
+    timeout: 60_000,
+  }, async () => {
+    const { cluster, client } = await start(2);
+    const sessions = Array.from({ length: 4 }, () => client.openSession());
+    const enqueueAll = (payload: string) =>
+      Promise.all(
+        sessions.map(async (session) => {
+          // Not committed is an answer like another: the transaction is made again.
+          for (let done = false; !done; ) {
+            session.enqueue('q', { payload });
+            done = await session.commit().then(
+              () => true,
+              (error: unknown) => {
+                expect(error).toMatchObject({ retryable: true });
+                return false;
+              },
+            );
+          }
+        }),
+      );
+    await enqueueAll('before');
+    cluster.kill(2);
+    await enqueueAll('after the kill');
+    await cluster.remove(2);
+    await enqueueAll('after the removal');
+    const { ready } = await client.queue('q');
+    const taken = await drain(client.openSession());
+    expect(taken).toHaveLength(ready);
+    for (const payload of ['before', 'after the kill', 'after the removal']) {
+      expect(taken.filter((each) => each === payload)).toHaveLength(4);
+    }
+    await vi.waitFor(() => expect(cluster.topology().map(({ instance }) => instance)).toEqual([1]), {
+      timeout: 20_000,
+    });
+  });
+});
