@@ -14,6 +14,17 @@ const table = {
   SCENARIO_INVALID: { kind: 'invalid', retryable: false, message: 'The scenario has faults' },
   SCENARIO_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The scenario is over the size limit' },
   SCENARIO_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no scenario of this name' },
+  HARDWARE_INVALID: { kind: 'invalid', retryable: false, message: 'The hardware file has faults' },
+  HARDWARE_NOT_FOUND: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'There is no hardware file of this name',
+  },
+  DOCUMENT_SECTION_MISSING: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The document has no section for this table',
+  },
   RUN_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no run of this id' },
   RUN_NOT_ACTIVE: { kind: 'conflict', retryable: false, message: 'The run has ended already' },
   DISK_SPACE_LOW: {

@@ -1,7 +1,12 @@
 /** All that is public of the lab: command line, server and tests run the same code through this door. */
+
+export { type CalibrateOptions, calibrate } from './calibrate/calibrate.ts';
 export { type JudgeContext, judgeClaims } from './claims/judge.ts';
 export { type Claim, claims } from './claims/ledger.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
+export { bundledHardwareFolder, hardwareSchemaFileName } from './hardware/hardware-folder.ts';
+export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
+export { parseHardware } from './hardware/parse-hardware.ts';
 export { captureEnvironment } from './run/environment.ts';
 export { planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
@@ -10,7 +15,7 @@ export { expandSweep } from './scenario/expand-sweep.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
 export type { ScenarioFault } from './scenario/schema-faults.ts';
-export { scenarioSchemaText } from './scenario/schema-text.ts';
+export { hardwareSchemaText, scenarioSchemaText } from './scenario/schema-text.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';
 export { type Clock, createMonotonicClock } from './trial/clock.ts';
 export {

@@ -1,9 +1,46 @@
 /** All that is public of the models. Pure: no Node, no clock, no randomness but seeded, so it also runs in a browser. */
 
+export {
+  type Agreement,
+  type AgreementOptions,
+  type AgreementRow,
+  agreementAim,
+  type Comparison,
+  compareWithMeasured,
+  type MeasuredPoint,
+} from './agreement.ts';
+export { type Fit, type FitOptions, fit } from './fit/fit-hardware.ts';
+export { type Minimum, type MinimumOptions, minimise } from './fit/nelder-mead.ts';
 export type { ClusterCosts } from './hardware/costs.ts';
+export {
+  type FreeParameter,
+  type HardwareFile,
+  hardwareLimits,
+  type KnownSource,
+  type Observation,
+  type Sourced,
+  type SourcedNumber,
+} from './hardware/hardware-file.ts';
+export { resolveHardware, sourcesOf, withParameters } from './hardware/resolve-hardware.ts';
 export { type Interval, median, ratioInterval, spread } from './intervals.ts';
+export { type LeastSquares, nonNegativeLeastSquares } from './least-squares.ts';
 export { fitLogLog, type LogLogFit } from './log-log-fit.ts';
+export { type Prediction, predictWhitePaper } from './paper/predictions.ts';
+export { simulateWhitePaper, type WhitePaperPoints } from './paper/white-paper-sweeps.ts';
 export { Random } from './random.ts';
+export {
+  fitScalability,
+  rateOf,
+  type ScalabilityFit,
+  type ScalabilityOptions,
+  type ScalabilityPoint,
+} from './scalability.ts';
+export {
+  type ScalingCase,
+  type ScalingPoint,
+  sessionsPerInstance,
+  simulateScaling,
+} from './scaling.ts';
 export {
   bottleneckOf,
   type ResourceUse,
@@ -12,6 +49,7 @@ export {
   type SimulationResult,
 } from './sim/result.ts';
 export { type SimulationOptions, simulate } from './sim/simulate.ts';
+export { bestOf, type Sweep, type SweepOptions, type SweepPoint, simulateSweep } from './sim/sweep.ts';
 export type { StateName } from './sim/time-book.ts';
 export { assertWorkload, type ModelWorkload, workloadLimits } from './sim/workload.ts';
 export { studentT95 } from './student-t.ts';

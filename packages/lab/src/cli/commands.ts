@@ -1,7 +1,9 @@
 /** Reads the arguments and does what they say. Every command resolves with the exit code of the process. */
 import { parseArgs } from 'node:util';
+import { calibrateCommand } from './calibrate.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
+import { modelCommand } from './model.ts';
 import { runScenarioCommand } from './run.ts';
 import { validateCommand } from './validate.ts';
 
@@ -14,6 +16,14 @@ const help = `Usage: npm run lab -- <command>
     --data-dir <folder>      where the scratch data lies; default the system's folder for it
   validate <file>            name every fault of a scenario
   list                       the scenarios that come with the lab
+  calibrate [options]        measure what the engine's work costs here, for the model; about 15 s
+    --json <file>            where to; default scenarios/hardware/this-machine.json
+    --data-dir <folder>      as above
+  model <hardware> [options] simulate a machine: a file, or the id of one in scenarios/hardware/
+    --fit                    fit its free parameters to its observations again, and write the file
+    --run <file>             hold the model against the points of a run, as run --json wrote it
+    --scale                  what more instances and larger machines would do
+    --write <file>           put the tables into their sections of a Markdown file
   --help                     this text
 
 Exit code: 0 done; 1 an error, lost, doubled, damaged or disordered messages, or a required
@@ -42,6 +52,12 @@ export async function runCommand(args: string[]): Promise<number> {
     case 'validate':
       if (target === undefined) return usageError('validate needs a file');
       return validateCommand(target);
+    case 'calibrate':
+      if (target !== undefined) return usageError(`Unexpected argument "${target}"`);
+      return calibrateCommand(values);
+    case 'model':
+      if (target === undefined) return usageError('model needs a hardware file');
+      return modelCommand(target, values);
     case 'list':
       return listCommand();
     case undefined:
@@ -60,6 +76,10 @@ function parse(args: string[]) {
       json: { type: 'string' },
       require: { type: 'string', multiple: true, default: [] },
       'data-dir': { type: 'string' },
+      fit: { type: 'boolean', default: false },
+      run: { type: 'string' },
+      scale: { type: 'boolean', default: false },
+      write: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });

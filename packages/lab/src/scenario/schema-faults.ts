@@ -10,6 +10,8 @@ export interface ScenarioFault {
 
 interface SchemaNode {
   const?: unknown;
+  type?: string;
+  required?: string[];
   anyOf?: SchemaNode[];
   properties?: Record<string, SchemaNode>;
 }
@@ -56,10 +58,12 @@ function toFault(error: ErrorObject): ScenarioFault {
         message: `Must be ${JSON.stringify(params.allowedValue)}, ${got(error.data)}`,
       };
     case 'anyOf': {
-      const values = ((error.parentSchema as SchemaNode).anyOf ?? []).map((branch) =>
-        JSON.stringify(branch.const),
-      );
-      return { path: instancePath, message: `Must be one of ${values.join(', ')}, ${got(error.data)}` };
+      const branches = (error.parentSchema as SchemaNode).anyOf ?? [];
+      const values = branches.map((branch) => JSON.stringify(branch.const));
+      const message = branches.some((branch) => branch.const === undefined)
+        ? `Must be ${branches.map(shape).join(', or ')}`
+        : `Must be one of ${values.join(', ')}, ${got(error.data)}`;
+      return { path: instancePath, message };
     }
     case 'minimum':
     case 'exclusiveMinimum':
@@ -94,6 +98,13 @@ function toFault(error: ErrorObject): ScenarioFault {
   }
 }
 
+/** One alternative of several: a value, an object with its fields, or a type. */
+const shape = ({ const: value, type, required }: SchemaNode) =>
+  value !== undefined
+    ? JSON.stringify(value)
+    : required === undefined
+      ? String(type)
+      : `an object with ${list(required)}`;
 const quoted = (name: string) => `"${name}"`;
 const list = (names: readonly string[]) => names.map(quoted).join(', ');
 const count = (limit: unknown) => Number(limit).toLocaleString('en-US');

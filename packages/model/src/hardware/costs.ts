@@ -81,6 +81,8 @@ export interface ClusterCosts {
     leave: { visitUs: number; messageUs: number } | null;
     /** Whether a commit syncs by itself while it has the block, or joins the instance's group commit. */
     syncInBlock: boolean;
+    /** Such a sync. */
+    syncUs: number;
     /** From one instance to another. */
     transferUs: number;
     /** Visits of one instance before a block goes to another that waits; those that come later wait for its return. */

@@ -185,21 +185,17 @@ export class GroupCommit {
   /** The writer keeps its thread until the sync has ended. */
   #sync(group: number): void {
     this.#stage[group] = stages.sync;
-    const { kernel, workload, layout } = this.#parts;
+    const { kernel, workload, layout, costs } = this.#parts;
     if (this.#durability !== 'durable') {
       this.delayEnded(group);
       return;
     }
     const bytes = this.#groupIn[group]! * workload.payloadBytes;
-    kernel.after(this.syncUs(layout.nodeOf[group]!, bytes), eventKinds.delay, group);
-  }
-
-  /** A sync of so many bytes that begins now: its turn at the node's device, then the part that others may overlap. */
-  syncUs(node: number, bytes: number): number {
-    const { kernel, costs } = this.#parts;
     const { syncUs, usPerKib } = costs.redo;
-    const written = this.#devices[node]!.reserve(kernel.now, (bytes / 1024) * usPerKib);
-    return written - kernel.now + kernel.random.around(syncUs, costs.variation.redo);
+    // Its turn at the node's device, then the part that other syncs may overlap.
+    const written = this.#devices[layout.nodeOf[group]!]!.reserve(kernel.now, (bytes / 1024) * usPerKib);
+    const us = written - kernel.now + kernel.random.around(syncUs, costs.variation.redo);
+    kernel.after(us, eventKinds.delay, group);
   }
 
   delayEnded(group: number): void {

@@ -345,7 +345,7 @@ export class Sessions {
   }
 
   #endCommitInBlock(job: number): void {
-    const { kernel, book, costs, workload, layout, groupCommit } = this.#parts;
+    const { kernel, book, costs, workload } = this.#parts;
     const block = this.#blockOf(job);
     if (!costs.unsharded.syncInBlock) {
       this.#leaveBlock(job, block);
@@ -359,8 +359,7 @@ export class Sessions {
     }
     this.#stage[job] = stages.syncInBlock;
     book.enter(job, state.logFileSync, kernel.now);
-    const bytes = this.#isEnqueuer(job) ? this.#done[job]! * workload.payloadBytes : 0;
-    kernel.after(groupCommit.syncUs(layout.nodeOf[job]!, bytes), eventKinds.delay, job);
+    kernel.after(kernel.random.around(costs.unsharded.syncUs, costs.variation.redo), eventKinds.delay, job);
   }
 
   /** The transaction is durable: its messages become visible, or are consumed, and the next one begins. */

@@ -1,0 +1,102 @@
+/** What the load generator itself costs: the enqueuer and the dequeuer of a trial, run on an instance that does nothing. */
+import { nonNegativeLeastSquares } from '@shardlab/model';
+import { createMonotonicClock } from '../trial/clock.ts';
+import { runDequeuer } from '../trial/dequeuer.ts';
+import { runEnqueuer } from '../trial/enqueuer.ts';
+import { Ledger } from '../trial/ledger.ts';
+import { Meter } from '../trial/meter.ts';
+import { PayloadForge } from '../trial/payload.ts';
+import { Workload } from '../trial/workload.ts';
+import { NullInstance } from './null-instance.ts';
+
+export interface ClientCosts {
+  enqueueUs: number;
+  dequeueUs: number;
+  transactionUs: number;
+}
+
+const messages = 12_000;
+const lengths = [1, 4, 40] as const;
+
+export async function measureClient(payloadBytes: number): Promise<ClientCosts> {
+  const inOnly: Line[] = [];
+  const outOnly: Line[] = [];
+  // The first round warms the code up; it is measured over by the second.
+  for (let round = 0; round < 2; round++) {
+    inOnly.length = 0;
+    outOnly.length = 0;
+    for (const operations of lengths) {
+      const { inUs, outUs } = await measure(payloadBytes, operations);
+      inOnly.push({ operations, us: inUs });
+      outOnly.push({ operations, us: outUs });
+    }
+  }
+  const [enqueue, dequeue] = [lineThrough(inOnly), lineThrough(outOnly)];
+  return {
+    enqueueUs: enqueue.messageUs,
+    dequeueUs: dequeue.messageUs,
+    transactionUs: (enqueue.transactionUs + dequeue.transactionUs) / 2,
+  };
+}
+
+interface Line {
+  operations: number;
+  us: number;
+}
+
+async function measure(payloadBytes: number, operations: number): Promise<{ inUs: number; outUs: number }> {
+  const work = workload(payloadBytes, operations);
+  const inUs = await cpuOf(() => runEnqueuer(work, 0));
+  work.seal();
+  const outUs = await cpuOf(() => runDequeuer(work));
+  return { inUs, outUs };
+}
+
+function workload(payloadBytes: number, operationsPerTransaction: number): Workload {
+  const clock = createMonotonicClock();
+  const kept = new NullInstance();
+  const instance = NullInstance.asInstance(kept);
+  const forge = new PayloadForge({ bytes: payloadBytes, seed: 1, nonce: 1 });
+  const work = new Workload({
+    instance,
+    clock,
+    forge,
+    ledger: new Ledger(forge),
+    meter: new Meter(instance, clock),
+    config: {
+      dir: '',
+      instance: 1,
+      queue: { name: 'null', kind: 'sharded', type: 'queue', shards: 1, durability: 'durable' },
+      createsQueue: false,
+      enqueuers: [0],
+      payloadBytes,
+      operationsPerTransaction,
+      backlogMax: Number.POSITIVE_INFINITY,
+      roundTripMs: 0,
+      orderScope: 'instance',
+      seed: 1,
+      nonce: 1,
+    },
+  });
+  kept.onCommit = (count) => {
+    if (count >= messages) work.stopEnqueuers();
+  };
+  return work;
+}
+
+/** CPU of this thread for each message, µs. */
+async function cpuOf(run: () => Promise<void>): Promise<number> {
+  const before = process.threadCpuUsage();
+  await run();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / messages;
+}
+
+function lineThrough(lines: readonly Line[]): { messageUs: number; transactionUs: number } {
+  const { factors } = nonNegativeLeastSquares(
+    lines.map(({ operations }) => [1, 1 / operations]),
+    lines.map(({ us }) => us),
+  );
+  const [messageUs, transactionUs] = factors as [number, number];
+  return { messageUs, transactionUs };
+}

@@ -1,0 +1,27 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { calibrate } from '../calibrate/calibrate.ts';
+import { bundledHardwareFolder, calibratedId } from '../hardware/hardware-folder.ts';
+import { exitCodes } from './exit-codes.ts';
+
+export interface CalibrateFlags {
+  json?: string | undefined;
+  'data-dir'?: string | undefined;
+}
+
+/** `calibrate`: writes `scenarios/hardware/this-machine.json`, or another file. */
+export async function calibrateCommand(flags: CalibrateFlags): Promise<number> {
+  const base = process.env.INIT_CWD ?? process.cwd();
+  const path =
+    flags.json === undefined
+      ? join(bundledHardwareFolder, `${calibratedId}.json`)
+      : resolve(base, flags.json);
+  const hardware = await calibrate({
+    onProgress: (what) => process.stderr.write(`measuring ${what}\n`),
+    ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(base, flags['data-dir']) }),
+  });
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `${JSON.stringify(hardware, null, 2)}\n`);
+  process.stdout.write(`${hardware.title}\n${hardware.about}\nWritten to ${path}\n`);
+  return exitCodes.done;
+}

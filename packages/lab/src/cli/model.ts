@@ -1,0 +1,74 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Run } from '@shardlab/contract';
+import { type Fit, fit } from '@shardlab/model';
+import { LabError } from '../errors.ts';
+import { type LoadedHardware, loadHardware } from '../hardware/load-hardware.ts';
+import { writeSection } from '../model/markdown.ts';
+import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
+import {
+  agreementTable,
+  parameterTable,
+  predictionTable,
+  residualTable,
+  scalingTable,
+} from '../model/model-tables.ts';
+import { exitCodes } from './exit-codes.ts';
+
+export interface ModelFlags {
+  run?: string | undefined;
+  fit: boolean;
+  scale: boolean;
+  write?: string | undefined;
+}
+
+/**
+ * `model <hardware>`: each part on standard output, and with `--write` into the section of that name of a document:
+ * `model-fit`, `model-predictions`, `model-agreement`, `model-scaling`.
+ */
+export async function modelCommand(target: string, flags: ModelFlags): Promise<number> {
+  const base = process.env.INIT_CWD ?? process.cwd();
+  const tell = async (section: string, text: string) => {
+    process.stdout.write(`${text}\n\n`);
+    if (flags.write !== undefined) await writeSection(resolve(base, flags.write), section, text);
+  };
+  let loaded: LoadedHardware;
+  try {
+    loaded = await loadHardware(target, base);
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return exitCodes.usage;
+  }
+  let { hardware } = loaded;
+  process.stdout.write(`${hardware.title}\n${hardware.about}\n\n`);
+  if (flags.fit) {
+    const found = fitAloud(loaded);
+    hardware = found.hardware;
+    await writeFile(loaded.path, `${JSON.stringify(hardware, null, 2)}\n`);
+    await tell('model-fit', `${parameterTable(hardware)}\n\n${residualTable(found.residuals)}`);
+  }
+  if (hardware.observations.length > 0)
+    await tell('model-predictions', predictionTable(predictionsOf(hardware)));
+  if (flags.run !== undefined)
+    await tell(
+      'model-agreement',
+      agreementTable(agreementWith(hardware, await readRun(resolve(base, flags.run)))),
+    );
+  if (flags.scale) await tell('model-scaling', scalingTable(scalingOf(hardware)));
+  return exitCodes.done;
+}
+
+function fitAloud({ hardware }: LoadedHardware): Fit {
+  return fit(hardware, hardware.observations, {
+    onProgress: (evaluations, error) => {
+      if (evaluations % 10 !== 0) return;
+      process.stderr.write(`${evaluations} evaluations, error ${(error * 100).toFixed(1)} %\n`);
+    },
+  });
+}
+
+/** As `run --json` wrote it. */
+async function readRun(path: string): Promise<Run> {
+  return JSON.parse(await readFile(path, 'utf8')) as Run;
+}

@@ -1,0 +1,45 @@
+/** What `npm run lab -- model` computes: from a hardware file, and from a run if there is one. */
+import type { Run } from '@shardlab/contract';
+import {
+  type Agreement,
+  compareWithMeasured,
+  type HardwareFile,
+  type Prediction,
+  predictWhitePaper,
+  resolveHardware,
+  type ScalingCase,
+  type ScalingPoint,
+  simulateScaling,
+  simulateWhitePaper,
+} from '@shardlab/model';
+
+export function predictionsOf(hardware: HardwareFile): Prediction[] {
+  return predictWhitePaper(simulateWhitePaper(resolveHardware(hardware)));
+}
+
+export function agreementWith(hardware: HardwareFile, run: Run): Agreement {
+  const { workload, queue } = run.scenario;
+  return compareWithMeasured(resolveHardware(hardware), run.points, {
+    backlogMax: workload.backlogMax,
+    durability: queue.durability,
+  });
+}
+
+/** This machine as it is, a large one, and one machine of this kind for each instance. */
+export function scalingOf(hardware: HardwareFile): ScalingPoint[] {
+  const costs = resolveHardware(hardware);
+  const here = costs.machine.coresPerNode;
+  const large = 64;
+  const sharded = (instances: number, machines: number, coresPerMachine: number): ScalingCase => ({
+    kind: 'sharded',
+    instances,
+    machines,
+    coresPerMachine,
+  });
+  return simulateScaling(costs, [
+    ...[1, 2, 8, 64].map((instances) => sharded(instances, 1, here)),
+    ...[1, 8, 16, 32, 64].map((instances) => sharded(instances, 1, large)),
+    ...[8, 64, 1000].map((instances) => sharded(instances, instances, here)),
+    ...[1, 8, 64].map((instances) => ({ ...sharded(instances, 1, large), kind: 'unsharded' as const })),
+  ]);
+}

@@ -1,0 +1,116 @@
+/** What the model says, as tables of Markdown. */
+import {
+  type Agreement,
+  agreementAim,
+  type Fit,
+  type HardwareFile,
+  type Prediction,
+  type ScalingPoint,
+  sessionsPerInstance,
+} from '@shardlab/model';
+import { table } from './markdown.ts';
+
+const rate = (value: number) => Math.round(value).toLocaleString('en-US');
+const signed = (share: number) => `${share < 0 ? '−' : '+'}${Math.abs(Math.round(share * 100))} %`;
+const figure = (value: number) =>
+  Math.abs(value) >= 1000 ? rate(value) : String(Number(value.toPrecision(3)));
+
+export function parameterTable({ parameters }: HardwareFile): string {
+  return table(
+    ['free parameter', 'value', 'what it is'],
+    Object.entries(parameters).map(([name, { value, meaning }]) => [`\`${name}\``, figure(value), meaning]),
+  );
+}
+
+export function residualTable(residuals: Fit['residuals']): string {
+  return table(
+    ['claim', 'observed', 'simulated', 'error'],
+    residuals.map(({ claim, observed, simulated }) => [
+      claim,
+      rate(observed),
+      rate(simulated),
+      signed(simulated / observed - 1),
+    ]),
+  );
+}
+
+export function predictionTable(predictions: readonly Prediction[]): string {
+  const hits = predictions.filter(({ hit }) => hit).length;
+  const rows = predictions.map(({ claim, says, value, unit, hit, reason }) => [
+    claim,
+    says,
+    `${figure(value)} ${unit}`,
+    hit ? 'hit' : '**miss**',
+    reason,
+  ]);
+  return `${hits} of ${predictions.length} are hits.\n\n${table(['claim', 'the paper', 'the model', '', 'how'], rows)}`;
+}
+
+export function agreementTable({ rows, within, medianError }: Agreement): string {
+  const head = [
+    'queue',
+    'instances',
+    'threads',
+    'round trip ms',
+    'dequeues/s measured',
+    'simulated',
+    'error',
+    'p50 ms measured',
+    'simulated',
+    'CPU µs measured',
+    'simulated',
+  ];
+  const body = rows.map(({ kind, params, dequeuePerSec, latencyMs, cpuUsPerMessage }) => [
+    kind,
+    String(params.instances),
+    String(params.threads),
+    String(params.roundTripMs),
+    rate(dequeuePerSec.measured),
+    rate(dequeuePerSec.simulated),
+    Math.abs(dequeuePerSec.error) <= agreementAim
+      ? signed(dequeuePerSec.error)
+      : `**${signed(dequeuePerSec.error)}**`,
+    figure(latencyMs.measured),
+    latencyMs.inside ? figure(latencyMs.simulated) : `**${figure(latencyMs.simulated)}**`,
+    figure(cpuUsPerMessage.measured),
+    figure(cpuUsPerMessage.simulated),
+  ]);
+  const inside = rows.filter(({ latencyMs }) => latencyMs.inside).length;
+  const summary =
+    `${within} of ${rows.length} rates are within ${agreementAim * 100} %, the median error is ${Math.round(medianError * 100)} %; ` +
+    `${inside} of ${rows.length} latencies lie between 0.8 × p50 and p90 of the run. Bold: outside.`;
+  return `${summary}\n\n${table(head, body)}`;
+}
+
+export function scalingTable(points: readonly ScalingPoint[]): string {
+  const head = [
+    'queue',
+    'instances',
+    'machines × cores',
+    'dequeues/s',
+    'for each instance',
+    'p50 / p99 ms',
+    'used most',
+  ];
+  const body = points.map(({ kind, instances, machines, coresPerMachine, result, bottleneck }) => [
+    kind,
+    rate(instances),
+    `${rate(machines)} × ${coresPerMachine}`,
+    rate(result.dequeuePerSec),
+    rate(result.dequeuePerSec / instances),
+    `${figure(result.latencyMs.p50)} / ${figure(result.latencyMs.p99)}`,
+    bottleneck === null
+      ? '–'
+      : `${resourceNames[bottleneck.resource]}, ${Math.round(bottleneck.share * 100)} %`,
+  ]);
+  return `${sessionsPerInstance} + ${sessionsPerInstance} embedded sessions an instance, 10 operations a transaction, 512 bytes.\n\n${table(head, body)}`;
+}
+
+const resourceNames = {
+  cores: 'cores',
+  sessionThread: 'session thread',
+  writerThread: 'writer thread',
+  redoDevice: 'disk',
+  partitionMaintenance: 'partition maintenance',
+  indexBlock: 'write lock',
+} as const;

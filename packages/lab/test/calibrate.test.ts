@@ -1,0 +1,68 @@
+/** A calibration in its smallest form: that it measures every cost and leaves nothing behind, never how large they are. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { calibrate, parseHardware } from '@shardlab/lab';
+import { sourcesOf } from '@shardlab/model';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+// The engine's own numbers: its public door has no room for them.
+import { limits } from '../../engine/src/core/limits.ts';
+import { measureClient } from '../src/calibrate/client-costs.ts';
+import { engineBuild } from '../src/calibrate/hardware-of.ts';
+import { middleSample, type Sample } from '../src/calibrate/sample.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test('a calibration makes a good hardware file and leaves nothing behind', { timeout: 120_000 }, async () => {
+  const told: string[] = [];
+  const hardware = await calibrate({
+    dataDir: folder,
+    sliceMs: 15,
+    rounds: 1,
+    onProgress: (what) => told.push(what),
+  });
+  expect(parseHardware(JSON.stringify(hardware))).toEqual(hardware);
+  expect(hardware.parameters).toEqual({});
+  const measured = sourcesOf(hardware.costs).filter(({ leaf }) => leaf.source === 'measured');
+  expect(measured.length).toBeGreaterThan(20);
+  for (const { path, leaf } of measured) {
+    if (leaf.source === 'measured') expect([path, Number.isFinite(leaf.value)]).toEqual([path, true]);
+  }
+  expect(told).toHaveLength(5);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('what the engine does not tell is as the engine has it', () => {
+  expect(engineBuild).toMatchObject({
+    groupsInFlight: limits.groupsInFlightMax,
+    groupBytesMax: limits.groupBytesMax,
+    messagesPerPartition: limits.partitionMessagesMax,
+  });
+});
+
+test('the load generator costs something on an instance that does nothing', async () => {
+  const { enqueueUs, dequeueUs } = await measureClient(512);
+  expect(enqueueUs).toBeGreaterThan(0.01);
+  expect(dequeueUs).toBeGreaterThan(0.01);
+  expect(enqueueUs + dequeueUs).toBeLessThan(200);
+});
+
+describe('of several slices', () => {
+  test('the one whose CPU per operation is in the middle counts', () => {
+    const sample = (sessionUs: number): Sample => ({
+      messagesIn: 10,
+      messagesOut: 0,
+      transactions: 1,
+      groups: 1,
+      sessionUs,
+      writerUs: 0,
+      otherUs: 0,
+      wallUs: 0,
+    });
+    expect(middleSample([sample(90), sample(10), sample(30)]).sessionUs).toBe(30);
+  });
+});

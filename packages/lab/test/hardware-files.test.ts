@@ -1,0 +1,96 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Hardware } from '@shardlab/contract';
+import {
+  bundledHardwareFolder,
+  hardwareSchemaFileName,
+  hardwareSchemaText,
+  LabError,
+  loadHardware,
+  parseHardware,
+} from '@shardlab/lab';
+import { type HardwareFile, resolveHardware, simulate } from '@shardlab/model';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+
+const read = (name: string) => readFile(join(bundledHardwareFolder, name), 'utf8');
+
+/** Faults of the paper's machine after a change to it. */
+async function faultsAfter(change: (hardware: HardwareFile) => void): Promise<string[]> {
+  const hardware = JSON.parse(await read('exadata-x4-2.json')) as HardwareFile;
+  change(hardware);
+  try {
+    parseHardware(JSON.stringify(hardware));
+    return [];
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    const { errors } = error.details as { errors: { path: string; message: string }[] };
+    return errors.map(({ path, message }) => `${path}: ${message}`);
+  }
+}
+
+describe('hardware files', () => {
+  test('the schema that editors use is the one that the contract generates', async () => {
+    expect(JSON.parse(await read(hardwareSchemaFileName))).toEqual(JSON.parse(hardwareSchemaText()));
+  });
+
+  test("the contract's type is the model's", () => {
+    expectTypeOf<Hardware>().toExtend<HardwareFile>();
+    expectTypeOf<HardwareFile>().toExtend<Hardware>();
+  });
+
+  test('every one that comes with the lab is good, is named by its id, and can be simulated', async () => {
+    const names = (await readdir(bundledHardwareFolder)).filter((name) => name !== hardwareSchemaFileName);
+    expect(names).toContain('exadata-x4-2.json');
+    for (const name of names) {
+      const { hardware } = await loadHardware(name.replace('.json', ''), '.');
+      expect(`${hardware.id}.json`).toBe(name);
+      const workload = {
+        kind: 'sharded' as const,
+        instances: 2,
+        enqueuers: 4,
+        dequeuers: 4,
+        subscribers: 1,
+        operationsPerTransaction: 10,
+        payloadBytes: 512,
+      };
+      const { ended } = simulate({ costs: resolveHardware(hardware), workload, measureOperations: 5_000 });
+      expect(ended).toBe('operations');
+    }
+  });
+});
+
+describe('faults of a hardware file', () => {
+  test('name the path and what belongs there', async () => {
+    expect(await faultsAfter(({ costs }) => Object.assign(costs.machine, { nodes: 8 }))).toEqual([
+      '/costs/machine/nodes: Must be an object with "source", "value", or an object with "source", "parameter", "times"',
+    ]);
+    expect(await faultsAfter((hardware) => Object.assign(hardware, { colour: 'red' }))).toEqual([
+      expect.stringContaining('/colour: Unknown field "colour"'),
+    ]);
+  });
+
+  test('a parameter that is not there, that nothing uses, or that lies outside of its bounds', async () => {
+    const faults = await faultsAfter(({ costs, parameters }) => {
+      costs.interconnectUs = { source: 'fitted', parameter: 'hop', times: 1 };
+      costs.maintenance.partitionUs = { source: 'stated', value: 5 };
+      parameters.stepUs!.value = 5000;
+    });
+    expect(faults).toEqual([
+      '/costs/interconnectUs/parameter: There is no free parameter "hop"; known are stepUs, hopUs, maintenanceUs',
+      '/parameters/stepUs/value: Must lie between 0.5 and 1000, not 5000',
+      '/parameters/maintenanceUs: No cost depends on it',
+    ]);
+  });
+
+  test('a fourth free parameter', async () => {
+    const parameter = { value: 1, low: 0.1, high: 10, meaning: 'one too many' };
+    expect(
+      await faultsAfter(({ parameters }) => void Object.assign(parameters, { fourth: parameter })),
+    ).toEqual([expect.stringContaining('/parameters')]);
+  });
+
+  test('text that is no JSON, and a file that is not there', async () => {
+    expect(() => parseHardware('{"id": }')).toThrow(expect.objectContaining({ code: 'HARDWARE_INVALID' }));
+    await expect(loadHardware('nowhere', '.')).rejects.toMatchObject({ code: 'HARDWARE_NOT_FOUND' });
+  });
+});

@@ -1,0 +1,112 @@
+/** The model held against measurement: the same workload simulated for every measured point. */
+import type { ClusterCosts } from './hardware/costs.ts';
+import { median } from './intervals.ts';
+import { simulate } from './sim/simulate.ts';
+import type { ModelWorkload } from './sim/workload.ts';
+
+/** A measured point, as much of it as the model repeats. A lab's `Point` is one. */
+export interface MeasuredPoint {
+  implementation: ModelWorkload['kind'];
+  params: {
+    instances: number;
+    threads: number;
+    roundTripMs: number;
+    payloadBytes: number;
+    operationsPerTransaction: number;
+  };
+  enqueuePerSec: number;
+  dequeuePerSec: number;
+  cpuUsPerMessage: number;
+  /** End to end, from the begin of the enqueuing commit to the hand-out. */
+  latencyMs: { p50: number; p90: number };
+}
+
+export interface AgreementOptions {
+  /** Of the scenario: an instance's enqueuers pause past this. */
+  backlogMax: number;
+  durability: NonNullable<ModelWorkload['durability']>;
+  seed?: number;
+  /** Messages in and out that each point is simulated for; default 120,000. */
+  operations?: number;
+}
+
+export interface Agreement {
+  rows: AgreementRow[];
+  /** Points whose dequeue rate is within `agreementAim` of the measured one, and of all. */
+  within: number;
+  /** Median of the relative errors of the dequeue rates. */
+  medianError: number;
+}
+
+export interface AgreementRow {
+  kind: ModelWorkload['kind'];
+  params: MeasuredPoint['params'];
+  dequeuePerSec: Comparison;
+  enqueuePerSec: Comparison;
+  cpuUsPerMessage: Comparison;
+  /** Median of the time from the enqueuing commit to the hand-out; inside if it lies between 0.8 × p50 and p90 of the run. */
+  latencyMs: Comparison & { inside: boolean };
+}
+
+export interface Comparison {
+  measured: number;
+  simulated: number;
+  /** Simulated ÷ measured − 1. */
+  error: number;
+}
+
+/** The model aims at this for rates. */
+export const agreementAim = 0.2;
+
+export function compareWithMeasured(
+  costs: ClusterCosts,
+  points: readonly MeasuredPoint[],
+  options: AgreementOptions,
+): Agreement {
+  const rows = points.map((point) => compare(costs, point, options));
+  const errors = rows.map((row) => Math.abs(row.dequeuePerSec.error));
+  return {
+    rows,
+    within: errors.filter((error) => error <= agreementAim).length,
+    medianError: median(errors),
+  };
+}
+
+function compare(costs: ClusterCosts, point: MeasuredPoint, options: AgreementOptions): AgreementRow {
+  const { seed = 1, operations = 120_000, backlogMax, durability } = options;
+  const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
+  const simulated = simulate({
+    costs,
+    seed,
+    workload: {
+      kind: point.implementation,
+      instances,
+      enqueuers: threads,
+      dequeuers: threads,
+      subscribers: 1,
+      operationsPerTransaction,
+      payloadBytes,
+      roundTripUs: roundTripMs * 1000,
+      backlogMax,
+      durability,
+    },
+    warmupOperations: operations / 2,
+    measureOperations: operations,
+  });
+  const latency = comparison(point.latencyMs.p50, simulated.latencyMs.p50);
+  return {
+    kind: point.implementation,
+    params: point.params,
+    dequeuePerSec: comparison(point.dequeuePerSec, simulated.dequeuePerSec),
+    enqueuePerSec: comparison(point.enqueuePerSec, simulated.enqueuePerSec),
+    cpuUsPerMessage: comparison(point.cpuUsPerMessage, simulated.cpuUsPerMessage),
+    latencyMs: {
+      ...latency,
+      inside: latency.simulated >= 0.8 * point.latencyMs.p50 && latency.simulated <= point.latencyMs.p90,
+    },
+  };
+}
+
+function comparison(measured: number, simulated: number): Comparison {
+  return { measured, simulated, error: simulated / measured - 1 };
+}

@@ -1,0 +1,54 @@
+/**
+ * A hardware file: a cluster's costs with the source of every number. What a document states, what a calibration
+ * measured, how the system is built (counts and switches, no costs), and what was fitted: so many times one of at most
+ * three free parameters, which are fitted to observations that the file names.
+ */
+import type { Sweep } from '../sim/sweep.ts';
+import type { ClusterCosts } from './costs.ts';
+
+export const hardwareLimits = {
+  /** With more free parameters than this a fit to a handful of sentences would say nothing. */
+  parametersMax: 3,
+} as const;
+
+export type KnownSource = 'stated' | 'measured' | 'built';
+
+export type SourcedNumber =
+  | { source: KnownSource; value: number; note?: string }
+  | { source: 'fitted'; parameter: string; times: number; note?: string };
+
+/** The same tree with a source at each leaf. */
+export type Sourced<T> = T extends number
+  ? SourcedNumber
+  : T extends string | boolean
+    ? { source: KnownSource; value: T; note?: string }
+    : T extends null
+      ? null
+      : { [K in keyof T]: Sourced<T[K]> };
+
+export interface FreeParameter {
+  value: number;
+  /** The fit looks between these. */
+  low: number;
+  high: number;
+  meaning: string;
+}
+
+/** What a document observed on the hardware, as a simulation can repeat it: the best dequeue rate of a sweep. */
+export interface Observation {
+  claim: string;
+  says: string;
+  dequeuePerSec: number;
+  sweep: Sweep;
+}
+
+export interface HardwareFile {
+  $schema?: string;
+  version: 1;
+  id: string;
+  title: string;
+  about: string;
+  parameters: Record<string, FreeParameter>;
+  observations: Observation[];
+  costs: Sourced<ClusterCosts>;
+}
