@@ -152,7 +152,7 @@ const commands = [
 describe('a topic under random commands', () => {
   it('agrees with a model of it, across reopening', { timeout: 300_000 }, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.commands(commands, { maxCommands: 60 }), async (sequence) => {
+      fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), async (sequence) => {
         const real = { dir: makeFolder() } as Real;
         await open(real);
         try {
