@@ -31,13 +31,23 @@ export class HandOuts {
   }
 
   /** Waits for messages if asked to. `onDelivery` gets each hand-out at once, even if the call fails after it. */
-  async handOut(
+  handOut(
+    queue: ShardedQueue,
+    options: CheckedOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Message[]> {
+    const limited = queue.row.attemptsMax !== null;
+    return limited
+      ? this.#handOutCounted(queue, options, onDelivery)
+      : this.#handOut(queue, options, onDelivery);
+  }
+
+  async #handOutCounted(
     queue: ShardedQueue,
     options: CheckedOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
     const { attempts } = this.#options;
-    if (queue.row.attemptsMax === null) return this.#handOut(queue, options, onDelivery);
     const taken: Delivery[] = [];
     const messages = await this.#handOut(queue, options, (delivery) => {
       taken.push(delivery);

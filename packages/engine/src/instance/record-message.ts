@@ -2,7 +2,7 @@
  * A message over its record. The record is read when somebody looks at it: a consumer that only counts, or only wants the
  * payload, pays for no more.
  */
-import { type RecordFields, readId, readRecord } from '../storage/message-record.ts';
+import { type RecordFields, readId, readPayload, readRecord } from '../storage/message-record.ts';
 import type { Message } from '../types.ts';
 
 export abstract class RecordMessage implements Message {
@@ -10,6 +10,7 @@ export abstract class RecordMessage implements Message {
   readonly #source: Buffer;
   readonly #start: number;
   #fields: RecordFields | undefined;
+  #payload: Buffer | undefined;
 
   /** Nobody may write to `source` any more. */
   constructor(seq: number, source: Buffer, start: number) {
@@ -38,7 +39,8 @@ export abstract class RecordMessage implements Message {
   }
 
   get payload(): Buffer {
-    return this.#read.payload;
+    this.#payload ??= this.#fields?.payload ?? readPayload(this.#source, this.#start);
+    return this.#payload;
   }
 
   get correlationId(): string | undefined {
@@ -66,7 +68,7 @@ export abstract class RecordMessage implements Message {
   }
 
   toJSON(): Message {
-    const { id, receipt, deliveryCount } = this;
-    return { id, ...this.#read, deliveryCount, receipt };
+    const { id, payload, receipt, deliveryCount } = this;
+    return { id, ...this.#read, payload, deliveryCount, receipt };
   }
 }

@@ -118,13 +118,13 @@ export class ShardedTransaction implements QueueTransaction {
   ): Promise<Message[]> {
     this.#assertRoom(options.max, 0);
     this.#syncFor(queue);
-    return this.engine.handOut(queue, options, (delivery) => this.#hold(delivery));
+    return await this.engine.handOut(queue, options, this.#hold);
   }
 
-  #hold(delivery: Delivery): void {
+  readonly #hold = (delivery: Delivery): void => {
     this.#staged.deliveries.push(delivery);
     this.#handedOut += delivery.count;
-  }
+  };
 
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
     this.#assertRoom(receipts.length, 0);

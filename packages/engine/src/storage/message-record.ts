@@ -224,6 +224,23 @@ export interface RecordFields {
   enqueuedAtMs: number;
 }
 
+/** The payload alone, a copy as well. */
+export function readPayload(source: Buffer, start: number): Buffer {
+  const flags = source[start + 4]!;
+  let at = afterFixed(source, start);
+  if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
+  if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
+  if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
+  if (flags & hasRecipients) at += 4 + source.readUInt32LE(at);
+  return copyOf(source, at, recordEnd(source, start));
+}
+
+function copyOf(source: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start);
+  source.copy(copy, 0, start, end);
+  return copy;
+}
+
 /** Reads a record; the payload is a copy, so that whoever gets it may write to it. */
 export function readRecord(source: Buffer, start: number): RecordFields {
   const end = recordEnd(source, start);
@@ -254,7 +271,5 @@ export function readRecord(source: Buffer, start: number): RecordFields {
     fields.recipients = readRecipients(source, at);
     at += 4 + source.readUInt32LE(at);
   }
-  const payload = Buffer.allocUnsafe(end - at);
-  source.copy(payload, 0, at, end);
-  return { ...fields, payload };
+  return { ...fields, payload: copyOf(source, at, end) };
 }

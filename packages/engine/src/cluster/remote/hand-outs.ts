@@ -15,23 +15,38 @@ import type { BodyReader } from './body-reader.ts';
 import type { Outbox } from './outbox.ts';
 import { protocolError, replies } from './protocol.ts';
 
-/** Answers a dequeue, in several frames if it is large; waits between them for a client that is slow to read. */
-export async function sendHandOuts(
+/**
+ * Answers a dequeue, in several frames if it is large. Where the client is slow to read, the rest waits for it, and the
+ * promise that is returned then tells when all was sent.
+ */
+export function sendHandOuts(
   outbox: Outbox,
   request: number,
   messages: readonly Message[],
-): Promise<void> {
+): Promise<void> | undefined {
+  for (let sent = 0; ; ) {
+    if (outbox.full) return sendWhenDrained(outbox, request, messages.slice(sent));
+    sent += sendFrame(outbox, request, messages, sent);
+    if (sent === messages.length) return undefined;
+  }
+}
+
+async function sendWhenDrained(outbox: Outbox, request: number, messages: readonly Message[]): Promise<void> {
   while (outbox.full) await outbox.drained();
+  await sendHandOuts(outbox, request, messages);
+}
+
+/** Sends as many of the messages from `from` on as one frame takes; returns how many. */
+function sendFrame(outbox: Outbox, request: number, messages: readonly Message[], from: number): number {
   outbox.begin(replies.handedOut, request);
   let bytes = 0;
-  for (let index = 0; index < messages.length; ) {
-    const message = messages[index]!;
+  let index = from;
+  while (index < messages.length) {
     if (bytes >= limits.handOutFrameBytes) {
-      bytes = 0;
       outbox.endAs(replies.part);
-      while (outbox.full) await outbox.drained();
-      outbox.begin(replies.handedOut, request);
+      return index - from;
     }
+    const message = messages[index]!;
     if (message instanceof DeliveredMessage) {
       bytes += writeRun(outbox, message);
       index += message.delivery.count; // all of a delivery's messages follow one another
@@ -41,6 +56,7 @@ export async function sendHandOuts(
     }
   }
   outbox.end();
+  return index - from;
 }
 
 /** `first` and those that were handed out with it. */

@@ -135,34 +135,35 @@ export class RemoteSession implements Session {
     });
   }
 
-  async commit(): Promise<Committed> {
-    this.#assertFree();
-    if (this.#staged.count === 0 && !this.#begun) return new Committed([]);
-    return this.#exclusively(() => this.#commit());
+  commit(): Promise<Committed> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    if (this.#staged.count === 0 && !this.#begun) return Promise.resolve(new Committed([]));
+    const committing = this.#commit();
+    this.#busy = committing;
+    return committing;
   }
 
   async #commit(): Promise<Committed> {
+    let sentAt: number | undefined;
     try {
-      while (!this.#attached || this.#link.full)
+      while (!this.#attached || this.#link.full) {
         await (this.#attached ? this.#link.drained() : this.#attach());
-    } catch (error) {
-      this.#end();
-      throw error;
-    }
-    this.#lastTransaction += 1;
-    const no = this.#lastTransaction;
-    const sentAt = Date.now();
-    try {
+      }
+      this.#lastTransaction += 1;
+      sentAt = Date.now();
       return await this.#link.ask<Committed>(requests.commit, (outbox) => {
         outbox.u32(this.#no);
-        outbox.f64(no);
-        outbox.bytes(this.#staged.bytes, 0, this.#staged.bytes.length);
-        this.#end();
+        outbox.f64(this.#lastTransaction);
+        this.#staged.writeTo(outbox);
       });
     } catch (error) {
+      if (sentAt === undefined || !(error instanceof LinkLost)) throw error;
+      this.#end(); // what it held went with the connection, or with the commit
+      return await this.#learnOutcome(this.#lastTransaction, sentAt);
+    } finally {
       this.#end();
-      if (!(error instanceof LinkLost)) throw error;
-      return this.#learnOutcome(no, sentAt);
+      this.#busy = undefined;
     }
   }
 
@@ -263,8 +264,14 @@ export class RemoteSession implements Session {
   }
 
   #assertFree(): void {
-    if (this.#closed) throw new QueueError('SESSION_CLOSED', { details: { session: this.id } });
-    if (this.#busy !== undefined) throw new QueueError('SESSION_BUSY', { details: { session: this.id } });
+    const refusal = this.#refusal();
+    if (refusal !== undefined) throw refusal;
+  }
+
+  #refusal(): QueueError | undefined {
+    if (this.#closed) return new QueueError('SESSION_CLOSED', { details: { session: this.id } });
+    if (this.#busy !== undefined) return new QueueError('SESSION_BUSY', { details: { session: this.id } });
+    return undefined;
   }
 
   async #exclusively<T>(work: () => Promise<T>): Promise<T> {

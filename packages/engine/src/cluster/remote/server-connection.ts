@@ -99,7 +99,7 @@ export class ServerConnection {
   #commit(request: number, body: BodyReader): void {
     const session = this.#session(body.u32(), request);
     if (session === undefined) return;
-    void this.#answer(request, session.commit(body.f64(), body), (committed) => {
+    this.#answer(request, session.commit(body.f64(), body), (committed) => {
       this.#outbox.begin(replies.committed, request);
       this.#outbox.idRuns(committed.runs);
       this.#outbox.end();
@@ -119,9 +119,13 @@ export class ServerConnection {
       kind === requests.dequeue
         ? session.dequeue(queue, options)
         : session.receive(queue, { ...options, holdMs });
-    void this.#answer(request, messages, (handedOut: Message[]) =>
-      sendHandOuts(this.#outbox, request, handedOut),
-    );
+    this.#answer(request, messages, (handedOut) => this.#sendHandOuts(request, handedOut));
+  }
+
+  /** A client that is slow to read is waited for, and its request counts as unanswered until then. */
+  #sendHandOuts(request: number, messages: readonly Message[]): void {
+    const sending = sendHandOuts(this.#outbox, request, messages);
+    if (sending !== undefined) this.#answer(request, sending, () => undefined);
   }
 
   #others(kind: number, request: number, body: BodyReader): void {
@@ -145,17 +149,17 @@ export class ServerConnection {
     const session = this.#session(no, request);
     if (session === undefined) return;
     if (kind === requests.stopWait) session.stopWait();
-    else if (kind === requests.rollback) void this.#answer(request, session.rollback(), done);
+    else if (kind === requests.rollback) this.#answer(request, session.rollback(), done);
     else if (kind === requests.release) {
-      void this.#answer(request, session.release(body.text(), readTexts(body)), done);
+      this.#answer(request, session.release(body.text(), readTexts(body)), done);
     } else if (kind === requests.extend) {
       const holdMs = body.u32();
-      void this.#answer(request, session.extend(body.text(), readTexts(body), holdMs), done);
+      this.#answer(request, session.extend(body.text(), readTexts(body), holdMs), done);
     } else if (kind === requests.close) {
       this.#sessions.delete(no);
-      void this.#answer(request, session.close(), done);
+      this.#answer(request, session.close(), done);
     } else if (kind === requests.outcome) {
-      void this.#answer(request, session.outcome(body.f64()), (committed) => {
+      this.#answer(request, session.outcome(body.f64()), (committed) => {
         this.#outbox.begin(committed === undefined ? replies.notCommitted : replies.committed, request);
         if (committed !== undefined) this.#outbox.idRuns(committed.runs);
         this.#outbox.end();
@@ -170,7 +174,7 @@ export class ServerConnection {
       return answerCall(this.#instance, json);
     });
     this.#calls = answer.catch(() => undefined);
-    void this.#answer(request, answer, (result) => {
+    this.#answer(request, answer, (result) => {
       this.#outbox.begin(replies.result, request);
       this.#outbox.rest(result);
       this.#outbox.end();
@@ -207,16 +211,24 @@ export class ServerConnection {
     }
   }
 
-  async #answer<T>(request: number, work: Promise<T>, write: (value: T) => unknown): Promise<void> {
+  /** Calls `write` with what `work` comes to, or answers that it failed. */
+  #answer<T>(request: number, work: Promise<T>, write: (value: T) => void): void {
     this.#unanswered += 1;
-    try {
-      await write(await work);
-    } catch (error) {
-      this.#onFailure(request, error);
-    } finally {
-      this.#unanswered -= 1;
-      if (this.#paused) this.#throttle();
-    }
+    work.then(
+      (value) => {
+        write(value);
+        this.#answered();
+      },
+      (error: unknown) => {
+        this.#onFailure(request, error);
+        this.#answered();
+      },
+    );
+  }
+
+  #answered(): void {
+    this.#unanswered -= 1;
+    if (this.#paused) this.#throttle();
   }
 
   #onFailure(request: number, error: unknown): void {

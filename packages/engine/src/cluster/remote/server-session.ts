@@ -71,14 +71,15 @@ export class ServerSession implements OperationSink, SessionOwner {
   }
 
   /** Does what the client staged, and commits. Whatever is refused leaves nothing behind. */
-  async commit(no: number, staged: BodyReader): Promise<Committed> {
-    if (this.#before !== undefined) await this.#before;
+  commit(no: number, staged: BodyReader): Promise<Committed> {
+    if (this.#before !== undefined) return this.#alone(() => this.commit(no, staged));
     if (no <= this.#entry.no) throw protocolError(`Transaction ${no} of the session was committed before`);
     try {
       readOperations(staged, this);
     } catch (error) {
-      await this.#session.rollback();
-      throw error;
+      return this.#session.rollback().then(() => {
+        throw error;
+      });
     }
     return this.#session.commit({ entry: this.#entry, no });
   }

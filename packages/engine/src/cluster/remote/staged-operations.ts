@@ -10,6 +10,7 @@ import { assertTransactionSize } from '../../instance/transaction-room.ts';
 import { type RecordRun, recordBytes, writeRecord } from '../../storage/message-record.ts';
 import type { NewMessage } from '../../types.ts';
 import { BodyReader } from './body-reader.ts';
+import type { Outbox } from './outbox.ts';
 import { assertText, operations, protocolError, writeText } from './protocol.ts';
 
 const bufferBytes = 8 * 1024;
@@ -31,8 +32,8 @@ export class StagedOperations {
     return this.#count;
   }
 
-  get bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#used);
+  writeTo(outbox: Outbox): void {
+    outbox.bytes(this.#buffer, 0, this.#used);
   }
 
   enqueue(queue: string, message: NewMessage): void {
