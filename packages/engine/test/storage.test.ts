@@ -1,11 +1,10 @@
 /** Files that cannot be used, and backlogs that do not fit in memory. */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { openInstance } from '../src/index.ts';
+import { FaultProcess } from './faults/fault-process.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -37,16 +36,17 @@ describe('opening', () => {
 
   it('takes an instance over from a process that died', async () => {
     const dir = makeFolder();
-    const worker = new URL('./crash-worker.ts', import.meta.url);
-    const child = fork(worker, [dir, join(dir, 'log'), 'sharded', '0'], {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    await once(child, 'message');
+    const worker = new FaultProcess();
+    await worker.open({ dir });
+    await worker.create({ name: 'q' });
     await expect(openInstance({ dir })).rejects.toThrow(
-      expect.objectContaining({ code: 'INSTANCE_IN_USE', details: { instance: 1, pid: child.pid } }),
+      expect.objectContaining({
+        code: 'INSTANCE_IN_USE',
+        message: `Instance 1 is hosted by process ${worker.pid}`,
+        details: { instance: 1, pid: worker.pid },
+      }),
     );
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    await worker.kill();
     const instance = await openTestInstance({ dir });
     expect(instance.queues()).toHaveLength(1);
   });

@@ -1,0 +1,43 @@
+/** Small numbers from a seed (mulberry32): what a run draws can be drawn again. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed | 0;
+  }
+
+  /** From 0 up to but excluding 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number from 0 up to but excluding `end`. */
+  below(end: number): number {
+    return Math.floor(this.next() * end);
+  }
+
+  chance(share: number): boolean {
+    return this.next() < share;
+  }
+
+  pick<T>(from: readonly T[]): T {
+    return from[this.below(from.length)]!;
+  }
+
+  /** `count` different ones, in no order that means anything. */
+  some<T>(from: readonly T[], count: number): T[] {
+    const rest = [...from];
+    return Array.from(
+      { length: Math.min(count, rest.length) },
+      () => rest.splice(this.below(rest.length), 1)[0]!,
+    );
+  }
+
+  /** Seed of a part that draws for itself. */
+  fork(): Random {
+    return new Random(this.below(2 ** 31));
+  }
+}

@@ -1,0 +1,41 @@
+/** The state of a torture in words and figures. */
+import { faultCount, type TortureState } from './run-torture.ts';
+
+const number = (value: number) => value.toLocaleString('en-US', { maximumFractionDigits: 0 });
+
+export function tortureLine(state: TortureState, kills: number): string {
+  const done = `${number(state.kills)}/${number(kills)} kills`;
+  const work = `${number(state.enqueued)} enqueued, ${number(state.consumed)} consumed`;
+  return `${number(state.elapsedMs / 1_000)} s  ${done}  ${work}  ${number(faultCount(state))} faults`;
+}
+
+const examplesMax = 5;
+
+export function tortureReport(state: TortureState): string {
+  const { faults } = state;
+  const rows: [string, string][] = [
+    ...Object.entries(state.killsByPhase)
+      .sort(([, a], [, b]) => b - a)
+      .map(([phase, count]) => [`kills: ${phase}`, number(count)] as [string, string]),
+    ['kills in all', number(state.kills)],
+    ['looks into the folder', number(state.looks)],
+    ['transactions acknowledged', number(state.commits)],
+    ['messages enqueued', number(state.enqueued)],
+    ['messages consumed', number(state.consumed)],
+    ['lost', number(faults.lost.length)],
+    ['doubled', number(faults.doubled.length)],
+    ['damaged', number(faults.damaged.length)],
+    ['out of order', number(faults.outOfOrder.length)],
+    ['torn transactions', number(faults.torn.length)],
+    ['never enqueued', number(faults.unknown.length)],
+    ['processes that failed', number(faults.failed.length)],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const table = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value.padStart(10)}`);
+  const examples = Object.entries<string[]>({ ...faults }).flatMap(([kind, list]) =>
+    list.slice(0, examplesMax).map((each) => `  ${kind}: ${each}`),
+  );
+  const verdict = faultCount(state) === 0 ? 'Nothing acknowledged was lost, nothing doubled.' : 'FAULTS';
+  const ended = `${verdict} Seed ${state.seed}, ${number(state.elapsedMs / 1_000)} s.`;
+  return ['', ...table, '', ...examples, ended].join('\n');
+}

@@ -1,0 +1,15 @@
+/** What a process under torture is told to do. */
+import type { SelfKillPlan } from './self-kill.ts';
+
+export interface WorkerTask {
+  dir: string;
+  instance: number;
+  /** Tells the process from all others of the folder. */
+  life: string;
+  seed: number;
+  actors: string[];
+  selfKill?: SelfKillPlan;
+}
+
+/** Small ones, so that they are truncated all the time. */
+export const partitionMessagesMax = 40;
