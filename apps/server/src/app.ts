@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { type Instance, openInstance } from '@shardlab/engine';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
+import { ClusterService } from './cluster/cluster-service.ts';
 import { ServerError } from './errors.ts';
 import type { App } from './http/app-types.ts';
 import { answerClientError } from './http/client-errors.ts';
@@ -56,26 +56,26 @@ const defaultWebDir = fileURLToPath(new URL('../../web/dist', import.meta.url));
 /**
  * Opens the data folder and returns the app, ready to listen or to be injected. `close()` ends calls that wait and
  * streams, cancels the run under way, keeps its points, and closes the files.
- * Throws what `openInstance` throws, `HISTORY_FORMAT_NEWER`, `DATA_DIR_UNUSABLE`.
+ * Throws what `ClusterService.open` throws, `HISTORY_FORMAT_NEWER`, `DATA_DIR_UNUSABLE`.
  */
 export async function createApp(options: AppOptions): Promise<App> {
   const { dataDir, now = Date.now } = options;
   makeDataDir(dataDir);
   // Its claim on the cluster is what keeps a second server out of the whole folder, so it comes first.
-  const instance = await openInstance({ dir: join(dataDir, 'cluster'), instance: 1 });
+  const cluster = await ClusterService.open(join(dataDir, 'cluster'));
   try {
-    return await assemble(instance, { ...options, now });
+    return await assemble(cluster, { ...options, now });
   } catch (error) {
-    await instance.close();
+    await cluster.close();
     throw error;
   }
 }
 
-async function assemble(instance: Instance, options: AppOptions & { now: () => number }): Promise<App> {
+async function assemble(cluster: ClusterService, options: AppOptions & { now: () => number }): Promise<App> {
   const { dataDir, now, webDir = defaultWebDir, key = null } = options;
   const file = openLabDatabase(join(dataDir, 'lab.db'));
   const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
-  const queues = new QueueService(instance);
+  const queues = new QueueService(cluster);
   const { heartbeatMs = limits.heartbeatMs, streamsMax = limits.streamsMax } = options;
   const streams = new EventStreams({
     max: streamsMax,
@@ -108,19 +108,19 @@ async function assemble(instance: Instance, options: AppOptions & { now: () => n
   });
   app.addHook('onClose', async () => {
     file.close();
-    await instance.close();
+    await cluster.close();
   });
 
   await openApi(app, { version });
-  healthRoutes(app, { instance, version });
-  metricsRoutes(app, { instance, queues, runs: store, streams });
+  healthRoutes(app, { cluster, version });
+  metricsRoutes(app, { cluster, queues, runs: store, streams });
   scenarioRoutes(app, { library, now });
   runRoutes(app, { runs, library, streams });
   claimRoutes(app, { runs: store });
-  queueRoutes(app, { instance });
-  subscriberRoutes(app, { instance });
+  queueRoutes(app, { cluster });
+  subscriberRoutes(app, { cluster });
   messageRoutes(app, { queues, closing: closing.signal });
-  clusterRoutes(app, { instance });
+  clusterRoutes(app, { cluster });
   unsupportedApiRoutes(app);
   await dashboardRoutes(app, { webDir });
   await app.ready();

@@ -51,6 +51,16 @@ const table = {
   STREAMS_FULL: { status: 429, retryable: true, message: 'As many event streams are open as may be' },
   DEQUEUES_FULL: { status: 429, retryable: true, message: 'As many dequeue calls are under way as may be' },
   CONNECTIONS_FULL: { status: 429, retryable: true, message: 'As many connections enqueue at once as may' },
+  INSTANCE_INLINE: {
+    status: 409,
+    retryable: false,
+    message: 'The only instance lives in the server itself; from two instances on each has a process',
+  },
+  TOPOLOGY_CHANGING: {
+    status: 503,
+    retryable: true,
+    message: 'The instances are moving into processes of their own',
+  },
   SERVER_CLOSING: { status: 503, retryable: true, message: 'The server is shutting down' },
   DASHBOARD_NOT_BUILT: {
     status: 503,

@@ -10,6 +10,8 @@ export const limits = {
   responsePayloadBytes: 16 * 1024 * 1024,
   /** Dequeue calls under way; each may wait for half a minute. */
   dequeuesMax: 1_000,
+  /** An enqueue that a failing process did not commit is made again: nothing of it was stored. */
+  enqueueAttemptsMax: 3,
   /** Sessions kept for connections that enqueue; those idle longest go first. */
   sessionsMax: 1_000,
   /** Faults named in one answer: a person mends no more at a time. */

@@ -201,8 +201,6 @@ describe('what the design has and the engine does not', () => {
   it.each([
     ['PATCH', '/api/queues/q'],
     ['POST', '/api/transactions'],
-    ['PUT', '/api/cluster/topology'],
-    ['POST', '/api/cluster/instances/1/kill'],
     ['GET', '/api/compare'],
   ])('%s %s is refused as not supported', async (method, url) => {
     const { app } = await startApp();

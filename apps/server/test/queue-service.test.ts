@@ -9,7 +9,7 @@ async function serviceWith(payloads: unknown[]) {
   const instance = await openInstance({ dir: join(makeDataDir(), 'cluster') });
   onTestFinished(() => instance.close());
   await instance.createQueue({ name: 'q', durability: 'relaxed' });
-  const service = new QueueService(instance);
+  const service = new QueueService({ queues: instance });
   await service.enqueue(
     new EventEmitter(),
     'q',

@@ -20,6 +20,7 @@ export interface TestApp {
   post<T = unknown>(url: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<T>>;
   /** Sends a body as it is. */
   postText<T = ErrorBody>(url: string, text: string, contentType?: string): Promise<Answer<T>>;
+  put<T = unknown>(url: string, body: unknown): Promise<Answer<T>>;
   remove<T = unknown>(url: string): Promise<Answer<T>>;
   close(): Promise<void>;
 }
@@ -66,6 +67,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
         : call('POST', url, JSON.stringify(body), { ...json, ...headers }),
     postText: (url, text, contentType = 'application/json') =>
       call('POST', url, text, { 'content-type': contentType }),
+    put: (url, body) => call('PUT', url, JSON.stringify(body), json),
     remove: (url) => call('DELETE', url),
   };
 }

@@ -1,3 +1,4 @@
+export * from './cluster.ts';
 export * from './hardware.ts';
 export * from './queue.ts';
 export * from './run.ts';

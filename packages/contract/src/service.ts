@@ -1,6 +1,6 @@
-/** The server's own answers, beside queues and runs: health, scenarios, lists of runs, claims, the cluster. */
+/** The server's own answers, beside queues and runs: health, scenarios, lists of runs, claims. */
 import Type, { type Static } from 'typebox';
-import { ClaimResult, ErrorBody, RunStatus, RunSummary, WaitFigure } from './run.ts';
+import { ClaimResult, ErrorBody, RunStatus, RunSummary } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -124,52 +124,6 @@ export type ClaimLedgerEntry = Static<typeof ClaimLedgerEntry>;
 
 export const ClaimLedger = Type.Object({ claims: Type.Array(ClaimLedgerEntry) }, closed);
 export type ClaimLedger = Static<typeof ClaimLedger>;
-
-/** An instance of the cluster behind the queue API. Counts and CPU run from the moment it opened. */
-export const ClusterInstance = Type.Object(
-  {
-    instance: Type.Integer(),
-    pid: Type.Integer(),
-    enqueued: Type.Integer(),
-    consumed: Type.Integer(),
-    commits: Type.Integer(),
-    groups: Type.Integer({ description: 'Group commits: commits ÷ groups transactions shared a sync' }),
-    cpuMs: Type.Object({ session: Type.Number(), writer: Type.Number() }, closed),
-    shards: Type.Array(
-      Type.Object(
-        {
-          shard: Type.Integer(),
-          queue: Type.String(),
-          backlog: Type.Integer(),
-          cacheBytes: Type.Integer(),
-          partitions: Type.Array(
-            Type.Object(
-              {
-                partition: Type.Integer(),
-                state: Type.Union([
-                  Type.Literal('filling'),
-                  Type.Literal('full'),
-                  Type.Literal('drained'),
-                  Type.Literal('damaged'),
-                ]),
-                fill: Type.Number({ description: '0 to 1' }),
-                drained: Type.Number({ description: '0 to 1' }),
-              },
-              closed,
-            ),
-          ),
-        },
-        closed,
-      ),
-    ),
-    waits: Type.Array(WaitFigure),
-  },
-  closed,
-);
-export type ClusterInstance = Static<typeof ClusterInstance>;
-
-export const Cluster = Type.Object({ instances: Type.Array(ClusterInstance) }, closed);
-export type Cluster = Static<typeof Cluster>;
 
 /** Requests and scenarios that are refused name every fault, at the top and in `details`. */
 export const InvalidBody = Type.Object(

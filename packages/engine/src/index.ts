@@ -21,5 +21,6 @@ export {
   type WaitStats,
   waitQuantileMs,
 } from './core/waits.ts';
+export { readMembers } from './storage/membership.ts';
 export { sqliteVersion } from './storage/sqlite.ts';
 export type * from './types.ts';

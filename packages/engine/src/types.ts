@@ -190,6 +190,8 @@ export interface ShardStats {
 
 export interface InstanceStats {
   instance: number;
+  /** Raised in the instance's file whenever it is opened. */
+  epoch: number;
   /** Messages enqueued and consumed by commits of this instance's sessions since it opened. */
   enqueued: number;
   consumed: number;

@@ -45,9 +45,5 @@ export const unsupportedRoutes: readonly (readonly [
 ])[] = [
   ['PATCH', '/api/queues/:queue'],
   ['POST', '/api/transactions'],
-  ['PUT', '/api/cluster/topology'],
-  ['POST', '/api/cluster/instances/:instance/kill'],
-  ['POST', '/api/cluster/instances/:instance/stop'],
-  ['POST', '/api/cluster/instances/:instance/start'],
   ['GET', '/api/compare'],
 ];

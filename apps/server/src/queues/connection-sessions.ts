@@ -3,12 +3,16 @@
  * the messages that a client sends over one connection stay in order. Requests that a client pipelines on it take
  * their turns, so none ever meets a busy session.
  */
-import type { Instance, Session } from '@shardlab/engine';
+import type { Session } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 
 /** What stands for a connection: its socket. */
 export interface Connection {
   once(event: 'close', listener: () => void): unknown;
+}
+
+export interface SessionHost {
+  openSession(): Session;
 }
 
 interface Entry {
@@ -19,15 +23,15 @@ interface Entry {
 }
 
 export class ConnectionSessions {
-  readonly #instance: Instance;
+  readonly #host: SessionHost;
   readonly #max: number;
   /** By connection and queue, the one used longest ago first. */
   readonly #entries = new Map<string, Entry>();
   readonly #connections = new WeakMap<Connection, number>();
   #lastConnection = 0;
 
-  constructor(instance: Instance, max: number) {
-    this.#instance = instance;
+  constructor(host: SessionHost, max: number) {
+    this.#host = host;
     this.#max = max;
   }
 
@@ -53,7 +57,7 @@ export class ConnectionSessions {
 
   #open(): Entry {
     if (this.#entries.size >= this.#max) this.#evict();
-    return { session: this.#instance.openSession(), tail: Promise.resolve(), calls: 0 };
+    return { session: this.#host.openSession(), tail: Promise.resolve(), calls: 0 };
   }
 
   #evict(): void {

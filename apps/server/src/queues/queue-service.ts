@@ -1,4 +1,4 @@
-/** The queue API over one instance of the engine. Knows messages of the wire and clients that vanish, but no HTTP. */
+/** The queue API over the queues of the cluster. Knows messages of the wire and clients that vanish, but no HTTP. */
 import {
   type BrowseQuery,
   type Dequeue,
@@ -6,7 +6,8 @@ import {
   queueLimits,
   type NewMessage as WireMessage,
 } from '@shardlab/contract';
-import type { Instance, Message, Session } from '@shardlab/engine';
+import { type Message, QueueError, type QueueErrorCode, type Session } from '@shardlab/engine';
+import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { type Connection, ConnectionSessions } from './connection-sessions.ts';
@@ -21,13 +22,21 @@ export interface HandOut {
 const defaults = { max: 1, waitMs: 0, holdMs: 30_000 } as const;
 
 export class QueueService {
-  readonly instance: Instance;
-  readonly #sessions: ConnectionSessions;
+  readonly #cluster: { readonly queues: QueueHost };
+  #sessions: { of: QueueHost; byConnection: ConnectionSessions } | undefined;
   #dequeues = 0;
 
-  constructor(instance: Instance) {
-    this.instance = instance;
-    this.#sessions = new ConnectionSessions(instance, limits.sessionsMax);
+  constructor(cluster: { readonly queues: QueueHost }) {
+    this.#cluster = cluster;
+  }
+
+  /** Those of before are closed with the instance that they were of. */
+  get #connectionSessions(): ConnectionSessions {
+    const { queues } = this.#cluster;
+    if (this.#sessions?.of !== queues) {
+      this.#sessions = { of: queues, byConnection: new ConnectionSessions(queues, limits.sessionsMax) };
+    }
+    return this.#sessions.byConnection;
   }
 
   /** Dequeue calls under way. */
@@ -38,15 +47,19 @@ export class QueueService {
   /** Resolves with the ids once all messages are committed; none is, if one is refused. */
   async enqueue(connection: Connection, queue: string, messages: readonly WireMessage[]): Promise<string[]> {
     const decoded = messages.map(fromWire);
-    return this.#sessions.run(connection, queue, async (session) => {
-      try {
-        for (const message of decoded) session.enqueue(queue, message);
-      } catch (error) {
-        await session.rollback();
-        throw error;
+    return this.#connectionSessions.run(connection, queue, async (session) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          for (const message of decoded) session.enqueue(queue, message);
+          const { ids } = await session.commit();
+          return ids;
+        } catch (error) {
+          // Closed under this call: the instance it was on is moving.
+          if (isCode(error, 'SESSION_CLOSED')) throw new ServerError('TOPOLOGY_CHANGING', { cause: error });
+          await session.rollback();
+          if (!isCode(error, 'TX_NOT_COMMITTED') || attempt === limits.enqueueAttemptsMax) throw error;
+        }
       }
-      const { ids } = await session.commit();
-      return ids;
     });
   }
 
@@ -62,7 +75,7 @@ export class QueueService {
     const from = { signal, ...subscriberOf(options) };
     this.#dequeues += 1;
     // A session of its own: a call that waits would hold up the others of its connection.
-    const session = this.instance.openSession();
+    const session = this.#cluster.queues.openSession();
     try {
       if (options.mode === 'auto') {
         const taken = await take(max, (step) => session.dequeue(queue, { ...step, ...from }), waitMs);
@@ -70,7 +83,12 @@ export class QueueService {
         await session.commit();
         return { messages: taken.map(toWire), giveBack() {} };
       }
-      const taken = await take(max, (step) => session.receive(queue, { ...step, ...from, holdMs }), waitMs);
+      const taken = await take(
+        max,
+        (step, first) =>
+          session.receive(queue, { ...step, ...from, holdMs, ...(first && { beside: first.receipt }) }),
+        waitMs,
+      );
       const giveBack = () => this.#giveBack(queue, taken);
       if (!signal.aborted) return { messages: taken.map(handOut), giveBack };
       giveBack();
@@ -108,7 +126,7 @@ export class QueueService {
     for (;;) {
       const step = stepWithin(limit - messages.length, bytes);
       if (step < 1) return { messages, next };
-      const page = await this.instance.browse(queue, {
+      const page = await this.#cluster.queues.browse(queue, {
         limit: step,
         ...subscriberOf(options),
         ...(next === null ? {} : { after: next }),
@@ -133,7 +151,7 @@ export class QueueService {
   }
 
   async #withSession(work: (session: Session) => Promise<void>): Promise<void> {
-    const session = this.instance.openSession();
+    const session = this.#cluster.queues.openSession();
     try {
       await work(session);
     } finally {
@@ -145,6 +163,8 @@ export class QueueService {
 const subscriberOf = ({ subscriber }: { subscriber?: string }) =>
   subscriber === undefined ? {} : { subscriber };
 
+const isCode = (error: unknown, code: QueueErrorCode) => error instanceof QueueError && error.code === code;
+
 const handOut = (message: Message): MessageOut => ({ ...toWire(message), receipt: message.receipt });
 
 const nothing: HandOut = { messages: [], giveBack() {} };
@@ -152,7 +172,7 @@ const nothing: HandOut = { messages: [], giveBack() {} };
 /** Waits for the first messages only; takes small steps where payloads are large, so that an answer stays bounded. */
 async function take(
   max: number,
-  call: (options: { max: number; waitMs: number }) => Promise<Message[]>,
+  call: (step: { max: number; waitMs: number }, first: Message | undefined) => Promise<Message[]>,
   waitMs: number,
 ): Promise<Message[]> {
   const taken: Message[] = [];
@@ -160,13 +180,12 @@ async function take(
   for (;;) {
     const step = stepWithin(max - taken.length, bytes);
     if (step < 1) return taken;
-    const messages = await call({ max: step, waitMs: taken.length === 0 ? waitMs : 0 }).catch(
-      (error: unknown) => {
-        // Stopped or dropped meanwhile: what was handed out before is still the caller's.
-        if (taken.length > 0) return [];
-        throw error;
-      },
-    );
+    const options = { max: step, waitMs: taken.length === 0 ? waitMs : 0 };
+    const messages = await call(options, taken[0]).catch((error: unknown) => {
+      // Stopped or dropped meanwhile: what was handed out before is still the caller's.
+      if (taken.length > 0) return [];
+      throw error;
+    });
     taken.push(...messages);
     for (const message of messages) bytes += message.payload.length;
     if (messages.length === 0) return taken;

@@ -1,31 +1,77 @@
-import { Cluster, type ClusterInstance, type WaitFigure } from '@shardlab/contract';
-import { type Instance, type WaitStats, waitQuantileMs } from '@shardlab/engine';
+import { Cluster, Kill, Topology } from '@shardlab/contract';
+import Type from 'typebox';
+import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 
-/** The cluster behind the queue API. */
-export function clusterRoutes(app: App, { instance }: { instance: Instance }): void {
+const tags = ['cluster'];
+const params = Type.Object({ instance: Type.Integer({ minimum: 1, maximum: 64 }) });
+const response = { 200: Cluster };
+
+/** The cluster behind the queue API: who hosts what, and faults to order. Each answer is the cluster as it is then. */
+export function clusterRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.get(
     '/api/cluster',
-    {
-      schema: { summary: 'Instances, their shards and waits', tags: ['cluster'], response: { 200: Cluster } },
-    },
-    async () => ({ instances: [toWire(instance)] }),
+    { schema: { summary: 'Instances, who hosts them, their figures, and what happened', tags, response } },
+    async () => cluster.describe(),
   );
-}
-
-function toWire(instance: Instance): ClusterInstance {
-  const { cpu, ...stats } = instance.stats();
-  return {
-    ...stats,
-    pid: process.pid,
-    cpuMs: { session: cpu.sessionUs / 1000, writer: cpu.writerUs / 1000 },
-    waits: instance.waits
-      .snapshot()
-      .filter(({ waits }) => waits > 0)
-      .map(toFigure),
-  };
-}
-
-function toFigure({ buckets, ...wait }: WaitStats): WaitFigure {
-  return { ...wait, p99Ms: waitQuantileMs(buckets, 0.99) };
+  app.put(
+    '/api/cluster/topology',
+    {
+      schema: {
+        summary:
+          'Add instances, or remove those of the highest numbers; removed ones are served until they are empty',
+        tags,
+        body: Topology,
+        response,
+      },
+    },
+    async (request) => {
+      await cluster.resize(request.body.instances);
+      return cluster.describe();
+    },
+  );
+  app.post(
+    '/api/cluster/instances/:instance/kill',
+    {
+      preValidation: async (request) => {
+        request.body ??= {};
+      },
+      schema: {
+        summary: 'Send a signal to the process of an instance; another one takes the instance over',
+        tags,
+        params,
+        body: Kill,
+        response,
+      },
+    },
+    async (request) => {
+      cluster.kill(request.params.instance, request.body.signal ?? 'SIGKILL');
+      return cluster.describe();
+    },
+  );
+  app.post(
+    '/api/cluster/instances/:instance/stop',
+    {
+      schema: {
+        summary: 'End the process of an instance in order; another one takes the instance over at once',
+        tags,
+        params,
+        response,
+      },
+    },
+    async (request) => {
+      await cluster.stop(request.params.instance);
+      return cluster.describe();
+    },
+  );
+  app.post(
+    '/api/cluster/instances/:instance/start',
+    {
+      schema: { summary: 'Start the process of an instance, which gets it back', tags, params, response },
+    },
+    async (request) => {
+      await cluster.start(request.params.instance);
+      return cluster.describe();
+    },
+  );
 }

@@ -1,9 +1,12 @@
 import { Health } from '@shardlab/contract';
-import type { Instance } from '@shardlab/engine';
+import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 
-/** Liveness and readiness in one: 503 once the instance no longer serves. */
-export function healthRoutes(app: App, { instance, version }: { instance: Instance; version: string }): void {
+/** Liveness and readiness in one: 503 once no instance is served. */
+export function healthRoutes(
+  app: App,
+  { cluster, version }: { cluster: ClusterService; version: string },
+): void {
   app.get(
     '/api/health',
     {
@@ -14,22 +17,17 @@ export function healthRoutes(app: App, { instance, version }: { instance: Instan
       },
     },
     async (_request, reply) => {
-      const serving = isServing(instance);
-      return reply.code(serving ? 200 : 503).send({
-        status: serving ? 'ok' : 'degraded',
+      const instances = cluster.topology().map(({ instance, state }) => ({
+        instance,
+        state: state === 'down' ? ('failed' as const) : ('serving' as const),
+      }));
+      const serving = instances.filter(({ state }) => state === 'serving').length;
+      return reply.code(serving > 0 ? 200 : 503).send({
+        status: serving > 0 && serving === instances.length ? 'ok' : 'degraded',
         version,
         uptimeMs: Math.round(process.uptime() * 1000),
-        instances: [{ instance: instance.id, state: serving ? 'serving' : 'failed' }],
+        instances,
       });
     },
   );
-}
-
-function isServing(instance: Instance): boolean {
-  try {
-    instance.stats();
-    return true;
-  } catch {
-    return false;
-  }
 }

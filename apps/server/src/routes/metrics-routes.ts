@@ -1,13 +1,15 @@
 /** Figures for Prometheus, read from the engine at each scrape: nothing is counted twice. */
-import type { Instance } from '@shardlab/engine';
+import type { QueueInfo, SubscriberInfo } from '@shardlab/engine';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { HostedFigures } from '../cluster/backend.ts';
+import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
 import type { QueueService } from '../queues/queue-service.ts';
 import type { RunStore } from '../store/run-store.ts';
 
 export interface MetricsSources {
-  instance: Instance;
+  cluster: ClusterService;
   queues: QueueService;
   runs: RunStore;
   streams: EventStreams;
@@ -21,16 +23,33 @@ export function metricsRoutes(app: App, sources: MetricsSources): void {
     '/metrics',
     { schema: { summary: 'Figures for Prometheus', tags: ['server'] } },
     async (_request, reply) => {
-      update();
+      update(await collect(sources.cluster));
       return reply.type(registry.contentType).send(await registry.metrics());
     },
   );
 }
 
+interface Figures {
+  queues: { info: QueueInfo; subscribers: SubscriberInfo[] }[];
+  hosted: HostedFigures[];
+}
+
+/** All before anything is set: scrapes may come side by side. */
+async function collect(cluster: ClusterService): Promise<Figures> {
+  const infos = await cluster.queues.queues();
+  const queues = await Promise.all(
+    infos.map(async (info) => ({
+      info,
+      subscribers: info.type === 'topic' ? await cluster.queues.subscribers(info.name) : [],
+    })),
+  );
+  return { queues, hosted: await cluster.hosted() };
+}
+
 function registerFigures(
   registry: Registry,
-  { instance, queues, runs, streams }: MetricsSources,
-): () => void {
+  { queues, runs, streams }: Omit<MetricsSources, 'cluster'>,
+): (figures: Figures) => void {
   const registers = [registry];
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
     new Gauge({ name: `shardlab_${name}`, help, labelNames, registers });
@@ -84,37 +103,36 @@ function registerFigures(
   const gauges = [ready, held, delayed, backlog, lag, runCount];
   const counters = [enqueued, consumed, commits, groups, cpu, waits, waited];
 
-  return () => {
+  return (figures) => {
     for (const metric of [...gauges, ...counters]) metric.reset();
-    for (const info of instance.queues()) {
+    for (const { info, subscribers } of figures.queues) {
       const labels = { queue: info.name };
       ready.set(labels, info.ready);
       held.set(labels, info.held);
       delayed.set(labels, info.delayed);
-      if (info.type === 'topic') {
-        for (const subscriber of instance.subscribers(info.name)) {
-          const of = { ...labels, subscriber: subscriber.name };
-          backlog.set(of, subscriber.backlog);
-          lag.set(of, subscriber.lagMs / 1000);
-        }
+      for (const subscriber of subscribers) {
+        const of = { ...labels, subscriber: subscriber.name };
+        backlog.set(of, subscriber.backlog);
+        lag.set(of, subscriber.lagMs / 1000);
       }
       enqueued.inc(labels, info.enqueued);
       consumed.inc(labels, info.consumed);
     }
-    const stats = instance.stats();
-    const of = { instance: String(instance.id) };
-    commits.inc(of, stats.commits);
-    groups.inc(of, stats.groups);
-    cpu.inc({ ...of, thread: 'session' }, stats.cpu.sessionUs / 1e6);
-    cpu.inc({ ...of, thread: 'writer' }, stats.cpu.writerUs / 1e6);
-    cache.set(
-      of,
-      stats.shards.reduce((sum, shard) => sum + shard.cacheBytes, 0),
-    );
-    for (const wait of instance.waits.snapshot()) {
-      const labels = { ...of, event: wait.event, class: wait.class };
-      waits.inc(labels, wait.waits);
-      waited.inc(labels, wait.totalMs / 1000);
+    for (const { stats, waits: waitStats } of figures.hosted) {
+      const of = { instance: String(stats.instance) };
+      commits.inc(of, stats.commits);
+      groups.inc(of, stats.groups);
+      cpu.inc({ ...of, thread: 'session' }, stats.cpu.sessionUs / 1e6);
+      cpu.inc({ ...of, thread: 'writer' }, stats.cpu.writerUs / 1e6);
+      cache.set(
+        of,
+        stats.shards.reduce((sum, shard) => sum + shard.cacheBytes, 0),
+      );
+      for (const wait of waitStats) {
+        const labels = { ...of, event: wait.event, class: wait.class };
+        waits.inc(labels, wait.waits);
+        waited.inc(labels, wait.totalMs / 1000);
+      }
     }
     for (const { status, count } of runs.countByStatus()) runCount.set({ status }, count);
     streamCount.set(streams.size);

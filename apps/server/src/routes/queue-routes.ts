@@ -1,35 +1,35 @@
 import { CreateQueue, QueueInfo, QueueList, StartStop } from '@shardlab/contract';
-import type { Instance } from '@shardlab/engine';
 import Type from 'typebox';
+import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 
 const tags = ['queues'];
 const params = Type.Object({ queue: Type.String() });
 
-export function queueRoutes(app: App, { instance }: { instance: Instance }): void {
+export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.post(
     '/api/queues',
     { schema: { summary: 'Make a queue', tags, body: CreateQueue, response: { 201: QueueInfo } } },
     async (request, reply) => {
-      const info = await instance.createQueue(request.body);
+      const info = await cluster.queues.createQueue(request.body);
       return reply.code(201).header('location', `/api/queues/${info.name}`).send(info);
     },
   );
   app.get(
     '/api/queues',
     { schema: { summary: 'All queues', tags, response: { 200: QueueList } } },
-    async () => ({ queues: instance.queues() }),
+    async () => ({ queues: await cluster.queues.queues() }),
   );
   app.get(
     '/api/queues/:queue',
     { schema: { summary: 'One queue', tags, params, response: { 200: QueueInfo } } },
-    async (request) => instance.queue(request.params.queue),
+    async (request) => cluster.queues.queue(request.params.queue),
   );
   app.delete(
     '/api/queues/:queue',
     { schema: { summary: 'Drop a queue and its messages', tags, params, response: { 204: Type.Null() } } },
     async (request, reply) => {
-      await instance.dropQueue(request.params.queue);
+      await cluster.queues.dropQueue(request.params.queue);
       return reply.code(204).send(null);
     },
   );
@@ -56,7 +56,9 @@ export function queueRoutes(app: App, { instance }: { instance: Instance }): voi
             ? { enqueue: true, dequeue: true }
             : { enqueue: enqueue ?? false, dequeue: dequeue ?? false };
         const { queue } = request.params;
-        return action === 'start' ? instance.startQueue(queue, which) : instance.stopQueue(queue, which);
+        return action === 'start'
+          ? cluster.queues.startQueue(queue, which)
+          : cluster.queues.stopQueue(queue, which);
       },
     );
   }

@@ -1,6 +1,6 @@
 import { Subscribe, SubscriberInfo, SubscriberList } from '@shardlab/contract';
-import type { Instance } from '@shardlab/engine';
 import Type from 'typebox';
+import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 
 const tags = ['subscribers'];
@@ -8,7 +8,7 @@ const url = '/api/queues/:queue/subscribers';
 const params = Type.Object({ queue: Type.String() });
 
 /** Who gets the messages of a topic. */
-export function subscriberRoutes(app: App, { instance }: { instance: Instance }): void {
+export function subscriberRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.post(
     url,
     {
@@ -22,7 +22,7 @@ export function subscriberRoutes(app: App, { instance }: { instance: Instance })
     },
     async (request, reply) => {
       const { queue } = request.params;
-      const info = await instance.subscribe(queue, request.body);
+      const info = await cluster.queues.subscribe(queue, request.body);
       const place = [queue, info.name].map(encodeURIComponent);
       return reply
         .code(201)
@@ -33,7 +33,7 @@ export function subscriberRoutes(app: App, { instance }: { instance: Instance })
   app.get(
     url,
     { schema: { summary: 'Subscribers of a topic', tags, params, response: { 200: SubscriberList } } },
-    async (request) => ({ subscribers: instance.subscribers(request.params.queue) }),
+    async (request) => ({ subscribers: await cluster.queues.subscribers(request.params.queue) }),
   );
   app.delete(
     `${url}/:subscriber`,
@@ -46,7 +46,7 @@ export function subscriberRoutes(app: App, { instance }: { instance: Instance })
       },
     },
     async (request, reply) => {
-      await instance.unsubscribe(request.params.queue, request.params.subscriber);
+      await cluster.queues.unsubscribe(request.params.queue, request.params.subscriber);
       return reply.code(204).send(null);
     },
   );

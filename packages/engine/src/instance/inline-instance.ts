@@ -293,6 +293,7 @@ export class InlineInstance implements Instance {
     const { user, system } = process.threadCpuUsage();
     return {
       instance: this.id,
+      epoch: this.epoch,
       enqueued: sharded.enqueued + unsharded.enqueued,
       consumed: sharded.consumed + unsharded.consumed,
       commits: sharded.commits + unsharded.commits,

@@ -184,6 +184,16 @@ export class Membership {
   }
 }
 
+/** The instances of the cluster in a folder, those that leave too; none if no cluster was started in it. */
+export function readMembers(dir: string): number[] {
+  const membership = new Membership(dir, { busyMs: limits.catalogBusyMs });
+  try {
+    return membership.members().map(({ instance }) => instance);
+  } finally {
+    membership.close();
+  }
+}
+
 function toHost({ recalledPid, recalledStarted, ...host }: StoredHost): Host {
   const recalled = recalledPid !== null && recalledStarted !== null;
   return { ...host, recalledBy: recalled ? { pid: recalledPid, started: recalledStarted } : null };

@@ -1,0 +1,70 @@
+/** Each instance in a process of its own; the server is their supervisor and a client of all of them. */
+import type { ClusterEvent, ClusterProcess } from '@shardlab/contract';
+import { type Cluster, type ClusterClient, connectCluster, startCluster } from '@shardlab/engine';
+import type { Backend, HostedFigures, InstanceState } from './backend.ts';
+
+export class ProcessBackend implements Backend {
+  readonly placement = 'processes';
+  readonly queues: ClusterClient;
+  readonly #cluster: Cluster;
+
+  /** Without a number, as many instances as the folder's cluster has. Throws what `startCluster` throws. */
+  static async open(dir: string, instances?: number): Promise<ProcessBackend> {
+    const cluster = await startCluster({ dir, ...(instances !== undefined && { instances }) });
+    try {
+      return new ProcessBackend(cluster, connectCluster({ dir }));
+    } catch (error) {
+      await cluster.close();
+      throw error;
+    }
+  }
+
+  private constructor(cluster: Cluster, queues: ClusterClient) {
+    this.#cluster = cluster;
+    this.queues = queues;
+  }
+
+  topology(): InstanceState[] {
+    return this.#cluster.topology();
+  }
+
+  async figures(): Promise<{ processes: ClusterProcess[]; hosted: HostedFigures[] }> {
+    const stats = await this.#cluster.stats();
+    return {
+      processes: stats.map(({ instance, pid, cpuUs, rssBytes }) => ({
+        instance,
+        pid,
+        cpuMs: cpuUs / 1000,
+        rssBytes,
+      })),
+      hosted: stats.flatMap(({ hosted }) => hosted),
+    };
+  }
+
+  events(): ClusterEvent[] {
+    return this.#cluster.events();
+  }
+
+  kill(instance: number, signal: 'SIGKILL' | 'SIGSTOP'): void {
+    if (signal === 'SIGSTOP') this.#cluster.pause(instance);
+    else this.#cluster.kill(instance);
+  }
+
+  stop(instance: number): Promise<void> {
+    return this.#cluster.stop(instance);
+  }
+
+  start(instance: number): Promise<void> {
+    return this.#cluster.start(instance);
+  }
+
+  async resize(instances: number): Promise<boolean> {
+    await this.#cluster.resize(instances);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    await this.queues.close();
+    await this.#cluster.close();
+  }
+}

@@ -1,0 +1,176 @@
+/** The cluster behind the queue API: how many instances it has, and what happens when their processes are killed. */
+
+import type { Cluster, ClusterInstance, Dequeued, Health, QueueInfo } from '@shardlab/contract';
+import * as contract from '@shardlab/contract';
+import { Ajv } from 'ajv';
+import { describe, expect, it, vi } from 'vitest';
+import { makeDataDir, startApp, type TestApp, waiting } from './start-app.ts';
+
+const validate = new Ajv({ strict: false }).compile(contract.Cluster);
+
+async function resize(test: TestApp, instances: number): Promise<Cluster> {
+  const { status, body } = await test.put<Cluster>('/api/cluster/topology', { instances });
+  expect(status).toBe(200);
+  validate(body);
+  expect(validate.errors).toBeNull();
+  return body;
+}
+
+const untilState = (test: TestApp, instance: number, expected: Partial<ClusterInstance>) =>
+  vi.waitFor(async () => {
+    const { body } = await test.get<Cluster>('/api/cluster');
+    expect(body.instances.find((each) => each.instance === instance)).toMatchObject(expected);
+  }, waiting);
+
+/** Each call over a connection of its own, so over a session of its own. */
+async function enqueue(test: TestApp, payloads: readonly string[]): Promise<void> {
+  for (const payload of payloads) {
+    const { status, body } = await test.post('/api/queues/q/messages', { messages: [{ payload }] });
+    expect([status, body]).toEqual([201, { ids: [expect.any(String)] }]);
+  }
+}
+
+async function takeAll(test: TestApp): Promise<unknown[]> {
+  const taken: unknown[] = [];
+  for (;;) {
+    const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 100, mode: 'auto' });
+    if (body.messages.length === 0) return taken;
+    taken.push(...body.messages.map(({ payload }) => payload));
+  }
+}
+
+describe('with one instance', () => {
+  it('it lives in the server, and has no process to kill', async () => {
+    const test = await startApp();
+    const { body } = await test.get<Cluster>('/api/cluster');
+    expect(body).toMatchObject({
+      placement: 'inline',
+      instances: [{ instance: 1, state: 'up', process: { pid: process.pid }, epoch: 1, lease: null }],
+      processes: [{ instance: 1, pid: process.pid }],
+      events: [],
+    });
+    for (const action of ['kill', 'stop', 'start']) {
+      const answer = await test.post(`/api/cluster/instances/1/${action}`);
+      expect(answer).toMatchObject({ status: 409, body: { code: 'INSTANCE_INLINE', retryable: false } });
+    }
+    expect(await resize(test, 1)).toMatchObject({ placement: 'inline' });
+  });
+
+  it.each([{ instances: 0 }, { instances: 65 }, { instances: 1.5 }, {}, { instances: 2, more: 1 }])(
+    'refuses the topology %j',
+    async (topology) => {
+      const test = await startApp();
+      const answer = await test.put('/api/cluster/topology', topology);
+      expect(answer).toMatchObject({ status: 400, body: { code: 'REQUEST_INVALID' } });
+    },
+  );
+});
+
+describe('with several instances', () => {
+  it('each has a process, and what was enqueued before is there', { timeout: 60_000 }, async () => {
+    const test = await startApp();
+    await test.post('/api/queues', { name: 'q' });
+    await enqueue(test, ['before']);
+    const cluster = await resize(test, 2);
+    expect(cluster).toMatchObject({ placement: 'processes', instances: [{ state: 'up' }, { state: 'up' }] });
+    const pids = cluster.processes.map(({ pid }) => pid);
+    expect(new Set([...pids, process.pid]).size).toBe(3);
+    const payloads = Array.from({ length: 10 }, (_, index) => `m${index}`);
+    await enqueue(test, payloads);
+    expect((await test.get<QueueInfo>('/api/queues/q')).body).toMatchObject({ ready: 11, enqueued: 11 });
+    const { body } = await test.get<Cluster>('/api/cluster');
+    expect(body.instances.map(({ figures }) => figures!.enqueued).every((count) => count > 0)).toBe(true);
+    const metrics = String((await test.get('/metrics')).body);
+    expect(metrics).toContain('shardlab_queue_ready_messages{queue="q"} 11');
+    expect(metrics).toMatch(/shardlab_instance_commits_total\{instance="2"\} [1-9]/);
+    expect((await takeAll(test)).sort()).toEqual(['before', ...payloads].sort());
+  });
+
+  it('a manual dequeue is finished by one call, and a page goes over all', { timeout: 60_000 }, async () => {
+    const test = await startApp();
+    await resize(test, 2);
+    await test.post('/api/queues', { name: 'q' });
+    await enqueue(test, ['a', 'b', 'c', 'd']);
+    const page = await test.get<{ messages: unknown[]; next: string | null }>(
+      '/api/queues/q/messages?limit=3',
+    );
+    const { next } = page.body;
+    const rest = await test.get<{ messages: unknown[] }>(
+      `/api/queues/q/messages?after=${encodeURIComponent(next!)}`,
+    );
+    expect(page.body.messages.length + rest.body.messages.length).toBe(4);
+    let finished = 0;
+    while (finished < 4) {
+      const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 10 });
+      const receipts = body.messages.map(({ receipt }) => receipt);
+      expect((await test.post('/api/queues/q/ack', { receipts })).status).toBe(204);
+      finished += receipts.length;
+    }
+    expect((await test.get('/api/queues/q')).body).toMatchObject({ ready: 0, held: 0, consumed: 4 });
+  });
+
+  it('a killed process is stood in for, and gets its instance back', { timeout: 60_000 }, async () => {
+    const test = await startApp();
+    await resize(test, 2);
+    await test.post('/api/queues', { name: 'q' });
+    await enqueue(test, ['a', 'b', 'c', 'd']);
+    expect(await test.post('/api/cluster/instances/7/kill')).toMatchObject({
+      status: 404,
+      body: { code: 'INSTANCE_NOT_FOUND' },
+    });
+    expect(await test.post('/api/cluster/instances/2/start')).toMatchObject({
+      status: 409,
+      body: { code: 'PROCESS_RUNNING' },
+    });
+    expect((await test.post('/api/cluster/instances/2/kill')).status).toBe(200);
+    await enqueue(test, ['e', 'f', 'g', 'h']); // whoever serves what, when
+    await untilState(test, 2, { state: 'hosted', process: null });
+    expect((await test.get<Health>('/api/health')).body).toMatchObject({ status: 'ok' });
+    expect(await test.post('/api/cluster/instances/2/stop')).toMatchObject({
+      status: 409,
+      body: { code: 'PROCESS_NOT_RUNNING' },
+    });
+    const { body } = await test.post<Cluster>('/api/cluster/instances/2/start');
+    expect(body.instances[1]).toMatchObject({ state: 'up', process: { state: 'running' } });
+    await vi.waitFor(async () => {
+      const { events } = (await test.get<Cluster>('/api/cluster')).body;
+      const types = events.filter(({ instance }) => instance === 2).map(({ type }) => type);
+      expect(types).toEqual(expect.arrayContaining(['instance:taken-over', 'instance:given-back']));
+    }, waiting);
+    await test.post('/api/cluster/instances/1/kill', { signal: 'SIGSTOP' });
+    await untilState(test, 1, { state: 'hosted', process: null });
+    await test.post('/api/cluster/instances/1/start');
+    expect((await takeAll(test)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
+  });
+
+  it('a removed one is served until it is empty; a restart remembers the rest', {
+    timeout: 60_000,
+  }, async () => {
+    const dataDir = makeDataDir();
+    const first = await startApp({ dataDir });
+    await resize(first, 3);
+    await first.post('/api/queues', { name: 'q' });
+    const payloads = Array.from({ length: 12 }, (_, index) => `m${index}`);
+    await enqueue(first, payloads);
+    const smaller = await resize(first, 2);
+    expect(smaller.instances[2]).toMatchObject({ instance: 3, leaving: true });
+    await first.close();
+    const second = await startApp({ dataDir });
+    expect((await second.get<Cluster>('/api/cluster')).body).toMatchObject({ placement: 'processes' });
+    await untilState(second, 3, { state: 'hosted' });
+    expect((await takeAll(second)).sort()).toEqual([...payloads].sort());
+    await vi.waitFor(async () => {
+      const { body } = await second.get<Cluster>('/api/cluster');
+      expect(body.instances.map(({ instance }) => instance)).toEqual([1, 2]);
+    }, waiting);
+    const last = await resize(second, 1);
+    expect(last.placement).toBe('processes');
+    await vi.waitFor(async () => {
+      const { body } = await second.get<Cluster>('/api/cluster');
+      expect(body.instances).toMatchObject([{ instance: 1, state: 'up' }]);
+    }, waiting);
+    await second.close();
+    const third = await startApp({ dataDir });
+    expect((await third.get<Cluster>('/api/cluster')).body).toMatchObject({ placement: 'inline' });
+  });
+});
