@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { type Instance, openInstance, type QueueSpec } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
+import { whileLocked } from './while-locked.ts';
 
 async function withQueue(spec: Partial<QueueSpec>, dir = makeFolder()): Promise<Instance> {
   const instance = await openTestInstance({ dir });
@@ -83,6 +84,22 @@ describe('a message that comes back', () => {
       'poison',
     ]);
   }, 60_000);
+
+  it('is not handed out by a call that could not write it down', async () => {
+    const dir = makeFolder();
+    const instance = await withQueue({ attemptsMax: 2 }, dir);
+    await put(instance, 'a', 'b');
+    const session = instance.openSession();
+    await whileLocked(dir, async () => {
+      await expect(session.dequeue('orders')).rejects.toThrow(code('STORAGE_FAILED'));
+      await expect(session.receive('orders')).rejects.toThrow(code('STORAGE_FAILED'));
+    });
+    await session.commit(); // of a transaction that has seen nothing
+    expect(instance.queue('orders')).toMatchObject({ ready: 2, held: 0, consumed: 0 });
+    const messages = await session.dequeue('orders', { max: 2 });
+    expect(text(messages)).toEqual(['a', 'b']);
+    expect(messages.map(({ deliveryCount }) => deliveryCount)).toEqual([1, 1]);
+  });
 
   it('keeps its count over an orderly restart, without a limit too', async () => {
     const dir = makeFolder();

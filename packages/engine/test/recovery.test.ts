@@ -1,20 +1,8 @@
 /** Real failures of the writer (another connection holds the file's lock) and what an instance makes of them. */
-import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, openInstance, type Session } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
-
-/** While `work` runs, no group can be written: the writer gives up after its own time-out. */
-async function whileLocked(dir: string, work: () => Promise<void>): Promise<void> {
-  const other = new Database(join(dir, 'instance-1.db'));
-  other.exec('BEGIN IMMEDIATE');
-  try {
-    await work();
-  } finally {
-    other.close();
-  }
-}
+import { whileLocked } from './while-locked.ts';
 
 async function open(dir: string): Promise<Instance> {
   const instance = await openInstance({ dir, partitionMessagesMax: 5 });

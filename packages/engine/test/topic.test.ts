@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../src/core/limits.ts';
 import { type Instance, type Message, openInstance } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
+import { whileLocked } from './while-locked.ts';
 
 async function withTopic(options: Parameters<typeof openTestInstance>[0] = {}): Promise<Instance> {
   const instance = await openTestInstance(options);
@@ -193,6 +194,17 @@ describe('a topic', () => {
     expect(text(await drain(second, 'one'))).toEqual(['from two']);
     await first.unsubscribe('news', 'one');
     await expect.poll(() => second.subscribers('news')).toEqual([]);
+  });
+
+  it('has no subscriber that could not be written down', async () => {
+    const dir = makeFolder();
+    const instance = await withTopic({ dir });
+    await whileLocked(dir, async () => {
+      await expect(instance.subscribe('news', { name: 'one' })).rejects.toThrow(code('STORAGE_FAILED'));
+    });
+    await instance.subscribe('news', { name: 'one' });
+    await publish(instance, ['a']);
+    expect(text(await drain(instance, 'one'))).toEqual(['a']);
   });
 
   it('refuses what does not fit', async () => {

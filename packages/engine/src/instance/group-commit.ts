@@ -209,6 +209,7 @@ export class GroupCommit {
       for (const run of transaction.runs) {
         for (const segment of run.segments) run.shard.append(segment);
       }
+      transaction.applied?.();
       const waitedMs = now - submittedAt;
       if (maintained) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
       waits.record('log file sync', maintained ? Math.max(0, waitedMs - maintenanceMs) : waitedMs);

@@ -30,7 +30,7 @@ export class HandOuts {
     this.#options = options;
   }
 
-  /** Waits for messages if asked to. `onDelivery` gets each hand-out at once, even if the call fails after it. */
+  /** Waits for messages if asked to. `onDelivery` gets each hand-out, of which none if the call fails. */
   handOut(
     queue: ShardedQueue,
     options: CheckedOptions,
@@ -47,13 +47,17 @@ export class HandOuts {
     options: CheckedOptions,
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
-    const { attempts } = this.#options;
     const taken: Delivery[] = [];
-    const messages = await this.#handOut(queue, options, (delivery) => {
-      taken.push(delivery);
-      onDelivery(delivery);
-    });
-    if (taken.length > 0) await attempts.count(queue.row, taken);
+    const messages = await this.#handOut(queue, options, (delivery) => taken.push(delivery));
+    if (taken.length === 0) return messages;
+    try {
+      await this.#options.attempts.count(queue.row, taken);
+    } catch (error) {
+      for (const [reader, own] of Map.groupBy(taken, (delivery) => delivery.reader)) reader.takeBack(own);
+      queue.serve();
+      throw error;
+    }
+    for (const delivery of taken) onDelivery(delivery);
     return messages;
   }
 
@@ -130,22 +134,13 @@ export class HandOuts {
   ): Promise<Message[]> {
     const { holds, epoch } = this.#options;
     const max = Math.min(options.max, holds.assertRoom());
-    const receipts: string[] = [];
     const messages: Message[] = [];
-    const hold = (delivery: Delivery): void => {
+    await this.handOut(queue, { ...options, max }, (delivery) => {
       for (const one of eachOf(delivery)) {
-        const receipt = receiptOf(one, epoch);
-        holds.add({ queue: queue.row, delivery: one, receipt }, options.holdMs);
-        receipts.push(receipt);
+        holds.add({ queue: queue.row, delivery: one, receipt: receiptOf(one, epoch) }, options.holdMs);
         messagesOf(one, epoch, messages);
       }
-    };
-    try {
-      await this.handOut(queue, { ...options, max }, hold);
-    } catch (error) {
-      if (receipts.length > 0) this.release(queue, receipts); // nobody knows of them
-      throw error;
-    }
+    });
     return messages;
   }
 

@@ -303,6 +303,15 @@ export class ShardReader {
     if (this.shard.persistent) this.shard.letGo(run, 1);
   }
 
+  /** Hand-outs that nobody saw: they are none, and count as none. */
+  takeBack(deliveries: readonly Delivery[]): void {
+    this.giveBack(deliveries);
+    for (const delivery of deliveries) {
+      const at = this.#returned.indexOf(delivery);
+      if (at >= 0) this.#returned[at] = { ...delivery, deliveryCount: delivery.deliveryCount - 1 };
+    }
+  }
+
   /** Hand-outs ended without being consumed: these messages are the next to go. */
   giveBack(deliveries: readonly Delivery[]): void {
     if (this.removed) return;

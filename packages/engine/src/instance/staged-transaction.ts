@@ -22,6 +22,8 @@ export interface StagedRun {
 
 export interface StagedTransaction {
   runs: StagedRun[];
+  /** Called when the group is durable, before anything else can happen. */
+  applied?: () => void;
   /** Filled by `side`: what becomes terminal in its partition without being consumed. */
   terminal?: ReadonlyMap<ShardReader, readonly SeqRange[]>;
   /** Its group has no other member, and none is under way beside it. */

@@ -36,11 +36,13 @@ export class Stragglers {
       terminal: moved,
       alone: true,
       side: () => move(shard, oldest, moved),
+      applied: () => {
+        for (const [reader, ranges] of moved) reader.setAside(ranges);
+      },
     };
     this.#group.submit(transaction).then(
       () => {
         this.#moving.delete(shard);
-        for (const [reader, ranges] of moved) reader.setAside(ranges);
         this.#group.truncateDrained(shard);
         this.#group.schedule();
         if (moved.size > 0) this.consider(shard);
