@@ -88,8 +88,10 @@ export interface Message {
 }
 
 export interface BrowsedMessage extends Omit<Message, 'receipt'> {
-  /** `delayed`: it came back and waits for its retry delay. */
+  /** `delayed`: it is not due yet, or came back and waits for its retry delay. */
   state: 'ready' | 'held' | 'delayed';
+  /** When a delay or a timed hold ends by itself, epoch ms; a hold of a transaction does not. */
+  untilMs?: number;
 }
 
 export interface DequeueOptions {
@@ -161,7 +163,7 @@ export interface SubscriberSpec {
 export interface SubscriberInfo {
   name: string;
   durable: boolean;
-  /** Messages committed and not consumed by it, held ones included. */
+  /** Messages committed and not consumed by it, held ones included; those for others count until they are passed over. */
   backlog: number;
   held: number;
   /** Age of its oldest message that waits in the cache, milliseconds; 0 if none waits. */
@@ -240,8 +242,8 @@ export interface Instance {
   subscribers(topic: string): SubscriberInfo[];
   openSession(): Session;
   /**
-   * Pages through what is committed and not consumed, of a topic by one subscriber; oldest first in each shard. Consumes
-   * and holds nothing.
+   * Pages through what is committed and not consumed, of a topic by one subscriber; oldest first in each shard, then what
+   * is not due yet. Consumes and holds nothing.
    */
   browse(
     queue: string,

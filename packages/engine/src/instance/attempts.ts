@@ -80,7 +80,8 @@ export class Attempts {
   }
 
   #pause(queue: ShardedQueue, deliveries: readonly Delivery[], ms: number): void {
-    for (const delivery of deliveries) delivery.reader.pause(delivery);
+    const untilMs = Date.now() + ms;
+    for (const delivery of deliveries) delivery.reader.pause(delivery, untilMs);
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       for (const delivery of deliveries) delivery.reader.resume(delivery);
@@ -163,7 +164,7 @@ function withReason(
   const properties = {
     ...fields.properties,
     'exception-queue-of': queue,
-    'exception-reason': `handed out ${attempts} times without being consumed`,
+    'exception-reason': `handed out ${attempts === 1 ? 'once' : `${attempts} times`} without being consumed`,
   };
   return { ...fields, properties };
 }

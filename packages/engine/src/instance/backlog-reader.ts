@@ -1,15 +1,14 @@
 /**
- * Brings messages back from partitions: ahead of the consumers where the cache did not keep them, and for browsing.
+ * Brings messages back from their tables: ahead of the consumers where the cache did not keep them, and for browsing.
  * Reads are in bulk and in a thread of their own, at most one under way for a shard.
  */
 import type { Consumption } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
-import type { DueMessages } from '../storage/delayed-table.ts';
+import type { DelayedPlace, DelayedRow, DueMessages } from '../storage/delayed-table.ts';
 import type { ReadBlock } from '../storage/group-message.ts';
-import { readId, readRecord, recordEnd } from '../storage/message-record.ts';
-import type { BrowsedMessage } from '../types.ts';
+import type { StragglerRow } from '../storage/straggler-table.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { ShardReader } from './shard-reader.ts';
 import { ReaderThread } from './storage-threads.ts';
@@ -70,12 +69,13 @@ export class BacklogReader {
 
   async #load(reader: ShardReader, fromSeq: number): Promise<void> {
     const startedAt = performance.now();
-    const { runs, readEnd } = await this.#read(reader, fromSeq);
+    const { runs, readEnd } = await this.read(reader, fromSeq);
     this.#waits.record('backlog read', performance.now() - startedAt);
     reader.load(runs, readEnd);
   }
 
-  async #read(
+  /** Messages of a shard from a number on, as many as one bulk read gives; `readEnd` is how far it can vouch for. */
+  async read(
     { shard, consumption }: ShardReader,
     fromSeq: number,
   ): Promise<{ runs: CachedRun[]; readEnd: number }> {
@@ -100,69 +100,20 @@ export class BacklogReader {
   }
 
   /** Where reading goes on if `seq` lies in a damaged partition: a look at the rest is worth more than none. */
-  #endOfDamage({ shard }: ShardReader, seq: number): number | undefined {
+  endOfDamage({ shard }: ShardReader, seq: number): number | undefined {
     if (!shard.persistent) return undefined;
     const partition = shard.partitions.find(seq);
     return partition.damaged ? Math.min(shard.partitions.rangeEnd(partition), shard.committedEnd) : undefined;
   }
 
-  /** A page of what is committed, not consumed and not damaged; `after` is the `next` of the page before. */
-  async browse(
-    readers: readonly ShardReader[],
-    { limit, after }: { limit: number; after: string | undefined },
-  ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
-    let [shardNo, afterSeq] = parseCursor(after);
-    const messages: BrowsedMessage[] = [];
-    let next: string | null = null;
-    for (const reader of readers.toSorted((a, b) => a.shard.no - b.shard.no)) {
-      const { shard, consumption } = reader;
-      if (shard.no < shardNo) continue;
-      if (shard.no > shardNo) afterSeq = 0;
-      shardNo = shard.no;
-      if (reader.aside.size > 0) {
-        for (const [place, message] of await this.#stragglersOf(reader, afterSeq)) {
-          if (messages.length === limit) return { messages, next };
-          messages.push(message);
-          next = place;
-        }
-      }
-      let seq = Math.max(afterSeq + 1, consumption.watermark);
-      while (seq < shard.committedEnd) {
-        const damaged = this.#endOfDamage(reader, seq);
-        if (damaged !== undefined) {
-          seq = damaged;
-          continue;
-        }
-        const { runs, readEnd } = shard.persistent
-          ? await this.#read(reader, seq)
-          : { runs: reader.liveRuns, readEnd: shard.committedEnd };
-        for (const [place, message] of liveMessages(reader, runs, seq)) {
-          if (messages.length === limit) return { messages, next };
-          messages.push(message);
-          next = place;
-        }
-        seq = Math.max(readEnd, seq + 1, consumption.watermark);
-      }
-    }
-    return { messages, next: null };
+  /** Messages of a reader that were moved aside, out of their partitions. */
+  stragglersOf({ shard, subscriber }: ShardReader): Promise<StragglerRow[]> {
+    return this.#thread.read({ kind: 'stragglers', queueId: shard.queueId, shard: shard.no, subscriber });
   }
 
-  async #stragglersOf(reader: ShardReader, afterSeq: number): Promise<[string, BrowsedMessage][]> {
-    const { queueId, no } = reader.shard;
-    const rows = await this.#thread.read({
-      kind: 'stragglers',
-      queueId,
-      shard: no,
-      subscriber: reader.subscriber,
-    });
-    return rows
-      .filter(({ seq }) => seq > afterSeq && reader.aside.has(seq))
-      .map(({ seq, record }) => {
-        const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
-        const place = `${no}.${seq}`;
-        const id = readId(buffer, 0) ?? place;
-        return [place, { id, ...readRecord(buffer, 0), ...reader.statusOf(seq) }];
-      });
+  /** Delayed messages of a queue behind a place, the first due first; `more`: there are others behind them. */
+  delayedOf(queueId: number, after: DelayedPlace): Promise<{ rows: DelayedRow[]; more: boolean }> {
+    return this.#thread.read({ kind: 'delayed', queueId, after, bytesMax: limits.backlogReadBytes });
   }
 
   /** Delayed messages that are due. */
@@ -198,39 +149,6 @@ function withoutHole(
 function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return { firstSeq, count, buffer, start: 0, end: buffer.byteLength, kept: 0 };
-}
-
-function parseCursor(after: string | undefined): [shard: number, seq: number] {
-  if (after === undefined) return [0, 0];
-  const match = /^(\d{1,9})\.(\d{1,15})$/.exec(after);
-  if (match === null)
-    throw new QueueError('OPTIONS_INVALID', { sentence: '`after` is not a page mark of this queue' });
-  return [Number(match[1]), Number(match[2])];
-}
-
-function* liveMessages(
-  reader: ShardReader,
-  runs: readonly CachedRun[],
-  fromSeq: number,
-): Generator<[place: string, message: BrowsedMessage]> {
-  const { shard, consumption } = reader;
-  const terminal = consumption.ranges();
-  let range = 0;
-  for (const run of runs) {
-    let at = run.start;
-    for (let seq = run.firstSeq; seq < run.firstSeq + run.count; seq += 1) {
-      const start = at;
-      at = recordEnd(run.buffer, at);
-      while (range < terminal.length && terminal[range]![1] <= seq) range += 1;
-      const consumed =
-        seq < consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
-      if (consumed || seq < fromSeq || seq >= shard.committedEnd || !reader.isFor(run.buffer, start))
-        continue;
-      const place = `${shard.no}.${seq}`;
-      const id = readId(run.buffer, start) ?? place;
-      yield [place, { id, ...readRecord(run.buffer, start), ...reader.statusOf(seq) }];
-    }
-  }
 }
 
 function toQueueError(error: unknown): QueueError {

@@ -10,6 +10,7 @@ import { limits } from '../core/limits.ts';
 import type { AttemptRow } from '../storage/attempt-table.ts';
 import { isFor, readEnqueuedAtMs, recordEnd } from '../storage/message-record.ts';
 import type { StragglerKey, StragglerRow } from '../storage/straggler-table.ts';
+import type { BrowsedMessage } from '../types.ts';
 import { type Delivery, splitDelivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { Shard } from './shard.ts';
@@ -57,8 +58,8 @@ export class ShardReader {
   #cursorAt = -1;
   /** Handed out before and back again, the lowest last. */
   readonly #returned: Delivery[] = [];
-  /** Back, and waiting for their retry delay. */
-  readonly #paused = new Set<Delivery>();
+  /** Back, and waiting for their retry delay until a time, epoch ms. */
+  readonly #paused = new Map<Delivery, number>();
   /** Held, and not for the first time. */
   readonly #heldAgain = new Set<Delivery>();
   /** Of a nonpersistent shard, what is held: nothing else remembers it. */
@@ -325,9 +326,9 @@ export class ShardReader {
   }
 
   /** A hand-out ended, but its messages wait for a time before `resume` and `giveBack`. */
-  pause(delivery: Delivery): void {
+  pause(delivery: Delivery, untilMs: number): void {
     if (this.removed) return;
-    this.#paused.add(delivery);
+    this.#paused.set(delivery, untilMs);
     this.held -= delivery.count;
     this.paused += delivery.count;
   }
@@ -415,13 +416,14 @@ export class ShardReader {
   }
 
   /** How a live message stands. O(hand-outs that came back): for browsing. */
-  statusOf(seq: number): { state: 'ready' | 'held' | 'delayed'; deliveryCount: number } {
+  statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
     if (seq >= this.#cursor) return { state: 'ready', deliveryCount: 0 };
     const has = ({ firstSeq, count }: Delivery) => firstSeq <= seq && seq < firstSeq + count;
     const back = this.#returned.find(has);
     if (back !== undefined) return { state: 'ready', deliveryCount: back.deliveryCount };
-    const paused = [...this.#paused].find(has);
-    if (paused !== undefined) return { state: 'delayed', deliveryCount: paused.deliveryCount };
+    for (const [delivery, untilMs] of this.#paused) {
+      if (has(delivery)) return { state: 'delayed', deliveryCount: delivery.deliveryCount, untilMs };
+    }
     return { state: 'held', deliveryCount: [...this.#heldAgain].find(has)?.deliveryCount ?? 1 };
   }
 

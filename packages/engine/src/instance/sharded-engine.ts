@@ -9,7 +9,6 @@ import { groupsPerEpoch } from '../storage/last-group.ts';
 import type { SideChange } from '../storage/side-change.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
-  BrowsedMessage,
   DequeueOptions,
   Message,
   NewMessage,
@@ -19,6 +18,7 @@ import type {
 } from '../types.ts';
 import { Attempts } from './attempts.ts';
 import { BacklogReader } from './backlog-reader.ts';
+import { type BrowsedPage, type BrowseOptions, browse } from './browse.ts';
 import { DelayedMessages } from './delayed-messages.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Delivery } from './hand-out.ts';
@@ -352,11 +352,9 @@ export class ShardedEngine implements ShardedHost {
     return this.#queue(row).stats();
   }
 
-  browse(
-    row: QueueRow,
-    options: { limit: number; after: string | undefined; subscriber: string | undefined },
-  ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
-    return this.#reader.browse(this.#queue(row).subscription(options.subscriber).readers, options);
+  browse(row: QueueRow, options: BrowseOptions & { subscriber: string | undefined }): Promise<BrowsedPage> {
+    const { readers } = this.#queue(row).subscription(options.subscriber);
+    return browse(readers, options, { backlog: this.#reader, holds: this.holds });
   }
 
   async drop(row: QueueRow): Promise<void> {

@@ -71,6 +71,14 @@ export class TimedHolds<D> {
     this.#byReceipt.delete(hold.receipt);
   }
 
+  /** Those that end by their time, and when that is, epoch ms. */
+  *running(): Generator<{ delivery: D; untilMs: number }> {
+    const epochMs = Date.now() - performance.now();
+    for (const { delivery, expiresAt, staged } of this.#byReceipt.values()) {
+      if (!staged) yield { delivery, untilMs: Math.round(epochMs + expiresAt) };
+    }
+  }
+
   /** The queue or the subscriber that they belong to is gone. */
   endAll(belongs: (hold: TimedHold<D>) => boolean): void {
     for (const hold of this.#byReceipt.values()) if (belongs(hold)) this.end(hold);

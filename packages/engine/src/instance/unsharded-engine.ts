@@ -310,12 +310,18 @@ export class UnshardedEngine implements UnshardedHost {
       throw new QueueError('OPTIONS_INVALID', { sentence: '`after` is not a page mark of this queue' });
     }
     const rows = this.#opened.browse(queue.queueId, afterId, limit + 1);
-    const messages = rows.slice(0, limit).map(({ id, heldBy, deliveryCount, record }) => ({
-      id: String(id),
-      ...readRecord(record, 0),
-      deliveryCount,
-      state: heldBy === 0 ? ('ready' as const) : ('held' as const),
-    }));
+    const held = new Map<number, BrowsedMessage>();
+    const messages = rows.slice(0, limit).map(({ id, heldBy, deliveryCount, record }) => {
+      const state = heldBy === 0 ? 'ready' : 'held';
+      const message: BrowsedMessage = { id: String(id), ...readRecord(record, 0), deliveryCount, state };
+      if (state === 'held') held.set(id, message);
+      return message;
+    });
+    // Only this instance's own: the file does not say when those of others end.
+    for (const { delivery, untilMs } of held.size === 0 ? [] : this.holds.running()) {
+      const message = held.get(delivery.id);
+      if (message !== undefined) message.untilMs = untilMs;
+    }
     return { messages, next: rows.length > limit ? messages.at(-1)!.id : null };
   }
 

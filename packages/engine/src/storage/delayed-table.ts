@@ -65,6 +65,33 @@ export function readDue(
   return { rows: due, nextDueAtMs: null };
 }
 
+/** Where a delayed message lies. */
+export type DelayedPlace = Pick<DelayedRow, 'dueAtMs' | 'no'>;
+
+/**
+ * Those of one queue behind a place, the first due first, up to about `bytesMax`; `more`: there are others behind them.
+ * Relies on the table's key; passes over other queues' rows.
+ */
+export function readDelayedOf(
+  file: SqliteFile,
+  { queueId, after, bytesMax }: { queueId: number; after: DelayedPlace; bytesMax: number },
+): { rows: DelayedRow[]; more: boolean } {
+  const rows = file
+    .prepare(
+      `SELECT due_at_ms AS dueAtMs, no, queue_id AS queueId, shard, record FROM delayed
+       WHERE (due_at_ms, no) > (?, ?) AND queue_id = ? ORDER BY due_at_ms, no`,
+    )
+    .iterate(after.dueAtMs, after.no, queueId) as IterableIterator<DelayedRow>;
+  const found: DelayedRow[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    if (bytes >= bytesMax) return { rows: found, more: true };
+    found.push(row);
+    bytes += row.record.byteLength;
+  }
+  return { rows: found, more: false };
+}
+
 /** By queue: how many there are. */
 export function countDelayed(file: SqliteFile): Map<number, number> {
   const rows = file

@@ -1,7 +1,7 @@
 /** What the session thread and the two storage threads say to each other. */
 import type { QueueErrorCode } from '../core/errors.ts';
 import type { AttemptRow } from './attempt-table.ts';
-import type { DueMessages } from './delayed-table.ts';
+import type { DelayedPlace, DelayedRow, DueMessages } from './delayed-table.ts';
 import type { SessionOutcome } from './session-outcome.ts';
 import type { SideChange } from './side-change.ts';
 import type { StragglerKey, StragglerRow } from './straggler-table.ts';
@@ -147,9 +147,17 @@ export interface StragglersRequest extends Omit<StragglerKey, 'seq'> {
   kind: 'stragglers';
 }
 
+/** Delayed messages of a queue behind a place, whether due or not, up to about `bytesMax`. */
+export interface DelayedRequest {
+  kind: 'delayed';
+  queueId: number;
+  after: DelayedPlace;
+  bytesMax: number;
+}
+
 /** What the reader thread is asked for, one snapshot each. */
 export type ReadRequest = { id: number } & AnyRead;
-export type AnyRead = BlocksRequest | DueRequest | StragglersRequest;
+export type AnyRead = BlocksRequest | DueRequest | StragglersRequest | DelayedRequest;
 
 export interface ReadBlock {
   firstSeq: number;
@@ -163,6 +171,7 @@ export interface ReadResults {
   blocks: { blocks: ReadBlock[]; more: boolean };
   due: DueMessages;
   stragglers: StragglerRow[];
+  delayed: { rows: DelayedRow[]; more: boolean };
 }
 
 export interface ReadReply {

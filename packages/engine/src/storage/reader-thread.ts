@@ -3,7 +3,7 @@
  * never kept waiting by a reader. Started at the first read by `instance/storage-threads.ts`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { readDue } from './delayed-table.ts';
+import { readDelayedOf, readDue } from './delayed-table.ts';
 import type { ReadReply, ReadRequest } from './group-message.ts';
 import { readBlocks } from './partition-table.ts';
 import { openSqlite } from './sqlite.ts';
@@ -43,6 +43,10 @@ function read(request: ReadRequest): { result: NonNullable<ReadReply['result']>;
   if (request.kind === 'stragglers') {
     const result = readStragglersOf(file, request);
     return { result, bytes: result.map(({ record }) => record) };
+  }
+  if (request.kind === 'delayed') {
+    const result = readDelayedOf(file, request);
+    return { result, bytes: result.rows.map(({ record }) => record) };
   }
   const result = readBlocks(file, request);
   return { result, bytes: result.blocks.map(({ body }) => body) };

@@ -1,0 +1,105 @@
+/** Looking at what waits: where each message stands, and until when. */
+import { describe, expect, it } from 'vitest';
+import type { BrowsedMessage, Instance } from '../src/index.ts';
+import { openTestInstance, text } from './folder.ts';
+
+const hourMs = 3_600_000;
+
+async function put(instance: Instance, queue: string, ...messages: { payload: string }[]): Promise<void> {
+  const session = instance.openSession();
+  for (const message of messages) session.enqueue(queue, message);
+  await session.commit();
+}
+
+const states = (messages: readonly BrowsedMessage[]) =>
+  messages.map(({ payload, state }) => `${payload} ${state}`);
+const about = (atMs: number) => (untilMs: number | undefined) =>
+  untilMs !== undefined && Math.abs(untilMs - atMs) < 60_000;
+
+describe('a browse', () => {
+  it('shows what is not due yet behind all others, the first due first, and when it is due', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders', shards: 2 });
+    await instance.createQueue({ name: 'other' });
+    await put(instance, 'other', { payload: 'x', delayMs: hourMs } as { payload: string });
+    const delays = [3, 1, 2].map((hours) => ({ payload: `${hours} h`, delayMs: hours * hourMs }));
+    await put(instance, 'orders', ...delays, { payload: 'now' });
+    const { messages, next } = await instance.browse('orders');
+    expect(states(messages)).toEqual(['now ready', '1 h delayed', '2 h delayed', '3 h delayed']);
+    expect(messages[1]!.untilMs).toSatisfy(about(Date.now() + hourMs));
+    expect(messages[1]!.deliveryCount).toBe(0);
+    expect(next).toBeNull();
+  });
+
+  it('goes on within what is not due yet, page after page, each message once', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders' });
+    const payloads = Array.from({ length: 23 }, (_, index) => String(index).padStart(2, '0'));
+    const later = payloads.map((payload, index) => ({
+      payload,
+      ...(index > 4 && { delayMs: hourMs + index }),
+    }));
+    await put(instance, 'orders', ...later);
+    const seen: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await instance.browse('orders', { limit: 4, ...(after !== undefined && { after }) });
+      seen.push(...text(page.messages));
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    expect(seen).toEqual(payloads);
+  });
+
+  it('gives a delayed message the id that its commit gave, and shows it to its recipients only', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'news', type: 'topic' });
+    for (const name of ['a', 'b']) await instance.subscribe('news', { name });
+    const session = instance.openSession();
+    session.enqueue('news', { payload: 'x', delayMs: hourMs, recipients: ['b'] });
+    const { ids } = await session.commit();
+    expect((await instance.browse('news', { subscriber: 'a' })).messages).toEqual([]);
+    expect((await instance.browse('news', { subscriber: 'b' })).messages).toMatchObject([
+      { id: ids[0], recipients: ['b'], state: 'delayed' },
+    ]);
+  });
+
+  it.each(['sharded', 'unsharded'] as const)(
+    'of a %s queue says until when a message is held, unless a transaction holds it',
+    async (kind) => {
+      const instance = await openTestInstance();
+      await instance.createQueue({ name: 'orders', kind });
+      await put(instance, 'orders', { payload: 'timed' }, { payload: 'open' }, { payload: 'free' });
+      const [consumer, transaction] = [instance.openSession(), instance.openSession()];
+      const [held] = await consumer.receive('orders', { holdMs: hourMs });
+      await transaction.dequeue('orders');
+      const { messages } = await instance.browse('orders');
+      expect(states(messages)).toEqual(['timed held', 'open held', 'free ready']);
+      expect(messages[0]!.untilMs).toSatisfy(about(Date.now() + hourMs));
+      expect(messages.map(({ untilMs }) => untilMs === undefined)).toEqual([false, true, true]);
+      // Its acknowledgement is staged: from now on the transaction decides, not the time.
+      consumer.acknowledge('orders', [held!.receipt]);
+      await consumer.rollback();
+      expect((await instance.browse('orders')).messages[0]!.untilMs).toBeDefined();
+    },
+  );
+
+  it('says until when a message pauses that came back', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders', retryDelayMs: hourMs });
+    await put(instance, 'orders', { payload: 'again' });
+    const session = instance.openSession();
+    await session.dequeue('orders');
+    await session.rollback();
+    const { messages } = await instance.browse('orders');
+    expect(messages).toMatchObject([{ state: 'delayed', deliveryCount: 1 }]);
+    expect(messages[0]!.untilMs).toSatisfy(about(Date.now() + hourMs));
+  });
+
+  it('refuses a page mark that was never given', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders' });
+    for (const after of ['delayed.x.1', 'delayed.1', 'held.1.1', '1.1.1', '']) {
+      await expect(instance.browse('orders', { after })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+    }
+  });
+});
