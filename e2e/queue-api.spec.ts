@@ -30,20 +30,3 @@ test('messages go in and come out over REST while a run goes on', async ({ reque
   expect((await request.post(`/api/runs/${run}/cancel`)).ok()).toBe(true);
   await expect.poll(async () => (await readRun(request, run)).status).toBe('cancelled');
 });
-
-test('the console enqueues, browses and dequeues', async ({ page, request }) => {
-  expect((await request.post('/api/queues', { data: { name: 'console' } })).status()).toBe(201);
-  await page.goto('/queues?queue=console');
-  const enqueue = page.getByRole('form', { name: 'Enqueue' });
-  await enqueue.getByLabel('Payload').fill('{ "from": "the console" }');
-  await enqueue.getByLabel('Copies').fill('3');
-  await enqueue.getByRole('button', { name: 'Enqueue' }).click();
-  await expect(enqueue.getByRole('status')).toHaveText('3 messages committed.');
-  await expect(page.getByText('the console').first()).toBeVisible();
-
-  const dequeue = page.getByRole('form', { name: 'Dequeue' });
-  await dequeue.getByLabel('At most').fill('10');
-  await dequeue.getByRole('button', { name: 'Dequeue' }).click();
-  await expect(dequeue.getByRole('status')).toContainText('the console');
-  await expect(page.getByText('The queue is empty.')).toBeVisible();
-});

@@ -49,6 +49,18 @@ describe('a delay', () => {
     expect(await dequeue(test, { waitMs: 20_000 })).toMatchObject([{ id: ids[0], payload: 'later' }]);
     expect(await info(test)).toMatchObject({ ready: 0, delayed: 0, held: 1 });
   });
+
+  it('is browsed with its end, as a hold is', async () => {
+    const test = await withQueue({});
+    await enqueue(test, { payload: 'held' }, { payload: 'later', delayMs: 3_600_000 });
+    await dequeue(test, { holdMs: 3_600_000 });
+    const { messages } = (await test.get<Browsed>('/api/queues/q/messages')).body;
+    expect(messages.map(({ payload, state }) => [payload, state])).toEqual([
+      ['held', 'held'],
+      ['later', 'delayed'],
+    ]);
+    for (const { untilMs } of messages) expect(untilMs! - Date.now()).toBeGreaterThan(3_500_000);
+  });
 });
 
 describe('attempts', () => {
@@ -82,7 +94,7 @@ describe('attempts', () => {
     expect(await dequeue(test)).toEqual([]);
     expect(await info(test)).toMatchObject({ ready: 0, delayed: 1 });
     const page = (await test.get<Browsed>('/api/queues/q/messages')).body.messages;
-    expect(page).toMatchObject([{ state: 'delayed', deliveryCount: 1 }]);
+    expect(page).toMatchObject([{ state: 'delayed', deliveryCount: 1, untilMs: expect.any(Number) }]);
   });
 
   it('keep the exception queue from being dropped before its queue', async () => {

@@ -4,6 +4,7 @@ import { AppShell } from './views/app-shell.tsx';
 import { ClaimsPage } from './views/claims-page.tsx';
 import { GalleryPage } from './views/gallery-page.tsx';
 import { NotFound } from './views/page-states.tsx';
+import { readQueueSearch } from './views/queue-search.ts';
 import { QueuesPage } from './views/queues-page.tsx';
 import { RunPage } from './views/run-page.tsx';
 import { readRunSearch } from './views/run-search.ts';
@@ -24,8 +25,7 @@ const queues = createRoute({
   getParentRoute: () => root,
   path: '/queues',
   component: QueuesPage,
-  validateSearch: (search: Record<string, unknown>): { queue?: string } =>
-    typeof search.queue === 'string' ? { queue: search.queue } : {},
+  validateSearch: readQueueSearch,
 });
 const claims = createRoute({ getParentRoute: () => root, path: '/claims', component: ClaimsPage });
 const scenario = createRoute({

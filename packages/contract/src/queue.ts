@@ -184,6 +184,9 @@ export const MessageOut = Type.Object(
     deliveryCount: Type.Integer(),
     receipt: Type.Optional(Type.String()),
     state: Type.Optional(Type.Union([Type.Literal('ready'), Type.Literal('held'), Type.Literal('delayed')])),
+    untilMs: Type.Optional(
+      Type.Integer({ description: 'When a hold or a delay ends by itself; epoch milliseconds' }),
+    ),
   },
   closed,
 );
@@ -246,7 +249,10 @@ export const SubscriberInfo = Type.Object(
   {
     name: Type.String(),
     durable: Type.Boolean(),
-    backlog: Type.Integer({ description: 'Messages committed and not consumed by it, held ones included' }),
+    backlog: Type.Integer({
+      description:
+        'Messages committed and not consumed by it, held ones included; those for other recipients count until they are passed over',
+    }),
     held: Type.Integer(),
     lagMs: Type.Number({ description: 'Age of its oldest message that waits; 0 if none does' }),
   },

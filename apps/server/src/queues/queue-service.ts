@@ -132,7 +132,8 @@ export class QueueService {
         ...(next === null ? {} : { after: next }),
       });
       for (const message of page.messages) {
-        messages.push({ ...toWire(message), state: message.state });
+        const { state, untilMs } = message;
+        messages.push({ ...toWire(message), state, ...(untilMs === undefined ? {} : { untilMs }) });
         bytes += message.payload.length;
       }
       next = page.next;

@@ -3,6 +3,7 @@ import type {
   Browsed,
   ClaimLedger,
   CreateQueue,
+  Dequeue,
   Dequeued,
   Enqueued,
   Id,
@@ -15,6 +16,9 @@ import type {
   Scale,
   ScenarioEntry,
   ScenarioList,
+  Subscribe,
+  SubscriberInfo,
+  SubscriberList,
 } from '@shardlab/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { call, ServerSilent } from './client.ts';
@@ -64,12 +68,24 @@ export const queuesQuery = queryOptions({
   refetchInterval: 1_500,
 });
 
-export const browseQuery = (queue: string, limit: number) =>
+export const browseQuery = (queue: string, of: { limit: number; subscriber: string | undefined }) =>
   queryOptions({
-    queryKey: ['queues', queue, 'messages', limit],
+    queryKey: ['queues', queue, 'messages', of],
+    queryFn: ({ signal }) => {
+      const whose = of.subscriber === undefined ? '' : `&subscriber=${path(of.subscriber)}`;
+      return call<Browsed>('GET', `/api/queues/${path(queue)}/messages?limit=${of.limit}${whose}`, {
+        signal,
+      });
+    },
+    refetchInterval: 2_000,
+  });
+
+export const subscribersQuery = (topic: string) =>
+  queryOptions({
+    queryKey: ['queues', topic, 'subscribers'],
     queryFn: ({ signal }) =>
-      call<Browsed>('GET', `/api/queues/${path(queue)}/messages?limit=${limit}`, { signal }),
-    refetchInterval: 3_000,
+      call<SubscriberList>('GET', `/api/queues/${path(topic)}/subscribers`, { signal }),
+    refetchInterval: 1_500,
   });
 
 export const startRun = (scenario: string, scale: Scale) =>
@@ -89,5 +105,11 @@ export const switchQueue = (
 ) => call<QueueInfo>('POST', `/api/queues/${path(queue)}/${action}`, { body: which });
 export const enqueue = (queue: string, messages: NewMessage[]) =>
   call<Enqueued>('POST', `/api/queues/${path(queue)}/messages`, { body: { messages } });
-export const dequeue = (queue: string, max: number) =>
-  call<Dequeued>('POST', `/api/queues/${path(queue)}/dequeue`, { body: { max, mode: 'auto' } });
+export const dequeue = (queue: string, options: Dequeue) =>
+  call<Dequeued>('POST', `/api/queues/${path(queue)}/dequeue`, { body: options });
+export const finish = (queue: string, how: 'ack' | 'nack', receipts: string[]) =>
+  call<undefined>('POST', `/api/queues/${path(queue)}/${how}`, { body: { receipts } });
+export const subscribe = (topic: string, subscriber: Subscribe) =>
+  call<SubscriberInfo>('POST', `/api/queues/${path(topic)}/subscribers`, { body: subscriber });
+export const unsubscribe = (topic: string, subscriber: string) =>
+  call<undefined>('DELETE', `/api/queues/${path(topic)}/subscribers/${path(subscriber)}`);

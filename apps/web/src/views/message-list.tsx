@@ -1,23 +1,55 @@
-import type { MessageOut } from '@shardlab/contract';
+import type { MessageOut, QueueInfo } from '@shardlab/contract';
 import { plural } from '../model/format.ts';
+import { whyWaiting } from '../model/why-waiting.ts';
 
 const shownChars = 400;
 
+export interface MessageListProps {
+  messages: readonly MessageOut[];
+  label: string;
+  /** Of messages that are still in it: each says why. */
+  queue?: QueueInfo;
+}
+
 /** Messages with their payloads, long ones cut. */
-export function MessageList({ messages, label }: { messages: readonly MessageOut[]; label: string }) {
+export function MessageList({ messages, label, queue }: MessageListProps) {
   return (
     <ul className="message-list" aria-label={label}>
       {messages.map((message) => (
         <li key={message.id} className="message">
-          <code>{payloadText(message)}</code>
-          <span className="small muted">
+          <div className="message-head">
+            <code>{payloadText(message)}</code>
+            <Marks message={message} />
+          </div>
+          {queue === undefined ? null : <p className="small">{whyWaiting(message, queue, Date.now())}</p>}
+          <p className="small muted">
             {message.id}, enqueued {new Date(message.enqueuedAtMs).toLocaleTimeString('en-GB')}
             {message.deliveryCount > 0 ? `, handed out ${plural(message.deliveryCount, 'time')}` : ''}
-            {message.state === 'held' ? ', held' : ''}
-          </span>
+            {message.recipients === undefined ? '' : `, for ${message.recipients.join(', ')}`}
+          </p>
         </li>
       ))}
     </ul>
+  );
+}
+
+const states = {
+  ready: { label: 'Ready', tone: 'good' },
+  held: { label: 'Held', tone: 'live' },
+  delayed: { label: 'Delayed', tone: 'finding' },
+} as const;
+
+function Marks({ message: { state, priority } }: { message: MessageOut }) {
+  if (state === undefined && priority === undefined) return null;
+  return (
+    <span className="row message-marks">
+      {priority === undefined ? null : <span className="tag">priority {priority}</span>}
+      {state === undefined ? null : (
+        <span className="badge" data-tone={states[state].tone}>
+          {states[state].label}
+        </span>
+      )}
+    </span>
   );
 }
 

@@ -1,14 +1,20 @@
-import type { CreateQueue } from '@shardlab/contract';
+import { type CreateQueue, queueLimits } from '@shardlab/contract';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { createQueue } from '../api/queries.ts';
 import { Choice } from './choice.tsx';
+import { CheckField, NumberField, TextField } from './field.tsx';
 import { Failure } from './page-states.tsx';
 
+type Type = NonNullable<CreateQueue['type']>;
 type Kind = NonNullable<CreateQueue['kind']>;
 type Durability = NonNullable<CreateQueue['durability']>;
 
+const typeNotes: Readonly<Record<Type, string>> = {
+  queue: 'Each message goes to one consumer.',
+  topic: 'Each subscriber gets every message, or those that name it; stored once.',
+};
 const durabilityNotes: Readonly<Record<Durability, string>> = {
   durable: 'Synced to disk before a commit is acknowledged: survives a power cut.',
   relaxed: 'Written before a commit is acknowledged: survives a killed process, not a power cut.',
@@ -20,12 +26,22 @@ export function QueueCreate() {
   const navigate = useNavigate();
   const client = useQueryClient();
   const [name, setName] = useState('');
-  const [kind, setKind] = useState<Kind>('sharded');
+  const [type, setType] = useState<Type>('queue');
+  const [chosenKind, setKind] = useState<Kind>('sharded');
   const [shards, setShards] = useState('1');
   const [durability, setDurability] = useState<Durability>('durable');
+  const [priorities, setPriorities] = useState(false);
+  const [attempts, setAttempts] = useState('');
+  const [retryDelay, setRetryDelay] = useState('');
+  const kind = type === 'topic' ? 'sharded' : chosenKind;
+  const ofSharded = {
+    shards: Number(shards),
+    priorities,
+    ...(attempts === '' || durability === 'memory' ? {} : { attemptsMax: Number(attempts) }),
+    ...(retryDelay === '' ? {} : { retryDelayMs: Number(retryDelay) }),
+  };
   const create = useMutation({
-    mutationFn: () =>
-      createQueue({ name, kind, durability, ...(kind === 'sharded' ? { shards: Number(shards) } : {}) }),
+    mutationFn: () => createQueue({ name, type, kind, durability, ...(kind === 'sharded' ? ofSharded : {}) }),
     onSuccess: async (queue) => {
       setName('');
       await client.invalidateQueries({ queryKey: ['queues'] });
@@ -39,53 +55,72 @@ export function QueueCreate() {
   return (
     <form className="panel queue-form" aria-labelledby="create-queue" onSubmit={submit}>
       <h2 id="create-queue">Create a queue</h2>
-      <label className="field">
-        <span>Name</span>
-        <input
-          className="input"
-          value={name}
-          required
-          spellCheck={false}
-          autoComplete="off"
-          onChange={(event) => setName(event.target.value)}
+      <TextField label="Name" value={name} required onChange={setName} />
+      <div className="choice-note">
+        <Choice<Type>
+          label="Type"
+          value={type}
+          options={[
+            { value: 'queue', label: 'Queue' },
+            { value: 'topic', label: 'Topic' },
+          ]}
+          onChange={setType}
         />
-      </label>
-      <Choice<Kind>
-        label="Kind"
-        value={kind}
-        options={[
-          { value: 'sharded', label: 'Sharded' },
-          { value: 'unsharded', label: 'Unsharded' },
-        ]}
-        onChange={setKind}
-      />
-      {kind === 'sharded' ? (
-        <label className="field">
-          <span>Shards, 1 to 16</span>
-          <input
-            className="input"
-            type="number"
-            min={1}
-            max={16}
-            value={shards}
-            onChange={(event) => setShards(event.target.value)}
+        <p className="small muted">{typeNotes[type]}</p>
+      </div>
+      {type === 'topic' ? null : (
+        <Choice<Kind>
+          label="Kind"
+          value={kind}
+          options={[
+            { value: 'sharded', label: 'Sharded' },
+            { value: 'unsharded', label: 'Unsharded' },
+          ]}
+          onChange={setKind}
+        />
+      )}
+      <div className="choice-note">
+        <Choice<Durability>
+          label="Durability"
+          value={durability}
+          options={[
+            { value: 'durable', label: 'Durable' },
+            { value: 'relaxed', label: 'Relaxed' },
+            { value: 'memory', label: 'Memory' },
+          ]}
+          onChange={setDurability}
+        />
+        <p className="small muted">{durabilityNotes[durability]}</p>
+      </div>
+      {kind === 'unsharded' ? null : (
+        <>
+          <NumberField label="Shards, 1 to 16" value={shards} min={1} max={16} onChange={setShards} />
+          <CheckField checked={priorities} onChange={setPriorities}>
+            Priorities 0 to {queueLimits.priorityMax}: a more urgent message overtakes
+          </CheckField>
+          {durability === 'memory' ? null : (
+            <NumberField
+              label="Hand-outs before the exception queue"
+              value={attempts}
+              placeholder="no limit"
+              min={1}
+              max={queueLimits.attemptsMax}
+              onChange={setAttempts}
+            />
+          )}
+          <NumberField
+            label="Pause of a message that came back, ms; doubles each time"
+            value={retryDelay}
+            placeholder="none"
+            min={0}
+            max={queueLimits.retryDelayMsMax}
+            onChange={setRetryDelay}
           />
-        </label>
-      ) : null}
-      <Choice<Durability>
-        label="Durability"
-        value={durability}
-        options={[
-          { value: 'durable', label: 'Durable' },
-          { value: 'relaxed', label: 'Relaxed' },
-          { value: 'memory', label: 'Memory' },
-        ]}
-        onChange={setDurability}
-      />
-      <p className="small muted">{durabilityNotes[durability]}</p>
+        </>
+      )}
       <div>
         <button type="submit" className="button button-primary" disabled={create.isPending}>
-          Create queue
+          Create {type}
         </button>
       </div>
       {create.error === null ? null : <Failure error={create.error} />}

@@ -3,8 +3,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { switchQueue } from '../api/queries.ts';
 import { formatCount } from '../model/format.ts';
+import { withExceptionQueues } from '../model/queue-order.ts';
 import { Failure } from './page-states.tsx';
 import { ScrollX } from './scroll-x.tsx';
+import { Switch } from './switch.tsx';
 
 /** All queues with their counts, and a switch for each half. */
 export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; chosen: string | null }) {
@@ -23,6 +25,9 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
               Held
             </th>
             <th scope="col" className="number">
+              Delayed
+            </th>
+            <th scope="col" className="number">
               Enqueued
             </th>
             <th scope="col" className="number">
@@ -33,18 +38,19 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
           </tr>
         </thead>
         <tbody>
-          {queues.map((queue) => (
+          {withExceptionQueues(queues).map(({ queue, isException }) => (
             <tr key={queue.name} data-selected={queue.name === chosen ? '' : undefined}>
-              <th scope="row">
+              <th scope="row" className={isException ? 'queue-exceptions' : undefined}>
                 <Link to="/queues" search={{ queue: queue.name }}>
                   {queue.name}
                 </Link>
               </th>
               <td className="small">
-                {queue.kind}, {queue.durability}
+                {queue.type === 'topic' ? 'topic' : queue.kind}, {queue.durability}
               </td>
               <td className="number">{formatCount(queue.ready)}</td>
               <td className="number">{formatCount(queue.held)}</td>
+              <td className="number">{formatCount(queue.delayed)}</td>
               <td className="number">{formatCount(queue.enqueued)}</td>
               <td className="number">{formatCount(queue.consumed)}</td>
               <td>
@@ -69,20 +75,16 @@ function HalfSwitch(props: { queue: QueueInfo; half: 'enqueue' | 'dequeue'; isOn
     onSettled: () => client.invalidateQueries({ queryKey: ['queues'] }),
   });
   return (
-    <span className="row queue-half">
-      <span className="badge" data-tone={isOn ? 'good' : 'quiet'}>
-        {isOn ? 'On' : 'Stopped'}
-      </span>
-      <button
-        type="button"
-        className="button button-quiet"
-        aria-label={`${isOn ? 'Stop' : 'Start'} ${half} of ${queue.name}`}
+    <>
+      <Switch
+        label={`${half === 'enqueue' ? 'Enqueue' : 'Dequeue'} of ${queue.name}`}
+        isOn={isOn}
         disabled={change.isPending}
-        onClick={() => change.mutate()}
+        onChange={() => change.mutate()}
       >
-        {isOn ? 'Stop' : 'Start'}
-      </button>
+        {isOn ? 'On' : 'Stopped'}
+      </Switch>
       {change.error === null ? null : <Failure error={change.error} />}
-    </span>
+    </>
   );
 }

@@ -1,3 +1,4 @@
+import type { QueueInfo } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { queuesQuery } from '../api/queries.ts';
@@ -26,7 +27,7 @@ export function QueuesPage() {
           {(data) => (
             <div className="section">
               <QueueTable queues={data.queues} chosen={chosen ?? null} />
-              <ChosenQueue name={chosen} known={data.queues.some(({ name }) => name === chosen)} />
+              <ChosenQueue name={chosen} queues={data.queues} />
             </div>
           )}
         </Answered>
@@ -36,9 +37,10 @@ export function QueuesPage() {
   );
 }
 
-function ChosenQueue({ name, known }: { name: string | undefined; known: boolean }) {
+function ChosenQueue({ name, queues }: { name: string | undefined; queues: readonly QueueInfo[] }) {
   if (name === undefined) return null;
-  if (known) return <QueueConsole key={name} name={name} />;
+  const queue = queues.find((each) => each.name === name);
+  if (queue !== undefined) return <QueueConsole key={name} queue={queue} queues={queues} />;
   return (
     <p className="notice">
       <span>

@@ -1,0 +1,115 @@
+import { type NewMessage, type QueueInfo, queueLimits } from '@shardlab/contract';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { enqueue } from '../api/queries.ts';
+import { plural } from '../model/format.ts';
+import { CheckField, NumberField } from './field.tsx';
+import { Failure } from './page-states.tsx';
+
+export interface QueueEnqueueProps {
+  queue: QueueInfo;
+  /** Of a topic: whom a message may name. */
+  subscribers: readonly string[];
+  onDone(): Promise<void>;
+}
+
+/** Commits a message, or copies of it, with what its queue has room for: priority, delay, recipients. */
+export function QueueEnqueue({ queue, subscribers, onDone }: QueueEnqueueProps) {
+  const [text, setText] = useState('{ "hello": "world" }');
+  const [copies, setCopies] = useState('1');
+  const [priority, setPriority] = useState('0');
+  const [delayMs, setDelayMs] = useState('');
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const recipients = subscribers.filter((name) => chosen.has(name));
+  const message = (): NewMessage => ({
+    payload: payloadOf(text),
+    ...(queue.priorities ? { priority: Number(priority) } : {}),
+    ...(delayMs === '' ? {} : { delayMs: Number(delayMs) }),
+    ...(recipients.length === 0 ? {} : { recipients }),
+  });
+  const send = useMutation({
+    mutationFn: () => enqueue(queue.name, Array.from({ length: Math.max(1, Number(copies)) }, message)),
+    onSuccess: onDone,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    send.mutate();
+  };
+  const toggle = (name: string, isChosen: boolean) => {
+    const next = new Set(chosen);
+    if (isChosen) next.add(name);
+    else next.delete(name);
+    setChosen(next);
+  };
+  return (
+    <form className="panel queue-form" aria-label="Enqueue" onSubmit={submit}>
+      <h3>Enqueue</h3>
+      <label className="field">
+        <span>Payload: JSON, or plain text</span>
+        <textarea
+          className="input"
+          rows={3}
+          spellCheck={false}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </label>
+      <div className="form-row">
+        <NumberField
+          label="Copies, in one transaction"
+          value={copies}
+          min={1}
+          max={queueLimits.messagesPerCallMax}
+          onChange={setCopies}
+        />
+        {queue.priorities ? (
+          <NumberField
+            label={`Priority, 0 to ${queueLimits.priorityMax}`}
+            value={priority}
+            min={0}
+            max={queueLimits.priorityMax}
+            onChange={setPriority}
+          />
+        ) : null}
+        {queue.kind === 'sharded' && queue.durability !== 'memory' ? (
+          <NumberField
+            label="Delay, ms"
+            value={delayMs}
+            placeholder="none"
+            min={0}
+            max={queueLimits.delayMsMax}
+            onChange={setDelayMs}
+          />
+        ) : null}
+      </div>
+      {subscribers.length === 0 ? null : (
+        <fieldset className="checks">
+          <legend>Recipients; none chosen means all</legend>
+          {subscribers.map((name) => (
+            <CheckField key={name} checked={chosen.has(name)} onChange={(is) => toggle(name, is)}>
+              {name}
+            </CheckField>
+          ))}
+        </fieldset>
+      )}
+      <div className="row">
+        <button type="submit" className="button button-primary" disabled={send.isPending}>
+          Enqueue
+        </button>
+        <p className="small" role="status">
+          {send.data === undefined ? '' : `${plural(send.data.ids.length, 'message')} committed.`}
+        </p>
+      </div>
+      {send.error === null ? null : <Failure error={send.error} />}
+    </form>
+  );
+}
+
+/** JSON where the text is JSON, else the text itself as a JSON string. */
+function payloadOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,109 @@
+import type { QueueInfo } from '@shardlab/contract';
+import { describe, expect, it } from 'vitest';
+import { withExceptionQueues } from '../src/model/queue-order.ts';
+import { type WaitingIn, type WaitingMessage, whyWaiting } from '../src/model/why-waiting.ts';
+
+const nowMs = new Date(2026, 10, 21, 12, 30, 0).getTime();
+const plain: WaitingIn = { dequeueEnabled: true, attemptsMax: null, exceptionQueue: null };
+const limited: WaitingIn = { dequeueEnabled: true, attemptsMax: 3, exceptionQueue: 'q.exceptions' };
+const words = (message: WaitingMessage, queue: WaitingIn) =>
+  whyWaiting(message, queue, nowMs).replaceAll('\u202f', ' ');
+
+describe('why a message waits', () => {
+  it.each<[string, WaitingMessage, WaitingIn]>([
+    ['Ready: no dequeue has reached it yet.', { state: 'ready', deliveryCount: 0 }, plain],
+    [
+      'Ready, but the queue is stopped for dequeue.',
+      { state: 'ready', deliveryCount: 0 },
+      { ...plain, dequeueEnabled: false },
+    ],
+    [
+      'Came back after 2 of 3 attempts. Ready: no dequeue has reached it yet.',
+      { state: 'ready', deliveryCount: 2 },
+      limited,
+    ],
+    [
+      'Handed out and held until 12:30:40, in 40 s; it comes back unless it is consumed.',
+      { state: 'held', deliveryCount: 1, untilMs: nowMs + 40_000 },
+      plain,
+    ],
+    [
+      'Handed out, the 22nd time, and held; it comes back unless it is consumed.',
+      { state: 'held', deliveryCount: 22 },
+      plain,
+    ],
+    [
+      'Handed out, attempt 3 of 3, and held; if it is not consumed it moves to q.exceptions.',
+      { state: 'held', deliveryCount: 3 },
+      limited,
+    ],
+    [
+      'Delayed until 12:31:10, in 1 min 10 s.',
+      { state: 'delayed', deliveryCount: 0, untilMs: nowMs + 70_000 },
+      plain,
+    ],
+    [
+      'Delayed until 23 Nov 2026, 12:30.',
+      { state: 'delayed', deliveryCount: 0, untilMs: nowMs + 2 * 86_400_000 },
+      plain,
+    ],
+    [
+      'Came back after 1 attempt; paused until 12:30:05, in 5 s.',
+      { state: 'delayed', deliveryCount: 1, untilMs: nowMs + 5_000 },
+      plain,
+    ],
+    [
+      'Came back after 1 of 3 attempts; paused until 12:29:59.',
+      { state: 'delayed', deliveryCount: 1, untilMs: nowMs - 1_000 },
+      limited,
+    ],
+    [
+      'Came from orders: handed out 3 times without being consumed. Ready: no dequeue has reached it yet.',
+      {
+        state: 'ready',
+        deliveryCount: 0,
+        properties: {
+          'exception-queue-of': 'orders',
+          'exception-reason': 'handed out 3 times without being consumed',
+        },
+      },
+      plain,
+    ],
+  ])('%s', (sentence, message, queue) => {
+    expect(words(message, queue)).toBe(sentence);
+  });
+
+  it('counts as people do', () => {
+    const nth = (deliveryCount: number) => words({ state: 'held', deliveryCount }, plain).split(' ')[3];
+    expect([2, 3, 4, 11, 12, 13, 21, 111, 102].map(nth)).toEqual([
+      '2nd',
+      '3rd',
+      '4th',
+      '11th',
+      '12th',
+      '13th',
+      '21st',
+      '111th',
+      '102nd',
+    ]);
+  });
+});
+
+describe('the list of queues', () => {
+  it('has each exception queue behind the queue that it belongs to', () => {
+    const queue = (name: string, exceptionQueue: string | null = null) =>
+      ({ name, exceptionQueue }) as QueueInfo;
+    const listed = withExceptionQueues([
+      queue('a.exceptions'),
+      queue('b'),
+      queue('a', 'a.exceptions'),
+      queue('c', 'c.exceptions'),
+    ]);
+    expect(listed.map(({ queue: { name }, isException }) => `${isException ? '– ' : ''}${name}`)).toEqual([
+      'b',
+      'a',
+      '– a.exceptions',
+      'c',
+    ]);
+  });
+});

@@ -1,0 +1,114 @@
+/** The queue console: queues and topics, subscribers, delays, and messages that keep coming back. */
+import type { Page } from '@playwright/test';
+import { expect, test } from './journey.ts';
+
+const formOf = (page: Page, name: string) => page.getByRole('form', { name });
+const waiting = (page: Page) =>
+  page.getByRole('list', { name: 'Messages in the queue' }).getByRole('listitem');
+const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
+
+async function enqueue(page: Page, payload: string, fields: Record<string, string> = {}) {
+  const form = formOf(page, 'Enqueue');
+  await form.getByLabel('Payload').fill(payload);
+  for (const [label, value] of Object.entries(fields)) await form.getByLabel(label).fill(value);
+  await form.getByRole('button', { name: 'Enqueue' }).click();
+  await expect(form.getByRole('status')).toContainText('committed');
+}
+
+test('the console enqueues, browses and dequeues', async ({ page, request }) => {
+  expect((await request.post('/api/queues', { data: { name: 'console' } })).status()).toBe(201);
+  await page.goto('/queues?queue=console');
+  const enqueue = page.getByRole('form', { name: 'Enqueue' });
+  await enqueue.getByLabel('Payload').fill('{ "from": "the console" }');
+  await enqueue.getByLabel('Copies').fill('3');
+  await enqueue.getByRole('button', { name: 'Enqueue' }).click();
+  await expect(enqueue.getByRole('status')).toHaveText('3 messages committed.');
+  await expect(page.getByText('the console').first()).toBeVisible();
+
+  const dequeue = page.getByRole('form', { name: 'Dequeue' });
+  await dequeue.getByLabel('At most').fill('10');
+  await dequeue.getByRole('button', { name: 'Dequeue' }).click();
+  await expect(dequeue.getByRole('status')).toContainText('the console');
+  await expect(page.getByText('The queue is empty.')).toBeVisible();
+});
+
+test('a topic with two subscribers gives each its messages, and shows who is behind', async ({ page }) => {
+  await page.goto('/queues');
+  const create = formOf(page, 'Create a queue');
+  await create.getByLabel('Name').fill('news');
+  await create.getByText('Topic', { exact: true }).click();
+  await create.getByRole('button', { name: 'Create topic' }).click();
+  await expect(page.getByText('Nobody has subscribed')).toBeVisible();
+
+  const subscribers = page.getByRole('region', { name: 'Subscribers' }).first();
+  for (const name of ['mail', 'push']) {
+    await formOf(page, 'Subscribe').getByLabel('Name of a new subscriber').fill(name);
+    await formOf(page, 'Subscribe').getByRole('button', { name: 'Subscribe' }).click();
+    await expect(subscribers.getByRole('button', { name, exact: true })).toBeVisible();
+  }
+
+  await enqueue(page, '"for all"');
+  const backlog = (name: string) =>
+    rowOf(page, `Unsubscribe`).filter({ hasText: name }).getByRole('cell').first();
+  await expect(backlog('mail')).toHaveText('1');
+  await expect(backlog('push')).toHaveText('1');
+  await formOf(page, 'Enqueue').getByRole('checkbox', { name: 'push' }).check();
+  await enqueue(page, '"for push"');
+  await expect(backlog('push')).toHaveText('2');
+
+  await expect(page.getByRole('heading', { name: 'Dequeue as mail' })).toBeVisible();
+  await formOf(page, 'Dequeue').getByLabel('At most').fill('10');
+  await formOf(page, 'Dequeue').getByRole('button', { name: 'Dequeue' }).click();
+  await expect(page.getByRole('list', { name: 'Dequeued messages' }).getByRole('listitem')).toHaveCount(1);
+  await expect(page.getByText('Nothing waits for mail.')).toBeVisible();
+  await expect(backlog('mail')).toHaveText('0');
+
+  await subscribers.getByRole('button', { name: 'push', exact: true }).click();
+  await expect(page).toHaveURL(/subscriber=push/);
+  await expect(waiting(page)).toHaveCount(2);
+  await expect(waiting(page).nth(1)).toContainText('for push');
+
+  await subscribers.getByRole('button', { name: 'Unsubscribe mail' }).click();
+  await expect(subscribers.getByRole('button', { name: 'mail', exact: true })).toHaveCount(0);
+});
+
+test('a delayed message says until when, and one that keeps coming back ends in the exception queue', async ({
+  page,
+}) => {
+  await page.goto('/queues');
+  const create = formOf(page, 'Create a queue');
+  await create.getByLabel('Name').fill('orders-to-ship');
+  await create.getByRole('checkbox', { name: /Priorities/ }).check();
+  await create.getByLabel('Hand-outs before the exception queue').fill('2');
+  await create.getByRole('button', { name: 'Create queue' }).click();
+
+  await enqueue(page, '"much later"', { Delay: '3600000' });
+  await expect(waiting(page).first()).toContainText(/Delayed until \d\d:\d\d:\d\d, in /);
+  await enqueue(page, '"poison"', { Delay: '', Priority: '9' });
+  await expect(waiting(page).first()).toContainText('priority 9');
+  await expect(waiting(page).first()).toContainText('Ready: no dequeue has reached it yet.');
+
+  const dequeue = formOf(page, 'Dequeue');
+  await dequeue.getByText('Hold', { exact: true }).click();
+  for (const attempt of [1, 2]) {
+    await dequeue.getByRole('button', { name: 'Dequeue' }).click();
+    await expect(waiting(page).first()).toContainText(`attempt ${attempt} of 2, and held until`);
+    await dequeue.getByRole('button', { name: 'Return' }).click();
+    await expect(dequeue.getByText('1 message returned.')).toBeVisible();
+  }
+  await expect(waiting(page), 'only the delayed one is left').toHaveCount(1);
+
+  const facts = page.getByText('A message that is handed out 2 times without being consumed moves to');
+  await expect(facts).toContainText('which has 1 message');
+  await facts.getByRole('link', { name: 'orders-to-ship.exceptions' }).click();
+  await expect(waiting(page).first()).toContainText('poison');
+  await expect(waiting(page).first()).toContainText(
+    'Came from orders-to-ship: handed out 2 times without being consumed.',
+  );
+  await page.getByText('The exception queue of').getByRole('link', { name: 'orders-to-ship' }).click();
+  await expect(page.getByRole('heading', { level: 2, name: 'orders-to-ship' })).toBeVisible();
+
+  await page.getByRole('switch', { name: 'Dequeue of orders-to-ship', exact: true }).click();
+  await enqueue(page, '"stuck"');
+  await expect(waiting(page).first()).toContainText('Ready, but the queue is stopped for dequeue.');
+});
