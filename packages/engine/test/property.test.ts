@@ -4,13 +4,31 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Instance, type Message, openInstance, type QueueKind, type Session } from '../src/index.ts';
+import {
+  connect,
+  type Instance,
+  type Message,
+  openInstance,
+  type QueueInfo,
+  type QueueKind,
+  type Session,
+  serveInstance,
+} from '../src/index.ts';
 import { makeFolder } from './folder.ts';
+
+/** Whoever has the sessions: the instance itself, or a client at the other end of a socket. */
+type Client = Pick<Instance, 'openSession' | 'browse'> & {
+  queue(name: string): QueueInfo | Promise<QueueInfo>;
+};
 
 interface Real {
   instance: Instance;
+  client: Client;
+  /** Ends the client, then closes the instance. */
+  close(): Promise<void>;
   sessions: Session[];
   dir: string;
+  remote: boolean;
 }
 
 interface Held {
@@ -144,7 +162,7 @@ const rollback = (session: number) =>
   });
 
 const reopen = command('reopen', async (model, real) => {
-  await real.instance.close();
+  await real.close();
   await open(real);
   model.opened += 1;
   for (const session of sessionNumbers) model.endTransaction(session);
@@ -156,7 +174,7 @@ const browse = command('browse', async (model, real) => {
   const found: number[] = [];
   let after: string | undefined;
   do {
-    const page = await real.instance.browse(queue, { limit: 7, ...(after === undefined ? {} : { after }) });
+    const page = await real.client.browse(queue, { limit: 7, ...(after === undefined ? {} : { after }) });
     found.push(...page.messages.map((message) => Number(message.payload.toString())));
     after = page.next ?? undefined;
   } while (after !== undefined);
@@ -165,7 +183,7 @@ const browse = command('browse', async (model, real) => {
 
 const count = command('count', async (model, real) => {
   const ready = model.ready().length;
-  expect(real.instance.queue(queue)).toMatchObject({
+  expect(await real.client.queue(queue)).toMatchObject({
     ready,
     held: model.live.size - ready,
     enqueued: model.live.size + model.consumed.size,
@@ -174,8 +192,21 @@ const count = command('count', async (model, real) => {
 });
 
 async function open(real: Real): Promise<void> {
-  real.instance = await openInstance({ dir: real.dir, partitionMessagesMax: 5 });
-  real.sessions = sessionNumbers.map(() => real.instance.openSession());
+  const instance = await openInstance({ dir: real.dir, partitionMessagesMax: 5 });
+  real.instance = instance;
+  real.client = instance;
+  real.close = () => instance.close();
+  if (real.remote) {
+    const served = await serveInstance(instance);
+    const client = await connect({ path: served.path });
+    real.client = client;
+    real.close = async () => {
+      await client.close();
+      await served.close();
+      await instance.close();
+    };
+  }
+  real.sessions = sessionNumbers.map(() => real.client.openSession());
 }
 
 const session = fc.constantFrom(...sessionNumbers);
@@ -198,14 +229,19 @@ const commands = [
 /** Messages of a sharded queue live in memory and in partitions: both must tell the same after a reopen. */
 const withReopen = [...commands, fc.constant(reopen)];
 
-describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue under random commands', (kind) => {
+describe.each<[QueueKind, 'embedded' | 'remote']>([
+  ['sharded', 'embedded'],
+  ['unsharded', 'embedded'],
+  ['sharded', 'remote'],
+  ['unsharded', 'remote'],
+])('a %s queue under random commands of %s sessions', (kind, placement) => {
   it('agrees with a model of it, across reopening', { timeout: 300_000 }, async () => {
     const dir = makeFolder();
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.commands(withReopen, { maxCommands: 80, size: 'max' }), async (run) => {
         round += 1;
-        const real: Real = { instance: undefined as never, sessions: [], dir: `${dir}/${round}` };
+        const real = { dir: `${dir}/${round}`, remote: placement === 'remote' } as Real;
         await open(real);
         try {
           await real.instance.createQueue({ name: queue, kind, shards: 2 });
@@ -214,10 +250,10 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('a %s queue under random comm
             [...run, ...sessionNumbers.map(commit), browse, count, reopen, browse, count],
           );
         } finally {
-          await real.instance.close();
+          await real.close();
         }
       }),
-      { numRuns: 30 },
+      { numRuns: placement === 'remote' ? 8 : 30 },
     );
   });
 });

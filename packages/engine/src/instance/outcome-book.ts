@@ -26,13 +26,14 @@ export class OutcomeEntry {
   /** How often the client has attached its session: the latest connection is the one that counts. */
   attachment = 0;
   /** When its last owner went, on the monotonic clock. */
-  detachedAt = performance.now();
+  detachedAt: number;
   /** Which files have a row of it. */
   inInstanceFile = false;
   inUnshardedFile = false;
 
-  constructor(session: Buffer) {
+  constructor(session: Buffer, now: number) {
     this.session = session;
+    this.detachedAt = now;
   }
 
   /** A transaction of the session is durable. */
@@ -45,11 +46,17 @@ export class OutcomeEntry {
 const sweepMs = 10_000;
 
 export class OutcomeBook {
+  readonly #now: () => number;
   readonly #bySession = new Map<string, OutcomeEntry>();
-  #sweptAt = performance.now();
+  #sweptAt: number;
   /** Sessions whose rows are to go with a next write to the file. */
   readonly forgottenInInstanceFile: Buffer[] = [];
   readonly forgottenInUnshardedFile: Buffer[] = [];
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#sweptAt = now();
+  }
 
   get size(): number {
     return this.#bySession.size;
@@ -70,7 +77,7 @@ export class OutcomeBook {
     const key = own.toString('latin1');
     let entry = this.#bySession.get(key);
     if (entry === undefined) {
-      entry = new OutcomeEntry(own);
+      entry = new OutcomeEntry(own, this.#now());
       this.#bySession.set(key, entry);
     }
     return entry;
@@ -104,7 +111,7 @@ export class OutcomeBook {
   detach(entry: OutcomeEntry, owner: SessionOwner): void {
     if (entry.owner !== owner) return;
     entry.owner = undefined;
-    entry.detachedAt = performance.now();
+    entry.detachedAt = this.#now();
   }
 
   /** The session was closed in order: nobody will ask. */
@@ -122,7 +129,7 @@ export class OutcomeBook {
   }
 
   #sweep(): void {
-    const now = performance.now();
+    const now = this.#now();
     if (now - this.#sweptAt < sweepMs) return;
     this.#sweptAt = now;
     for (const entry of this.#bySession.values()) {

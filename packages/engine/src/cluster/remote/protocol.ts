@@ -7,7 +7,9 @@
  * A request has one answer of the same number, in any order among requests of different sessions. `part` alone is
  * followed by another frame of the same request.
  */
+
 import { errorRegistry, QueueError, type QueueErrorCode } from '../../core/errors.ts';
+import { assertTransactionSize } from '../../instance/transaction-room.ts';
 
 /** Raised with every change that the other side must know of: both sides must have the same. */
 export const protocolVersion = 1;
@@ -79,6 +81,17 @@ export function writeText(target: Buffer, start: number, text: string): number {
 
 /** Longer than any name or receipt that an instance gives out. */
 const textCharactersMax = 1_024;
+
+/** Throws `OPTIONS_INVALID`, and `TX_TOO_LARGE` for more than a frame should carry; returns the bytes they may take. */
+export function assertReceipts(receipts: readonly string[]): number {
+  let bytes = 0;
+  for (const receipt of receipts) {
+    assertText('receipt', receipt);
+    bytes += 2 + receipt.length * 3;
+  }
+  assertTransactionSize(receipts.length, bytes);
+  return bytes;
+}
 
 /** Throws `OPTIONS_INVALID` for what no queue and no receipt is called. */
 export function assertText(option: string, text: string): void {

@@ -13,7 +13,7 @@ import { limits } from '../../core/limits.ts';
 import { Committed } from '../../instance/committed.ts';
 import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../../types.ts';
 import { type ClientLink, LinkLost } from './client-link.ts';
-import { assertText, requests } from './protocol.ts';
+import { assertReceipts, assertText, requests } from './protocol.ts';
 import { StagedOperations } from './staged-operations.ts';
 
 /** Pause before the outcome of a commit is asked for again, milliseconds. */
@@ -125,7 +125,7 @@ export class RemoteSession implements Session {
 
   async #askAboutReceipts(kind: number, queue: string, receipts: string[], holdMs?: number): Promise<void> {
     assertText('queue', queue);
-    for (const receipt of receipts) assertText('receipt', receipt);
+    assertReceipts(receipts);
     if (!this.#attached) await this.#attach();
     await this.#link.ask(kind, (outbox) => {
       outbox.u32(this.#no);

@@ -21,6 +21,9 @@ import { readTexts } from './staged-operations.ts';
 /** How long a client may take to read the last answers of a connection that ends. */
 const partingMs = 1_000;
 
+/** How long a client may take to say who it is. */
+const greetingMs = 5_000;
+
 export class ServerConnection {
   readonly #socket: Socket;
   readonly #instance: InlineInstance;
@@ -48,8 +51,14 @@ export class ServerConnection {
       }
       this.#throttle();
     });
+    const impatience = setTimeout(() => {
+      if (!this.#greeted) socket.destroy();
+    }, greetingMs).unref();
     socket.on('error', () => undefined); // 'close' follows
-    socket.on('close', () => void this.end());
+    socket.on('close', () => {
+      clearTimeout(impatience);
+      void this.end();
+    });
   }
 
   /** Ends the connection: its sessions roll back, commits under way are finished and answered first. */

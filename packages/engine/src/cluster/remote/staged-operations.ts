@@ -11,7 +11,7 @@ import { type RecordRun, recordBytes, writeRecord } from '../../storage/message-
 import type { NewMessage } from '../../types.ts';
 import { BodyReader } from './body-reader.ts';
 import type { Outbox } from './outbox.ts';
-import { assertText, operations, protocolError, writeText } from './protocol.ts';
+import { assertReceipts, assertText, operations, protocolError, writeText } from './protocol.ts';
 
 const bufferBytes = 8 * 1024;
 /** A session that once had a large transaction does not keep its buffer. */
@@ -45,13 +45,11 @@ export class StagedOperations {
   }
 
   acknowledge(queue: string, receipts: readonly string[]): void {
-    for (const receipt of receipts) assertText('receipt', receipt);
-    assertTransactionSize(this.#count + receipts.length, this.#used);
+    const room = assertReceipts(receipts);
+    assertTransactionSize(this.#count + receipts.length, this.#used + room);
     this.#open(operations.acknowledge, queue);
-    for (const receipt of receipts) {
-      this.#ensure(2 + receipt.length * 3);
-      this.#added(writeText(this.#buffer, this.#used, receipt));
-    }
+    this.#ensure(room);
+    for (const receipt of receipts) this.#added(writeText(this.#buffer, this.#used, receipt));
   }
 
   #added(end: number): void {

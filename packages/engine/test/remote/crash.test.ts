@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { connect, QueueError, type QueueKind, type RemoteInstance, type Session } from '../src/index.ts';
-import { idsOf, readIdRuns } from '../src/storage/id-runs.ts';
-import { makeFolder, openTestInstance } from './folder.ts';
-import { random } from './random.ts';
+import { connect, QueueError, type QueueKind, type RemoteInstance, type Session } from '../../src/index.ts';
+import { idsOf, readIdRuns } from '../../src/storage/id-runs.ts';
+import { makeFolder, openTestInstance } from '../folder.ts';
+import { random } from '../random.ts';
 
 const operations = 7;
 const backlogMax = 1_000;
@@ -98,7 +98,7 @@ async function dequeueForever(session: Session, ledger: Ledger, signal: AbortSig
 }
 
 function forkHost(dir: string, kind: QueueKind): ChildProcess {
-  const host = fork(new URL('./remote-host.ts', import.meta.url), [dir, kind], {
+  const host = fork(new URL('./host.ts', import.meta.url), [dir, kind], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   onTestFinished(() => {

@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { QueueKind } from '../src/index.ts';
-import type { InlineInstance } from '../src/instance/inline-instance.ts';
-import { OutcomeBook } from '../src/instance/outcome-book.ts';
-import { type IdRun, idRunsBytes, idsOf, readIdRuns, writeIdRuns } from '../src/storage/id-runs.ts';
-import { makeFolder, openTestInstance } from './folder.ts';
+import { limits } from '../../src/core/limits.ts';
+import type { QueueKind } from '../../src/index.ts';
+import type { InlineInstance } from '../../src/instance/inline-instance.ts';
+import { OutcomeBook } from '../../src/instance/outcome-book.ts';
+import { type IdRun, idRunsBytes, idsOf, readIdRuns, writeIdRuns } from '../../src/storage/id-runs.ts';
+import { makeFolder, openTestInstance } from '../folder.ts';
 
 const owner = { detach: async () => undefined };
 
@@ -91,5 +92,47 @@ describe('the book of outcomes', () => {
     expect(entry.no).toBe(4);
     book.forget(entry, owner);
     expect([book.forgottenInInstanceFile, book.forgottenInUnshardedFile]).toEqual([[session], [session]]);
+  });
+
+  it('keeps a lost session as long as its client may come back, an open one for good', () => {
+    let now = 0;
+    const book = new OutcomeBook(() => now);
+    const [open, lost] = [randomBytes(16), randomBytes(16)];
+    attach(book, open);
+    book.detach(attach(book, lost), owner);
+    now = limits.outcomeKeptMs - 1;
+    attach(book, randomBytes(16));
+    expect(book.size).toBe(3);
+    now = limits.outcomeKeptMs * 2;
+    attach(book, randomBytes(16));
+    expect(book.size).toBe(3);
+    expect(() => attach(book, open)).toThrow(expect.objectContaining({ code: 'SESSION_CLOSED' }));
+    expect(attach(book, lost).no).toBe(0);
+  });
+
+  it('refuses a new session past its bound, and never one that it knows', () => {
+    const book = new OutcomeBook();
+    const known = randomBytes(16);
+    book.load([{ session: known, no: 9, runs: [] }], 'instance');
+    for (let i = 1; i < limits.outcomesMax; i += 1) {
+      const session = Buffer.alloc(16);
+      session.writeUInt32LE(i);
+      book.load([{ session, no: 1, runs: [] }], 'instance');
+    }
+    const refused = () => attach(book, randomBytes(16));
+    expect(refused).toThrow(expect.objectContaining({ code: 'SESSIONS_FULL' }));
+    expect(refused).toThrow(expect.objectContaining({ code: 'SESSIONS_FULL' }));
+    const entry = attach(book, known);
+    expect(entry.no).toBe(9);
+    book.forget(entry, owner);
+    refused();
+  });
+
+  it('keeps an entry that fences an earlier connection, though the session was closed', () => {
+    const book = new OutcomeBook();
+    const session = randomBytes(16);
+    const { entry } = book.attach({ session, attachment: 2, owner });
+    book.forget(entry, owner);
+    expect(() => attach(book, session)).toThrow(expect.objectContaining({ code: 'SESSION_CLOSED' }));
   });
 });

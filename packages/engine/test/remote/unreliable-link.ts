@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { makeFolder } from './folder.ts';
+import { makeFolder } from '../folder.ts';
 
 export interface UnreliableLink {
   readonly path: string;

@@ -3,22 +3,22 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyReader } from '../src/cluster/remote/body-reader.ts';
-import { FrameReader } from '../src/cluster/remote/frame-reader.ts';
-import { readHandOuts, sendHandOuts } from '../src/cluster/remote/hand-outs.ts';
-import { Outbox } from '../src/cluster/remote/outbox.ts';
-import { errorFromJson, errorToJson, replies } from '../src/cluster/remote/protocol.ts';
+import { BodyReader } from '../../src/cluster/remote/body-reader.ts';
+import { FrameReader } from '../../src/cluster/remote/frame-reader.ts';
+import { readHandOuts, sendHandOuts } from '../../src/cluster/remote/hand-outs.ts';
+import { Outbox } from '../../src/cluster/remote/outbox.ts';
+import { errorFromJson, errorToJson, replies } from '../../src/cluster/remote/protocol.ts';
 import {
   type OperationSink,
   readOperations,
   StagedOperations,
-} from '../src/cluster/remote/staged-operations.ts';
-import { limits } from '../src/core/limits.ts';
-import { QueueError } from '../src/index.ts';
-import { type Delivery, messagesOf } from '../src/instance/hand-out.ts';
-import { readRecord, recordBytes, writeRecord } from '../src/storage/message-record.ts';
-import { checkRecord } from '../src/storage/record-check.ts';
-import type { Message, NewMessage } from '../src/types.ts';
+} from '../../src/cluster/remote/staged-operations.ts';
+import { limits } from '../../src/core/limits.ts';
+import { QueueError } from '../../src/index.ts';
+import { type Delivery, messagesOf } from '../../src/instance/hand-out.ts';
+import { readRecord, recordBytes, writeRecord } from '../../src/storage/message-record.ts';
+import { checkRecord } from '../../src/storage/record-check.ts';
+import type { Message, NewMessage } from '../../src/types.ts';
 
 /** What is written to it, and nothing else of a socket. */
 class Pipe extends EventEmitter {
@@ -224,6 +224,9 @@ describe('staged operations', () => {
     expect(fill).toThrow(expect.objectContaining({ code: 'TX_TOO_LARGE' }));
     expect(() => staged.acknowledge('q', ['x'.repeat(5_000)])).toThrow(
       expect.objectContaining({ code: 'OPTIONS_INVALID' }),
+    );
+    expect(() => staged.acknowledge('q', new Array(50_000).fill('x'.repeat(1_000)))).toThrow(
+      expect.objectContaining({ code: 'TX_TOO_LARGE' }),
     );
   });
 });

@@ -1,5 +1,5 @@
 /** A process that serves an instance, for tests that kill it. Tells its parent once clients can connect. */
-import { openInstance, type QueueKind, serveInstance } from '../src/index.ts';
+import { openInstance, type QueueKind, serveInstance } from '../../src/index.ts';
 
 const [dir, kind] = process.argv.slice(2) as [string, QueueKind];
 const instance = await openInstance({ dir, partitionMessagesMax: 64 });

@@ -1,0 +1,203 @@
+/** What a remote session promises when its connection is lost, or the process at its other end. */
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ClientLink } from '../../src/cluster/remote/client-link.ts';
+import { connect, type QueueKind, serveInstance } from '../../src/index.ts';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
+import { code, connectTo, drain, serve } from './serving.ts';
+import { makeUnreliableLink, type UnreliableLink } from './unreliable-link.ts';
+
+async function setUp(kind: QueueKind = 'sharded') {
+  const instance = await openTestInstance();
+  await instance.createQueue({ name: 'q', kind });
+  const served = await serve(instance);
+  const link: UnreliableLink = await makeUnreliableLink(served.path);
+  return { instance, served, link, client: await connectTo(link.path) };
+}
+
+describe.each<QueueKind>(['sharded', 'unsharded'])('a commit on a %s queue', (kind) => {
+  it('whose answer was lost resolves with its ids once the client is back', async () => {
+    const { instance, client, link } = await setUp(kind);
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'first' });
+    await session.commit();
+    session.enqueue('q', { payload: 'a' });
+    session.enqueue('q', { payload: 'b' });
+    link.loseAnswers();
+    const commit = session.commit();
+    await link.lost();
+    link.cut();
+    const { ids } = await commit;
+    const messages = await instance.openSession().dequeue('q', { max: 10 });
+    expect(text(messages)).toEqual(['first', 'a', 'b']);
+    expect(messages.slice(1).map((message) => message.id)).toEqual(ids);
+  });
+
+  it('that never arrived rejects as not done, and what arrives later is refused', async () => {
+    const { instance, client, link } = await setUp(kind);
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'first' });
+    await session.commit();
+    session.enqueue('q', { payload: 'late' });
+    link.holdRequests();
+    const commit = session.commit();
+    await link.lost();
+    link.cut();
+    await expect(commit).rejects.toThrow(code('TX_NOT_COMMITTED'));
+    link.deliver();
+    session.enqueue('q', { payload: 'again' });
+    await session.commit();
+    expect(await drain(instance)).toEqual(['first', 'again']);
+  });
+
+  it('that consumes what was held is found out too', async () => {
+    const { instance, client, link } = await setUp(kind);
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'a' });
+    await session.commit();
+    await session.dequeue('q');
+    link.loseAnswers();
+    const commit = session.commit();
+    await link.lost();
+    link.cut();
+    expect((await commit).ids).toEqual([]);
+    expect(instance.queue('q')).toMatchObject({ consumed: 1, held: 0, ready: 0 });
+  });
+});
+
+describe('a session whose connection was lost', () => {
+  it('is refused even if nothing of it had arrived before', async () => {
+    const { instance, client, link } = await setUp();
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'late' });
+    link.holdRequests(); // the opening of the session too
+    const commit = session.commit();
+    await link.lost();
+    link.cut();
+    await expect(commit).rejects.toThrow(code('TX_NOT_COMMITTED'));
+    await session.close();
+    link.deliver();
+    const other = client.openSession();
+    other.enqueue('q', { payload: 'other' });
+    await other.commit();
+    expect(await drain(instance)).toEqual(['other']);
+  });
+
+  it('learns that what its transaction held went back, and goes on', async () => {
+    const { instance, client, link } = await setUp();
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'a' });
+    await session.commit();
+    expect(text(await session.dequeue('q'))).toEqual(['a']);
+    link.cut();
+    // The instance notices by itself that the client is gone.
+    expect(text(await instance.openSession().receive('q', { waitMs: 10_000, holdMs: 10 }))).toEqual(['a']);
+    session.enqueue('q', { payload: 'never' });
+    await expect(session.commit()).rejects.toThrow(code('TX_NOT_COMMITTED'));
+    expect(text(await session.dequeue('q', { waitMs: 10_000 }))).toEqual(['a']);
+    await session.commit();
+    expect(instance.queue('q')).toMatchObject({ enqueued: 1, consumed: 1 });
+  });
+
+  it('keeps what it has staged and holds nothing by', async () => {
+    const { instance, client, link } = await setUp();
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'a' });
+    link.cut();
+    await client.queues().catch(() => undefined); // whatever it answers, the client knows by then
+    session.enqueue('q', { payload: 'b' });
+    await session.commit();
+    expect(await drain(instance)).toEqual(['a', 'b']);
+  });
+
+  it('rejects the call that waits, and can wait again', async () => {
+    const { instance, client, link } = await setUp();
+    const session = client.openSession();
+    const waiting = session.dequeue('q', { waitMs: 60_000 });
+    await client.queues(); // the wait has arrived
+    link.cut();
+    await expect(waiting).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
+    const again = session.dequeue('q', { waitMs: 60_000 });
+    const enqueuer = instance.openSession();
+    enqueuer.enqueue('q', { payload: 'a' });
+    await enqueuer.commit();
+    expect(text(await again)).toEqual(['a']);
+  });
+});
+
+describe('an instance that nobody serves any more', () => {
+  it('rejects calls and leaves the outcome of a commit unknown, in the time that the client gives it', async () => {
+    const { served, link } = await setUp();
+    const client = await connectTo(link.path, 200);
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'first' });
+    await session.commit();
+    session.enqueue('q', { payload: 'a' });
+    link.loseAnswers();
+    const commit = session.commit();
+    await link.lost();
+    await served.close();
+    link.cut();
+    await expect(commit).rejects.toThrow(code('COMMIT_OUTCOME_UNKNOWN'));
+    session.enqueue('q', { payload: 'b' });
+    await expect(session.commit()).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
+    await expect(client.queues()).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
+  });
+
+  it('is found again at the same path, with what was committed before', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const first = await serveInstance(instance);
+    const client = await connectTo(first.path);
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'a' });
+    await session.commit();
+    await first.close();
+    const noticed = client.queues().catch(() => undefined); // whatever it answers, the client knows by then
+    await serve(instance, first.path);
+    await noticed;
+    const soon = session.dequeue('q', { waitMs: 10_000 });
+    expect(text(await soon)).toEqual(['a']);
+  });
+
+  it('is not waited for longer than asked', async () => {
+    const path = join(makeFolder(), 'nobody.sock');
+    await expect(connect({ path, connectMs: 20 })).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
+    await expect(connect({})).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(connect({ path, connectMs: 0 })).rejects.toThrow(code('OPTIONS_INVALID'));
+  });
+});
+
+describe('a client whose instance does not read', () => {
+  it('sends no more than the bound until it reads again', async () => {
+    const path = join(makeFolder(), 'slow.sock');
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => {
+      sockets.push(socket);
+      socket.once('data', () => {
+        const welcome = Buffer.from([9, 0, 0, 0, 65, 0, 0, 0, 0, 1, 0, 0, 0]);
+        socket.write(welcome);
+        socket.pause();
+      });
+    });
+    server.listen(path);
+    onTestFinished(() => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    });
+    const link = new ClientLink(path, 10_000);
+    onTestFinished(() => link.close());
+    await link.connected();
+    const megabyte = Buffer.alloc(1024 * 1024);
+    let asked = 0;
+    for (; !link.full; asked += 1) {
+      expect(asked).toBeLessThan(12);
+      link.ask(99, (outbox) => outbox.bytes(megabyte, 0, megabyte.length)).catch(() => undefined);
+    }
+    const drained = link.drained();
+    sockets[0]!.resume();
+    await drained;
+    expect(link.full).toBe(false);
+  });
+});
