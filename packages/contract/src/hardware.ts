@@ -80,7 +80,8 @@ const Costs = Type.Object(
       {
         groupsInFlight: quantity('Groups with the writer at one time'),
         groupBytesMax: quantity('A group closes past this'),
-        syncUs: quantity('Time of a sync that others may overlap'),
+        syncUs: quantity('Time of a sync that needs no core and that others may overlap'),
+        syncCpuUs: quantity('CPU of a sync'),
         usPerKib: quantity("Time that a KiB occupies the node's device"),
         threadHopUs: quantity('From one thread of an instance to the other'),
       },

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { calibrate, parseHardware } from '@shardlab/lab';
 import { sourcesOf } from '@shardlab/model';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 // The engine's own numbers: its public door has no room for them.
 import { limits } from '../../engine/src/core/limits.ts';
 import { measureClient } from '../src/calibrate/client-costs.ts';
 import { engineBuild } from '../src/calibrate/hardware-of.ts';
-import { middleSample, type Sample } from '../src/calibrate/sample.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -49,20 +48,4 @@ test('the load generator costs something on an instance that does nothing', asyn
   expect(enqueueUs).toBeGreaterThan(0.01);
   expect(dequeueUs).toBeGreaterThan(0.01);
   expect(enqueueUs + dequeueUs).toBeLessThan(200);
-});
-
-describe('of several slices', () => {
-  test('the one whose CPU per operation is in the middle counts', () => {
-    const sample = (sessionUs: number): Sample => ({
-      messagesIn: 10,
-      messagesOut: 0,
-      transactions: 1,
-      groups: 1,
-      sessionUs,
-      writerUs: 0,
-      otherUs: 0,
-      wallUs: 0,
-    });
-    expect(middleSample([sample(90), sample(10), sample(30)]).sessionUs).toBe(30);
-  });
 });

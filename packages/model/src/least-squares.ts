@@ -21,6 +21,7 @@ export function nonNegativeLeastSquares(
   if (columns === 0 || columns > columnsMax || rows.length !== values.length) {
     throw new RangeError(`least squares need 1 to ${columnsMax} columns and a value for each row`);
   }
+  if (!values.every((value) => value > 0)) throw new RangeError('least squares need values over 0');
   const scaled = rows.map((row, index) => row.map((each) => each / values[index]!));
   let best: LeastSquares = { factors: new Array<number>(columns).fill(0), error: 1 };
   for (let subset = 1; subset < 2 ** columns; subset++) {

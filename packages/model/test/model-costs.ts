@@ -15,7 +15,14 @@ const free: ClusterCosts = {
     clientTransactionUs: 0,
   },
   interconnectUs: 0,
-  redo: { groupsInFlight: 1, groupBytesMax: 4 * 1024 ** 2, syncUs: 0, usPerKib: 0, threadHopUs: 0 },
+  redo: {
+    groupsInFlight: 1,
+    groupBytesMax: 4 * 1024 ** 2,
+    syncUs: 0,
+    syncCpuUs: 0,
+    usPerKib: 0,
+    threadHopUs: 0,
+  },
   sharded: {
     callUs: 0,
     enqueueUs: 0,

@@ -3,7 +3,7 @@
  * take the work apart; none of them is a point of a figure, so that a figure can prove the model wrong.
  */
 import { mkdir, rm } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openInstance } from '@shardlab/engine';
 import type { HardwareFile } from '@shardlab/model';
@@ -20,7 +20,7 @@ export interface CalibrateOptions {
   /** Folder for the scratch data; default the system's. */
   dataDir?: string;
   payloadBytes?: number;
-  /** Milliseconds of each slice, and how many slices of each workload; default 80 and 3, about 12 s in all. */
+  /** Milliseconds of each slice, and how many slices of each workload; default 80 and 3, about 12 s on a quiet machine. */
   sliceMs?: number;
   rounds?: number;
   onProgress?: (what: string) => void;
@@ -31,7 +31,6 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
   const { payloadBytes = 512, sliceMs = 80, rounds = 3, onProgress = () => undefined } = options;
   const folder = await makeScratchFolder(options.dataDir ?? tmpdir());
   try {
-    const before = machineCpu();
     const dir = join(folder, 'cluster');
     await mkdir(dir);
     onProgress('the machine');
@@ -48,33 +47,11 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
       const unsharded = await measureUnsharded(instance, slices);
       onProgress('two processes at one file');
       const transferUs = await measureTransfer(instance, { dir, payloadBytes, ms: 2 * sliceMs });
-      const disturbance = disturbanceSince(before);
-      return hardwareOf({ environment, busyCoreSpeed, client, sharded, unsharded, transferUs, disturbance });
+      return hardwareOf({ environment, busyCoreSpeed, client, sharded, unsharded, transferUs });
     } finally {
       await instance.close();
     }
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-interface MachineCpu {
-  busyMs: number;
-  allMs: number;
-  ownMs: number;
-}
-
-function machineCpu(): MachineCpu {
-  const { user, system } = process.cpuUsage();
-  const times = cpus().map((core) => core.times);
-  const all = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
-  const idle = times.reduce((sum, time) => sum + time.idle, 0);
-  return { allMs: all, busyMs: all - idle, ownMs: (user + system) / 1000 };
-}
-
-/** Share of the machine's CPU that went to others; the neighbour process of the last measurement counts among them. */
-function disturbanceSince(before: MachineCpu): number {
-  const after = machineCpu();
-  const busy = after.busyMs - before.busyMs - (after.ownMs - before.ownMs);
-  return Math.max(0, busy / Math.max(1, after.allMs - before.allMs));
 }

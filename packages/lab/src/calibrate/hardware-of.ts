@@ -13,8 +13,6 @@ export interface Measured {
   sharded: ShardedCosts;
   unsharded: UnshardedCosts;
   transferUs: number;
-  /** Share of the machine's CPU that other processes took meanwhile. */
-  disturbance: number;
 }
 
 const measured = (value: number, note?: string) => sourced('measured', significant(value), note);
@@ -71,7 +69,8 @@ export function hardwareOf(found: Measured): HardwareFile {
         groupBytesMax: built(engineBuild.groupBytesMax),
         syncUs: measured(sharded.syncUs),
         usPerKib: measured(sharded.syncUsPerKib),
-        threadHopUs: measured(sharded.threadHopUs),
+        syncCpuUs: measured(sharded.syncCpuUs, 'Of the system, and of looking for the next group'),
+        threadHopUs: zero('In the writer’s part of a group'),
       },
       sharded: {
         callUs: measured(sharded.callUs),
@@ -121,12 +120,12 @@ export function hardwareOf(found: Measured): HardwareFile {
   };
 }
 
-function aboutOf({ environment, disturbance, sharded }: Measured): string {
+function aboutOf({ environment, sharded }: Measured): string {
   const { memoryGiB, node, sqlite, commit, syncMs, platform } = environment;
   return (
     `Calibrated on ${memoryGiB} GiB, ${platform}, Node ${node}, SQLite ${sqlite}${commit === null ? '' : `, commit ${commit}`}; ` +
     `an appending sync of 4 KiB took ${syncMs.p50} ms (p99 ${syncMs.p99} ms). ` +
-    `Other processes took ${Math.round(disturbance * 100)} % of the machine's CPU meanwhile. ` +
+    `Other processes took ${Math.round(sharded.disturbance * 100)} % of the machine's CPU at the slices that count. ` +
     `Sums of these costs repeat the workloads that they were taken from within ${Math.round(sharded.error * 100)} %, typically.`
   );
 }

@@ -35,6 +35,10 @@ export interface MicroOptions {
 /** What waits for a dequeuing workload; it ends when they are gone. */
 const preloadMessages = 24_000;
 const preloadBatch = 2_000;
+/** The warm-up must leave most of what was preloaded. */
+const warmRoundsMax = 8;
+/** However slow the machine is, a median needs a few. */
+const roundsMin = 5;
 
 /** Runs one workload for its time, after a short warm-up. Leaves the queue empty. */
 export async function runMicroWorkload(work: MicroWorkload, options: MicroOptions): Promise<MicroResult> {
@@ -45,11 +49,13 @@ export async function runMicroWorkload(work: MicroWorkload, options: MicroOption
   const rounds: { operationsUs: number; commitUs: number }[] = [];
   const warmUntil = performance.now() + ms / 4;
   let more = true;
-  while (more && performance.now() < warmUntil) more = await round(work, sessions, payload, rounds);
+  while (more && rounds.length < warmRoundsMax && performance.now() < warmUntil)
+    more = await round(work, sessions, payload, rounds);
   rounds.length = 0;
   const before = readSample(instance);
   const until = performance.now() + ms;
-  while (more && performance.now() < until) more = await round(work, sessions, payload, rounds);
+  while (more && (rounds.length < roundsMin || performance.now() < until))
+    more = await round(work, sessions, payload, rounds);
   const sample = sampleBetween(before, readSample(instance));
   for (const session of sessions) await session.close();
   await drain(instance, work.queue);

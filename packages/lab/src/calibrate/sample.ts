@@ -33,14 +33,3 @@ export function sampleBetween(before: Sample, after: Sample): Sample {
   const names = Object.keys(before) as (keyof Sample)[];
   return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as unknown as Sample;
 }
-
-/**
- * The sample of several whose CPU per operation is in the middle: what disturbs a slice (a neighbour, a collection of
- * garbage) makes it dearer, and what it left out makes it cheaper.
- */
-export function middleSample(samples: readonly Sample[]): Sample {
-  const cost = (sample: Sample) =>
-    (sample.sessionUs + sample.writerUs) / Math.max(1, sample.messagesIn + sample.messagesOut);
-  const sorted = [...samples].sort((a, b) => cost(a) - cost(b));
-  return sorted[Math.floor((sorted.length - 1) / 2)]!;
-}

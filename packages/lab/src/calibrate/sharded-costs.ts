@@ -1,13 +1,13 @@
 /** The costs of a sharded queue, from workloads that differ in one thing at a time. */
 import type { Instance } from '@shardlab/engine';
 import { median, nonNegativeLeastSquares } from '@shardlab/model';
+import { leastDisturbed } from './disturbance.ts';
 import {
   type MicroOptions,
   type MicroResult,
   type MicroWorkload,
   runMicroWorkload,
 } from './micro-workloads.ts';
-import { middleSample } from './sample.ts';
 
 export interface ShardedCosts {
   callUs: number;
@@ -18,7 +18,8 @@ export interface ShardedCosts {
   writeGroupUs: number;
   writeEnqueueUs: number;
   writeConsumptionUs: number;
-  threadHopUs: number;
+  /** What a sync takes of a core, and beyond it; and what each KiB adds. */
+  syncCpuUs: number;
   syncUs: number;
   syncUsPerKib: number;
   /** How much commits of a lone session differ, as a coefficient of variation. */
@@ -27,108 +28,142 @@ export interface ShardedCosts {
   partitionUs: number;
   /** Typical relative error of the sums that the costs are taken from. */
   error: number;
+  /** Share of the machine's CPU that others took during the slices that counted, in the median workload. */
+  disturbance: number;
 }
 
 const durable = 'calibrate-durable';
 const relaxed = 'calibrate-relaxed';
 
-const into = (sessions: number, operationsPerTransaction: number, queue = durable): MicroWorkload => ({
+const into = (queue: string, sessions: number, operationsPerTransaction: number): MicroWorkload => ({
   queue,
   direction: 'in',
   sessions,
   operationsPerTransaction,
 });
-const outOf = (sessions: number, operationsPerTransaction: number, oneByOne = false): MicroWorkload => ({
-  queue: durable,
-  direction: 'out',
-  sessions,
-  operationsPerTransaction,
-  oneByOne,
-});
+const outOf = (
+  queue: string,
+  sessions: number,
+  operationsPerTransaction: number,
+  oneByOne = false,
+): MicroWorkload => ({ queue, direction: 'out', sessions, operationsPerTransaction, oneByOne });
 
-const workloads = {
-  inSingle: into(1, 1),
-  inShort: into(1, 25),
-  inLong: into(1, 300),
-  inMany: into(24, 1),
-  inManyShort: into(12, 25),
-  inManyLong: into(3, 200),
-  outSingle: outOf(1, 1),
-  outShort: outOf(4, 25),
-  outMany: outOf(24, 4),
-  outManyShort: outOf(12, 25),
-  outLong: outOf(2, 200),
-  outOneByOne: outOf(12, 25, true),
-  relaxedSingle: into(1, 1, relaxed),
-} satisfies Record<string, MicroWorkload>;
+/** In each the sessions commit in step, so a round is one group from end to end with nothing beside it. */
+const workloads: readonly MicroWorkload[] = [
+  into(durable, 1, 1),
+  into(relaxed, 1, 1),
+  into(durable, 1, 25),
+  into(relaxed, 1, 25),
+  into(durable, 1, 300),
+  into(relaxed, 1, 300),
+  into(durable, 12, 25),
+  into(relaxed, 12, 25),
+  into(relaxed, 24, 1),
+  outOf(durable, 4, 25),
+  outOf(relaxed, 4, 25),
+  outOf(durable, 24, 4),
+  outOf(relaxed, 24, 4),
+  outOf(relaxed, 12, 25),
+  outOf(relaxed, 12, 25, true),
+];
 
-type Name = keyof typeof workloads;
-type Results = Record<Name, MicroResult[]>;
+interface Row {
+  work: MicroWorkload;
+  /** The slice in the middle, by the time of a round. */
+  result: MicroResult;
+  /** Of the most disturbed slice that counted. */
+  disturbance: number;
+}
 
-/** `rounds` slices of every workload, interleaved, so that a slow moment of the machine hits all alike. */
+/** Of every workload the slices that others disturbed least. */
 export async function measureSharded(
   instance: Instance,
   options: Omit<MicroOptions, 'instance'> & { rounds: number },
 ): Promise<ShardedCosts> {
   await instance.createQueue({ name: durable, durability: 'durable' });
   await instance.createQueue({ name: relaxed, durability: 'relaxed' });
-  const names = Object.keys(workloads) as Name[];
-  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Results;
-  for (let round = 0; round < options.rounds; round++) {
-    for (const name of names)
-      results[name].push(await runMicroWorkload(workloads[name], { ...options, instance }));
+  const rows: Row[] = [];
+  for (const work of workloads) {
+    const slices = await leastDisturbed(options.rounds, () =>
+      runMicroWorkload(work, { ...options, instance }),
+    );
+    rows.push({
+      work,
+      result: middleOf(slices.map(({ result }) => result)),
+      disturbance: Math.max(...slices.map(({ disturbance }) => disturbance)),
+    });
   }
   const partitionUs = await measurePartitions(instance, options);
   await instance.dropQueue(durable);
   await instance.dropQueue(relaxed);
-  return { ...costsOf(results, options.payloadBytes), partitionUs };
+  return { ...costsOf(rows, options.payloadBytes), partitionUs };
 }
 
-function costsOf(results: Results, payloadBytes: number): Omit<ShardedCosts, 'partitionUs'> {
-  const middle = Object.fromEntries(
-    Object.entries(results).map(([name, samples]) => [name, middleSample(samples)]),
-  ) as Record<Name, MicroResult>;
-  const synced = (Object.keys(workloads) as Name[]).filter((name) => workloads[name].queue === durable);
-  const rows = synced.map((name) => middle[name]);
-  const calls = synced.map((name) => callsOf(workloads[name], middle[name]));
+/** What comes in between (a collection of garbage) makes a slice slower, what it left out makes it faster. */
+function middleOf(slices: readonly MicroResult[]): MicroResult {
+  const sorted = [...slices].sort((a, b) => a.roundUs - b.roundUs);
+  return sorted[Math.floor((sorted.length - 1) / 2)]!;
+}
+
+function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts, 'partitionUs'> {
   const session = nonNegativeLeastSquares(
-    rows.map((row, index) => [row.messagesIn, row.messagesOut, row.transactions, row.groups, calls[index]!]),
-    rows.map((row) => row.sessionUs),
+    rows.map(({ work, result }) => [
+      result.messagesIn,
+      result.messagesOut,
+      result.transactions,
+      result.groups,
+      work.queue === durable ? result.groups : 0,
+      callsOf(work, result),
+    ]),
+    rows.map(({ result }) => result.sessionUs),
   );
-  const consuming = rows.map((row) => (row.messagesOut > 0 ? row.transactions : 0));
+  const [enqueueUs, dequeueUs, transactionUs, plainGroupUs, syncedGroupUs, callUs] =
+    session.factors as number[];
+
+  // What a round takes beyond the session thread's CPU is the writer's, since the one waits for the other.
+  const beyond = ({ result }: Row) => Math.max(1, result.roundUs - result.sessionUs / result.groups);
+  const plain = rows.filter(({ work }) => work.queue === relaxed);
   const writer = nonNegativeLeastSquares(
-    rows.map((row, index) => [row.messagesIn, consuming[index]!, row.groups]),
-    rows.map((row) => row.writerUs),
+    plain.map(({ work }) => writing(work)),
+    plain.map(beyond),
   );
-  const [enqueueUs, dequeueUs, transactionUs, groupUs, callUs] = session.factors as number[];
   const [writeEnqueueUs, writeConsumptionUs, writeGroupUs] = writer.factors as number[];
-  // Of a lone session, what a commit takes beyond the CPU of both threads: two hops between them, and the sync.
-  const idleIn = (name: Name) =>
-    median(
-      results[name].map((result) => result.roundUs - (result.sessionUs + result.writerUs) / result.groups),
-    );
-  const hops = Math.max(0, idleIn('relaxedSingle'));
-  const syncSingle = Math.max(1, idleIn('inSingle') - hops);
-  const syncLong = Math.max(syncSingle, idleIn('inLong') - hops);
-  const kib = ((workloads.inLong.operationsPerTransaction - 1) * payloadBytes) / 1024;
-  const all = Object.values(results).flat();
-  const sum = (of: (result: MicroResult) => number) => all.reduce((total, result) => total + of(result), 0);
+
+  const synced = rows.filter(({ work }) => work.queue === durable);
+  const written = ({ work }: Row) =>
+    writing(work).reduce((sum, count, column) => sum + count * writer.factors[column]!, 0);
+  const sync = nonNegativeLeastSquares(
+    synced.map(({ work }) => [1, (writing(work)[0]! * payloadBytes) / 1024]),
+    synced.map((row) => Math.max(1, beyond(row) - written(row))),
+  );
+  const [wholeSyncUs, syncUsPerKib] = sync.factors as number[];
+  const syncCpuUs = Math.min(
+    wholeSyncUs!,
+    Math.max(0, median(synced.map((row) => row.result.writerUs / row.result.groups - written(row)))),
+  );
+  const sum = (of: (result: MicroResult) => number) => rows.reduce((total, row) => total + of(row.result), 0);
   return {
     callUs: callUs!,
     enqueueUs: enqueueUs!,
     dequeueUs: dequeueUs!,
     transactionUs: transactionUs!,
-    groupUs: groupUs!,
+    groupUs: plainGroupUs! + syncedGroupUs!,
     writeGroupUs: writeGroupUs!,
     writeEnqueueUs: writeEnqueueUs!,
     writeConsumptionUs: writeConsumptionUs!,
-    threadHopUs: hops / 2,
-    syncUs: syncSingle,
-    syncUsPerKib: (syncLong - syncSingle) / kib,
-    syncVariation: Math.min(1, median(results.inSingle.map((result) => result.commitVariation))),
+    syncCpuUs,
+    syncUs: wholeSyncUs! - syncCpuUs,
+    syncUsPerKib: syncUsPerKib!,
+    syncVariation: Math.min(1, synced[0]!.result.commitVariation),
     backgroundCpu: Math.max(0, sum((r) => r.otherUs) / sum((r) => r.sessionUs + r.writerUs)),
-    error: Math.max(session.error, writer.error),
+    error: Math.max(session.error, writer.error, sync.error),
+    disturbance: median(rows.map(({ disturbance }) => disturbance)),
   };
+}
+
+/** Of a round: messages that are written, transactions whose consumption is, and the group itself. */
+function writing({ direction, sessions, operationsPerTransaction }: MicroWorkload): [number, number, number] {
+  return direction === 'in' ? [sessions * operationsPerTransaction, 0, 1] : [0, sessions, 1];
 }
 
 /** Calls of dequeue; enqueues only stage and are counted as messages. */

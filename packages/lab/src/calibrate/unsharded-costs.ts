@@ -1,7 +1,8 @@
 /** The costs of the unsharded queue: its three kinds of write, each in the session thread and under the one lock. */
 import type { Instance } from '@shardlab/engine';
 import { median, nonNegativeLeastSquares } from '@shardlab/model';
-import { type MicroOptions, runMicroWorkload } from './micro-workloads.ts';
+import { leastDisturbed } from './disturbance.ts';
+import { type MicroOptions, type MicroResult, runMicroWorkload } from './micro-workloads.ts';
 
 export interface UnshardedCosts {
   /** Staging a message, outside the lock. */
@@ -22,7 +23,7 @@ export interface VisitCost {
 const queue = 'calibrate-unsharded';
 const lengths = [1, 25, 150] as const;
 
-interface Slice {
+interface Line {
   operations: number;
   /** Of a transaction, µs: its CPU, and the time of its operations and of its commit. */
   cpuUs: number;
@@ -36,8 +37,8 @@ export async function measureUnsharded(
   options: Omit<MicroOptions, 'instance'> & { rounds: number },
 ): Promise<UnshardedCosts> {
   await instance.createQueue({ name: queue, kind: 'unsharded', durability: 'durable' });
-  const into: Slice[] = [];
-  const outOf: Slice[] = [];
+  const into: Line[] = [];
+  const outOf: Line[] = [];
   for (const operations of lengths) {
     into.push(await measure('in', operations, instance, options));
     outOf.push(await measure('out', operations, instance, options));
@@ -45,9 +46,9 @@ export async function measureUnsharded(
   await instance.dropQueue(queue);
 
   const staging = Math.min(...into.map(({ operations, operationsUs }) => operationsUs / operations));
-  const entering = into.map((slice) => slice.cpuUs - slice.operationsUs);
+  const entering = into.map((line) => line.cpuUs - line.operationsUs);
   // A claim is not synced, so its time is its CPU; what is left of the transaction's CPU is the commit's.
-  const leaving = outOf.map((slice) => slice.cpuUs - slice.operationsUs);
+  const leaving = outOf.map((line) => line.cpuUs - line.operationsUs);
   const waits = [
     ...into.map(({ commitUs }, index) => commitUs - entering[index]!),
     ...outOf.map(({ commitUs }, index) => commitUs - leaving[index]!),
@@ -66,22 +67,15 @@ async function measure(
   operations: number,
   instance: Instance,
   options: Omit<MicroOptions, 'instance'> & { rounds: number },
-): Promise<Slice> {
-  const slices: Slice[] = [];
-  for (let round = 0; round < options.rounds; round++) {
-    const work = { queue, direction, sessions: 1, operationsPerTransaction: operations };
-    const { sessionUs, transactions, operationsUs, commitUs } = await runMicroWorkload(work, {
-      ...options,
-      instance,
-    });
-    slices.push({ operations, cpuUs: sessionUs / transactions, operationsUs, commitUs });
-  }
-  const middle = (of: (slice: Slice) => number) => median(slices.map(of));
+): Promise<Line> {
+  const work = { queue, direction, sessions: 1, operationsPerTransaction: operations };
+  const slices = await leastDisturbed(options.rounds, () => runMicroWorkload(work, { ...options, instance }));
+  const middle = (of: (result: MicroResult) => number) => median(slices.map(({ result }) => of(result)));
   return {
     operations,
-    cpuUs: middle((slice) => slice.cpuUs),
-    operationsUs: middle((slice) => slice.operationsUs),
-    commitUs: middle((slice) => slice.commitUs),
+    cpuUs: middle(({ sessionUs, transactions }) => sessionUs / transactions),
+    operationsUs: middle(({ operationsUs }) => operationsUs),
+    commitUs: middle(({ commitUs }) => commitUs),
   };
 }
 

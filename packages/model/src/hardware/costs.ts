@@ -31,8 +31,9 @@ export interface ClusterCosts {
     /** Groups handed to the writer and not acknowledged. */
     groupsInFlight: number;
     groupBytesMax: number;
-    /** Time of a sync that syncs of other instances may overlap. */
+    /** Time of a sync that needs no core and that syncs of other instances may overlap; and its CPU before. */
     syncUs: number;
+    syncCpuUs: number;
     /** Time that a KiB occupies the node's device, where instances queue. */
     usPerKib: number;
     /** From one thread of an instance to the other. */

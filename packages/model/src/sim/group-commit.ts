@@ -135,7 +135,7 @@ export class GroupCommit {
 
   demandOf(group: number): number {
     const { costs, kernel } = this.#parts;
-    const { sharded, variation } = costs;
+    const { sharded, redo, variation } = costs;
     switch (this.#stage[group]) {
       case stages.build:
         this.#takeMembers(group);
@@ -143,6 +143,7 @@ export class GroupCommit {
       case stages.write: {
         const writing =
           sharded.writeGroupUs +
+          (this.#durability === 'durable' ? redo.syncCpuUs : 0) +
           this.#groupIn[group]! * sharded.writeEnqueueUs +
           this.#groupConsumers[group]! * sharded.writeConsumptionUs;
         return kernel.random.around(writing, variation.cpu) + this.#groupMaintenanceUs[group]!;
@@ -242,12 +243,13 @@ export class GroupCommit {
 
   /** Largest share of the time that a node's device was busy. */
   deviceUse(elapsedUs: number): number {
-    return Math.max(...this.#devices.map((device) => device.busyUs)) / elapsedUs;
+    const { now } = this.#parts.kernel;
+    return Math.max(...this.#devices.map((device) => device.busyUs(now))) / elapsedUs;
   }
 
   clear(): void {
     this.groups = 0;
     this.transactions = 0;
-    for (const device of this.#devices) device.clear();
+    for (const device of this.#devices) device.clear(this.#parts.kernel.now);
   }
 }

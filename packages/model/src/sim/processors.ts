@@ -17,6 +17,8 @@ export interface BurstHost {
 /** A job that may run on any core. */
 export const noThread = -1;
 
+const notRunning = -1;
+
 export class Processors {
   readonly #kernel: Kernel;
   readonly #book: TimeBook;
@@ -34,6 +36,7 @@ export class Processors {
   readonly cpuUs: Float64Array;
   readonly threadUs: Float64Array;
   readonly #threadSince: Float64Array;
+  readonly #runningSince: Float64Array;
 
   constructor(
     kernel: Kernel,
@@ -58,6 +61,7 @@ export class Processors {
     this.cpuUs = new Float64Array(layout.instances);
     this.threadUs = new Float64Array(threads);
     this.#threadSince = new Float64Array(threads);
+    this.#runningSince = new Float64Array(layout.jobs).fill(notRunning);
   }
 
   sessionThread(instance: number): number {
@@ -94,14 +98,21 @@ export class Processors {
 
   #start(job: number, node: number): void {
     this.#book.enter(job, state.running, this.#kernel.now);
+    this.#runningSince[job] = this.#kernel.now;
     const us = this.#host.demandOf(job) * this.#stretch[this.#busyCores[node]!]!;
-    const instance = this.#layout.instanceOf[job]!;
-    this.cpuUs[instance] = this.cpuUs[instance]! + us * (1 + this.#backgroundCpu);
     this.#kernel.after(us, eventKinds.burst, job);
+  }
+
+  #account(job: number): void {
+    const instance = this.#layout.instanceOf[job]!;
+    const us = (this.#kernel.now - this.#runningSince[job]!) * (1 + this.#backgroundCpu);
+    this.cpuUs[instance] = this.cpuUs[instance]! + us;
   }
 
   /** To be called first when a burst has ended: the core goes to the next job of the node. */
   releaseCore(job: number): void {
+    this.#account(job);
+    this.#runningSince[job] = notRunning;
     const node = this.#layout.nodeOf[job]!;
     const next = this.#coreQueues.shift(node);
     if (next >= 0) this.#start(next, node);
@@ -120,14 +131,19 @@ export class Processors {
   }
 
   clear(): void {
+    this.settle();
     this.cpuUs.fill(0);
     this.threadUs.fill(0);
-    this.#threadSince.fill(this.#kernel.now);
   }
 
-  /** Adds the time of threads that are still taken, so that `threadUs` is true up to now. */
+  /** Adds what is under way, so that `cpuUs` and `threadUs` are true up to now. */
   settle(): void {
     const { now } = this.#kernel;
+    for (let job = 0; job < this.#runningSince.length; job++) {
+      if (this.#runningSince[job] === notRunning) continue;
+      this.#account(job);
+      this.#runningSince[job] = now;
+    }
     for (let thread = 0; thread < this.threadUs.length; thread++) {
       if (this.#threadTaken[thread] === 0) continue;
       this.threadUs[thread] = this.threadUs[thread]! + now - this.#threadSince[thread]!;

@@ -4,21 +4,26 @@
  */
 export class SerialResource {
   #freeAt = 0;
-  #busyUs = 0;
+  /** Service asked for since the last clearing, and what was left of earlier service then. */
+  #askedUs = 0;
 
   /** When a service of this length, asked for now, ends. */
   reserve(now: number, us: number): number {
     this.#freeAt = Math.max(now, this.#freeAt) + us;
-    this.#busyUs += us;
+    this.#askedUs += us;
     return this.#freeAt;
   }
 
-  /** Service asked for since the last clearing, which may not have begun yet. */
-  get busyUs(): number {
-    return this.#busyUs;
+  /** How long it has served since the last clearing. */
+  busyUs(now: number): number {
+    return this.#askedUs - this.#left(now);
   }
 
-  clear(): void {
-    this.#busyUs = 0;
+  #left(now: number): number {
+    return Math.max(0, this.#freeAt - now);
+  }
+
+  clear(now: number): void {
+    this.#askedUs = this.#left(now);
   }
 }

@@ -8,56 +8,54 @@ export interface StepCost {
   perMessageUs: number;
 }
 
-export interface SessionCosts {
-  enqueueCall: StepCost;
-  dequeueCall: StepCost;
+/** Of an enqueuer or of a dequeuer. */
+export interface RoleCosts {
+  call: StepCost;
   commit: StepCost;
-  /** In the block at each call; null where a call changes nothing there. */
-  enqueueCallBlock: StepCost | null;
-  dequeueCallBlock: StepCost | null;
-  /** In the block at the commit. */
-  enqueueCommitBlock: StepCost | null;
-  dequeueCommitBlock: StepCost | null;
-  /** For each message held by others that a dequeue walks past. */
+  /** The block of the global index that it changes, and what that costs at each call or at the commit; null: nothing. */
+  block: number;
+  callInBlock: StepCost | null;
+  commitInBlock: StepCost | null;
+  /** For each message held by others that a call walks past. */
   skipUs: number;
-  /** The blocks that enqueuers and dequeuers change. */
-  enqueueBlock: number;
-  dequeueBlock: number;
-  blocks: number;
+}
+
+export interface SessionCosts {
+  enqueuer: RoleCosts;
+  dequeuer: RoleCosts;
 }
 
 export function sessionCosts(costs: ClusterCosts, { kind, subscribers }: ModelWorkload): SessionCosts {
   const { clientEnqueueUs, clientDequeueUs, clientTransactionUs } = costs.sessions;
   const { callUs, enqueueUs, dequeueUs, transactionUs } = costs[kind];
   const outside = {
-    enqueueCall: { fixedUs: callUs, perMessageUs: enqueueUs + clientEnqueueUs },
-    dequeueCall: { fixedUs: callUs, perMessageUs: dequeueUs + clientDequeueUs },
     commit: { fixedUs: transactionUs + clientTransactionUs, perMessageUs: 0 },
+    block: 0,
+    callInBlock: null,
+    commitInBlock: null,
+    skipUs: 0,
   };
-  if (kind === 'sharded') {
-    return {
-      ...outside,
-      enqueueCallBlock: null,
-      dequeueCallBlock: null,
-      enqueueCommitBlock: null,
-      dequeueCommitBlock: null,
-      skipUs: 0,
-      enqueueBlock: 0,
-      dequeueBlock: 0,
-      blocks: 0,
-    };
-  }
+  const enqueuer = { ...outside, call: { fixedUs: callUs, perMessageUs: enqueueUs + clientEnqueueUs } };
+  const dequeuer = { ...outside, call: { fixedUs: callUs, perMessageUs: dequeueUs + clientDequeueUs } };
+  if (kind === 'sharded') return { enqueuer, dequeuer };
+
   const { enter, claim, leave, skipUs, blocks } = costs.unsharded;
   const entering = { fixedUs: enter.visitUs, perMessageUs: enter.entryUs * subscribers };
   return {
-    ...outside,
-    enqueueCallBlock: enter.at === 'call' ? entering : null,
-    dequeueCallBlock: { fixedUs: claim.visitUs, perMessageUs: claim.messageUs },
-    enqueueCommitBlock: enter.at === 'commit' ? entering : null,
-    dequeueCommitBlock: leave === null ? null : { fixedUs: leave.visitUs, perMessageUs: leave.messageUs },
-    skipUs,
-    enqueueBlock: 0,
-    dequeueBlock: blocks - 1,
-    blocks,
+    enqueuer: {
+      ...enqueuer,
+      ...(enter.at === 'call' ? { callInBlock: entering } : { commitInBlock: entering }),
+    },
+    dequeuer: {
+      ...dequeuer,
+      block: blocks - 1,
+      callInBlock: { fixedUs: claim.visitUs, perMessageUs: claim.messageUs },
+      commitInBlock: leave === null ? null : { fixedUs: leave.visitUs, perMessageUs: leave.messageUs },
+      skipUs,
+    },
   };
+}
+
+export function costOf({ fixedUs, perMessageUs }: StepCost, messages: number): number {
+  return fixedUs + messages * perMessageUs;
 }

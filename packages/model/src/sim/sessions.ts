@@ -5,15 +5,15 @@
  */
 import type { ClusterCosts } from '../hardware/costs.ts';
 import type { Backlog } from './backlog.ts';
+import { FlowControl } from './flow-control.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { HotBlocks } from './hot-blocks.ts';
-import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
 import type { Meter } from './meter.ts';
 import { noThread, type Processors } from './processors.ts';
 import type { SerialResource } from './serial-resource.ts';
-import { type SessionCosts, type StepCost, sessionCosts } from './session-costs.ts';
+import { costOf, type RoleCosts, type SessionCosts, sessionCosts } from './session-costs.ts';
 import { state, type TimeBook } from './time-book.ts';
 import type { ModelWorkload } from './workload.ts';
 
@@ -60,10 +60,10 @@ export class Sessions {
   readonly #operations: number;
   readonly #perCall: number;
   readonly #roundTripUs: number;
-  readonly #backlogMax: number;
   /** Of each message at the resource that all instances queue for, and whether dequeues go there too. */
   readonly #maintenanceUs: number;
   readonly #countsDequeues: boolean;
+  readonly #syncsInBlock: boolean;
   readonly #stage: Uint8Array;
   /** Messages of the open transaction, and of the call under way. */
   readonly #done: Int32Array;
@@ -71,7 +71,7 @@ export class Sessions {
   readonly #callAt: Float64Array;
   /** Enqueuer: when the commit began. Dequeuer: mean sending time of the messages of the call under way. */
   readonly #sentAt: Float64Array;
-  readonly #heldBack: JobLists;
+  readonly #flowControl: FlowControl;
 
   constructor(parts: SessionParts) {
     const { layout, costs, workload } = parts;
@@ -81,17 +81,21 @@ export class Sessions {
     this.#operations = workload.operationsPerTransaction;
     this.#roundTripUs = workload.roundTripUs ?? costs.sessions.roundTripUs;
     this.#perCall = this.#roundTripUs > 0 ? 1 : this.#operations;
-    this.#backlogMax =
-      (workload.backlogMax ?? Number.POSITIVE_INFINITY) * (this.#sharded ? 1 : layout.instances);
     const { scope, counts, partitionUs, operationsPerPartition } = costs.maintenance;
     this.#maintenanceUs = this.#sharded && scope === 'cluster' ? partitionUs / operationsPerPartition : 0;
     this.#countsDequeues = counts === 'operations';
+    this.#syncsInBlock = costs.unsharded.syncInBlock && (workload.durability ?? 'durable') === 'durable';
     this.#stage = new Uint8Array(layout.sessions);
     this.#done = new Int32Array(layout.sessions);
     this.#inCall = new Int32Array(layout.sessions);
     this.#callAt = new Float64Array(layout.sessions);
     this.#sentAt = new Float64Array(layout.sessions);
-    this.#heldBack = new JobLists(this.#sharded ? layout.instances : 1, layout.jobs);
+    const places = this.#sharded ? layout.instances : 1;
+    this.#flowControl = new FlowControl(parts.backlog, {
+      places,
+      jobs: layout.jobs,
+      backlogMax: ((workload.backlogMax ?? Number.POSITIVE_INFINITY) * layout.instances) / places,
+    });
   }
 
   start(): void {
@@ -100,6 +104,10 @@ export class Sessions {
 
   #isEnqueuer(job: number): boolean {
     return job < this.#parts.layout.enqueuers;
+  }
+
+  #roleOf(job: number): RoleCosts {
+    return this.#isEnqueuer(job) ? this.#cost.enqueuer : this.#cost.dequeuer;
   }
 
   #placeOf(job: number): number {
@@ -113,24 +121,17 @@ export class Sessions {
 
   /** A new transaction, unless an enqueuer is held back. */
   #begin(job: number): void {
-    const { backlog, book, kernel } = this.#parts;
+    const { book, kernel } = this.#parts;
     this.#done[job] = 0;
-    if (this.#isEnqueuer(job) && this.#backlogMax !== Number.POSITIVE_INFINITY) {
-      const place = this.#placeOf(job);
-      if (backlog.unconsumed(place) >= this.#backlogMax) {
-        book.enter(job, state.flowControl, kernel.now);
-        this.#heldBack.push(place, job);
-        return;
-      }
-    }
-    this.#nextCall(job);
+    if (this.#isEnqueuer(job) && this.#flowControl.holdsBack(this.#placeOf(job), job))
+      book.enter(job, state.flowControl, kernel.now);
+    else this.#nextCall(job);
   }
 
   /** Messages of the place were consumed. */
   relieve(place: number): void {
-    if (this.#heldBack.length(place) === 0) return;
-    if (this.#parts.backlog.unconsumed(place) >= this.#backlogMax) return;
-    for (let left = this.#heldBack.length(place); left > 0; left--) this.#begin(this.#heldBack.shift(place));
+    for (let job = this.#flowControl.relieve(place); job >= 0; job = this.#flowControl.relieve(place))
+      this.#nextCall(job);
   }
 
   #nextCall(job: number): void {
@@ -160,8 +161,7 @@ export class Sessions {
         this.#joinGroup(job);
         break;
       default:
-        this.#leaveBlock(job, this.#blockOf(job));
-        this.committed(job);
+        this.#endVisit(job);
     }
   }
 
@@ -229,18 +229,18 @@ export class Sessions {
   }
 
   #meanDemandOf(job: number): number {
-    const cost = this.#cost;
-    const enqueues = this.#isEnqueuer(job);
+    const role = this.#roleOf(job);
     switch (this.#stage[job]) {
-      case stages.call:
-        if (enqueues) return costOf(cost.enqueueCall, this.#inCall[job]!);
-        return costOf(cost.dequeueCall, this.#inCall[job]!) + cost.skipUs * this.#heldByOthers(job);
+      case stages.call: {
+        const skipUs = role.skipUs === 0 ? 0 : role.skipUs * this.#heldByOthers(job);
+        return costOf(role.call, this.#inCall[job]!) + skipUs;
+      }
       case stages.callInBlock:
-        return costOf((enqueues ? cost.enqueueCallBlock : cost.dequeueCallBlock)!, this.#inCall[job]!);
+        return costOf(role.callInBlock!, this.#inCall[job]!);
       case stages.commit:
-        return cost.commit.fixedUs;
+        return costOf(role.commit, this.#done[job]!);
       default:
-        return costOf(this.#commitBlockCost(job)!, this.#done[job]!);
+        return costOf(role.commitInBlock!, this.#done[job]!);
     }
   }
 
@@ -250,14 +250,6 @@ export class Sessions {
     return held - this.#done[job]! - this.#inCall[job]!;
   }
 
-  #commitBlockCost(job: number): StepCost | null {
-    return this.#isEnqueuer(job) ? this.#cost.enqueueCommitBlock : this.#cost.dequeueCommitBlock;
-  }
-
-  #blockOf(job: number): number {
-    return this.#isEnqueuer(job) ? this.#cost.enqueueBlock : this.#cost.dequeueBlock;
-  }
-
   /** The session has the block that its stage needs. */
   granted(job: number): void {
     this.#run(job, this.#stage[job]!);
@@ -265,24 +257,21 @@ export class Sessions {
 
   burstEnded(job: number): void {
     switch (this.#stage[job]) {
-      case stages.call: {
+      case stages.call:
         this.#releaseThread(job);
-        const enqueues = this.#isEnqueuer(job);
-        if ((enqueues ? this.#cost.enqueueCallBlock : this.#cost.dequeueCallBlock) === null)
-          this.#called(job);
+        if (this.#roleOf(job).callInBlock === null) this.#called(job);
         else this.#visit(job, stages.callInBlock);
-        break;
-      }
-      case stages.callInBlock:
-        this.#leaveBlock(job, this.#blockOf(job));
-        this.#called(job);
         break;
       case stages.commit:
         this.#releaseThread(job);
         this.#makeDurable(job);
         break;
+      case stages.commitInBlock:
+        if (this.#syncsInBlock) this.#syncInBlock(job);
+        else this.#endVisit(job);
+        break;
       default:
-        this.#endCommitInBlock(job);
+        this.#endVisit(job);
     }
   }
 
@@ -292,12 +281,21 @@ export class Sessions {
 
   #visit(job: number, stage: number): void {
     this.#stage[job] = stage;
-    this.#parts.blocks.request(this.#blockOf(job), job);
+    this.#parts.blocks.request(this.#roleOf(job).block, job);
   }
 
-  #leaveBlock(job: number, block: number): void {
+  /**
+   * What the session does next is asked for before the block is given away: its thread turns to it first, as a thread
+   * does that goes on with whatever it was waiting for.
+   */
+  #endVisit(job: number): void {
+    const { costs, blocks } = this.#parts;
+    const { block } = this.#roleOf(job);
     this.#releaseThread(job);
-    this.#parts.blocks.release(block);
+    if (this.#stage[job] === stages.callInBlock) this.#called(job);
+    else if (costs.unsharded.syncInBlock) this.committed(job);
+    else this.#joinGroup(job);
+    blocks.release(block);
   }
 
   #called(job: number): void {
@@ -323,7 +321,7 @@ export class Sessions {
   /** The session's own part of the commit is done. */
   #makeDurable(job: number): void {
     const { kernel, book, maintenance } = this.#parts;
-    if (this.#commitBlockCost(job) !== null) {
+    if (this.#roleOf(job).commitInBlock !== null) {
       this.#visit(job, stages.commitInBlock);
       return;
     }
@@ -344,19 +342,9 @@ export class Sessions {
     this.#parts.groupCommit.join(job, enqueues ? messages : 0, enqueues ? 0 : messages);
   }
 
-  #endCommitInBlock(job: number): void {
-    const { kernel, book, costs, workload } = this.#parts;
-    const block = this.#blockOf(job);
-    if (!costs.unsharded.syncInBlock) {
-      this.#leaveBlock(job, block);
-      this.#joinGroup(job);
-      return;
-    }
-    if ((workload.durability ?? 'durable') !== 'durable') {
-      this.#leaveBlock(job, block);
-      this.committed(job);
-      return;
-    }
+  /** The session keeps block and thread meanwhile. */
+  #syncInBlock(job: number): void {
+    const { kernel, book, costs } = this.#parts;
     this.#stage[job] = stages.syncInBlock;
     book.enter(job, state.logFileSync, kernel.now);
     kernel.after(kernel.random.around(costs.unsharded.syncUs, costs.variation.redo), eventKinds.delay, job);
@@ -380,8 +368,4 @@ export class Sessions {
     }
     this.#begin(job);
   }
-}
-
-function costOf({ fixedUs, perMessageUs }: StepCost, messages: number): number {
-  return fixedUs + messages * perMessageUs;
 }

@@ -154,7 +154,7 @@ class Simulation {
     this.#processors.clear();
     this.#groupCommit.clear();
     this.#blocks.clear();
-    this.#maintenance.clear();
+    this.#maintenance.clear(this.#kernel.now);
   }
 
   result(ended: SimulationResult['ended']): SimulationResult {
@@ -200,7 +200,7 @@ class Simulation {
       sessionThread: most(threadUs.filter((_, thread) => thread % 2 === 0)),
       writerThread: most(threadUs.filter((_, thread) => thread % 2 === 1)),
       redoDevice: this.#groupCommit.deviceUse(elapsedUs),
-      partitionMaintenance: this.#maintenance.busyUs / elapsedUs,
+      partitionMaintenance: this.#maintenance.busyUs(this.#kernel.now) / elapsedUs,
       indexBlock: this.#blocks.use(elapsedUs),
     };
   }
