@@ -101,7 +101,8 @@ describe('the channel of groups', () => {
     close();
   });
 
-  it('wakes a receiver that sleeps', async () => {
+  /** A thread that receives, and answers the number of each group. */
+  function receiverThread() {
     const memory = createChannelMemory();
     const worker = new Worker(
       `import { parentPort, workerData } from 'node:worker_threads';
@@ -116,13 +117,17 @@ describe('the channel of groups', () => {
       },
     );
     const sender = new GroupSender(memory, (group) => worker.postMessage(group));
-    const asleep = new Int32Array(memory);
+    return { worker, sender, control: new Int32Array(memory) };
+  }
+
+  it('wakes a receiver that sleeps', async () => {
+    const { worker, sender, control } = receiverThread();
     const answers = new Map<number, () => void>();
     worker.on('message', (no: number) => answers.get(no)!());
     const buffer = new SharedArrayBuffer(64);
     for (let no = 1; no <= 20; no += 1) {
       // Half of them find it asleep, half of them follow at once.
-      while (no % 2 === 0 && Atomics.load(asleep, 1) === 0) await new Promise(setImmediate);
+      while (no % 2 === 0 && Atomics.load(control, 1) === 0) await new Promise(setImmediate);
       const { promise, resolve } = Promise.withResolvers<void>();
       answers.set(no, resolve);
       sender.send(groupOf({ no, buffer }));
@@ -131,5 +136,21 @@ describe('the channel of groups', () => {
     const ended = new Promise((resolve) => worker.once('exit', resolve));
     sender.send({ kind: 'close' });
     expect(await ended).toBe(0);
+  });
+
+  it('sleeps on when it is woken for a request that it has taken already', async () => {
+    const { worker, sender, control } = receiverThread();
+    const answered: number[] = [];
+    worker.on('message', (no: number) => answered.push(no));
+    const buffer = new SharedArrayBuffer(64);
+    for (let no = 1; no <= 5; no += 1) {
+      sender.send(groupOf({ no, buffer }));
+      // As a sender does that was held up between writing the request and waking the receiver.
+      while (Atomics.notify(control, 0) === 0 || answered.length < no) await new Promise(setImmediate);
+    }
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    sender.send({ kind: 'close' });
+    await ended;
+    expect(answered).toEqual([1, 2, 3, 4, 5]);
   });
 });

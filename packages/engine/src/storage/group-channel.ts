@@ -213,7 +213,8 @@ class SharedWait {
       this.#spins = performance.now() - since < limits.writerSpinMs;
     }
     Atomics.store(control, asleepWord, 1);
-    Atomics.wait(control, sentWord, count);
+    // A wake-up may come late, for a request that was taken before this sleep: it only says to look again.
+    while (Atomics.load(control, sentWord) === count) Atomics.wait(control, sentWord, count);
     Atomics.store(control, asleepWord, 0);
     this.#spins = severalProcessors && performance.now() - since < limits.writerSpinMs;
   }
