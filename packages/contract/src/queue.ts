@@ -93,6 +93,12 @@ export const QueueInfo = Type.Object(
     delayed: Type.Integer({ description: 'Not due yet, or paused after they came back' }),
     enqueued: Type.Integer(),
     consumed: Type.Integer(),
+    fault: Type.Optional(
+      Type.Object(
+        { code: Type.String(), message: Type.String() },
+        { ...closed, description: 'In a list: why its counts are not known, and 0' },
+      ),
+    ),
   },
   closed,
 );

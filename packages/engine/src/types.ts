@@ -1,4 +1,5 @@
 /** The engine's public shapes. Times are epoch milliseconds (`AtMs`) or durations (`Ms`); sizes are bytes. */
+import type { QueueErrorCode } from './core/errors.ts';
 import type { WaitRecorder, WaitStats } from './core/waits.ts';
 
 export type QueueKind = 'sharded' | 'unsharded';
@@ -55,6 +56,8 @@ export interface QueueInfo {
   /** Messages committed and consumed since the queue was made. */
   enqueued: number;
   consumed: number;
+  /** In a list: why its counts are not known, and 0. Calls on the queue throw the same. */
+  fault?: { code: QueueErrorCode; message: string };
 }
 
 export interface NewMessage {

@@ -11,11 +11,12 @@ import type {
   InstanceStats,
   QueueInfo,
   QueueSpec,
+  ShardStats,
   SubscriberInfo,
   SubscriberSpec,
 } from '../types.ts';
 import type { OutcomeBook } from './outcome-book.ts';
-import type { QueueEngine } from './queue-engine.ts';
+import type { QueueCounts, QueueEngine } from './queue-engine.ts';
 import { checkSpec } from './queue-spec.ts';
 import { InstanceSession } from './session.ts';
 import type { ShardedEngine } from './sharded-engine.ts';
@@ -167,16 +168,31 @@ export class InlineInstance implements Instance {
   queues(): QueueInfo[] {
     if (this.#ended !== undefined) throw this.#ended;
     this.#lookForChanges();
-    return [...this.#queues.keys()].map((name) => this.queue(name));
+    return [...this.#queues.values()].map((row) => this.#infoOrFault(row));
+  }
+
+  /** A queue whose file cannot be read must not keep the others out of a list. */
+  #infoOrFault(row: QueueRow): QueueInfo {
+    try {
+      return this.#info(row, this.#engineOf(row).counts(row));
+    } catch (error) {
+      if (!(error instanceof QueueError)) throw error;
+      const unknown = { shards: row.shards, ready: 0, held: 0, delayed: 0, enqueued: 0, consumed: 0 };
+      return { ...this.#info(row, unknown), fault: { code: error.code, message: error.message } };
+    }
   }
 
   queue(name: string): QueueInfo {
     const { row, engine } = this.#find(name);
-    const { kind, type, durability, priorities, attemptsMax, retryDelayMs } = row;
+    return this.#info(row, engine.counts(row));
+  }
+
+  #info(row: QueueRow, counts: QueueCounts): QueueInfo {
+    const { name, kind, type, durability, priorities, attemptsMax, retryDelayMs } = row;
     const { enqueueEnabled, dequeueEnabled } = row;
     const exceptionQueue = this.#nameOf(row.exceptionQueueId);
     const spec = { name, kind, type, durability, priorities, attemptsMax, retryDelayMs, exceptionQueue };
-    return { ...spec, enqueueEnabled, dequeueEnabled, ...engine.counts(row) };
+    return { ...spec, enqueueEnabled, dequeueEnabled, ...counts };
   }
 
   #nameOf(queueId: number | null): string | null {
@@ -299,8 +315,18 @@ export class InlineInstance implements Instance {
       commits: sharded.commits + unsharded.commits,
       groups: sharded.groups + unsharded.groups,
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writerCpuUs },
-      shards: [...this.#queues.values()].flatMap((row) => this.#engineOf(row).shardStats(row)),
+      shards: [...this.#queues.values()].flatMap((row) => this.#shardStats(row)),
     };
+  }
+
+  /** None of a queue whose file cannot be read; what it is about is said by its `QueueInfo`. */
+  #shardStats(row: QueueRow): ShardStats[] {
+    try {
+      return this.#engineOf(row).shardStats(row);
+    } catch (error) {
+      if (error instanceof QueueError) return [];
+      throw error;
+    }
   }
 
   /** Raised in the instance's file when it was opened. */

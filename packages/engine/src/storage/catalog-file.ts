@@ -1,10 +1,10 @@
 /** The catalog's file: one for all processes of a cluster, with queues, members and who hosts what. */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { QueueError } from '../core/errors.ts';
 import { migrate } from './format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from './sqlite.ts';
 import { subscriberTables } from './subscriber-table.ts';
+import { makeFolder } from './sync-folder.ts';
 
 const steps = [
   `CREATE TABLE queue (
@@ -58,7 +58,7 @@ export function catalogPath(dir: string): string {
 export function openCatalogFile(dir: string, busyMs: number): SqliteFile {
   const path = catalogPath(dir);
   try {
-    mkdirSync(dir, { recursive: true });
+    makeFolder(dir);
   } catch (error) {
     throw new QueueError('STORAGE_READ_ONLY', { details: { path: dir }, cause: error });
   }

@@ -3,7 +3,7 @@
  * they ignore what goes wrong, so a failed sync would be tried again by the next one, and a sync that succeeds after a
  * failed one says nothing about what the first was to write (`docs/decisions/failed-sync.md`).
  */
-import type { SqliteFile, SqliteStatement } from './sqlite.ts';
+import { isFull, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 
 /** A checkpoint runs past so many frames of 16 KiB: held a log at 33 MB with a p99 of 1.8 ms under full load. */
 const framesMax = 2_000;
@@ -30,7 +30,15 @@ export class Checkpoints {
     this.#commits = 0;
     this.#bytes = 0;
     const { log } = this.#length.get() as { log: number };
-    // Readers and other processes may keep it from going all the way; the next one goes on.
-    if (log >= framesMax) this.#passive.get();
+    if (log >= framesMax) this.now();
+  }
+
+  /** Readers and other processes may keep it from going all the way, or the file may have no room: the next one goes on. */
+  now(): void {
+    try {
+      this.#passive.get();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
   }
 }

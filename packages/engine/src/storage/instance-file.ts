@@ -18,7 +18,7 @@ import { type PoolRow, recoverPartitions } from './recover-partitions.ts';
 import { resyncLog } from './resync-log.ts';
 import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
 import { applySideChange, sideTables } from './side-change.ts';
-import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
+import { isFull, mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 import { readStragglers } from './straggler-table.ts';
 import { readSubscriptions } from './subscription-table.ts';
 
@@ -150,6 +150,8 @@ export class InstanceFile {
       this.#commit.run();
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+      // The log may have no room to grow where the file has: emptied, it is used again from its start.
+      if (isFull(error)) this.#checkpoints.now();
       throw error;
     }
     // A relaxed group may be gone after a power cut without anything being wrong.

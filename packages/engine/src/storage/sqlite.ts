@@ -76,6 +76,11 @@ export function isBusy(error: unknown): boolean {
   return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY');
 }
 
+/** Whether the disk has no room: SQLite knows what it did not write then, and nothing is lost. */
+export function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL');
+}
+
 function assertVersion(version: string): void {
   const parts = version.split('.').map(Number);
   for (const [index, least] of versionMin.entries()) {

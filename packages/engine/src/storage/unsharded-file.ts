@@ -11,7 +11,7 @@ import { migrate } from './format.ts';
 import { consecutive } from './id-runs.ts';
 import { processStarted } from './process-identity.ts';
 import type { SessionOutcome } from './session-outcome.ts';
-import { mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
+import { isFull, mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 import { UnshardedOutcomes, unshardedOutcomeStep } from './unsharded-outcomes.ts';
 
 const steps = [
@@ -265,6 +265,7 @@ export class UnshardedFile {
         return done;
       } catch (error) {
         if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+        if (isFull(error)) this.#checkpoints.now(); // as in `instance-file.ts`
         throw error;
       }
     });

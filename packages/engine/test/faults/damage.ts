@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
-const pageBytes = 16_384;
+export const pageBytes = 16_384;
 
 /** Overwrites bytes of a file with others that are not the same. */
 export function overwrite(path: string, at: number, length = 1): void {

@@ -11,6 +11,9 @@ export type FaultCall =
   | { do: 'put'; queue: string; payloads: string[] }
   | { do: 'take'; queue: string; max: number }
   | { do: 'info'; queue: string }
+  | { do: 'list' }
+  | { do: 'remove'; path: string }
+  | { do: 'write'; path: string; bytes: number }
   | { do: 'close' };
 
 export interface FaultError {
@@ -61,7 +64,8 @@ export class FaultProcess {
   /** The typed error that the call must end with. */
   async refused(call: FaultCall): Promise<FaultError> {
     const answer = await this.#ask(call);
-    if ('value' in answer) throw new Error(`${call.do} was not refused: ${JSON.stringify(answer.value)}`);
+    if ('value' in answer)
+      throw new Error(`${call.do} was not refused: ${JSON.stringify(answer.value).slice(0, 200)}`);
     return answer.error;
   }
 
@@ -83,6 +87,20 @@ export class FaultProcess {
 
   info(queue: string) {
     return this.#value<QueueInfo>({ do: 'info', queue });
+  }
+
+  /** Each queue with how many are ready, or the code of what is wrong with it. */
+  list() {
+    return this.#value<string[]>({ do: 'list' });
+  }
+
+  /** Writes a file that is in the way, as the process sees its disks; and removes it. */
+  writeFile(path: string, bytes: number) {
+    return this.#value<null>({ do: 'write', path, bytes });
+  }
+
+  removeFile(path: string) {
+    return this.#value<null>({ do: 'remove', path });
   }
 
   close() {

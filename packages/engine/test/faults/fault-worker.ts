@@ -1,4 +1,5 @@
 /** An instance in a process of its own, so that faults of a process or its disk can be real; obeys `fault-process.ts`. */
+import { rmSync, writeFileSync } from 'node:fs';
 import { type Instance, openInstance, QueueError } from '../../src/index.ts';
 import type { FaultAnswer, FaultCall } from './fault-process.ts';
 
@@ -25,6 +26,17 @@ async function obey(call: FaultCall): Promise<unknown> {
       }
       case 'info':
         return instance!.queue(call.queue);
+      case 'list':
+        return instance!
+          .queues()
+          .map(({ name, ready, fault }) => `${name}: ${fault?.code ?? `${ready} ready`}`)
+          .toSorted();
+      case 'write':
+        writeFileSync(call.path, Buffer.alloc(call.bytes));
+        return null;
+      case 'remove':
+        rmSync(call.path);
+        return null;
       case 'close':
         await instance!.close();
         return null;

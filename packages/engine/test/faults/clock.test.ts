@@ -1,0 +1,67 @@
+/** The wall clock jumps, as it does when a machine wakes up or somebody sets it: nothing that was promised moves with it. */
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { openTestInstance, text } from '../folder.ts';
+
+const hour = 60 * 60_000;
+
+function jump(ms: number): void {
+  const real = Date.now;
+  vi.spyOn(Date, 'now').mockImplementation(() => real() + ms);
+  onTestFinished(() => void vi.restoreAllMocks());
+}
+
+describe.each([
+  ['forward', 25 * hour],
+  ['back', -25 * hour],
+])('the wall clock jumps %s by a day', (_way, ms) => {
+  it.each(['sharded', 'unsharded'] as const)(
+    'a hold of a message of a %s queue lasts as long as it was to',
+    async (kind) => {
+      const instance = await openTestInstance();
+      await instance.createQueue({ name: 'q', kind });
+      const session = instance.openSession();
+      session.enqueue('q', { payload: 'long' });
+      session.enqueue('q', { payload: 'short' });
+      await session.commit();
+      const [long] = await session.receive('q', { holdMs: hour });
+      const [short] = await session.receive('q', { holdMs: 50 });
+      expect(text([long!, short!])).toEqual(['long', 'short']);
+      jump(ms);
+      // The short one comes back by its time; the long one is still this session's to finish.
+      expect(text(await session.dequeue('q', { waitMs: 30_000 }))).toEqual(['short']);
+      await session.commit();
+      session.acknowledge('q', [long!.receipt]);
+      await session.commit();
+      expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0, consumed: 2 });
+    },
+  );
+
+  it('a wait ends by its time, and by a message', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const session = instance.openSession();
+    const startedAt = performance.now();
+    const waiting = session.dequeue('q', { waitMs: 80 });
+    jump(ms);
+    expect(await waiting).toEqual([]);
+    expect(performance.now() - startedAt).toBeGreaterThan(70);
+    const next = session.dequeue('q', { waitMs: hour });
+    const other = instance.openSession();
+    other.enqueue('q', { payload: 'a' });
+    await other.commit();
+    expect(text(await next)).toEqual(['a']);
+    await session.commit();
+  });
+
+  it('an order of commits stays what it was', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const session = instance.openSession();
+    for (const payload of ['a', 'b']) session.enqueue('q', { payload });
+    await session.commit();
+    jump(ms);
+    session.enqueue('q', { payload: 'c' });
+    await session.commit();
+    expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['a', 'b', 'c']);
+  });
+});

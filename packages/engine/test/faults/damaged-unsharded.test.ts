@@ -1,0 +1,47 @@
+/** The file of the unsharded queues is damaged: calls on them say so, and the sharded queues go on. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
+import { overwrite, pageBytes } from './damage.ts';
+
+const corrupt = expect.objectContaining({ code: 'STORAGE_CORRUPT' });
+
+async function makeQueues(): Promise<{ dir: string; path: string }> {
+  const dir = makeFolder();
+  const instance = await openTestInstance({ dir });
+  await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
+  await instance.createQueue({ name: 'sharded' });
+  const session = instance.openSession();
+  for (let i = 0; i < 200; i += 1) session.enqueue('jobs', { payload: String(i).padEnd(500, '.') });
+  await session.commit();
+  await instance.close();
+  return { dir, path: join(dir, 'unsharded.db') };
+}
+
+describe.each([
+  [
+    'no database at all',
+    (path: string) => writeFileSync(path, 'no database, and long enough to tell'.repeat(999)),
+  ],
+  ['without its tables', (path: string) => overwrite(path, pageBytes, 12 * pageBytes)],
+])('an unsharded file that is %s', (_how, damage) => {
+  it('stops its own queues and no others', async () => {
+    const { dir, path } = await makeQueues();
+    damage(path);
+    const instance = await openTestInstance({ dir });
+    const session = instance.openSession();
+    await expect(session.dequeue('jobs')).rejects.toThrow(corrupt);
+    await session.rollback();
+    session.enqueue('sharded', { payload: 'a' });
+    await session.commit();
+    expect(text(await session.dequeue('sharded'))).toEqual(['a']);
+    await session.commit();
+    expect(() => instance.queue('jobs')).toThrow(corrupt);
+    expect(instance.queues().map(({ name, fault }) => [name, fault?.code])).toEqual([
+      ['jobs', 'STORAGE_CORRUPT'],
+      ['sharded', undefined],
+    ]);
+    expect(instance.stats().shards.map(({ queue }) => queue)).toEqual(['sharded']);
+  });
+});
