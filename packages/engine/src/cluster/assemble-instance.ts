@@ -59,6 +59,8 @@ export async function assembleInstance(
       onFatal,
       lock: new WriteLock({ dir, onWaited: (ms) => waits.record('write lock', ms) }),
     });
+    // Under a lease the thread must not stand still, as it would at first use while others write.
+    if (lease !== undefined) await unsharded.open();
     opened.instance = new InlineInstance({ id, dir, catalog, waits, book, sharded, unsharded, ...hooks });
     await opened.instance.subscribersReady();
     return opened.instance;

@@ -154,6 +154,11 @@ export class UnshardedEngine implements UnshardedHost {
     }
   }
 
+  /** Opens the file now if there is one, in this process's turn among its writers: opening writes to it. */
+  async open(): Promise<void> {
+    if (existsSync(unshardedPath(this.#options.dir))) await this.#lock.run(() => void this.#opened);
+  }
+
   /** Takes in what the file says of remote sessions that an earlier process served; there need not be one. */
   recoverOutcomes(): void {
     if (existsSync(unshardedPath(this.#options.dir))) void this.#opened;
@@ -358,7 +363,25 @@ export class UnshardedEngine implements UnshardedHost {
     for (const timer of this.#timers) clearInterval(timer);
     for (const waiters of this.#waiters.values()) waiters.end('INSTANCE_CLOSED');
     this.holds.close();
-    await this.#lock.close();
-    this.#file?.close(this.#options.book.forgottenInUnshardedFile);
+    try {
+      if (this.#file !== undefined) await this.#closeInTurn(this.#file);
+    } finally {
+      await this.#lock.close();
+    }
+  }
+
+  /** A wait inside SQLite may be long where others write all the time, and it stops the thread. */
+  async #closeInTurn(file: UnshardedFile): Promise<void> {
+    let begun = false;
+    const close = () => {
+      begun = true;
+      file.close(this.#options.book.forgottenInUnshardedFile);
+    };
+    try {
+      await this.#lock.run(close);
+    } catch (error) {
+      if (begun) throw error;
+      close(); // the lock cannot be reached: SQLite alone decides
+    }
   }
 }

@@ -208,6 +208,34 @@ describe('clients of a cluster', () => {
     await endAndCheck({ cluster, load });
   });
 
+  it('that write to an unsharded queue without a pause do not keep a process from opening', {
+    timeout: 60_000,
+  }, async () => {
+    const cluster = await start({ instances: 2 });
+    const remote = await connect({ dir: cluster.dir });
+    onTestFinished(() => remote.close());
+    await remote.createQueue({ name: 'u', kind: 'unsharded' });
+    const ending = new AbortController();
+    const writers = Array.from({ length: 8 }, async () => {
+      const session = remote.openSession();
+      let written = 0;
+      for (; !ending.signal.aborted; written += 1) {
+        session.enqueue('u', { payload: 'x' });
+        await session.commit();
+      }
+      return written;
+    });
+    for (let round = 0; round < 3; round += 1) {
+      await cluster.stop(2);
+      await cluster.start(2);
+    }
+    ending.abort();
+    const written = (await Promise.all(writers)).reduce((sum, each) => sum + each, 0);
+    expect((await remote.queue('u')).ready).toBe(written);
+    // None was taken for dead because it stood still while it waited for the file.
+    expect(cluster.events().filter(({ signal }) => signal === 'SIGKILL')).toEqual([]);
+  });
+
   it('find everything where it was after a cluster became smaller', { timeout: 60_000 }, async () => {
     const { cluster, load } = await startUnderLoad(3);
     await load.end();

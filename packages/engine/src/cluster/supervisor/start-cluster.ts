@@ -140,7 +140,12 @@ class SupervisedCluster implements Cluster {
     this.#assertOpen();
     const instance = await this.#addMember();
     this.#tell(this.#about('instance:added', { instance, pid: process.pid }));
-    await this.start(instance);
+    try {
+      await this.start(instance);
+    } catch (error) {
+      await changeMembership(() => this.#membership.removeMember(instance));
+      throw error;
+    }
     return instance;
   }
 
