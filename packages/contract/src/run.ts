@@ -1,6 +1,6 @@
 /** A run, its points and the events that the server streams while it goes on (design, section 7). */
 import Type, { type Static } from 'typebox';
-import { Implementation, Scale, Scenario } from './scenario.ts';
+import { Durability, Implementation, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -13,7 +13,7 @@ export const Provenance = Type.Union([
 ]);
 export type Provenance = Static<typeof Provenance>;
 
-/** Every combination of the sweep has exactly one of these. */
+/** Every combination of the sweep has exactly one of these. The optional ones are there if the sweep varies them, or has subscribers. */
 export const PointParams = Type.Object(
   {
     instances: Type.Integer(),
@@ -21,6 +21,15 @@ export const PointParams = Type.Object(
     roundTripMs: Type.Number(),
     payloadBytes: Type.Integer(),
     operationsPerTransaction: Type.Integer(),
+    subscribers: Type.Optional(
+      Type.Integer({
+        description:
+          'Of a topic, or, unsharded, queues that each enqueue goes to: threads enqueuers, and as many dequeuers for each subscriber',
+      }),
+    ),
+    backlog: Type.Optional(Type.Integer({ description: 'Messages that waited before the warm-up' })),
+    durability: Type.Optional(Durability),
+    cacheMiB: Type.Optional(Type.Integer()),
   },
   closed,
 );
@@ -83,6 +92,10 @@ export const Repeat = Type.Object(
     dequeuePerSec: Type.Number(),
     cpuUsPerMessage: Type.Number(),
     measuredMs: Type.Number(),
+    dequeueCallMeanMs: Type.Optional(
+      Type.Number({ description: 'Mean time of a dequeue call where messages were ready' }),
+    ),
+    dequeueCallP50Ms: Type.Optional(Type.Number()),
   },
   closed,
 );
@@ -93,8 +106,8 @@ export const Point = Type.Object(
     implementation: Implementation,
     provenance: Provenance,
     params: PointParams,
-    enqueuePerSec: Type.Number(),
-    dequeuePerSec: Type.Number(),
+    enqueuePerSec: Type.Number({ description: 'Messages; one of a topic counts once' }),
+    dequeuePerSec: Type.Number({ description: 'Deliveries; of a topic over all subscribers' }),
     latencyMs: LatencyMs,
     dequeueCallMs: LatencyMs,
     cpuUsPerMessage: Type.Number({
@@ -297,7 +310,16 @@ export type RunEvent = Static<typeof RunEvent>;
 /** The identity of a point inside its run: two points with the same key are the same combination. */
 export function pointKey(point: { implementation: Implementation; params: PointParams }): string {
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
-  return [point.implementation, instances, threads, roundTripMs, payloadBytes, operationsPerTransaction].join(
-    '/',
-  );
+  const { subscribers, backlog, durability, cacheMiB } = point.params;
+  const always = [
+    point.implementation,
+    instances,
+    threads,
+    roundTripMs,
+    payloadBytes,
+    operationsPerTransaction,
+  ];
+  const named = Object.entries({ subscribers, backlog, durability, cacheMiB });
+  const varied = named.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
+  return [...always, ...varied].join('/');
 }

@@ -26,6 +26,13 @@ export const scenarioLimits = {
   bytesMax: 256 * 1024,
   threadsMax: 256,
   instancesMax: 16,
+  /** Of a topic, as the engine has it. */
+  subscribersMax: 1_024,
+  /** Enqueuers and dequeuers of a trial, over all instances. */
+  sessionsMax: 8_192,
+  /** Messages that wait before the warm-up: two million of 512 bytes fill a disk with 1 GiB in some ten seconds. */
+  backlogMax: 2_000_000,
+  cacheMiBMax: 4_096,
   payloadBytesMax: 1024 * 1024,
   operationsPerTransactionMax: 10_000,
   roundTripMsMax: 1_000,
@@ -53,7 +60,16 @@ const Phases = Type.Object(
 const axis = <T extends Type.TSchema>(item: T, description: string) =>
   Type.Array(item, { minItems: 1, maxItems: limit.axisValuesMax, uniqueItems: true, description });
 
-/** The sweep: one point is run for every combination. */
+const PayloadBytes = Type.Integer({
+  minimum: 32,
+  maximum: limit.payloadBytesMax,
+  description: 'At least 32: the check sum and the identity of the message lie in it',
+});
+const OperationsPerTransaction = Type.Integer({ minimum: 1, maximum: limit.operationsPerTransactionMax });
+const Subscribers = Type.Integer({ minimum: 1, maximum: limit.subscribersMax });
+const CacheMiB = Type.Integer({ minimum: 1, maximum: limit.cacheMiBMax });
+
+/** The sweep: one point is run for every combination. What an optional axis names replaces the one value given elsewhere. */
 const Axes = Type.Object(
   {
     implementation: axis(Implementation, 'Queues to compare'),
@@ -66,6 +82,19 @@ const Axes = Type.Object(
       Type.Number({ minimum: 0, maximum: limit.roundTripMsMax }),
       'Emulated client round trip of every call, in milliseconds; 0 is none',
     ),
+    operationsPerTransaction: Type.Optional(
+      axis(OperationsPerTransaction, 'Instead of the one value of the workload'),
+    ),
+    payloadBytes: Type.Optional(axis(PayloadBytes, 'Instead of the one value of the workload')),
+    subscribers: Type.Optional(axis(Subscribers, 'Instead of the one value of the workload')),
+    backlog: Type.Optional(
+      axis(
+        Type.Integer({ minimum: 0, maximum: limit.backlogMax }),
+        'Messages that wait before the warm-up, over all instances; 0 is none',
+      ),
+    ),
+    durability: Type.Optional(axis(Durability, 'Instead of the one value of the queue')),
+    cacheMiB: Type.Optional(axis(CacheMiB, 'Instead of the one value of the queue')),
   },
   { ...closed, description: 'Sweep axes' },
 );
@@ -89,22 +118,26 @@ export const Scenario = Type.Object(
       {
         durability: Durability,
         shardsPerInstance: Type.Integer({ minimum: 1, maximum: 16 }),
+        type: Type.Optional(
+          Type.Union([Type.Literal('queue'), Type.Literal('topic')], {
+            description:
+              'Default queue. On a topic every enqueuer comes with a dequeuer for each subscriber. The engine has no unsharded topics: with "unsharded" each subscriber has a queue of its own, and a transaction puts a copy into every one, as job tables fan out',
+          }),
+        ),
+        cacheMiB: Type.Optional(CacheMiB),
       },
       closed,
     ),
     workload: Type.Object(
       {
-        payloadBytes: Type.Integer({
-          minimum: 32,
-          maximum: limit.payloadBytesMax,
-          description: 'At least 32: the check sum and the identity of the message lie in it',
-        }),
-        operationsPerTransaction: Type.Integer({ minimum: 1, maximum: limit.operationsPerTransactionMax }),
+        payloadBytes: PayloadBytes,
+        operationsPerTransaction: OperationsPerTransaction,
+        subscribers: Type.Optional(Subscribers),
         backlogMax: Type.Integer({
           minimum: 100,
           maximum: 10_000_000,
           description:
-            'Enqueuers of an instance pause while more than this many of its messages wait, so that a slow dequeuer meets a bounded backlog',
+            'Enqueuers of an instance pause while more than this many of its messages wait (beside the backlog that it began with), so that a slow dequeuer meets a bounded backlog',
         }),
       },
       closed,

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { assertDiskSpace, trialBytesMax } from '../src/run/disk-space.ts';
 import { captureEnvironment, fileSystemFromMounts } from '../src/run/environment.ts';
-import { smallScenario } from './support.ts';
+import { point, smallScenario } from './support.ts';
 
 const mounts = `/dev/vda / ext4 rw 0 0
 tmpfs /tmp tmpfs rw 0 0
@@ -29,7 +29,10 @@ test('the environment names machine, versions and a sync that took time', async 
 });
 
 test('a disk with less room than the allowed backlog refuses the trial, naming both', () => {
-  const needBytes = trialBytesMax(smallScenario(), 2);
+  const needBytes = trialBytesMax(smallScenario(), {
+    ...point({ deq: 1, instances: 2 }).params,
+    payloadBytes: 64,
+  });
   expect(needBytes).toBeGreaterThan(2 * 500 * 64);
   expect(() => assertDiskSpace({ folder: '/data', needBytes, freeBytes: needBytes })).not.toThrow();
   expect(() => assertDiskSpace({ folder: '/data', needBytes, freeBytes: needBytes - 1 })).toThrow(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DeliveryOrder, Ledger, mergeLedgers } from '../src/trial/ledger.ts';
+import { DeliveryOrder, Ledger, mergeLedgers, mergeOutlets } from '../src/trial/ledger.ts';
 import { PayloadForge } from '../src/trial/payload.ts';
 
 const forge = new PayloadForge({ bytes: 40, seed: 1, nonce: 1 });
@@ -140,5 +140,36 @@ describe('a hand-out', () => {
     made.handedOut(message(0, 5), order);
     made.handedOut(message(0, 1, 2), order);
     expect(made.report().outOfOrder).toBe(0);
+  });
+});
+
+describe('ledgers of several subscribers', () => {
+  const all: [number, number][] = [
+    [0, 0],
+    [0, 1],
+  ];
+  const committed: [number, number][] = [[0, 2]];
+  const good = () => ledger({ committed, consumed: all }).report();
+
+  test('are clean when each of them got every message once', () => {
+    expect(mergeOutlets([[good(), good()]])).toEqual(clean);
+  });
+
+  test("one subscriber's message is not another's: missed by one is lost, however often another got it", () => {
+    const missed = ledger({ committed, consumed: [[0, 0]] }).report();
+    const twice = ledger({ committed, consumed: [...all, [0, 1]] }).report();
+    expect(mergeOutlets([[missed, twice]])).toEqual({ ...clean, lost: 1, duplicated: 1 });
+  });
+
+  test('what one of them left and another instance consumed for it are joined', () => {
+    const here = ledger({ committed, consumed: [[0, 0]] }).report();
+    const there = ledger({ consumed: [[0, 1]] }).report();
+    const left = ledger({ committed, consumed: [[0, 0]], left: [[0, 1]] }).report();
+    expect(
+      mergeOutlets([
+        [here, left],
+        [there, ledger({}).report()],
+      ]),
+    ).toEqual({ ...clean, left: 1 });
   });
 });

@@ -172,6 +172,32 @@ describe('sizes that would not run', () => {
     ]);
   });
 
+  test('a topic without subscribers, and subscribers of a queue', () => {
+    const queue = { ...smallScenario().queue, type: 'topic' as const };
+    expect(faultsOf(smallScenario({ queue }))).toMatchObject([{ path: '/workload/subscribers' }]);
+    const sweep = { ...smallScenario().sweep, subscribers: [3] };
+    expect(faultsOf(smallScenario({ sweep }))).toMatchObject([
+      { path: '/sweep/subscribers', message: expect.stringContaining('Only a topic') },
+    ]);
+    expect(faultsOf(smallScenario({ queue, sweep }))).toEqual([]);
+    const crowd = { ...sweep, implementation: ['sharded' as const], subscribers: [1_000], threads: [9] };
+    expect(faultsOf(smallScenario({ queue, sweep: crowd }))).toMatchObject([
+      { path: '/sweep/threads', message: expect.stringContaining('9,009 sessions') },
+    ]);
+  });
+
+  test('a nonpersistent durability among those of an unsharded queue', () => {
+    const sweep = { ...smallScenario().sweep, durability: ['durable' as const, 'memory' as const] };
+    expect(faultsOf(smallScenario({ sweep }))).toMatchObject([{ path: '/sweep/durability/1' }]);
+  });
+
+  test('a quick axis that the full sweep does not have, or a name that it does not have', () => {
+    const quick = { sweep: { durability: ['memory' as const] } };
+    expect(faultsOf(smallScenario({ quick }))).toMatchObject([{ path: '/quick/sweep/durability' }]);
+    const sweep = { ...smallScenario().sweep, durability: ['durable' as const, 'relaxed' as const] };
+    expect(faultsOf(smallScenario({ sweep, quick }))).toMatchObject([{ path: '/quick/sweep/durability/0' }]);
+  });
+
   test('a run of days', () => {
     const phases = { warmupMs: 0, measureMs: 600_000, drainMs: 0 };
     expect(faultsOf(smallScenario({ phases, repeats: 20 }))).toMatchObject([{ path: '/phases' }]);

@@ -56,8 +56,8 @@ describe('a plan', () => {
   });
 
   test('says in words what a trial is', () => {
-    const { trials, repeats } = planRun(scenario, 'full');
-    expect(trialInWords(trials[14]!, repeats)).toBe('sharded, 2 instances, 2 threads, repeat 2 of 2');
+    const plan = planRun(scenario, 'full');
+    expect(trialInWords(plan.trials[14]!, plan)).toBe('sharded, 2 instances, 2 threads, repeat 2 of 2');
   });
 });
 

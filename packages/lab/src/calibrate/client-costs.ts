@@ -2,8 +2,7 @@
 import { nonNegativeLeastSquares } from '@shardlab/model';
 import { createMonotonicClock } from '../trial/clock.ts';
 import { runDequeuer } from '../trial/dequeuer.ts';
-import { runEnqueuer } from '../trial/enqueuer.ts';
-import { Ledger } from '../trial/ledger.ts';
+import { Enqueuer } from '../trial/enqueuer.ts';
 import { Meter } from '../trial/meter.ts';
 import { PayloadForge } from '../trial/payload.ts';
 import { Workload } from '../trial/workload.ts';
@@ -46,9 +45,9 @@ interface Line {
 
 async function measure(payloadBytes: number, operations: number): Promise<{ inUs: number; outUs: number }> {
   const work = workload(payloadBytes, operations);
-  const inUs = await cpuOf(() => runEnqueuer(work, 0));
+  const inUs = await cpuOf(() => new Enqueuer(work, 0).run());
   work.seal();
-  const outUs = await cpuOf(() => runDequeuer(work));
+  const outUs = await cpuOf(() => runDequeuer(work, 0));
   return { inUs, outUs };
 }
 
@@ -61,14 +60,15 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
     instance,
     clock,
     forge,
-    ledger: new Ledger(forge),
     meter: new Meter(instance, clock),
     config: {
       dir: '',
       instance: 1,
-      queue: { name: 'null', kind: 'sharded', type: 'queue', shards: 1, durability: 'durable' },
-      createsQueue: false,
+      layout: { queues: [], inlets: ['null'], outlets: [{ queue: 'null' }] },
+      createsQueues: false,
+      cacheBytesMax: null,
       enqueuers: [0],
+      backlog: 0,
       payloadBytes,
       operationsPerTransaction,
       backlogMax: Number.POSITIVE_INFINITY,

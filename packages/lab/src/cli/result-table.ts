@@ -4,7 +4,24 @@ import type { ClaimResult, Environment, Integrity, Point } from '@shardlab/contr
 const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-const columns: { title: string; cell: (point: Point) => string; left?: boolean }[] = [
+interface Column {
+  title: string;
+  cell: (point: Point) => string;
+  left?: boolean;
+}
+
+/** Shown only where points differ in them. */
+const varied: readonly Column[] = [
+  { title: 'ops/tx', cell: ({ params }) => number(params.operationsPerTransaction) },
+  { title: 'bytes', cell: ({ params }) => number(params.payloadBytes) },
+  { title: 'subs', cell: ({ params }) => optional(params.subscribers) },
+  { title: 'backlog', cell: ({ params }) => optional(params.backlog) },
+  { title: 'durability', cell: ({ params }) => params.durability ?? '', left: true },
+  { title: 'cache MiB', cell: ({ params }) => optional(params.cacheMiB) },
+];
+const optional = (value: number | undefined) => (value === undefined ? '' : number(value));
+
+const columns: readonly Column[] = [
   { title: 'queue', cell: ({ implementation }) => implementation, left: true },
   { title: 'inst', cell: ({ params }) => number(params.instances) },
   { title: 'threads', cell: ({ params }) => number(params.threads) },
@@ -19,6 +36,9 @@ const columns: { title: string; cell: (point: Point) => string; left?: boolean }
   { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
 ];
 
+/** Queue, instances, threads and round trip: what differs otherwise stands behind them. */
+const identityColumns = 4;
+
 /** One line a point, sorted so that a curve's points follow each other. */
 export function resultTable(points: readonly Point[]): string {
   const sorted = [...points].sort(
@@ -28,16 +48,18 @@ export function resultTable(points: readonly Point[]): string {
       a.params.instances - b.params.instances ||
       a.params.threads - b.params.threads,
   );
+  const differ = varied.filter(({ cell }) => new Set(points.map(cell)).size > 1);
+  const shown = [...columns.slice(0, identityColumns), ...differ, ...columns.slice(identityColumns)];
   const rows = [
-    columns.map(({ title }) => title),
-    ...sorted.map((point) => columns.map(({ cell }) => cell(point))),
+    shown.map(({ title }) => title),
+    ...sorted.map((point) => shown.map(({ cell }) => cell(point))),
   ];
   const widths = columns.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
     .map((row) =>
       row
         .map((cell, column) =>
-          columns[column]!.left ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+          shown[column]!.left ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
         )
         .join('  ')
         .trimEnd(),

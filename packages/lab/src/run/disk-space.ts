@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import type { Scenario } from '@shardlab/contract';
+import type { PointParams, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 
 /** Logs, catalogs and partitions made ahead of need, for each instance. */
@@ -8,10 +8,15 @@ const fixedBytesPerInstance = 128 * 1024 ** 2;
 const messageOverheadBytes = 256;
 const copies = 2;
 
-/** What a trial may need on disk at most, about: the backlog that the scenario allows, twice, and the fixed part. */
-export function trialBytesMax(scenario: Scenario, instances: number): number {
-  const { payloadBytes, backlogMax } = scenario.workload;
-  return instances * (fixedBytesPerInstance + copies * backlogMax * (payloadBytes + messageOverheadBytes));
+/**
+ * What a trial may need on disk at most, about: the backlog that it may have, twice, and the fixed part. A topic is taken
+ * to be stored for each subscriber, as it is unsharded.
+ */
+export function trialBytesMax(scenario: Scenario, params: PointParams): number {
+  const { instances, payloadBytes, backlog = 0, subscribers = 1 } = params;
+  const stored = scenario.sweep.implementation.includes('unsharded') ? subscribers : 1;
+  const messages = stored * (instances * scenario.workload.backlogMax + backlog);
+  return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
 }
 
 /** Bytes that a process without privileges may still write on the file system of a folder. */

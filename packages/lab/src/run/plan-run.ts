@@ -1,5 +1,5 @@
 /** What a run will do, before it does it: its trials in order and about how long they take. */
-import { pointKey, type Scale, type Scenario } from '@shardlab/contract';
+import { paramsInWords, pointKey, type Scale, type Scenario } from '@shardlab/contract';
 import { type Combination, expandSweep, scaleScenario } from '../scenario/expand-sweep.ts';
 
 /** One repeat of one combination. */
@@ -13,6 +13,7 @@ export interface Trial extends Combination {
 
 export interface RunPlan {
   trials: Trial[];
+  sweep: Scenario['sweep'];
   phases: Scenario['phases'];
   repeats: number;
   /** About how long the whole run takes, milliseconds. */
@@ -24,15 +25,19 @@ export interface RunPlan {
  * points rather than every repeat of one.
  */
 export function planRun(scenario: Scenario, scale: Scale): RunPlan {
-  const { phases, repeats } = scaleScenario(scenario, scale);
+  const { sweep, phases, repeats } = scaleScenario(scenario, scale);
   const combinations = expandSweep(scenario, scale);
   const trials: Trial[] = [];
   for (let repeat = 0; repeat < repeats; repeat++)
     for (const combination of combinations)
       trials.push({ ...combination, repeat, index: trials.length, key: pointKey(combination) });
   const estimatedMs = trials.reduce((sum, trial) => sum + estimateTrialMs(trial, phases), 0);
-  return { trials, phases, repeats, estimatedMs: Math.round(estimatedMs) };
+  return { trials, sweep, phases, repeats, estimatedMs: Math.round(estimatedMs) };
 }
+
+/** Measured on two cores: a message of the backlog goes in, and what is left of it is browsed; a subscriber is made. */
+const fillMsPerMessage = 0.01;
+const subscribeMs = 1;
 
 /**
  * The phases, a part of the drain's bound, and the start of the processes: 250 ms and 120 ms for each more instance
@@ -40,11 +45,13 @@ export function planRun(scenario: Scenario, scale: Scale): RunPlan {
  */
 export function estimateTrialMs(trial: Combination, phases: Scenario['phases']): number {
   const drain = phases.drainMs / 4;
-  return phases.warmupMs + phases.measureMs + drain + 250 + 120 * (trial.params.instances - 1);
+  const { instances, backlog = 0, subscribers = 0 } = trial.params;
+  const made = fillMsPerMessage * backlog + subscribeMs * subscribers;
+  return phases.warmupMs + phases.measureMs + drain + 250 + 120 * (instances - 1) + made;
 }
 
 /** "sharded, 2 instances, 16 threads, 1 ms round trip, repeat 2 of 3" */
-export function trialInWords(trial: Trial, repeats: number): string {
+export function trialInWords(trial: Trial, { sweep, repeats }: RunPlan): string {
   const { instances, threads, roundTripMs } = trial.params;
   const parts = [
     trial.implementation,
@@ -52,6 +59,7 @@ export function trialInWords(trial: Trial, repeats: number): string {
     `${threads} ${threads === 1 ? 'thread' : 'threads'}`,
   ];
   if (roundTripMs > 0) parts.push(`${roundTripMs} ms round trip`);
+  parts.push(...paramsInWords(trial.params, sweep));
   if (repeats > 1) parts.push(`repeat ${trial.repeat + 1} of ${repeats}`);
   return parts.join(', ');
 }

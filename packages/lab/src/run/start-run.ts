@@ -75,9 +75,9 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
     run = { ...run, environment };
     for (const trial of plan.trials) {
       signal?.throwIfAborted();
-      emitProgress(trial.index, trialInWords(trial, plan.repeats));
+      emitProgress(trial.index, trialInWords(trial, plan));
       const trialStart = now();
-      const needBytes = trialBytesMax(scenario, trial.params.instances);
+      const needBytes = trialBytesMax(scenario, trial.params);
       assertDiskSpace({ folder, needBytes, freeBytes: await (options.freeBytes ?? freeBytesOf)(folder) });
       const outcome = await runTrial({
         trial,

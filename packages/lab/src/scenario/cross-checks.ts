@@ -18,6 +18,7 @@ const runMsMax = 24 * 60 * 60_000;
 export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
   return [
     ...checkClaims(scenario),
+    ...checkTopic(scenario),
     ...checkDurability(scenario),
     ...checkSize(scenario),
     ...checkMemory(scenario),
@@ -41,16 +42,43 @@ function checkClaims(scenario: Scenario): ScenarioFault[] {
   });
 }
 
-function checkDurability(scenario: Scenario): ScenarioFault[] {
-  const { durability } = scenario.queue;
-  if (durability !== 'memory' || !scenario.sweep.implementation.includes('unsharded')) return [];
+function checkTopic(scenario: Scenario): ScenarioFault[] {
+  const isTopic = scenario.queue.type === 'topic';
+  const { subscribers } = scenario.workload;
+  const isTold = subscribers !== undefined || scenario.sweep.subscribers !== undefined;
+  if (isTopic && !isTold) {
+    return [
+      {
+        path: '/workload/subscribers',
+        message: 'A topic needs subscribers, here or as an axis of the sweep',
+      },
+    ];
+  }
+  if (!isTopic && isTold) {
+    const path = subscribers === undefined ? '/sweep/subscribers' : '/workload/subscribers';
+    return [{ path, message: 'Only a topic has subscribers: set the type of the queue to "topic"' }];
+  }
+  const { sweep } = scaleScenario(scenario, 'full');
+  const sessions = Math.max(...sweep.threads) * (1 + Math.max(...(sweep.subscribers ?? [subscribers ?? 1])));
+  if (sessions <= scenarioLimits.sessionsMax) return [];
   return [
     {
-      path: '/queue/durability',
-      message:
-        'An unsharded queue lies in a file: with "unsharded" in the sweep it must be "durable" or "relaxed"',
+      path: '/sweep/threads',
+      message: `Enqueuers and their dequeuers for every subscriber are up to ${number(sessions)} sessions; at most ${number(scenarioLimits.sessionsMax)} are accepted`,
     },
   ];
+}
+
+function checkDurability(scenario: Scenario): ScenarioFault[] {
+  if (!scenario.sweep.implementation.includes('unsharded')) return [];
+  const message =
+    'An unsharded queue lies in a file: with "unsharded" in the sweep it must be "durable" or "relaxed"';
+  const swept = scenario.sweep.durability;
+  const at = swept?.indexOf('memory') ?? -1;
+  if (at >= 0) return [{ path: `/sweep/durability/${at}`, message }];
+  if (swept === undefined && scenario.queue.durability === 'memory')
+    return [{ path: '/queue/durability', message }];
+  return [];
 }
 
 function checkSize(scenario: Scenario): ScenarioFault[] {
@@ -80,24 +108,30 @@ function checkSize(scenario: Scenario): ScenarioFault[] {
 
 function checkMemory(scenario: Scenario): ScenarioFault[] {
   const faults: ScenarioFault[] = [];
-  const { payloadBytes, operationsPerTransaction, backlogMax } = scenario.workload;
+  const { backlogMax } = scenario.workload;
   const { sweep } = scaleScenario(scenario, 'full');
   const threads = Math.max(...sweep.threads);
-  const transaction = payloadBytes * operationsPerTransaction;
+  const payloadBytes = Math.max(...(sweep.payloadBytes ?? [scenario.workload.payloadBytes]));
+  const operationsPerTransaction = operationsMax(scenario.workload, sweep);
+  // Unsharded, an enqueue makes a copy for each subscriber of a topic.
+  const subscribers = Math.max(...(sweep.subscribers ?? [scenario.workload.subscribers ?? 1]));
+  const copies = sweep.implementation.includes('unsharded') ? subscribers : 1;
+  const transaction = payloadBytes * operationsPerTransaction * copies;
   if (transaction > transactionBytesMax) {
     faults.push({
       path: '/workload/operationsPerTransaction',
-      message: `A transaction of ${number(operationsPerTransaction)} messages of ${number(payloadBytes)} bytes has ${mib(transaction)}; at most ${mib(transactionBytesMax)} is accepted`,
+      message: `A transaction of ${number(operationsPerTransaction * copies)} messages of ${number(payloadBytes)} bytes has ${mib(transaction)}; at most ${mib(transactionBytesMax)} is accepted`,
     });
   }
-  const staged = payloadBytes * operationsPerTransaction * threads;
+  const staged = transaction * threads;
   if (transaction <= transactionBytesMax && staged > stagedBytesMax) {
     faults.push({
       path: '/workload/operationsPerTransaction',
-      message: `${number(threads)} sessions that stage ${number(operationsPerTransaction)} messages of ${number(payloadBytes)} bytes need ${gib(staged)} of memory; at most ${gib(stagedBytesMax)} is accepted`,
+      message: `${number(threads)} sessions that stage ${number(operationsPerTransaction * copies)} messages of ${number(payloadBytes)} bytes need ${gib(staged)} of memory; at most ${gib(stagedBytesMax)} is accepted`,
     });
   }
-  const backlog = payloadBytes * backlogMax * Math.max(...sweep.instances);
+  const standing = Math.max(...(sweep.backlog ?? [0]));
+  const backlog = payloadBytes * copies * (backlogMax * Math.max(...sweep.instances) + standing);
   if (backlog > backlogBytesMax) {
     faults.push({
       path: '/workload/backlogMax',
@@ -113,12 +147,15 @@ function checkMemory(scenario: Scenario): ScenarioFault[] {
   return faults;
 }
 
+const operationsMax = (workload: Scenario['workload'], sweep: Scenario['sweep']): number =>
+  Math.max(...(sweep.operationsPerTransaction ?? [workload.operationsPerTransaction]));
+
 /** A client so slow that it finishes no transaction while it is measured would show a rate of zero. */
 function checkRoundTrips(scenario: Scenario): ScenarioFault[] {
-  const calls = scenario.workload.operationsPerTransaction + 1;
   const scales = scenario.quick === undefined ? (['full'] as const) : (['full', 'quick'] as const);
   return scales.flatMap((scale) => {
     const { sweep, phases } = scaleScenario(scenario, scale);
+    const calls = operationsMax(scenario.workload, sweep) + 1;
     const axis = scale === 'quick' && scenario.quick?.sweep?.roundTripMs ? '/quick/sweep' : '/sweep';
     return sweep.roundTripMs.flatMap((roundTripMs, index) =>
       roundTripMs * calls <= phases.measureMs
@@ -137,23 +174,20 @@ function checkQuick(scenario: Scenario): ScenarioFault[] {
   const quick = scenario.quick?.sweep;
   if (quick === undefined) return [];
   const faults: ScenarioFault[] = [];
-  for (const axis of ['threads', 'instances', 'roundTripMs'] as const) {
-    const low = Math.min(...scenario.sweep[axis]);
-    const high = Math.max(...scenario.sweep[axis]);
-    for (const [index, value] of (quick[axis] ?? []).entries()) {
-      if (value >= low && value <= high) continue;
+  for (const [axis, values] of Object.entries(quick)) {
+    const fullValues: readonly (number | string)[] | undefined =
+      scenario.sweep[axis as keyof Scenario['sweep']];
+    if (fullValues === undefined) {
       faults.push({
-        path: `/quick/sweep/${axis}/${index}`,
-        message: `Must lie in the range of the full sweep, ${low} to ${high}, not ${value}`,
+        path: `/quick/sweep/${axis}`,
+        message: 'Not an axis of the full sweep, which quick may only narrow',
       });
+      continue;
     }
-  }
-  for (const [index, value] of (quick.implementation ?? []).entries()) {
-    if (scenario.sweep.implementation.includes(value)) continue;
-    faults.push({
-      path: `/quick/sweep/implementation/${index}`,
-      message: `"${value}" is not in the full sweep, which quick may only narrow`,
-    });
+    for (const [index, value] of values.entries()) {
+      const message = faultOfQuick(value, fullValues);
+      if (message !== null) faults.push({ path: `/quick/sweep/${axis}/${index}`, message });
+    }
   }
   const full = combinationCount(scenario.sweep);
   const points = combinationCount(scaleScenario(scenario, 'quick').sweep);
@@ -164,6 +198,18 @@ function checkQuick(scenario: Scenario): ScenarioFault[] {
     });
   }
   return faults;
+}
+
+/** A number may lie between those of the full sweep; a name must be one of them. */
+function faultOfQuick(value: number | string, full: readonly (number | string)[]): string | null {
+  const numbers = full.filter((each) => typeof each === 'number');
+  if (typeof value === 'string') {
+    return full.includes(value) ? null : `"${value}" is not in the full sweep, which quick may only narrow`;
+  }
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  return value >= low && value <= high
+    ? null
+    : `Must lie in the range of the full sweep, ${low} to ${high}, not ${value}`;
 }
 
 function checkReferences(scenario: Scenario): ScenarioFault[] {

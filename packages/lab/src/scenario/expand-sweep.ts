@@ -28,22 +28,29 @@ export interface Combination {
  */
 export function expandSweep(scenario: Scenario, scale: Scale): Combination[] {
   const { sweep } = scaleScenario(scenario, scale);
-  const { payloadBytes, operationsPerTransaction } = scenario.workload;
-  const combinations: Combination[] = [];
-  for (const roundTripMs of sweep.roundTripMs)
-    for (const instances of sweep.instances)
-      for (const threads of sweep.threads)
-        for (const implementation of sweep.implementation)
-          combinations.push({
-            implementation,
-            params: { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction },
-          });
-  return combinations;
+  const { payloadBytes, operationsPerTransaction, subscribers } = scenario.workload;
+  const axes: { [axis in keyof PointParams]?: readonly unknown[] | undefined } = {
+    roundTripMs: sweep.roundTripMs,
+    cacheMiB: sweep.cacheMiB,
+    durability: sweep.durability,
+    payloadBytes: sweep.payloadBytes ?? [payloadBytes],
+    operationsPerTransaction: sweep.operationsPerTransaction ?? [operationsPerTransaction],
+    backlog: sweep.backlog,
+    subscribers: sweep.subscribers ?? (subscribers === undefined ? undefined : [subscribers]),
+    instances: sweep.instances,
+    threads: sweep.threads,
+  };
+  let all: Partial<PointParams>[] = [{}];
+  for (const [axis, values] of Object.entries(axes)) {
+    if (values !== undefined)
+      all = all.flatMap((params) => values.map((value) => ({ ...params, [axis]: value })));
+  }
+  return all.flatMap((params) =>
+    sweep.implementation.map((implementation) => ({ implementation, params: params as PointParams })),
+  );
 }
 
 /** How many combinations a sweep has, without building them. */
 export function combinationCount(sweep: Scenario['sweep']): number {
-  return (
-    sweep.implementation.length * sweep.instances.length * sweep.threads.length * sweep.roundTripMs.length
-  );
+  return Object.values(sweep).reduce((count, values) => count * values.length, 1);
 }

@@ -1,5 +1,6 @@
 import type { Message, Session } from '@shardlab/engine';
-import type { DeliveryOrder } from './ledger.ts';
+import type { Outlet } from './layout.ts';
+import type { DeliveryOrder, Ledger } from './ledger.ts';
 import type { PayloadIdentity } from './payload.ts';
 import type { Workload } from './workload.ts';
 
@@ -9,26 +10,39 @@ const idleWaitMs = 100;
 const sealedWaitMs = 10;
 
 /**
- * One dequeuer session in a closed loop: collects the workload's operations, then commits. With round trips every
- * dequeue takes one message and waits a round trip first, as does the commit; without, one call takes what it gets.
+ * One dequeuer session of one outlet in a closed loop: collects the workload's operations, then commits. With round
+ * trips every dequeue takes one message and waits a round trip first, as does the commit; without, one call takes what
+ * it gets.
  */
-export async function runDequeuer(work: Workload): Promise<void> {
-  const { instance, config, meter, ledger, gate, roundTrips } = work;
-  const session = instance.openSession();
-  const order = work.orderOfDequeuer();
+export async function runDequeuer(work: Workload, outletNo: number): Promise<void> {
+  const { instance, config, meter, gate, roundTrips } = work;
+  const taker: Taker = {
+    session: instance.openSession(),
+    outlet: config.layout.outlets[outletNo]!,
+    ledger: work.ledgers[outletNo]!,
+    order: work.orderOfDequeuer(outletNo),
+  };
+  const { session, ledger } = taker;
   while (!work.drainOver) {
-    const { identities, messages, empty } = await collect(work, session, order);
+    const { identities, messages, empty } = await collect(work, taker);
     if (messages > 0) {
       await roundTrips?.wait();
       await session.commit();
       meter.consumed += messages;
       for (const identity of identities) ledger.consumed(identity);
-      gate.consumed(messages);
+      gate.consumed(messages / config.layout.outlets.length);
     }
-    if (empty && work.isSealed && instance.queue(config.queue.name).ready === 0) break;
+    if (empty && work.isSealed && work.isDrained(outletNo)) break;
     await work.breathe();
   }
   await session.close();
+}
+
+interface Taker {
+  session: Session;
+  outlet: Outlet;
+  ledger: Ledger;
+  order: DeliveryOrder;
 }
 
 interface Collected {
@@ -39,15 +53,16 @@ interface Collected {
   empty: boolean;
 }
 
-async function collect(work: Workload, session: Session, order: DeliveryOrder): Promise<Collected> {
-  const { config, clock, meter, ledger, roundTrips } = work;
+async function collect(work: Workload, taker: Taker): Promise<Collected> {
+  const { config, clock, meter, roundTrips } = work;
+  const { ledger, order } = taker;
   const { operationsPerTransaction: operations } = config;
   const identities: PayloadIdentity[] = [];
   let messages = 0;
   while (messages < operations && !work.drainOver) {
     await roundTrips?.wait();
     const max = roundTrips === null ? operations - messages : 1;
-    const batch = await dequeue(work, session, max);
+    const batch = await dequeue(work, taker, max);
     if (batch.length === 0) return { identities, messages, empty: true };
     const now = clock();
     for (const message of batch) {
@@ -65,15 +80,16 @@ async function collect(work: Workload, session: Session, order: DeliveryOrder): 
  * One dequeue of the client. It first asks without waiting, so that the time of a call that found messages ready can be
  * told from the wait for a message to come; only the former is the dequeue call's figure.
  */
-async function dequeue(work: Workload, session: Session, max: number): Promise<Message[]> {
-  const { clock, meter, config } = work;
-  const queue = config.queue.name;
+async function dequeue(work: Workload, { session, outlet }: Taker, max: number): Promise<Message[]> {
+  const { clock, meter } = work;
+  const { queue, subscriber } = outlet;
+  const options = subscriber === undefined ? { max } : { max, subscriber };
   const start = clock();
-  const ready = await session.dequeue(queue, { max, waitMs: 0 });
+  const ready = await session.dequeue(queue, { ...options, waitMs: 0 });
   if (ready.length > 0) {
     meter.dequeueCall(clock() - start);
     return ready;
   }
-  if (work.isSealed) return session.dequeue(queue, { max, waitMs: sealedWaitMs });
-  return session.dequeue(queue, { max, waitMs: idleWaitMs, signal: work.sealSignal });
+  if (work.isSealed) return session.dequeue(queue, { ...options, waitMs: sealedWaitMs });
+  return session.dequeue(queue, { ...options, waitMs: idleWaitMs, signal: work.sealSignal });
 }

@@ -1,39 +1,75 @@
+import type { Session } from '@shardlab/engine';
 import type { Workload } from './workload.ts';
 
-/**
- * One enqueuer session in a closed loop: transactions of the workload's size, each begun when the one before is
- * durable. Rejects with the engine's error if a commit fails.
- *
- * With round trips every enqueue and the commit waits one first. Since the engine only stages an enqueue in memory,
- * the messages are staged together right before the commit, and carry the time at which that began.
- */
-export async function runEnqueuer(work: Workload, enqueuer: number): Promise<void> {
-  const { instance, config, clock, meter, ledger, forge, gate, roundTrips } = work;
-  const { operationsPerTransaction: operations } = config;
-  const queue = config.queue.name;
-  const session = instance.openSession();
-  let sequence = 0;
-  while (!work.stopped) {
-    if (gate.full) {
-      const since = clock();
-      await gate.wait();
-      instance.waits.record('flow control', clock() - since);
-      continue;
-    }
-    if (roundTrips !== null) {
-      for (let call = 0; call <= operations && !work.stopped; call++) await roundTrips.wait();
-      if (work.stopped) break;
-    }
-    const sentAtMs = clock();
-    for (let operation = 0; operation < operations; operation++) {
-      session.enqueue(queue, { payload: forge.make({ enqueuer, sequence: sequence + operation, sentAtMs }) });
-    }
-    await session.commit();
-    sequence += operations;
-    ledger.committed(enqueuer, sequence);
-    meter.enqueued += operations;
-    gate.enqueued(operations);
-    await work.breathe();
+/** Transactions that fill a backlog have so many messages at most, and so many bytes of payload. */
+const fillMessages = 1_000;
+const fillBytes = 4 * 1024 ** 2;
+
+/** One enqueuer session in a closed loop. */
+export class Enqueuer {
+  readonly #work: Workload;
+  readonly #number: number;
+  readonly #session: Session;
+  #sequence = 0;
+
+  /** `number` is its own over all instances. */
+  constructor(work: Workload, number: number) {
+    this.#work = work;
+    this.#number = number;
+    this.#session = work.instance.openSession();
   }
-  await session.close();
+
+  /** Enqueues the messages that shall wait already when the warm-up begins. */
+  async fill(messages: number): Promise<void> {
+    const { payloadBytes, layout } = this.#work.config;
+    const most = Math.max(
+      1,
+      Math.min(fillMessages, Math.floor(fillBytes / payloadBytes / layout.inlets.length)),
+    );
+    for (let rest = messages; rest > 0; rest -= most) await this.#transact(Math.min(rest, most));
+  }
+
+  /**
+   * Transactions of the workload's size, each begun when the one before is durable, until the enqueuers are stopped.
+   * Rejects with the engine's error if a commit fails.
+   *
+   * With round trips every enqueue and the commit waits one first. Since the engine only stages an enqueue in memory,
+   * the messages are staged together right before the commit, and carry the time at which that began.
+   */
+  async run(): Promise<void> {
+    const work = this.#work;
+    const { instance, config, clock, gate, roundTrips } = work;
+    const { operationsPerTransaction: operations } = config;
+    // A copy for each subscriber is a call of its own; a topic takes one.
+    const calls = operations * config.layout.inlets.length + 1;
+    while (!work.stopped) {
+      if (gate.full) {
+        const since = clock();
+        await gate.wait();
+        instance.waits.record('flow control', clock() - since);
+        continue;
+      }
+      if (roundTrips !== null) {
+        for (let call = 0; call < calls && !work.stopped; call++) await roundTrips.wait();
+        if (work.stopped) break;
+      }
+      await this.#transact(operations);
+      await work.breathe();
+    }
+    await this.#session.close();
+  }
+
+  async #transact(messages: number): Promise<void> {
+    const { config, clock, meter, ledgers, forge, gate } = this.#work;
+    const sentAtMs = clock();
+    for (let index = 0; index < messages; index++) {
+      const payload = forge.make({ enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs });
+      for (const queue of config.layout.inlets) this.#session.enqueue(queue, { payload });
+    }
+    await this.#session.commit();
+    this.#sequence += messages;
+    for (const ledger of ledgers) ledger.committed(this.#number, this.#sequence);
+    meter.enqueued += messages;
+    gate.enqueued(messages);
+  }
 }

@@ -4,7 +4,8 @@
  */
 import { type Instance, openInstance } from '@shardlab/engine';
 import { type Clock, createMonotonicClock } from './clock.ts';
-import { Ledger } from './ledger.ts';
+import { Enqueuer } from './enqueuer.ts';
+import type { QueueLayout } from './layout.ts';
 import { Meter } from './meter.ts';
 import { PayloadForge } from './payload.ts';
 import type { FromWorker, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
@@ -23,16 +24,20 @@ class InstanceWorker {
   readonly #config: WorkerConfig;
   readonly #instance: Instance;
   readonly #clock: Clock;
-  readonly #ledger: Ledger;
   readonly #meter: Meter;
   readonly #workload: Workload;
+  readonly #enqueuers: readonly Enqueuer[];
   #ticks: NodeJS.Timeout | undefined;
   #phase: Extract<FromWorker, { type: 'tick' }>['phase'] = 'warmup';
 
   static async open(config: WorkerConfig): Promise<InstanceWorker> {
-    const instance = await openInstance({ dir: config.dir, instance: config.instance });
-    if (config.createsQueue) await instance.createQueue(config.queue);
-    return new InstanceWorker(config, instance);
+    const { dir, instance: number, cacheBytesMax, layout } = config;
+    const cache = cacheBytesMax === null ? {} : { cacheBytesMax };
+    const instance = await openInstance({ dir, instance: number, ...cache });
+    if (config.createsQueues) await makeQueues(instance, layout);
+    const made = new InstanceWorker(config, instance);
+    await made.#fill();
+    return made;
   }
 
   private constructor(config: WorkerConfig, instance: Instance) {
@@ -41,22 +46,32 @@ class InstanceWorker {
     this.#config = config;
     this.#instance = instance;
     this.#clock = clock;
-    this.#ledger = new Ledger(forge);
     this.#meter = new Meter(instance, clock);
     this.#workload = new Workload({
       instance,
       config,
       clock,
       forge,
-      ledger: this.#ledger,
       meter: this.#meter,
     });
+    this.#enqueuers = config.enqueuers.map((number) => new Enqueuer(this.#workload, number));
+  }
+
+  /** The backlog that is there before the warm-up, in even shares. */
+  async #fill(): Promise<void> {
+    const { backlog } = this.#config;
+    const share = Math.ceil(backlog / Math.max(1, this.#enqueuers.length));
+    await Promise.all(
+      this.#enqueuers.map((enqueuer, index) => enqueuer.fill(Math.min(share, backlog - index * share))),
+    );
+    // What was filled in belongs to no tick.
+    this.#meter.tick();
   }
 
   async run(timeline: Timeline): Promise<void> {
     await this.#until(timeline.warmupAtMs);
     this.#ticks = setInterval(() => this.#tick(), tickMs);
-    const { enqueuers, dequeuers } = startSessions(this.#workload);
+    const { enqueuers, dequeuers } = startSessions(this.#workload, this.#enqueuers);
     // A session's failure ends the process; waiting for the others first would hide it until the drain.
     const phases = this.#phases(timeline, enqueuers, dequeuers);
     await Promise.all([enqueuers, dequeuers, phases]);
@@ -89,19 +104,24 @@ class InstanceWorker {
 
   async finish(browse: boolean): Promise<void> {
     if (browse) await this.#browse();
-    const result = { window: this.#meter.window(), ledger: this.#ledger.report() };
+    const ledgers = this.#workload.ledgers.map((ledger) => ledger.report());
+    const result = { window: this.#meter.window(), ledgers };
     await this.#instance.close();
     send({ type: 'result', result });
   }
 
   async #browse(): Promise<void> {
-    let after: string | undefined;
-    do {
-      const options = after === undefined ? { limit: browsePage } : { limit: browsePage, after };
-      const { messages, next } = await this.#instance.browse(this.#config.queue.name, options);
-      for (const message of messages) this.#ledger.left(message);
-      after = next ?? undefined;
-    } while (after !== undefined);
+    for (const [outletNo, { queue, subscriber }] of this.#config.layout.outlets.entries()) {
+      const whose = subscriber === undefined ? { limit: browsePage } : { limit: browsePage, subscriber };
+      const ledger = this.#workload.ledgers[outletNo]!;
+      let after: string | undefined;
+      do {
+        const options = after === undefined ? whose : { ...whose, after };
+        const { messages, next } = await this.#instance.browse(queue, options);
+        for (const message of messages) ledger.left(message);
+        after = next ?? undefined;
+      } while (after !== undefined);
+    }
   }
 
   #tick(): void {
@@ -116,6 +136,12 @@ class InstanceWorker {
     await (unless === undefined ? promise : Promise.race([promise, unless]));
     clearTimeout(timer);
   }
+}
+
+async function makeQueues(instance: Instance, { queues, outlets }: QueueLayout): Promise<void> {
+  for (const queue of queues) await instance.createQueue(queue);
+  for (const { queue, subscriber } of outlets)
+    if (subscriber !== undefined) await instance.subscribe(queue, { name: subscriber });
 }
 
 let worker: InstanceWorker | null = null;

@@ -134,6 +134,27 @@ export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
   return integrity;
 }
 
+/**
+ * What the ledgers of all instances say, by outlet, judged for each outlet and added up: a message that one subscriber
+ * got twice and another never is one duplicated and one lost.
+ */
+export function mergeOutlets(byInstance: readonly (readonly LedgerReport[])[]): Integrity {
+  const outlets = byInstance[0]!.keys();
+  return [...outlets]
+    .map((outlet) => mergeLedgers(byInstance.map((ledgers) => ledgers[outlet]!)))
+    .reduce(addIntegrity);
+}
+
+export function addIntegrity(a: Integrity, b: Integrity): Integrity {
+  return {
+    lost: a.lost + b.lost,
+    duplicated: a.duplicated + b.duplicated,
+    damaged: a.damaged + b.damaged,
+    outOfOrder: a.outOfOrder + b.outOfOrder,
+    left: a.left + b.left,
+  };
+}
+
 function setOf(sets: Map<number, SequenceSet>, enqueuer: number): SequenceSet {
   let set = sets.get(enqueuer);
   if (set === undefined) {

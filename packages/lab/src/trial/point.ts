@@ -1,8 +1,9 @@
 /** From the repeats of one combination to its point. */
-import type { Integrity, Point, Repeat } from '@shardlab/contract';
+import type { Point, Repeat } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import type { Combination } from '../scenario/expand-sweep.ts';
 import { createHistogram, type Histogram, latencyOf } from './latency.ts';
+import { addIntegrity } from './ledger.ts';
 import type { TrialOutcome } from './run-trial.ts';
 import { mergeWaits, waitFigures } from './wait-totals.ts';
 
@@ -40,7 +41,7 @@ export function summarisePoint(
   };
 }
 
-function repeatOf({ windows }: TrialOutcome): Repeat {
+function repeatOf({ windows, dequeueCall }: TrialOutcome): Repeat {
   // Each instance's count over its own window: the windows differ by a turn of the event loop.
   const perSec = (counts: number[]) =>
     counts.reduce((sum, count, index) => sum + (count * 1000) / windows[index]!.ms, 0);
@@ -51,24 +52,20 @@ function repeatOf({ windows }: TrialOutcome): Repeat {
     dequeuePerSec: rounded(perSec(windows.map((window) => window.consumed)), 1),
     cpuUsPerMessage: consumed === 0 ? 0 : rounded(cpuUs / consumed, 2),
     measuredMs: rounded(Math.max(...windows.map((window) => window.ms)), 1),
+    ...(dequeueCall.totalCount === 0 ? {} : callFigures(dequeueCall)),
   };
 }
+
+const callFigures = (call: Histogram) => ({
+  dequeueCallMeanMs: rounded(call.mean / 1000, 4),
+  dequeueCallP50Ms: call.getValueAtPercentile(50) / 1000,
+});
 
 function mergedHistogram(histograms: readonly Histogram[]): Histogram {
   if (histograms.length === 1) return histograms[0]!;
   const merged = createHistogram();
   for (const histogram of histograms) merged.add(histogram);
   return merged;
-}
-
-function addIntegrity(a: Integrity, b: Integrity): Integrity {
-  return {
-    lost: a.lost + b.lost,
-    duplicated: a.duplicated + b.duplicated,
-    damaged: a.damaged + b.damaged,
-    outOfOrder: a.outOfOrder + b.outOfOrder,
-    left: a.left + b.left,
-  };
 }
 
 const rounded = (value: number, digits: number) => Number(value.toFixed(digits));

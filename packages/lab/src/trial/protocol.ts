@@ -7,17 +7,22 @@
  * everywhere at once without a message for each. Nothing is sent for single messages of the queue.
  */
 import type { InstanceSample, Tick } from '@shardlab/contract';
-import type { QueueSpec, WaitStats } from '@shardlab/engine';
+import type { WaitStats } from '@shardlab/engine';
+import type { QueueLayout } from './layout.ts';
 import type { LedgerReport, OrderScope } from './ledger.ts';
 
 export interface WorkerConfig {
   dir: string;
   instance: number;
-  queue: QueueSpec;
-  /** One instance makes the queue, before the others open. */
-  createsQueue: boolean;
-  /** Numbers of the enqueuers that run here; as many dequeuers run beside them. */
+  layout: QueueLayout;
+  /** One instance makes the queues, before the others open. */
+  createsQueues: boolean;
+  /** Null: the engine's default. */
+  cacheBytesMax: number | null;
+  /** Numbers of the enqueuers that run here; for each a dequeuer at every outlet runs beside it. */
   enqueuers: number[];
+  /** Messages that its enqueuers put in before the warm-up. */
+  backlog: number;
   payloadBytes: number;
   operationsPerTransaction: number;
   backlogMax: number;
@@ -60,7 +65,8 @@ export interface WindowResult {
 
 export interface WorkerResult {
   window: WindowResult;
-  ledger: LedgerReport;
+  /** By outlet. */
+  ledgers: LedgerReport[];
 }
 
 export type FromWorker =

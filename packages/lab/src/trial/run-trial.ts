@@ -6,7 +6,8 @@ import { LabError } from '../errors.ts';
 import type { Trial } from '../run/plan-run.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { type Histogram, mergeHistograms } from './latency.ts';
-import { mergeLedgers } from './ledger.ts';
+import { layoutOf } from './layout.ts';
+import { mergeOutlets } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
 import type { Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
 import { mergeWaits } from './wait-totals.ts';
@@ -16,6 +17,8 @@ import { WorkerProcess } from './worker-process.ts';
 const leadMs = 25;
 /** Start of the processes, browsing and closing together take well under a second each; past this something hangs. */
 const graceMsDefault = 60_000;
+/** The slowest that fills a backlog does ten messages in a millisecond. */
+const fillMsPerMessage = 0.1;
 
 export interface TrialOptions {
   trial: Trial;
@@ -54,18 +57,22 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   // It may be rejected before anything waits for it, while the folder is being made.
   hurdle.promise.catch(() => {});
   const onAbort = () => hurdle.reject(signal!.reason);
-  const limitMs = phases.warmupMs + phases.measureMs + phases.drainMs + (options.graceMs ?? graceMsDefault);
+  const fillMs = (trial.params.backlog ?? 0) * fillMsPerMessage;
+  const limitMs =
+    phases.warmupMs + phases.measureMs + phases.drainMs + (options.graceMs ?? graceMsDefault + fillMs);
   const deadline = setTimeout(() => hurdle.reject(hung(limitMs)), limitMs);
   try {
     signal?.throwIfAborted();
     signal?.addEventListener('abort', onAbort, { once: true });
     await mkdir(dir, { recursive: true });
-    const share = new BacklogShares(workers, trial.implementation === 'unsharded');
+    const shared = trial.implementation === 'unsharded';
+    const outlets = layoutOf(options.scenario, trial.implementation, trial.params).outlets.length;
+    const share = new BacklogShares(workers, shared);
     for (let instance = 1; instance <= trial.params.instances; instance++) {
       workers.push(
         new WorkerProcess(instance, (tick) => {
           ticks.add(tick.phase, tick.sample);
-          share.heard(instance, tick.enqueued - tick.consumed);
+          share.heard(instance, tick.enqueued - tick.consumed / outlets);
         }),
       );
     }
@@ -112,22 +119,21 @@ async function open({ worker, config }: { worker: WorkerProcess; config: WorkerC
 }
 
 function configFor(instance: number, { trial, scenario, dir }: TrialOptions): WorkerConfig {
-  const { instances, threads, roundTripMs } = trial.params;
+  const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = trial.params;
+  const { backlog = 0, cacheMiB = scenario.queue.cacheMiB } = trial.params;
   const everyone = Array.from({ length: threads }, (_, index) => index);
+  const enqueuers = everyone.filter((enqueuer) => enqueuer % instances === instance - 1);
   return {
     dir,
     instance,
-    queue: {
-      name: 'workload',
-      kind: trial.implementation,
-      shards: scenario.queue.shardsPerInstance,
-      durability: scenario.queue.durability,
-    },
-    createsQueue: instance === 1,
-    // An enqueuer and a dequeuer always go together, so no instance has messages without anybody to take them.
-    enqueuers: everyone.filter((enqueuer) => enqueuer % instances === instance - 1),
-    payloadBytes: scenario.workload.payloadBytes,
-    operationsPerTransaction: scenario.workload.operationsPerTransaction,
+    layout: layoutOf(scenario, trial.implementation, trial.params),
+    createsQueues: instance === 1,
+    cacheBytesMax: cacheMiB === undefined ? null : cacheMiB * 1024 ** 2,
+    // An enqueuer and its dequeuers always go together, so no instance has messages without anybody to take them.
+    enqueuers,
+    backlog: Math.round((backlog * enqueuers.length) / threads),
+    payloadBytes,
+    operationsPerTransaction,
     backlogMax: scenario.workload.backlogMax,
     roundTripMs,
     orderScope: trial.implementation === 'sharded' ? 'instance' : 'session',
@@ -149,7 +155,7 @@ function outcomeOf(results: readonly WorkerResult[]): TrialOutcome {
     waits: mergeWaits(windows.map(({ waits }) => waits)),
     latency: mergeHistograms(windows.map(({ latency }) => latency)),
     dequeueCall: mergeHistograms(windows.map(({ dequeueCall }) => dequeueCall)),
-    integrity: mergeLedgers(results.map(({ ledger }) => ledger)),
+    integrity: mergeOutlets(results.map(({ ledgers }) => ledgers)),
   };
 }
 

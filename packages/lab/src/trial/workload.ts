@@ -4,12 +4,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Instance } from '@shardlab/engine';
 import { BacklogGate } from './backlog-gate.ts';
 import type { Clock } from './clock.ts';
-import { DeliveryOrder, type Ledger } from './ledger.ts';
+import { DeliveryOrder, Ledger } from './ledger.ts';
 import type { Meter } from './meter.ts';
 import type { PayloadForge } from './payload.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { RoundTrips } from './round-trips.ts';
 
+/** How old what `isDrained` looks at may be: hundreds of subscribers ask, and an instance lists all of them at once. */
+const drainLookMs = 20;
 /** A turn of the event loop is forced this often, so that phases change and ticks go out while every commit is quick. */
 const turnMs = 8;
 
@@ -18,7 +20,6 @@ export interface WorkloadOptions {
   config: WorkerConfig;
   clock: Clock;
   meter: Meter;
-  ledger: Ledger;
   forge: PayloadForge;
 }
 
@@ -27,7 +28,8 @@ export class Workload {
   readonly config: WorkerConfig;
   readonly clock: Clock;
   readonly meter: Meter;
-  readonly ledger: Ledger;
+  /** By outlet: each of them gets every message. */
+  readonly ledgers: readonly Ledger[];
   readonly forge: PayloadForge;
   readonly gate: BacklogGate;
   /** Null where calls have no round trip. */
@@ -37,21 +39,24 @@ export class Workload {
   /** Set when dequeuers must begin no further call. */
   drainOver = false;
   readonly #sealed = new AbortController();
-  readonly #order: DeliveryOrder;
+  /** By outlet. */
+  readonly #orders: readonly DeliveryOrder[];
+  #waiting: Map<string, number> = new Map();
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #lastTurnMs: number;
 
-  constructor({ instance, config, clock, meter, ledger, forge }: WorkloadOptions) {
+  constructor({ instance, config, clock, meter, forge }: WorkloadOptions) {
     this.instance = instance;
     this.config = config;
     this.clock = clock;
     this.meter = meter;
-    this.ledger = ledger;
+    this.ledgers = config.layout.outlets.map(() => new Ledger(forge));
     this.forge = forge;
-    this.gate = new BacklogGate(config.backlogMax);
+    this.gate = new BacklogGate(config.backlogMax + config.backlog);
     const record = (ms: number) => instance.waits.record('client round trip', ms);
     this.roundTrips =
       config.roundTripMs > 0 ? new RoundTrips({ ms: config.roundTripMs, clock, record }) : null;
-    this.#order = new DeliveryOrder();
+    this.#orders = config.layout.outlets.map(() => new DeliveryOrder());
     this.#lastTurnMs = clock();
     setMaxListeners(0, this.#sealed.signal);
   }
@@ -79,9 +84,21 @@ export class Workload {
     this.seal();
   }
 
-  /** The order that a dequeuer's hand-outs are checked against: the instance's, or its own (see `DeliveryOrder`). */
-  orderOfDequeuer(): DeliveryOrder {
-    return this.config.orderScope === 'instance' ? this.#order : new DeliveryOrder();
+  /** The order that a dequeuer's hand-outs are checked against: its outlet's on this instance, or its own (see `DeliveryOrder`). */
+  orderOfDequeuer(outletNo: number): DeliveryOrder {
+    return this.config.orderScope === 'instance' ? this.#orders[outletNo]! : new DeliveryOrder();
+  }
+
+  /** Whether nothing waits at an outlet. Call after the seal: from then on what waits only gets less. */
+  isDrained(outletNo: number): boolean {
+    const { queue, subscriber } = this.config.layout.outlets[outletNo]!;
+    if (subscriber === undefined) return this.instance.queue(queue).ready === 0;
+    if (this.clock() - this.#lookedAtMs > drainLookMs) {
+      const all = this.instance.subscribers(queue);
+      this.#waiting = new Map(all.map(({ name, backlog, held }) => [name, backlog - held]));
+      this.#lookedAtMs = this.clock();
+    }
+    return this.#waiting.get(subscriber) === 0;
   }
 
   /** Gives timers and messages of the coordinator their turn if none came for a while. */

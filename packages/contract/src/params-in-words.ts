@@ -1,0 +1,23 @@
+import type { PointParams } from './run.ts';
+import type { Scenario } from './scenario.ts';
+
+/**
+ * What tells one point of a sweep from another beside queue, instances, threads and round trip: "10 subscribers",
+ * "1,000 operations a transaction". What the sweep does not vary is left out, but for the subscribers of a topic.
+ */
+export function paramsInWords(params: PointParams, sweep: Scenario['sweep']): string[] {
+  const { payloadBytes, operationsPerTransaction, subscribers, backlog, durability, cacheMiB } = params;
+  return [
+    ...(subscribers === undefined ? [] : [plural(subscribers, 'subscriber')]),
+    ...(sweep.operationsPerTransaction === undefined
+      ? []
+      : [`${plural(operationsPerTransaction, 'operation')} a transaction`]),
+    ...(sweep.payloadBytes === undefined ? [] : [`${number(payloadBytes)} bytes`]),
+    ...(backlog === undefined ? [] : [`backlog of ${number(backlog)}`]),
+    ...(durability === undefined ? [] : [durability]),
+    ...(cacheMiB === undefined ? [] : [`cache of ${number(cacheMiB)} MiB`]),
+  ];
+}
+
+const number = (value: number) => value.toLocaleString('en-US');
+const plural = (count: number, noun: string) => `${number(count)} ${noun}${count === 1 ? '' : 's'}`;
