@@ -1,10 +1,8 @@
 /** One instance in this process: its queues, sessions and figures over the engines that do the work. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { Catalog, QueueRow } from '../storage/catalog.ts';
-import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
   Instance,
@@ -21,6 +19,7 @@ import { checkSpec } from './queue-spec.ts';
 import { InstanceSession } from './session.ts';
 import type { ShardedEngine } from './sharded-engine.ts';
 import { assertSubscriberFits } from './subscription.ts';
+import { TopicSubscribers } from './topic-subscribers.ts';
 import type { UnshardedEngine } from './unsharded-engine.ts';
 
 /** How often an instance looks whether another process changed the catalog, milliseconds; a look costs microseconds. */
@@ -49,14 +48,13 @@ export class InlineInstance implements Instance {
   readonly #catalog: Catalog;
   readonly #sharded: ShardedEngine;
   readonly #unsharded: UnshardedEngine;
+  readonly #subscribers: TopicSubscribers;
   readonly #sessions = new Map<number, InstanceSession>();
   readonly #onEnded: InlineInstanceParts['onEnded'];
   readonly #onClosed: InlineInstanceParts['onClosed'];
   /** False once the instance is to leave the cluster: it then only hands out what it has. */
   takesMessages = true;
   #queues = new Map<string, QueueRow>();
-  /** Subscribers that the catalog knows to be served here. */
-  readonly #applied = new Set<SubscriberRow['id']>();
   #catalogVersion: number;
   #lastSession = 0;
   #ended: QueueError | undefined;
@@ -71,6 +69,7 @@ export class InlineInstance implements Instance {
     this.#catalog = parts.catalog;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
+    this.#subscribers = new TopicSubscribers(parts.id, parts.catalog);
     this.#onEnded = parts.onEnded;
     this.#onClosed = parts.onClosed;
     this.#catalogVersion = parts.catalog.version();
@@ -200,28 +199,14 @@ export class InlineInstance implements Instance {
     return null;
   }
 
-  async subscribe(topic: string, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
+  async subscribe(topic: string, spec: SubscriberSpec): Promise<SubscriberInfo> {
     const { row, engine } = this.#findTopic(topic);
-    if (typeof name !== 'string' || name.length === 0 || name.length > limits.subscriberNameMax) {
-      throw new QueueError('OPTIONS_INVALID', {
-        sentence: `The name of a subscriber has 1 to ${limits.subscriberNameMax} characters`,
-      });
-    }
-    if (name.includes('\0')) {
-      throw new QueueError('OPTIONS_INVALID', { sentence: 'The name of a subscriber has no U+0000' });
-    }
-    const { id } = this.#catalog.subscribers.add(row.queueId, name, durable ? null : this.id);
-    await this.#applySubscribers(row);
-    await this.#awaitOthers(id);
-    return engine.subscribers(row).find((subscriber) => subscriber.name === name)!;
+    return this.#subscribers.add(row, engine, spec);
   }
 
   async unsubscribe(topic: string, name: string): Promise<void> {
-    const { row } = this.#findTopic(topic);
-    if (!this.#catalog.subscribers.remove(row.queueId, name)) {
-      throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: topic, subscriber: name } });
-    }
-    await this.#applySubscribers(row);
+    const { row, engine } = this.#findTopic(topic);
+    await this.#subscribers.remove(row, engine, name);
   }
 
   subscribers(topic: string): SubscriberInfo[] {
@@ -235,31 +220,10 @@ export class InlineInstance implements Instance {
     throw new QueueError('OPTIONS_INVALID', { sentence: `${name} is a queue: it has no subscribers` });
   }
 
-  /** Takes over the subscribers of the catalog, and says there which are served from now on. */
-  async #applySubscribers(row: QueueRow): Promise<void> {
-    const subscribers = this.#catalog.subscribers.of(row.queueId);
-    await this.#engineOf(row).subscribe(row, subscribers);
-    const added = subscribers.filter(({ id }) => !this.#applied.has(id));
-    if (added.length === 0 || this.#ended !== undefined) return;
-    this.#catalog.subscribers.applied(this.id, added);
-    for (const { id } of added) this.#applied.add(id);
-  }
-
-  /** A live instance that does not keep messages for a subscriber yet would lose it what is committed there. */
-  async #awaitOthers(subscriber: number): Promise<void> {
-    const until = performance.now() + limits.subscribeMsMax;
-    for (;;) {
-      const instances = this.#catalog.subscribers.awaited(subscriber);
-      if (instances.length === 0) return;
-      if (performance.now() > until) throw new QueueError('SUBSCRIBER_PENDING', { details: { instances } });
-      await pause(catalogLookMs / 4);
-    }
-  }
-
   /** Resolves when what the catalog says of topics is taken over: only then the instance may serve them. */
   async subscribersReady(): Promise<void> {
     const topics = [...this.#queues.values()].filter(({ type }) => type === 'topic');
-    await Promise.all(topics.map((row) => this.#applySubscribers(row)));
+    await Promise.all(topics.map((row) => this.#subscribers.apply(row, this.#engineOf(row))));
   }
 
   openSession(): InstanceSession {
