@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ClusterService } from './cluster/cluster-service.ts';
+import { ClusterWatch } from './cluster/cluster-watch.ts';
 import { ServerError } from './errors.ts';
 import type { App } from './http/app-types.ts';
 import { answerClientError } from './http/client-errors.ts';
@@ -17,11 +18,13 @@ import { mapError } from './http/map-error.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { validateWhole } from './http/validation.ts';
 import { limits } from './limits.ts';
+import { LoadService } from './load/load-service.ts';
 import { QueueService } from './queues/queue-service.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
 import { clusterRoutes } from './routes/cluster-routes.ts';
 import { dashboardRoutes } from './routes/dashboard-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
+import { loadRoutes } from './routes/load-routes.ts';
 import { messageRoutes } from './routes/message-routes.ts';
 import { metricsRoutes } from './routes/metrics-routes.ts';
 import { openApi } from './routes/openapi.ts';
@@ -76,6 +79,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const file = openLabDatabase(join(dataDir, 'lab.db'));
   const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
   const queues = new QueueService(cluster);
+  const loads = new LoadService(cluster);
   const { heartbeatMs = limits.heartbeatMs, streamsMax = limits.streamsMax } = options;
   const streams = new EventStreams({
     max: streamsMax,
@@ -103,7 +107,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   app.addHook('preClose', async () => {
     closing.abort();
-    await runs.close();
+    await Promise.all([runs.close(), loads.close()]);
     streams.close();
   });
   app.addHook('onClose', async () => {
@@ -120,7 +124,8 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   queueRoutes(app, { cluster });
   subscriberRoutes(app, { cluster });
   messageRoutes(app, { queues, closing: closing.signal });
-  clusterRoutes(app, { cluster });
+  clusterRoutes(app, { cluster, watch: new ClusterWatch({ cluster, loads, now }), streams });
+  loadRoutes(app, { loads });
   unsupportedApiRoutes(app);
   await dashboardRoutes(app, { webDir });
   await app.ready();

@@ -48,6 +48,7 @@ const table = {
     retryable: true,
     message: 'The server ended while the run was waiting or under way; its points until then are kept',
   },
+  LOAD_RUNNING: { status: 409, retryable: true, message: 'A load runs already; there is one at a time' },
   STREAMS_FULL: { status: 429, retryable: true, message: 'As many event streams are open as may be' },
   DEQUEUES_FULL: { status: 429, retryable: true, message: 'As many dequeue calls are under way as may be' },
   CONNECTIONS_FULL: { status: 429, retryable: true, message: 'As many connections enqueue at once as may' },

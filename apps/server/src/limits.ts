@@ -26,6 +26,22 @@ export const limits = {
   /** Events kept for clients that resume, count and bytes. */
   eventsKeptMax: 1_000,
   eventsKeptBytes: 4 * 1024 * 1024,
+  /** The load of the cluster page: few sessions, so that a look at a failover leaves the machine to itself. */
+  load: {
+    enqueuers: 8,
+    dequeuers: 4,
+    messagesPerCommit: 5,
+    /** Short enough to show a pause of a few hundred milliseconds. */
+    sampleMs: 250,
+    /** Before a call that failed in passing is made again. */
+    retryMs: 20,
+    /** Beyond a failover by far. */
+    drainMsMax: 20_000,
+  },
+  /** How often those who watch the cluster hear of it; a look costs two small reads of files. */
+  clusterTickMs: 500,
+  /** Partitions of a shard that they hear of, the newest: a large backlog has thousands. */
+  partitionsWatchedMax: 12,
   streamsMax: 64,
   /** What a slow reader of a stream may leave unread; more than the largest snapshot, so that a fresh one fits. */
   streamUnreadBytes: 16 * 1024 * 1024,

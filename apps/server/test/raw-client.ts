@@ -3,14 +3,15 @@ import { type ClientRequest, request } from 'node:http';
 import { connect } from 'node:net';
 import type { RunEvent } from '@shardlab/contract';
 
-export interface SseEvent {
+export interface SseEvent<Data> {
+  /** NaN where the stream does not number its events. */
   id: number;
   type: string;
-  data: RunEvent;
+  data: Data;
 }
 
-export class EventReader {
-  readonly events: SseEvent[] = [];
+export class EventReader<Data = RunEvent> {
+  readonly events: SseEvent<Data>[] = [];
   readonly comments: string[] = [];
   status = 0;
   /** Resolves when the stream has ended, however it did. */
@@ -50,9 +51,9 @@ export class EventReader {
   }
 }
 
-function parse(block: string): SseEvent {
-  const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)![1]!;
-  return { id: Number(field('id')), type: field('event'), data: JSON.parse(field('data')) };
+function parse<Data>(block: string): SseEvent<Data> {
+  const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1];
+  return { id: Number(field('id')), type: field('event')!, data: JSON.parse(field('data')!) };
 }
 
 /** Sends bytes over one connection and resolves with all that came back when the server closed it. */

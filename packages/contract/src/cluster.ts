@@ -1,5 +1,6 @@
 /** The cluster behind the queue API: its instances, the processes that host them, what happened to them. */
 import Type, { type Static } from 'typebox';
+import { ClusterLoad } from './load.ts';
 import { WaitFigure } from './run.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -156,11 +157,41 @@ export type Topology = Static<typeof Topology>;
 export const Kill = Type.Object(
   {
     signal: Type.Optional(
-      Type.Union([Type.Literal('SIGKILL'), Type.Literal('SIGSTOP')], {
-        description: 'SIGKILL, the default; SIGSTOP stops the process as it is, until a survivor ends it',
+      Type.Union([Type.Literal('SIGKILL'), Type.Literal('SIGSTOP'), Type.Literal('SIGCONT')], {
+        description:
+          'SIGKILL, the default; SIGSTOP stops the process as it is, until a survivor ends it or SIGCONT wakes it',
       }),
     ),
   },
   closed,
 );
 export type Kill = Static<typeof Kill>;
+
+const { placement, instances, processes } = Cluster.properties;
+const streamed = {
+  atMs: Type.Integer(),
+  figuresAtMs: Type.Integer({
+    description: 'When the figures were taken; a process that hangs makes them old',
+  }),
+};
+
+/** What those who watch the cluster are told: all of it at first, then every moment what it is and what is new. */
+export const ClusterStreamEvent = Type.Union([
+  Type.Object(
+    { type: Type.Literal('snapshot'), ...streamed, cluster: Cluster, load: nullable(ClusterLoad) },
+    closed,
+  ),
+  Type.Object(
+    {
+      type: Type.Literal('tick'),
+      ...streamed,
+      placement,
+      instances,
+      processes,
+      events: Type.Array(ClusterEvent, { description: 'Since the one before' }),
+      load: nullable(ClusterLoad),
+    },
+    closed,
+  ),
+]);
+export type ClusterStreamEvent = Static<typeof ClusterStreamEvent>;

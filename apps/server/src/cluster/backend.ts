@@ -1,5 +1,5 @@
 /** What the server needs of the engine, whether the one instance lives here or several live in processes of their own. */
-import type { ClusterEvent, ClusterInstance, ClusterProcess } from '@shardlab/contract';
+import type { ClusterEvent, ClusterInstance, ClusterProcess, Kill } from '@shardlab/contract';
 import type {
   Instance,
   InstanceStats,
@@ -31,6 +31,8 @@ export interface HostedFigures {
   waits: WaitStats[];
 }
 
+export type ProcessSignal = NonNullable<Kill['signal']>;
+
 export type InstanceState = Omit<ClusterInstance, 'figures'>;
 
 export interface Backend {
@@ -42,7 +44,7 @@ export interface Backend {
   figures(): Promise<{ processes: ClusterProcess[]; hosted: HostedFigures[] }>;
   events(): ClusterEvent[];
   /** Throws `INSTANCE_INLINE`, and what the engine's cluster throws; so do the next ones. */
-  kill(instance: number, signal: 'SIGKILL' | 'SIGSTOP'): void;
+  kill(instance: number, signal: ProcessSignal): void;
   stop(instance: number): Promise<void>;
   start(instance: number): Promise<void>;
   /** False if it cannot have so many instances: another backend can. */

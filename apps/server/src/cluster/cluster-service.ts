@@ -2,12 +2,23 @@
  * The cluster behind the queue API. With one instance it lives in the server itself; from two on each has a process, and
  * stays so until the server starts again with one. How many there are is kept in the folder.
  */
-import type { Cluster, ClusterInstance, InstanceFigures, WaitFigure } from '@shardlab/contract';
+import type {
+  Cluster,
+  ClusterInstance,
+  ClusterProcess,
+  InstanceFigures,
+  WaitFigure,
+} from '@shardlab/contract';
 import { readMembers, type WaitStats, waitQuantileMs } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
-import type { Backend, HostedFigures, InstanceState, QueueHost } from './backend.ts';
+import type { Backend, HostedFigures, InstanceState, ProcessSignal, QueueHost } from './backend.ts';
 import { InlineBackend } from './inline-backend.ts';
 import { ProcessBackend } from './process-backend.ts';
+
+export interface ClusterFigures {
+  processes: ClusterProcess[];
+  byInstance: ReadonlyMap<number, InstanceFigures>;
+}
 
 export class ClusterService {
   readonly #dir: string;
@@ -47,16 +58,30 @@ export class ClusterService {
   }
 
   async describe(): Promise<Cluster> {
+    return this.describeWith(await this.figures());
+  }
+
+  /** Of the processes that answer, and what they host. */
+  async figures(): Promise<ClusterFigures> {
+    const { processes, hosted } = await this.#current.figures();
+    return { processes, byInstance: new Map(hosted.map((each) => [each.stats.instance, toWire(each)])) };
+  }
+
+  /** The cluster as it is now, with figures that may be older. */
+  describeWith({ processes, byInstance }: ClusterFigures): Cluster {
     const backend = this.#current;
-    const { processes, hosted } = await backend.figures();
-    const figures = new Map(hosted.map((each) => [each.stats.instance, toWire(each)]));
     const instances: ClusterInstance[] = backend
       .topology()
-      .map((state) => ({ ...state, figures: figures.get(state.instance) ?? null }));
+      .map((state) => ({ ...state, figures: byInstance.get(state.instance) ?? null }));
     return { placement: backend.placement, instances, processes, events: backend.events() };
   }
 
-  kill(instance: number, signal: 'SIGKILL' | 'SIGSTOP'): void {
+  /** Whether every instance is served at this moment. */
+  get isWhole(): boolean {
+    return this.topology().every(({ state }) => state !== 'down');
+  }
+
+  kill(instance: number, signal: ProcessSignal): void {
     this.#current.kill(instance, signal);
   }
 

@@ -1,7 +1,7 @@
 /** Each instance in a process of its own; the server is their supervisor and a client of all of them. */
 import type { ClusterEvent, ClusterProcess } from '@shardlab/contract';
 import { type Cluster, type ClusterClient, connectCluster, startCluster } from '@shardlab/engine';
-import type { Backend, HostedFigures, InstanceState } from './backend.ts';
+import type { Backend, HostedFigures, InstanceState, ProcessSignal } from './backend.ts';
 
 export class ProcessBackend implements Backend {
   readonly placement = 'processes';
@@ -45,8 +45,9 @@ export class ProcessBackend implements Backend {
     return this.#cluster.events();
   }
 
-  kill(instance: number, signal: 'SIGKILL' | 'SIGSTOP'): void {
+  kill(instance: number, signal: ProcessSignal): void {
     if (signal === 'SIGSTOP') this.#cluster.pause(instance);
+    else if (signal === 'SIGCONT') this.#cluster.resume(instance);
     else this.#cluster.kill(instance);
   }
 

@@ -1,18 +1,43 @@
 import { Cluster, Kill, Topology } from '@shardlab/contract';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
+import type { ClusterWatch } from '../cluster/cluster-watch.ts';
 import type { App } from '../http/app-types.ts';
+import type { EventStreams } from '../http/event-streams.ts';
 
 const tags = ['cluster'];
 const params = Type.Object({ instance: Type.Integer({ minimum: 1, maximum: 64 }) });
 const response = { 200: Cluster };
 
+export interface ClusterRoutesOptions {
+  cluster: ClusterService;
+  watch: ClusterWatch;
+  streams: EventStreams;
+}
+
 /** The cluster behind the queue API: who hosts what, and faults to order. Each answer is the cluster as it is then. */
-export function clusterRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
+export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRoutesOptions): void {
   app.get(
     '/api/cluster',
     { schema: { summary: 'Instances, who hosts them, their figures, and what happened', tags, response } },
     async () => cluster.describe(),
+  );
+  app.get(
+    '/api/cluster/events',
+    {
+      exposeHeadRoute: false,
+      schema: {
+        summary: 'The cluster as it changes, as server-sent events: all of it, then what is new',
+        tags,
+        produces: ['text/event-stream'],
+      },
+    },
+    async (_request, reply) => {
+      streams.assertRoom();
+      let stop = () => {};
+      const stream = streams.open(reply, () => stop());
+      stop = watch.follow(stream);
+    },
   );
   app.put(
     '/api/cluster/topology',

@@ -1,0 +1,131 @@
+/** The load of the cluster page: bounded, one at a time, and exact about what became of every message. */
+import type { Cluster, ErrorBody, LoadAnswer, QueueList } from '@shardlab/contract';
+import * as contract from '@shardlab/contract';
+import { Ajv } from 'ajv';
+import { describe, expect, it, vi } from 'vitest';
+import { startApp, type TestApp, waiting } from './start-app.ts';
+
+const url = '/api/cluster/load';
+const validate = new Ajv({ strict: false }).compile(contract.LoadAnswer);
+
+async function loadOf(test: TestApp) {
+  const { body } = await test.get<LoadAnswer>(url);
+  validate(body);
+  expect(validate.errors).toBeNull();
+  return body.load;
+}
+
+const untilLoad = (test: TestApp, expected: object) =>
+  vi.waitFor(async () => expect(await loadOf(test)).toMatchObject(expected), waiting);
+
+const queuesOf = async (test: TestApp) =>
+  (await test.get<QueueList>('/api/queues')).body.queues.map(({ name }) => name);
+
+describe('a load', () => {
+  it('ends by itself with every message accounted for, and leaves no queue behind', async () => {
+    const test = await startApp();
+    expect(await loadOf(test)).toBeNull();
+    const started = await test.post<LoadAnswer>(url, { durationMs: 1_000, ratePerSec: 200 });
+    expect(started).toMatchObject({
+      status: 202,
+      body: { load: { state: 'running', lost: null, left: null } },
+    });
+    await untilLoad(test, { state: 'done' });
+    const load = (await loadOf(test))!;
+    expect(load).toMatchObject({ lost: 0, doubled: 0, unknown: 0, left: 0, error: null });
+    expect(load.consumed).toBe(load.acknowledged);
+    expect(load.acknowledged).toBeGreaterThan(20);
+    expect(load.acknowledged, 'at its rate').toBeLessThanOrEqual(240);
+    expect(load.samples.length).toBeGreaterThanOrEqual(3);
+    expect(load.slowestCommitMs).toBeGreaterThan(0);
+    expect(await queuesOf(test)).toEqual([]);
+  });
+
+  it('is stopped, and then consumes what it enqueued; another one may follow, not run beside it', async () => {
+    const test = await startApp();
+    await test.post(url, { durationMs: 120_000 });
+    expect(await test.post<ErrorBody>(url, {})).toMatchObject({
+      status: 409,
+      body: { code: 'LOAD_RUNNING', retryable: true },
+    });
+    await vi.waitFor(async () => expect((await loadOf(test))!.acknowledged).toBeGreaterThan(0), waiting);
+    expect((await test.remove<LoadAnswer>(url)).status).toBe(200);
+    await untilLoad(test, { state: 'done', lost: 0, doubled: 0 });
+    expect((await test.post(url, { durationMs: 1_000 })).status).toBe(202);
+    await untilLoad(test, { state: 'running', acknowledged: expect.any(Number) });
+  });
+
+  it('ends with the server, whatever it was at', async () => {
+    const test = await startApp();
+    await test.post(url, { durationMs: 120_000 });
+    await test.close();
+  });
+
+  it('makes its queue anew where an earlier server did not come to drop it', async () => {
+    const test = await startApp();
+    await test.post('/api/queues', { name: 'shardlab-failover-load', type: 'topic' });
+    expect((await test.post(url, { durationMs: 1_000 })).status).toBe(202);
+    await untilLoad(test, { state: 'done', lost: 0 });
+  });
+
+  it.each([
+    { durationMs: 0 },
+    { durationMs: 3_600_000 },
+    { ratePerSec: 1e9 },
+    { ratePerSec: 'fast' },
+    { colour: 'red' },
+  ])('of %j is refused', async (options) => {
+    const test = await startApp();
+    expect(await test.post(url, options)).toMatchObject({ status: 400, body: { code: 'REQUEST_INVALID' } });
+    expect(await loadOf(test)).toBeNull();
+  });
+
+  it('loses and doubles nothing while the processes under it are killed, stopped and come back', {
+    timeout: 90_000,
+  }, async () => {
+    const test = await startApp();
+    await test.put('/api/cluster/topology', { instances: 2 });
+    await test.post(url, { durationMs: 120_000, ratePerSec: 300 });
+    const progress = async () => {
+      const before = (await loadOf(test))!.consumed;
+      await vi.waitFor(
+        async () => expect((await loadOf(test))!.consumed).toBeGreaterThan(before + 50),
+        waiting,
+      );
+    };
+    const untilState = (instance: number, state: string) =>
+      vi.waitFor(async () => {
+        const { body } = await test.get<Cluster>('/api/cluster');
+        expect(body.instances.find((each) => each.instance === instance)?.state).toBe(state);
+      }, waiting);
+    await progress();
+    await test.post('/api/cluster/instances/2/kill');
+    await untilState(2, 'hosted');
+    await progress();
+    await test.post('/api/cluster/instances/2/start');
+    await untilState(2, 'up');
+    await progress();
+    await test.post('/api/cluster/instances/1/kill', { signal: 'SIGSTOP' });
+    await untilState(1, 'hosted');
+    await progress();
+    await test.remove(url);
+    await untilLoad(test, { state: 'done' });
+    const load = (await loadOf(test))!;
+    expect(load).toMatchObject({ lost: 0, doubled: 0, left: 0, error: null });
+    expect(load.consumed + load.unknown).toBeGreaterThanOrEqual(load.acknowledged);
+  });
+
+  it('goes on while its instance moves out of the server', { timeout: 60_000 }, async () => {
+    const test = await startApp();
+    await test.post(url, { durationMs: 120_000, ratePerSec: 300 });
+    await vi.waitFor(async () => expect((await loadOf(test))!.consumed).toBeGreaterThan(50), waiting);
+    expect((await test.put('/api/cluster/topology', { instances: 2 })).status).toBe(200);
+    const { consumed } = (await loadOf(test))!;
+    await vi.waitFor(
+      async () => expect((await loadOf(test))!.consumed).toBeGreaterThan(consumed + 50),
+      waiting,
+    );
+    await test.remove(url);
+    await untilLoad(test, { state: 'done', lost: 0, doubled: 0, unknown: 0, error: null });
+  });
+});

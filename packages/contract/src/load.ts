@@ -1,0 +1,73 @@
+/** A bounded load on a queue of the cluster, which keeps book of every message: to watch what a failover does to it. */
+import Type, { type Static } from 'typebox';
+import { ErrorBody } from './run.ts';
+
+const closed = { additionalProperties: false } as const;
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const loadLimits = {
+  durationMsMin: 1_000,
+  durationMsMax: 120_000,
+  durationMsDefault: 30_000,
+  ratePerSecMin: 10,
+  ratePerSecMax: 5_000,
+  ratePerSecDefault: 500,
+} as const;
+
+export const StartLoad = Type.Object(
+  {
+    durationMs: Type.Optional(
+      Type.Integer({ minimum: loadLimits.durationMsMin, maximum: loadLimits.durationMsMax }),
+    ),
+    ratePerSec: Type.Optional(
+      Type.Integer({
+        minimum: loadLimits.ratePerSecMin,
+        maximum: loadLimits.ratePerSecMax,
+        description: 'Messages a second, over all sessions',
+      }),
+    ),
+  },
+  closed,
+);
+export type StartLoad = Static<typeof StartLoad>;
+
+export const LoadSample = Type.Object(
+  {
+    atMs: Type.Integer({ description: 'Since the load began' }),
+    acknowledgedPerSec: Type.Number(),
+    consumedPerSec: Type.Number(),
+  },
+  closed,
+);
+export type LoadSample = Static<typeof LoadSample>;
+
+export const ClusterLoad = Type.Object(
+  {
+    queue: Type.String(),
+    state: Type.Union([Type.Literal('running'), Type.Literal('draining'), Type.Literal('done')], {
+      description: 'draining: nothing more is enqueued, what is there is consumed',
+    }),
+    startedAtMs: Type.Integer(),
+    durationMs: Type.Integer({ description: 'For how long it enqueues, unless it is stopped' }),
+    ratePerSec: Type.Integer(),
+    acknowledged: Type.Integer({ description: 'Messages whose commit was acknowledged' }),
+    consumed: Type.Integer({ description: 'Messages whose consumption was acknowledged' }),
+    unknown: Type.Integer({ description: 'Messages of commits whose outcome could not be learnt' }),
+    doubled: Type.Integer({ description: 'Messages handed out again after their consumption' }),
+    left: nullable(Type.Integer({ description: 'Still in the queue when the load ended; null until then' })),
+    lost: nullable(
+      Type.Integer({
+        description:
+          'Acknowledged, not consumed and not left; null until the load has ended with all instances served',
+      }),
+    ),
+    slowestCommitMs: Type.Number({ description: 'Until a commit was done, other tries of it included' }),
+    error: nullable(ErrorBody),
+    samples: Type.Array(LoadSample),
+  },
+  closed,
+);
+export type ClusterLoad = Static<typeof ClusterLoad>;
+
+export const LoadAnswer = Type.Object({ load: nullable(ClusterLoad) }, closed);
+export type LoadAnswer = Static<typeof LoadAnswer>;
