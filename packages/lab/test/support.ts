@@ -30,22 +30,45 @@ export interface PointFacts {
   repeats?: number[];
   waits?: Partial<WaitFigure>[];
   lost?: number;
+  /** Of a topic; for one `enq` is messages and defaults to a share of the deliveries. */
+  subscribers?: number;
+  operations?: number;
+  /** µs a message, of each repeat; default 10. */
+  cpuUs?: number | number[];
+  /** Cores busy, by instance. */
+  cores?: number[];
+  /** Shares of the dequeue rate by instance; default even. */
+  shares?: number[];
+  /** Mean of the dequeue call, of each repeat; its median is the same. */
+  callMs?: number | number[];
 }
 
 export function point(facts: PointFacts): Point {
-  const { implementation = 'sharded', instances = 1, threads = 1, roundTripMs = 0, deq, enq = deq } = facts;
+  const { implementation = 'sharded', instances = 1, threads = 1, roundTripMs = 0, deq } = facts;
+  const { subscribers, operations = 10, cpuUs = 10, callMs = 1, enq = deq / (subscribers ?? 1) } = facts;
+  const of = (values: number | number[], repeat: number) => [values].flat()[repeat] ?? [values].flat()[0]!;
   const latency = { p50: 1, p90: 2, p99: 3, p999: 4, max: 5, count: 100 };
   return {
     implementation,
     provenance: roundTripMs > 0 ? 'emulated' : 'measured',
-    params: { instances, threads, roundTripMs, payloadBytes: 512, operationsPerTransaction: 10 },
+    params: {
+      instances,
+      threads,
+      roundTripMs,
+      payloadBytes: 512,
+      operationsPerTransaction: operations,
+      ...(subscribers === undefined ? {} : { subscribers }),
+    },
     enqueuePerSec: enq,
     dequeuePerSec: deq,
     latencyMs: latency,
-    dequeueCallMs: latency,
-    cpuUsPerMessage: 10,
-    cpuShareByInstance: Array.from({ length: instances }, () => 0.5),
-    dequeuePerSecByInstance: Array.from({ length: instances }, () => deq / instances),
+    dequeueCallMs: { ...latency, p50: of(callMs, 0) },
+    cpuUsPerMessage: of(cpuUs, 0),
+    cpuShareByInstance: facts.cores ?? Array.from({ length: instances }, () => 0.5),
+    dequeuePerSecByInstance: Array.from(
+      { length: instances },
+      (_, instance) => deq * (facts.shares?.[instance] ?? 1 / instances),
+    ),
     waits: (facts.waits ?? []).map((wait) => ({
       event: 'log file sync',
       class: 'commit',
@@ -56,11 +79,13 @@ export function point(facts: PointFacts): Point {
       ...wait,
     })),
     integrity: { lost: facts.lost ?? 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
-    repeats: (facts.repeats ?? [1]).map((share) => ({
+    repeats: (facts.repeats ?? [1]).map((share, repeat) => ({
       enqueuePerSec: enq * share,
       dequeuePerSec: deq * share,
-      cpuUsPerMessage: 10,
+      cpuUsPerMessage: of(cpuUs, repeat),
       measuredMs: 1000,
+      dequeueCallMeanMs: of(callMs, repeat),
+      dequeueCallP50Ms: of(callMs, repeat),
     })),
   };
 }

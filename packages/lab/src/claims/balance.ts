@@ -1,4 +1,4 @@
-/** A3 and A6: whether dequeuers keep up with as many enqueuers. */
+/** A3, A6 and A19: whether dequeuers keep up with as many enqueuers. */
 import type { Point } from '@shardlab/contract';
 import { fitLogLog, median, ratioInterval } from '@shardlab/model';
 import {
@@ -8,24 +8,32 @@ import {
   heldBackShare,
   inconclusive,
   type Judge,
+  type Judgement,
+  keepUpMin,
   keepUpRatio,
   noInterval,
   percent,
   rounded,
   sharded,
+  underLoad,
   unsharded,
   where,
 } from './judgement.ts';
 import { whitePaper } from './ledger.ts';
 
-/** Dequeuers that consume this share of what is enqueued keep up: the rest is what is in flight in a short window. */
-const keepUpMin = 0.95;
 /** Slopes of enqueue and dequeue nearer than this are the same line. */
 const slopeDifferenceMax = 0.15;
 
-export const judgeA3: Judge = (points) => {
-  const unit = 'dequeues for each enqueue';
-  const all = sharded(points).filter((point) => point.dequeuePerSec <= whitePaper.shardedDequeuePerSec);
+export const judgeA3: Judge = (points) =>
+  judgeKeepingUp(
+    sharded(points).filter((point) => point.dequeuePerSec <= whitePaper.shardedDequeuePerSec),
+    'dequeues for each enqueue',
+  );
+
+export const judgeA19: Judge = (points) =>
+  judgeKeepingUp(sharded(points), 'deliveries for each that enqueues call for');
+
+function judgeKeepingUp(all: readonly Point[], unit: string): Judgement {
   if (distinct(all, 'threads').length < 2) {
     return inconclusive(unit, 'Needs sharded points of at least two thread counts.');
   }
@@ -41,7 +49,7 @@ export const judgeA3: Judge = (points) => {
     interval: rounded(intervalOf(worst), 3),
     reason: `${numbers}${behind.length === 0 ? ` Dequeuers keep up, at ${keepUpMin} or more, at each.` : ` At ${behind.length} of them dequeuers consume less than ${keepUpMin} of what is enqueued.`}${noInterval(worst.repeats.length)}`,
   };
-};
+}
 
 export const judgeA6: Judge = (points) => {
   const unit = 'unsharded dequeues for each enqueue';
@@ -50,10 +58,7 @@ export const judgeA6: Judge = (points) => {
   if (family === undefined || threads.length < 2 || distinct(sharded(family.points), 'threads').length < 3) {
     return inconclusive(unit, 'Needs unsharded points of two thread counts and sharded ones of three.');
   }
-  // At few threads nothing competes; the claim is about load. The upper half of the thread counts is load.
-  const loaded = unsharded(points).filter(
-    (point) => point.params.threads >= threads[Math.floor(threads.length / 2)]!,
-  );
+  const loaded = underLoad(unsharded(points));
   const ratio = median(loaded.map(keepUpRatio));
   const worst = worstOf(loaded);
   const slopes = slopesOf(sharded(family.points));
@@ -91,6 +96,6 @@ function slopesOf(points: readonly Point[]): { enqueue: number; dequeue: number 
 function intervalOf(point: Point) {
   return ratioInterval(
     point.repeats.map((repeat) => repeat.dequeuePerSec),
-    point.repeats.map((repeat) => repeat.enqueuePerSec),
+    point.repeats.map((repeat) => repeat.enqueuePerSec * (point.params.subscribers ?? 1)),
   );
 }

@@ -1,20 +1,45 @@
 /** Judges claims on the points that a run has so far. Pure: the same points give the same verdicts anywhere. */
 import type { ClaimResult, Point } from '@shardlab/contract';
-import { judgeA3, judgeA6 } from './balance.ts';
+import { judgeA3, judgeA6, judgeA19 } from './balance.ts';
+import { judgeA7, judgeA14, judgeA17 } from './cpu.ts';
 import { inconclusive, type Judge, type JudgeContext } from './judgement.ts';
 import { claims } from './ledger.ts';
-import { judgeA1, judgeA4 } from './scaling.ts';
-import { judgeA2, judgeA5 } from './throughput.ts';
+import { judgeA9, judgeA18 } from './response.ts';
+import { judgeA1, judgeA4, judgeA13, judgeA15 } from './scaling.ts';
+import { judgeA8, judgeA10 } from './spread.ts';
+import { judgeA2, judgeA5, judgeA11, judgeA12, judgeA16 } from './throughput.ts';
 
 export type { JudgeContext };
 
-const judges: Readonly<Record<string, Judge>> = {
-  A1: judgeA1,
-  A2: judgeA2,
-  A3: judgeA3,
-  A4: judgeA4,
-  A5: judgeA5,
-  A6: judgeA6,
+interface Judging {
+  /** Only points of such a workload are looked at. */
+  of: 'queue' | 'topic';
+  judge: Judge;
+}
+
+const ofQueue = (judge: Judge): Judging => ({ of: 'queue', judge });
+const ofTopic = (judge: Judge): Judging => ({ of: 'topic', judge });
+
+const judges: Readonly<Record<string, Judging>> = {
+  A1: ofQueue(judgeA1),
+  A2: ofQueue(judgeA2),
+  A3: ofQueue(judgeA3),
+  A4: ofQueue(judgeA4),
+  A5: ofQueue(judgeA5),
+  A6: ofQueue(judgeA6),
+  A7: ofQueue(judgeA7),
+  A8: ofQueue(judgeA8),
+  A9: ofQueue(judgeA9),
+  A10: ofQueue(judgeA10),
+  A11: ofQueue(judgeA11),
+  A12: ofTopic(judgeA12),
+  A13: ofTopic(judgeA13),
+  A14: ofTopic(judgeA14),
+  A15: ofTopic(judgeA15),
+  A16: ofTopic(judgeA16),
+  A17: ofTopic(judgeA17),
+  A18: ofTopic(judgeA18),
+  A19: ofTopic(judgeA19),
 };
 
 /**
@@ -31,15 +56,18 @@ export function judgeClaims(
   );
   return ids.map((id) => {
     const claim = claims.find((known) => known.id === id);
-    const judge = judges[id];
-    if (claim === undefined || judge === undefined) throw new RangeError(`no judge for claim ${id}`);
+    const judging = judges[id];
+    if (claim === undefined || judging === undefined) throw new RangeError(`no judge for claim ${id}`);
     const judgement =
       faulty.length > 0
         ? inconclusive(
             '',
             `Messages were lost, doubled, damaged or out of order at ${faulty.length} of the points.`,
           )
-        : judge(points, context);
+        : judging.judge(ofWorkload(points, judging.of), context);
     return { ...claim, ...judgement };
   });
 }
+
+const ofWorkload = (points: readonly Point[], of: Judging['of']) =>
+  points.filter((point) => (point.params.subscribers !== undefined) === (of === 'topic'));

@@ -1,6 +1,6 @@
-/** A1: a straight log-log line without regression. A4: what the unsharded queue gains instead. */
+/** A1, A15: a straight log-log line, no regression. A4, A13: what the unsharded queue or topic gains instead. */
 import type { Point } from '@shardlab/contract';
-import { fitLogLog, type LogLogFit, ratioInterval } from '@shardlab/model';
+import { fitLogLog, type Interval, type LogLogFit, ratioInterval } from '@shardlab/model';
 import {
   best,
   distinct,
@@ -9,12 +9,15 @@ import {
   fixed,
   inconclusive,
   type Judge,
+  type Judgement,
   noInterval,
   percent,
   perSec,
   rounded,
   sharded,
   singleRepeatNoise,
+  standIn,
+  topWait,
   unsharded,
   where,
 } from './judgement.ts';
@@ -36,6 +39,8 @@ interface Scaling {
 interface Regression {
   share: number;
   words: string;
+  /** Of the rate with more instances over the rate with fewer. */
+  interval: Interval | null;
   /** Whether the repeats show that there is a loss at all; one repeat does if the loss is past its noise. */
   shown: boolean;
 }
@@ -95,11 +100,11 @@ function scalingOf(family: Family): Scaling {
     const fit = fitLogLog(line.map((point) => ({ x: point.params.threads, y: point.dequeuePerSec })));
     return fit === null ? [] : [{ instances, fit }];
   });
-  return { fits, regression: regressionOf(family.points) };
+  return { fits, regression: regressionOf(family.points, 'dequeuePerSec') };
 }
 
 /** Compares each instance count with the next lower one, where both have threads for every instance. */
-function regressionOf(points: readonly Point[]): Regression | null {
+function regressionOf(points: readonly Point[], metric: RateMetric): Regression | null {
   let worst: Regression | null = null;
   for (const threads of distinct(points, 'threads')) {
     const row = points
@@ -107,15 +112,20 @@ function regressionOf(points: readonly Point[]): Regression | null {
       .sort((a, b) => a.params.instances - b.params.instances);
     for (const [index, point] of row.entries()) {
       const before = row[index - 1];
-      if (before === undefined || before.dequeuePerSec === 0) continue;
-      const share = 1 - point.dequeuePerSec / before.dequeuePerSec;
+      if (before === undefined || before[metric] === 0) continue;
+      const share = 1 - point[metric] / before[metric];
       if (worst !== null && share <= worst.share) continue;
       const words =
         share <= 0
           ? 'none'
           : `${percent(share)} from ${before.params.instances} to ${point.params.instances} at ${threads} threads`;
-      const interval = dequeueRatioInterval(point, before);
-      worst = { share, words, shown: interval === null ? share > singleRepeatNoise : interval[1] < 1 };
+      const interval = rateRatioInterval(point, before, metric);
+      worst = {
+        share,
+        words,
+        interval,
+        shown: interval === null ? share > singleRepeatNoise : interval[1] < 1,
+      };
     }
   }
   return worst;
@@ -129,7 +139,47 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 /** "Little", as a number: at most half of what the sharded queue gains by the same threads and instances. */
 const gainShareMax = 0.5;
 
-export const judgeA4: Judge = (points) => {
+export const judgeA4: Judge = (points) => judgeGain(points);
+
+/** As A4, and sessions of several instances wait for each other. */
+export const judgeA13: Judge = (points) => {
+  const gain = judgeGain(points);
+  if (gain.verdict === 'inconclusive') return gain;
+  const crowded = best(unsharded(points).filter((point) => point.params.threads > 1));
+  const wait = crowded === null ? null : topWait(crowded);
+  const waits = ` At its best it waits most for ${wait === null ? 'nothing' : `"${wait.event}"`}.`;
+  if (wait?.class === 'concurrency') return { ...gain, reason: gain.reason + waits + standIn };
+  return {
+    ...gain,
+    verdict: 'does-not-hold',
+    reason: `${gain.reason}${waits} But that is not a wait for another session.${standIn}`,
+  };
+};
+
+/** The rate of the sharded topic's enqueues, each instance count against the next lower one. */
+export const judgeA15: Judge = (points) => {
+  const unit = 'of the rate is lost at most';
+  const family = familiesOf(sharded(points))[0];
+  const regression = family === undefined ? null : regressionOf(family.points, 'enqueuePerSec');
+  if (regression === null) {
+    return inconclusive(
+      unit,
+      'Needs points of a sharded topic with two instance counts at the same threads.',
+    );
+  }
+  const { share, words, interval, shown } = regression;
+  const lost = Math.max(0, share);
+  return {
+    verdict: share <= regressionMax ? 'holds' : shown ? 'does-not-hold' : 'inconclusive',
+    value: fixed(lost, 3),
+    unit,
+    interval:
+      interval === null ? null : rounded([Math.max(0, 1 - interval[1]), Math.max(0, 1 - interval[0])], 3),
+    reason: `Largest loss of the enqueue rate by adding instances: ${words}; up to ${percent(regressionMax)} counts as none.${share > regressionMax && !shown ? ' These repeats cannot tell such a loss from noise.' : ''}${interval === null ? noInterval(1) : ''}`,
+  };
+};
+
+function judgeGain(points: readonly Point[]): Judgement {
   const unit = '× the gain of sharded';
   const gains = familiesOf(points).map((family) => ({
     family,
@@ -156,7 +206,7 @@ export const judgeA4: Judge = (points) => {
     interval: null,
     reason: `${capital(inWords.join('; '))}. "Little" is read as at most half of what sharded gains.${noInterval(repeats) || ' No interval: a ratio of two gains over different points.'}`,
   };
-};
+}
 
 /** From one thread on one instance to the best of all. Null without the former or without any other point. */
 function gainOf(points: readonly Point[]): { gain: number; top: Point } | null {
@@ -166,8 +216,10 @@ function gainOf(points: readonly Point[]): { gain: number; top: Point } | null {
   return { gain: top.dequeuePerSec / start.dequeuePerSec, top };
 }
 
-/** Interval of the ratio of two points' dequeue rates, from their repeats. */
-export function dequeueRatioInterval(above: Point, below: Point) {
-  const rates = (point: Point) => point.repeats.map((repeat) => repeat.dequeuePerSec);
+type RateMetric = 'dequeuePerSec' | 'enqueuePerSec';
+
+/** Interval of the ratio of two points' rates, from their repeats. */
+export function rateRatioInterval(above: Point, below: Point, metric: RateMetric) {
+  const rates = (point: Point) => point.repeats.map((repeat) => repeat[metric]);
   return ratioInterval(rates(above), rates(below));
 }

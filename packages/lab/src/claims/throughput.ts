@@ -1,5 +1,5 @@
-/** A2: the sharded rate against the document's. A5: where the unsharded queue is best, and what it waits for. */
-import type { Point, WaitFigure } from '@shardlab/contract';
+/** A2, A11, A12, A16: sharded rates against the document's. A5: where the unsharded queue is best, and what it waits for. */
+import type { Point } from '@shardlab/contract';
 import { spread } from '@shardlab/model';
 import {
   best,
@@ -7,36 +7,116 @@ import {
   fixed,
   inconclusive,
   type Judge,
+  keepUpMin,
+  keepUpRatio,
+  largeBatchMin,
   noInterval,
   perSec,
   rounded,
   sharded,
   singleRepeatNoise,
+  topWait,
   unsharded,
   where,
 } from './judgement.ts';
 import { whitePaper } from './ledger.ts';
-import { dequeueRatioInterval } from './scaling.ts';
+import { rateRatioInterval } from './scaling.ts';
 
-export const judgeA2: Judge = (points, { cores }) => {
-  const unit = 'dequeues/s';
-  const top = best(sharded(points));
-  if (top === null) return inconclusive(unit, 'Needs sharded points.');
-  const { shardedDequeuePerSec: document, nodes, coresPerNode } = whitePaper;
-  const here = `${cores ?? 'an unknown number of'} ${cores === 1 ? 'core' : 'cores'}`;
-  const value = Math.round(top.dequeuePerSec);
-  const reached = value >= document;
-  const asMany = cores !== null && cores >= nodes * coresPerNode;
-  const share = fixed(value / document);
-  const reason = reached
-    ? `The best sharded point reaches ${perSec(value)} on ${here} (${where(top)}), past the 76,000/s of the document's ${nodes} nodes of ${coresPerNode} cores. The hardware and the clients differ, so this says that the rate is within reach, not that the systems are equal.`
-    : `The best sharded point reaches ${perSec(value)} on ${here} (${where(top)}), ${share} of the 76,000/s that the document had on ${nodes} nodes of ${coresPerNode} cores${asMany ? '' : '; the absolute rate of such hardware cannot be judged here'}.`;
+interface RateClaim {
+  unit: string;
+  needs: string;
+  document: number;
+  /** Points that may show it. */
+  of(points: readonly Point[]): readonly Point[];
+  rate(measured: { enqueuePerSec: number; dequeuePerSec: number }): number;
+}
+
+/** An absolute rate of the document: reached, or not to be expected of less hardware. */
+export function judgeRate(claim: RateClaim): Judge {
+  const { unit, document, rate } = claim;
+  return (points, { cores }) => {
+    const top = bestBy(claim.of(points), rate);
+    if (top === null) return inconclusive(unit, claim.needs);
+    const { nodes, coresPerNode } = whitePaper;
+    const here = `${cores ?? 'an unknown number of'} ${cores === 1 ? 'core' : 'cores'}`;
+    const value = Math.round(rate(top));
+    const reached = value >= document;
+    const asMany = cores !== null && cores >= nodes * coresPerNode;
+    const reason = reached
+      ? `The best sharded point reaches ${perSec(value)} on ${here} (${where(top)}), past the ${perSec(document)} of the document's ${nodes} nodes of ${coresPerNode} cores. The hardware and the clients differ, so this says that the rate is within reach, not that the systems are equal.`
+      : `The best sharded point reaches ${perSec(value)} on ${here} (${where(top)}), ${fixed(value / document)} of the ${perSec(document)} that the document had on ${nodes} nodes of ${coresPerNode} cores${asMany ? '' : '; the absolute rate of such hardware cannot be judged here'}.`;
+    return {
+      verdict: reached ? 'holds' : asMany ? 'does-not-hold' : 'not-comparable',
+      value,
+      unit,
+      interval: rounded(spread(top.repeats.map(rate)), 0),
+      reason: reason + noInterval(top.repeats.length),
+    };
+  };
+}
+
+function bestBy(points: readonly Point[], rate: RateClaim['rate']): Point | null {
+  return points.reduce<Point | null>(
+    (top, point) => (top === null || rate(point) > rate(top) ? point : top),
+    null,
+  );
+}
+
+const isLarge = ({ params }: Point) => params.operationsPerTransaction >= largeBatchMin;
+
+export const judgeA2 = judgeRate({
+  unit: 'dequeues/s',
+  needs: 'Needs sharded points.',
+  document: whitePaper.shardedDequeuePerSec,
+  of: sharded,
+  rate: ({ dequeuePerSec }) => dequeuePerSec,
+});
+
+export const judgeA12 = judgeRate({
+  unit: 'dequeues/s',
+  needs: 'Needs points of a sharded topic.',
+  document: whitePaper.topicDequeuePerSec,
+  of: (points) => sharded(points).filter((point) => !isLarge(point)),
+  rate: ({ dequeuePerSec }) => dequeuePerSec,
+});
+
+export const judgeA16 = judgeRate({
+  unit: 'enqueues and dequeues/s',
+  needs: `Needs points of a sharded topic with at least ${largeBatchMin} operations a transaction.`,
+  document: whitePaper.topicLargeBatchOperationsPerSec,
+  of: (points) => sharded(points).filter(isLarge),
+  rate: ({ enqueuePerSec, dequeuePerSec }) => enqueuePerSec + dequeuePerSec,
+});
+
+const judgeLargeRate = judgeRate({
+  unit: 'dequeues/s',
+  needs: `Needs points of a sharded queue with at least ${largeBatchMin} operations a transaction.`,
+  document: whitePaper.largeBatchDequeuePerSec,
+  of: (points) => sharded(points).filter(isLarge),
+  rate: ({ dequeuePerSec }) => dequeuePerSec,
+});
+
+/** The rate, and with it that dequeuers keep up and that the management of partitions is what sessions wait for most. */
+export const judgeA11: Judge = (points, context) => {
+  const judgement = judgeLargeRate(points, context);
+  const top = best(sharded(points).filter(isLarge));
+  if (top === null || judgement.verdict === 'not-comparable') return judgement;
+  const keepsUp = keepUpRatio(top);
+  const wait = topWait(top);
+  const faults = [
+    ...(keepsUp >= keepUpMin ? [] : [`dequeuers consume only ${fixed(keepsUp)} of what is enqueued`]),
+    ...(wait?.event === 'partition maintenance'
+      ? []
+      : [
+          `sessions wait most for ${wait === null ? 'nothing' : `"${wait.event}"`}, not for partition maintenance`,
+        ]),
+  ];
+  if (faults.length === 0)
+    return { ...judgement, reason: `${judgement.reason} Dequeuers keep up (${fixed(keepsUp)}).` };
   return {
-    verdict: reached ? 'holds' : asMany ? 'does-not-hold' : 'not-comparable',
-    value,
-    unit,
-    interval: rounded(spread(top.repeats.map((repeat) => repeat.dequeuePerSec)), 0),
-    reason: reason + noInterval(top.repeats.length),
+    ...judgement,
+    verdict: 'does-not-hold',
+    reason: `${judgement.reason} But ${faults.join(', and ')}.`,
   };
 };
 
@@ -56,7 +136,7 @@ export const judgeA5: Judge = (points) => {
   }
   if (several.dequeuePerSec === 0) return inconclusive(unit, 'Several instances dequeued nothing.');
   const ratio = one.dequeuePerSec / several.dequeuePerSec;
-  const interval = dequeueRatioInterval(one, several);
+  const interval = rateRatioInterval(one, several, 'dequeuePerSec');
   const wait = topWait(several);
   const lockLeads = wait?.class === 'concurrency';
   const { unshardedDequeuePerSec: document } = whitePaper;
@@ -80,14 +160,3 @@ export const judgeA5: Judge = (points) => {
     reason: `${numbers}${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(Math.min(one.repeats.length, several.repeats.length))}`,
   };
 };
-
-/** The event of the most time, waits for work and for the emulated client left out: those say nothing of the queue. */
-function topWait(point: Point): WaitFigure | null {
-  const own = point.waits.filter(
-    (wait) => wait.class !== 'idle' && !wait.emulated && wait.event !== 'flow control',
-  );
-  return own.reduce<WaitFigure | null>(
-    (top, wait) => (top === null || wait.totalMs > top.totalMs ? wait : top),
-    null,
-  );
-}

@@ -1,0 +1,86 @@
+/** A9: how long a dequeue call of the sharded queue takes. A18: how that of a topic grows with instances and dequeuers. */
+import type { Point } from '@shardlab/contract';
+import { median, ratioInterval, spread } from '@shardlab/model';
+import {
+  fixed,
+  inconclusive,
+  type Judge,
+  noInterval,
+  rounded,
+  sharded,
+  sideOf,
+  standIn,
+  unsharded,
+  where,
+} from './judgement.ts';
+import { whitePaper } from './ledger.ts';
+
+export const judgeA9: Judge = (points) => {
+  const unit = 'ms, median dequeue call';
+  const called = sharded(points).filter((point) => point.dequeueCallMs.count > 0);
+  const sorted = called.sort((a, b) => a.dequeueCallMs.p50 - b.dequeueCallMs.p50);
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
+  if (middle === undefined) return inconclusive(unit, 'Needs sharded points with dequeues.');
+  const value = middle.dequeueCallMs.p50;
+  const interval = spread(middle.repeats.flatMap((repeat) => repeat.dequeueCallP50Ms ?? []));
+  const slowest = sorted.at(-1)!;
+  return {
+    verdict: sideOf({ value, interval, bar: whitePaper.dequeueCallMs, wanted: 'under' }),
+    value: fixed(value, 3),
+    unit,
+    interval: rounded(interval, 3),
+    reason: `The middle of ${sorted.length} points (${where(middle)}); the slowest has ${fixed(slowest.dequeueCallMs.p50, 3)} ms (${where(slowest)}). A call is timed where messages are ready; from the enqueuing commit to the hand-out it is ${fixed(middle.latencyMs.p50, 2)} ms there.${noInterval(middle.repeats.length)}`,
+  };
+};
+
+/** A response time that stays under this many times its start is flat; one that goes past it rises. */
+const flatMax = 2;
+
+export const judgeA18: Judge = (points) => {
+  const unit = '× the response time of the fewest sessions, sharded';
+  const [flat, rising] = [growthOf(sharded(points)), growthOf(unsharded(points))];
+  if (flat === null || rising === null) {
+    return inconclusive(
+      unit,
+      'Needs points of a sharded and an unsharded topic, with several counts of instances or dequeuers.',
+    );
+  }
+  const [shardedSide, unshardedSide] = [
+    sideOf({ value: flat.value, interval: flat.interval, bar: flatMax, wanted: 'under' }),
+    sideOf({ value: rising.value, interval: rising.interval, bar: flatMax, wanted: 'over' }),
+  ];
+  const faults = [
+    ...(shardedSide === 'does-not-hold' ? ['the sharded one is not flat'] : []),
+    ...(unshardedSide === 'does-not-hold' ? ['the unsharded one does not rise'] : []),
+  ];
+  const doubtful = [shardedSide, unshardedSide].includes('inconclusive');
+  return {
+    verdict: faults.length > 0 ? 'does-not-hold' : doubtful ? 'inconclusive' : 'holds',
+    value: fixed(flat.value),
+    unit,
+    interval: rounded(flat.interval),
+    reason: `Sharded: ${flat.words}. Unsharded: ${rising.words}. Under ${flatMax} times counts as flat.${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(flat.repeats)}${standIn}`,
+  };
+};
+
+/** The slowest point's mean response time against that of the fewest instances and dequeuers. */
+function growthOf(points: readonly Point[]) {
+  const called = points.filter((point) => meanCalls(point).length > 0);
+  const sorted = called.sort(
+    (a, b) => a.params.instances - b.params.instances || a.params.threads - b.params.threads,
+  );
+  const [first, ...others] = sorted;
+  if (first === undefined || others.length === 0) return null;
+  const slowest = others.reduce((slow, point) => (meanOf(point) > meanOf(slow) ? point : slow));
+  const [from, to] = [meanOf(first), meanOf(slowest)];
+  if (from === 0) return null;
+  return {
+    value: to / from,
+    interval: ratioInterval(meanCalls(slowest), meanCalls(first)),
+    repeats: Math.min(first.repeats.length, slowest.repeats.length),
+    words: `${fixed(from, 3)} ms a call (${where(first)}), ${fixed(to, 3)} ms at the slowest (${where(slowest)}), ${fixed(to / from, 1)} times as long`,
+  };
+}
+
+const meanCalls = (point: Point) => point.repeats.flatMap((repeat) => repeat.dequeueCallMeanMs ?? []);
+const meanOf = (point: Point) => median(meanCalls(point));
