@@ -1,5 +1,6 @@
 /** All that is public of the engine. */
 
+export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';
 export { openInstance } from './cluster/open-instance.ts';
 export {
@@ -21,6 +22,7 @@ export {
   type WaitStats,
   waitQuantileMs,
 } from './core/waits.ts';
+export type { DamagedPartition, InstanceCheck } from './storage/check-instance.ts';
 export { readMembers } from './storage/membership.ts';
 export { sqliteVersion } from './storage/sqlite.ts';
 export type * from './types.ts';

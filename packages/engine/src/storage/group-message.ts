@@ -110,6 +110,8 @@ export interface RecoveredPartition {
   attempts: AttemptRow[];
   /** Why it cannot be relied on, in words; null while all is well. */
   damage: string | null;
+  /** Of a damaged one that was filling: nothing is known of this number and those above it. */
+  unknownFrom: number | null;
 }
 
 export interface RecoveredInstance {

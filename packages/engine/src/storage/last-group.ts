@@ -47,7 +47,7 @@ export function assertAcknowledged(path: string): void {
   const { no, certain } = existsSync(path) ? lastGroupIn(path) : { no: 0, certain: true };
   if (no >= acknowledged || !certain) return;
   throw new QueueError('COMMITS_MISSING', {
-    sentence: `${path} ends with group ${inWords(no)}, but ${inWords(acknowledged)} was acknowledged: its write-ahead log is damaged or missing`,
+    sentence: `${path} ends with group ${groupInWords(no)}, but ${groupInWords(acknowledged)} was acknowledged: its write-ahead log is damaged or missing`,
     details: { path, found: no, acknowledged },
   });
 }
@@ -65,6 +65,6 @@ export function lastGroupIn(path: string): LastGroup {
 }
 
 /** Groups are numbered within an epoch. */
-function inWords(groupNo: number): string {
+export function groupInWords(groupNo: number): string {
   return `${groupNo % groupsPerEpoch} of epoch ${Math.floor(groupNo / groupsPerEpoch)}`;
 }

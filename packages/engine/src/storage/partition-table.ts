@@ -92,7 +92,7 @@ export function sizeOf(file: SqliteFile, partition: number): PartitionSize {
   return endSeq === null ? size : { ...size, endSeq };
 }
 
-interface StoredBlock extends ReadBlock {
+export interface StoredBlock extends ReadBlock {
   groupNo: number | null;
   crc: number | null;
 }
@@ -154,12 +154,27 @@ export function readBlocks(
   return { blocks, more: false };
 }
 
-function assertWhole(
+/** All blocks with what they are to be checked by. */
+export function selectBlocks(
   file: SqliteFile,
   partition: number,
+  order: 'ASC' | 'DESC',
+): IterableIterator<StoredBlock> {
+  return file
+    .prepare(`SELECT ${blockColumns} FROM ${partitionTable(partition)} ORDER BY seq ${order}`)
+    .iterate() as IterableIterator<StoredBlock>;
+}
+
+export function isWholeBlock(
+  partition: number,
   { firstSeq, count, body, groupNo, crc }: StoredBlock,
-): void {
-  if (groupNo === null || crc === blockChecksum({ partition, firstSeq, count, groupNo }, body)) return;
+): boolean {
+  return groupNo === null || crc === blockChecksum({ partition, firstSeq, count, groupNo }, body);
+}
+
+function assertWhole(file: SqliteFile, partition: number, block: StoredBlock): void {
+  if (isWholeBlock(partition, block)) return;
+  const { firstSeq, count } = block;
   throw new QueueError('STORAGE_CORRUPT', {
     sentence: `The messages from number ${firstSeq} on in ${partitionTable(partition)} are not what was written`,
     details: { path: file.name, partition, firstSeq, count },

@@ -12,7 +12,7 @@ import { assertEnd, blockRanges, sizeOf } from './partition-table.ts';
 import { type SqliteFile, toQueueError } from './sqlite.ts';
 
 /** More than a partition can have given out: its messages and the gaps of failed groups between them. */
-const unknownNumbersMax = 2 ** 32;
+export const unknownNumbersMax = 2 ** 32;
 
 export interface PoolRow {
   partition: number;
@@ -87,7 +87,7 @@ function recoverPartition(
   const terminal = consumption.filter(isWhole);
   const lost = consumption.length - terminal.length;
   const empty = { endSeq: row.firstSeq, bytes: 0, messages: 0, attempts: [] };
-  const whole: RecoveredPartition = { ...row, ...empty, terminal, damage: null };
+  const whole: RecoveredPartition = { ...row, ...empty, terminal, damage: null, unknownFrom: null };
   const damage = damageOf(file, () => {
     Object.assign(whole, sizeOf(file, row.partition), { attempts: readAttempts(file, row.partition) });
     // Numbers of a shard go on where its last block ends: none may come twice.
@@ -133,6 +133,7 @@ function damaged(partition: RecoveredPartition, damage: string, nextSeq: number 
     ...partition,
     damage,
     endSeq,
+    unknownFrom: unknown,
     messages: unknown + 1 - firstSeq,
     terminal: [...terminal, { subscriber: 0, ranges: rest }],
   };

@@ -1,6 +1,7 @@
 /** Reads the arguments and does what they say. Every command resolves with the exit code of the process. */
 import { parseArgs } from 'node:util';
 import { calibrateCommand } from './calibrate.ts';
+import { checkCommand } from './check.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
@@ -24,6 +25,9 @@ const help = `Usage: npm run lab -- <command>
     --run <file>             hold the model against the points of a run, as run --json wrote it
     --scale                  what more instances and larger machines would do
     --write <file>           put the tables into their sections of a Markdown file
+  check <folder> [options]   look over the data of an engine: every block, and what was acknowledged
+    --json <file>            write what was found as JSON
+    --accept-loss            save what can be read, give up what cannot; keep a copy of the folder first
   --help                     this text
 
 Exit code: 0 done; 1 an error, lost, doubled, damaged or disordered messages, or a required
@@ -58,6 +62,9 @@ export async function runCommand(args: string[]): Promise<number> {
     case 'model':
       if (target === undefined) return usageError('model needs a hardware file');
       return modelCommand(target, values);
+    case 'check':
+      if (target === undefined) return usageError('check needs a folder');
+      return checkCommand(target, { json: values.json, acceptLoss: values['accept-loss'] });
     case 'list':
       return listCommand();
     case undefined:
@@ -76,6 +83,7 @@ function parse(args: string[]) {
       json: { type: 'string' },
       require: { type: 'string', multiple: true, default: [] },
       'data-dir': { type: 'string' },
+      'accept-loss': { type: 'boolean', default: false },
       fit: { type: 'boolean', default: false },
       run: { type: 'string' },
       scale: { type: 'boolean', default: false },

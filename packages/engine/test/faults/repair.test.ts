@@ -1,0 +1,132 @@
+/** Looking over a folder, and repairing it: what can be read is saved, what is lost is named, and the queues serve again. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { checkFolder, type Instance, openInstance, repairFolder } from '../../src/index.ts';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
+import { overwrite, overwriteText, smashTable } from './damage.ts';
+import { FaultProcess } from './fault-process.ts';
+
+const partitionMessagesMax = 10;
+
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `m${from + index};`);
+
+/** Thirty messages in three partitions, the first three consumed; closed. */
+async function makeQueue(): Promise<{ dir: string; path: string }> {
+  const dir = makeFolder();
+  const instance = await openInstance({ dir, partitionMessagesMax });
+  await instance.createQueue({ name: 'q' });
+  const session = instance.openSession();
+  for (const payload of numbered(0, 30)) {
+    session.enqueue('q', { payload });
+    await session.commit();
+  }
+  expect(text(await session.dequeue('q', { max: 3 }))).toEqual(numbered(0, 3));
+  await session.commit();
+  await instance.close();
+  return { dir, path: join(dir, 'instance-1.db') };
+}
+
+async function takeAll(instance: Instance): Promise<{ payload: string; no: number }[]> {
+  const session = instance.openSession();
+  const found: { payload: string; no: number }[] = [];
+  for (;;) {
+    const messages = await session.dequeue('q', { max: 100 });
+    if (messages.length === 0) return found;
+    found.push(
+      ...messages.map(({ id, payload }) => ({
+        payload: payload.toString(),
+        no: Number(id.split('.')[1]),
+      })),
+    );
+    await session.commit();
+  }
+}
+
+const payloads = (messages: { payload: string }[]) => messages.map(({ payload }) => payload);
+
+describe('a folder', () => {
+  it('that is whole has no faults, at rest and at work, and a repair changes nothing', async () => {
+    const { dir, path } = await makeQueue();
+    expect(checkFolder(dir)).toMatchObject({ faults: [], instances: [{ partitions: 3, messages: 27 }] });
+    const before = readFileSync(path);
+    expect(repairFolder(dir).replaced).toEqual([{ instance: 1, partitions: [] }]);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    const instance = await openTestInstance({ dir, partitionMessagesMax });
+    expect(checkFolder(dir).faults).toEqual([]);
+    expect(() => repairFolder(dir)).toThrow(expect.objectContaining({ code: 'INSTANCE_IN_USE' }));
+    expect(await takeAll(instance)).toHaveLength(27);
+  });
+
+  it('that is not there is a typed error', () => {
+    expect(() => checkFolder(join(makeFolder(), 'nowhere'))).toThrow(
+      expect.objectContaining({ code: 'STORAGE_READ_ONLY' }),
+    );
+  });
+});
+
+describe('a message that is not what was written', () => {
+  it('is named, given up by a repair, and the rest is served in order', async () => {
+    const { dir, path } = await makeQueue();
+    overwriteText(path, 'm14;');
+    const { faults, instances } = checkFolder(dir);
+    expect(faults).toEqual([expect.stringContaining('Partition 2 of shard 100 is damaged: 1 blocks')]);
+    expect(instances[0]!.damaged).toMatchObject([{ partition: 2, readable: 9, missing: [[15, 16]] }]);
+    expect(repairFolder(dir).replaced[0]!.partitions).toMatchObject([{ missing: [[15, 16]] }]);
+    expect(checkFolder(dir).faults).toEqual([]);
+    const instance = await openTestInstance({ dir, partitionMessagesMax });
+    const found = await takeAll(instance);
+    expect(payloads(found)).toEqual([...numbered(3, 14), ...numbered(15, 30)]);
+    expect(found[0]!.no).toBe(4);
+    expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 });
+  });
+});
+
+describe('a partition that cannot be read', () => {
+  it('is given up; numbers of the last one are never given again', async () => {
+    const { dir, path } = await makeQueue();
+    smashTable(path, 'partition_3');
+    expect(checkFolder(dir).faults).toHaveLength(1);
+    repairFolder(dir);
+    expect(checkFolder(dir).faults).toEqual([]);
+    const instance = await openTestInstance({ dir, partitionMessagesMax });
+    const session = instance.openSession();
+    session.enqueue('q', { payload: 'new' });
+    await session.commit();
+    const found = await takeAll(instance);
+    expect(payloads(found)).toEqual([...numbered(3, 20), 'new']);
+    expect(found.at(-1)!.no).toBeGreaterThan(30);
+  });
+});
+
+describe('commits that are missing', () => {
+  it('are accepted by a repair, after which nothing is numbered twice', async () => {
+    const dir = makeFolder();
+    const worker = new FaultProcess();
+    await worker.open({ dir });
+    await worker.create({ name: 'q' });
+    await worker.put('q', 'a', 'b');
+    await worker.close();
+    await worker.open({ dir });
+    const [lost] = await worker.put('q', 'lost');
+    await worker.kill();
+    rmSync(join(dir, 'instance-1.db-wal'));
+    expect(checkFolder(dir).faults).toEqual([expect.stringContaining('acknowledged commits are missing')]);
+    repairFolder(dir);
+    const instance = await openTestInstance({ dir });
+    const session = instance.openSession();
+    session.enqueue('q', { payload: 'c' });
+    const { ids } = await session.commit();
+    expect(Number(ids[0]!.split('.')[1])).toBeGreaterThan(Number(lost!.split('.')[1]));
+    expect(payloads(await takeAll(instance))).toEqual(['a', 'b', 'c']);
+    await instance.close();
+    expect(checkFolder(dir).faults).toEqual([]);
+  });
+});
+
+it('files without sums of their own are looked over by SQLite', async () => {
+  const { dir } = await makeQueue();
+  overwrite(join(dir, 'catalog.db'), 16_384 + 4, 200);
+  expect(checkFolder(dir).faults[0]).toContain('catalog.db');
+});
