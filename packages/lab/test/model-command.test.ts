@@ -32,7 +32,7 @@ function lab(args: string[]): Promise<{ code: number | null; out: string; err: s
 
 describe('the model command', () => {
   test('predicts from the white paper’s machine, holds a run against it, and writes both into a document', async () => {
-    const run = { scenario: smallScenario(), points: [point({ deq: 5_000, threads: 2 })] };
+    const run = { scenario: smallScenario(), scale: 'full', points: [point({ deq: 5_000, threads: 2 })] };
     await writeFile(join(folder, 'run.json'), JSON.stringify(run));
     const sections = ['model-predictions', 'model-agreement'];
     await writeFile(

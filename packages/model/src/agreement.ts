@@ -25,9 +25,9 @@ export interface AgreementOptions {
   /** Of the scenario: an instance's enqueuers pause past this. */
   backlogMax: number;
   durability: NonNullable<ModelWorkload['durability']>;
+  /** Of the run: what a backlog grows to depends on how long it may grow. */
+  phases: { warmupMs: number; measureMs: number };
   seed?: number;
-  /** Messages in and out that each point is simulated for; default 120,000. */
-  operations?: number;
 }
 
 export interface Agreement {
@@ -73,7 +73,7 @@ export function compareWithMeasured(
 }
 
 function compare(costs: ClusterCosts, point: MeasuredPoint, options: AgreementOptions): AgreementRow {
-  const { seed = 1, operations = 120_000, backlogMax, durability } = options;
+  const { seed = 1, backlogMax, durability, phases } = options;
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
   const simulated = simulate({
     costs,
@@ -90,8 +90,7 @@ function compare(costs: ClusterCosts, point: MeasuredPoint, options: AgreementOp
       backlogMax,
       durability,
     },
-    warmupOperations: operations / 2,
-    measureOperations: operations,
+    phases,
   });
   const latency = comparison(point.latencyMs.p50, simulated.latencyMs.p50);
   return {

@@ -3,7 +3,11 @@ import { type ClusterCosts, compareWithMeasured, type MeasuredPoint, simulate } 
 import { describe, expect, test } from 'vitest';
 import { costsWith, nodeLike, workloadWith } from './model-costs.ts';
 
-const options = { backlogMax: 2_000, durability: 'durable' as const };
+const options = {
+  backlogMax: 2_000,
+  durability: 'durable' as const,
+  phases: { warmupMs: 300, measureMs: 1_000 },
+};
 
 /** Points of a machine whose costs are known, simulated with another seed. */
 function pointsOf(costs: ClusterCosts): MeasuredPoint[] {
@@ -20,7 +24,7 @@ function pointsOf(costs: ClusterCosts): MeasuredPoint[] {
             dequeuers: threads,
             backlogMax: options.backlogMax,
           }),
-          measureOperations: 60_000,
+          phases: options.phases,
         });
         const { p50, p95 } = result.latencyMs;
         return {
@@ -37,7 +41,7 @@ function pointsOf(costs: ClusterCosts): MeasuredPoint[] {
 }
 
 const points = pointsOf(nodeLike);
-const agree = (costs: ClusterCosts) => compareWithMeasured(costs, points, { ...options, operations: 40_000 });
+const agree = (costs: ClusterCosts) => compareWithMeasured(costs, points, options);
 
 describe('agreement', () => {
   test('of a model with the costs of the machine is complete', () => {

@@ -21,7 +21,7 @@ function openQueue(options: { arrivalUs: number; serviceUs: number; cores: numbe
   const times = new LogHistogram();
   let arrivals = 0;
   kernel.after(0, eventKinds.delay, 0);
-  while (times.count < jobs && kernel.next()) {
+  while (times.count < jobs && kernel.next(Number.POSITIVE_INFINITY)) {
     if (kernel.kind === eventKinds.delay) {
       const job = arrivals++ % slots;
       arrivedAt[job] = kernel.now;

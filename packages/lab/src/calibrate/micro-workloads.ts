@@ -17,10 +17,10 @@ export interface MicroWorkload {
 }
 
 export interface MicroResult extends Sample {
-  /** Of the median round: all operations, and the wait for the commit in it. */
-  roundUs: number;
+  /** Medians over the rounds: all operations, the wait for the commit, and what of both was not this thread's CPU. */
   operationsUs: number;
   commitUs: number;
+  beyondCpuUs: number;
   /** Of the middle half of the commits, scaled to the whole: single stalls must not decide it. */
   commitVariation: number;
 }
@@ -46,7 +46,7 @@ export async function runMicroWorkload(work: MicroWorkload, options: MicroOption
   const payload = Buffer.alloc(payloadBytes, 0x5a);
   const sessions = Array.from({ length: work.sessions }, () => instance.openSession());
   if (work.direction === 'out') await preload(instance, work.queue, payload);
-  const rounds: { operationsUs: number; commitUs: number }[] = [];
+  const rounds: Round[] = [];
   const warmUntil = performance.now() + ms / 4;
   let more = true;
   while (more && rounds.length < warmRoundsMax && performance.now() < warmUntil)
@@ -59,13 +59,11 @@ export async function runMicroWorkload(work: MicroWorkload, options: MicroOption
   const sample = sampleBetween(before, readSample(instance));
   for (const session of sessions) await session.close();
   await drain(instance, work.queue);
-  const commitUs = median(rounds.map((each) => each.commitUs));
-  const operationsUs = median(rounds.map((each) => each.operationsUs));
   return {
     ...sample,
-    roundUs: operationsUs + commitUs,
-    operationsUs,
-    commitUs,
+    operationsUs: median(rounds.map((each) => each.operationsUs)),
+    commitUs: median(rounds.map((each) => each.commitUs)),
+    beyondCpuUs: median(rounds.map((each) => each.operationsUs + each.commitUs - each.cpuUs)),
     commitVariation: variationOf(rounds.map((each) => each.commitUs)),
   };
 }
@@ -78,13 +76,20 @@ function variationOf(times: readonly number[]): number {
   return mean === 0 ? 0 : (at(0.75) - at(0.25)) / (1.1 * mean);
 }
 
+interface Round {
+  operationsUs: number;
+  commitUs: number;
+  cpuUs: number;
+}
+
 /** One transaction of every session; false once there was not enough left for all. */
 async function round(
   work: MicroWorkload,
   sessions: readonly Session[],
   payload: Buffer,
-  rounds: { operationsUs: number; commitUs: number }[],
+  rounds: Round[],
 ): Promise<boolean> {
+  const cpu = process.threadCpuUsage();
   const startedAt = performance.now();
   let full = true;
   for (const session of sessions) {
@@ -96,7 +101,12 @@ async function round(
   const committingAt = performance.now();
   await Promise.all(sessions.map((session) => session.commit()));
   const endedAt = performance.now();
-  rounds.push({ operationsUs: (committingAt - startedAt) * 1000, commitUs: (endedAt - committingAt) * 1000 });
+  const { user, system } = process.threadCpuUsage(cpu);
+  rounds.push({
+    operationsUs: (committingAt - startedAt) * 1000,
+    commitUs: (endedAt - committingAt) * 1000,
+    cpuUs: user + system,
+  });
   return full;
 }
 

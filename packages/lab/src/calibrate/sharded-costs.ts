@@ -101,7 +101,8 @@ export async function measureSharded(
 
 /** What comes in between (a collection of garbage) makes a slice slower, what it left out makes it faster. */
 function middleOf(slices: readonly MicroResult[]): MicroResult {
-  const sorted = [...slices].sort((a, b) => a.roundUs - b.roundUs);
+  const roundUs = ({ operationsUs, commitUs }: MicroResult) => operationsUs + commitUs;
+  const sorted = [...slices].sort((a, b) => roundUs(a) - roundUs(b));
   return sorted[Math.floor((sorted.length - 1) / 2)]!;
 }
 
@@ -121,7 +122,7 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
     session.factors as number[];
 
   // What a round takes beyond the session thread's CPU is the writer's, since the one waits for the other.
-  const beyond = ({ result }: Row) => Math.max(1, result.roundUs - result.sessionUs / result.groups);
+  const beyond = ({ result }: Row) => Math.max(1, result.beyondCpuUs);
   const plain = rows.filter(({ work }) => work.queue === relaxed);
   const writer = nonNegativeLeastSquares(
     plain.map(({ work }) => writing(work)),

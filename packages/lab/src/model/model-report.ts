@@ -12,6 +12,7 @@ import {
   simulateScaling,
   simulateWhitePaper,
 } from '@shardlab/model';
+import { scaleScenario } from '../scenario/expand-sweep.ts';
 
 export function predictionsOf(hardware: HardwareFile): Prediction[] {
   return predictWhitePaper(simulateWhitePaper(resolveHardware(hardware)));
@@ -22,6 +23,7 @@ export function agreementWith(hardware: HardwareFile, run: Run): Agreement {
   return compareWithMeasured(resolveHardware(hardware), run.points, {
     backlogMax: workload.backlogMax,
     durability: queue.durability,
+    phases: scaleScenario(run.scenario, run.scale).phases,
   });
 }
 

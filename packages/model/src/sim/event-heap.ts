@@ -18,6 +18,11 @@ export class EventHeap {
     return this.#size;
   }
 
+  /** Time of the earliest event; infinite if there is none. */
+  get nextAt(): number {
+    return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#times[0]!;
+  }
+
   push(at: number, code: number): void {
     if (this.#size === this.#times.length) this.#grow();
     const times = this.#times;

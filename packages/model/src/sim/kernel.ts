@@ -31,8 +31,14 @@ export class Kernel {
     this.#heap.push(this.now + delayUs, (index << kindBits) | kind);
   }
 
-  /** Goes to the next event and leaves it in `kind` and `index`; false if nothing is left to happen. */
-  next(): boolean {
+  /** Whether anything is left to happen. */
+  get isIdle(): boolean {
+    return this.#heap.size === 0;
+  }
+
+  /** Goes to the next event and leaves it in `kind` and `index`; false if there is none up to that time. */
+  next(untilUs: number): boolean {
+    if (this.#heap.nextAt > untilUs) return false;
     const code = this.#heap.pop();
     if (code < 0) return false;
     this.now = this.#heap.poppedAt;

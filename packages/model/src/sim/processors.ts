@@ -37,6 +37,8 @@ export class Processors {
   readonly threadUs: Float64Array;
   readonly #threadSince: Float64Array;
   readonly #runningSince: Float64Array;
+  /** Background work of each burst that other cores do, for each µs of it. */
+  readonly #elsewhere: Float64Array;
 
   constructor(
     kernel: Kernel,
@@ -62,6 +64,7 @@ export class Processors {
     this.threadUs = new Float64Array(threads);
     this.#threadSince = new Float64Array(threads);
     this.#runningSince = new Float64Array(layout.jobs).fill(notRunning);
+    this.#elsewhere = new Float64Array(layout.jobs);
   }
 
   sessionThread(instance: number): number {
@@ -99,13 +102,14 @@ export class Processors {
   #start(job: number, node: number): void {
     this.#book.enter(job, state.running, this.#kernel.now);
     this.#runningSince[job] = this.#kernel.now;
-    const us = this.#host.demandOf(job) * this.#stretch[this.#busyCores[node]!]!;
-    this.#kernel.after(us, eventKinds.burst, job);
+    const busy = this.#busyCores[node]!;
+    this.#elsewhere[job] = this.#backgroundCpu * (1 - loadOf(busy, this.#cores));
+    this.#kernel.after(this.#host.demandOf(job) * this.#stretch[busy]!, eventKinds.burst, job);
   }
 
   #account(job: number): void {
     const instance = this.#layout.instanceOf[job]!;
-    const us = (this.#kernel.now - this.#runningSince[job]!) * (1 + this.#backgroundCpu);
+    const us = (this.#kernel.now - this.#runningSince[job]!) * (1 + this.#elsewhere[job]!);
     this.cpuUs[instance] = this.cpuUs[instance]! + us;
   }
 
@@ -158,7 +162,13 @@ export class Processors {
  */
 function stretchBy({ coresPerNode, busyCoreSpeed, backgroundCpu }: ClusterCosts['machine']): Float64Array {
   const most = (1 + backgroundCpu) / busyCoreSpeed;
-  return Float64Array.from({ length: coresPerNode + 1 }, (_, busy) =>
-    coresPerNode === 1 ? most : 1 + ((most - 1) * Math.max(0, busy - 1)) / (coresPerNode - 1),
+  return Float64Array.from(
+    { length: coresPerNode + 1 },
+    (_, busy) => 1 + (most - 1) * loadOf(busy, coresPerNode),
   );
+}
+
+/** 0 with one core busy, 1 with all. */
+function loadOf(busy: number, cores: number): number {
+  return cores === 1 ? 1 : Math.max(0, busy - 1) / (cores - 1);
 }

@@ -27,13 +27,26 @@ export interface SimulationOptions {
   measureOperations?: number;
   /** Simulated time after which it ends anyway; default ten minutes. */
   simulatedMsMax?: number;
+  /** By time instead, as a run of the lab has its phases. */
+  phases?: { warmupMs: number; measureMs: number };
 }
 
 /** Throws a RangeError for a workload out of its bounds. Takes about a second for each million operations. */
 export function simulate(options: SimulationOptions): SimulationResult {
   assertWorkload(options.workload);
   const simulation = new Simulation(options);
-  const { warmupOperations = 20_000, measureOperations = 200_000, simulatedMsMax = 600_000 } = options;
+  const {
+    warmupOperations = 20_000,
+    measureOperations = 200_000,
+    simulatedMsMax = 600_000,
+    phases,
+  } = options;
+  if (phases !== undefined) {
+    simulation.run(Number.POSITIVE_INFINITY, phases.warmupMs * 1000);
+    simulation.beginWindow();
+    const ended = simulation.run(Number.POSITIVE_INFINITY, (phases.warmupMs + phases.measureMs) * 1000);
+    return simulation.result(ended);
+  }
   const endUs = simulatedMsMax * 1000;
   let ended = simulation.run(warmupOperations, endUs);
   simulation.beginWindow();
@@ -104,14 +117,17 @@ class Simulation {
     this.#sessions.start();
   }
 
-  /** Until so many more operations are acknowledged. */
+  /** Until so many more operations are acknowledged, or the time has come. */
   run(operations: number, endUs: number): SimulationResult['ended'] {
     const meter = this.#meter;
     const kernel = this.#kernel;
     const goal = meter.operations + operations;
     while (meter.operations < goal) {
-      if (!kernel.next()) return 'stalled';
-      if (kernel.now > endUs) return 'time';
+      if (!kernel.next(endUs)) {
+        if (kernel.isIdle) return 'stalled';
+        kernel.now = endUs;
+        return 'time';
+      }
       const job = kernel.index;
       if (kernel.kind === eventKinds.delay) this.#delayEnded(job);
       else if (kernel.kind === eventKinds.burst) this.#burstEnded(job);
@@ -196,7 +212,8 @@ class Simulation {
     }
     const most = (values: Iterable<number>) => Math.max(...values) / elapsedUs;
     return {
-      cores: most(byNode) / this.#cores,
+      // Background work counts where it is asked for, which may be a little more than the cores can do.
+      cores: Math.min(1, most(byNode) / this.#cores),
       sessionThread: most(threadUs.filter((_, thread) => thread % 2 === 0)),
       writerThread: most(threadUs.filter((_, thread) => thread % 2 === 1)),
       redoDevice: this.#groupCommit.deviceUse(elapsedUs),
