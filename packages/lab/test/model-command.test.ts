@@ -71,6 +71,7 @@ describe('tables', () => {
       dequeuePerSec: comparison(1000, simulated),
       enqueuePerSec: comparison(1000, simulated),
       cpuUsPerMessage: comparison(10, 12),
+      dequeueCallMs: { ...comparison(0.1, 0.1), inside: true },
       latencyMs: { ...comparison(1, 1.2), inside },
     });
     const text = agreementTable({ rows: [row(1100, true), row(700, false)], within: 1, medianError: 0.2 });

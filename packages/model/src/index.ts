@@ -8,6 +8,7 @@ export {
   type Comparison,
   compareWithMeasured,
   type MeasuredPoint,
+  type TimeComparison,
 } from './agreement.ts';
 export { type Fit, type FitOptions, fit } from './fit/fit-hardware.ts';
 export { type Minimum, type MinimumOptions, minimise } from './fit/nelder-mead.ts';

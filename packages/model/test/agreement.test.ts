@@ -1,5 +1,11 @@
 /** The model against points: it agrees with its own, and every cost that is wrong is seen. */
-import { type ClusterCosts, compareWithMeasured, type MeasuredPoint, simulate } from '@shardlab/model';
+import {
+  type ClusterCosts,
+  compareWithMeasured,
+  type MeasuredPoint,
+  type SimulatedTimes,
+  simulate,
+} from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
 import { costsWith, nodeLike, workloadWith } from './model-costs.ts';
 
@@ -26,14 +32,15 @@ function pointsOf(costs: ClusterCosts): MeasuredPoint[] {
           }),
           phases: options.phases,
         });
-        const { p50, p95 } = result.latencyMs;
+        const times = ({ p50, p95 }: SimulatedTimes) => ({ p50, p90: p95 });
         return {
           implementation: kind,
           params: { instances, threads, roundTripMs: 0, payloadBytes: 512, operationsPerTransaction: 10 },
           enqueuePerSec: result.enqueuePerSec,
           dequeuePerSec: result.dequeuePerSec,
           cpuUsPerMessage: result.cpuUsPerMessage,
-          latencyMs: { p50, p90: p95 },
+          dequeueCallMs: times(result.dequeueCallMs),
+          latencyMs: times(result.latencyMs),
         };
       }),
     ),

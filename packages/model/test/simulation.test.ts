@@ -96,8 +96,11 @@ describe('more of a cost never makes a queue faster', () => {
   const rate = (costs: typeof nodeLike, workload: ModelWorkload) =>
     simulate({ costs, workload, measureOperations: 40_000 }).dequeuePerSec;
   const cases: [name: string, (factor: number) => SimulationResult['dequeuePerSec']][] = [
-    ['CPU of an enqueue', (f) => rate(costsWith({ sharded: { enqueueUs: f } }, nodeLike), workloadWith())],
-    ['CPU of a dequeue', (f) => rate(costsWith({ sharded: { dequeueUs: f } }, nodeLike), workloadWith())],
+    [
+      'CPU of an enqueue',
+      (f) => rate(costsWith({ sharded: { enqueueUs: 5 * f } }, nodeLike), workloadWith()),
+    ],
+    ['CPU of a dequeue', (f) => rate(costsWith({ sharded: { dequeueUs: 5 * f } }, nodeLike), workloadWith())],
     ['the writer', (f) => rate(costsWith({ sharded: { writeEnqueueUs: f } }, nodeLike), workloadWith())],
     ['the sync', (f) => rate(costsWith({ redo: { syncUs: 100 * f } }, nodeLike), workloadWith())],
     [

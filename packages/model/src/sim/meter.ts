@@ -6,7 +6,7 @@ export class Meter {
   dequeued = 0;
   /** Of each instance. */
   readonly dequeuedOn: Float64Array;
-  /** One dequeue call that found messages, from its arrival at the instance to its answer, microseconds. */
+  /** One dequeue call that found messages, without the client's round trip, microseconds. */
   readonly dequeueCall = new LogHistogram();
   /** From the begin of the enqueuing commit to the hand-out, microseconds. */
   readonly latency = new LogHistogram();

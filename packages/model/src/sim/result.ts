@@ -33,7 +33,7 @@ export interface ResourceUse {
 export interface SimulationResult {
   enqueuePerSec: number;
   dequeuePerSec: number;
-  /** From a call's arrival at the instance to its answer, calls that found messages; the client's round trip is not in it. */
+  /** One call of dequeue that found messages, without the client's round trip: from its arrival at the instance, or its begin there. */
   dequeueCallMs: SimulatedTimes;
   /** From the begin of the enqueuing commit to the hand-out. */
   latencyMs: SimulatedTimes;

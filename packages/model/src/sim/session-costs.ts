@@ -36,7 +36,12 @@ export function sessionCosts(costs: ClusterCosts, { kind, subscribers }: ModelWo
     skipUs: 0,
   };
   const enqueuer = { ...outside, call: { fixedUs: callUs, perMessageUs: enqueueUs + clientEnqueueUs } };
-  const dequeuer = { ...outside, call: { fixedUs: callUs, perMessageUs: dequeueUs + clientDequeueUs } };
+  const dequeuer = {
+    ...outside,
+    call: { fixedUs: callUs, perMessageUs: dequeueUs },
+    // The client looks at its messages when the call has returned.
+    commit: { ...outside.commit, perMessageUs: clientDequeueUs },
+  };
   if (kind === 'sharded') return { enqueuer, dequeuer };
 
   const { enter, claim, leave, skipUs, blocks } = costs.unsharded;

@@ -232,6 +232,8 @@ export class Sessions {
     const role = this.#roleOf(job);
     switch (this.#stage[job]) {
       case stages.call: {
+        // Where client and instance share a thread, a call begins when the thread turns to it.
+        if (this.#parts.costs.sessions.oneThread) this.#callAt[job] = this.#parts.kernel.now;
         const skipUs = role.skipUs === 0 ? 0 : role.skipUs * this.#heldByOthers(job);
         return costOf(role.call, this.#inCall[job]!) + skipUs;
       }
