@@ -3,6 +3,7 @@
 export { type CalibrateOptions, calibrate } from './calibrate/calibrate.ts';
 export { type JudgeContext, judgeClaims } from './claims/judge.ts';
 export { type Claim, claims } from './claims/ledger.ts';
+export { type NotMeasured, notMeasured } from './claims/not-measured.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
 export { bundledHardwareFolder, hardwareSchemaFileName } from './hardware/hardware-folder.ts';
 export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';

@@ -28,7 +28,7 @@ interface Ended {
 function lab(args: string[], onErr?: (text: string, kill: () => void) => void): Promise<Ended> {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: folder,
-    env: { ...process.env, INIT_CWD: folder },
+    env: { ...process.env, INIT_CWD: folder, DATA_DIR: 'kept' },
   });
   const ended: Ended = { code: null, out: '', err: '' };
   child.stdout.on('data', (data) => {
@@ -99,6 +99,21 @@ describe('the command line', () => {
       err: expect.stringContaining('Required claim A3 does not hold'),
     });
   });
+
+  test('the ledger shows what was judged, by what and how often, and what was not', async () => {
+    const sweep = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
+    const file = await scenarioFile('judged.json', smallScenario({ id: 'judged', sweep }));
+    const flags = ['--data-dir', 'ledger'];
+    await lab(['run', file, ...flags]);
+    await lab(['run', file, ...flags]);
+    const { code, out } = await lab(['claims', ...flags]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^A3 (HOLDS|DOES NOT HOLD).*$/m);
+    expect(out).toMatch(/From judged, full, .* UTC.*; .* [12]$/m);
+    expect(out).toContain('A17 NOT MEASURED YET');
+    expect(out).toContain('white-paper-figure-10 judges it');
+    expect(out).toMatch(/^19 claims: .* 1, not measured yet 18$/m);
+  }, 60_000);
 
   test('an interrupt keeps the points so far and still writes them', async () => {
     const file = await scenarioFile(

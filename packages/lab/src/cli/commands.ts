@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { calibrateCommand } from './calibrate.ts';
 import { checkCommand } from './check.ts';
+import { claimsCommand } from './claims.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
@@ -14,7 +15,10 @@ const help = `Usage: npm run lab -- <command>
     --quick                  the smaller sweep and shorter phases that the scenario names
     --json <file>            write the run, with points, claims and environment, as JSON
     --require <claim>        fail unless this claim holds; may be given several times
-    --data-dir <folder>      where the scratch data lies; default the system's folder for it
+    --data-dir <folder>      where the scratch data lies; default the system's folder for it.
+                             The verdicts are kept there too, by default in DATA_DIR or data/
+  claims                     what the document says, and the last verdict of each claim
+    --data-dir <folder>      as above
   validate <file>            name every fault of a scenario
   list                       the scenarios that come with the lab
   calibrate [options]        measure what the engine's work costs here, for the model; about 15 s
@@ -67,6 +71,9 @@ export async function runCommand(args: string[]): Promise<number> {
       return checkCommand(target, { json: values.json, acceptLoss: values['accept-loss'] });
     case 'list':
       return listCommand();
+    case 'claims':
+      if (target !== undefined) return usageError(`Unexpected argument "${target}"`);
+      return claimsCommand(values);
     case undefined:
       return usageError('A command is missing');
     default:

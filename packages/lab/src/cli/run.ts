@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Run, RunEvent } from '@shardlab/contract';
 import { claimIds } from '../claims/ledger.ts';
+import { keepVerdicts } from '../claims/verdict-history.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
+import { dataFolder } from './data-folder.ts';
 import { durationInWords } from './duration.ts';
 import { exitCodes } from './exit-codes.ts';
 import { loadOrExplain } from './load-scenario.ts';
@@ -57,6 +59,7 @@ export async function runScenarioCommand(target: string, flags: RunFlags): Promi
   line.clear();
 
   report(run);
+  if (run.status === 'done') await keepVerdicts(dataFolder(flags['data-dir']), run);
   if (flags.json !== undefined) {
     await writeFile(resolve(base, flags.json), `${JSON.stringify(run, null, 2)}\n`);
     process.stdout.write(`\nWritten to ${flags.json}\n`);
