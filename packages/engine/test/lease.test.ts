@@ -1,7 +1,7 @@
 /** The lease under which a process hosts an instance, and what it does to the instance's sessions. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { assembleInstance } from '../src/cluster/assemble-instance.ts';
 import { Lease } from '../src/cluster/lease.ts';
 import type { InlineInstance } from '../src/instance/inline-instance.ts';
@@ -10,6 +10,10 @@ import { Membership } from '../src/storage/membership.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
+
+// A lease is renewed when a test says so, not every 250 ms.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }));
+afterEach(() => void vi.useRealTimers());
 
 interface Hosted {
   dir: string;
