@@ -26,7 +26,7 @@ const groupOf = (changes: Partial<Group>): Group => ({
   buffer: new SharedArrayBuffer(64),
   blocks: [],
   deltas: [],
-  outcomes: { offset: 0, stored: 0, forgotten: 0 },
+  outcomes: { offset: 0, length: 0, retired: 0 },
   side: [],
   pool: { create: [], assign: [], truncate: [] },
   ...changes,
@@ -43,7 +43,7 @@ const anyGroup = fc.record({
   deltas: fc.array(
     fc.record({ partition: natural, subscriber: fc.nat(), offset: fc.nat(), length: fc.nat() }),
   ),
-  outcomes: fc.record({ offset: fc.nat(), stored: fc.nat(), forgotten: fc.nat() }),
+  outcomes: fc.record({ offset: fc.nat(), length: fc.nat(), retired: fc.nat() }),
   pool: fc.record({
     create: fc.array(fc.nat(), { maxLength: 1 }),
     assign: fc.array(

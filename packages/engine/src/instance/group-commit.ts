@@ -143,12 +143,12 @@ export class GroupCommit {
     this.#gaps = new Map();
     const group: InFlight = { ...built, gaps, no: this.#nextNo, generation: this.#generation, members };
     this.#nextNo += 1;
-    const { blocks, deltas, outcomes, side, pool } = built.message;
+    const { blocks, deltas, side, pool } = built.message;
     const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
     // Of nonpersistent messages nothing is written, the outcome of their transaction neither.
-    const empty = blocks.length + deltas.length + outcomes.forgotten + side.length + poolChanges === 0;
+    const empty = blocks.length + deltas.length + side.length + poolChanges === 0;
     if (empty && this.#inFlight.length === 0) {
-      group.outcomes.applied({ written: false });
+      group.outcomes.appliedInMemory();
       this.#apply(group, { maintenanceMs: 0, unusable: [] });
       if (this.#waiting.length === 0) this.#notifyIdle();
     } else {
@@ -180,7 +180,7 @@ export class GroupCommit {
       return;
     }
     if (result.failure === null) {
-      group.outcomes.applied({ written: true });
+      group.outcomes.applied(group.no);
       this.#apply(group, result);
     } else if (result.failure.fatal) this.fail(fromFailure(result.failure), group.members);
     else this.#undo(group, fromFailure(result.failure));

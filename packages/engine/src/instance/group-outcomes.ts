@@ -1,31 +1,41 @@
-/** The outcomes that a group makes durable, and the sessions that it forgets; gathered once its messages are numbered. */
+/**
+ * The outcomes that a group makes durable, gathered once its messages are numbered: those of its own transactions, and
+ * what still counts of old rows, which it removes.
+ */
 import type { OutcomeEntries } from '../storage/group-message.ts';
 import type { IdRun } from '../storage/id-runs.ts';
-import { outcomeBytes, sessionBytes, writeOutcome } from '../storage/session-outcome.ts';
+import { outcomeBytes, writeOutcome } from '../storage/session-outcome.ts';
 import { enqueuedIds } from './enqueued-ids.ts';
-import type { OutcomeBook, OutcomeEntry } from './outcome-book.ts';
+import type { OutcomeBook, OutcomeEntry, StoredRow } from './outcome-book.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
-
-/** More would make one group long; the others wait for the next. */
-const forgottenPerGroupMax = 1_024;
 
 export class GroupOutcomes {
   readonly bytes: number;
-  readonly #stored: { entry: OutcomeEntry; no: number; runs: IdRun[] }[] = [];
-  readonly #forgotten: Buffer[];
+  /** Those of its own transactions come first. */
+  readonly #stored: { entry: OutcomeEntry; no: number; runs: readonly IdRun[] }[] = [];
+  readonly #own: number;
+  readonly #retired: StoredRow[];
   readonly #book: OutcomeBook;
 
   constructor(transactions: readonly StagedTransaction[], book: OutcomeBook) {
     this.#book = book;
-    this.#forgotten = book.forgottenInInstanceFile.splice(0, forgottenPerGroupMax);
-    let bytes = this.#forgotten.length * sessionBytes;
     for (const transaction of transactions) {
       const { outcome } = transaction;
       if (outcome === undefined) continue;
-      const ids = enqueuedIds(transaction, outcome.runOfCall);
-      this.#stored.push({ entry: outcome.entry, no: outcome.no, runs: ids });
-      bytes += outcomeBytes(ids);
+      const runs = enqueuedIds(transaction, outcome.runOfCall);
+      this.#stored.push({ entry: outcome.entry, no: outcome.no, runs });
     }
+    this.#own = this.#stored.length;
+    this.#retired = book.takeOldRows();
+    for (const row of this.#retired) {
+      for (const entry of row.entries) {
+        if (entry.row === row.groupNo && !entry.forgotten) {
+          this.#stored.push({ entry, no: entry.no, runs: entry.runs });
+        }
+      }
+    }
+    let bytes = 0;
+    for (const { runs } of this.#stored) bytes += outcomeBytes(runs);
     this.bytes = bytes;
   }
 
@@ -34,20 +44,30 @@ export class GroupOutcomes {
     for (const { entry, no, runs } of this.#stored) {
       at = writeOutcome(target, at, { session: entry.session, no, runs });
     }
-    for (const session of this.#forgotten) at += session.copy(target, at);
-    return { offset, stored: this.#stored.length, forgotten: this.#forgotten.length };
+    return { offset, length: at - offset, retired: this.#retired.at(-1)?.groupNo ?? 0 };
   }
 
-  /** The group is durable, or had nothing that needs to be. */
-  applied({ written }: { written: boolean }): void {
-    for (const { entry, no, runs } of this.#stored) {
-      entry.committed(no, runs);
-      entry.inInstanceFile ||= written;
+  /** The group is durable. */
+  applied(groupNo: number): void {
+    if (this.#stored.length === 0) return;
+    const entries: OutcomeEntry[] = [];
+    for (const [index, { entry, no, runs }] of this.#stored.entries()) {
+      if (index < this.#own) entry.committed(no, runs);
+      else if (entry.no !== no) continue; // a group in between has stored a later one
+      entry.row = groupNo;
+      entries.push(entry);
     }
+    this.#book.addRow({ groupNo, entries });
   }
 
-  /** The group failed: a later one forgets what it should have. */
+  /** The group had nothing that needs to be written, so its outcomes were not either. */
+  appliedInMemory(): void {
+    for (const { entry, no, runs } of this.#stored.slice(0, this.#own)) entry.committed(no, runs);
+    this.failed();
+  }
+
+  /** A later group removes the old rows. */
   failed(): void {
-    this.#book.forgottenInInstanceFile.push(...this.#forgotten);
+    this.#book.giveOldRowsBack(this.#retired);
   }
 }

@@ -9,7 +9,7 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { IdRun } from '../storage/id-runs.ts';
-import type { SessionOutcome } from '../storage/session-outcome.ts';
+import type { OutcomeRow, SessionOutcome } from '../storage/session-outcome.ts';
 
 /** Who serves a session: one connection at a time. */
 export interface SessionOwner {
@@ -27,9 +27,11 @@ export class OutcomeEntry {
   attachment = 0;
   /** When its last owner went, on the monotonic clock. */
   detachedAt: number;
-  /** Which files have a row of it. */
-  inInstanceFile = false;
+  /** The group whose row in the instance's file has `no`; 0: none. */
+  row = 0;
+  /** Whether the file of the unsharded queues has a row of it. */
   inUnshardedFile = false;
+  forgotten = false;
 
   constructor(session: Buffer, now: number) {
     this.session = session;
@@ -43,14 +45,30 @@ export class OutcomeEntry {
   }
 }
 
+/** A row of the instance's file: the outcomes that one group stored. */
+export interface StoredRow {
+  groupNo: number;
+  entries: readonly OutcomeEntry[];
+}
+
+/**
+ * Rows in the instance's file before the oldest are removed. What still counts of them, that of sessions which have not
+ * committed since, is written again: with 10,000 idle sessions 5 KB a group on average.
+ */
+const rowsMax = 96;
+/** Together, since each removal touches a page that the group would otherwise leave alone. */
+const rowsRemovedTogether = 32;
+const noRows: StoredRow[] = [];
+
 const sweepMs = 10_000;
 
 export class OutcomeBook {
   readonly #now: () => number;
   readonly #bySession = new Map<string, OutcomeEntry>();
   #sweptAt: number;
-  /** Sessions whose rows are to go with a next write to the file. */
-  readonly forgottenInInstanceFile: Buffer[] = [];
+  /** Rows of the instance's file, oldest first. */
+  readonly #rows: StoredRow[] = [];
+  /** Sessions whose rows are to go with a next write to the file of the unsharded queues. */
   readonly forgottenInUnshardedFile: Buffer[] = [];
 
   constructor(now: () => number = () => performance.now()) {
@@ -62,14 +80,50 @@ export class OutcomeBook {
     return this.#bySession.size;
   }
 
-  /** Takes in what a file says; a session may have a row in each of the two, and the later transaction counts. */
-  load(outcomes: readonly SessionOutcome[], file: 'instance' | 'unsharded'): void {
+  all(): OutcomeEntry[] {
+    return [...this.#bySession.values()];
+  }
+
+  /** Takes in what the instance's file says, oldest row first. Of a session the later transaction counts. */
+  loadRows(rows: readonly OutcomeRow[]): void {
+    for (const { groupNo, outcomes } of rows) {
+      const entries = outcomes.map(({ session, no, runs }) => {
+        const entry = this.#entry(session);
+        if (no >= entry.no) {
+          entry.committed(no, runs);
+          entry.row = groupNo;
+        }
+        return entry;
+      });
+      this.addRow({ groupNo, entries });
+    }
+  }
+
+  /** Takes in what the file of the unsharded queues says; a session may have worked on both kinds. */
+  loadUnsharded(outcomes: readonly SessionOutcome[]): void {
     for (const { session, no, runs } of outcomes) {
       const entry = this.#entry(session);
-      if (no > entry.no) entry.committed(no, runs);
-      if (file === 'instance') entry.inInstanceFile = true;
-      else entry.inUnshardedFile = true;
+      entry.inUnshardedFile = true;
+      if (no <= entry.no) continue;
+      entry.committed(no, runs);
+      entry.row = 0;
     }
+  }
+
+  /** A group has stored a row. */
+  addRow(row: StoredRow): void {
+    this.#rows.push(row);
+  }
+
+  /** Rows that the next group removes, after it has carried on what still counts of them. */
+  takeOldRows(): StoredRow[] {
+    return this.#rows.length >= rowsMax ? this.#rows.splice(0, rowsRemovedTogether) : noRows;
+  }
+
+  giveOldRowsBack(rows: readonly StoredRow[]): void {
+    if (rows.length === 0) return;
+    this.#rows.push(...rows);
+    this.#rows.sort((a, b) => a.groupNo - b.groupNo);
   }
 
   #entry(session: Uint8Array): OutcomeEntry {
@@ -123,8 +177,8 @@ export class OutcomeBook {
   }
 
   #remove(entry: OutcomeEntry): void {
+    entry.forgotten = true; // its rows in the instance's file go as they become old
     this.#bySession.delete(entry.session.toString('latin1'));
-    if (entry.inInstanceFile) this.forgottenInInstanceFile.push(entry.session);
     if (entry.inUnshardedFile) this.forgottenInUnshardedFile.push(entry.session);
   }
 

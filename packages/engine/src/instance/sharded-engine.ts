@@ -178,7 +178,7 @@ export class ShardedEngine implements ShardedHost {
   }
 
   #recover({ partitions, subscriptions, stragglers, outcomes }: RecoveredInstance): void {
-    this.#options.book.load(outcomes, 'instance');
+    this.#options.book.loadRows(outcomes);
     const { queues, subscribers } = this.#options;
     for (const [queueId, own] of Map.groupBy(partitions, (partition) => partition.queueId)) {
       const row = queues.find((queue) => queue.queueId === queueId);

@@ -89,7 +89,7 @@ export class UnshardedEngine implements UnshardedHost {
     if (this.#file === undefined) {
       const { dir, instance, queueIds, onFatal, book } = this.#options;
       this.#file = new UnshardedFile(dir, queueIds, onFatal);
-      book.load(this.#file.outcomes(instance), 'unsharded');
+      book.loadUnsharded(this.#file.outcomes(instance));
       this.#timers = [
         setInterval(() => this.#look(), lookMs).unref(),
         setInterval(() => void this.#reap(), reapMs).unref(),

@@ -104,8 +104,8 @@ function write(slot: Float64Array, group: Group, buffer: number): void {
   slot[5] = blocks.length;
   slot[6] = deltas.length;
   slot[7] = outcomes.offset;
-  slot[8] = outcomes.stored;
-  slot[9] = outcomes.forgotten;
+  slot[8] = outcomes.length;
+  slot[9] = outcomes.retired;
   let at = headerWords;
   for (const { partition, firstSeq, count, offset, length } of blocks) {
     slot[at] = partition;
@@ -153,7 +153,7 @@ function read(slot: Float64Array, buffers: readonly SharedArrayBuffer[]): Group 
     buffer: buffers[slot[1]!]!,
     blocks,
     deltas,
-    outcomes: { offset: slot[7]!, stored: slot[8]!, forgotten: slot[9]! },
+    outcomes: { offset: slot[7]!, length: slot[8]!, retired: slot[9]! },
     side: [],
     pool: { create: [], assign: [], truncate: [] },
   };

@@ -2,7 +2,7 @@
 import type { QueueErrorCode } from '../core/errors.ts';
 import type { AttemptRow } from './attempt-table.ts';
 import type { DelayedPlace, DelayedRow, DueMessages } from './delayed-table.ts';
-import type { SessionOutcome } from './session-outcome.ts';
+import type { OutcomeRow } from './session-outcome.ts';
 import type { SideChange } from './side-change.ts';
 import type { StragglerKey, StragglerRow } from './straggler-table.ts';
 import type { SubscriptionRow } from './subscription-table.ts';
@@ -43,9 +43,10 @@ export interface PoolChanges {
 /** How transactions of remote sessions ended, in the group's buffer; `session-outcome.ts` lays them out. */
 export interface OutcomeEntries {
   offset: number;
-  /** Rows to store, and behind them sessions whose row is removed. */
-  stored: number;
-  forgotten: number;
+  /** 0: no row is added. */
+  length: number;
+  /** Rows of this group and those before it are removed; 0: none. */
+  retired: number;
 }
 
 export interface Group {
@@ -121,7 +122,7 @@ export interface RecoveredInstance {
   unusable: number[];
   /** Ordered by shard, then by sequence. */
   partitions: RecoveredPartition[];
-  outcomes: SessionOutcome[];
+  outcomes: OutcomeRow[];
   subscriptions: SubscriptionRow[];
   /** By queue: how many delayed messages there are. */
   delayed: Map<number, number>;

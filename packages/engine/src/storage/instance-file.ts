@@ -144,7 +144,7 @@ export class InstanceFile {
         this.#writeDelta(delta, group.no, Buffer.from(group.buffer, delta.offset, delta.length));
         this.#countDelta(delta, group.no);
       }
-      this.#outcomes.apply(group.buffer, group.outcomes);
+      this.#outcomes.apply(group.no, group.buffer, group.outcomes);
       for (const change of group.side) applySideChange(this.#file, change);
       if (leavesNoTrace(group)) this.#noteGroup.run(group.no);
       this.#commit.run();

@@ -9,7 +9,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connect, QueueError, type QueueKind, type RemoteInstance, type Session } from '../../src/index.ts';
-import { idsOf, readIdRuns } from '../../src/storage/id-runs.ts';
+import { OutcomeBook } from '../../src/instance/outcome-book.ts';
+import { idsOf } from '../../src/storage/id-runs.ts';
+import { SessionOutcomes } from '../../src/storage/session-outcome.ts';
+import { UnshardedOutcomes } from '../../src/storage/unsharded-outcomes.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { random } from '../random.ts';
 
@@ -123,20 +126,16 @@ async function kill(host: ChildProcess): Promise<void> {
 
 /** What the files say of each session: the ids of its last commit. */
 function readOutcomes(dir: string, kind: QueueKind): Map<string, string[]> {
-  const file = new Database(join(dir, kind === 'sharded' ? 'instance-1.db' : 'unsharded.db'), {
-    readonly: true,
-  });
+  const name = kind === 'sharded' ? 'instance-1.db' : 'unsharded.db';
+  const file = new Database(join(dir, name), { readonly: true });
+  const book = new OutcomeBook();
   try {
-    const rows = file.prepare('SELECT session, ids FROM session_outcome').all() as {
-      session: Buffer;
-      ids: Buffer;
-    }[];
-    return new Map(
-      rows.map(({ session, ids }) => [session.toString('hex'), idsOf(readIdRuns(ids, 0, ids.length))]),
-    );
+    if (kind === 'sharded') book.loadRows(new SessionOutcomes(file).read());
+    else book.loadUnsharded(new UnshardedOutcomes(file).read(1));
   } finally {
     file.close();
   }
+  return new Map(book.all().map(({ session, runs }) => [session.toString('hex'), idsOf(runs)]));
 }
 
 /** Live messages of the queue: payload → id. */

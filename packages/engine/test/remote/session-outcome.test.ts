@@ -1,12 +1,17 @@
 /** Outcomes of remote sessions' transactions, below the wire: stored with the commit, kept over a restart, forgotten in time. */
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/core/limits.ts';
 import type { QueueKind } from '../../src/index.ts';
+import { GroupOutcomes } from '../../src/instance/group-outcomes.ts';
 import type { InlineInstance } from '../../src/instance/inline-instance.ts';
-import { OutcomeBook } from '../../src/instance/outcome-book.ts';
+import { OutcomeBook, type OutcomeEntry } from '../../src/instance/outcome-book.ts';
+import type { StagedTransaction } from '../../src/instance/staged-transaction.ts';
 import { type IdRun, idRunsBytes, idsOf, readIdRuns, writeIdRuns } from '../../src/storage/id-runs.ts';
+import { type OutcomeRow, readOutcomes, SessionOutcomes } from '../../src/storage/session-outcome.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 
 const owner = { detach: async () => undefined };
@@ -34,24 +39,6 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction
     expect(idsOf(second.runs)).toEqual(ids);
   });
 
-  it('is gone once its session was closed in order and something else was committed', async () => {
-    const dir = makeFolder();
-    const session = randomBytes(16);
-    const instance = await open(dir);
-    await instance.createQueue({ name: 'q', kind });
-    const book = instance.recoverOutcomes();
-    const work = instance.openSession();
-    const entry = attach(book, session);
-    work.enqueue('q', { payload: 'a' });
-    await work.commit({ entry, no: 1 });
-    book.forget(entry, owner);
-    work.enqueue('q', { payload: 'b' });
-    await work.commit();
-    await instance.close();
-    const again = (await open(dir)).recoverOutcomes();
-    expect(again.size).toBe(0);
-  });
-
   it('is not stored with a transaction that failed', async () => {
     const dir = makeFolder();
     const instance = await open(dir);
@@ -62,6 +49,99 @@ describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction
     work.acknowledge('q', ['no.such.receipt']);
     await expect(work.commit({ entry, no: 1 })).rejects.toThrow();
     expect(entry.no).toBe(0);
+  });
+});
+
+describe('the outcomes in an instance’s file', () => {
+  const rowsOf = (dir: string) => {
+    const file = new Database(join(dir, 'instance-1.db'), { readonly: true });
+    try {
+      return new SessionOutcomes(file).read();
+    } finally {
+      file.close();
+    }
+  };
+
+  it('are a bounded number of rows, which keep those of idle sessions and lose those of closed ones', async () => {
+    const dir = makeFolder();
+    const instance = await open(dir);
+    await instance.createQueue({ name: 'q', shards: 2 });
+    const book = instance.recoverOutcomes();
+    const [idle, closed, busy] = [randomBytes(16), randomBytes(16), randomBytes(16)];
+    const work = instance.openSession();
+    const commit = async (entry: OutcomeEntry, no: number) => {
+      work.enqueue('q', { payload: 'a', groupKey: String(no) });
+      work.enqueue('q', { payload: 'b', groupKey: String(no + 1) });
+      return (await work.commit({ entry, no })).ids;
+    };
+    const idleIds = await commit(attach(book, idle), 1);
+    const gone = attach(book, closed);
+    await commit(gone, 1);
+    book.forget(gone, owner);
+    const at = attach(book, busy);
+    for (let no = 1; no <= 300; no += 1) await commit(at, no);
+    await instance.close();
+
+    const rows = rowsOf(dir);
+    expect(rows.length).toBeLessThan(100);
+    const sessions = rows.flatMap(({ outcomes }) => outcomes.map(({ session }) => Buffer.from(session)));
+    expect(sessions.some((session) => session.equals(closed))).toBe(false);
+    expect(sessions.filter((session) => session.equals(idle)).length).toBeGreaterThan(0);
+    const again = (await open(dir)).recoverOutcomes();
+    expect(again.size).toBe(2);
+    const found = attach(again, idle);
+    expect([found.no, idsOf(found.runs)]).toEqual([1, idleIds]);
+    expect(attach(again, busy).no).toBe(300);
+  });
+
+  it('are carried on whatever becomes of the groups that carry them', () => {
+    // Each step sends a group of some sessions; up to two are under way, and one that fails fails the one behind it.
+    const step = fc.record({
+      sessions: fc.uniqueArray(fc.nat(9), { maxLength: 3 }),
+      fails: fc.boolean(),
+      waits: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 120, maxLength: 400, size: 'max' }), (steps) => {
+        const book = new OutcomeBook();
+        const entries = Array.from({ length: 10 }, (_, index) => attach(book, Buffer.alloc(16, index + 1)));
+        let rows: OutcomeRow[] = [];
+        let groupNo = 0;
+        let underWay: { group: GroupOutcomes; no: number; buffer: Buffer; retired: number; of: number[] }[] =
+          [];
+        const settle = (fails: boolean) => {
+          if (fails) {
+            for (const { group } of underWay) group.failed();
+            underWay = [];
+            return;
+          }
+          const { group, no, buffer, retired } = underWay.shift()!;
+          if (buffer.length > 0) rows.push({ groupNo: no, outcomes: readOutcomes(buffer) });
+          rows = rows.filter((row) => row.groupNo > retired);
+          group.applied(no);
+        };
+        for (const { sessions, fails, waits } of steps) {
+          // A session has one transaction under way.
+          const of = sessions.filter((session) => !underWay.some((before) => before.of.includes(session)));
+          const transactions = of.map((session) => {
+            const outcome = { entry: entries[session]!, no: entries[session]!.no + 1, runOfCall: [] };
+            return { runs: [], deliveries: [], bytes: 0, sync: 'FULL', outcome } as StagedTransaction;
+          });
+          const group = new GroupOutcomes(transactions, book);
+          const buffer = Buffer.alloc(group.bytes);
+          const { length, retired } = group.write(buffer, 0);
+          expect(length).toBe(group.bytes);
+          groupNo += 1;
+          underWay.push({ group, no: groupNo, buffer, retired, of });
+          if (underWay.length === 2 || !waits) settle(fails);
+        }
+        while (underWay.length > 0) settle(false);
+        expect(rows.length).toBeLessThan(100);
+        const recovered = new OutcomeBook();
+        recovered.loadRows(rows);
+        for (const entry of entries) expect(attach(recovered, entry.session).no).toBe(entry.no);
+      }),
+    );
   });
 });
 
@@ -86,12 +166,12 @@ describe('the book of outcomes', () => {
   it('takes the later of two files for true', () => {
     const book = new OutcomeBook();
     const session = randomBytes(16);
-    book.load([{ session, no: 4, runs: [] }], 'instance');
-    book.load([{ session, no: 3, runs: [] }], 'unsharded');
+    book.loadRows([{ groupNo: 1, outcomes: [{ session, no: 4, runs: [] }] }]);
+    book.loadUnsharded([{ session, no: 3, runs: [] }]);
     const entry = attach(book, session);
     expect(entry.no).toBe(4);
     book.forget(entry, owner);
-    expect([book.forgottenInInstanceFile, book.forgottenInUnshardedFile]).toEqual([[session], [session]]);
+    expect(book.forgottenInUnshardedFile).toEqual([session]);
   });
 
   it('keeps a lost session as long as its client may come back, an open one for good', () => {
@@ -113,11 +193,11 @@ describe('the book of outcomes', () => {
   it('refuses a new session past its bound, and never one that it knows', () => {
     const book = new OutcomeBook();
     const known = randomBytes(16);
-    book.load([{ session: known, no: 9, runs: [] }], 'instance');
+    book.loadUnsharded([{ session: known, no: 9, runs: [] }]);
     for (let i = 1; i < limits.outcomesMax; i += 1) {
       const session = Buffer.alloc(16);
       session.writeUInt32LE(i);
-      book.load([{ session, no: 1, runs: [] }], 'instance');
+      book.loadUnsharded([{ session, no: 1, runs: [] }]);
     }
     const refused = () => attach(book, randomBytes(16));
     expect(refused).toThrow(expect.objectContaining({ code: 'SESSIONS_FULL' }));
