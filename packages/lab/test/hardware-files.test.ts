@@ -11,6 +11,7 @@ import {
 } from '@shardlab/lab';
 import { type HardwareFile, resolveHardware, simulate } from '@shardlab/model';
 import { describe, expect, expectTypeOf, test } from 'vitest';
+import { hardwareText } from '../src/hardware/hardware-text.ts';
 
 const read = (name: string) => readFile(join(bundledHardwareFolder, name), 'utf8');
 
@@ -43,6 +44,7 @@ describe('hardware files', () => {
     expect(names).toContain('exadata-x4-2.json');
     for (const name of names) {
       const { hardware } = await loadHardware(name.replace('.json', ''), '.');
+      expect(hardwareText(hardware)).toBe(await read(name));
       expect(`${hardware.id}.json`).toBe(name);
       const workload = {
         kind: 'sharded' as const,

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { calibrate } from '../calibrate/calibrate.ts';
 import { bundledHardwareFolder, calibratedId } from '../hardware/hardware-folder.ts';
+import { hardwareText } from '../hardware/hardware-text.ts';
 import { exitCodes } from './exit-codes.ts';
 
 export interface CalibrateFlags {
@@ -21,7 +22,7 @@ export async function calibrateCommand(flags: CalibrateFlags): Promise<number> {
     ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(base, flags['data-dir']) }),
   });
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, `${JSON.stringify(hardware, null, 2)}\n`);
+  await writeFile(path, hardwareText(hardware));
   process.stdout.write(`${hardware.title}\n${hardware.about}\nWritten to ${path}\n`);
   return exitCodes.done;
 }

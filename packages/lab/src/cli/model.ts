@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Run } from '@shardlab/contract';
 import { type Fit, fit } from '@shardlab/model';
 import { LabError } from '../errors.ts';
+import { hardwareText } from '../hardware/hardware-text.ts';
 import { type LoadedHardware, loadHardware } from '../hardware/load-hardware.ts';
 import { writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
@@ -45,7 +46,7 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
   if (flags.fit) {
     const found = fitAloud(loaded);
     hardware = found.hardware;
-    await writeFile(loaded.path, `${JSON.stringify(hardware, null, 2)}\n`);
+    await writeFile(loaded.path, hardwareText(hardware));
     await tell('model-fit', `${parameterTable(hardware)}\n\n${residualTable(found.residuals)}`);
   }
   if (hardware.observations.length > 0)
