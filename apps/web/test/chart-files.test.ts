@@ -5,6 +5,7 @@ import { createTimeChart } from '../src/charts/time-chart.ts';
 import { createTopologyChart } from '../src/charts/topology-chart.ts';
 import { metrics } from '../src/model/metrics.ts';
 import { scalingSeries } from '../src/model/scaling-series.ts';
+import { sweepAxis } from '../src/model/sweep-axis.ts';
 import {
   cpuMarks,
   latencyMarks,
@@ -14,7 +15,7 @@ import {
 } from '../src/model/time-chart-data.ts';
 import { timeRange, timeSamples } from '../src/model/time-series.ts';
 import { layoutTopology } from '../src/model/topology-layout.ts';
-import { sweep } from './fixtures/points.ts';
+import { overThreads, sweep } from './fixtures/points.ts';
 import { recorded } from './fixtures/recorded.ts';
 import { savedFile, svgElement } from './fixtures/svg-page.ts';
 
@@ -37,8 +38,9 @@ const references = [
 const scalingData = (width: number, height: number) => ({
   width,
   height,
-  series: scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all' }),
-  threads: [1, 4, 16, 32],
+  series: scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads }),
+  axis: sweepAxis(overThreads),
+  xs: [1, 4, 16, 32],
   references,
   guide: true,
   formatAxis: metrics.dequeue.formatAxis,

@@ -17,30 +17,30 @@ import {
   scalingSeries,
   seriesInWords,
 } from '../src/model/scaling-series.ts';
-import { point, sweep } from './fixtures/points.ts';
+import { overThreads, point, sweep } from './fixtures/points.ts';
 
 const frame = { width: 720, height: 440, margin: { top: 14, right: 18, bottom: 42, left: 50 } };
-const series = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all' });
-const geometry = scalingGeometry(series, { frame, threads: [1, 4, 16, 32], references: [76_000] });
+const series = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
+const geometry = scalingGeometry(series, { frame, xs: [1, 4, 16, 32], references: [76_000] });
 
 test('points are grouped by queue, instances and round trip, rising in threads', () => {
   expect(series).toHaveLength(12);
   expect(seriesInWords(series[0]!)).toBe('sharded, 1 instance');
   expect(seriesInWords(series.at(-1)!)).toBe('unsharded, 4 instances, 1 ms round trip');
-  for (const { points } of series) expect(points.map(({ threads }) => threads)).toEqual([1, 4, 16, 32]);
+  for (const { points } of series) expect(points.map(({ x }) => x)).toEqual([1, 4, 16, 32]);
 });
 
 test('one round trip can be shown alone', () => {
   expect(roundTripsOf(sweep())).toEqual([0, 1]);
-  const emulated = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 1 });
+  const emulated = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 1, sweep: overThreads });
   expect(emulated.every((entry) => entry.roundTripMs === 1)).toBe(true);
   expect(emulated).toHaveLength(6);
 });
 
 test('a point that delivered nothing has no place on a logarithmic axis', () => {
   const points = [point({ dequeuePerSec: 0 }), point({ threads: 4, dequeuePerSec: 10 })];
-  const [only] = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all' });
-  expect(only!.points.map(({ threads }) => threads)).toEqual([4]);
+  const [only] = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
+  expect(only!.points.map(({ x }) => x)).toEqual([4]);
 });
 
 test('every point lies inside the plot, whatever the values', () => {
@@ -49,15 +49,15 @@ test('every point lies inside the plot, whatever the values', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(threads, value), { minLength: 1, maxLength: 20 }), (pairs) => {
       const points = pairs.map(([count, rate]) => point({ threads: count, dequeuePerSec: rate }));
-      const drawn = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all' });
+      const drawn = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
       const { x, y, left, right, top, bottom } = scalingGeometry(drawn, {
         frame,
-        threads: [],
+        xs: [],
         references: [],
       });
       for (const each of drawn.flatMap((entry) => entry.points)) {
-        expect(x(each.threads)).toBeGreaterThanOrEqual(left);
-        expect(x(each.threads)).toBeLessThanOrEqual(right);
+        expect(x(each.x)).toBeGreaterThanOrEqual(left);
+        expect(x(each.x)).toBeLessThanOrEqual(right);
         expect(y(each.value)).toBeGreaterThanOrEqual(top);
         expect(y(each.value)).toBeLessThanOrEqual(bottom);
       }
@@ -66,7 +66,7 @@ test('every point lies inside the plot, whatever the values', () => {
 });
 
 test('an empty chart has its axes already', () => {
-  const empty = scalingGeometry([], { frame, threads: [1, 4], references: [76_000, 8_000] });
+  const empty = scalingGeometry([], { frame, xs: [1, 4], references: [76_000, 8_000] });
   expect(empty.xTicks).toEqual([1, 4]);
   expect(empty.y.domain()[0]).toBeLessThan(8_000);
   expect(empty.y.domain()[1]).toBeGreaterThan(76_000);
@@ -89,7 +89,7 @@ test('labels of an axis thin out to powers of ten over many decades', () => {
 });
 
 test('the linear guide has slope one in data and ends at the edge of the plot', () => {
-  const guide = linearGuide(geometry, { threads: 1, value: 12_000 })!;
+  const guide = linearGuide(geometry, { x: 1, value: 12_000 })!;
   const { x, y } = geometry;
   const slope =
     Math.log(y.invert(guide.y2) / y.invert(guide.y1)) / Math.log(x.invert(guide.x2) / x.invert(guide.x1));
@@ -99,22 +99,22 @@ test('the linear guide has slope one in data and ends at the edge of the plot', 
 
 test('the nearest point is found within reach only', () => {
   const target = series[0]!.points[1]!;
-  const place = { x: geometry.x(target.threads) + 3, y: geometry.y(target.value) - 2, withinPx: 10 };
+  const place = { x: geometry.x(target.x) + 3, y: geometry.y(target.value) - 2, withinPx: 10 };
   expect(nearestPoint(series, geometry, place)?.key).toBe(target.key);
   expect(nearestPoint(series, geometry, { x: 60, y: 420, withinPx: 5 })).toBeNull();
 });
 
 test('arrow keys walk a series and change to the next one at the same threads', () => {
   const start = moveCursor(series, null, 'ArrowRight');
-  expect(findPoint(series, start)!.point.threads).toBe(1);
+  expect(findPoint(series, start)!.point.x).toBe(1);
   const next = moveCursor(series, start, 'ArrowRight');
-  expect(findPoint(series, next)!.point.threads).toBe(4);
+  expect(findPoint(series, next)!.point.x).toBe(4);
   const above = moveCursor(series, next, 'ArrowDown');
   const found = findPoint(series, above)!;
-  expect(found.point.threads).toBe(4);
+  expect(found.point.x).toBe(4);
   expect(found.point.value).toBeLessThan(findPoint(series, next)!.point.value);
   expect(moveCursor(series, start, 'ArrowLeft')).toBe(start);
-  expect(findPoint(series, moveCursor(series, next, 'End'))!.point.threads).toBe(32);
+  expect(findPoint(series, moveCursor(series, next, 'End'))!.point.x).toBe(32);
   expect(moveCursor([], null, 'ArrowRight')).toBeNull();
 });
 
@@ -124,7 +124,7 @@ test('the label of a line covers no point and no curve where there is room', () 
   expect(label.text).toBe('the document: 76,000/s');
   const [from, to] = [label.x, label.x + label.text.length * 5.6];
   for (const each of series.flatMap((entry) => entry.points)) {
-    const inside = geometry.x(each.threads) > from && geometry.x(each.threads) < to;
+    const inside = geometry.x(each.x) > from && geometry.x(each.x) < to;
     if (inside) expect(Math.abs(geometry.y(each.value) - (label.y - 4))).toBeGreaterThan(6);
   }
 });
@@ -132,7 +132,7 @@ test('the label of a line covers no point and no curve where there is room', () 
 test('a label that does not fit gives way to its short form', () => {
   const narrow = scalingGeometry(series, {
     frame: { ...frame, width: 200 },
-    threads: [1, 32],
+    xs: [1, 32],
     references: [76_000],
   });
   const label = placeLabel(['a label far too long for so narrow a chart', 'short'], narrow.y(76_000), {

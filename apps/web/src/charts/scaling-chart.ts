@@ -1,4 +1,4 @@
-/** The log-log chart of a figure over threads: colour is the queue, shape the instances, dash the round trip. */
+/** The log-log chart of a figure over threads or what else it varies: colour is the queue, shape the instances, dash the round trip. */
 import { pointer, type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
 import { placeLabel } from '../model/label-place.ts';
@@ -9,6 +9,7 @@ import {
   scalingGeometry,
 } from '../model/scaling-geometry.ts';
 import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scaling-series.ts';
+import type { SweepAxis } from '../model/sweep-axis.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { fontFamily, implementationColor, ink, instanceShape, modeDash } from './ink.ts';
@@ -24,8 +25,9 @@ export interface ReferenceLine {
 
 export interface ScalingChartData extends Size {
   series: readonly ScalingSeries[];
-  /** Threads of the sweep, so that the axis is complete before its points are. */
-  threads: readonly number[];
+  axis: Pick<SweepAxis, 'title' | 'format'>;
+  /** Values of the axis in the sweep, so that it is complete before its points are. */
+  xs: readonly number[];
   references: readonly ReferenceLine[];
   /** Draw the line of slope one. */
   guide: boolean;
@@ -82,7 +84,7 @@ export function createScalingChart(
       const frame = { width, height, margin };
       const geometry = scalingGeometry(series, {
         frame,
-        threads: data.threads,
+        xs: data.xs,
         references: references.map((reference) => reference.value),
       });
       drawn = { geometry, data };
@@ -94,13 +96,13 @@ export function createScalingChart(
       );
       drawBottomAxis(
         bottomAxis,
-        { values: geometry.xTicks, position: geometry.x, format: String },
+        { values: geometry.xTicks, position: geometry.x, format: data.axis.format },
         { bottom: geometry.bottom },
       );
       axisTitle
         .attr('x', px(geometry.right))
         .attr('y', height - 6)
-        .text('threads (enqueuers, and as many dequeuers)');
+        .text(data.axis.title);
       drawGuides(guides, geometry, data);
       drawLines(lines, geometry, series);
       drawPoints(marks, geometry, data);
@@ -182,7 +184,7 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
 
 function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly ScalingSeries[]): void {
   const path = line<ScalingPoint>(
-    (point) => px(x(point.threads)),
+    (point) => px(x(point.x)),
     (point) => px(y(point.value)),
   );
   group
@@ -208,7 +210,7 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, data: ScalingChartD
     .attr('fill', (item) => implementationColor[item.series.implementation])
     .attr('stroke', ink.surface)
     .attr('stroke-width', 1.25)
-    .attr('transform', (item) => `translate(${px(x(item.point.threads))},${px(y(item.point.value))})`);
+    .attr('transform', (item) => `translate(${px(x(item.point.x))},${px(y(item.point.value))})`);
 }
 
 /** Rings around the chosen point and the one under the cursor, and the cursor's own hairline. */
@@ -219,8 +221,8 @@ function drawCross(group: Group, geometry: ScalingGeometry, data: ScalingChartDa
     .data(at === null ? [] : [at.point])
     .join('line')
     .attr('stroke', ink.strong)
-    .attr('x1', (point) => px(geometry.x(point.threads)))
-    .attr('x2', (point) => px(geometry.x(point.threads)))
+    .attr('x1', (point) => px(geometry.x(point.x)))
+    .attr('x2', (point) => px(geometry.x(point.x)))
     .attr('y1', geometry.top)
     .attr('y2', geometry.bottom);
   const rings = [data.selected, data.cursor]
@@ -235,6 +237,6 @@ function drawCross(group: Group, geometry: ScalingGeometry, data: ScalingChartDa
     .attr('stroke', (ring) => (ring.role === 'selected' ? ink.accent : ink.text))
     .attr('stroke-width', (ring) => (ring.role === 'selected' ? 2.5 : 1.5))
     .attr('r', (ring) => (ring.role === 'selected' ? 11 : 8.5))
-    .attr('cx', (ring) => px(geometry.x(ring.found!.point.threads)))
+    .attr('cx', (ring) => px(geometry.x(ring.found!.point.x)))
     .attr('cy', (ring) => px(geometry.y(ring.found!.point.value)));
 }

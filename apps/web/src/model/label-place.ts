@@ -60,10 +60,10 @@ function drawnPlaces(
 ): { x: number; y: number }[] {
   return series.flatMap(({ points }) =>
     points.flatMap((point, index) => {
-      const to = { x: x(point.threads), y: y(point.value) };
+      const to = { x: x(point.x), y: y(point.value) };
       const before = points[index - 1];
       if (before === undefined) return [to];
-      const from = { x: x(before.threads), y: y(before.value) };
+      const from = { x: x(before.x), y: y(before.value) };
       const count = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / stepPx));
       return Array.from({ length: count }, (_, step) => {
         const share = (step + 1) / count;

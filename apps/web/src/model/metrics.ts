@@ -1,13 +1,14 @@
-/** What the scaling chart can show over threads: one figure of a point each. */
+/** What the scaling chart can show: one figure of a point each. */
 import type { Point } from '@shardlab/contract';
-import { formatAxisCount, formatMicros, formatMs, formatRate } from './format.ts';
+import { formatAxisCount, formatCores, formatMicros, formatMs, formatRate } from './format.ts';
 
-export type MetricId = 'dequeue' | 'enqueue' | 'cpu' | 'p99';
+export type MetricId = 'dequeue' | 'enqueue' | 'cpu' | 'busiest' | 'call' | 'p99';
 
 export interface Metric {
   id: MetricId;
   /** For a switch. */
   label: string;
+  /** Without what it is shown over. */
   title: string;
   unit: string;
   read(point: Point): number;
@@ -23,7 +24,7 @@ export const metrics: Readonly<Record<MetricId, Metric>> = {
   dequeue: {
     id: 'dequeue',
     label: 'Dequeue rate',
-    title: 'Dequeue rate over threads',
+    title: 'Dequeue rate',
     unit: 'messages per second',
     read: (point) => point.dequeuePerSec,
     format: formatRate,
@@ -34,7 +35,7 @@ export const metrics: Readonly<Record<MetricId, Metric>> = {
   enqueue: {
     id: 'enqueue',
     label: 'Enqueue rate',
-    title: 'Enqueue rate over threads',
+    title: 'Enqueue rate',
     unit: 'messages per second',
     read: (point) => point.enqueuePerSec,
     format: formatRate,
@@ -45,7 +46,7 @@ export const metrics: Readonly<Record<MetricId, Metric>> = {
   cpu: {
     id: 'cpu',
     label: 'CPU per message',
-    title: 'CPU time per dequeued message over threads',
+    title: 'CPU time per dequeued message',
     unit: 'microseconds, all instances',
     read: (point) => point.cpuUsPerMessage,
     format: formatMicros,
@@ -53,10 +54,32 @@ export const metrics: Readonly<Record<MetricId, Metric>> = {
     reference: null,
     scalesWithThreads: false,
   },
+  busiest: {
+    id: 'busiest',
+    label: 'Busiest instance',
+    title: 'CPU of the busiest instance',
+    unit: 'cores',
+    read: (point) => Math.max(0, ...point.cpuShareByInstance),
+    format: formatCores,
+    formatAxis: formatAxisCount,
+    reference: null,
+    scalesWithThreads: false,
+  },
+  call: {
+    id: 'call',
+    label: 'Dequeue call',
+    title: 'Time of a dequeue call where messages are ready, median,',
+    unit: 'milliseconds',
+    read: (point) => point.dequeueCallMs.p50,
+    format: formatMs,
+    formatAxis: formatAxisCount,
+    reference: null,
+    scalesWithThreads: false,
+  },
   p99: {
     id: 'p99',
     label: 'Latency p99',
-    title: 'Latency from enqueue to dequeue, 99th percentile, over threads',
+    title: 'Latency from enqueue to dequeue, 99th percentile,',
     unit: 'milliseconds',
     read: (point) => point.latencyMs.p99,
     format: formatMs,

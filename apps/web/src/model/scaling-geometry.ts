@@ -1,5 +1,5 @@
 /**
- * Geometry of the log-log scaling chart. Data space: threads and a value of the metric, both over 0. Chart space: CSS
+ * Geometry of the log-log scaling chart. Data space: threads (or what else the axis is) and a value of the metric, both over 0. Chart space: CSS
  * pixels from the drawing's upper left corner. `x` and `y` are the only way from one to the other.
  */
 import { extent } from 'd3-array';
@@ -25,20 +25,17 @@ export interface ScalingGeometry {
 }
 
 /**
- * Scales over the values and the reference lines, the vertical one to whole 1-2-5 steps. `threads` are those of the
+ * Scales over the values and the reference lines, the vertical one to whole 1-2-5 steps. `xs` are those of the
  * scenario, so that the axis stands still while points arrive.
  */
 export function scalingGeometry(
   series: readonly ScalingSeries[],
-  options: { frame: ScalingFrame; threads: readonly number[]; references: readonly number[] },
+  options: { frame: ScalingFrame; xs: readonly number[]; references: readonly number[] },
 ): ScalingGeometry {
   const { frame, references } = options;
   const { margin, width, height } = frame;
   const xTicks = [
-    ...new Set([
-      ...options.threads,
-      ...series.flatMap((entry) => entry.points.map((point) => point.threads)),
-    ]),
+    ...new Set([...options.xs, ...series.flatMap((entry) => entry.points.map((point) => point.x))]),
   ].sort((a, b) => a - b);
   const values = [...series.flatMap((entry) => entry.points.map((point) => point.value)), ...references];
   const [low = 100, high = 10_000] = extent(values) as [number | undefined, number | undefined];
@@ -88,15 +85,15 @@ export function decadeTicks([low, high]: readonly [number, number]): number[] {
  * A line of slope one in log-log space through the middle of the plot's left edge, clipped to the plot: what a value
  * in proportion to the threads would look like. Chart space.
  */
-export function linearGuide(geometry: ScalingGeometry, through: { threads: number; value: number }) {
+export function linearGuide(geometry: ScalingGeometry, through: { x: number; value: number }) {
   const { x, y } = geometry;
-  const perThread = through.value / through.threads;
+  const perX = through.value / through.x;
   const [xLow, xHigh] = x.domain() as [number, number];
   const [yLow, yHigh] = y.domain() as [number, number];
-  const from = Math.max(xLow, yLow / perThread);
-  const to = Math.min(xHigh, yHigh / perThread);
+  const from = Math.max(xLow, yLow / perX);
+  const to = Math.min(xHigh, yHigh / perX);
   if (!(to > from)) return null;
-  return { x1: x(from), y1: y(from * perThread), x2: x(to), y2: y(to * perThread) };
+  return { x1: x(from), y1: y(from * perX), x2: x(to), y2: y(to * perX) };
 }
 
 /** The point nearest to a place in chart space, within `withinPx`. */
@@ -109,7 +106,7 @@ export function nearestPoint(
   let best = place.withinPx;
   for (const entry of series)
     for (const point of entry.points) {
-      const distance = Math.hypot(geometry.x(point.threads) - place.x, geometry.y(point.value) - place.y);
+      const distance = Math.hypot(geometry.x(point.x) - place.x, geometry.y(point.value) - place.y);
       if (distance <= best) {
         best = distance;
         nearest = point;

@@ -1,11 +1,13 @@
-/** The lines of the scaling chart: points of a run grouped by queue, instances and round trip. */
-import { type Implementation, type Point, pointKey } from '@shardlab/contract';
+/** The lines of the scaling chart: points of a run grouped by queue, instances, round trip and whatever is not on the axis. */
+import { type Implementation, type Point, pointKey, type Scenario } from '@shardlab/contract';
 import { plural } from './format.ts';
 import type { Metric } from './metrics.ts';
+import { besideAxis, sweepAxis } from './sweep-axis.ts';
 
 export interface ScalingPoint {
   key: string;
-  threads: number;
+  /** On the axis: threads, or what else the sweep varies most. */
+  x: number;
   /** In the metric's unit; always over 0, since the axis is logarithmic. */
   value: number;
   point: Point;
@@ -17,7 +19,9 @@ export interface ScalingSeries {
   instances: number;
   /** Emulated round trip of a call, milliseconds; 0 as it is. */
   roundTripMs: number;
-  /** Rising in threads. */
+  /** What tells it from others of the same queue, instances and round trip: "10 subscribers". */
+  beside: string[];
+  /** Rising in x. */
   points: ScalingPoint[];
 }
 
@@ -30,21 +34,24 @@ export type RoundTripChoice = 'all' | number;
  */
 export function scalingSeries(
   points: readonly Point[],
-  options: { metric: Metric; roundTrip: RoundTripChoice },
+  options: { metric: Metric; roundTrip: RoundTripChoice; sweep: Scenario['sweep'] },
 ): ScalingSeries[] {
-  const { metric, roundTrip } = options;
+  const { metric, roundTrip, sweep } = options;
+  const axis = sweepAxis(sweep);
   const byId = new Map<string, ScalingSeries>();
   for (const point of points) {
     const { implementation } = point;
-    const { instances, roundTripMs, threads } = point.params;
+    const { instances, roundTripMs } = point.params;
     const value = metric.read(point);
-    if ((roundTrip !== 'all' && roundTrip !== roundTripMs) || !(value > 0)) continue;
-    const id = `${implementation}/${instances}/${roundTripMs}`;
-    const series = byId.get(id) ?? { id, implementation, instances, roundTripMs, points: [] };
+    const x = point.params[axis.id] ?? 0;
+    if ((roundTrip !== 'all' && roundTrip !== roundTripMs) || !(value > 0) || !(x > 0)) continue;
+    const beside = besideAxis(point.params, sweep, axis);
+    const id = [implementation, instances, roundTripMs, ...beside].join('/');
+    const series = byId.get(id) ?? { id, implementation, instances, roundTripMs, beside, points: [] };
     byId.set(id, series);
-    series.points.push({ key: pointKey(point), threads, value, point });
+    series.points.push({ key: pointKey(point), x, value, point });
   }
-  for (const series of byId.values()) series.points.sort((a, b) => a.threads - b.threads);
+  for (const series of byId.values()) series.points.sort((a, b) => a.x - b.x);
   return [...byId.values()].sort(
     (a, b) =>
       a.implementation.localeCompare(b.implementation) ||
@@ -58,16 +65,19 @@ export const roundTripsOf = (points: readonly Point[]): number[] =>
   [...new Set(points.map((point) => point.params.roundTripMs))].sort((a, b) => a - b);
 
 /** "sharded, 2 instances, 1 ms round trip" */
-export function seriesInWords(series: Pick<ScalingSeries, 'implementation' | 'instances' | 'roundTripMs'>) {
+export function seriesInWords(
+  series: Pick<ScalingSeries, 'implementation' | 'instances' | 'roundTripMs' | 'beside'>,
+) {
   const trip = series.roundTripMs > 0 ? `, ${series.roundTripMs} ms round trip` : '';
-  return `${series.implementation}, ${plural(series.instances, 'instance')}${trip}`;
+  const beside = series.beside.map((words) => `, ${words}`).join('');
+  return `${series.implementation}, ${plural(series.instances, 'instance')}${trip}${beside}`;
 }
 
 export type CursorKey = 'ArrowLeft' | 'ArrowRight' | 'ArrowUp' | 'ArrowDown' | 'Home' | 'End';
 
 /**
  * Where a key moves the cursor: left and right along the series, up and down to the next greater or smaller value of
- * another series at the same number of threads. Stays where it is at an edge; starts at the first point.
+ * another series at the same place of the axis. Stays where it is at an edge; starts at the first point.
  */
 export function moveCursor(
   series: readonly ScalingSeries[],
@@ -85,7 +95,7 @@ export function moveCursor(
   }
   const column = series
     .flatMap((entry) => entry.points)
-    .filter((point) => point.threads === at.point.threads)
+    .filter((point) => point.x === at.point.x)
     .sort((a, b) => a.value - b.value);
   const index = column.indexOf(at.point) + (key === 'ArrowUp' ? 1 : -1);
   return (column[index] ?? at.point).key;

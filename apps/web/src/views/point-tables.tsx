@@ -1,4 +1,4 @@
-import { type Point, pointKey } from '@shardlab/contract';
+import { type Point, type PointParams, pointKey } from '@shardlab/contract';
 import type { ReactNode } from 'react';
 import {
   formatCores,
@@ -27,8 +27,26 @@ const identity: readonly Column[] = [
   },
 ];
 
+/** What a sweep may vary beside; shown where points differ in it. */
+const varied: readonly Column[] = (
+  [
+    ['Operations', 'operationsPerTransaction'],
+    ['Payload bytes', 'payloadBytes'],
+    ['Subscribers', 'subscribers'],
+    ['Backlog', 'backlog'],
+    ['Durability', 'durability'],
+    ['Cache MiB', 'cacheMiB'],
+  ] satisfies [string, keyof PointParams][]
+).map(([name, id]) => ({
+  name,
+  isText: id === 'durability',
+  cell: ({ params }) => {
+    const value = params[id];
+    return typeof value === 'number' ? formatCount(value) : value;
+  },
+}));
+
 const pointColumns: readonly Column[] = [
-  ...identity,
   { name: 'Enqueue', cell: (point) => formatRate(point.enqueuePerSec) },
   { name: 'Dequeue', cell: (point) => formatRate(point.dequeuePerSec) },
   { name: 'Latency p50', cell: (point) => formatMs(point.latencyMs.p50) },
@@ -45,7 +63,6 @@ const pointColumns: readonly Column[] = [
 ];
 
 const integrityColumns: readonly Column[] = [
-  ...identity,
   { name: 'Delivered and timed', cell: (point) => formatCount(point.latencyMs.count) },
   { name: 'Lost', cell: (point) => formatCount(point.integrity.lost) },
   { name: 'Doubled', cell: (point) => formatCount(point.integrity.duplicated) },
@@ -69,7 +86,9 @@ function PointTable(props: {
   selected: string | null;
   label: string;
 }) {
-  const { points, columns, selected, label } = props;
+  const { points, selected, label } = props;
+  const differ = varied.filter(({ cell }) => new Set(points.map(cell)).size > 1);
+  const columns = [...identity, ...differ, ...props.columns];
   if (points.length === 0) return <p className="empty">No point has finished yet.</p>;
   return (
     <ScrollX label={label}>

@@ -2,7 +2,7 @@ import type { Point, Run } from '@shardlab/contract';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../charts/scaling-chart.ts';
 import type { DataTable } from '../model/csv.ts';
-import { formatMs, plural } from '../model/format.ts';
+import { formatMs } from '../model/format.ts';
 import { type Metric, metricIds, metrics } from '../model/metrics.ts';
 import {
   type CursorKey,
@@ -13,6 +13,7 @@ import {
   scalingSeries,
   seriesInWords,
 } from '../model/scaling-series.ts';
+import { type SweepAxis, sweepAxis } from '../model/sweep-axis.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { Choice } from './choice.tsx';
 import type { RunSearch } from './run-search.ts';
@@ -27,13 +28,13 @@ export interface RunScalingProps {
 
 const keys: readonly string[] = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
-/** The chart of Figure 3 with its switches: rate, CPU or latency over threads, points as they finish. */
+/** The chart of a figure with its switches: rate, CPU or latency over threads or what else it varies, points as they finish. */
 export function RunScaling({ run, search, onSearch }: RunScalingProps) {
   const metric = metrics[search.metric ?? 'dequeue'];
   const roundTrip = search.trip ?? 'all';
   const series = useMemo(
-    () => scalingSeries(run.points, { metric, roundTrip }),
-    [run.points, metric, roundTrip],
+    () => scalingSeries(run.points, { metric, roundTrip, sweep: run.scenario.sweep }),
+    [run.points, metric, roundTrip, run.scenario],
   );
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
@@ -51,7 +52,8 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
       }),
     [],
   );
-  const { scenario, scale } = run;
+  const { scenario } = run;
+  const axis = useMemo(() => sweepAxis(scenario.sweep), [scenario]);
   const references = useMemo(
     () =>
       (scenario.references ?? [])
@@ -65,14 +67,15 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
       width: Math.max(width, 240),
       height,
       series,
-      threads: plannedThreads(scenario, scale),
+      axis,
+      xs: plannedValues(run, axis),
       references,
-      guide: metric.scalesWithThreads,
+      guide: metric.scalesWithThreads && axis.id === 'threads',
       formatAxis: metric.formatAxis,
       cursor,
       selected,
     }),
-    [width, height, series, scenario, scale, references, metric, cursor, selected],
+    [width, height, series, run, axis, references, metric, cursor, selected],
   );
   const { element } = useChart(create, data);
   const all = series.flatMap((entry) => entry.points.map((point) => point.key));
@@ -86,19 +89,21 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
   };
   return (
     <section className="section" aria-labelledby="scaling">
-      <h2 id="scaling">{scenario.figure ?? 'Over threads'}</h2>
+      <h2 id="scaling">{scenario.figure ?? `Over ${axis.over}`}</h2>
       <ChartFrame
-        title={metric.title}
+        title={`${metric.title} over ${axis.over}`}
         unit={`${metric.unit}, both axes logarithmic`}
         fileName={`${scenario.id}-${metric.id}`}
-        table={() => tableOf(series, metric)}
+        table={() => tableOf(series, metric, axis)}
         svg={element}
         box={box}
         height={height}
         controls={<Switches run={run} search={search} onSearch={onSearch} />}
         legend={<ScalingLegend series={series} references={references.length > 0} />}
-        readout={found === null ? <Hint points={all.length} /> : <Readout metric={metric} {...found} />}
-        spoken={found === null ? 'no point' : spokenOf(metric, found)}
+        readout={
+          found === null ? <Hint points={all.length} /> : <Readout metric={metric} axis={axis} {...found} />
+        }
+        spoken={found === null ? 'no point' : spokenOf(metric, axis, found)}
         cursor={{ now: Math.max(0, all.indexOf(cursor ?? '')), max: Math.max(1, all.length - 1), onKey }}
       />
     </section>
@@ -141,40 +146,55 @@ function Hint({ points }: { points: number }) {
 
 function Readout({
   metric,
+  axis,
   series,
   point,
 }: {
   metric: Metric;
+  axis: SweepAxis;
   series: ScalingSeries;
-  point: { threads: number; value: number; point: Point };
+  point: { x: number; value: number; point: Point };
 }) {
   const { latencyMs } = point.point;
   return (
     <>
-      <b>{metric.format(point.value)}</b> {seriesInWords(series)}, {plural(point.threads, 'thread')}; latency
-      p50 {formatMs(latencyMs.p50)}, p99 {formatMs(latencyMs.p99)}
+      <b>{metric.format(point.value)}</b> {seriesInWords(series)}, {axis.inWords(point.x)}; latency p50{' '}
+      {formatMs(latencyMs.p50)}, p99 {formatMs(latencyMs.p99)}
     </>
   );
 }
 
-const spokenOf = (metric: Metric, found: NonNullable<ReturnType<typeof findPoint>>): string =>
-  `${seriesInWords(found.series)}, ${plural(found.point.threads, 'thread')}: ${metric.format(found.point.value)}`;
+const spokenOf = (
+  metric: Metric,
+  axis: SweepAxis,
+  found: NonNullable<ReturnType<typeof findPoint>>,
+): string =>
+  `${seriesInWords(found.series)}, ${axis.inWords(found.point.x)}: ${metric.format(found.point.value)}`;
 
-/** Threads of the sweep at the run's scale, so that the axis is complete before its points are. */
-function plannedThreads(scenario: Run['scenario'], scale: Run['scale']): readonly number[] {
-  const quick = scale === 'quick' ? scenario.quick?.sweep?.threads : undefined;
-  return quick ?? scenario.sweep.threads;
+/** Values of the axis at the run's scale, so that it is complete before its points are. */
+function plannedValues({ scenario, scale }: Run, { id }: SweepAxis): readonly number[] {
+  const quick = scale === 'quick' ? scenario.quick?.sweep?.[id] : undefined;
+  return quick ?? scenario.sweep[id] ?? [];
 }
 
-function tableOf(series: readonly ScalingSeries[], metric: Metric): DataTable {
+function tableOf(series: readonly ScalingSeries[], metric: Metric, axis: SweepAxis): DataTable {
+  const beside = series.some((entry) => entry.beside.length > 0);
   return {
-    columns: ['Queue', 'Instances', 'Round trip ms', 'Threads', `${metric.label} (${metric.unit})`],
+    columns: [
+      'Queue',
+      'Instances',
+      'Round trip ms',
+      ...(beside ? ['Beside'] : []),
+      axis.id === 'threads' ? 'Threads' : axis.title,
+      `${metric.label} (${metric.unit})`,
+    ],
     rows: series.flatMap((entry) =>
       entry.points.map((point) => [
         entry.implementation,
         entry.instances,
         entry.roundTripMs,
-        point.threads,
+        ...(beside ? [entry.beside.join(', ')] : []),
+        point.x,
         point.value,
       ]),
     ),
