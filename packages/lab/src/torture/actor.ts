@@ -1,10 +1,20 @@
 /** What every load of the torture is made of: sessions that note what they try and what was acknowledged. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Instance, type Message, QueueError, type Session } from '@shardlab/engine';
+import {
+  type Instance,
+  type Message,
+  QueueError,
+  type QueueSpec,
+  type RemoteInstance,
+  type Session,
+} from '@shardlab/engine';
 import { type Item, itemPayload, readItem } from './item.ts';
 import { type Delivered, writeNote } from './notes.ts';
 import type { Random } from './random.ts';
 import type { SelfKill } from './self-kill.ts';
+
+/** What a load works on: an instance in its own process, or one that another process serves. */
+export type Host = Instance | RemoteInstance;
 
 /** One kind of load on queues of its own. Add one to `actors/index.ts` and it takes part. */
 export interface Actor {
@@ -13,7 +23,7 @@ export interface Actor {
   /** Whether all instances of a folder work on the same messages; default false: each has its own. */
   shared?: boolean;
   /** Makes its queues where they are missing; several processes may do so at once. */
-  setUp(instance: Instance): Promise<void>;
+  setUp(host: Host): Promise<void>;
   /** Begins its sessions, which go on until the process is killed. */
   start(work: Work): void;
   /** All that its queues hold, in the order in which it is handed out; nothing is consumed. */
@@ -21,12 +31,10 @@ export interface Actor {
 }
 
 /** Makes a queue unless it is there, whoever else does the same. */
-export async function ensureQueue(
-  instance: Instance,
-  spec: Parameters<Instance['createQueue']>[0],
-): Promise<void> {
+export async function ensureQueue(host: Host, spec: QueueSpec): Promise<void> {
   try {
-    if (!hasQueue(instance, spec.name)) await instance.createQueue(spec);
+    const queues = await host.queues();
+    if (!queues.some((queue) => queue.name === spec.name)) await host.createQueue(spec);
   } catch (error) {
     if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
   }
@@ -56,21 +64,26 @@ export function itemsOf(
   return delivered;
 }
 
+/** With these nothing was done, and the call may be made again: what a client meets when its instance fails over. */
+const passing: readonly string[] = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE', 'LEASE_LAPSED'];
+
 /** What calls get once the process was asked to close its instance. */
 const whileClosing: readonly string[] = ['INSTANCE_CLOSED', 'SESSION_CLOSED'];
 
 export interface WorkOptions {
   actor: string;
-  instance: Instance;
+  host: Host;
   /** Of this process among all of the folder: its sessions have names that no other has. */
   life: string;
   random: Random;
+  /** Whether the host is in another process, which may fail and be taken over meanwhile. */
+  isClient: boolean;
   selfKill: SelfKill;
   onCommitted(): void;
 }
 
 export class Work {
-  readonly instance: Instance;
+  readonly host: Host;
   readonly random: Random;
   readonly #options: WorkOptions;
   #sessions = 0;
@@ -78,7 +91,7 @@ export class Work {
 
   constructor(options: WorkOptions) {
     this.#options = options;
-    this.instance = options.instance;
+    this.host = options.host;
     this.random = options.random;
   }
 
@@ -87,12 +100,12 @@ export class Work {
     const items = new ItemSource(`${this.#options.actor}:${this.#options.life}-${this.#sessions}`);
     this.#sessions += 1;
     const loop = async () => {
-      let session = this.instance.openSession();
+      let session = this.host.openSession();
       for (;;) {
-        await turn(session, items);
+        await this.#unlessPassing(session, turn(session, items));
         if (!this.random.chance(0.02)) continue;
         await session.close(); // gives back what it holds
-        session = this.instance.openSession();
+        session = this.host.openSession();
       }
     };
     loop().catch((error: unknown) => {
@@ -105,8 +118,21 @@ export class Work {
     });
   }
 
-  delivered(delivered: Delivered[]): void {
-    if (delivered.length > 0) writeNote({ kind: 'delivered', delivered });
+  async #unlessPassing(session: Session, turn: Promise<void>): Promise<void> {
+    try {
+      await turn;
+    } catch (error) {
+      if (!this.#options.isClient || !(error instanceof QueueError && passing.includes(error.code)))
+        throw error;
+      await session.rollback();
+    }
+  }
+
+  /** A client cannot see the order over a failover: what it was to get first may have been lost on its way. */
+  delivered(delivered: readonly Delivered[]): void {
+    if (delivered.length === 0) return;
+    const seen = this.#options.isClient ? delivered.map(({ item }) => ({ item, shard: '' })) : [...delivered];
+    writeNote({ kind: 'delivered', delivered: seen });
   }
 
   /**
@@ -118,7 +144,7 @@ export class Work {
     { puts = [], takes = [] }: { puts?: Item[]; takes?: Item[] },
     refusedWith: readonly string[] = [],
   ): Promise<boolean> {
-    const { actor, life, selfKill, onCommitted } = this.#options;
+    const { actor, life, selfKill, isClient, onCommitted } = this.#options;
     this.#transactions += 1;
     const transaction = `${actor}:${life}:${this.#transactions}`;
     writeNote({ kind: 'about', transaction, puts, takes });
@@ -127,7 +153,9 @@ export class Work {
     try {
       await committing;
     } catch (error) {
-      if (!(error instanceof QueueError && refusedWith.includes(error.code))) throw error;
+      const code = error instanceof QueueError ? error.code : '';
+      if (isClient && code === 'COMMIT_OUTCOME_UNKNOWN') return false; // the next look will tell
+      if (!refusedWith.includes(code) && !(isClient && passing.includes(code))) throw error;
       writeNote({ kind: 'refused', transaction });
       await session.rollback();
       return false;
@@ -140,7 +168,7 @@ export class Work {
 
   /** Waits while a queue has more than it should: a look into the folder is to stay short. */
   async untilRoom(queue: string, readyMax: number): Promise<void> {
-    while (this.instance.queue(queue).ready > readyMax) await pause(1);
+    while ((await this.host.queue(queue)).ready > readyMax) await pause(this.#options.isClient ? 5 : 1);
   }
 
   payload(item: Item): string {

@@ -51,6 +51,10 @@ export interface LedgerTotals {
   faults: Faults;
 }
 
+export function hasFaults({ faults }: Pick<LedgerTotals, 'faults'>): boolean {
+  return Object.values<string[]>({ ...faults }).some((list) => list.length > 0);
+}
+
 const noTotals = (): LedgerTotals => ({ commits: 0, enqueued: 0, consumed: 0, faults: noFaults() });
 
 export class Ledger {

@@ -67,7 +67,9 @@ export class Life {
 
   /** Whether it failed by itself rather than being killed or having closed as it was asked. */
   get failed(): boolean {
-    return this.#child.signalCode !== 'SIGKILL' && this.#child.exitCode !== 0;
+    const { exitCode, signalCode } = this.#child;
+    const hasEnded = exitCode !== null || signalCode !== null;
+    return hasEnded && signalCode !== 'SIGKILL' && exitCode !== 0;
   }
 
   /** All of them once it has ended. A line that was cut off tells nothing: what it was to tell had not happened. */

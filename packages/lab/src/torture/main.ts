@@ -1,4 +1,4 @@
-/** `npm run torture -- --kills 1000 [--seed 7] [--dir folder] [--lanes 2] [--json out.json]` */
+/** `npm run torture -- --kills 1000 [--seed 7] [--dir folder] [--lanes 2] [--stage cluster] [--load topic] [--json out.json]` */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -14,6 +14,8 @@ const { values } = parseArgs({
     dir: { type: 'string' },
     lanes: { type: 'string', default: '2' },
     json: { type: 'string' },
+    stage: { type: 'string', multiple: true },
+    load: { type: 'string', multiple: true },
   },
 });
 
@@ -36,6 +38,8 @@ const state = await runTorture({
   seed,
   dir,
   lanes,
+  ...(values.stage === undefined ? {} : { stageNames: values.stage }),
+  ...(values.load === undefined ? {} : { actorNames: values.load }),
   onProgress: (now) => {
     if (now.elapsedMs - saidAt < 5_000) return;
     saidAt = now.elapsedMs;

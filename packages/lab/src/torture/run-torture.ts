@@ -1,5 +1,6 @@
 /** Kills processes at work again and again, and counts what that does to what they acknowledged. */
 import { mkdirSync } from 'node:fs';
+import { actors } from './actors/index.ts';
 import { runLane } from './lane.ts';
 import type { Faults, LedgerTotals } from './ledger.ts';
 import { Random } from './random.ts';
@@ -11,7 +12,9 @@ export interface TortureOptions {
   dir: string;
   /** Folders at a time; default 2. */
   lanes?: number;
+  /** Loads and stages to choose from; all of them by default. */
   actorNames?: readonly string[];
+  stageNames?: readonly string[];
   onProgress?(state: TortureState): void;
 }
 
@@ -48,7 +51,8 @@ export async function runTorture(options: TortureOptions): Promise<TortureState>
     runLane({
       parent: dir,
       random: random.fork(),
-      ...(options.actorNames === undefined ? {} : { actorNames: options.actorNames }),
+      actorNames: options.actorNames ?? actors.map(({ name }) => name),
+      stageNames: options.stageNames,
       isDone: () => state.kills >= kills || faultCount(state) > 0,
       onKill: (phase) => {
         state.kills += 1;

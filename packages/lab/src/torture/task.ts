@@ -3,7 +3,10 @@ import type { SelfKillPlan } from './self-kill.ts';
 
 export interface WorkerTask {
   dir: string;
-  instance: number;
+  /** The instance to host. */
+  instance?: number;
+  /** Or those of a cluster to work on as a client. */
+  connectTo?: number[];
   /** Tells the process from all others of the folder. */
   life: string;
   seed: number;

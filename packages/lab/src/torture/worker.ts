@@ -1,6 +1,6 @@
 /** A process to be killed: hosts an instance and runs loads on it. Told what to do by its one argument, a JSON text. */
-import { openInstance } from '@shardlab/engine';
-import { Work } from './actor.ts';
+import { connect, openInstance } from '@shardlab/engine';
+import { type Host, Work } from './actor.ts';
 import { actorNamed } from './actors/index.ts';
 import { writeNote } from './notes.ts';
 import { Random } from './random.ts';
@@ -10,29 +10,40 @@ import { partitionMessagesMax, type WorkerTask } from './task.ts';
 /** From so many acknowledged commits on a process counts as at work. */
 const commitsUntilWork = 12;
 
-async function run({ dir, instance: id, life, seed, actors, selfKill }: WorkerTask): Promise<void> {
-  const random = new Random(seed);
-  const kill = new SelfKill(selfKill);
+async function openHosts({ dir, instance, connectTo = [] }: WorkerTask, random: Random): Promise<Host[]> {
+  if (instance === undefined) {
+    return Promise.all(connectTo.map((id) => connect({ dir, instance: id, connectMs: 30_000 })));
+  }
+  const cacheBytesMax = random.pick([4_096, 1024 * 1024, undefined]);
+  const opened = await openInstance({
+    dir,
+    instance,
+    partitionMessagesMax,
+    ...(cacheBytesMax === undefined ? {} : { cacheBytesMax }),
+  });
+  process.once('SIGTERM', () => void opened.close());
+  return [opened];
+}
+
+async function run(task: WorkerTask): Promise<void> {
+  const random = new Random(task.seed);
+  const selfKill = new SelfKill(task.selfKill);
   let commits = 0;
   const onCommitted = () => {
     commits += 1;
     if (commits === commitsUntilWork) writeNote({ kind: 'working' });
   };
   writeNote({ kind: 'opening' });
-  const cacheBytesMax = random.pick([4_096, 1024 * 1024, undefined]);
-  const instance = await openInstance({
-    dir,
-    instance: id,
-    partitionMessagesMax,
-    ...(cacheBytesMax === undefined ? {} : { cacheBytesMax }),
-  });
-  process.once('SIGTERM', () => void instance.close());
-  for (const name of actors) {
-    const actor = actorNamed(name);
-    await actor.setUp(instance);
-    actor.start(
-      new Work({ actor: name, instance, life, random: random.fork(), selfKill: kill, onCommitted }),
-    );
+  const isClient = task.connectTo !== undefined;
+  for (const [index, host] of (await openHosts(task, random)).entries()) {
+    const life = `${task.life}${isClient ? `-${index}` : ''}`;
+    for (const name of task.actors) {
+      const actor = actorNamed(name);
+      await actor.setUp(host);
+      actor.start(
+        new Work({ actor: name, host, life, random: random.fork(), isClient, selfKill, onCommitted }),
+      );
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** A topic with durable subscribers, each of which gets every message once; one of them is slower than the others. */
 import type { Instance } from '@shardlab/engine';
-import { type Actor, ensureQueue, hasQueue, itemsOf, type Work } from '../actor.ts';
+import { type Actor, ensureQueue, type Host, hasQueue, itemsOf, type Work } from '../actor.ts';
 import type { Delivered } from '../notes.ts';
 
 const name = 'topic';
@@ -49,7 +49,7 @@ export const topicActor: Actor = {
 };
 
 /** Another instance may have been killed while it was to take the subscriber over. */
-async function subscribe(instance: Instance, subscriber: string): Promise<void> {
+async function subscribe(instance: Host, subscriber: string): Promise<void> {
   for (;;) {
     try {
       await instance.subscribe(name, { name: subscriber });

@@ -1,0 +1,37 @@
+/** Looks at all that a folder holds, when nobody works on it, and tells the ledger. */
+import { openInstance } from '@shardlab/engine';
+import { actorNamed } from '../actors/index.ts';
+import type { Ledger } from '../ledger.ts';
+import type { Delivered } from '../notes.ts';
+import { partitionMessagesMax } from '../task.ts';
+
+export interface UsedFolder {
+  dir: string;
+  instances: number;
+  /** Names of the loads that were on it. */
+  actors: Iterable<string>;
+}
+
+export async function inspectFolder(folder: UsedFolder, ledger: Ledger): Promise<void> {
+  try {
+    ledger.check(await allOf(folder));
+  } catch (error) {
+    ledger.failed(`${folder.dir} cannot be looked into: ${(error as Error).stack ?? String(error)}`);
+  }
+}
+
+async function allOf({ dir, instances, actors }: UsedFolder): Promise<Delivered[]> {
+  const found: Delivered[] = [];
+  for (let id = 1; id <= instances; id += 1) {
+    const instance = await openInstance({ dir, instance: id, partitionMessagesMax });
+    try {
+      for (const name of actors) {
+        const actor = actorNamed(name);
+        if (id === 1 || actor.shared !== true) found.push(...(await actor.inspect(instance)));
+      }
+    } finally {
+      await instance.close();
+    }
+  }
+  return found;
+}
