@@ -6,7 +6,7 @@ import { expect, readRun, startRun, test } from './journey.ts';
 const themes = ['light', 'dark'] as const;
 const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
 
-/** What the pages show: a finished run and a queue with messages. Made once; the server keeps both. */
+/** What the pages show: a finished run, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
 async function furnish(request: APIRequestContext): Promise<{ run: string }> {
   const { runs } = await (await request.get('/api/runs')).json();
   const done = (runs as { id: string; status: string }[]).find(({ status }) => status === 'done');
@@ -15,6 +15,23 @@ async function furnish(request: APIRequestContext): Promise<{ run: string }> {
     const messages = Array.from({ length: 12 }, (_, parcel) => ({ payload: { parcel } }));
     expect((await request.post('/api/queues/parcels/messages', { data: { messages } })).status()).toBe(201);
   }
+  const topic = await request.post('/api/queues', {
+    data: { name: 'news', type: 'topic', priorities: true, attemptsMax: 3 },
+  });
+  if (topic.status() === 201) {
+    for (const name of ['mail', 'push'])
+      expect((await request.post('/api/queues/news/subscribers', { data: { name } })).status()).toBe(201);
+    const messages = [
+      { payload: 'now', priority: 9 },
+      { payload: 'later', delayMs: 3_600_000 },
+    ];
+    expect((await request.post('/api/queues/news/messages', { data: { messages } })).status()).toBe(201);
+  }
+  const loadOf = async () => (await (await request.get('/api/cluster/load')).json()).load;
+  if ((await loadOf()) === null) {
+    expect((await request.post('/api/cluster/load', { data: { durationMs: 1_500 } })).status()).toBe(202);
+  }
+  await expect.poll(async () => (await loadOf()).state).toBe('done');
   if (done !== undefined) return { run: done.id };
   const run = await startRun(request, 'first-look');
   await expect.poll(async () => (await readRun(request, run)).status, { timeout: 60_000 }).toBe('done');
@@ -28,6 +45,8 @@ const pages: { name: string; address(run: string): string }[] = [
   { name: 'run', address: (run) => `/runs/${run}` },
   { name: 'claims', address: () => '/claims' },
   { name: 'queues', address: () => '/queues?queue=parcels' },
+  { name: 'topic', address: () => '/queues?queue=news' },
+  { name: 'cluster', address: () => '/cluster' },
   { name: 'not-found', address: () => '/no/such/page' },
 ];
 

@@ -2,6 +2,7 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { AppShell } from './views/app-shell.tsx';
 import { ClaimsPage } from './views/claims-page.tsx';
+import { ClusterPage } from './views/cluster-page.tsx';
 import { GalleryPage } from './views/gallery-page.tsx';
 import { NotFound } from './views/page-states.tsx';
 import { readQueueSearch } from './views/queue-search.ts';
@@ -27,6 +28,7 @@ const queues = createRoute({
   component: QueuesPage,
   validateSearch: readQueueSearch,
 });
+const cluster = createRoute({ getParentRoute: () => root, path: '/cluster', component: ClusterPage });
 const claims = createRoute({ getParentRoute: () => root, path: '/claims', component: ClaimsPage });
 const scenario = createRoute({
   getParentRoute: () => root,
@@ -35,7 +37,7 @@ const scenario = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([gallery, runs, run, queues, claims, scenario]),
+  routeTree: root.addChildren([gallery, runs, run, queues, cluster, claims, scenario]),
   scrollRestoration: true,
 });
 

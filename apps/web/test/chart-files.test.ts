@@ -1,8 +1,10 @@
 /** Every chart as an SVG file from fixed data: the files are looked at in review, like any other change. */
+import type { ClusterLoad } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { createScalingChart } from '../src/charts/scaling-chart.ts';
 import { createTimeChart } from '../src/charts/time-chart.ts';
 import { createTopologyChart } from '../src/charts/topology-chart.ts';
+import { loadMarks } from '../src/model/load-chart-data.ts';
 import { metrics } from '../src/model/metrics.ts';
 import { scalingSeries } from '../src/model/scaling-series.ts';
 import { sweepAxis } from '../src/model/sweep-axis.ts';
@@ -157,4 +159,31 @@ test.each(['sharded', 'unsharded'] as const)('the topology of two instances, %s'
   await expect(savedFile(element, `Topology, ${implementation}`)).toMatchFileSnapshot(
     `__svg__/topology-${implementation}.svg`,
   );
+});
+
+test('the time chart with moments: labels that would meet go below one another', async () => {
+  const samples = [600, 480, 500, 0, 120, 640, 500, 490].map((perSec, index) => ({
+    atMs: 500 * (index + 1),
+    acknowledgedPerSec: perSec,
+    consumedPerSec: Math.max(0, perSec - 40),
+  }));
+  const load = { samples, startedAtMs: 0 } as unknown as ClusterLoad;
+  const element = svgElement();
+  createTimeChart(element, noEvents).update({
+    width: 560,
+    height: 190,
+    range: { fromMs: 0, toMs: 5_000 },
+    marks: loadMarks(load),
+    moments: [
+      { atMs: 1_800, label: '2 killed' },
+      { atMs: 2_100, label: '2 taken over' },
+      { atMs: 2_600, label: '2 given back' },
+      { atMs: 4_900, label: '1 paused' },
+    ],
+    trials: [],
+    scale: 'linear',
+    reference: null,
+    formatAxis: metrics.dequeue.formatAxis,
+  });
+  await expect(savedFile(element, 'Throughput of the load')).toMatchFileSnapshot('__svg__/time-moments.svg');
 });

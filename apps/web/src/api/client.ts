@@ -31,7 +31,7 @@ export class ServerSilent extends Error {
 
 /** Throws `ApiError` or `ServerSilent`. An answer without a body gives undefined. */
 export async function call<Answer>(
-  method: 'GET' | 'POST' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   options: { body?: unknown; text?: string; signal?: AbortSignal } = {},
 ): Promise<Answer> {

@@ -2,11 +2,14 @@
 import type {
   Browsed,
   ClaimLedger,
+  Cluster,
   CreateQueue,
   Dequeue,
   Dequeued,
   Enqueued,
   Id,
+  Kill,
+  LoadAnswer,
   NewMessage,
   QueueInfo,
   QueueList,
@@ -16,6 +19,7 @@ import type {
   Scale,
   ScenarioEntry,
   ScenarioList,
+  StartLoad,
   Subscribe,
   SubscriberInfo,
   SubscriberList,
@@ -113,3 +117,15 @@ export const subscribe = (topic: string, subscriber: Subscribe) =>
   call<SubscriberInfo>('POST', `/api/queues/${path(topic)}/subscribers`, { body: subscriber });
 export const unsubscribe = (topic: string, subscriber: string) =>
   call<undefined>('DELETE', `/api/queues/${path(topic)}/subscribers/${path(subscriber)}`);
+
+export const resizeCluster = (instances: number) =>
+  call<Cluster>('PUT', '/api/cluster/topology', { body: { instances } });
+export const signalInstance = (instance: number, signal: NonNullable<Kill['signal']>) =>
+  call<Cluster>('POST', `/api/cluster/instances/${instance}/kill`, { body: { signal } });
+export const stopInstance = (instance: number) =>
+  call<Cluster>('POST', `/api/cluster/instances/${instance}/stop`);
+export const startInstance = (instance: number) =>
+  call<Cluster>('POST', `/api/cluster/instances/${instance}/start`);
+export const startLoad = (options: StartLoad) =>
+  call<LoadAnswer>('POST', '/api/cluster/load', { body: options });
+export const stopLoad = () => call<LoadAnswer>('DELETE', '/api/cluster/load');

@@ -4,11 +4,12 @@ import { pointer, type Selection, select } from 'd3-selection';
 import { area, line } from 'd3-shape';
 import { formatClock } from '../model/format.ts';
 import { decadeTicks, stepDown, stepUp } from '../model/scaling-geometry.ts';
-import type { TimeLayer, TimeMarks, TimePoint } from '../model/time-chart-data.ts';
+import type { TimeLayer, TimeMarks, TimeMoment, TimePoint } from '../model/time-chart-data.ts';
 import type { TimeRange } from '../model/time-series.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { fontFamily, implementationColor, ink, modeDash, waitColor } from './ink.ts';
+import { drawMoments } from './time-moments.ts';
 
 export interface TimeChartData extends Size {
   range: TimeRange;
@@ -18,6 +19,8 @@ export interface TimeChartData extends Size {
   scale: 'linear' | 'log';
   /** A line at a value, such as the number of cores. */
   reference: { value: number; label: string } | null;
+  /** What happened meanwhile. */
+  moments?: readonly TimeMoment[];
   formatAxis(value: number): string;
 }
 
@@ -45,6 +48,7 @@ export function createTimeChart(
   const areas = svg.append('g').attr('data-part', 'areas');
   const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
   const reference = svg.append('g').attr('data-part', 'reference');
+  const moments = svg.append('g').attr('data-part', 'moments');
   const cursor = svg
     .append('line')
     .attr('data-part', 'cursor')
@@ -87,6 +91,7 @@ export function createTimeChart(
       drawAreas(areas, x, y, marks);
       drawLines(lines, x, y, marks);
       drawReference(reference, y, { data, right });
+      drawMoments(moments, data.moments ?? [], { x, top: margin.top, right, bottom });
       cursor.attr('y1', margin.top).attr('y2', bottom);
       placeCursor();
     },

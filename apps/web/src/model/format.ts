@@ -31,6 +31,18 @@ export const formatCores = (cores: number): string =>
 /** Sessions on average: two decimals, without a unit of its own. */
 export const formatSessions = (sessions: number): string => twoDecimals.format(sessions);
 
+/** Memory of a process: 87 MB, 1.2 GB, in powers of 1,000. */
+export const formatBytes = (bytes: number): string =>
+  bytes < 1e9
+    ? `${whole.format(bytes / 1e6)}${narrowSpace}MB`
+    : `${threeDigits.format(bytes / 1e9)}${narrowSpace}GB`;
+
+/** A moment of today to the millisecond: 12:30:05.123. */
+export function formatTimeOfDay(atMs: number): string {
+  const time = new Date(atMs);
+  return `${time.toLocaleTimeString('en-GB')}.${String(time.getMilliseconds()).padStart(3, '0')}`;
+}
+
 /** For values that carry their unit elsewhere: whole from 1,000 on, else three significant digits. */
 export const formatValue = (value: number): string =>
   Math.abs(value) >= 1_000 ? whole.format(value) : threeDigits.format(value);

@@ -31,6 +31,12 @@ export interface TimeLayer {
   points: { atMs: number; low: number; high: number }[];
 }
 
+/** Something that happened, marked over the whole height of a chart. */
+export interface TimeMoment {
+  atMs: number;
+  label: string;
+}
+
 export interface TimeMarks {
   lines: TimeLine[];
   bands: TimeBand[];

@@ -27,6 +27,11 @@ export interface TrialSamples {
   samples: TimeSample[];
 }
 
+/** What a cursor can step through. */
+export interface Timed {
+  samples: readonly { atMs: number }[];
+}
+
 export interface TimeRange {
   fromMs: number;
   toMs: number;
@@ -117,7 +122,7 @@ export function tickAt(ticks: readonly Tick[], atMs: number): Tick | null {
 }
 
 /** The sample a number of steps away from the one at a time: what an arrow key moves the shared cursor to. */
-export function stepTime(trials: readonly TrialSamples[], atMs: number | null, steps: number): number | null {
+export function stepTime(trials: readonly Timed[], atMs: number | null, steps: number): number | null {
   const times = trials.flatMap((trial) => trial.samples.map((sample) => sample.atMs));
   if (times.length === 0) return null;
   if (atMs === null) return steps < 0 ? times.at(-1)! : times[0]!;

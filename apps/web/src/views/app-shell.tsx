@@ -6,6 +6,7 @@ const pages = [
   { to: '/runs', label: 'Runs', exact: false },
   { to: '/claims', label: 'Claims', exact: false },
   { to: '/queues', label: 'Queues', exact: false },
+  { to: '/cluster', label: 'Cluster', exact: false },
 ] as const;
 
 /** Header, the page, footer. */

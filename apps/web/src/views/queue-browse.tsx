@@ -2,7 +2,7 @@ import type { QueueInfo } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { browseQuery } from '../api/queries.ts';
 import { MessageList } from './message-list.tsx';
-import { Failure } from './page-states.tsx';
+import { Failure, Loading } from './page-states.tsx';
 
 const browseLimit = 20;
 
@@ -17,7 +17,9 @@ export function QueueBrowse({ queue, subscriber }: { queue: QueueInfo; subscribe
         <p className="small muted">Browsing consumes and holds nothing. The first {browseLimit}.</p>
       </div>
       {messages.error === null ? null : <Failure error={messages.error} />}
-      {found === undefined ? null : found.length === 0 ? (
+      {found === undefined ? (
+        <Loading what="messages" />
+      ) : found.length === 0 ? (
         <p className="empty">{emptySentence(queue, subscriber)}</p>
       ) : (
         <MessageList messages={found} label="Messages in the queue" queue={queue} />

@@ -25,7 +25,7 @@ export function QueueSubscribers(props: QueueSubscribersProps) {
       {subscribers.length === 0 ? (
         <p className="notice">Nobody has subscribed: what is published now reaches nobody.</p>
       ) : (
-        <ScrollX label="Subscribers" framed>
+        <ScrollX label={`Backlog by subscriber of ${topic}`} framed>
           <table className="table">
             <thead>
               <tr>

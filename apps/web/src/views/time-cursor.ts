@@ -1,6 +1,6 @@
 /** The one cursor of all time charts. Moving it must not draw a chart again, so it is no React state. */
 import { useSyncExternalStore } from 'react';
-import { stepTime, type TrialSamples } from '../model/time-series.ts';
+import { stepTime, type Timed } from '../model/time-series.ts';
 
 export class TimeCursor {
   readonly #listeners = new Set<() => void>();
@@ -34,7 +34,7 @@ const steps: Readonly<Record<string, number>> = {
 };
 
 /** Moves the cursor by a key, from sample to sample; Escape takes it away. False for a key that means nothing here. */
-export function moveTimeCursor(cursor: TimeCursor, key: string, trials: readonly TrialSamples[]): boolean {
+export function moveTimeCursor(cursor: TimeCursor, key: string, trials: readonly Timed[]): boolean {
   const step = steps[key];
   if (key === 'Escape') cursor.set(null);
   else if (step !== undefined) cursor.set(stepTime(trials, cursor.get(), step));

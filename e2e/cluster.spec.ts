@@ -1,0 +1,83 @@
+/** The cluster page: processes are killed, stopped and started while a load goes on, and nothing is lost. */
+import type { Page } from '@playwright/test';
+import { expect, test } from './journey.ts';
+
+const processOf = (page: Page, instance: number) =>
+  page.getByRole('article', { name: `Process of instance ${instance}` });
+const guest = (page: Page, { instance, host }: { instance: number; host: number }) =>
+  processOf(page, host).getByRole('region', { name: `Instance ${instance}` });
+const act = (page: Page, action: string, instance: number) =>
+  page.getByRole('button', { name: `${action} the process of instance ${instance}` }).click();
+
+async function figure(page: Page, name: string): Promise<number> {
+  const text = await page
+    .getByRole('region', { name: 'Load' })
+    .locator('dt', { hasText: name })
+    .locator('+ dd')
+    .textContent();
+  return Number(text?.replaceAll(',', ''));
+}
+
+/** Messages go through: not just enqueued, consumed. */
+async function expectProgress(page: Page) {
+  const before = await figure(page, 'Consumed');
+  await expect.poll(() => figure(page, 'Consumed')).toBeGreaterThan(before + 50);
+}
+
+test('nothing is lost or doubled while processes are killed and started under load', async ({
+  page,
+  request,
+}) => {
+  test.setTimeout(120_000);
+  await page.goto('/cluster');
+  await page.getByRole('button', { name: 'Add an instance' }).click();
+  await expect(processOf(page, 2).getByText('Running')).toBeVisible();
+
+  await page.getByRole('switch', { name: 'Load' }).click();
+  await expectProgress(page);
+  await expect(
+    processOf(page, 2)
+      .getByText(/^[1-9][\d,.]*\/s$/)
+      .first(),
+    'instance 2 has work',
+  ).toBeVisible();
+
+  await act(page, 'Kill', 2);
+  await expect(guest(page, { instance: 2, host: 1 })).toContainText('Hosted here');
+  await expect(processOf(page, 2)).toContainText('the process of instance 1 hosts its instance');
+  await expectProgress(page);
+
+  await act(page, 'Start', 2);
+  await expect(guest(page, { instance: 2, host: 2 })).toContainText('Up');
+  await expectProgress(page);
+
+  await act(page, 'Pause', 1);
+  await expect(guest(page, { instance: 1, host: 2 }), 'its lease lapsed').toContainText('Hosted here');
+  await expectProgress(page);
+  await act(page, 'Start', 1);
+  await expect(guest(page, { instance: 1, host: 1 })).toContainText('Up');
+
+  const log = page.getByRole('log');
+  for (const sentence of [
+    /Process \d+ of instance 2 killed by SIGKILL/,
+    /Instance 2 taken over by the process of instance 1/,
+    /Instance 2 given back to its own process/,
+    /Process \d+ of instance 1 stopped where it stood/,
+    /Instance 1 taken over by the process of instance 2, which ended the process of instance 1 first/,
+  ]) {
+    await expect(log.getByText(sentence)).toBeVisible();
+  }
+
+  await page.getByRole('switch', { name: 'Load' }).click();
+  await expect(page.getByText(/^Nothing lost, nothing doubled: /)).toBeVisible({ timeout: 30_000 });
+  const [acknowledged, consumed] = [await figure(page, 'Acknowledged'), await figure(page, 'Consumed')];
+  expect(acknowledged).toBeGreaterThan(300);
+  expect(consumed).toBeGreaterThanOrEqual(acknowledged);
+  expect([await figure(page, 'Lost'), await figure(page, 'Doubled')]).toEqual([0, 0]);
+
+  // One process is enough for the journeys that follow.
+  await page.getByRole('button', { name: 'Remove instance 2' }).click();
+  await expect(processOf(page, 2)).toHaveCount(0);
+  const { instances } = await (await request.get('/api/cluster')).json();
+  expect(instances).toHaveLength(1);
+});
