@@ -1,11 +1,12 @@
 /**
- * One short run of the engine under load, embedded in this process: `node trial.ts '{"sessions": 32}'` prints its rates
- * as JSON. `compare.ts` runs it against two checkouts in turn; `node --cpu-prof trial.ts …` shows where the time goes.
+ * One short run of the engine under load, embedded in this process or, with `connections`, served by another one:
+ * `node trial.ts '{"sessions": 32}'` prints its rates as JSON. `compare.ts` runs it against two checkouts in turn; `node --cpu-prof trial.ts …` shows where the time goes.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type * as Engine from '../src/index.ts';
+import { embedded, remote } from './placement.ts';
 
 export interface TrialOptions {
   /** The checkout whose engine is measured; default this one. */
@@ -15,6 +16,8 @@ export interface TrialOptions {
   sessions?: number;
   operationsPerTransaction?: number;
   enqueueOnly?: boolean;
+  /** Connections to a process that serves the instance; 0, the default, embeds it in this one. */
+  connections?: number;
   payloadBytes?: number;
   measureMs?: number;
   /** Parent of the scratch folder: on a disk, since a sync in memory costs nothing. */
@@ -26,7 +29,7 @@ export interface TrialResult {
   dequeuePerSec: number;
   transactionsPerGroup: number;
   groupsPerSec: number;
-  /** CPU of the whole process, and the writer thread's share of it, a message in and out. */
+  /** CPU of all processes, and the writer thread's share of it, a message in and out. */
   cpuUsPerMessage: number;
   writerCpuUsPerMessage: number;
   /** Longest and 99th percentile of the commits, milliseconds. */
@@ -41,14 +44,17 @@ async function runTrial({
   sessions = 32,
   operationsPerTransaction: operations = 1,
   enqueueOnly = false,
+  connections = 0,
   payloadBytes = 512,
   measureMs = 1_000,
   dataDir = '.',
 }: TrialOptions): Promise<TrialResult> {
-  const { openInstance } = (await import(join(checkout, 'packages/engine/src/index.ts'))) as typeof Engine;
+  const engine = (await import(join(checkout, 'packages/engine/src/index.ts'))) as typeof Engine;
   const dir = mkdtempSync(join(dataDir, 'trial-'));
-  const instance = await openInstance({ dir });
-  await instance.createQueue({ name: 'q', kind });
+  const placement =
+    connections === 0
+      ? await embedded(engine, { dir, kind })
+      : await remote(engine, { dir, kind, connections, checkout });
   const body = Buffer.alloc(payloadBytes, 7);
   const sum = crc32(body);
   let stopped = false;
@@ -64,7 +70,7 @@ async function runTrial({
   };
 
   async function enqueuer(): Promise<void> {
-    const session = instance.openSession();
+    const session = placement.openSession();
     while (!stopped) {
       if (backlog >= backlogMax && !enqueueOnly) await new Promise<void>((wake) => full.push(wake));
       for (let i = 0; i < operations; i += 1) session.enqueue('q', { payload: Buffer.from(body) });
@@ -76,7 +82,7 @@ async function runTrial({
   }
 
   async function dequeuer(): Promise<void> {
-    const session = instance.openSession();
+    const session = placement.openSession();
     while (!stopped) {
       const messages = await session.dequeue('q', { max: operations, waitMs: 100 });
       for (const { payload } of messages) if (crc32(payload) !== sum) throw new Error('a damaged payload');
@@ -92,36 +98,29 @@ async function runTrial({
   const all = Array.from({ length: sessions }, () =>
     enqueueOnly ? [enqueuer()] : [enqueuer(), dequeuer()],
   ).flat();
-  const reading = () => ({
-    at: performance.now(),
-    enqueued,
-    consumed,
-    cpu: process.cpuUsage(),
-    stats: instance.stats(),
-  });
+  const reading = async () => ({ ...(await placement.read()), at: performance.now(), enqueued, consumed });
   await new Promise((resume) => setTimeout(resume, measureMs / 2));
   commits = [];
-  const before = reading();
+  const before = await reading();
   await new Promise((resume) => setTimeout(resume, measureMs));
-  const after = reading();
+  const after = await reading();
   const times = commits.toSorted((a, b) => a - b);
   stopped = true;
   for (const wake of full) wake();
   full = [];
   await Promise.all(all);
-  await instance.close();
+  await placement.close();
   rmSync(dir, { recursive: true, force: true });
 
   const seconds = (after.at - before.at) / 1_000;
   const messages = enqueueOnly ? after.enqueued - before.enqueued : after.consumed - before.consumed;
   const groups = after.stats.groups - before.stats.groups;
-  const cpuUs = after.cpu.user + after.cpu.system - before.cpu.user - before.cpu.system;
   return {
     enqueuePerSec: (after.enqueued - before.enqueued) / seconds,
     dequeuePerSec: (after.consumed - before.consumed) / seconds,
     transactionsPerGroup: (after.stats.commits - before.stats.commits) / groups,
     groupsPerSec: groups / seconds,
-    cpuUsPerMessage: cpuUs / messages,
+    cpuUsPerMessage: (after.cpuUs - before.cpuUs) / messages,
     writerCpuUsPerMessage: (after.stats.cpu.writerUs - before.stats.cpu.writerUs) / messages,
     commitMs: {
       p50: times[Math.floor(times.length * 0.5)] ?? 0,

@@ -4,6 +4,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { limits } from '../../src/core/limits.ts';
 import { connect, serveInstance } from '../../src/index.ts';
 import type { InlineInstance } from '../../src/instance/inline-instance.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
@@ -54,6 +55,21 @@ describe('a served instance', () => {
     expect(book.size).toBe(1);
     await client.close();
     expect(book.size).toBe(0);
+  });
+
+  it('serves a session that found no room as soon as there is some', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const client = await openTestClient(instance);
+    const taken = Array.from({ length: limits.sessionsMax }, () => instance.openSession());
+    const session = client.openSession();
+    const refused = session.dequeue('q', { waitMs: 60_000, signal: AbortSignal.abort() });
+    await expect(refused).rejects.toThrow(code('SESSIONS_FULL'));
+    await client.openSession().close();
+    await taken[0]!.close();
+    session.enqueue('q', { payload: 'a' });
+    await session.commit();
+    expect(instance.queue('q').ready).toBe(1);
   });
 
   it('finishes commits under way when it stops serving', async () => {

@@ -147,6 +147,10 @@ export class ServerConnection {
       this.#open(no, body);
       return;
     }
+    if (kind === requests.stopWait) {
+      this.#sessions.get(no)?.stopWait(); // one that could not be opened does not wait
+      return;
+    }
     const done = () => {
       this.#outbox.begin(replies.done, request);
       this.#outbox.end();
@@ -157,8 +161,7 @@ export class ServerConnection {
     }
     const session = this.#session(no, request);
     if (session === undefined) return;
-    if (kind === requests.stopWait) session.stopWait();
-    else if (kind === requests.rollback) this.#answer(request, session.rollback(), done);
+    if (kind === requests.rollback) this.#answer(request, session.rollback(), done);
     else if (kind === requests.release) {
       this.#answer(request, session.release(body.text(), readTexts(body)), done);
     } else if (kind === requests.extend) {

@@ -73,7 +73,9 @@ export class ServerSession implements OperationSink, SessionOwner {
   /** Does what the client staged, and commits. Whatever is refused leaves nothing behind. */
   commit(no: number, staged: BodyReader): Promise<Committed> {
     if (this.#before !== undefined) return this.#alone(() => this.commit(no, staged));
-    if (no <= this.#entry.no) throw protocolError(`Transaction ${no} of the session was committed before`);
+    if (!Number.isSafeInteger(no) || no <= this.#entry.no) {
+      throw protocolError(`Transaction ${no} cannot follow transaction ${this.#entry.no} of the session`);
+    }
     try {
       readOperations(staged, this);
     } catch (error) {
@@ -113,14 +115,20 @@ export class ServerSession implements OperationSink, SessionOwner {
 
   /** The client closed it: it will not ask any more. */
   async close(): Promise<void> {
-    await this.#end();
-    this.#book.forget(this.#entry, this);
+    try {
+      await this.#end();
+    } finally {
+      this.#book.forget(this.#entry, this);
+    }
   }
 
   /** The connection is gone; the client may come back. Resolves when a commit under way has ended. */
   async detach(): Promise<void> {
-    await this.#end();
-    this.#book.detach(this.#entry, this);
+    try {
+      await this.#end();
+    } finally {
+      this.#book.detach(this.#entry, this);
+    }
   }
 
   #end(): Promise<void> {

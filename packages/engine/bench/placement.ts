@@ -1,0 +1,65 @@
+/** Where the sessions of a trial are: in the instance's process, or over connections to a process that serves it. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type * as Engine from '../src/index.ts';
+
+/** What a placement costs: CPU of all its processes and the instance's own figures. */
+export interface Reading {
+  cpuUs: number;
+  stats: Engine.InstanceStats;
+}
+
+export interface Placement {
+  openSession(): Engine.Session;
+  read(): Promise<Reading>;
+  close(): Promise<void>;
+}
+
+const totalUs = ({ user, system }: NodeJS.CpuUsage) => user + system;
+
+export async function embedded(
+  { openInstance }: typeof Engine,
+  options: { dir: string; kind: Engine.QueueKind },
+): Promise<Placement> {
+  const instance = await openInstance({ dir: options.dir });
+  await instance.createQueue({ name: 'q', kind: options.kind });
+  return {
+    openSession: () => instance.openSession(),
+    read: async () => ({ cpuUs: totalUs(process.cpuUsage()), stats: instance.stats() }),
+    close: () => instance.close(),
+  };
+}
+
+/** Sessions take turns on the connections. */
+export async function remote(
+  { connect }: typeof Engine,
+  options: { dir: string; kind: Engine.QueueKind; connections: number; checkout: string },
+): Promise<Placement> {
+  const { dir, kind, connections, checkout } = options;
+  const host = fork(join(import.meta.dirname, 'serving-host.ts'), [checkout, dir, kind]);
+  await once(host, 'message');
+  const clients = await Promise.all(Array.from({ length: connections }, () => connect({ dir })));
+  let turn = 0;
+  return {
+    openSession: () => {
+      turn += 1;
+      return clients[turn % connections]!.openSession();
+    },
+    read: async () => {
+      const stats = await clients[0]!.stats();
+      return { cpuUs: totalUs(process.cpuUsage()) + (await cpuUsOf(host)), stats };
+    },
+    close: async () => {
+      await Promise.all(clients.map((client) => client.close()));
+      host.send('close');
+      await once(host, 'exit');
+    },
+  };
+}
+
+async function cpuUsOf(host: ChildProcess): Promise<number> {
+  host.send('cpu');
+  const [usage] = (await once(host, 'message')) as [NodeJS.CpuUsage];
+  return totalUs(usage);
+}
