@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { decodeRanges, mergeRanges, type SeqRange } from '../core/consumption.ts';
 import { acknowledgedPath, readAcknowledged } from './acknowledged.ts';
+import { countDamagedDelayed } from './delayed-table.ts';
 import type { RecoveredPartition } from './group-message.ts';
 import { findLastGroup, groupInWords } from './last-group.ts';
 import { recoverPartitions } from './recover-partitions.ts';
@@ -73,6 +74,9 @@ function read(path: string, check: InstanceCheck): void {
         );
       }
     }
+    const delayed = countDamagedDelayed(file);
+    if (delayed > 0)
+      check.faults.push(`${delayed} delayed messages are not what was written, and stay delayed`);
     for (const partition of unusable) check.faults.push(`Partition ${partition}, which is free, is damaged`);
   } catch (error) {
     check.faults.push(toQueueError(error, path).message);

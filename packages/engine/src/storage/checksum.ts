@@ -35,6 +35,21 @@ export function blockChecksum(
   return crc32(body, crc32(placeBytes));
 }
 
+/** Of a delayed message, bound to when and where it is to go. */
+export function delayedChecksum(row: {
+  dueAtMs: number;
+  no: number;
+  queueId: number;
+  shard: number;
+  record: Uint8Array;
+}): number {
+  place[0] = row.dueAtMs;
+  place[1] = row.no;
+  place[2] = row.queueId;
+  place[3] = row.shard;
+  return crc32(row.record, crc32(placeBytes));
+}
+
 /** Of what a subscriber consumed, bound to its partition and its group. */
 export function deltaChecksum(
   at: { partition: number; subscriber: number; groupNo: number },

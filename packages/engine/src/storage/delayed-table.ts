@@ -2,6 +2,7 @@
  * Delayed messages of an instance, ordered by when they are due: kept out of the partitions, which they would pin. A
  * message that is due is appended to its shard and removed here in one commit.
  */
+import { delayedChecksum } from './checksum.ts';
 import type { SqliteFile } from './sqlite.ts';
 
 export const delayedStep = `
@@ -11,6 +12,7 @@ export const delayedStep = `
     queue_id INTEGER NOT NULL,
     shard INTEGER NOT NULL,     -- where it goes when it is due
     record BLOB NOT NULL,
+    crc INTEGER NOT NULL,       -- over the columns before it
     PRIMARY KEY (due_at_ms, no)
   ) STRICT, WITHOUT ROWID;
 `;
@@ -23,10 +25,11 @@ export interface DelayedRow {
   record: Uint8Array;
 }
 
-export function insertDelayed(file: SqliteFile, { dueAtMs, no, queueId, shard, record }: DelayedRow): void {
+export function insertDelayed(file: SqliteFile, row: DelayedRow): void {
+  const { dueAtMs, no, queueId, shard, record } = row;
   file
-    .prepare('INSERT INTO delayed (due_at_ms, no, queue_id, shard, record) VALUES (?, ?, ?, ?, ?)')
-    .run(dueAtMs, no, queueId, shard, record);
+    .prepare('INSERT INTO delayed (due_at_ms, no, queue_id, shard, record, crc) VALUES (?, ?, ?, ?, ?, ?)')
+    .run(dueAtMs, no, queueId, shard, record, delayedChecksum(row));
 }
 
 export function deleteDelayed(file: SqliteFile, { dueAtMs, no }: Pick<DelayedRow, 'dueAtMs' | 'no'>): void {
@@ -44,20 +47,24 @@ export interface DueMessages {
   nextDueAtMs: number | null;
 }
 
-/** Those that are due at `nowMs`, the longest due first, up to about `bytesMax`. Relies on the table's key. */
+/**
+ * Those that are due at `nowMs`, the longest due first, up to about `bytesMax`. Relies on the table's key. One that is not
+ * what was written stays where it is.
+ */
 export function readDue(
   file: SqliteFile,
   { nowMs, bytesMax }: { nowMs: number; bytesMax: number },
 ): DueMessages {
   const rows = file
     .prepare(
-      `SELECT due_at_ms AS dueAtMs, no, queue_id AS queueId, shard, record FROM delayed
+      `SELECT due_at_ms AS dueAtMs, no, queue_id AS queueId, shard, record, crc FROM delayed
        ORDER BY due_at_ms, no`,
     )
-    .iterate() as IterableIterator<DelayedRow>;
+    .iterate() as IterableIterator<DelayedRow & { crc: number }>;
   const due: DelayedRow[] = [];
   let bytes = 0;
-  for (const row of rows) {
+  for (const { crc, ...row } of rows) {
+    if (crc !== delayedChecksum(row)) continue;
     if (row.dueAtMs > nowMs || bytes >= bytesMax) return { rows: due, nextDueAtMs: row.dueAtMs };
     due.push(row);
     bytes += row.record.byteLength;
@@ -98,4 +105,14 @@ export function countDelayed(file: SqliteFile): Map<number, number> {
     .prepare('SELECT queue_id AS queueId, count(*) AS messages FROM delayed GROUP BY queue_id')
     .all() as { queueId: number; messages: number }[];
   return new Map(rows.map(({ queueId, messages }) => [queueId, messages]));
+}
+
+/** How many are not what was written. */
+export function countDamagedDelayed(file: SqliteFile): number {
+  const rows = file
+    .prepare('SELECT due_at_ms AS dueAtMs, no, queue_id AS queueId, shard, record, crc FROM delayed')
+    .iterate() as IterableIterator<DelayedRow & { crc: number }>;
+  let damaged = 0;
+  for (const { crc, ...row } of rows) if (crc !== delayedChecksum(row)) damaged += 1;
+  return damaged;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { type Instance, openInstance, QueueError, type Session } from '../../src/index.ts';
+import { checkFolder, type Instance, openInstance, QueueError, type Session } from '../../src/index.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { overwrite, overwriteText, smashTable } from './damage.ts';
 
@@ -180,6 +180,27 @@ it('does not hand out again what was consumed where the note of that is damaged'
   const { found, end } = await takeAll(await reopen(dir), 'q');
   expect(end).toBe('PARTITION_DAMAGED');
   expect(ofShard(found, prefix!)).toEqual([]);
+});
+
+it('keeps a delayed message that is not what was written, and brings the others in', async () => {
+  const dir = makeFolder();
+  const before = await openTestInstance({ dir });
+  await before.createQueue({ name: 'q' });
+  const session = before.openSession();
+  for (const payload of ['first;', 'second;', 'third;']) {
+    session.enqueue('q', { payload, delayMs: 300 });
+  }
+  await session.commit();
+  await before.close();
+  overwriteText(join(dir, 'instance-1.db'), 'second;');
+  const instance = await reopen(dir);
+  const consumer = instance.openSession();
+  const found: string[] = [];
+  while (found.length < 2) found.push(...text(await consumer.dequeue('q', { max: 9, waitMs: 30_000 })));
+  expect(found).toEqual(['first;', 'third;']);
+  await consumer.commit();
+  expect(instance.queue('q')).toMatchObject({ ready: 0, delayed: 1 });
+  expect(checkFolder(dir).faults).toEqual([expect.stringContaining('1 delayed messages are not')]);
 });
 
 describe('damage anywhere in the file', () => {

@@ -1,7 +1,7 @@
 /** One data folder after the other, each the stage of something else. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasFaults } from './ledger.ts';
+import { hasFaults, type LedgerTotals, totalsOfFailure } from './ledger.ts';
 import { stages } from './stages/index.ts';
 import type { StageOptions } from './stages/stage.ts';
 
@@ -18,14 +18,16 @@ export async function runLane({ parent, stageNames, ...options }: LaneOptions): 
     const dir = mkdtempSync(join(parent, 'torture-'));
     let faulty = false;
     const stage = options.random.pick(choice);
-    await stage.run({
-      ...options,
-      dir,
-      onChecked: (totals) => {
-        faulty ||= hasFaults(totals);
-        options.onChecked(totals);
-      },
-    });
+    const onChecked = (totals: LedgerTotals) => {
+      faulty ||= hasFaults(totals);
+      options.onChecked(totals);
+    };
+    try {
+      await stage.run({ ...options, dir, onChecked });
+    } catch (error) {
+      const text = `${dir}, ${stage.name}: ${(error as Error).stack ?? String(error)}`;
+      onChecked(totalsOfFailure(text));
+    }
     if (!faulty) rmSync(dir, { recursive: true, force: true });
   }
 }

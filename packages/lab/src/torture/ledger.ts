@@ -57,6 +57,13 @@ export function hasFaults({ faults }: Pick<LedgerTotals, 'faults'>): boolean {
 
 const noTotals = (): LedgerTotals => ({ commits: 0, enqueued: 0, consumed: 0, faults: noFaults() });
 
+/** What something that went wrong beside all books adds. */
+export function totalsOfFailure(text: string): LedgerTotals {
+  const totals = noTotals();
+  totals.faults.failed.push(text);
+  return totals;
+}
+
 export class Ledger {
   readonly #sharedOrder: boolean;
   #totals = noTotals();
