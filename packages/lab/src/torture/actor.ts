@@ -67,6 +67,10 @@ export function itemsOf(
 /** With these nothing was done, and the call may be made again: what a client meets when its instance fails over. */
 const passing: readonly string[] = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE', 'LEASE_LAPSED'];
 
+export function isPassing(error: unknown): boolean {
+  return error instanceof QueueError && passing.includes(error.code);
+}
+
 /** What calls get once the process was asked to close its instance. */
 const whileClosing: readonly string[] = ['INSTANCE_CLOSED', 'SESSION_CLOSED'];
 
@@ -122,8 +126,7 @@ export class Work {
     try {
       await turn;
     } catch (error) {
-      if (!this.#options.isClient || !(error instanceof QueueError && passing.includes(error.code)))
-        throw error;
+      if (!this.#options.isClient || !isPassing(error)) throw error;
       await session.rollback();
     }
   }
@@ -155,7 +158,7 @@ export class Work {
     } catch (error) {
       const code = error instanceof QueueError ? error.code : '';
       if (isClient && code === 'COMMIT_OUTCOME_UNKNOWN') return false; // the next look will tell
-      if (!refusedWith.includes(code) && !(isClient && passing.includes(code))) throw error;
+      if (!refusedWith.includes(code) && !(isClient && isPassing(error))) throw error;
       writeNote({ kind: 'refused', transaction });
       await session.rollback();
       return false;

@@ -1,6 +1,6 @@
 /** A process to be killed: hosts an instance and runs loads on it. Told what to do by its one argument, a JSON text. */
 import { connect, openInstance } from '@shardlab/engine';
-import { type Host, Work } from './actor.ts';
+import { type Actor, type Host, isPassing, Work } from './actor.ts';
 import { actorNamed } from './actors/index.ts';
 import { writeNote } from './notes.ts';
 import { Random } from './random.ts';
@@ -25,6 +25,17 @@ async function openHosts({ dir, instance, connectTo = [] }: WorkerTask, random: 
   return [opened];
 }
 
+/** A client tries again while its instance fails over. */
+async function setUp(actor: Actor, host: Host, isClient: boolean): Promise<void> {
+  for (;;) {
+    try {
+      return await actor.setUp(host);
+    } catch (error) {
+      if (!isClient || !isPassing(error)) throw error;
+    }
+  }
+}
+
 async function run(task: WorkerTask): Promise<void> {
   const random = new Random(task.seed);
   const selfKill = new SelfKill(task.selfKill);
@@ -39,7 +50,7 @@ async function run(task: WorkerTask): Promise<void> {
     const life = `${task.life}${isClient ? `-${index}` : ''}`;
     for (const name of task.actors) {
       const actor = actorNamed(name);
-      await actor.setUp(host);
+      await setUp(actor, host, isClient);
       actor.start(
         new Work({ actor: name, host, life, random: random.fork(), isClient, selfKill, onCommitted }),
       );
