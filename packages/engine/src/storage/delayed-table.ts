@@ -77,7 +77,7 @@ export type DelayedPlace = Pick<DelayedRow, 'dueAtMs' | 'no'>;
 
 /**
  * Those of one queue behind a place, the first due first, up to about `bytesMax`; `more`: there are others behind them.
- * Relies on the table's key; passes over other queues' rows.
+ * Relies on the table's key; passes over other queues' rows, and over what is not what was written.
  */
 export function readDelayedOf(
   file: SqliteFile,
@@ -85,13 +85,14 @@ export function readDelayedOf(
 ): { rows: DelayedRow[]; more: boolean } {
   const rows = file
     .prepare(
-      `SELECT due_at_ms AS dueAtMs, no, queue_id AS queueId, shard, record FROM delayed
+      `SELECT due_at_ms AS dueAtMs, no, queue_id AS queueId, shard, record, crc FROM delayed
        WHERE (due_at_ms, no) > (?, ?) AND queue_id = ? ORDER BY due_at_ms, no`,
     )
-    .iterate(after.dueAtMs, after.no, queueId) as IterableIterator<DelayedRow>;
+    .iterate(after.dueAtMs, after.no, queueId) as IterableIterator<DelayedRow & { crc: number }>;
   const found: DelayedRow[] = [];
   let bytes = 0;
-  for (const row of rows) {
+  for (const { crc, ...row } of rows) {
+    if (crc !== delayedChecksum(row)) continue;
     if (bytes >= bytesMax) return { rows: found, more: true };
     found.push(row);
     bytes += row.record.byteLength;

@@ -194,6 +194,7 @@ it('keeps a delayed message that is not what was written, and brings the others 
   await before.close();
   overwriteText(join(dir, 'instance-1.db'), 'second;');
   const instance = await reopen(dir);
+  expect(text((await instance.browse('q')).messages)).not.toContainEqual(expect.stringContaining('cond;'));
   const consumer = instance.openSession();
   const found: string[] = [];
   while (found.length < 2) found.push(...text(await consumer.dequeue('q', { max: 9, waitMs: 30_000 })));
