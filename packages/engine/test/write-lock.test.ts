@@ -42,14 +42,14 @@ describe('the write lock', () => {
     const locks = [1, 2, 3].map(() => new WriteLock({ dir, onWaited: () => undefined }));
     const log: number[] = [];
     const turns = (index: number) =>
-      Promise.all([1, 2, 3].map(() => locks[index]!.run(() => log.push(index))));
+      Promise.all([1, 2, 3].map(() => locks[index]!.run('commit', () => log.push(index))));
     await turns(0);
     await Promise.all([turns(1), turns(2)]);
     await locks[0]!.close();
     await Promise.all([turns(1), turns(2)]);
     expect(log.filter((index) => index === 1)).toHaveLength(6);
     expect(log.filter((index) => index === 2)).toHaveLength(6);
-    await expect(locks[0]!.run(() => 1)).rejects.toThrow(
+    await expect(locks[0]!.run('commit', () => 1)).rejects.toThrow(
       expect.objectContaining({ code: 'INSTANCE_CLOSED' }),
     );
     await Promise.all(locks.map((lock) => lock.close()));
@@ -59,11 +59,46 @@ describe('the write lock', () => {
     const dir = makeFolder();
     const lock = new WriteLock({ dir, onWaited: () => undefined });
     await expect(
-      lock.run(() => {
+      lock.run('commit', () => {
         throw new RangeError('no');
       }),
     ).rejects.toThrow(RangeError);
-    expect(await lock.run(() => 7)).toBe(7);
+    expect(await lock.run('commit', () => 7)).toBe(7);
+    await lock.close();
+  });
+
+  it('lets those who were handed messages commit together with the enqueuers that waited', async () => {
+    const lock = new WriteLock({ dir: makeFolder(), onWaited: () => undefined });
+    await lock.run('commit', () => undefined);
+    const log: string[] = [];
+    const dequeuer = async () => {
+      await lock.run('hand-out', () => log.push('hand-out'));
+      await lock.run('commit', () => log.push('consume'));
+    };
+    const enqueuer = () => lock.run('commit', () => log.push('enqueue'));
+    await Promise.all([enqueuer(), dequeuer(), enqueuer(), dequeuer()]);
+    expect(log).toEqual(['hand-out', 'hand-out', 'enqueue', 'enqueue', 'consume', 'consume']);
+    await lock.close();
+  });
+
+  it('starves neither hand-outs nor commits, however many come of the other', async () => {
+    const lock = new WriteLock({ dir: makeFolder(), onWaited: () => undefined });
+    for (const [flood, single] of [
+      ['hand-out', 'commit'],
+      ['commit', 'hand-out'],
+    ] as const) {
+      let served = false;
+      let others = 0;
+      const again = async () => {
+        for (; !served; others += 1) await lock.run(flood, () => undefined);
+      };
+      const flooding = [again(), again()];
+      await lock.run(single, () => {
+        served = true;
+      });
+      expect(others).toBeLessThan(10);
+      await Promise.all(flooding);
+    }
     await lock.close();
   });
 });

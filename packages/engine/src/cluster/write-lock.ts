@@ -9,6 +9,7 @@
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { QueueError } from '../core/errors.ts';
+import type { FileLock, WriteKind } from '../instance/unsharded-engine.ts';
 import { electIn } from '../storage/election.ts';
 import { type LockClient, LockOrder } from './lock-order.ts';
 import { socketPath } from './socket-path.ts';
@@ -45,10 +46,12 @@ interface LockLink {
   close(): void;
 }
 
-export class WriteLock {
+export class WriteLock implements FileLock {
   readonly #options: WriteLockOptions;
   readonly #path: string;
-  readonly #calls: Call[] = [];
+  readonly #calls: Record<WriteKind, Call[]> = { 'hand-out': [], commit: [] };
+  /** The last turn was one of hand-outs. */
+  #handedOut = false;
   #link: LockLink | undefined;
   #linking: Promise<LockLink> | undefined;
   #held = false;
@@ -64,11 +67,11 @@ export class WriteLock {
   }
 
   /** Runs `work`, synchronous and short, while this process has the lock. */
-  run<T>(work: () => T): Promise<T> {
+  run<T>(kind: WriteKind, work: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(new QueueError('INSTANCE_CLOSED'));
     return new Promise((resolveCall, reject) => {
       const since = performance.now();
-      this.#calls.push({
+      this.#calls[kind].push({
         since,
         reject,
         run: () => {
@@ -83,6 +86,10 @@ export class WriteLock {
     });
   }
 
+  get #waiting(): number {
+    return this.#calls['hand-out'].length + this.#calls.commit.length;
+  }
+
   /** Calls are served once a turn of the event loop: sessions that only ever write would let nothing else run. */
   #schedule(): void {
     this.#link?.keepAlive(true);
@@ -94,36 +101,50 @@ export class WriteLock {
     });
   }
 
+  /**
+   * Hand-outs and commits have turns of their own, so that those who were handed messages can commit them in the next
+   * one. A dequeuer writes twice for an enqueuer's once: in one line it would fall behind by half.
+   */
   #serve(): void {
     if (!this.#held) {
-      if (this.#calls.length > 0) void this.#askForIt();
+      if (this.#waiting > 0) void this.#askForIt();
       return;
     }
-    for (let served = this.#calls.length; served > 0; served -= 1) {
-      const call = this.#calls[0]!;
+    const { 'hand-out': handOuts, commit: commits } = this.#calls;
+    const recalled = this.#recalledAt !== undefined;
+    const handsOut = handOuts.length > 0 && !(this.#handedOut && commits.length > 0);
+    if (handsOut || recalled) this.#serveAll(handOuts);
+    if (!handsOut || recalled) this.#serveAll(commits);
+    this.#handedOut = handsOut;
+    if (this.#waiting === 0) this.#link?.keepAlive(false);
+    else if (!recalled) this.#schedule();
+    if (recalled) this.#letGo();
+  }
+
+  #serveAll(calls: Call[]): void {
+    for (let left = calls.length; left > 0; left -= 1) {
+      const call = calls[0]!;
       if (this.#recalledAt !== undefined) {
         const late = performance.now() - this.#recalledAt > quantumMs;
         if (late || call.since > this.#recalledAt) break;
       }
-      this.#calls.shift();
+      calls.shift();
       // Behind another process, or behind other sessions of this one: both wait for the one lock.
       this.#options.onWaited(performance.now() - call.since);
       call.run();
     }
-    if (this.#calls.length === 0) this.#link?.keepAlive(false);
-    if (this.#recalledAt !== undefined) this.#letGo();
   }
 
   #letGo(): void {
     this.#held = false;
     this.#recalledAt = undefined;
     this.#link?.send(release);
-    if (this.#calls.length > 0) void this.#askForIt();
+    if (this.#waiting > 0) void this.#askForIt();
   }
 
   /** The process that keeps the order has stopped: SQLite alone decides until it answers again. */
   #goWithout(): void {
-    if (this.#held || this.#closed || this.#calls.length === 0) return;
+    if (this.#held || this.#closed || this.#waiting === 0) return;
     this.#held = true;
     this.#serve();
   }
@@ -139,7 +160,7 @@ export class WriteLock {
           sentence: `The write lock at ${this.#path} cannot be reached: ${String(error)}`,
           cause: error,
         });
-        for (const call of this.#calls.splice(0)) call.reject(failure);
+        this.#rejectAll(failure);
         return;
       } finally {
         this.#linking = undefined;
@@ -147,7 +168,7 @@ export class WriteLock {
       if (this.#asked || this.#held || this.#closed) return;
     }
     this.#asked = true;
-    this.#link.keepAlive(this.#calls.length > 0);
+    this.#link.keepAlive(this.#waiting > 0);
     clearTimeout(this.#patience);
     this.#patience = setTimeout(() => this.#goWithout(), patienceMs);
     this.#link.send(ask);
@@ -173,7 +194,7 @@ export class WriteLock {
     this.#held = false;
     this.#asked = false;
     this.#recalledAt = undefined;
-    if (!this.#closed && this.#calls.length > 0) void this.#askForIt();
+    if (!this.#closed && this.#waiting > 0) void this.#askForIt();
   }
 
   async #connectOrServe(): Promise<LockLink> {
@@ -224,11 +245,15 @@ export class WriteLock {
     };
   }
 
+  #rejectAll(error: QueueError): void {
+    for (const calls of Object.values(this.#calls)) for (const call of calls.splice(0)) call.reject(error);
+  }
+
   /** Calls that still wait are rejected. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#patience);
-    for (const call of this.#calls.splice(0)) call.reject(new QueueError('INSTANCE_CLOSED'));
+    this.#rejectAll(new QueueError('INSTANCE_CLOSED'));
     const link = (await this.#linking?.catch(() => undefined)) ?? this.#link;
     link?.close();
   }

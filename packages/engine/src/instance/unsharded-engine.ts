@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { QueueError, type QueueErrorCode } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import { consecutive } from '../storage/id-runs.ts';
+import type { IdRun } from '../storage/id-runs.ts';
 import { readRecord } from '../storage/message-record.ts';
 import {
   type ClaimedRow,
@@ -22,6 +22,7 @@ import type {
 } from '../types.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { QueueCounts } from './queue-engine.ts';
+import { RecordMessage } from './record-message.ts';
 import { Slab } from './slab.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
 import { TimedHolds } from './timed-holds.ts';
@@ -41,9 +42,12 @@ interface UnshardedEngineOptions {
   onFatal(error: QueueError): void;
 }
 
+/** A hand-out is not synced: a small part of the time of a commit. */
+export type WriteKind = 'hand-out' | 'commit';
+
 /** The order in which the processes of the cluster write to the shared file. */
 export interface FileLock {
-  run<T>(work: () => T): Promise<T>;
+  run<T>(kind: WriteKind, work: () => T): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -99,11 +103,11 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   /** Runs a write once this process has the lock. */
-  async #write<T>(work: (file: UnshardedFile) => T): Promise<T> {
+  async #write<T>(kind: WriteKind, work: (file: UnshardedFile) => T): Promise<T> {
     const file = this.#opened;
     for (;;) {
       try {
-        return await this.#lock.run(() => work(file));
+        return await this.#lock.run(kind, () => work(file));
       } catch (error) {
         if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
         const startedAt = performance.now();
@@ -134,7 +138,7 @@ export class UnshardedEngine implements UnshardedHost {
       this.#stranded = [];
       await this.giveBack(stranded);
       await this.#forgetOutcomes();
-      if ((await this.#write((file) => file.releaseOfTheDead())) > 0) {
+      if ((await this.#write('commit', (file) => file.releaseOfTheDead())) > 0) {
         for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
       }
     } catch {
@@ -147,7 +151,7 @@ export class UnshardedEngine implements UnshardedHost {
     const sessions = this.#options.book.forgottenInUnshardedFile.splice(0);
     if (sessions.length === 0) return;
     try {
-      await this.#write((file) => file.forget(sessions));
+      await this.#write('commit', (file) => file.forget(sessions));
     } catch (error) {
       this.#options.book.forgottenInUnshardedFile.push(...sessions);
       throw error;
@@ -156,7 +160,7 @@ export class UnshardedEngine implements UnshardedHost {
 
   /** Opens the file now if there is one, in this process's turn among its writers: opening writes to it. */
   async open(): Promise<void> {
-    if (existsSync(unshardedPath(this.#options.dir))) await this.#lock.run(() => void this.#opened);
+    if (existsSync(unshardedPath(this.#options.dir))) await this.#lock.run('commit', () => void this.#opened);
   }
 
   /** Takes in what the file says of remote sessions that an earlier process served; there need not be one. */
@@ -181,19 +185,19 @@ export class UnshardedEngine implements UnshardedHost {
     // Sessions are not bound to anything in an unsharded queue.
   }
 
-  async commit(change: UnshardedChange, tag: OutcomeTag | undefined): Promise<number[]> {
-    if ([...change.enqueued, ...change.consumed].some(({ queueId }) => this.#dropped.has(queueId))) {
+  async commit(change: UnshardedChange, tag: OutcomeTag | undefined): Promise<IdRun[]> {
+    if (this.#dropped.size > 0 && queuesOf(change).some((queueId) => this.#dropped.has(queueId))) {
       throw new QueueError('QUEUE_DROPPED');
     }
     let writingAt = 0;
     const { instance } = this.#options;
     const outcome = tag && { session: tag.entry.session, no: tag.no, instance };
-    const ids = await this.#write((file) => {
+    const runs = await this.#write('commit', (file) => {
       writingAt = performance.now();
       return file.commit({ ...change, outcome });
     });
     if (tag !== undefined) {
-      tag.entry.committed(tag.no, consecutive(ids));
+      tag.entry.committed(tag.no, runs);
       tag.entry.inUnshardedFile = true;
     }
     this.#options.waits.record('log file sync', performance.now() - writingAt);
@@ -203,7 +207,7 @@ export class UnshardedEngine implements UnshardedHost {
     this.totals.groups += 1;
     for (const queueId of new Set(change.enqueued.map((message) => message.queueId)))
       void this.#serve(queueId);
-    return ids;
+    return runs;
   }
 
   async handOut(
@@ -214,7 +218,7 @@ export class UnshardedEngine implements UnshardedHost {
     const waiters = this.#waitersOf(queue.queueId);
     const request = { queue, max: options.max, onDelivery };
     if (waiters.size === 0 && this.#opened.anyReady(queue.queueId)) {
-      const rows = await this.#write((file) => file.claim(queue.queueId, options.max));
+      const rows = await this.#write('hand-out', (file) => file.claim(queue.queueId, options.max));
       if (rows.length > 0) return this.#deliver(request, rows);
     }
     if (options.waitMs === 0) return [];
@@ -224,11 +228,10 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   #deliver({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
-    return rows.map(({ id, deliveryCount, record }) => {
-      onDelivery({ queueId: queue.queueId, id });
+    return rows.map((row) => {
+      onDelivery({ queueId: queue.queueId, id: row.id });
       this.#holdNo += 1;
-      const receipt = `${id}.${this.#options.instance}.${deliveryCount}.${this.#holdNo}`;
-      return { id: String(id), ...readRecord(record, 0), deliveryCount, receipt };
+      return new HeldMessage(row, this.#options.instance, this.#holdNo);
     });
   }
 
@@ -240,7 +243,7 @@ export class UnshardedEngine implements UnshardedHost {
     try {
       if (!this.#opened.anyReady(queueId)) return;
       // All in one turn at the lock: a waiting session must not queue behind every enqueuer for each message.
-      await this.#write((file) => {
+      await this.#write('hand-out', (file) => {
         for (const waiter of waiters) {
           const rows = file.claim(queueId, waiter.request.max);
           if (rows.length === 0) break;
@@ -285,7 +288,7 @@ export class UnshardedEngine implements UnshardedHost {
   async giveBack(deliveries: readonly UnshardedDelivery[]): Promise<void> {
     if (deliveries.length === 0 || this.#closed) return; // closing the file gives everything back
     try {
-      await this.#write((file) => file.release(deliveries.map((delivery) => delivery.id)));
+      await this.#write('commit', (file) => file.release(deliveries));
     } catch (error) {
       this.#stranded.push(...deliveries);
       throw error;
@@ -342,7 +345,7 @@ export class UnshardedEngine implements UnshardedHost {
     this.#dropped.add(queue.queueId);
     this.#endWaits(queue, 'QUEUE_DROPPED');
     this.holds.endAll((hold) => hold.queue.queueId === queue.queueId);
-    await this.#write((file) => file.drop(queue.queueId));
+    await this.#write('commit', (file) => file.drop(queue.queueId));
   }
 
   endWaits(error: QueueError): void {
@@ -378,10 +381,36 @@ export class UnshardedEngine implements UnshardedHost {
       file.close(this.#options.book.forgottenInUnshardedFile);
     };
     try {
-      await this.#lock.run(close);
+      await this.#lock.run('commit', close);
     } catch (error) {
       if (begun) throw error;
       close(); // the lock cannot be reached: SQLite alone decides
     }
+  }
+}
+
+function queuesOf({ enqueued, consumed }: UnshardedChange): number[] {
+  return [...enqueued, ...consumed].map(({ queueId }) => queueId);
+}
+
+/** A message as it was handed out. */
+class HeldMessage extends RecordMessage {
+  readonly deliveryCount: number;
+  readonly #instance: number;
+  readonly #holdNo: number;
+
+  constructor({ id, deliveryCount, record }: ClaimedRow, instance: number, holdNo: number) {
+    super(id, record, 0);
+    this.deliveryCount = deliveryCount;
+    this.#instance = instance;
+    this.#holdNo = holdNo;
+  }
+
+  protected override get place(): string {
+    return '';
+  }
+
+  protected override get hold(): string {
+    return `${this.#instance}.${this.deliveryCount}.${this.#holdNo}`;
   }
 }

@@ -1,6 +1,6 @@
 /** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
 import type { QueueRow } from '../storage/catalog.ts';
-import { consecutive } from '../storage/id-runs.ts';
+import type { IdRun } from '../storage/id-runs.ts';
 import { type RecordRun, recordBytes, recordEnd, writeRecord } from '../storage/message-record.ts';
 import type { UnshardedChange } from '../storage/unsharded-file.ts';
 import type { DequeueOptions, Message, NewMessage } from '../types.ts';
@@ -28,7 +28,7 @@ export interface UnshardedHost extends QueueEngine {
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]>;
   /** Resolves with the ids of what was enqueued, once all of the change is durable. */
-  commit(change: UnshardedChange, outcome: OutcomeTag | undefined): Promise<number[]>;
+  commit(change: UnshardedChange, outcome: OutcomeTag | undefined): Promise<IdRun[]>;
   giveBack(deliveries: readonly UnshardedDelivery[]): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ export class UnshardedTransaction implements QueueTransaction {
 
   async commit(outcome?: OutcomeTag): Promise<Committed> {
     if (this.#change.enqueued.length + this.#change.consumed.length === 0) return new Committed([]);
-    let ids: number[];
+    let ids: IdRun[];
     try {
       ids = await this.engine.commit(this.#change, outcome);
     } catch (error) {
@@ -106,7 +106,7 @@ export class UnshardedTransaction implements QueueTransaction {
       throw error;
     }
     for (const hold of this.#acknowledged) this.engine.holds.end(hold);
-    return new Committed(consecutive(ids));
+    return new Committed(ids);
   }
 
   async rollback(): Promise<void> {

@@ -50,14 +50,3 @@ export function idsOf(runs: readonly IdRun[]): string[] {
   }
   return ids;
 }
-
-/** Ids of an unsharded queue as runs; within one transaction they are consecutive. */
-export function consecutive(ids: readonly number[]): IdRun[] {
-  const runs: IdRun[] = [];
-  for (const id of ids) {
-    const last = runs.at(-1);
-    if (last !== undefined && last.firstSeq + last.count === id) last.count += 1;
-    else runs.push({ shard: 0, firstSeq: id, count: 1 });
-  }
-  return runs;
-}

@@ -8,53 +8,31 @@ import { QueueError } from '../core/errors.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { FileHealth } from './file-health.ts';
 import { migrate } from './format.ts';
-import { consecutive } from './id-runs.ts';
+import { type ClaimedRow, HandOutTable } from './hand-out-table.ts';
+import type { IdRun } from './id-runs.ts';
+import { type EnqueuedRow, MessageTable } from './message-table.ts';
 import { processStarted } from './process-identity.ts';
 import type { SessionOutcome } from './session-outcome.ts';
 import { isFull, mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
-import { UnshardedOutcomes, unshardedOutcomeStep } from './unsharded-outcomes.ts';
+import { UnshardedOutcomes } from './unsharded-outcomes.ts';
+import { unshardedSteps } from './unsharded-schema.ts';
 
-const steps = [
-  `CREATE TABLE message (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    queue_id INTEGER NOT NULL,
-    held_by INTEGER NOT NULL DEFAULT 0, -- 0: ready; else the holder that handed it out
-    delivery_count INTEGER NOT NULL DEFAULT 0,
-    record BLOB NOT NULL
-  ) STRICT;
-  CREATE INDEX message_by_order ON message (queue_id, held_by, id);
-  CREATE TABLE queue_total (
-    queue_id INTEGER PRIMARY KEY,
-    enqueued INTEGER NOT NULL,
-    consumed INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE holder (
-    holder INTEGER PRIMARY KEY AUTOINCREMENT,
-    pid INTEGER NOT NULL,
-    pid_started TEXT NOT NULL
-  ) STRICT;`,
-  unshardedOutcomeStep,
-];
-
-export interface ClaimedRow {
-  id: number;
-  deliveryCount: number;
-  record: Buffer;
-}
+export type { ClaimedRow };
 
 export interface UnshardedChange {
-  enqueued: { queueId: number; record: Buffer }[];
+  enqueued: EnqueuedRow[];
   consumed: { queueId: number; id: number }[];
   sync: 'FULL' | 'NORMAL';
   /** For a remote session: stored with the commit. */
   outcome?: { session: Buffer; no: number; instance: number } | undefined;
 }
 
-/** Claimed so many rows; the rows came in no particular order from SQLite, and are sorted here. */
-const claimSql = `
-  UPDATE message SET held_by = ?, delivery_count = delivery_count + 1
-  WHERE id IN (SELECT id FROM message WHERE queue_id = ? AND held_by = 0 ORDER BY id LIMIT ?)
-  RETURNING id, delivery_count AS deliveryCount, record`;
+/**
+ * Pages of 4 KiB where an instance's file has 16: a commit of ten messages changes five pages wherever they lie, and here
+ * every process writes its own small transactions (measured at 10 a transaction: 12 µs of CPU a message in and out
+ * against 18; at 1,000: 4.0 against 3.7).
+ */
+const pageBytes = 4_096;
 
 export function unshardedPath(dir: string): string {
   return join(dir, 'unsharded.db');
@@ -67,12 +45,11 @@ export class UnshardedFile {
   readonly #checkpoints: Checkpoints;
   readonly #holder: number;
   #sync: 'FULL' | 'NORMAL' = 'FULL';
-  readonly #insert: SqliteStatement;
-  readonly #delete: SqliteStatement;
+  readonly #begin: SqliteStatement;
+  readonly #commit: SqliteStatement;
+  readonly #messages: MessageTable;
+  readonly #handOuts: HandOutTable;
   readonly #addTotals: SqliteStatement;
-  readonly #claim: SqliteStatement;
-  readonly #release: SqliteStatement;
-  readonly #anyReady: SqliteStatement;
   readonly #dataVersion: SqliteStatement;
   readonly #outcomes: UnshardedOutcomes;
 
@@ -83,21 +60,16 @@ export class UnshardedFile {
    */
   constructor(dir: string, queueIds: () => readonly number[], onFailed: (error: QueueError) => void) {
     this.#path = unshardedPath(dir);
-    this.#file = openSqlite({ path: this.#path, busyMs: 5_000 });
-    mapSqliteErrors(this.#path, () => migrate(this.#file, steps));
+    this.#file = openSqlite({ path: this.#path, busyMs: 5_000, pageBytes });
+    mapSqliteErrors(this.#path, () => migrate(this.#file, unshardedSteps));
     this.#health = new FileHealth(this.#path, onFailed);
     this.#checkpoints = new Checkpoints(this.#file);
-    this.#insert = this.#file.prepare('INSERT INTO message (queue_id, record) VALUES (?, ?)');
-    this.#delete = this.#file.prepare('DELETE FROM message WHERE id = ? AND held_by = ?');
+    this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
+    this.#commit = this.#file.prepare('COMMIT');
     this.#addTotals = this.#file.prepare(
       `INSERT INTO queue_total VALUES (?, ?, ?) ON CONFLICT (queue_id)
        DO UPDATE SET enqueued = enqueued + excluded.enqueued, consumed = consumed + excluded.consumed`,
     );
-    this.#claim = this.#file.prepare(claimSql);
-    this.#release = this.#file.prepare('UPDATE message SET held_by = 0 WHERE id = ? AND held_by = ?');
-    this.#anyReady = this.#file
-      .prepare('SELECT 1 FROM message WHERE queue_id = ? AND held_by = 0 LIMIT 1')
-      .pluck();
     this.#dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
     this.#outcomes = new UnshardedOutcomes(this.#file);
     this.#holder = mapSqliteErrors(this.#path, () =>
@@ -107,8 +79,13 @@ export class UnshardedFile {
           .run(process.pid, processStarted(process.pid) ?? '').lastInsertRowid,
       ),
     );
+    this.#messages = new MessageTable(this.#file);
+    this.#handOuts = new HandOutTable(this.#file, this.#holder);
     this.releaseOfTheDead();
-    const known = this.#file.prepare('SELECT queue_id FROM queue_total').pluck().all() as number[];
+    const known = this.#file
+      .prepare('SELECT queue_id FROM queue_total WHERE queue_id > 0')
+      .pluck()
+      .all() as number[];
     const live = queueIds(); // asked after `known` was read: a queue made meanwhile is not among the known ones
     for (const queueId of known) if (!live.includes(queueId)) this.drop(queueId);
     this.#file.pragma('busy_timeout = 0'); // from here on a wait is ours to measure
@@ -120,44 +97,49 @@ export class UnshardedFile {
   }
 
   /** Messages in and out in one transaction, synced; returns the ids of those that went in. */
-  commit(change: UnshardedChange): number[] {
+  commit(change: UnshardedChange): IdRun[] {
     // Roughly what it adds to the log: a deleted row touches the page it lay on.
     const bytes = change.enqueued.reduce(
       (sum, { record }) => sum + record.byteLength,
       change.consumed.length * 512,
     );
-    const work = () => {
-      const totals = new Map<number, { enqueued: number; consumed: number }>();
-      const totalOf = (queueId: number) => {
-        let total = totals.get(queueId);
-        if (total === undefined) {
-          total = { enqueued: 0, consumed: 0 };
-          totals.set(queueId, total);
-        }
-        return total;
-      };
-      const ids: number[] = [];
-      for (const { queueId, record } of change.enqueued) {
-        ids.push(Number(this.#insert.run(queueId, record).lastInsertRowid));
-        totalOf(queueId).enqueued += 1;
+    return this.#write(change.sync, () => this.#apply(change), bytes);
+  }
+
+  #apply({ enqueued, consumed, outcome }: UnshardedChange): IdRun[] {
+    const totals = new Map<number, { enqueued: number; consumed: number }>();
+    const totalOf = (queueId: number) => {
+      let total = totals.get(queueId);
+      if (total === undefined) {
+        total = { enqueued: 0, consumed: 0 };
+        totals.set(queueId, total);
       }
-      for (const { queueId, id } of change.consumed) {
-        if (this.#delete.run(id, this.#holder).changes !== 1) {
-          throw new QueueError('STORAGE_FAILED', {
-            sentence: `Message ${id} is not held by this process any more`,
-          });
-        }
-        totalOf(queueId).consumed += 1;
-      }
-      for (const [queueId, total] of totals) this.#addTotals.run(queueId, total.enqueued, total.consumed);
-      const { outcome } = change;
-      if (outcome !== undefined) {
-        const { session, no, instance } = outcome;
-        this.#outcomes.store(instance, { session, no, runs: consecutive(ids) });
-      }
-      return ids;
+      return total;
     };
-    return this.#write(change.sync, work, bytes);
+    const runs: IdRun[] = [];
+    if (enqueued.length > 0) {
+      runs.push({ shard: 0, firstSeq: this.#messages.insert(enqueued), count: enqueued.length });
+    }
+    for (const { queueId } of enqueued) totalOf(queueId).enqueued += 1;
+    for (const { queueId, firstId: first, endId } of runsOf(consumed)) {
+      this.#remove(queueId, first, endId);
+      totalOf(queueId).consumed += endId - first;
+    }
+    for (const [queueId, total] of totals) this.#addTotals.run(queueId, total.enqueued, total.consumed);
+    if (outcome !== undefined) {
+      const { session, no, instance } = outcome;
+      this.#outcomes.store(instance, { session, no, runs });
+    }
+    return runs;
+  }
+
+  #remove(queueId: number, firstId: number, endId: number): void {
+    const count = endId - firstId;
+    const held = this.#handOuts.remove(queueId, firstId, endId);
+    if (held === count && this.#messages.remove(firstId, endId) === count) return;
+    throw new QueueError('STORAGE_FAILED', {
+      sentence: `Of the messages from ${firstId} on, ${count} were to be consumed and this process holds ${held}`,
+    });
   }
 
   /** Of remote sessions that `instance` serves. */
@@ -172,20 +154,18 @@ export class UnshardedFile {
     });
   }
 
-  /** Hands out up to `max` ready messages in order. Relies on `message_by_order`. */
+  /** Hands out up to `max` ready messages in order. */
   claim(queueId: number, max: number): ClaimedRow[] {
-    if (!this.anyReady(queueId)) return [];
-    const rows = this.#write('NORMAL', () => this.#claim.all(this.#holder, queueId, max) as ClaimedRow[]);
-    return rows.sort((a, b) => a.id - b.id);
+    return this.#write('NORMAL', () => this.#handOuts.claim(queueId, max));
   }
 
   anyReady(queueId: number): boolean {
-    return mapSqliteErrors(this.#path, () => this.#anyReady.get(queueId) !== undefined);
+    return mapSqliteErrors(this.#path, () => this.#handOuts.anyReady(queueId));
   }
 
-  release(ids: readonly number[]): void {
+  release(held: readonly { queueId: number; id: number }[]): void {
     this.#write('NORMAL', () => {
-      for (const id of ids) this.#release.run(id, this.#holder);
+      for (const { queueId, id } of held) this.#handOuts.release(queueId, id);
     });
   }
 
@@ -203,13 +183,16 @@ export class UnshardedFile {
     return this.#write('FULL', () => {
       let released = 0;
       for (const { holder } of dead) {
-        released += this.#file
-          .prepare('UPDATE message SET held_by = 0 WHERE held_by = ?')
-          .run(holder).changes;
-        this.#file.prepare('DELETE FROM holder WHERE holder = ?').run(holder);
+        released += this.#releaseAllOf(holder);
       }
       return released;
     });
+  }
+
+  #releaseAllOf(holder: number): number {
+    const { changes } = this.#file.prepare('UPDATE hand_out SET holder = 0 WHERE holder = ?').run(holder);
+    this.#file.prepare('DELETE FROM holder WHERE holder = ?').run(holder);
+    return changes;
   }
 
   /** Changes whenever another process committed. */
@@ -223,10 +206,7 @@ export class UnshardedFile {
         .prepare('SELECT enqueued, consumed FROM queue_total WHERE queue_id = ?')
         .get(queueId) as { enqueued: number; consumed: number } | undefined;
       const { enqueued, consumed } = total ?? { enqueued: 0, consumed: 0 };
-      const held = this.#file
-        .prepare('SELECT count(*) FROM message WHERE queue_id = ? AND held_by > 0')
-        .pluck()
-        .get(queueId) as number;
+      const held = this.#handOuts.held(queueId);
       return { enqueued, consumed, held, ready: enqueued - consumed - held };
     });
   }
@@ -238,8 +218,9 @@ export class UnshardedFile {
       () =>
         this.#file
           .prepare(
-            `SELECT id, held_by AS heldBy, delivery_count AS deliveryCount, record FROM message
-             WHERE queue_id = ? AND id > ? ORDER BY id LIMIT ?`,
+            `SELECT message.id, coalesce(holder, 0) AS heldBy, coalesce(delivery_count, 0) AS deliveryCount, record
+             FROM message LEFT JOIN hand_out USING (queue_id, id)
+             WHERE message.queue_id = ? AND message.id > ? ORDER BY message.id LIMIT ?`,
           )
           .all(queueId, afterId, limit) as (ClaimedRow & { heldBy: number })[],
     );
@@ -248,6 +229,7 @@ export class UnshardedFile {
   drop(queueId: number): void {
     this.#write('FULL', () => {
       this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
+      this.#file.prepare('DELETE FROM hand_out WHERE queue_id = ?').run(queueId);
       this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ?').run(queueId);
     });
   }
@@ -255,13 +237,13 @@ export class UnshardedFile {
   #write<T>(sync: 'FULL' | 'NORMAL', work: () => T, bytes = 0): T {
     const result = this.#health.run(() => {
       if (sync !== this.#sync) {
-        this.#file.pragma(`synchronous = ${sync}`);
+        this.#file.exec(`PRAGMA synchronous = ${sync}`); // a tenth of the time of `pragma`
         this.#sync = sync;
       }
-      this.#file.exec('BEGIN IMMEDIATE');
+      this.#begin.run();
       try {
         const done = work();
-        this.#file.exec('COMMIT');
+        this.#commit.run();
         return done;
       } catch (error) {
         if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
@@ -278,12 +260,28 @@ export class UnshardedFile {
     try {
       this.#file.pragma('busy_timeout = 5000');
       this.#write('FULL', () => {
-        this.#file.prepare('UPDATE message SET held_by = 0 WHERE held_by = ?').run(this.#holder);
-        this.#file.prepare('DELETE FROM holder WHERE holder = ?').run(this.#holder);
+        this.#releaseAllOf(this.#holder);
         for (const session of forgotten) this.#outcomes.forget(session);
       });
     } finally {
       this.#file.close();
     }
   }
+}
+
+interface HeldRun {
+  queueId: number;
+  firstId: number;
+  endId: number;
+}
+
+/** Messages of one queue with consecutive ids go together, as a dequeue handed them out. */
+function runsOf(consumed: UnshardedChange['consumed']): HeldRun[] {
+  const runs: HeldRun[] = [];
+  for (const { queueId, id } of consumed) {
+    const last = runs.at(-1);
+    if (last?.queueId === queueId && last.endId === id) last.endId += 1;
+    else runs.push({ queueId, firstId: id, endId: id + 1 });
+  }
+  return runs;
 }

@@ -1,0 +1,105 @@
+/** The rows of the unsharded queues: who gets which, and what that costs. */
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { HandOutTable } from '../src/storage/hand-out-table.ts';
+import { UnshardedFile, unshardedPath } from '../src/storage/unsharded-file.ts';
+import { makeFolder } from './folder.ts';
+
+function setUp() {
+  const dir = makeFolder();
+  const open = () => {
+    const file = new UnshardedFile(
+      dir,
+      () => [1, 2],
+      (error) => {
+        throw error;
+      },
+    );
+    onTestFinished(() => file.close());
+    return file;
+  };
+  const file = open();
+  const enqueue = (queueId: number, count: number) =>
+    file.commit({
+      enqueued: Array.from({ length: count }, (_, index) => ({ queueId, record: Buffer.from([index]) })),
+      consumed: [],
+      sync: 'FULL',
+    });
+  const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id);
+  return { dir, file, open, enqueue, idsOf };
+}
+
+describe('the file of the unsharded queues', () => {
+  it('numbers messages in commit order over all queues, and hands each queue its own', () => {
+    const { file, enqueue, idsOf } = setUp();
+    expect(enqueue(1, 2)).toEqual([{ shard: 0, firstSeq: 1, count: 2 }]);
+    expect(enqueue(2, 40)).toEqual([{ shard: 0, firstSeq: 3, count: 40 }]);
+    expect(enqueue(1, 1)).toEqual([{ shard: 0, firstSeq: 43, count: 1 }]);
+    expect(idsOf(file.claim(1, 10))).toEqual([1, 2, 43]);
+    expect(file.anyReady(1)).toBe(false);
+    expect(file.claim(2, 40).map(({ record }) => record[0])).toEqual(Array.from({ length: 40 }, (_, i) => i));
+  });
+
+  it('never numbers a message as one before, whatever was consumed', () => {
+    const { file, enqueue } = setUp();
+    enqueue(1, 3);
+    const consumed = file.claim(1, 3).map(({ id }) => ({ queueId: 1, id }));
+    file.commit({ enqueued: [], consumed, sync: 'FULL' });
+    expect(file.counts(1)).toEqual({ enqueued: 3, consumed: 3, held: 0, ready: 0 });
+    expect(enqueue(1, 1)).toEqual([{ shard: 0, firstSeq: 4, count: 1 }]);
+  });
+
+  it('hands out first what came back, with its count, to whichever process asks', () => {
+    const { file, open, enqueue, idsOf } = setUp();
+    const other = open();
+    enqueue(1, 6);
+    expect(idsOf(file.claim(1, 2))).toEqual([1, 2]);
+    expect(idsOf(other.claim(1, 2))).toEqual([3, 4]);
+    file.release([{ queueId: 1, id: 2 }]);
+    other.release([{ queueId: 1, id: 3 }]);
+    expect(other.claim(1, 3).map(({ id, deliveryCount }) => [id, deliveryCount])).toEqual([
+      [2, 2],
+      [3, 2],
+      [5, 1],
+    ]);
+    expect(idsOf(file.claim(1, 9))).toEqual([6]);
+    expect(file.counts(1)).toEqual({ enqueued: 6, consumed: 0, held: 6, ready: 0 });
+  });
+
+  it('commits nothing of a transaction that consumes what this process does not hold', () => {
+    const { file, open, enqueue } = setUp();
+    enqueue(1, 4);
+    file.claim(1, 2);
+    open().claim(1, 2);
+    const consumed = [2, 3].map((id) => ({ queueId: 1, id }));
+    const enqueued = [{ queueId: 1, record: Buffer.from('new') }];
+    expect(() => file.commit({ enqueued, consumed, sync: 'FULL' })).toThrow(
+      expect.objectContaining({ code: 'STORAGE_FAILED' }),
+    );
+    expect(file.counts(1)).toEqual({ enqueued: 4, consumed: 0, held: 4, ready: 0 });
+    file.commit({ enqueued, consumed: consumed.slice(0, 1), sync: 'FULL' });
+    expect(file.counts(1)).toEqual({ enqueued: 5, consumed: 1, held: 3, ready: 1 });
+  });
+
+  it('finds the next message by indexes alone, however many are held', () => {
+    const { dir, file, enqueue } = setUp();
+    enqueue(1, 1);
+    file.claim(1, 1);
+    const reader = new Database(unshardedPath(dir), { readonly: true });
+    onTestFinished(() => void reader.close());
+    const plans: string[] = [];
+    const explained = {
+      prepare(sql: string) {
+        const steps = reader
+          .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+          .all(...Array(sql.split('?').length - 1).fill(1)) as { detail: string }[];
+        if (sql.startsWith('SELECT') && !sql.includes('count(*)'))
+          plans.push(...steps.map(({ detail }) => detail));
+        return reader.prepare(sql.startsWith('SELECT') ? sql : 'SELECT 1');
+      },
+    };
+    new HandOutTable(explained as unknown as Database.Database, 1);
+    expect(plans).toHaveLength(6);
+    for (const plan of plans) expect(plan).toMatch(/^SEARCH .* USING .*(INDEX|PRIMARY KEY)/);
+  });
+});
