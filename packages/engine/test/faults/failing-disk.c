@@ -5,11 +5,18 @@
  *     FAULT_CONTROL  a file; its first line is "<what> <suffix of the path>", what being "sync" (EIO) or "space" (ENOSPC).
  *                    No such file, or an empty one: nothing fails.
  *     FAULT_LOG      gets one byte for each call that failed
+ *
+ * Or a process that is killed at a certain call:
+ *
+ *     FAULT_KILL_PATH  a part of the path; FAULT_KILL_AT  at so many-th write, sync or cut of such a file it is killed,
+ *                      before the call is made
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +24,19 @@
 #include <unistd.h>
 
 static __thread int inside;
+
+static atomic_int calls;
+
+static void kill_at(int fd) {
+  char link[64], path[4096];
+  const char *part = getenv("FAULT_KILL_PATH"), *at = getenv("FAULT_KILL_AT");
+  if (!part || !at || inside) return;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(link, path, sizeof path - 1);
+  if (n < 0) return;
+  path[n] = 0;
+  if (strstr(path, part) && atomic_fetch_add(&calls, 1) + 1 == atoi(at)) kill(getpid(), SIGKILL);
+}
 
 static int controlled(int fd, const char *what) {
   char control[512] = {0}, link[64], path[4096];
@@ -40,6 +60,7 @@ static int controlled(int fd, const char *what) {
 }
 
 static int fails(int fd, const char *what, int error) {
+  kill_at(fd);
   if (!controlled(fd, what)) return 0;
   const char *log = getenv("FAULT_LOG");
   if (log) {
@@ -66,3 +87,5 @@ ssize_t pwrite(int fd, const void *b, size_t n, off_t o) {
 ssize_t pwrite64(int fd, const void *b, size_t n, off64_t o) {
   return fails(fd, "space", ENOSPC) ? -1 : REAL(pwrite64)(fd, b, n, o);
 }
+int ftruncate(int fd, off_t n) { return fails(fd, "cut", EIO) ? -1 : REAL(ftruncate)(fd, n); }
+int ftruncate64(int fd, off64_t n) { return fails(fd, "cut", EIO) ? -1 : REAL(ftruncate64)(fd, n); }

@@ -57,3 +57,9 @@ export class FailingDisk {
     return existsSync(this.#log) ? readFileSync(this.#log).length : 0;
   }
 }
+
+/** Starts a process that is killed at its `call`-th write, sync or cut of the instance's files. */
+export function killedAtCall(call: number): FaultProcess {
+  const env = { LD_PRELOAD: library!, FAULT_KILL_PATH: '/instance-1.', FAULT_KILL_AT: String(call) };
+  return new FaultProcess({ env });
+}
