@@ -58,6 +58,12 @@ async function run(task: WorkerTask): Promise<void> {
   }
 }
 
+// A torture that is interrupted must not leave processes behind.
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) process.exit(1);
+}, 1_000).unref();
+
 run(JSON.parse(process.argv[2]!) as WorkerTask).catch((error: unknown) => {
   writeNote({ kind: 'failed', text: (error as Error).stack ?? String(error) });
   process.exit(1);
