@@ -15,7 +15,11 @@ const untilStatus = (test: TestApp, id: string, status: Run['status']) =>
 describe('a run', () => {
   it('of an inline scenario ends with its points, checked, and its environment', async () => {
     const test = await startApp();
-    const run = await runToEnd(test, smallScenario());
+    // Long enough for a disk that is busy with something else to sync a commit.
+    const run = await runToEnd(
+      test,
+      smallScenario({ phases: { warmupMs: 0, measureMs: 3_000, drainMs: 500 } }),
+    );
     expect(run).toMatchObject({
       status: 'done',
       error: null,

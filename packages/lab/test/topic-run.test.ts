@@ -10,7 +10,7 @@ import { smallScenario } from './support.ts';
 
 const isRun = new Ajv({ allErrors: true, strict: false }).compile(RunSchema);
 const clean = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
-const phases = { warmupMs: 50, measureMs: 300, drainMs: 20_000 };
+const phases = { warmupMs: 50, measureMs: 1_500, drainMs: 20_000 };
 
 let dataDir: string;
 beforeAll(async () => {
