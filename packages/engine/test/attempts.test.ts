@@ -2,6 +2,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { limits } from '../src/core/limits.ts';
 import { type Instance, openInstance, type QueueSpec } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { whileLocked } from './while-locked.ts';
@@ -139,6 +140,31 @@ describe('a message that comes back', () => {
     const { messages } = await instance.browse('orders');
     expect(messages).toMatchObject([{ state: 'delayed', deliveryCount: 1 }]);
     expect(await session.dequeue('orders')).toEqual([]);
+  });
+
+  it('moves with its reason although it has as many properties as a message may have', async () => {
+    const instance = await withQueue({ attemptsMax: 1 });
+    const session = instance.openSession();
+    const p = 'x'.repeat(limits.propertiesBytesMax - '{"p":""}'.length);
+    session.enqueue('orders', { payload: 'poison', properties: { p } });
+    await session.commit();
+    await session.dequeue('orders');
+    await session.rollback();
+    const [moved] = await session.dequeue('orders.exceptions', { waitMs: 30_000 });
+    expect(moved!.properties).toMatchObject({ p, 'exception-queue-of': 'orders' });
+  });
+
+  it('goes nowhere if its subscriber is gone when it comes back', async () => {
+    const instance = await withQueue({ type: 'topic', attemptsMax: 1 });
+    await instance.subscribe('orders', { name: 'one' });
+    await put(instance, 'a');
+    const session = instance.openSession();
+    expect(await session.dequeue('orders', { subscriber: 'one' })).toHaveLength(1);
+    await instance.unsubscribe('orders', 'one');
+    await session.rollback();
+    await put(instance, 'behind what the rollback had to commit');
+    expect(instance.queue('orders.exceptions')).toMatchObject({ enqueued: 0 });
+    expect(instance.queue('orders')).toMatchObject({ ready: 0, held: 0, enqueued: 2 });
   });
 
   it('is refused a life without its exception queue', async () => {

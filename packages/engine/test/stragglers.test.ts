@@ -87,6 +87,19 @@ describe('stragglers', () => {
     expect(left).toMatchObject([{ id: '100.2', deliveryCount: 3 }]);
   });
 
+  it('each keep the count of the hand-outs that they shared, over a restart', async () => {
+    const dir = makeFolder();
+    const { instance, holder } = await withStragglers(dir, 3);
+    await expect.poll(() => partitions(instance)).toBeLessThanOrEqual(4);
+    await holder.rollback();
+    expect(await holder.dequeue('orders', { max: 3 })).toHaveLength(3);
+    await holder.rollback();
+    await instance.close();
+    const after = await openTestInstance({ dir, partitionMessagesMax });
+    const again = await after.openSession().dequeue('orders', { max: 3 });
+    expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([3, 3, 3]);
+  });
+
   it('are none if they are many: then their partition stays', async () => {
     const held = limits.stragglersPerPartitionMax + 1;
     const dir = makeFolder();

@@ -4,14 +4,7 @@
  * the commit that ends it in its own.
  */
 import type { QueueRow } from '../storage/catalog.ts';
-import {
-  idBytesMax,
-  type RecordFields,
-  readId,
-  readRecord,
-  recordBytes,
-  recordEnd,
-} from '../storage/message-record.ts';
+import { idBytesMax, type RecordFields, readId, readRecord, recordEnd } from '../storage/message-record.ts';
 import type { SideChange } from '../storage/side-change.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Delivery } from './hand-out.ts';
@@ -59,9 +52,10 @@ export class Attempts {
     return deliveries.filter(({ deliveryCount }) => deliveryCount <= attemptsMax);
   }
 
-  /** Hand-outs of one queue that ended without a commit. */
-  giveBack(queue: ShardedQueue, deliveries: readonly Delivery[]): void {
+  /** Hand-outs of one queue that ended without a commit. Those to a subscriber that is gone meanwhile are nobody's. */
+  giveBack(queue: ShardedQueue, ended: readonly Delivery[]): void {
     const { attemptsMax, retryDelayMs } = queue.row;
+    const deliveries = ended.filter(({ reader }) => !reader.removed);
     const isExhausted = ({ deliveryCount }: Delivery) => attemptsMax !== null && deliveryCount >= attemptsMax;
     const exhausted = deliveries.filter(isExhausted);
     if (exhausted.length > 0) this.#move(queue, exhausted);
@@ -101,9 +95,10 @@ export class Attempts {
     }
     const run = newRun(target.firstShard);
     for (const delivery of deliveries) {
-      for (const [id, fields] of messagesIn(delivery)) {
+      for (const { id, fields, bytes } of messagesIn(delivery)) {
         const message = withReason(fields, queue.row.name, delivery.deliveryCount);
-        const room = recordBytes(message) + 2 + idBytesMax;
+        // With the reason its properties may be more than an enqueue may have: the message moves all the same.
+        const room = bytes + 2 + idBytesMax + 4 + Buffer.byteLength(JSON.stringify(message.properties));
         stageMessage({ slab, run, message, room, stamp: { enqueuedAtMs: fields.enqueuedAtMs, id } });
       }
     }
@@ -131,27 +126,31 @@ function attemptsOf(deliveries: readonly Delivery[]): SideChange[] {
   for (const { reader, firstSeq, count, deliveryCount } of deliveries) {
     const { shard, subscriber } = reader;
     if (!shard.persistent || shard.dropped || !reader.durable || reader.removed) continue;
+    const rows = Array.from({ length: count }, (_, index) => {
+      return { subscriber, seq: firstSeq + index, attempts: deliveryCount };
+    });
+    // They lie in one partition, so all of them were moved aside if one was.
     if (reader.aside.has(firstSeq)) {
       const { queueId, no } = shard;
-      const straggler = { queueId, shard: no, subscriber, seq: firstSeq, attempts: deliveryCount };
-      changes.push({ kind: 'straggler attempts', straggler });
+      for (const row of rows) {
+        changes.push({ kind: 'straggler attempts', straggler: { queueId, shard: no, ...row } });
+      }
       continue;
     }
     const partition = shard.partitions.locate(firstSeq);
     if (partition === undefined) continue;
-    const rows = Array.from({ length: count }, (_, index) => {
-      return { subscriber, seq: firstSeq + index, attempts: deliveryCount };
-    });
     changes.push({ kind: 'attempts', partition: partition.no, rows });
   }
   return changes;
 }
 
-function* messagesIn({ reader, run, firstSeq, count, start }: Delivery): Generator<[string, RecordFields]> {
+function* messagesIn({ reader, run, firstSeq, count, start }: Delivery) {
   let at = start;
   for (let seq = firstSeq; seq < firstSeq + count; seq += 1) {
-    yield [readId(run.buffer, at) ?? `${reader.shard.no}.${seq}`, readRecord(run.buffer, at)];
-    at = recordEnd(run.buffer, at);
+    const id = readId(run.buffer, at) ?? `${reader.shard.no}.${seq}`;
+    const end = recordEnd(run.buffer, at);
+    yield { id, fields: readRecord(run.buffer, at), bytes: end - at };
+    at = end;
   }
 }
 
