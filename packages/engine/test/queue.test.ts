@@ -294,6 +294,24 @@ describe('a nonpersistent queue', () => {
     expect(text((await instance.browse('orders')).messages)).toEqual(['d']);
   });
 
+  it('gives up what was received together one by one', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders', durability: 'memory' });
+    await put(instance, 'a', 'b', 'c');
+    const session = instance.openSession();
+    const cacheBytes = () => instance.stats().shards[0]!.cacheBytes;
+    const [a, ...others] = await session.receive('orders', { max: 3 });
+    session.acknowledge('orders', [a!.receipt]);
+    await session.commit();
+    const receipts = others.map(({ receipt }) => receipt);
+    await session.release('orders', receipts);
+    expect(text((await instance.browse('orders')).messages)).toEqual(['b', 'c']);
+    expect(cacheBytes()).toBeGreaterThan(0);
+    await session.dequeue('orders', { max: 3 });
+    await session.commit();
+    expect(cacheBytes()).toBe(0);
+  });
+
   it('refuses messages past the bound of the cache, and takes them again once there is room', async () => {
     const instance = await openTestInstance({ cacheBytesMax: 10_000 });
     await instance.createQueue({ name: 'orders', durability: 'memory' });

@@ -3,7 +3,7 @@ import { QueueError } from '../core/errors.ts';
 import type { DequeueOptions, Message, ReceiveOptions } from '../types.ts';
 import type { Attempts } from './attempts.ts';
 import type { BacklogReader } from './backlog-reader.ts';
-import { type Delivery, eachOf, messagesOf, receiptOf } from './hand-out.ts';
+import { type Delivery, messagesOf, receiptOf } from './hand-out.ts';
 import type { HandOutLease } from './hand-out-lease.ts';
 import type { Shard } from './shard.ts';
 import type { ShardReader } from './shard-reader.ts';
@@ -136,7 +136,7 @@ export class HandOuts {
     const max = Math.min(options.max, holds.assertRoom());
     const messages: Message[] = [];
     await this.handOut(queue, { ...options, max }, (delivery) => {
-      for (const one of eachOf(delivery)) {
+      for (const one of delivery.reader.holdSingly(delivery)) {
         holds.add({ queue: queue.row, delivery: one, receipt: receiptOf(one, epoch) }, options.holdMs);
         messagesOf(one, epoch, messages);
       }

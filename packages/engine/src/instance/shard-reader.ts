@@ -11,7 +11,7 @@ import type { AttemptRow } from '../storage/attempt-table.ts';
 import { isFor, readEnqueuedAtMs, recordEnd } from '../storage/message-record.ts';
 import type { StragglerKey, StragglerRow } from '../storage/straggler-table.ts';
 import type { BrowsedMessage } from '../types.ts';
-import { type Delivery, splitDelivery } from './hand-out.ts';
+import { type Delivery, eachOf, splitDelivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { Shard } from './shard.ts';
 
@@ -302,6 +302,15 @@ export class ShardReader {
     this.#windowBytes -= run.end - run.start;
     // A nonpersistent message stays in memory until it is consumed.
     if (this.shard.persistent) this.shard.letGo(run, 1);
+  }
+
+  /** From now on each message of a hand-out is held, and ends, by itself. */
+  holdSingly(delivery: Delivery): Delivery[] {
+    const each = [...eachOf(delivery)];
+    for (const held of [this.#heldAgain, this.#heldInMemory]) {
+      if (held.delete(delivery)) for (const one of each) held.add(one);
+    }
+    return each;
   }
 
   /** Hand-outs that nobody saw: they are none, and count as none. */
