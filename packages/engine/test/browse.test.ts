@@ -95,6 +95,24 @@ describe('a browse', () => {
     expect(messages[0]!.untilMs).toSatisfy(about(Date.now() + hourMs));
   });
 
+  it('ends with a word on it if what it looks at goes away meanwhile', async () => {
+    const instance = await openTestInstance({ partitionMessagesMax: 2 });
+    await instance.createQueue({ name: 'orders' });
+    await instance.createQueue({ name: 'news', type: 'topic' });
+    await instance.subscribe('news', { name: 'one' });
+    const messages = Array.from({ length: 2 }, (_, i) => ({ payload: `${i}` }));
+    for (const queue of ['orders', 'news']) {
+      for (let i = 0; i < 5; i += 1) await put(instance, queue, ...messages);
+    }
+    const ends = [
+      expect(instance.browse('orders')).rejects.toMatchObject({ code: 'QUEUE_DROPPED' }),
+      expect(instance.browse('news', { subscriber: 'one' })).rejects.toMatchObject({
+        code: 'SUBSCRIBER_NOT_FOUND',
+      }),
+    ];
+    await Promise.all([instance.dropQueue('orders'), instance.unsubscribe('news', 'one'), ...ends]);
+  });
+
   it('refuses a page mark that was never given', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });

@@ -1,6 +1,7 @@
 /** Delayed messages: kept apart until they are due, then messages like any other. */
 import { describe, expect, it } from 'vitest';
 import { openInstance } from '../src/index.ts';
+import type { InlineInstance } from '../src/instance/inline-instance.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -78,6 +79,19 @@ describe('a delayed message', () => {
     await before.close();
     const after = await openTestInstance({ dir });
     expect(after.queue('orders')).toMatchObject({ delayed: 0, enqueued: 0 });
+  });
+
+  it('is refused, or gone, if its queue is dropped before its commit or beside it', async () => {
+    const instance = (await openTestInstance()) as InlineInstance;
+    await instance.createQueue({ name: 'orders' });
+    const session = instance.openSession();
+    session.enqueue('orders', { payload: 'x', delayMs: 60_000 });
+    await instance.dropQueue('orders');
+    await expect(session.commit()).rejects.toThrow(code('QUEUE_DROPPED'));
+    await instance.createQueue({ name: 'orders' });
+    session.enqueue('orders', { payload: 'x', delayMs: 60_000 });
+    await Promise.all([session.commit(), instance.dropQueue('orders')]);
+    expect(instance.isEmpty).toBe(true);
   });
 
   it('is refused where there is no place for it', async () => {

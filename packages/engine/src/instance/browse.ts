@@ -93,6 +93,9 @@ async function* inOrder(
   const { shard, consumption } = reader;
   let seq = Math.max(afterSeq + 1, consumption.watermark);
   while (seq < shard.committedEnd) {
+    // Gone since the read before, and its partitions may be as well.
+    if (shard.dropped) throw new QueueError('QUEUE_DROPPED');
+    if (reader.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
     const damaged = backlog.endOfDamage(reader, seq);
     if (damaged !== undefined) {
       seq = damaged;

@@ -297,6 +297,9 @@ export class ShardedEngine implements ShardedHost {
       if (reader.shard.dropped) throw new QueueError('QUEUE_DROPPED');
       if (reader.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
     }
+    for (const { queueId } of staged.delayed ?? []) {
+      if (!this.#queues.has(queueId)) throw new QueueError('QUEUE_DROPPED');
+    }
     await this.#group.submit(staged);
     for (const run of staged.runs) this.#enqueued += run.count;
     for (const { count } of staged.deliveries) this.#consumed += count;
@@ -361,8 +364,8 @@ export class ShardedEngine implements ShardedHost {
     const queue = this.#queues.get(row.queueId);
     if (queue === undefined && this.#delayed.count(row.queueId) === 0) return;
     this.#queues.delete(row.queueId);
-    this.#delayed.forget(row.queueId);
     if (queue !== undefined) await this.#dropShards(queue);
+    this.#delayed.forget(row.queueId); // those of commits that were on their way, too
     const side = (): SideChange[] => [{ kind: 'forget queue', queueId: row.queueId }];
     await this.#group.submit({ runs: [], deliveries: [], bytes: 0, sync: 'FULL', side });
   }
