@@ -139,9 +139,11 @@ export class ShardReader {
     return this.#windowBytes * 2 < limits.backlogReadBytes ? this.#windowEnd : undefined;
   }
 
-  /** Messages are there, but not in memory. */
+  /** Messages are there, but not in memory, and nothing keeps them from being read. */
   get mustRead(): boolean {
-    return this.#head === this.#window.length && this.nextRead() !== undefined;
+    if (this.#head < this.#window.length) return false;
+    const fromSeq = this.nextRead();
+    return fromSeq !== undefined && !this.shard.partitions.find(fromSeq).damaged;
   }
 
   /** Takes in a bulk read of consecutive runs; `readEnd` is how far the read can vouch for. */

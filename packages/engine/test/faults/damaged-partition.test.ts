@@ -144,6 +144,22 @@ describe('a partition that cannot be read', () => {
     expect((await takeAll(again, 'other')).found).toHaveLength(5);
   });
 
+  it('of an urgent message keeps nothing less urgent from being handed out', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir });
+    await before.createQueue({ name: 'q', priorities: true });
+    const session = before.openSession();
+    for (const payload of ['u0;', 'u1;', 'u2;']) {
+      session.enqueue('q', { payload, priority: 5 });
+      await session.commit();
+    }
+    await put(session, 'q', 'plain');
+    await before.close();
+    overwriteText(join(dir, 'instance-1.db'), 'u1;');
+    const instance = await reopen(dir);
+    expect(await takeAll(instance, 'q')).toEqual({ found: ['u0;', 'plain'], end: 'PARTITION_DAMAGED' });
+  });
+
   it('is given up when all of it is consumed or its queue is dropped, and never used again', async () => {
     const { dir, path } = await makeQueues();
     const before = await reopen(dir);
