@@ -1,7 +1,10 @@
 /** A few old messages that nobody consumes must not keep the partitions that they lie in. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/core/limits.ts';
 import { type Instance, openInstance, type Session } from '../src/index.ts';
+import type { InlineInstance } from '../src/instance/inline-instance.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const partitionMessagesMax = 10;
@@ -98,6 +101,25 @@ describe('stragglers', () => {
     const after = await openTestInstance({ dir, partitionMessagesMax });
     const again = await after.openSession().dequeue('orders', { max: 3 });
     expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([3, 3, 3]);
+  });
+
+  it('go with their queue, as delayed messages do, if it is dropped while their instance is away', async () => {
+    const dir = makeFolder();
+    const { instance, worker } = await withStragglers(dir, 3);
+    worker.enqueue('orders', { payload: 'x', delayMs: 3_600_000 });
+    await worker.commit();
+    await expect.poll(() => partitions(instance)).toBeLessThanOrEqual(4);
+    await instance.close();
+    const other = await openTestInstance({ dir, instance: 2 });
+    await other.dropQueue('orders');
+    const after = (await openInstance({ dir, partitionMessagesMax })) as InlineInstance;
+    await expect.poll(() => after.isEmpty).toBe(true);
+    await after.close();
+    const file = new Database(join(dir, 'instance-1.db'));
+    for (const table of ['straggler', 'delayed']) {
+      expect(file.prepare(`SELECT * FROM ${table}`).all()).toEqual([]);
+    }
+    file.close();
   });
 
   it('are none if they are many: then their partition stays', async () => {

@@ -177,9 +177,9 @@ export class ShardedEngine implements ShardedHost {
     this.#group.fail(error);
   }
 
-  #recover({ partitions, subscriptions, stragglers, outcomes }: RecoveredInstance): void {
+  #recover({ partitions, subscriptions, stragglers, delayed, outcomes }: RecoveredInstance): void {
     this.#options.book.loadRows(outcomes);
-    const { queues, subscribers } = this.#options;
+    const { queues, subscribers, knew } = this.#options;
     for (const [queueId, own] of Map.groupBy(partitions, (partition) => partition.queueId)) {
       const row = queues.find((queue) => queue.queueId === queueId);
       if (row === undefined) {
@@ -200,6 +200,13 @@ export class ShardedEngine implements ShardedHost {
       subscriptions,
       queues.flatMap((row) => subscribers(row.queueId)),
     );
+    // What queues left beside partitions that were dropped while the instance was away.
+    const left = new Set([...delayed.keys(), ...stragglers.map(({ queueId }) => queueId)]);
+    for (const { queueId } of queues) left.delete(queueId);
+    for (const queueId of left) {
+      // If it fails they are forgotten when the instance is opened again.
+      if (knew('queue', queueId)) this.#forget(queueId).catch(() => undefined);
+    }
     if (this.#pool.pending) this.#group.schedule();
   }
 
@@ -365,8 +372,13 @@ export class ShardedEngine implements ShardedHost {
     if (queue === undefined && this.#delayed.count(row.queueId) === 0) return;
     this.#queues.delete(row.queueId);
     if (queue !== undefined) await this.#dropShards(queue);
-    this.#delayed.forget(row.queueId); // those of commits that were on their way, too
-    const side = (): SideChange[] => [{ kind: 'forget queue', queueId: row.queueId }];
+    await this.#forget(row.queueId); // with what commits that were on their way delayed
+  }
+
+  /** Removes what a dropped queue has beside its partitions. */
+  async #forget(queueId: number): Promise<void> {
+    this.#delayed.forget(queueId);
+    const side = (): SideChange[] => [{ kind: 'forget queue', queueId }];
     await this.#group.submit({ runs: [], deliveries: [], bytes: 0, sync: 'FULL', side });
   }
 
