@@ -81,9 +81,9 @@ describe('a message that comes back', () => {
     }
     expect(counts).toEqual([1, 2, 3]);
     const after = await openTestInstance({ dir });
-    expect(text(await after.openSession().dequeue('orders.exceptions', { waitMs: 30_000 }))).toEqual([
-      'poison',
-    ]);
+    const [moved] = await after.openSession().dequeue('orders.exceptions', { waitMs: 30_000 });
+    expect(moved!.payload.toString()).toBe('poison');
+    expect(moved!.properties?.['exception-reason']).toBe('handed out 3 times without being consumed');
   }, 60_000);
 
   it('is not handed out by a call that could not write it down', async () => {

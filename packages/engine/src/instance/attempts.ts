@@ -95,8 +95,10 @@ export class Attempts {
     }
     const run = newRun(target.firstShard);
     for (const delivery of deliveries) {
+      // One that comes out of a crash was on its way to be handed out once more, and was not.
+      const attempts = Math.min(delivery.deliveryCount, queue.row.attemptsMax ?? delivery.deliveryCount);
       for (const { id, fields, bytes } of messagesIn(delivery)) {
-        const message = withReason(fields, queue.row.name, delivery.deliveryCount);
+        const message = withReason(fields, queue.row.name, attempts);
         // With the reason its properties may be more than an enqueue may have: the message moves all the same.
         const room = bytes + 2 + idBytesMax + 4 + Buffer.byteLength(JSON.stringify(message.properties));
         stageMessage({ slab, run, message, room, stamp: { enqueuedAtMs: fields.enqueuedAtMs, id } });
