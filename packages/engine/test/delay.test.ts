@@ -1,7 +1,9 @@
 /** Delayed messages: kept apart until they are due, then messages like any other. */
 import { describe, expect, it } from 'vitest';
 import { openInstance } from '../src/index.ts';
+import { DelayedMessages } from '../src/instance/delayed-messages.ts';
 import type { InlineInstance } from '../src/instance/inline-instance.ts';
+import type { DueMessages } from '../src/storage/delayed-table.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -92,6 +94,26 @@ describe('a delayed message', () => {
     session.enqueue('orders', { payload: 'x', delayMs: 60_000 });
     await Promise.all([session.commit(), instance.dropQueue('orders')]);
     expect(instance.isEmpty).toBe(true);
+  });
+
+  it('is looked for again if it came due during a look that may have missed it', async () => {
+    const looks: ((found: DueMessages) => void)[] = [];
+    const delayed = new DelayedMessages({
+      group: undefined as never, // nothing is found, so nothing is committed
+      slab: undefined as never,
+      counts: new Map(),
+      nextDueAtMs: Date.now(),
+      readDue: () => new Promise((resolve) => looks.push(resolve)),
+      shardOf: () => undefined,
+    });
+    await expect.poll(() => looks.length).toBe(1);
+    const due = { dueAtMs: Date.now(), no: 1, queueId: 1, shard: 100, record: new Uint8Array() };
+    delayed.add([due]);
+    await new Promise((resolve) => setTimeout(resolve, 5)); // behind the timer of that one
+    looks[0]!({ rows: [], nextDueAtMs: null });
+    await expect.poll(() => looks.length).toBe(2);
+    looks[1]!({ rows: [], nextDueAtMs: null });
+    await delayed.close();
   });
 
   it('is refused where there is no place for it', async () => {

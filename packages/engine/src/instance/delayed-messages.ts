@@ -30,6 +30,8 @@ export class DelayedMessages {
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #bringing: Promise<void> | undefined;
+  /** A message came due while others were brought in, maybe after their last look at the table. */
+  #dueMeanwhile = false;
   #closed = false;
 
   constructor(options: DelayedMessagesOptions) {
@@ -71,11 +73,18 @@ export class DelayedMessages {
 
   #wake(): void {
     this.#timerAtMs = Number.POSITIVE_INFINITY;
-    this.#bringing ??= this.#bringIn()
+    if (this.#bringing !== undefined) {
+      this.#dueMeanwhile = true;
+      return;
+    }
+    this.#bringing = this.#bringIn()
       .catch(() => Date.now() + retryMs)
       .then((nextAtMs) => {
         this.#bringing = undefined;
-        if (nextAtMs !== null) this.#arm(nextAtMs);
+        const again = this.#dueMeanwhile;
+        this.#dueMeanwhile = false;
+        if (again) this.#arm(Date.now());
+        else if (nextAtMs !== null) this.#arm(nextAtMs);
       });
   }
 
