@@ -16,7 +16,7 @@ export async function readScenarioFolder(
   const names = (await readdir(folder)).filter((name) => name.endsWith('.json') && name !== schemaFileName);
   return Promise.all(
     names
-      .sort()
+      .sort((a, b) => a.localeCompare(b, 'en', { numeric: true })) // Figure 10 after Figure 9
       .map(async (file) => ({ file, parsed: parseScenario(await readFile(join(folder, file), 'utf8')) })),
   );
 }
