@@ -113,7 +113,8 @@ function specialTrials(scale: Scale): Trial[] {
       shape: 'both at once',
       instances: 2,
       enqueuers: 2 * sessionsFor(10),
-      dequeuers: 2 * 2 * topicSubscribers,
+      // As many for each subscriber as a queue has: a commit of theirs carries one batch, so few of them starve the group.
+      dequeuers: 2 * sessionsFor(10) * topicSubscribers,
       subscribers: topicSubscribers,
     },
     { ...half, key: names.half },
