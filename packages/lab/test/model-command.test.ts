@@ -31,20 +31,31 @@ function lab(args: string[]): Promise<{ code: number | null; out: string; err: s
 }
 
 describe('the model command', () => {
-  test('predicts from the white paper’s machine, holds a run against it, and writes both into a document', async () => {
-    const run = { scenario: smallScenario(), scale: 'full', points: [point({ deq: 5_000, threads: 2 })] };
-    await writeFile(join(folder, 'run.json'), JSON.stringify(run));
+  test('predicts from the white paper’s machine, holds two runs against it, and writes all of it into a document', async () => {
+    const run = { scale: 'full', endedAtMs: null, environment: null };
+    const queue = { ...run, scenario: smallScenario(), points: [point({ deq: 5_000, threads: 2 })] };
+    const topic = {
+      ...run,
+      scenario: smallScenario({ title: 'A topic', figure: 'Figure 7' }),
+      points: [point({ deq: 5_000, threads: 2, subscribers: 10 })],
+    };
+    await writeFile(join(folder, 'queue.json'), JSON.stringify(queue));
+    await writeFile(join(folder, 'topic.json'), JSON.stringify(topic));
     const sections = ['model-predictions', 'model-agreement'];
     await writeFile(
       join(folder, 'doc.md'),
       `# Model\n${sections.map((name) => `<!-- ${name} -->\nSTALE\n<!-- /${name} -->\n`).join('')}end\n`,
     );
-    const { code, out, err } = await lab(['model', 'exadata-x4-2', '--run', 'run.json', '--write', 'doc.md']);
+    const runs = ['--run', 'queue.json', '--run', 'topic.json'];
+    const { code, out, err } = await lab(['model', 'exadata-x4-2', ...runs, '--write', 'doc.md']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain('of 11 are hits');
     const document = await readFile(join(folder, 'doc.md'), 'utf8');
     expect(document).toContain('| A12 |');
-    expect(document).toContain('rates are within 20 %');
+    expect(document).toContain('Of all 2 points');
+    expect(document).toContain('### A small scenario');
+    expect(document).toContain('| Figure 7 | sharded | 1 |');
+    expect(document.match(/rates are within 20 %/g)).toHaveLength(2);
     expect(document).not.toContain('STALE');
     expect(document).toMatch(/end\n$/);
   }, 60_000);
@@ -73,12 +84,14 @@ describe('tables', () => {
       cpuUsPerMessage: comparison(10, 12),
       dequeueCallMs: { ...comparison(0.1, 0.1), inside: true },
       latencyMs: { ...comparison(1, 1.2), inside },
+      bottleneck: { resource: 'cores' as const, share: 0.93 },
     });
     const text = agreementTable({ rows: [row(1100, true), row(700, false)], within: 1, medianError: 0.2 });
     expect(text).toContain('1 of 2 rates are within 20 %');
     expect(text).toContain('| +10 % |');
     expect(text).toContain('| **−30 %** |');
     expect(text).toContain('| **1.2** |');
+    expect(text).toContain('| cores, 93 % |');
     const predictions = predictionTable([
       { claim: 'A1', says: 'says', value: 3, unit: 'x', hit: false, reason: 'Because.' },
     ]);

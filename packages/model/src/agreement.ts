@@ -1,6 +1,7 @@
 /** The model held against measurement: the same workload simulated for every measured point. */
 import type { ClusterCosts } from './hardware/costs.ts';
 import { median } from './intervals.ts';
+import { bottleneckOf } from './sim/result.ts';
 import { simulate } from './sim/simulate.ts';
 import type { ModelWorkload } from './sim/workload.ts';
 
@@ -50,6 +51,8 @@ export interface AgreementRow {
   cpuUsPerMessage: Comparison;
   dequeueCallMs: TimeComparison;
   latencyMs: TimeComparison;
+  /** What the simulation says is the limit; null where nothing is in use for over half of the time. */
+  bottleneck: ReturnType<typeof bottleneckOf>;
 }
 
 /** Of medians. Inside: the simulated one lies between 0.8 × p50 and p90 of the run. */
@@ -110,6 +113,7 @@ function compare(costs: ClusterCosts, point: MeasuredPoint, options: AgreementOp
     cpuUsPerMessage: comparison(point.cpuUsPerMessage, simulated.cpuUsPerMessage),
     dequeueCallMs: timeComparison(point.dequeueCallMs, simulated.dequeueCallMs.p50),
     latencyMs: timeComparison(point.latencyMs, simulated.latencyMs.p50),
+    bottleneck: bottleneckOf(simulated.use),
   };
 }
 

@@ -26,7 +26,8 @@ const help = `Usage: npm run lab -- <command>
     --data-dir <folder>      as above
   model <hardware> [options] simulate a machine: a file, or the id of one in scenarios/hardware/
     --fit                    fit its free parameters to its observations again, and write the file
-    --run <file>             hold the model against the points of a run, as run --json wrote it
+    --run <file>             hold the model against the points of a run, as run --json wrote it;
+                             may be given several times
     --scale                  what more instances and larger machines would do
     --write <file>           put the tables into their sections of a Markdown file
   check <folder> [options]   look over the data of an engine: every block, and what was acknowledged
@@ -92,7 +93,7 @@ function parse(args: string[]) {
       'data-dir': { type: 'string' },
       'accept-loss': { type: 'boolean', default: false },
       fit: { type: 'boolean', default: false },
-      run: { type: 'string' },
+      run: { type: 'string', multiple: true, default: [] },
       scale: { type: 'boolean', default: false },
       write: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },

@@ -7,17 +7,12 @@ import { hardwareText } from '../hardware/hardware-text.ts';
 import { type LoadedHardware, loadHardware } from '../hardware/load-hardware.ts';
 import { writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
-import {
-  agreementTable,
-  parameterTable,
-  predictionTable,
-  residualTable,
-  scalingTable,
-} from '../model/model-tables.ts';
+import { agreementReport } from '../model/agreement-report.ts';
+import { parameterTable, predictionTable, residualTable, scalingTable } from '../model/model-tables.ts';
 import { exitCodes } from './exit-codes.ts';
 
 export interface ModelFlags {
-  run?: string | undefined;
+  run: string[];
   fit: boolean;
   scale: boolean;
   write?: string | undefined;
@@ -51,11 +46,16 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
   }
   if (hardware.observations.length > 0)
     await tell('model-predictions', predictionTable(predictionsOf(hardware)));
-  if (flags.run !== undefined)
+  if (flags.run.length > 0) {
+    const runs = await Promise.all(flags.run.map((path) => readRun(resolve(base, path))));
     await tell(
       'model-agreement',
-      agreementTable(agreementWith(hardware, await readRun(resolve(base, flags.run)))),
+      agreementReport(
+        hardware,
+        runs.map((run) => ({ run, agreement: agreementWith(hardware, run) })),
+      ),
     );
+  }
   if (flags.scale) await tell('model-scaling', scalingTable(scalingOf(hardware)));
   return exitCodes.done;
 }

@@ -12,7 +12,7 @@ import {
 import { table } from './markdown.ts';
 
 const rate = (value: number) => Math.round(value).toLocaleString('en-US');
-const signed = (share: number) => `${share < 0 ? '−' : '+'}${Math.abs(Math.round(share * 100))} %`;
+export const signed = (share: number) => `${share < 0 ? '−' : '+'}${Math.abs(Math.round(share * 100))} %`;
 const figure = (value: number) =>
   Math.abs(value) >= 1000 ? rate(value) : String(Number(value.toPrecision(3)));
 
@@ -62,12 +62,13 @@ export function agreementTable({ rows, within, medianError }: Agreement): string
     'simulated',
     'CPU µs a message measured',
     'simulated',
+    'used most, simulated',
   ];
   const time = ({ measured, simulated, inside }: TimeComparison) => [
     figure(measured),
     inside ? figure(simulated) : `**${figure(simulated)}**`,
   ];
-  const body = rows.map(({ kind, params, dequeuePerSec, dequeueCallMs, latencyMs, cpuUsPerMessage }) => {
+  const body = rows.map(({ kind, params, dequeuePerSec, dequeueCallMs, latencyMs, cpuUsPerMessage, bottleneck }) => {
     const { measured, simulated, error } = dequeuePerSec;
     return [
       kind,
@@ -81,6 +82,7 @@ export function agreementTable({ rows, within, medianError }: Agreement): string
       ...time(latencyMs),
       figure(cpuUsPerMessage.measured),
       figure(cpuUsPerMessage.simulated),
+      bottleneckInWords(bottleneck),
     ];
   });
   const inside = (of: 'dequeueCallMs' | 'latencyMs') => rows.filter((row) => row[of].inside).length;
@@ -108,12 +110,15 @@ export function scalingTable(points: readonly ScalingPoint[]): string {
     rate(result.dequeuePerSec),
     rate(result.dequeuePerSec / instances),
     `${figure(result.latencyMs.p50)} / ${figure(result.latencyMs.p99)}`,
-    bottleneck === null
-      ? '–'
-      : `${resourceNames[bottleneck.resource]}, ${Math.round(bottleneck.share * 100)} %`,
+    bottleneckInWords(bottleneck),
   ]);
   return `${sessionsPerInstance} + ${sessionsPerInstance} embedded sessions an instance, 10 operations a transaction, 512 bytes.\n\n${table(head, body)}`;
 }
+
+const bottleneckInWords = (bottleneck: ScalingPoint['bottleneck']) =>
+  bottleneck === null
+    ? '–'
+    : `${resourceNames[bottleneck.resource]}, ${Math.round(bottleneck.share * 100)} %`;
 
 const resourceNames = {
   cores: 'cores',
