@@ -1,6 +1,6 @@
 /** A run, its points and the events that the server streams while it goes on (design, section 7). */
 import Type, { type Static } from 'typebox';
-import { Durability, Implementation, Scale, Scenario } from './scenario.ts';
+import { Durability, FaultKind, Implementation, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -85,6 +85,47 @@ export const Integrity = Type.Object(
 );
 export type Integrity = Static<typeof Integrity>;
 
+/** A fault of the scenario as it went. */
+export const FaultOutcome = Type.Object(
+  {
+    kind: FaultKind,
+    instance: Type.Integer(),
+    atMs: Type.Number({ description: 'After the begin of the measured phase, as it happened' }),
+    movedMs: Type.Union([Type.Number(), Type.Null()], {
+      description:
+        'Until another process served the instance, or its own one again; null if that did not happen',
+    }),
+    withoutServiceMs: Type.Union([Type.Number(), Type.Null()], {
+      description:
+        'For how long no commit of any session of the instance was acknowledged; null if none ever was again',
+    }),
+    dequeuePerSec: Type.Object(
+      { before: Type.Number(), during: Type.Number(), after: Type.Number() },
+      {
+        ...closed,
+        description:
+          'Of all instances: since the fault before or the begin, while the instance was without service, and from then until the next fault or the end',
+      },
+    ),
+  },
+  closed,
+);
+export type FaultOutcome = Static<typeof FaultOutcome>;
+
+/** What one instance's sessions did in a short time. */
+export const TimelineBin = Type.Object(
+  {
+    instance: Type.Integer(),
+    fromMs: Type.Number({ description: 'After the begin of the measured phase' }),
+    toMs: Type.Number(),
+    enqueuePerSec: Type.Number(),
+    dequeuePerSec: Type.Number(),
+    latencyMs: Type.Object({ p50: Type.Number(), p99: Type.Number() }, closed),
+  },
+  closed,
+);
+export type TimelineBin = Static<typeof TimelineBin>;
+
 /** One measured repeat of one combination. `Point` summarises its repeats by their median. */
 export const Repeat = Type.Object(
   {
@@ -96,6 +137,8 @@ export const Repeat = Type.Object(
       Type.Number({ description: 'Mean time of a dequeue call where messages were ready' }),
     ),
     dequeueCallP50Ms: Type.Optional(Type.Number()),
+    faults: Type.Optional(Type.Array(FaultOutcome)),
+    timeline: Type.Optional(Type.Array(TimelineBin, { description: 'Where the scenario has faults' })),
   },
   closed,
 );
@@ -272,6 +315,17 @@ export const InstanceSample = Type.Object(
 );
 export type InstanceSample = Static<typeof InstanceSample>;
 
+/** What happened to an instance: a fault of the scenario, or what the cluster did about it. */
+export const Happening = Type.Object(
+  {
+    what: Type.Union([...FaultKind.anyOf, Type.Literal('taken over'), Type.Literal('given back')]),
+    instance: Type.Integer(),
+    agoMs: Type.Number({ description: 'Before the tick' }),
+  },
+  closed,
+);
+export type Happening = Static<typeof Happening>;
+
 /** Streamed about four times a second while a trial runs. `atMs` counts from the start of the run. */
 export const Tick = Type.Object(
   {
@@ -281,6 +335,7 @@ export const Tick = Type.Object(
     params: PointParams,
     phase: Type.Union([Type.Literal('warmup'), Type.Literal('measure'), Type.Literal('drain')]),
     instances: Type.Array(InstanceSample),
+    happened: Type.Optional(Type.Array(Happening, { description: 'Since the tick before' })),
   },
   closed,
 );

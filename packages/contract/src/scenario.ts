@@ -21,6 +21,20 @@ export const Durability = Type.Union(
 );
 export type Durability = Static<typeof Durability>;
 
+export const SessionPlace = Type.Union([Type.Literal('embedded'), Type.Literal('remote')], {
+  description:
+    'embedded, the default: sessions run in the process of their instance; remote: in processes of their own, over a socket',
+});
+export type SessionPlace = Static<typeof SessionPlace>;
+
+export const FaultKind = Type.Union([
+  Type.Literal('kill'),
+  Type.Literal('pause'),
+  Type.Literal('stop'),
+  Type.Literal('start'),
+]);
+export type FaultKind = Static<typeof FaultKind>;
+
 /** Upper bounds of one scenario. A run past them is refused before it starts. */
 export const scenarioLimits = {
   bytesMax: 256 * 1024,
@@ -39,6 +53,7 @@ export const scenarioLimits = {
   phaseMsMax: 10 * 60_000,
   repeatsMax: 20,
   axisValuesMax: 16,
+  faultsMax: 8,
   pointsMax: 512,
 } as const;
 
@@ -133,6 +148,7 @@ export const Scenario = Type.Object(
         payloadBytes: PayloadBytes,
         operationsPerTransaction: OperationsPerTransaction,
         subscribers: Type.Optional(Subscribers),
+        sessions: Type.Optional(SessionPlace),
         backlogMax: Type.Integer({
           minimum: 100,
           maximum: 10_000_000,
@@ -144,6 +160,28 @@ export const Scenario = Type.Object(
     ),
     sweep: Axes,
     phases: Phases,
+    faults: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            kind: FaultKind,
+            instance: Type.Integer({ minimum: 1, maximum: limit.instancesMax }),
+            atMs: Type.Integer({
+              minimum: 0,
+              maximum: limit.phaseMsMax,
+              description: 'After the begin of the measured phase',
+            }),
+          },
+          closed,
+        ),
+        {
+          minItems: 1,
+          maxItems: limit.faultsMax,
+          description:
+            'What happens to the process of an instance in every trial, with remote sessions. kill: SIGKILL; pause: SIGSTOP, until a survivor ends it; stop: in order; start: its process again, which gets the instance back',
+        },
+      ),
+    ),
     repeats: Type.Integer({ minimum: 1, maximum: limit.repeatsMax }),
     quick: Type.Optional(
       Type.Object(

@@ -1,8 +1,9 @@
 /** All that is public of the lab: command line, server and tests run the same code through this door. */
 
 export { type CalibrateOptions, calibrate } from './calibrate/calibrate.ts';
+export type { Claim } from './claims/claim.ts';
 export { type JudgeContext, judgeClaims } from './claims/judge.ts';
-export { type Claim, claims } from './claims/ledger.ts';
+export { claims } from './claims/ledger.ts';
 export { type NotMeasured, notMeasured } from './claims/not-measured.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
 export { bundledHardwareFolder, hardwareSchemaFileName } from './hardware/hardware-folder.ts';

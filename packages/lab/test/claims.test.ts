@@ -33,7 +33,8 @@ test('without points every claim is inconclusive and says what it needs', () => 
 
 test('points with lost messages prove nothing', () => {
   const points = [...grid({ law: (t) => 1000 * t }), point({ deq: 80_000, lost: 1 })];
-  for (const { id } of claims) {
+  // Whether a failover loses any is what W7 is about.
+  for (const { id } of claims.filter((claim) => claim.id !== 'W7')) {
     expect(judge(id, points)).toMatchObject({
       verdict: 'inconclusive',
       reason: expect.stringContaining('lost'),
@@ -171,6 +172,15 @@ describe('A4, unsharded gains little', () => {
   test('does not hold when it scales as well', () => {
     const steep = grid({ law: (t) => 800 * t, facts: { implementation: 'unsharded' } });
     expect(judge('A4', [...shardedLine, ...steep])).toMatchObject({ verdict: 'does-not-hold', value: 1 });
+  });
+
+  test('near half of it one repeat decides nothing, and three that agree do', () => {
+    const half = (repeats: number[]) => [
+      ...grid({ law: (t) => 1000 * t, facts: { repeats } }),
+      ...grid({ law: (t) => 1000 * (1 + (t - 1) * 0.42), facts: { implementation: 'unsharded', repeats } }),
+    ];
+    expect(judge('A4', half([1]))).toMatchObject({ verdict: 'inconclusive', value: 0.44, interval: null });
+    expect(judge('A4', half([0.99, 1, 1.01]))).toMatchObject({ verdict: 'holds', interval: [0.44, 0.44] });
   });
 });
 

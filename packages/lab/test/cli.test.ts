@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Run } from '@shardlab/contract';
+import { claims } from '@shardlab/lab';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { durationInWords } from '../src/cli/duration.ts';
+import { faultsInWords } from '../src/cli/fault-words.ts';
 import { progressBar } from '../src/cli/progress-line.ts';
 import { resultTable, verdictsInWords } from '../src/cli/result-table.ts';
 import { point, smallScenario } from './support.ts';
@@ -86,6 +88,25 @@ describe('the command line', () => {
     expect(run.points).toHaveLength(8);
   }, 60_000);
 
+  test('runs several scenarios one after the other, writes each, and sums up', async () => {
+    const sweep = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
+    const one = await scenarioFile('one.json', smallScenario({ id: 'one', sweep }));
+    const two = await scenarioFile('two.json', smallScenario({ id: 'two', sweep, claims: [] }));
+    const { code, out } = await lab(['run', one, two, '--json', 'runs', '--data-dir', 'data']);
+    expect(code).toBe(0);
+    expect(out).toContain('2 of 2 scenarios in ');
+    expect(out).toMatch(/^ {2}two {2}done +\d+ s {2}integrity ok$/m);
+    expect(out).toMatch(/^ {2}A3 {2}.* one$/m);
+    const run = JSON.parse(await readFile(join(folder, 'runs/two.json'), 'utf8')) as Run;
+    expect(run.status).toBe('done');
+  }, 60_000);
+
+  test('a fault in the last of several scenarios shows before the first one runs', async () => {
+    const good = await scenarioFile('good.json', smallScenario());
+    const bad = await scenarioFile('worse.json', { ...smallScenario(), seed: -1 });
+    expect(await lab(['run', good, bad])).toMatchObject({ code: 2, out: '' });
+  });
+
   test('fails for a required claim that is not shown to hold', async () => {
     const sweep = {
       ...smallScenario().sweep,
@@ -112,7 +133,9 @@ describe('the command line', () => {
     expect(out).toMatch(/From judged, full, .* UTC.*; .* [12]$/m);
     expect(out).toContain('A17 NOT MEASURED YET');
     expect(out).toContain('white-paper-figure-10 judges it');
-    expect(out).toMatch(/^19 claims: .* 1, not measured yet 18$/m);
+    expect(out).toMatch(
+      new RegExp(`^${claims.length} claims: .* 1, not measured yet ${claims.length - 1}$`, 'm'),
+    );
   }, 60_000);
 
   test('an interrupt keeps the points so far and still writes them', async () => {
@@ -165,6 +188,38 @@ describe('what the command line prints', () => {
     ]);
     expect(lines[2]).toMatch(/log file sync +2 LOST$/);
     expect(lines[1]).toMatch(/ok$/);
+  });
+
+  test('columns behind those that points differ in stay in line', () => {
+    const points = [1, 2].map((step) => {
+      const made = point({ deq: 8_000, lost: step - 1, waits: [{ event: 'log file sync' }] });
+      return { ...made, params: { ...made.params, backlog: 1_000 ** step, cacheMiB: 16 ** step } };
+    });
+    const [head, ...rows] = resultTable(points).split('\n');
+    const at = head!.indexOf('integrity');
+    expect(rows.map((row) => row.slice(at))).toEqual(['ok', '1 LOST']);
+  });
+
+  test('faults with the time without service, and one that never ended', () => {
+    const fault = {
+      kind: 'kill' as const,
+      instance: 2,
+      atMs: 2_500,
+      movedMs: 301.2,
+      withoutServiceMs: 342.7,
+      dequeuePerSec: { before: 40_000, during: 20_000, after: 35_000 },
+    };
+    const made = point({ deq: 1, instances: 2 });
+    const repeats = [[fault], [{ ...fault, movedMs: null, withoutServiceMs: null }]].map((faults) => ({
+      ...made.repeats[0]!,
+      faults,
+    }));
+    const [title, first, second] = faultsInWords([{ ...made, repeats }]).split('\n');
+    expect(title).toBe('Faults:');
+    expect(first).toBe(
+      '  2 instances, repeat 1: instance 2 killed at 2.5 s, taken over after 301 ms, 343 ms without service; all dequeued 40,000/s before, 20,000/s meanwhile, 35,000/s after',
+    );
+    expect(second).toContain('not taken over, never served again');
   });
 
   test('a verdict with value, interval and reason', () => {

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { DeliveryOrder, Ledger, mergeLedgers, mergeOutlets } from '../src/trial/ledger.ts';
+import {
+  DeliveryOrder,
+  Ledger,
+  mergeLedgers,
+  mergeOutlets,
+  SightedMessages,
+  SightOrder,
+} from '../src/trial/ledger.ts';
 import { PayloadForge } from '../src/trial/payload.ts';
 
 const forge = new PayloadForge({ bytes: 40, seed: 1, nonce: 1 });
@@ -171,5 +178,27 @@ describe('ledgers of several subscribers', () => {
         [there, ledger({}).report()],
       ]),
     ).toEqual({ ...clean, left: 1 });
+  });
+});
+
+describe('order on first sight', () => {
+  const identity = (sequence: number) => ({ enqueuer: 0, sequence, sentAtMs: 0 });
+
+  test('what was seen before, by whatever session, may come again', () => {
+    const sighted = new SightedMessages();
+    const [one, two] = [new SightOrder(sighted), new SightOrder(sighted)];
+    expect([0, 1].map((sequence) => one.inOrder(identity(sequence)))).toEqual([true, true]);
+    expect([2, 3].map((sequence) => two.inOrder(identity(sequence)))).toEqual([true, true]);
+    expect([0, 1, 4].map((sequence) => two.inOrder(identity(sequence)))).toEqual([true, true, true]);
+  });
+
+  test('what a session sees for the first time must not come before what it has', () => {
+    const order = new SightOrder(new SightedMessages());
+    expect([0, 5, 4, 6].map((sequence) => order.inOrder(identity(sequence)))).toEqual([
+      true,
+      true,
+      false,
+      true,
+    ]);
   });
 });

@@ -1,6 +1,7 @@
-import type { Point, Run } from '@shardlab/contract';
+import type { Point, Run, Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { plural } from '../model/format.ts';
+import { runMoments } from '../model/run-moments.ts';
 import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../model/time-chart-data.ts';
 import type { TimeCursor } from './time-cursor.ts';
 import { CpuLegend, LatencyLegend, RateLegend, WaitLegend } from './time-legends.tsx';
@@ -10,6 +11,7 @@ import type { TimeView } from './use-time-view.ts';
 
 export interface RunOverTimeProps {
   run: Run;
+  ticks: readonly Tick[];
   view: TimeView;
   chosen: Point | null;
   cursor: TimeCursor;
@@ -17,7 +19,7 @@ export interface RunOverTimeProps {
 }
 
 /** Charts on one linked time axis: the cursor of one is the cursor of all. */
-export function RunOverTime({ run, view, chosen, cursor, onSearch }: RunOverTimeProps) {
+export function RunOverTime({ run, ticks, view, chosen, cursor, onSearch }: RunOverTimeProps) {
   const cores = run.environment?.cores ?? null;
   const { range, trials } = view;
   const marks = useMemo(
@@ -29,6 +31,7 @@ export function RunOverTime({ run, view, chosen, cursor, onSearch }: RunOverTime
     }),
     [trials],
   );
+  const moments = useMemo(() => runMoments(ticks, range), [ticks, range]);
   if (trials.length === 0)
     return (
       <section className="section" aria-labelledby="time">
@@ -40,7 +43,7 @@ export function RunOverTime({ run, view, chosen, cursor, onSearch }: RunOverTime
         </p>
       </section>
     );
-  const common = { range, trials, cursor, scenarioId: run.scenario.id, cores };
+  const common = { range, trials, moments, cursor, scenarioId: run.scenario.id, cores };
   return (
     <section className="section" aria-labelledby="time">
       <div className="section-head">

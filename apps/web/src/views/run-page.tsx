@@ -71,7 +71,7 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
         <CursorTopology run={run} ticks={ticks} shown={shown} trials={view.trials} cursor={cursor} />
       </div>
       <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
-      <RunOverTime run={run} view={view} chosen={chosen} cursor={cursor} onSearch={onSearch} />
+      <RunOverTime run={run} ticks={ticks} view={view} chosen={chosen} cursor={cursor} onSearch={onSearch} />
       <RunDetails run={run} search={search} onSearch={onSearch} />
     </>
   );

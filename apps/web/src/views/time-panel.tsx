@@ -2,7 +2,7 @@ import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../charts/time-chart.ts';
 import type { DataTable } from '../model/csv.ts';
 import { formatClock, plural } from '../model/format.ts';
-import type { TimeMarks } from '../model/time-chart-data.ts';
+import type { TimeMarks, TimeMoment } from '../model/time-chart-data.ts';
 import { sampleAt, type TimeRange, type TrialSamples } from '../model/time-series.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { moveTimeCursor, type TimeCursor, useCursorTime } from './time-cursor.ts';
@@ -13,6 +13,8 @@ export interface TimePanelProps extends PanelSpec {
   range: TimeRange;
   trials: readonly TrialSamples[];
   marks: TimeMarks;
+  /** What happened to instances meanwhile. */
+  moments: readonly TimeMoment[];
   cursor: TimeCursor;
   scenarioId: string;
   /** Cores of the machine; null while they are not known. */
@@ -24,7 +26,7 @@ const height = 190;
 
 /** One chart over time, with the shared cursor. */
 export function TimePanel(props: TimePanelProps) {
-  const { title, cursor, trials, range, cores, marks, scale, showsCores, formatAxis } = props;
+  const { title, cursor, trials, range, cores, marks, moments, scale, showsCores, formatAxis } = props;
   const { box, width } = useWidth();
   const create = useCallback(
     (svg: SVGSVGElement): TimeChart => createTimeChart(svg, { onCursor: cursor.set }),
@@ -36,12 +38,13 @@ export function TimePanel(props: TimePanelProps) {
       height,
       range,
       marks,
+      moments,
       trials,
       scale,
       reference: showsCores && cores !== null ? { value: cores, label: plural(cores, 'core') } : null,
       formatAxis,
     }),
-    [width, range, marks, trials, scale, showsCores, cores, formatAxis],
+    [width, range, marks, moments, trials, scale, showsCores, cores, formatAxis],
   );
   const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
   useEffect(() => {

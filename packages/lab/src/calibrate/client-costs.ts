@@ -54,16 +54,17 @@ async function measure(payloadBytes: number, operations: number): Promise<{ inUs
 function workload(payloadBytes: number, operationsPerTransaction: number): Workload {
   const clock = createMonotonicClock();
   const kept = new NullInstance();
-  const instance = NullInstance.asInstance(kept);
+  const host = NullInstance.asHost(kept);
   const forge = new PayloadForge({ bytes: payloadBytes, seed: 1, nonce: 1 });
   const work = new Workload({
-    instance,
+    host,
     clock,
     forge,
-    meter: new Meter(instance, clock),
+    meter: new Meter(host, clock),
     config: {
       dir: '',
       instance: 1,
+      sessions: 'embedded',
       layout: { queues: [], inlets: ['null'], outlets: [{ queue: 'null' }] },
       createsQueues: false,
       cacheBytesMax: null,
@@ -73,6 +74,7 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
       operationsPerTransaction,
       backlogMax: Number.POSITIVE_INFINITY,
       roundTripMs: 0,
+      tickMs: 250,
       orderScope: 'instance',
       seed: 1,
       nonce: 1,

@@ -2,7 +2,8 @@
  * An instance that does nothing but keep what it is given, in order: the sessions of a trial run on it cost what the
  * load generator itself costs.
  */
-import { type Instance, type Message, type Session, WaitRecorder } from '@shardlab/engine';
+import { type Message, type Session, WaitRecorder } from '@shardlab/engine';
+import type { Host } from '../trial/host.ts';
 
 export class NullInstance {
   readonly id = 1;
@@ -12,17 +13,17 @@ export class NullInstance {
   /** Called at each commit that put something in, with how many there are. */
   onCommit: (messages: number) => void = () => undefined;
 
-  /** As an instance, for code that opens sessions and looks at what is ready; anything else is not there. */
-  static asInstance(instance: NullInstance): Instance {
-    return instance as unknown as Instance;
+  /** As a host, for code that opens sessions and looks at what waits; anything else is not there. */
+  static asHost(instance: NullInstance): Host {
+    return instance as unknown as Host;
   }
 
-  queue(): { ready: number } {
-    return { ready: this.#messages.length - this.#first };
+  async waiting(): Promise<number> {
+    return this.#messages.length - this.#first;
   }
 
-  stats(): { shards: [] } {
-    return { shards: [] };
+  shards(): [] {
+    return [];
   }
 
   openSession(): Session {

@@ -2,12 +2,14 @@
 import type { ClaimResult, Point } from '@shardlab/contract';
 import { judgeA3, judgeA6, judgeA19 } from './balance.ts';
 import { judgeA7, judgeA14, judgeA17 } from './cpu.ts';
-import { inconclusive, type Judge, type JudgeContext } from './judgement.ts';
+import { judgeW7 } from './failover.ts';
+import { inconclusive, isFaulty, type Judge, type JudgeContext } from './judgement.ts';
 import { claims } from './ledger.ts';
 import { judgeA9, judgeA18 } from './response.ts';
 import { judgeA1, judgeA4, judgeA13, judgeA15 } from './scaling.ts';
 import { judgeA8, judgeA10 } from './spread.ts';
 import { judgeA2, judgeA5, judgeA11, judgeA12, judgeA16 } from './throughput.ts';
+import { judgeW1, judgeW2, judgeW3, judgeW4, judgeW5, judgeW6 } from './word-judges.ts';
 
 export type { JudgeContext };
 
@@ -15,6 +17,8 @@ interface Judging {
   /** Only points of such a workload are looked at. */
   of: 'queue' | 'topic';
   judge: Judge;
+  /** Whether messages arrive is what the claim is about: faulty points are judged, not put aside. */
+  aboutIntegrity?: true;
 }
 
 const ofQueue = (judge: Judge): Judging => ({ of: 'queue', judge });
@@ -40,26 +44,31 @@ const judges: Readonly<Record<string, Judging>> = {
   A17: ofTopic(judgeA17),
   A18: ofTopic(judgeA18),
   A19: ofTopic(judgeA19),
+  W1: ofQueue(judgeW1),
+  W2: ofQueue(judgeW2),
+  W3: ofTopic(judgeW3),
+  W4: ofQueue(judgeW4),
+  W5: ofQueue(judgeW5),
+  W6: ofQueue(judgeW6),
+  W7: { ...ofQueue(judgeW7), aboutIntegrity: true },
 };
 
 /**
  * The verdict of each claim named, in that order. A point whose integrity is faulty proves nothing: while there is one,
- * every claim is inconclusive.
+ * every claim is inconclusive but those about integrity itself.
  */
 export function judgeClaims(
   ids: readonly string[],
   points: readonly Point[],
   context: JudgeContext,
 ): ClaimResult[] {
-  const faulty = points.filter(({ integrity: { lost, duplicated, damaged, outOfOrder } }) =>
-    [lost, duplicated, damaged, outOfOrder].some((count) => count > 0),
-  );
+  const faulty = points.filter(isFaulty);
   return ids.map((id) => {
     const claim = claims.find((known) => known.id === id);
     const judging = judges[id];
     if (claim === undefined || judging === undefined) throw new RangeError(`no judge for claim ${id}`);
     const judgement =
-      faulty.length > 0
+      faulty.length > 0 && judging.aboutIntegrity !== true
         ? inconclusive(
             '',
             `Messages were lost, doubled, damaged or out of order at ${faulty.length} of the points.`,

@@ -51,6 +51,10 @@ export const sharded = (points: readonly Point[]) =>
 export const unsharded = (points: readonly Point[]) =>
   points.filter((point) => point.implementation === 'unsharded');
 
+/** Whether messages of a point were lost, doubled, damaged or out of order. */
+export const isFaulty = ({ integrity: { lost, duplicated, damaged, outOfOrder } }: Point): boolean =>
+  lost + duplicated + damaged + outOfOrder > 0;
+
 /** The point of the highest dequeue rate. */
 export function best(points: readonly Point[]): Point | null {
   return points.reduce<Point | null>(

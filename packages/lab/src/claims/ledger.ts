@@ -1,13 +1,6 @@
 /** The claims that the lab can judge, as data: what the document says, in our words (see the documents' ledger). */
-import type { ClaimResult } from '@shardlab/contract';
-
-export interface Claim {
-  id: string;
-  title: string;
-  /** What the document says, in our words. */
-  document: string;
-  grade: ClaimResult['grade'];
-}
+import type { Claim } from './claim.ts';
+import { wordClaims } from './word-claims.ts';
 
 /** The document's own numbers that judges compare with. */
 export const whitePaper = {
@@ -29,7 +22,7 @@ export const whitePaper = {
   coresPerNode: 24,
 } as const;
 
-export const claims: readonly Claim[] = [
+const figureClaims: readonly Claim[] = [
   {
     id: 'A1',
     title: 'Sharded dequeue scales in a straight line',
@@ -155,5 +148,8 @@ export const claims: readonly Claim[] = [
     grade: 'shape',
   },
 ];
+
+/** Those of the figures, then what the document says in words beside them. */
+export const claims: readonly Claim[] = [...figureClaims, ...wordClaims];
 
 export const claimIds: readonly string[] = claims.map((claim) => claim.id);

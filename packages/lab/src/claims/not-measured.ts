@@ -18,10 +18,6 @@ export const notMeasured: readonly NotMeasured[] = [
     reason: 'the engine has no command for it; a trial keeps one queue from beginning to end',
   },
   {
-    what: 'A failover in the middle of a run loses nothing',
-    reason: 'instances of a trial are not supervised: a killed process fails the trial',
-  },
-  {
     what: 'Messages and rows of the application commit together without two-phase commit',
     reason: 'a trial has no statements of an application beside its messages',
   },

@@ -15,6 +15,7 @@ import {
   perSec,
   rounded,
   sharded,
+  sideOf,
   singleRepeatNoise,
   standIn,
   topWait,
@@ -198,22 +199,37 @@ function judgeGain(points: readonly Point[]): Judgement {
           `${each.family.words} unsharded gains ${fixed(each.unsharded.gain, 1)} times from one thread to its best (${perSec(each.unsharded.top.dequeuePerSec)}, ${where(each.unsharded.top)}), sharded ${fixed(each.sharded.gain, 1)} times (${perSec(each.sharded.top.dequeuePerSec)})`,
         ],
   );
-  const repeats = judged.unsharded.top.repeats.length;
+  const interval = shareInterval(judged.unsharded, judged.sharded);
   return {
-    verdict: share <= gainShareMax ? 'holds' : 'does-not-hold',
+    verdict: sideOf({ value: share, interval, bar: gainShareMax, wanted: 'under' }),
     value: fixed(share),
     unit,
-    interval: null,
-    reason: `${capital(inWords.join('; '))}. "Little" is read as at most half of what sharded gains.${noInterval(repeats) || ' No interval: a ratio of two gains over different points.'}`,
+    interval: rounded(interval),
+    reason: `${capital(inWords.join('; '))}. "Little" is read as at most half of what sharded gains.${noInterval(judged.unsharded.top.repeats.length)}`,
   };
 }
 
+interface Gain {
+  gain: number;
+  start: Point;
+  top: Point;
+}
+
+/** From the four points' rates, repeat by repeat. */
+function shareInterval(unsharded: Gain, sharded: Gain): Interval | null {
+  const products = (a: Point, b: Point) =>
+    a.repeats
+      .slice(0, b.repeats.length)
+      .map((repeat, index) => repeat.dequeuePerSec * b.repeats[index]!.dequeuePerSec);
+  return ratioInterval(products(unsharded.top, sharded.start), products(unsharded.start, sharded.top));
+}
+
 /** From one thread on one instance to the best of all. Null without the former or without any other point. */
-function gainOf(points: readonly Point[]): { gain: number; top: Point } | null {
+function gainOf(points: readonly Point[]): Gain | null {
   const start = points.find((point) => point.params.threads === 1 && point.params.instances === 1);
   const top = best(points);
   if (start === undefined || top === null || start.dequeuePerSec === 0 || points.length < 3) return null;
-  return { gain: top.dequeuePerSec / start.dequeuePerSec, top };
+  return { gain: top.dequeuePerSec / start.dequeuePerSec, start, top };
 }
 
 type RateMetric = 'dequeuePerSec' | 'enqueuePerSec';

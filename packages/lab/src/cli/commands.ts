@@ -6,14 +6,15 @@ import { claimsCommand } from './claims.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
-import { runScenarioCommand } from './run.ts';
+import { runScenariosCommand } from './run.ts';
 import { validateCommand } from './validate.ts';
 
 const help = `Usage: npm run lab -- <command>
 
-  run <scenario> [options]   run a scenario: a file, or the id of one in scenarios/
+  run <scenario>... [options]  run scenarios one after the other: files, or ids of those in scenarios/
     --quick                  the smaller sweep and shorter phases that the scenario names
-    --json <file>            write the run, with points, claims and environment, as JSON
+    --json <file>            write the run, with points, claims and environment, as JSON; of several
+                             scenarios the folder for a file of each
     --require <claim>        fail unless this claim holds; may be given several times
     --data-dir <folder>      where the scratch data lies; default the system's folder for it.
                              The verdicts are kept there too, by default in DATA_DIR or data/
@@ -53,11 +54,11 @@ export async function runCommand(args: string[]): Promise<number> {
     process.stdout.write(help);
     return exitCodes.done;
   }
-  if (rest.length > 0) return usageError(`Unexpected argument "${rest[0]}"`);
+  if (command !== 'run' && rest.length > 0) return usageError(`Unexpected argument "${rest[0]}"`);
   switch (command) {
     case 'run':
       if (target === undefined) return usageError('run needs a scenario');
-      return runScenarioCommand(target, values);
+      return runScenariosCommand([target, ...rest], values);
     case 'validate':
       if (target === undefined) return usageError('validate needs a file');
       return validateCommand(target);

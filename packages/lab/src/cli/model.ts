@@ -5,9 +5,9 @@ import { type Fit, fit } from '@shardlab/model';
 import { LabError } from '../errors.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
 import { type LoadedHardware, loadHardware } from '../hardware/load-hardware.ts';
+import { agreementReport } from '../model/agreement-report.ts';
 import { writeSection } from '../model/markdown.ts';
 import { agreementWith, predictionsOf, scalingOf } from '../model/model-report.ts';
-import { agreementReport } from '../model/agreement-report.ts';
 import { parameterTable, predictionTable, residualTable, scalingTable } from '../model/model-tables.ts';
 import { exitCodes } from './exit-codes.ts';
 

@@ -54,7 +54,7 @@ export function resultTable(points: readonly Point[]): string {
     shown.map(({ title }) => title),
     ...sorted.map((point) => shown.map(({ cell }) => cell(point))),
   ];
-  const widths = columns.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const widths = shown.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
     .map((row) =>
       row
@@ -83,18 +83,14 @@ function integrityInWords(integrity: Integrity): string {
   return told.length === 0 ? 'ok' : told.join(', ');
 }
 
-export function hasIntegrityFault({ integrity: { lost, duplicated, damaged, outOfOrder } }: Point): boolean {
-  return lost + duplicated + damaged + outOfOrder > 0;
-}
-
 export function verdictsInWords(claims: readonly ClaimResult[]): string {
   return claims
     .map((claim) => {
-      const value =
-        claim.value === null ? '' : `: ${number(claim.value, claim.value < 100 ? 2 : 0)} ${claim.unit}`;
+      const digits = Math.abs(claim.value ?? 0) < 100 ? 2 : 0;
+      const value = claim.value === null ? '' : `: ${number(claim.value, digits)} ${claim.unit}`;
       const [low, high] = claim.interval ?? [];
       const interval =
-        low === undefined || high === undefined ? '' : ` (${number(low, 2)} to ${number(high, 2)})`;
+        low === undefined || high === undefined ? '' : ` (${number(low, digits)} to ${number(high, digits)})`;
       return `${claim.id} ${claim.verdict.toUpperCase().replaceAll('-', ' ')}${value}${interval}\n   ${claim.title}. ${claim.reason}`;
     })
     .join('\n');

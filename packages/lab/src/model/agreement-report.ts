@@ -16,12 +16,7 @@ export function agreementReport(hardware: HardwareFile, runs: readonly RunAgreem
     runInWords(run),
     agreementTable(agreement),
   ]);
-  return [
-    `**${hardware.title}.** ${hardware.about}`,
-    overall(rows),
-    groupTable(runs),
-    ...parts,
-  ].join('\n\n');
+  return [`**${hardware.title}.** ${hardware.about}`, overall(rows), groupTable(runs), ...parts].join('\n\n');
 }
 
 function overall(rows: readonly AgreementRow[]): string {

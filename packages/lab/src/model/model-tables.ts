@@ -68,23 +68,25 @@ export function agreementTable({ rows, within, medianError }: Agreement): string
     figure(measured),
     inside ? figure(simulated) : `**${figure(simulated)}**`,
   ];
-  const body = rows.map(({ kind, params, dequeuePerSec, dequeueCallMs, latencyMs, cpuUsPerMessage, bottleneck }) => {
-    const { measured, simulated, error } = dequeuePerSec;
-    return [
-      kind,
-      String(params.instances),
-      String(params.threads),
-      String(params.roundTripMs),
-      rate(measured),
-      rate(simulated),
-      Math.abs(error) <= agreementAim ? signed(error) : `**${signed(error)}**`,
-      ...time(dequeueCallMs),
-      ...time(latencyMs),
-      figure(cpuUsPerMessage.measured),
-      figure(cpuUsPerMessage.simulated),
-      bottleneckInWords(bottleneck),
-    ];
-  });
+  const body = rows.map(
+    ({ kind, params, dequeuePerSec, dequeueCallMs, latencyMs, cpuUsPerMessage, bottleneck }) => {
+      const { measured, simulated, error } = dequeuePerSec;
+      return [
+        kind,
+        String(params.instances),
+        String(params.threads),
+        String(params.roundTripMs),
+        rate(measured),
+        rate(simulated),
+        Math.abs(error) <= agreementAim ? signed(error) : `**${signed(error)}**`,
+        ...time(dequeueCallMs),
+        ...time(latencyMs),
+        figure(cpuUsPerMessage.measured),
+        figure(cpuUsPerMessage.simulated),
+        bottleneckInWords(bottleneck),
+      ];
+    },
+  );
   const inside = (of: 'dequeueCallMs' | 'latencyMs') => rows.filter((row) => row[of].inside).length;
   const summary =
     `${within} of ${rows.length} rates are within ${agreementAim * 100} %, the median error is ${Math.round(medianError * 100)} %. ` +

@@ -2,6 +2,7 @@
 import { type Scenario, scenarioLimits } from '@shardlab/contract';
 import { claimIds } from '../claims/ledger.ts';
 import { combinationCount, scaleScenario } from './expand-sweep.ts';
+import { checkFaults } from './fault-checks.ts';
 import { nearestName } from './nearest-name.ts';
 import type { ScenarioFault } from './schema-faults.ts';
 
@@ -23,6 +24,7 @@ export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
     ...checkSize(scenario),
     ...checkMemory(scenario),
     ...checkRoundTrips(scenario),
+    ...checkFaults(scenario),
     ...checkQuick(scenario),
     ...checkReferences(scenario),
   ];

@@ -1,6 +1,6 @@
 import type { Message, Session } from '@shardlab/engine';
 import type { Outlet } from './layout.ts';
-import type { DeliveryOrder, Ledger } from './ledger.ts';
+import type { HandOutOrder, Ledger } from './ledger.ts';
 import type { PayloadIdentity } from './payload.ts';
 import type { Workload } from './workload.ts';
 
@@ -15,34 +15,47 @@ const sealedWaitMs = 10;
  * it gets.
  */
 export async function runDequeuer(work: Workload, outletNo: number): Promise<void> {
-  const { instance, config, meter, gate, roundTrips } = work;
   const taker: Taker = {
-    session: instance.openSession(),
-    outlet: config.layout.outlets[outletNo]!,
+    session: work.host.openSession(),
+    outletNo,
+    outlet: work.config.layout.outlets[outletNo]!,
     ledger: work.ledgers[outletNo]!,
     order: work.orderOfDequeuer(outletNo),
   };
-  const { session, ledger } = taker;
+  const { session } = taker;
   while (!work.drainOver) {
-    const { identities, messages, empty } = await collect(work, taker);
-    if (messages > 0) {
-      await roundTrips?.wait();
-      await session.commit();
-      meter.consumed += messages;
-      for (const identity of identities) ledger.consumed(identity);
-      gate.consumed(messages / config.layout.outlets.length);
+    try {
+      if (!(await transact(work, taker))) break;
+    } catch (error) {
+      await work.outlive(session, error);
     }
-    if (empty && work.isSealed && work.isDrained(outletNo)) break;
     await work.breathe();
   }
   await session.close();
 }
 
+/** One transaction. Returns false when no message will come any more. */
+async function transact(work: Workload, taker: Taker): Promise<boolean> {
+  const { config, meter, gate, roundTrips } = work;
+  const { session, ledger } = taker;
+  const { identities, messages, empty } = await collect(work, taker);
+  if (messages > 0) {
+    await roundTrips?.wait();
+    await session.commit();
+    meter.consumed += messages;
+    meter.committed();
+    for (const identity of identities) ledger.consumed(identity);
+    gate.consumed(messages / config.layout.outlets.length);
+  }
+  return !(empty && work.isSealed && (await work.isDrained(taker.outletNo)));
+}
+
 interface Taker {
   session: Session;
+  outletNo: number;
   outlet: Outlet;
   ledger: Ledger;
-  order: DeliveryOrder;
+  order: HandOutOrder;
 }
 
 interface Collected {

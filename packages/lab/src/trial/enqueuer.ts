@@ -16,7 +16,7 @@ export class Enqueuer {
   constructor(work: Workload, number: number) {
     this.#work = work;
     this.#number = number;
-    this.#session = work.instance.openSession();
+    this.#session = work.host.openSession();
   }
 
   /** Enqueues the messages that shall wait already when the warm-up begins. */
@@ -38,7 +38,7 @@ export class Enqueuer {
    */
   async run(): Promise<void> {
     const work = this.#work;
-    const { instance, config, clock, gate, roundTrips } = work;
+    const { host, config, clock, gate, roundTrips } = work;
     const { operationsPerTransaction: operations } = config;
     // A copy for each subscriber is a call of its own; a topic takes one.
     const calls = operations * config.layout.inlets.length + 1;
@@ -46,7 +46,7 @@ export class Enqueuer {
       if (gate.full) {
         const since = clock();
         await gate.wait();
-        instance.waits.record('flow control', clock() - since);
+        host.waits.record('flow control', clock() - since);
         continue;
       }
       if (roundTrips !== null) {
@@ -59,17 +59,30 @@ export class Enqueuer {
     await this.#session.close();
   }
 
+  /** One transaction, made again where a failover undid it: its messages then carry the time of the first try. */
   async #transact(messages: number): Promise<void> {
-    const { config, clock, meter, ledgers, forge, gate } = this.#work;
+    const { clock, meter, ledgers, gate } = this.#work;
     const sentAtMs = clock();
+    while (!(await this.#commit(messages, sentAtMs))) if (this.#work.stopped) return;
+    this.#sequence += messages;
+    for (const ledger of ledgers) ledger.committed(this.#number, this.#sequence);
+    meter.enqueued += messages;
+    meter.committed();
+    gate.enqueued(messages);
+  }
+
+  async #commit(messages: number, sentAtMs: number): Promise<boolean> {
+    const { config, forge } = this.#work;
     for (let index = 0; index < messages; index++) {
       const payload = forge.make({ enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs });
       for (const queue of config.layout.inlets) this.#session.enqueue(queue, { payload });
     }
-    await this.#session.commit();
-    this.#sequence += messages;
-    for (const ledger of ledgers) ledger.committed(this.#number, this.#sequence);
-    meter.enqueued += messages;
-    gate.enqueued(messages);
+    try {
+      await this.#session.commit();
+      return true;
+    } catch (error) {
+      await this.#work.outlive(this.#session, error);
+      return false;
+    }
   }
 }

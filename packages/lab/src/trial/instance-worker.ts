@@ -1,10 +1,11 @@
 /**
- * The process of one instance in a trial: it opens the instance inline and runs its share of the sessions embedded in
- * it, so that the CPU of the process is the CPU of the instance with its load. Ends with its coordinator.
+ * A process of a trial that runs the sessions of one instance. Embedded, it opens the instance inline, so that its CPU is
+ * that of the instance with its load; remote, it is a client of the process that serves the instance. Ends with its
+ * coordinator.
  */
-import { type Instance, openInstance } from '@shardlab/engine';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
+import { type Host, openHost } from './host.ts';
 import type { QueueLayout } from './layout.ts';
 import { Meter } from './meter.ts';
 import { PayloadForge } from './payload.ts';
@@ -12,7 +13,6 @@ import type { FromWorker, Timeline, ToWorker, WorkerConfig } from './protocol.ts
 import { startSessions } from './start-sessions.ts';
 import { Workload } from './workload.ts';
 
-const tickMs = 250;
 const browsePage = 500;
 
 const send = (message: FromWorker): void => {
@@ -22,7 +22,7 @@ const send = (message: FromWorker): void => {
 
 class InstanceWorker {
   readonly #config: WorkerConfig;
-  readonly #instance: Instance;
+  readonly #host: Host;
   readonly #clock: Clock;
   readonly #meter: Meter;
   readonly #workload: Workload;
@@ -31,29 +31,21 @@ class InstanceWorker {
   #phase: Extract<FromWorker, { type: 'tick' }>['phase'] = 'warmup';
 
   static async open(config: WorkerConfig): Promise<InstanceWorker> {
-    const { dir, instance: number, cacheBytesMax, layout } = config;
-    const cache = cacheBytesMax === null ? {} : { cacheBytesMax };
-    const instance = await openInstance({ dir, instance: number, ...cache });
-    if (config.createsQueues) await makeQueues(instance, layout);
-    const made = new InstanceWorker(config, instance);
+    const host = await openHost(config);
+    if (config.createsQueues) await makeQueues(host, config.layout);
+    const made = new InstanceWorker(config, host);
     await made.#fill();
     return made;
   }
 
-  private constructor(config: WorkerConfig, instance: Instance) {
+  private constructor(config: WorkerConfig, host: Host) {
     const clock = createMonotonicClock();
     const forge = new PayloadForge({ bytes: config.payloadBytes, seed: config.seed, nonce: config.nonce });
     this.#config = config;
-    this.#instance = instance;
+    this.#host = host;
     this.#clock = clock;
-    this.#meter = new Meter(instance, clock);
-    this.#workload = new Workload({
-      instance,
-      config,
-      clock,
-      forge,
-      meter: this.#meter,
-    });
+    this.#meter = new Meter(host, clock);
+    this.#workload = new Workload({ host, config, clock, forge, meter: this.#meter });
     this.#enqueuers = config.enqueuers.map((number) => new Enqueuer(this.#workload, number));
   }
 
@@ -70,7 +62,7 @@ class InstanceWorker {
 
   async run(timeline: Timeline): Promise<void> {
     await this.#until(timeline.warmupAtMs);
-    this.#ticks = setInterval(() => this.#tick(), tickMs);
+    this.#ticks = setInterval(() => this.#tick(), this.#config.tickMs);
     const { enqueuers, dequeuers } = startSessions(this.#workload, this.#enqueuers);
     // A session's failure ends the process; waiting for the others first would hide it until the drain.
     const phases = this.#phases(timeline, enqueuers, dequeuers);
@@ -105,8 +97,8 @@ class InstanceWorker {
   async finish(browse: boolean): Promise<void> {
     if (browse) await this.#browse();
     const ledgers = this.#workload.ledgers.map((ledger) => ledger.report());
-    const result = { window: this.#meter.window(), ledgers };
-    await this.#instance.close();
+    const result = { window: this.#meter.window(), ledgers, gaps: this.#meter.gaps };
+    await this.#host.close();
     send({ type: 'result', result });
   }
 
@@ -117,7 +109,7 @@ class InstanceWorker {
       let after: string | undefined;
       do {
         const options = after === undefined ? whose : { ...whose, after };
-        const { messages, next } = await this.#instance.browse(queue, options);
+        const { messages, next } = await this.#host.browse(queue, options);
         for (const message of messages) ledger.left(message);
         after = next ?? undefined;
       } while (after !== undefined);
@@ -125,8 +117,10 @@ class InstanceWorker {
   }
 
   #tick(): void {
-    const { enqueued, consumed } = this.#meter;
-    send({ type: 'tick', phase: this.#phase, sample: this.#meter.tick(), enqueued, consumed });
+    const { enqueued, consumed, lastTickMs: fromMs } = this.#meter;
+    const sample = this.#meter.tick();
+    const { lastTickMs: toMs } = this.#meter;
+    send({ type: 'tick', phase: this.#phase, sample, fromMs, toMs, enqueued, consumed });
   }
 
   /** Resolves at a time of the timeline, or earlier when something else has ended. */
@@ -138,10 +132,10 @@ class InstanceWorker {
   }
 }
 
-async function makeQueues(instance: Instance, { queues, outlets }: QueueLayout): Promise<void> {
-  for (const queue of queues) await instance.createQueue(queue);
+async function makeQueues(host: Host, { queues, outlets }: QueueLayout): Promise<void> {
+  for (const queue of queues) await host.createQueue(queue);
   for (const { queue, subscriber } of outlets)
-    if (subscriber !== undefined) await instance.subscribe(queue, { name: subscriber });
+    if (subscriber !== undefined) await host.subscribe(queue, { name: subscriber });
 }
 
 let worker: InstanceWorker | null = null;

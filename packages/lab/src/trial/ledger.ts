@@ -6,8 +6,16 @@ import type { Integrity } from '@shardlab/contract';
 import type { PayloadForge, PayloadIdentity } from './payload.ts';
 import { countFrom, countShared, SequenceSet, unite } from './sequence-set.ts';
 
-/** How far hand-out order can be checked. See `DeliveryOrder`. */
-export type OrderScope = 'instance' | 'session';
+/**
+ * How far hand-out order can be checked: over all dequeuers of an instance, within each dequeuer's session (both
+ * `DeliveryOrder`), or within it on first sight (`SightOrder`).
+ */
+export type OrderScope = 'instance' | 'session' | 'sight';
+
+export interface HandOutOrder {
+  /** False if a later message of this enqueuer was handed out before. */
+  inOrder(identity: PayloadIdentity): boolean;
+}
 
 /** A ledger as it crosses between processes. Sequence sets are bitmaps by enqueuer number. */
 export interface LedgerReport {
@@ -26,15 +34,42 @@ export interface LedgerReport {
  * processes without a common order of events; there it is checked within each dequeuer's session, which is all that
  * an observer can see.
  */
-export class DeliveryOrder {
+export class DeliveryOrder implements HandOutOrder {
   readonly #next = new Map<number, number>();
 
-  /** False if a later message of this enqueuer was handed out before. */
   inOrder({ enqueuer, sequence }: PayloadIdentity): boolean {
     const next = this.#next.get(enqueuer) ?? 0;
     if (sequence < next) return false;
     this.#next.set(enqueuer, sequence + 1);
     return true;
+  }
+}
+
+/** The messages of one outlet that a process has ever been handed. */
+export class SightedMessages {
+  readonly #byEnqueuer = new Map<number, SequenceSet>();
+
+  /** True the first time. */
+  add({ enqueuer, sequence }: PayloadIdentity): boolean {
+    return setOf(this.#byEnqueuer, enqueuer).add(sequence);
+  }
+}
+
+/**
+ * As `DeliveryOrder`, for an instance that may fail over: what it had handed out comes again with the count of a first
+ * hand-out, which the message's own count does not tell. All dequeuers of the process share what it has seen. Answers
+ * that were lost with the connection are the last of all, so what was never seen comes later than all that was.
+ */
+export class SightOrder implements HandOutOrder {
+  readonly #order = new DeliveryOrder();
+  readonly #sighted: SightedMessages;
+
+  constructor(sighted: SightedMessages) {
+    this.#sighted = sighted;
+  }
+
+  inOrder(identity: PayloadIdentity): boolean {
+    return !this.#sighted.add(identity) || this.#order.inOrder(identity);
   }
 }
 
@@ -59,7 +94,7 @@ export class Ledger {
   /** A message was handed out for the first time or again; null if it is damaged. */
   handedOut(
     message: { payload: Buffer; deliveryCount: number },
-    order: DeliveryOrder,
+    order: HandOutOrder,
   ): PayloadIdentity | null {
     const identity = this.#forge.check(message.payload);
     if (identity === null) this.#damaged += 1;

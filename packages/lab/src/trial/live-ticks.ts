@@ -1,15 +1,24 @@
 /** Puts the samples of all instances together to one tick. */
-import type { InstanceSample, Tick } from '@shardlab/contract';
+import type { Happening, InstanceSample, Tick } from '@shardlab/contract';
 import type { Trial } from '../run/plan-run.ts';
+import type { Clock } from './clock.ts';
 
 export class LiveTicks {
   readonly #trial: Trial;
+  readonly #clock: Clock;
   readonly #emit: (tick: Tick) => void;
   readonly #samples = new Map<number, InstanceSample>();
+  #happened: { happening: Happening; atMs: number }[] = [];
 
-  constructor(trial: Trial, emit: (tick: Tick) => void) {
+  constructor(trial: Trial, clock: Clock, emit: (tick: Tick) => void) {
     this.#trial = trial;
+    this.#clock = clock;
     this.#emit = emit;
+  }
+
+  /** Goes out with the next tick. */
+  happened(happening: Happening): void {
+    this.#happened.push({ happening, atMs: this.#clock() });
   }
 
   /**
@@ -24,6 +33,14 @@ export class LiveTicks {
     const { index, implementation, params } = this.#trial;
     const ordered = [...this.#samples.values()].sort((a, b) => a.instance - b.instance);
     this.#samples.clear();
-    this.#emit({ atMs: 0, trial: index, implementation, params, phase, instances: ordered });
+    const tick = { atMs: 0, trial: index, implementation, params, phase, instances: ordered };
+    this.#emit(this.#happened.length === 0 ? tick : { ...tick, happened: this.#takeHappened() });
+  }
+
+  #takeHappened(): Happening[] {
+    const now = this.#clock();
+    return this.#happened
+      .splice(0)
+      .map(({ happening, atMs }) => ({ ...happening, agoMs: Number((now - atMs).toFixed(1)) }));
   }
 }

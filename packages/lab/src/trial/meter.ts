@@ -1,10 +1,16 @@
 /** Counts and times what the sessions of one instance do, for the live ticks and for the measured window. */
 import type { InstanceSample } from '@shardlab/contract';
-import type { Instance, WaitStats } from '@shardlab/engine';
+import type { WaitStats } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
+import type { Host } from './host.ts';
 import { createHistogram, encodeHistogram, type Histogram, latencyOf, recordMs } from './latency.ts';
-import type { WindowResult } from './protocol.ts';
+import type { Gap, WindowResult } from './protocol.ts';
 import { waitMsByClass, waitsBetween } from './wait-totals.ts';
+
+/** Shorter times without a commit are none: sessions wait for each other's groups. */
+const gapMsMin = 10;
+/** Of a session-less or badly stalled instance; the longest would be told anyway. */
+const gapsMax = 1_000;
 
 interface Reading {
   atMs: number;
@@ -15,7 +21,7 @@ interface Reading {
 }
 
 export class Meter {
-  readonly #instance: Instance;
+  readonly #host: Host;
   readonly #clock: Clock;
   /** Since the last tick or phase change; added to the window's while it is measured. */
   readonly #recentLatency = createHistogram();
@@ -25,15 +31,31 @@ export class Meter {
   #windowStart: Reading | null = null;
   #windowEnd: Reading | null = null;
   #lastTick: Reading;
+  #lastCommitMs: number;
+  readonly #gaps: Gap[] = [];
 
   /** Messages of committed transactions, since the start. */
   enqueued = 0;
   consumed = 0;
 
-  constructor(instance: Instance, clock: Clock) {
-    this.#instance = instance;
+  constructor(host: Host, clock: Clock) {
+    this.#host = host;
     this.#clock = clock;
     this.#lastTick = this.#read();
+    this.#lastCommitMs = clock();
+  }
+
+  /** A commit was acknowledged. */
+  committed(): void {
+    const now = this.#clock();
+    if (now - this.#lastCommitMs >= gapMsMin && this.#gaps.length < gapsMax)
+      this.#gaps.push({ fromMs: this.#lastCommitMs, toMs: now });
+    this.#lastCommitMs = now;
+  }
+
+  /** Times in which no session had a commit acknowledged; the last one has not ended. */
+  get gaps(): Gap[] {
+    return [...this.#gaps, { fromMs: this.#lastCommitMs, toMs: Number.POSITIVE_INFINITY }];
   }
 
   /** From the begin of the enqueuing commit to the hand-out. */
@@ -70,6 +92,11 @@ export class Meter {
     };
   }
 
+  /** When the last tick was taken. */
+  get lastTickMs(): number {
+    return this.#lastTick.atMs;
+  }
+
   /** What happened since the tick before. */
   tick(): InstanceSample {
     const now = this.#read();
@@ -79,15 +106,13 @@ export class Meter {
     const { p50, p99 } = latencyOf(this.#recentLatency);
     this.#settle();
     return {
-      instance: this.#instance.id,
+      instance: this.#host.id,
       enqueuePerSec: Math.round((now.enqueued - last.enqueued) / seconds),
       dequeuePerSec: Math.round((now.consumed - last.consumed) / seconds),
       cpu: Number(((now.cpuUs - last.cpuUs) / 1e6 / seconds).toFixed(3)),
       latencyMs: { p50, p99 },
       waitMsByClass: waitMsByClass(waitsBetween(last.waits, now.waits)),
-      shards: this.#instance
-        .stats()
-        .shards.map(({ shard, backlog, partitions }) => ({ shard, backlog, partitions })),
+      shards: this.#host.shards(),
     };
   }
 
@@ -110,7 +135,7 @@ export class Meter {
       enqueued: this.enqueued,
       consumed: this.consumed,
       cpuUs: user + system,
-      waits: this.#instance.waits.snapshot(),
+      waits: this.#host.waits.snapshot(),
     };
   }
 }

@@ -6,7 +6,7 @@
  * with ticks in between. The phases follow one timeline on the clock that all processes share, so that they change
  * everywhere at once without a message for each. Nothing is sent for single messages of the queue.
  */
-import type { InstanceSample, Tick } from '@shardlab/contract';
+import type { InstanceSample, SessionPlace, Tick } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
 import type { QueueLayout } from './layout.ts';
 import type { LedgerReport, OrderScope } from './ledger.ts';
@@ -14,6 +14,8 @@ import type { LedgerReport, OrderScope } from './ledger.ts';
 export interface WorkerConfig {
   dir: string;
   instance: number;
+  /** Embedded: the process hosts the instance; remote: another one does, and this one connects to it. */
+  sessions: SessionPlace;
   layout: QueueLayout;
   /** One instance makes the queues, before the others open. */
   createsQueues: boolean;
@@ -28,6 +30,8 @@ export interface WorkerConfig {
   backlogMax: number;
   roundTripMs: number;
   orderScope: OrderScope;
+  /** Between two ticks. */
+  tickMs: number;
   seed: number;
   nonce: number;
 }
@@ -51,6 +55,12 @@ export type ToWorker =
   | { type: 'sealed' }
   | { type: 'finish'; browse: boolean };
 
+/** A time without an acknowledged commit, on the monotonic clock; infinite while it goes on. */
+export interface Gap {
+  fromMs: number;
+  toMs: number;
+}
+
 /** What one instance did in the measured window. */
 export interface WindowResult {
   ms: number;
@@ -67,11 +77,22 @@ export interface WorkerResult {
   window: WindowResult;
   /** By outlet. */
   ledgers: LedgerReport[];
+  /** Over the whole trial, in order. */
+  gaps: Gap[];
 }
 
 export type FromWorker =
   | { type: 'opened' }
-  | { type: 'tick'; phase: Tick['phase']; sample: InstanceSample; enqueued: number; consumed: number }
+  | {
+      type: 'tick';
+      phase: Tick['phase'];
+      sample: InstanceSample;
+      /** What the sample covers, on the monotonic clock. */
+      fromMs: number;
+      toMs: number;
+      enqueued: number;
+      consumed: number;
+    }
   | { type: 'enqueuersDone' }
   | { type: 'drained' }
   | { type: 'result'; result: WorkerResult }

@@ -1,15 +1,17 @@
 /** One trial: a process for each instance, the phases in step, and what they measured put together. */
 import { mkdir, rm } from 'node:fs/promises';
-import type { Integrity, Scenario, Tick } from '@shardlab/contract';
+import type { FaultOutcome, Integrity, Scenario, Tick, TimelineBin } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
 import { LabError } from '../errors.ts';
 import type { Trial } from '../run/plan-run.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
+import { faultOutcomes } from './fault-outcomes.ts';
 import { type Histogram, mergeHistograms } from './latency.ts';
 import { layoutOf } from './layout.ts';
-import { mergeOutlets } from './ledger.ts';
+import { mergeOutlets, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
-import type { Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
+import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
+import { TrialCluster } from './trial-cluster.ts';
 import { mergeWaits } from './wait-totals.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -19,6 +21,9 @@ const leadMs = 25;
 const graceMsDefault = 60_000;
 /** The slowest that fills a backlog does ten messages in a millisecond. */
 const fillMsPerMessage = 0.1;
+/** Between two ticks; shorter where a fault may end within one. */
+const tickMs = 250;
+const faultTickMs = 100;
 
 export interface TrialOptions {
   trial: Trial;
@@ -43,6 +48,8 @@ export interface TrialOutcome {
   latency: Histogram;
   dequeueCall: Histogram;
   integrity: Integrity;
+  /** Where the scenario has faults. */
+  faulted?: { faults: FaultOutcome[]; timeline: TimelineBin[] };
 }
 
 /**
@@ -51,8 +58,11 @@ export interface TrialOutcome {
  */
 export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   const { trial, phases, dir, signal, onTick } = options;
-  const ticks = new LiveTicks(trial, (tick) => onTick?.(tick));
+  const clock = createMonotonicClock();
+  const ticks = new LiveTicks(trial, clock, (tick) => onTick?.(tick));
+  const measured: TickMessage[] = [];
   const workers: WorkerProcess[] = [];
+  let cluster: TrialCluster | null = null;
   const hurdle = Promise.withResolvers<never>();
   // It may be rejected before anything waits for it, while the folder is being made.
   hurdle.promise.catch(() => {});
@@ -65,32 +75,60 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     signal?.throwIfAborted();
     signal?.addEventListener('abort', onAbort, { once: true });
     await mkdir(dir, { recursive: true });
+    cluster = await startRemote(options, clock, ticks);
     const shared = trial.implementation === 'unsharded';
     const outlets = layoutOf(options.scenario, trial.implementation, trial.params).outlets.length;
     const share = new BacklogShares(workers, shared);
     for (let instance = 1; instance <= trial.params.instances; instance++) {
       workers.push(
         new WorkerProcess(instance, (tick) => {
-          ticks.add(tick.phase, tick.sample);
+          if (tick.phase === 'measure' && options.scenario.faults !== undefined) measured.push(tick);
+          ticks.add(tick.phase, cluster?.complete(tick.sample) ?? tick.sample);
           share.heard(instance, tick.enqueued - tick.consumed / outlets);
         }),
       );
     }
-    const results = await Promise.race([conduct(workers, options, createMonotonicClock()), hurdle.promise]);
-    return outcomeOf(results);
+    const running = { workers, cluster, measured, clock };
+    const failures = [hurdle.promise, ...(cluster === null ? [] : [cluster.failed])];
+    return await Promise.race([conduct(running, options), ...failures]);
   } finally {
     clearTimeout(deadline);
     signal?.removeEventListener('abort', onAbort);
     await Promise.all(workers.map((worker) => worker.kill()));
+    await cluster?.close();
     await rm(dir, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
-async function conduct(
-  workers: WorkerProcess[],
-  options: TrialOptions,
+type TickMessage = Extract<FromWorker, { type: 'tick' }>;
+
+interface RunningTrial {
+  workers: readonly WorkerProcess[];
+  /** The processes of the instances, where sessions are remote. */
+  cluster: TrialCluster | null;
+  /** Ticks of the measured phase, for a trial with faults. */
+  measured: readonly TickMessage[];
+  clock: Clock;
+}
+
+async function startRemote(
+  { trial, scenario, dir }: TrialOptions,
   clock: Clock,
-): Promise<WorkerResult[]> {
+  ticks: LiveTicks,
+): Promise<TrialCluster | null> {
+  if (scenario.workload.sessions !== 'remote') return null;
+  return TrialCluster.start({
+    dir,
+    instances: trial.params.instances,
+    cacheBytesMax: cacheBytesMax(scenario, trial),
+    sampleMs: scenario.faults === undefined ? tickMs : faultTickMs,
+    clock,
+    onHappening: (happening) => ticks.happened(happening),
+  });
+}
+
+async function conduct(running: RunningTrial, options: TrialOptions): Promise<TrialOutcome> {
+  const { workers, cluster, clock } = running;
   const [first, ...others] = workers.map((worker) => ({
     worker,
     config: configFor(worker.instance, options),
@@ -98,9 +136,10 @@ async function conduct(
   // The first makes catalog and queue; the others find both when they open.
   await open(first!);
   await Promise.all(others.map(open));
-  options.onOpen?.(workers.flatMap((worker) => worker.pid ?? []));
+  options.onOpen?.(cluster?.pids ?? workers.flatMap((worker) => worker.pid ?? []));
 
   const timeline = timelineFrom(clock() + leadMs, options.phases);
+  cluster?.begin(timeline, options.scenario.faults ?? []);
   for (const worker of workers) worker.send({ type: 'run', timeline });
   await Promise.all(workers.map((worker) => worker.receive('enqueuersDone')));
   for (const worker of workers) worker.send({ type: 'sealed' });
@@ -108,9 +147,21 @@ async function conduct(
 
   const shared = options.trial.implementation === 'unsharded';
   for (const worker of workers) worker.send({ type: 'finish', browse: !shared || worker.instance === 1 });
-  const results = await Promise.all(workers.map((worker) => worker.receive('result')));
+  const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
   await Promise.all(workers.map((worker) => worker.letGo()));
-  return results.map(({ result }) => result);
+  const results = answers.map(({ result }) => result);
+  const outcome = outcomeOf(results, cluster);
+  if (cluster === null || options.scenario.faults === undefined) return outcome;
+  const bins = running.measured.map((tick) => binOf(tick, timeline.measureAtMs));
+  const gaps = results.map((result) => result.gaps);
+  const faults = faultOutcomes({ records: cluster.faults(), gaps, timeline: bins, ...timeline });
+  return { ...outcome, faulted: { faults, timeline: bins } };
+}
+
+function binOf({ sample, fromMs, toMs }: TickMessage, measureAtMs: number): TimelineBin {
+  const { instance, enqueuePerSec, dequeuePerSec, latencyMs } = sample;
+  const since = (ms: number) => Number((ms - measureAtMs).toFixed(1));
+  return { instance, fromMs: since(fromMs), toMs: since(toMs), enqueuePerSec, dequeuePerSec, latencyMs };
 }
 
 async function open({ worker, config }: { worker: WorkerProcess; config: WorkerConfig }): Promise<void> {
@@ -120,15 +171,17 @@ async function open({ worker, config }: { worker: WorkerProcess; config: WorkerC
 
 function configFor(instance: number, { trial, scenario, dir }: TrialOptions): WorkerConfig {
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = trial.params;
-  const { backlog = 0, cacheMiB = scenario.queue.cacheMiB } = trial.params;
+  const { backlog = 0 } = trial.params;
+  const { sessions = 'embedded' } = scenario.workload;
   const everyone = Array.from({ length: threads }, (_, index) => index);
   const enqueuers = everyone.filter((enqueuer) => enqueuer % instances === instance - 1);
   return {
     dir,
     instance,
+    sessions,
     layout: layoutOf(scenario, trial.implementation, trial.params),
     createsQueues: instance === 1,
-    cacheBytesMax: cacheMiB === undefined ? null : cacheMiB * 1024 ** 2,
+    cacheBytesMax: cacheBytesMax(scenario, trial),
     // An enqueuer and its dequeuers always go together, so no instance has messages without anybody to take them.
     enqueuers,
     backlog: Math.round((backlog * enqueuers.length) / threads),
@@ -136,10 +189,22 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
     operationsPerTransaction,
     backlogMax: scenario.workload.backlogMax,
     roundTripMs,
-    orderScope: trial.implementation === 'sharded' ? 'instance' : 'session',
+    orderScope: orderScopeOf(trial, sessions),
+    tickMs: scenario.faults === undefined ? tickMs : faultTickMs,
     seed: scenario.seed,
     nonce: (scenario.seed * 31 + trial.index + 1) >>> 0,
   };
+}
+
+function cacheBytesMax(scenario: Scenario, { params }: Trial): number | null {
+  const { cacheMiB = scenario.queue.cacheMiB } = params;
+  return cacheMiB === undefined ? null : cacheMiB * 1024 ** 2;
+}
+
+/** Over a socket answers to several sessions may be looked at in another order than they were given in. */
+function orderScopeOf({ implementation }: Trial, sessions: WorkerConfig['sessions']): OrderScope {
+  if (implementation === 'unsharded') return 'session';
+  return sessions === 'remote' ? 'sight' : 'instance';
 }
 
 function timelineFrom(warmupAtMs: number, phases: Scenario['phases']): Timeline {
@@ -148,11 +213,18 @@ function timelineFrom(warmupAtMs: number, phases: Scenario['phases']): Timeline 
   return { warmupAtMs, measureAtMs, stopAtMs, drainUntilMs: stopAtMs + phases.drainMs };
 }
 
-function outcomeOf(results: readonly WorkerResult[]): TrialOutcome {
+/** Where sessions are remote, CPU and waits are those of the processes that serve the instances. */
+function outcomeOf(results: readonly WorkerResult[], cluster: TrialCluster | null): TrialOutcome {
   const windows = results.map(({ window }) => window);
+  const served = windows.map((_, index) => cluster?.window(index + 1) ?? null);
   return {
-    windows: windows.map(({ ms, enqueued, consumed, cpuUs }) => ({ ms, enqueued, consumed, cpuUs })),
-    waits: mergeWaits(windows.map(({ waits }) => waits)),
+    windows: windows.map(({ ms, enqueued, consumed, cpuUs }, index) => ({
+      ms,
+      enqueued,
+      consumed,
+      cpuUs: served[index]?.cpuUs ?? cpuUs,
+    })),
+    waits: mergeWaits([...windows.map(({ waits }) => waits), ...served.map((each) => each?.waits ?? [])]),
     latency: mergeHistograms(windows.map(({ latency }) => latency)),
     dequeueCall: mergeHistograms(windows.map(({ dequeueCall }) => dequeueCall)),
     integrity: mergeOutlets(results.map(({ ledgers }) => ledgers)),

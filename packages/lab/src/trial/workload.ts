@@ -1,22 +1,35 @@
 /** What the sessions of one instance share, and when they stop. */
 import { setMaxListeners } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Instance } from '@shardlab/engine';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { QueueError, type Session } from '@shardlab/engine';
 import { BacklogGate } from './backlog-gate.ts';
 import type { Clock } from './clock.ts';
-import { DeliveryOrder, Ledger } from './ledger.ts';
+import type { Host } from './host.ts';
+import { DeliveryOrder, type HandOutOrder, Ledger, SightedMessages, SightOrder } from './ledger.ts';
 import type { Meter } from './meter.ts';
 import type { PayloadForge } from './payload.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { RoundTrips } from './round-trips.ts';
 
-/** How old what `isDrained` looks at may be: hundreds of subscribers ask, and an instance lists all of them at once. */
-const drainLookMs = 20;
 /** A turn of the event loop is forced this often, so that phases change and ticks go out while every commit is quick. */
 const turnMs = 8;
 
+/** Between two tries while an instance is served by nobody; most of the time the connection itself waits. */
+const interruptionPauseMs = 2;
+
+/** With these nothing was done, and the call may be made again: what a client meets when its instance fails over. */
+const interruptions: readonly string[] = [
+  'TX_NOT_COMMITTED',
+  'INSTANCE_UNREACHABLE',
+  'INSTANCE_CLOSED',
+  'LEASE_LAPSED',
+];
+
+const isInterruption = (error: unknown): boolean =>
+  error instanceof QueueError && interruptions.includes(error.code);
+
 export interface WorkloadOptions {
-  instance: Instance;
+  host: Host;
   config: WorkerConfig;
   clock: Clock;
   meter: Meter;
@@ -24,7 +37,7 @@ export interface WorkloadOptions {
 }
 
 export class Workload {
-  readonly instance: Instance;
+  readonly host: Host;
   readonly config: WorkerConfig;
   readonly clock: Clock;
   readonly meter: Meter;
@@ -41,22 +54,22 @@ export class Workload {
   readonly #sealed = new AbortController();
   /** By outlet. */
   readonly #orders: readonly DeliveryOrder[];
-  #waiting: Map<string, number> = new Map();
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #sighted: readonly SightedMessages[];
   #lastTurnMs: number;
 
-  constructor({ instance, config, clock, meter, forge }: WorkloadOptions) {
-    this.instance = instance;
+  constructor({ host, config, clock, meter, forge }: WorkloadOptions) {
+    this.host = host;
     this.config = config;
     this.clock = clock;
     this.meter = meter;
     this.ledgers = config.layout.outlets.map(() => new Ledger(forge));
     this.forge = forge;
     this.gate = new BacklogGate(config.backlogMax + config.backlog);
-    const record = (ms: number) => instance.waits.record('client round trip', ms);
+    const record = (ms: number) => host.waits.record('client round trip', ms);
     this.roundTrips =
       config.roundTripMs > 0 ? new RoundTrips({ ms: config.roundTripMs, clock, record }) : null;
     this.#orders = config.layout.outlets.map(() => new DeliveryOrder());
+    this.#sighted = config.layout.outlets.map(() => new SightedMessages());
     this.#lastTurnMs = clock();
     setMaxListeners(0, this.#sealed.signal);
   }
@@ -84,21 +97,35 @@ export class Workload {
     this.seal();
   }
 
-  /** The order that a dequeuer's hand-outs are checked against: its outlet's on this instance, or its own (see `DeliveryOrder`). */
-  orderOfDequeuer(outletNo: number): DeliveryOrder {
-    return this.config.orderScope === 'instance' ? this.#orders[outletNo]! : new DeliveryOrder();
+  /** What a dequeuer's hand-outs are checked against: see `OrderScope`. */
+  orderOfDequeuer(outletNo: number): HandOutOrder {
+    switch (this.config.orderScope) {
+      case 'instance':
+        return this.#orders[outletNo]!;
+      case 'session':
+        return new DeliveryOrder();
+      case 'sight':
+        return new SightOrder(this.#sighted[outletNo]!);
+    }
   }
 
   /** Whether nothing waits at an outlet. Call after the seal: from then on what waits only gets less. */
-  isDrained(outletNo: number): boolean {
-    const { queue, subscriber } = this.config.layout.outlets[outletNo]!;
-    if (subscriber === undefined) return this.instance.queue(queue).ready === 0;
-    if (this.clock() - this.#lookedAtMs > drainLookMs) {
-      const all = this.instance.subscribers(queue);
-      this.#waiting = new Map(all.map(({ name, backlog, held }) => [name, backlog - held]));
-      this.#lookedAtMs = this.clock();
+  async isDrained(outletNo: number): Promise<boolean> {
+    return (await this.host.waiting(this.config.layout.outlets[outletNo]!)) === 0;
+  }
+
+  /**
+   * After a failed call of a session: resolves when the transaction may be made again, since its instance failed over and
+   * nothing of it was done. Any other error is thrown on.
+   */
+  async outlive(session: Session, error: unknown): Promise<void> {
+    if (this.config.sessions === 'embedded' || !isInterruption(error)) throw error;
+    await pause(interruptionPauseMs);
+    try {
+      await session.rollback();
+    } catch (again) {
+      if (!isInterruption(again)) throw again;
     }
-    return this.#waiting.get(subscriber) === 0;
   }
 
   /** Gives timers and messages of the coordinator their turn if none came for a while. */

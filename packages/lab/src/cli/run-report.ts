@@ -1,0 +1,46 @@
+/** What a run found, and what several found together, in plain text. */
+import type { Run } from '@shardlab/contract';
+import { isFaulty } from '../claims/judgement.ts';
+import { durationInWords } from './duration.ts';
+import { faultsInWords } from './fault-words.ts';
+import { environmentInWords, resultTable, verdictsInWords } from './result-table.ts';
+
+/** Its parts are apart by an empty line. */
+export function reportInWords(run: Run): string {
+  const { points, claims, environment, status } = run;
+  const emulated = points.some((point) => point.provenance === 'emulated');
+  const ended = `${status} after ${durationInWords(tookMs(run))}`;
+  return [
+    points.length > 0 ? resultTable(points) : 'No point was finished.',
+    emulated ? 'Points with a round trip are emulated: the real engine, each call delayed by that time.' : '',
+    faultsInWords(points),
+    verdictsInWords(claims),
+    environment === null ? ended : `${environmentInWords(environment)}\n${ended}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** A line for each run, then one for each verdict. */
+export function summaryInWords(runs: readonly Run[], planned: number): string {
+  const lines = runs.map((run) => {
+    const faulty = run.points.filter(isFaulty).length;
+    const integrity =
+      faulty === 0 ? 'integrity ok' : `INTEGRITY FAULTY at ${faulty} of ${run.points.length} points`;
+    return [run.scenario.id, run.status, durationInWords(tookMs(run)), integrity];
+  });
+  const verdicts = runs.flatMap(({ scenario, claims }) =>
+    claims.map(({ id, verdict, title }) => [id, verdict.replaceAll('-', ' '), title, scenario.id]),
+  );
+  const total = durationInWords(runs.reduce((sum, run) => sum + tookMs(run), 0));
+  return `${runs.length} of ${planned} scenarios in ${total}\n\n${aligned(lines)}\n\n${aligned(verdicts)}`;
+}
+
+const tookMs = ({ startedAtMs, endedAtMs }: Run): number => (endedAtMs ?? 0) - (startedAtMs ?? 0);
+
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
+    .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')}`.trimEnd())
+    .join('\n');
+}

@@ -1,0 +1,166 @@
+/** W1 to W7 on points that make each claim hold and on points that make it fail. */
+import type { FaultOutcome, Point, PointParams } from '@shardlab/contract';
+import { judgeClaims } from '@shardlab/lab';
+import { describe, expect, test } from 'vitest';
+import { type PointFacts, point } from './support.ts';
+
+const judge = (id: string, points: readonly Point[]) => judgeClaims([id], points, { cores: 2 })[0]!;
+const three = [1, 1.01, 0.99];
+
+/** A point with parameters that the builder has no word for. */
+function varied(params: Partial<PointParams>, facts: PointFacts): Point {
+  const made = point({ repeats: three, ...facts });
+  return { ...made, params: { ...made.params, ...params } };
+}
+
+describe('W1, a backlog does not slow dequeues', () => {
+  const at = (rates: [small: number, large: number]) => [
+    varied({ backlog: 1_000 }, { deq: rates[0] }),
+    varied({ backlog: 100_000 }, { deq: rates[1] }),
+  ];
+
+  test('holds at nine tenths, with the interval of the repeats', () => {
+    expect(judge('W1', at([100_000, 90_000]))).toMatchObject({
+      verdict: 'holds',
+      value: 0.9,
+      interval: [0.9, 0.9],
+    });
+  });
+
+  test('does not hold at a half', () => {
+    expect(judge('W1', at([100_000, 50_000]))).toMatchObject({
+      verdict: 'does-not-hold',
+      reason: expect.stringContaining('At 100,000 waiting messages 50,000/s'),
+    });
+  });
+
+  test('the worst of several lines decides, and unsharded ones do not count', () => {
+    const slower = at([100_000, 40_000]).map((each) => ({ ...each, params: { ...each.params, threads: 8 } }));
+    expect(judge('W1', [...at([100_000, 99_000]), ...slower]).verdict).toBe('does-not-hold');
+    const plain = at([100_000, 10_000]).map((each) => ({ ...each, implementation: 'unsharded' as const }));
+    expect(judge('W1', [...at([100_000, 99_000]), ...plain]).verdict).toBe('holds');
+  });
+});
+
+describe('W2, larger messages move more bytes', () => {
+  const at = (rates: number[]) => rates.map((deq, step) => varied({ payloadBytes: 64 * 8 ** step }, { deq }));
+
+  test('holds while bytes a second rise', () => {
+    expect(judge('W2', at([200_000, 100_000, 20_000])).verdict).toBe('holds');
+  });
+
+  test('does not hold where a step loses a half, wherever it is', () => {
+    expect(judge('W2', at([200_000, 100_000, 6_250]))).toMatchObject({
+      verdict: 'does-not-hold',
+      value: 0.5,
+    });
+    expect(judge('W2', at([200_000, 12_500, 20_000])).verdict).toBe('does-not-hold');
+  });
+});
+
+describe('W3, many subscribers are cheap', () => {
+  const at = (cpuUs: number[]) =>
+    cpuUs.map((us, step) => point({ deq: 100_000, subscribers: 10 ** step, cpuUs: us, repeats: three }));
+
+  test('holds while a delivery to one of a thousand costs about what it costs with ten', () => {
+    expect(judge('W3', at([5, 1, 0.8, 1]))).toMatchObject({ verdict: 'holds', value: 1.25 });
+  });
+
+  test('does not hold when it costs three times as much', () => {
+    expect(judge('W3', at([5, 1, 1, 3]))).toMatchObject({ verdict: 'does-not-hold', value: 3 });
+  });
+});
+
+describe('W4, the cache saves CPU', () => {
+  const at = (cpuUs: number[]) =>
+    cpuUs.map((us, step) => varied({ cacheMiB: 4 ** step, backlog: 200_000 }, { deq: 50_000, cpuUs: us }));
+
+  test('holds when a message costs more from a cache that is too small', () => {
+    expect(judge('W4', at([9, 8, 6]))).toMatchObject({ verdict: 'holds', value: 1.5 });
+  });
+
+  test('does not hold when it costs less, and one repeat of about the same decides nothing', () => {
+    expect(judge('W4', at([5, 8, 6])).verdict).toBe('does-not-hold');
+    const once = at([6.5, 6]).map((each) => ({ ...each, repeats: each.repeats.slice(0, 1) }));
+    expect(judge('W4', once).verdict).toBe('inconclusive');
+  });
+});
+
+describe('W5, nonpersistent messages are faster', () => {
+  const at = (durable: number, memory: number) => [
+    varied({ durability: 'durable' }, { deq: durable }),
+    varied({ durability: 'relaxed' }, { deq: 1_000_000 }),
+    varied({ durability: 'memory' }, { deq: memory }),
+  ];
+
+  test('holds at twice', () => {
+    expect(judge('W5', at(50_000, 100_000))).toMatchObject({ verdict: 'holds', value: 2 });
+  });
+
+  test('does not hold when they are slower', () => {
+    expect(judge('W5', at(50_000, 40_000))).toMatchObject({ verdict: 'does-not-hold', value: 0.8 });
+  });
+});
+
+describe('W6, some workloads do as well unsharded', () => {
+  const at = (shares: number[]) =>
+    shares.flatMap((share, index) => [
+      point({ threads: index + 1, deq: 50_000, repeats: three }),
+      point({ implementation: 'unsharded', threads: index + 1, deq: 50_000 * share, repeats: three }),
+    ]);
+
+  test('holds when there is one, and names it', () => {
+    expect(judge('W6', at([0.3, 1.1, 0.2]))).toMatchObject({
+      verdict: 'holds',
+      value: 1.1,
+      reason: expect.stringMatching(/^At 1 of 3 workloads .*2 threads/),
+    });
+  });
+
+  test('does not hold when sharded is clearly faster everywhere', () => {
+    expect(judge('W6', at([0.3, 0.6, 0.2]))).toMatchObject({ verdict: 'does-not-hold', value: 0.6 });
+  });
+});
+
+describe('W7, a killed instance is served again', () => {
+  const kill = (withoutServiceMs: number | null): FaultOutcome => ({
+    kind: 'kill',
+    instance: 2,
+    atMs: 2_000,
+    movedMs: withoutServiceMs,
+    withoutServiceMs,
+    dequeuePerSec: { before: 40_000, during: 20_000, after: 35_000 },
+  });
+  const at = (times: (number | null)[], facts: Partial<PointFacts> = {}): Point[] => {
+    const made = point({ instances: 2, threads: 4, deq: 35_000, ...facts, repeats: times.map(() => 1) });
+    const repeats = made.repeats.map((repeat, index) => ({ ...repeat, faults: [kill(times[index]!)] }));
+    return [{ ...made, repeats }];
+  };
+
+  test('holds when each one is, soon, and nothing is lost', () => {
+    expect(judge('W7', at([300, 420, 350]))).toMatchObject({
+      verdict: 'holds',
+      value: 350,
+      interval: [300, 420],
+    });
+  });
+
+  test('does not hold when one never is', () => {
+    expect(judge('W7', at([300, null, 350]))).toMatchObject({
+      verdict: 'does-not-hold',
+      reason: expect.stringContaining('1 of 3 instances never were served again'),
+    });
+  });
+
+  test('does not hold when it takes long', () => {
+    expect(judge('W7', at([9_000, 8_000, 9_500])).verdict).toBe('does-not-hold');
+    expect(judge('W7', at([300, 350, 9_500])).verdict).not.toBe('holds');
+  });
+
+  test('does not hold when a message was lost, however soon it is', () => {
+    expect(judge('W7', at([300, 350], { lost: 1 }))).toMatchObject({
+      verdict: 'does-not-hold',
+      reason: expect.stringContaining('lost'),
+    });
+  });
+});

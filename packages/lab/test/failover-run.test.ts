@@ -1,0 +1,73 @@
+/** Remote sessions on instances in processes of their own, one of them killed in mid-run: a real, small run. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunEvent, Scenario } from '@shardlab/contract';
+import { startRun } from '@shardlab/lab';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { smallScenario } from './support.ts';
+
+let dataDir: string;
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+});
+afterEach(() => rm(dataDir, { recursive: true, force: true }));
+
+const remote = (changes: Partial<Scenario>): Scenario => {
+  const scenario = smallScenario(changes);
+  return { ...scenario, workload: { ...scenario.workload, sessions: 'remote' } };
+};
+
+test('a killed instance is taken over, goes back to its process, and every message arrives once and in order', async () => {
+  const scenario = remote({
+    claims: ['W7'],
+    sweep: { implementation: ['sharded'], instances: [2], threads: [4], roundTripMs: [0] },
+    phases: { warmupMs: 100, measureMs: 4_500, drainMs: 20_000 },
+    faults: [
+      { kind: 'kill', instance: 2, atMs: 500 },
+      { kind: 'start', instance: 2, atMs: 2_500 },
+    ],
+  });
+  const happened: string[] = [];
+  const onEvent = (event: RunEvent) => {
+    if (event.type === 'tick') for (const each of event.tick.happened ?? []) happened.push(each.what);
+  };
+  const run = await startRun({ scenario, scale: 'full', dataDir, onEvent });
+  expect(run.error).toBeNull();
+  expect(run.status).toBe('done');
+  const [point] = run.points;
+  expect(point!.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+  expect(point!.enqueuePerSec).toBeGreaterThan(0);
+  expect(point!.cpuShareByInstance.every((share) => share > 0)).toBe(true);
+  const [repeat] = point!.repeats;
+  expect(repeat!.faults).toMatchObject([
+    { kind: 'kill', instance: 2, movedMs: expect.any(Number), withoutServiceMs: expect.any(Number) },
+    { kind: 'start', instance: 2 },
+  ]);
+  expect(new Set(repeat!.timeline!.map(({ instance }) => instance))).toEqual(new Set([1, 2]));
+  expect(happened.slice(0, 3)).toEqual(['kill', 'taken over', 'start']);
+  expect(run.claims[0]!.verdict).not.toBe('does-not-hold');
+  expect(await readdir(dataDir)).toEqual([]);
+}, 90_000);
+
+test('remote sessions without a fault do the same work, on a topic and on unsharded queues too', async () => {
+  const scenario = remote({
+    claims: [],
+    queue: { durability: 'durable', shardsPerInstance: 1, type: 'topic' },
+    sweep: {
+      implementation: ['sharded', 'unsharded'],
+      instances: [2],
+      threads: [2],
+      roundTripMs: [0],
+      subscribers: [2],
+    },
+    phases: { warmupMs: 50, measureMs: 400, drainMs: 20_000 },
+  });
+  const run = await startRun({ scenario, scale: 'full', dataDir });
+  expect(run.error).toBeNull();
+  for (const point of run.points) {
+    expect(point.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+    expect(point.dequeuePerSec).toBeGreaterThan(0);
+    expect(point.repeats[0]!.faults).toBeUndefined();
+  }
+}, 90_000);

@@ -1,0 +1,106 @@
+import type { Scenario } from '@shardlab/contract';
+import { parseScenario, type ScenarioFault } from '@shardlab/lab';
+import { describe, expect, test } from 'vitest';
+import { smallScenario } from './support.ts';
+
+type Faults = NonNullable<Scenario['faults']>;
+const kill: Faults[number] = { kind: 'kill', instance: 2, atMs: 50 };
+
+function scenario(faults: unknown, changes: Partial<Scenario> = {}): unknown {
+  const base = smallScenario({
+    sweep: { implementation: ['sharded'], instances: [2, 3], threads: [4], roundTripMs: [0] },
+    phases: { warmupMs: 10, measureMs: 1_000, drainMs: 100 },
+    ...changes,
+  });
+  return { ...base, workload: { ...base.workload, sessions: 'remote' }, faults };
+}
+
+function faultsOf(input: unknown): ScenarioFault[] {
+  const parsed = parseScenario(input);
+  return parsed.ok ? [] : parsed.faults;
+}
+
+test('a kill and a start of the same instance are good', () => {
+  expect(faultsOf(scenario([kill, { kind: 'start', instance: 2, atMs: 600 }]))).toEqual([]);
+});
+
+describe('a faulty fault is named at its path', () => {
+  test.each<[string, unknown, string, RegExp]>([
+    ['of an unknown kind', scenario([{ ...kill, kind: 'crash' }]), '/faults/0/kind', /one of "kill"/],
+    ['without a time', scenario([{ kind: 'kill', instance: 2 }]), '/faults/0/atMs', /missing/],
+    ['none at all', scenario([]), '/faults', /at least 1 item/],
+    [
+      'after the measured phase',
+      scenario([{ ...kill, atMs: 1_000 }]),
+      '/faults/0/atMs',
+      /ends after 1,000 ms/,
+    ],
+    [
+      'after that of quick',
+      scenario([{ ...kill, atMs: 500 }], {
+        quick: { phases: { warmupMs: 0, measureMs: 400, drainMs: 0 } },
+      }),
+      '/faults/0/atMs',
+      /ends after 400 ms/,
+    ],
+    [
+      'at an instance that is not there',
+      scenario([{ ...kill, instance: 3 }]),
+      '/faults/0/instance',
+      /no instance 3/,
+    ],
+    [
+      'with nobody to take over',
+      scenario([kill], {
+        sweep: { implementation: ['sharded'], instances: [1, 2], threads: [4], roundTripMs: [0] },
+      }),
+      '/faults/0/instance',
+      /two instances or more/,
+    ],
+    [
+      'where nobody would notice',
+      scenario([kill], {
+        sweep: { implementation: ['sharded'], instances: [2], threads: [1, 4], roundTripMs: [0] },
+      }),
+      '/faults/0/instance',
+      /no sessions at the points of one thread/,
+    ],
+    [
+      'before the one before',
+      scenario([kill, { ...kill, instance: 1, atMs: 40 }]),
+      '/faults/1/atMs',
+      /after the fault before/,
+    ],
+    ['of one that is down', scenario([kill, { ...kill, atMs: 60 }]), '/faults/1/kind', /down already/],
+    ['starting one that is up', scenario([{ ...kill, kind: 'start' }]), '/faults/0/kind', /up already/],
+    [
+      'of the last but one',
+      scenario([kill, { ...kill, instance: 1, atMs: 60 }]),
+      '/faults/1/instance',
+      /one at a time/,
+    ],
+    [
+      'with embedded sessions',
+      { ...smallScenario(), faults: [kill] },
+      '/workload/sessions',
+      /Must be "remote"/,
+    ],
+    [
+      'of a nonpersistent queue',
+      scenario([kill], { queue: { durability: 'memory', shardsPerInstance: 1 } }),
+      '/queue/durability',
+      /loses its messages/,
+    ],
+    [
+      'of an unsharded queue',
+      scenario([kill], {
+        sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [4], roundTripMs: [0] },
+      }),
+      '/sweep/implementation/1',
+      /every process opens/,
+    ],
+  ])('%s', (_, input, path, message) => {
+    const found = faultsOf(input).find((fault) => fault.path === path);
+    expect(found?.message).toMatch(message);
+  });
+});
