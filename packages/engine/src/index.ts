@@ -2,6 +2,7 @@
 
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';
+export { cancelConversion, convertQueue, readConversion } from './cluster/conversion/convert-queue.ts';
 export { openInstance } from './cluster/open-instance.ts';
 export {
   type ConsumeOptions,
@@ -14,6 +15,7 @@ export { type ConnectClusterOptions, connectCluster } from './cluster/remote/con
 export { type ServedInstance, type ServeOptions, serveInstance } from './cluster/remote/serve-instance.ts';
 export type * from './cluster/supervisor/cluster.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';
+export { type ConversionStage, type ConversionStep, conversionSteps } from './core/conversion.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './core/errors.ts';
 export {
   type WaitClass,

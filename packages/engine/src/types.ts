@@ -1,4 +1,5 @@
 /** The engine's public shapes. Times are epoch milliseconds (`AtMs`) or durations (`Ms`); sizes are bytes. */
+import type { ConversionStage, ConversionStep } from './core/conversion.ts';
 import type { QueueErrorCode } from './core/errors.ts';
 import type { WaitRecorder, WaitStats } from './core/waits.ts';
 
@@ -209,12 +210,43 @@ export interface InstanceStats {
   shards: ShardStats[];
 }
 
+export interface ConvertOptions
+  extends Pick<QueueSpec, 'shards' | 'priorities' | 'attemptsMax' | 'retryDelayMs'> {
+  /** Folder of the cluster; its instances may be at work meanwhile. */
+  dir: string;
+  queue: string;
+  /** Bound of the message cache of every instance that was opened without one of its own, bytes; default: as it is. */
+  cacheBytesMax?: number;
+  /** How long to wait for consumers to empty the queue; default ten minutes. */
+  drainMsMax?: number;
+  /** Stops driving the conversion: it stays where it is, to be gone on with or cancelled. */
+  signal?: AbortSignal;
+  /** Told of each step that is due, and of the end. */
+  onStep?(conversion: Conversion): void;
+}
+
+/** How far the conversion of an unsharded queue to a sharded one is. It is kept in the catalog until the queue is dropped. */
+export interface Conversion {
+  queue: string;
+  /** The step that is due. */
+  stage: ConversionStage;
+  /** All steps in their order, with when each was done. */
+  steps: { step: ConversionStep; passedAtMs: number | null }[];
+  startedAtMs: number;
+  /** The unsharded queue is there, and can go on. */
+  canCancel: boolean;
+  /** What the sharded queue is made of. */
+  settings: Pick<QueueInfo, 'shards' | 'durability' | 'priorities' | 'attemptsMax' | 'retryDelayMs'> & {
+    cacheBytesMax: number | null;
+  };
+}
+
 export interface InstanceOptions {
   /** Folder of the cluster: catalog, a file per instance, the unsharded file. Made if it is missing. */
   dir: string;
   /** Number of this instance, 1 to 64; default 1. */
   instance?: number;
-  /** Bound of the message cache, bytes; default 256 MiB. */
+  /** Bound of the message cache, bytes; default what a conversion set for the cluster, else 256 MiB. */
   cacheBytesMax?: number;
   /** Messages after which a partition is full, 1 to 32,768 (the default). Smaller ones are truncated sooner and more often. */
   partitionMessagesMax?: number;

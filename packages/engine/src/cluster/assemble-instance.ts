@@ -38,7 +38,7 @@ export async function assembleInstance(
     const sharded = await ShardedEngine.open({
       dir,
       instance: id,
-      cacheBytesMax: options.cacheBytesMax ?? limits.cacheBytesDefault,
+      cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
       partitionMessagesMax,
       emulatedSyncMs: checkedSync(emulatedSyncMs),
       waits,
@@ -61,7 +61,9 @@ export async function assembleInstance(
     });
     // Under a lease the thread must not stand still, as it would at first use while others write.
     if (lease !== undefined) await unsharded.open();
-    opened.instance = new InlineInstance({ id, dir, catalog, waits, book, sharded, unsharded, ...hooks });
+    const followsCacheSize = options.cacheBytesMax === undefined;
+    const parts = { id, dir, catalog, waits, book, sharded, unsharded, followsCacheSize };
+    opened.instance = new InlineInstance({ ...parts, ...hooks });
     await opened.instance.subscribersReady();
     return opened.instance;
   } catch (error) {

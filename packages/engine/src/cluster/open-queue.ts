@@ -26,7 +26,10 @@ export interface EmbeddedQueue {
    * the next one; the order of calls is kept within a shard.
    */
   enqueue(messages: NewMessage | NewMessage[]): Promise<string[]>;
-  /** Calls the handler for each message and commits when it returns. Resolves when the signal aborts or the queue closes. */
+  /**
+   * Calls the handler for each message and commits when it returns. Resolves when the signal aborts or the queue closes; a
+   * queue that is stopped for dequeue, or being converted, is waited for.
+   */
   consume(handler: (message: Message) => unknown, options?: ConsumeOptions): Promise<void>;
   /** For transactions of several operations. */
   openSession(): Session;
@@ -143,7 +146,7 @@ class InlineQueue implements EmbeddedQueue {
     let pauseMs = pauseMsMin;
     try {
       while (!signal.aborted) {
-        const [message] = await session.dequeue(this.#name, { waitMs, signal });
+        const message = await this.#next(session, signal);
         if (message === undefined) continue;
         try {
           await handler(message);
@@ -163,6 +166,17 @@ class InlineQueue implements EmbeddedQueue {
     }
   }
 
+  /** A queue that is stopped will be started, and one that is converted is there: both are waited for. */
+  async #next(session: Session, signal: AbortSignal): Promise<Message | undefined> {
+    try {
+      return (await session.dequeue(this.#name, { waitMs, signal }))[0];
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      await pause(pauseMsMin, undefined, { signal }).catch(() => undefined);
+      return undefined;
+    }
+  }
+
   openSession(): Session {
     return this.#instance.openSession();
   }
@@ -177,4 +191,8 @@ class InlineQueue implements EmbeddedQueue {
     await this.#flushing;
     await this.#instance.close();
   }
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof QueueError && ['DEQUEUE_STOPPED', 'QUEUE_CONVERTED'].includes(error.code);
 }

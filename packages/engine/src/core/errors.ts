@@ -31,6 +31,33 @@ const table = {
     retryable: false,
     message: 'It is the exception queue of another queue, which would have nowhere to put its failures',
   },
+  QUEUE_CONVERTING: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The queue is being converted to a sharded one',
+  },
+  QUEUE_CONVERTED: {
+    kind: 'conflict',
+    retryable: true,
+    message:
+      'The queue became a sharded one while the call was under way; nothing of it was done, and made again it finds the new one',
+  },
+  QUEUE_NOT_CONVERTIBLE: { kind: 'conflict', retryable: false, message: 'The queue is sharded already' },
+  QUEUE_NOT_DRAINED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The queue that is being converted still holds messages',
+  },
+  CONVERSION_NOT_FOUND: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The queue is not being converted',
+  },
+  CONVERSION_PAST_CANCEL: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The sharded queue is there already: the conversion can only be finished',
+  },
   ENQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for enqueue' },
   DEQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for dequeue' },
   PAYLOAD_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The payload is over the limit' },

@@ -36,6 +36,14 @@ export const limits = {
   /** An emulated slow disk: slower ones than this teach nothing more. */
   emulatedSyncMsMax: 1_000,
   cacheBytesDefault: 256 * 1024 * 1024,
+  /** What a conversion may set it to, for every instance of the cluster: 1 MiB holds a few large messages, 64 GiB is a whole machine. */
+  cacheBytesMin: 1024 * 1024,
+  cacheBytesMax: 64 * 1024 ** 3,
+  /** How long a conversion waits for consumers to empty the queue; a day is a backlog that wants more of them. */
+  drainMsDefault: 10 * 60_000,
+  drainMsMax: 24 * 60 * 60_000,
+  /** How often it looks how much is left; a look costs some 20 µs. */
+  drainLookMs: 20,
   /** 400 days: who delays for longer wants a calendar. */
   delayMsMax: 400 * 24 * 60 * 60_000,
   /** Hand-outs of a message before it goes to the exception queue. */

@@ -14,7 +14,7 @@ import type {
   SubscriberSpec,
 } from '../types.ts';
 import type { OutcomeBook } from './outcome-book.ts';
-import type { QueueCounts, QueueEngine } from './queue-engine.ts';
+import type { GoneCode, QueueCounts, QueueEngine } from './queue-engine.ts';
 import { checkSpec } from './queue-spec.ts';
 import { InstanceSession } from './session.ts';
 import type { ShardedEngine } from './sharded-engine.ts';
@@ -33,6 +33,8 @@ interface InlineInstanceParts {
   book: OutcomeBook;
   sharded: ShardedEngine;
   unsharded: UnshardedEngine;
+  /** The bound of its message cache is the one of the catalog: it was opened without one of its own. */
+  followsCacheSize: boolean;
   /** Nothing more is served, before anybody asked for it. */
   onEnded?(error: QueueError): void;
   /** All files are closed: the instance is free for whoever wants to host it. */
@@ -49,6 +51,7 @@ export class InlineInstance implements Instance {
   readonly #sharded: ShardedEngine;
   readonly #unsharded: UnshardedEngine;
   readonly #subscribers: TopicSubscribers;
+  readonly #followsCacheSize: boolean;
   readonly #sessions = new Map<number, InstanceSession>();
   readonly #onEnded: InlineInstanceParts['onEnded'];
   readonly #onClosed: InlineInstanceParts['onClosed'];
@@ -70,6 +73,7 @@ export class InlineInstance implements Instance {
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
     this.#subscribers = new TopicSubscribers(parts.id, parts.catalog);
+    this.#followsCacheSize = parts.followsCacheSize;
     this.#onEnded = parts.onEnded;
     this.#onClosed = parts.onClosed;
     this.#catalogVersion = parts.catalog.version();
@@ -105,14 +109,20 @@ export class InlineInstance implements Instance {
       if (now?.queueId !== old.queueId) {
         // What could not be removed now is removed when the instance is opened again.
         this.#engineOf(old)
-          .drop(old)
+          .drop(old, this.#whyGone(old))
           .catch(() => undefined);
       } else if (old.dequeueEnabled && !now.dequeueEnabled) this.#engineOf(now).stopDequeue(now);
     }
+    const cacheBytesMax = this.#catalog.cacheBytesMax();
+    if (this.#followsCacheSize && cacheBytesMax !== null) this.#sharded.cacheBytesMax = cacheBytesMax;
     // What fails now is tried again at the next look.
     this.subscribersReady().catch(() => {
       this.#catalogVersion = -1;
     });
+  }
+
+  #whyGone({ name, queueId }: QueueRow): GoneCode {
+    return this.#catalog.conversion(name)?.queueId === queueId ? 'QUEUE_CONVERTED' : 'QUEUE_DROPPED';
   }
 
   #find(name: string): { row: QueueRow; engine: QueueEngine } {
@@ -137,7 +147,7 @@ export class InlineInstance implements Instance {
     const { row, engine } = this.#find(name);
     if (!this.#catalog.dropQueue(name)) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
     this.#queues.delete(name);
-    await engine.drop(row);
+    await engine.drop(row, 'QUEUE_DROPPED');
   }
 
   async startQueue(

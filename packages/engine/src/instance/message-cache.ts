@@ -4,11 +4,12 @@
  * partitions when its turn comes, so the cache never evicts what is needed soonest.
  */
 export class MessageCache {
-  readonly #bytesMax: number;
+  /** May be changed at any time: past a smaller one, what is there leaves as it is consumed, and nothing is added. */
+  bytesMax: number;
   #bytes = 0;
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.bytesMax = bytesMax;
   }
 
   get bytes(): number {
@@ -16,7 +17,7 @@ export class MessageCache {
   }
 
   get full(): boolean {
-    return this.#bytes >= this.#bytesMax;
+    return this.#bytes >= this.bytesMax;
   }
 
   add(bytes: number): void {

@@ -2,6 +2,7 @@
  * What an instance asks of a kind of queue. Two kinds stand behind it: sharded ones in the instance's own file, and
  * unsharded ones in the file that all instances share. A transaction belongs to one of them, since no commit spans files.
  */
+import type { QueueErrorCode } from '../core/errors.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { RecordRun } from '../storage/message-record.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
@@ -20,6 +21,10 @@ import type { OutcomeTag } from './staged-transaction.ts';
 /** The open transaction of a session. After `commit` or `rollback` it is spent. */
 export interface QueueTransaction {
   readonly engine: QueueEngine;
+  /** Nothing is staged and nothing held: it may be forgotten as it is. */
+  readonly isEmpty: boolean;
+  /** Throws `QUEUE_DROPPED`, `QUEUE_CONVERTED` if a queue that it touches is gone. */
+  assertThere(): void;
   enqueue(queue: QueueRow, message: NewMessage): void;
   /** Enqueues messages that came as records, all of them plain (`isPlain`) and looked at (`checkRecord`). */
   enqueueRecords(queue: QueueRow, records: RecordRun): void;
@@ -31,6 +36,9 @@ export interface QueueTransaction {
   commit(outcome?: OutcomeTag): Promise<Committed>;
   rollback(): Promise<void>;
 }
+
+/** What became of a queue that is no more. */
+export type GoneCode = Extract<QueueErrorCode, 'QUEUE_DROPPED' | 'QUEUE_CONVERTED'>;
 
 export interface QueueCounts {
   shards: number;
@@ -64,8 +72,8 @@ export interface QueueEngine {
    */
   subscribe(queue: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void>;
   subscribers(queue: QueueRow): SubscriberInfo[];
-  /** The queue is gone from the catalog: waiting calls are rejected and its messages removed. */
-  drop(queue: QueueRow): Promise<void>;
+  /** The queue is gone from the catalog: waiting calls are rejected with `code` and its messages removed. */
+  drop(queue: QueueRow, code: GoneCode): Promise<void>;
   /** The queue is stopped for dequeue: waiting calls are rejected. */
   stopDequeue(queue: QueueRow): void;
   readonly totals: { enqueued: number; consumed: number; commits: number; groups: number };

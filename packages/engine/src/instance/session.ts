@@ -167,8 +167,13 @@ export class InstanceSession implements Session {
   }
 
   #begin(engine: QueueEngine): QueueTransaction {
-    this.#transaction ??= engine.begin(this.#no);
-    if (this.#transaction.engine !== engine) throw new QueueError('TX_SPANS_FILES');
+    const open = this.#transaction;
+    if (open?.engine === engine) return open;
+    if (open !== undefined && !(open.isEmpty && this.#acknowledged.length === 0)) {
+      open.assertThere(); // the name may stand for a queue in another file since it began
+      throw new QueueError('TX_SPANS_FILES');
+    }
+    this.#transaction = engine.begin(this.#no);
     return this.#transaction;
   }
 

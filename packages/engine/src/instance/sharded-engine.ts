@@ -164,6 +164,10 @@ export class ShardedEngine implements ShardedHost {
     this.#recover(recovered);
   }
 
+  set cacheBytesMax(bytesMax: number) {
+    this.#cache.bytesMax = bytesMax;
+  }
+
   onGroupResult(result: GroupResult): void {
     this.#group.onResult(result);
   }
@@ -298,7 +302,7 @@ export class ShardedEngine implements ShardedHost {
     return this.#delayedNo;
   }
 
-  async commit(staged: StagedTransaction): Promise<void> {
+  assertThere(staged: StagedTransaction): void {
     for (const { shard } of staged.runs) if (shard.dropped) throw new QueueError('QUEUE_DROPPED');
     for (const { reader } of staged.deliveries) {
       if (reader.shard.dropped) throw new QueueError('QUEUE_DROPPED');
@@ -307,6 +311,10 @@ export class ShardedEngine implements ShardedHost {
     for (const { queueId } of staged.delayed ?? []) {
       if (!this.#queues.has(queueId)) throw new QueueError('QUEUE_DROPPED');
     }
+  }
+
+  async commit(staged: StagedTransaction): Promise<void> {
+    this.assertThere(staged);
     await this.#group.submit(staged);
     for (const run of staged.runs) this.#enqueued += run.count;
     for (const { count } of staged.deliveries) this.#consumed += count;

@@ -39,6 +39,8 @@ export interface ShardedHost extends QueueEngine {
     options: DequeueOptions & { max: number; waitMs: number },
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]>;
+  /** Throws `QUEUE_DROPPED`, `SUBSCRIBER_NOT_FOUND`. */
+  assertThere(staged: StagedTransaction): void;
   /** Resolves when all that was staged is durable and visible. */
   commit(staged: StagedTransaction): Promise<void>;
   /** Messages go back to their queues, and to whoever waits there. */
@@ -137,8 +139,16 @@ export class ShardedTransaction implements QueueTransaction {
     this.#syncFor(queue);
   }
 
+  get isEmpty(): boolean {
+    return this.#runOfCall.length + this.#handedOut === 0;
+  }
+
+  assertThere(): void {
+    this.engine.assertThere(this.#staged);
+  }
+
   async commit(outcome?: OutcomeTag): Promise<Committed> {
-    if (this.#runOfCall.length + this.#handedOut === 0) return new Committed([]);
+    if (this.isEmpty) return new Committed([]);
     if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
     try {
       await this.engine.commit(this.#staged);

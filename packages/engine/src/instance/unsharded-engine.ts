@@ -21,7 +21,7 @@ import type {
   SubscriberInfo,
 } from '../types.ts';
 import type { OutcomeBook } from './outcome-book.ts';
-import type { QueueCounts } from './queue-engine.ts';
+import type { GoneCode, QueueCounts } from './queue-engine.ts';
 import { RecordMessage } from './record-message.ts';
 import { Slab } from './slab.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
@@ -76,8 +76,8 @@ export class UnshardedEngine implements UnshardedHost {
   #timers: NodeJS.Timeout[] = [];
   #version = 0;
   #holdNo = 0;
-  /** Queues dropped since the instance opened: transactions on them must not commit. */
-  readonly #dropped = new Set<number>();
+  /** Queues that went since the instance opened: transactions on them must not commit. */
+  readonly #gone = new Map<number, GoneCode>();
   /** Given back in vain: tried again every so often. */
   #stranded: UnshardedDelivery[] = [];
   #closed = false;
@@ -186,9 +186,7 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   async commit(change: UnshardedChange, tag: OutcomeTag | undefined): Promise<IdRun[]> {
-    if (this.#dropped.size > 0 && queuesOf(change).some((queueId) => this.#dropped.has(queueId))) {
-      throw new QueueError('QUEUE_DROPPED');
-    }
+    this.assertThere(change);
     let writingAt = 0;
     const { instance } = this.#options;
     const outcome = tag && { session: tag.entry.session, no: tag.no, instance };
@@ -208,6 +206,14 @@ export class UnshardedEngine implements UnshardedHost {
     for (const queueId of new Set(change.enqueued.map((message) => message.queueId)))
       void this.#serve(queueId);
     return runs;
+  }
+
+  assertThere(change: UnshardedChange): void {
+    if (this.#gone.size === 0) return;
+    const codes = queuesOf(change).map((queueId) => this.#gone.get(queueId));
+    // A drop is the worse news: the same call will not succeed.
+    const code = codes.find((each) => each === 'QUEUE_DROPPED') ?? codes.find((each) => each !== undefined);
+    if (code !== undefined) throw new QueueError(code);
   }
 
   async handOut(
@@ -341,9 +347,9 @@ export class UnshardedEngine implements UnshardedHost {
     return [];
   }
 
-  async drop(queue: QueueRow): Promise<void> {
-    this.#dropped.add(queue.queueId);
-    this.#endWaits(queue, 'QUEUE_DROPPED');
+  async drop(queue: QueueRow, code: GoneCode): Promise<void> {
+    this.#gone.set(queue.queueId, code);
+    this.#endWaits(queue, code);
     this.holds.endAll((hold) => hold.queue.queueId === queue.queueId);
     await this.#write('commit', (file) => file.drop(queue.queueId));
   }

@@ -27,6 +27,8 @@ export interface UnshardedHost extends QueueEngine {
     options: DequeueOptions & { max: number; waitMs: number },
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]>;
+  /** Throws `QUEUE_DROPPED`, `QUEUE_CONVERTED`. */
+  assertThere(change: UnshardedChange): void;
   /** Resolves with the ids of what was enqueued, once all of the change is durable. */
   commit(change: UnshardedChange, outcome: OutcomeTag | undefined): Promise<IdRun[]>;
   giveBack(deliveries: readonly UnshardedDelivery[]): Promise<void>;
@@ -96,8 +98,16 @@ export class UnshardedTransaction implements QueueTransaction {
     this.#syncFor(queue);
   }
 
+  get isEmpty(): boolean {
+    return this.#change.enqueued.length + this.#change.consumed.length === 0;
+  }
+
+  assertThere(): void {
+    this.engine.assertThere(this.#change);
+  }
+
   async commit(outcome?: OutcomeTag): Promise<Committed> {
-    if (this.#change.enqueued.length + this.#change.consumed.length === 0) return new Committed([]);
+    if (this.isEmpty) return new Committed([]);
     let ids: IdRun[];
     try {
       ids = await this.engine.commit(this.#change, outcome);

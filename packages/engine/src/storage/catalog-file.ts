@@ -1,6 +1,7 @@
 /** The catalog's file: one for all processes of a cluster, with queues, members and who hosts what. */
 import { join } from 'node:path';
 import { QueueError } from '../core/errors.ts';
+import { conversionTables } from './conversion-table.ts';
 import { migrate } from './format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from './sqlite.ts';
 import { subscriberTables } from './subscriber-table.ts';
@@ -48,6 +49,12 @@ const steps = [
   ALTER TABLE queue ADD COLUMN retry_delay_ms INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE queue ADD COLUMN exception_queue_id INTEGER; -- gets what was handed out too often
   ${subscriberTables}`,
+
+  `${conversionTables}
+  CREATE TABLE setting (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+  ) STRICT;`,
 ];
 
 export function catalogPath(dir: string): string {

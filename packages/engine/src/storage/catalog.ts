@@ -2,11 +2,13 @@
  * The catalog: which queues exist in the cluster. One small file that every process of the cluster opens; its changes are
  * rare, so they are made synchronously and in full durability. Who hosts what is in the same file: `membership.ts`.
  */
+import type { ConversionCommand } from '../core/conversion.ts';
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { Durability, QueueKind, QueueType } from '../types.ts';
 import { catalogPath, openCatalogFile } from './catalog-file.ts';
 import { Checkpoints } from './checkpoint.ts';
+import { type ConversionRow, ConversionTable, type NewConversion } from './conversion-table.ts';
 import { FileHealth } from './file-health.ts';
 import type { SqliteFile } from './sqlite.ts';
 import { SubscriberTable } from './subscriber-table.ts';
@@ -34,6 +36,14 @@ export type NewQueueRow = Omit<
   'queueId' | 'exceptionQueueId' | 'enqueueEnabled' | 'dequeueEnabled'
 >;
 
+/** What a step of a conversion may change in the catalog. */
+export interface ConversionChange {
+  enable(which: { enqueue?: boolean; dequeue?: boolean }): void;
+  /** The sharded queue takes the place of the unsharded one, stopped. Throws `QUEUE_EXISTS` for its exception queue. */
+  replaceQueue(): void;
+  sizeCache(bytesMax: number): void;
+}
+
 export function exceptionQueueName(queue: string): string {
   return `${queue}.exceptions`;
 }
@@ -51,6 +61,7 @@ const columns = `queue_id AS queueId, name, kind, type, shards, durability, prio
 
 export class Catalog {
   readonly subscribers: SubscriberTable;
+  readonly #conversions: ConversionTable;
   readonly #file: SqliteFile;
   readonly #path: string;
   readonly #health: FileHealth;
@@ -64,6 +75,7 @@ export class Catalog {
     this.#health = new FileHealth(this.#path, onFailed);
     this.#checkpoints = new Checkpoints(this.#file);
     this.subscribers = new SubscriberTable(this.#file);
+    this.#conversions = new ConversionTable(this.#file);
     const dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
     this.#dataVersion = () => dataVersion.get() as number;
   }
@@ -96,20 +108,18 @@ export class Catalog {
    * `QUEUE_SPEC_INVALID` past the number of queues.
    */
   createQueue(row: NewQueueRow): void {
+    this.#change(() => this.#createQueue(row));
+  }
+
+  #createQueue(row: NewQueueRow): void {
     const { kind, durability } = row;
-    this.#run(() =>
-      this.#file
-        .transaction(() => {
-          let exceptionQueueId: number | null = null;
-          if (row.attemptsMax !== null) {
-            const name = exceptionQueueName(row.name);
-            const plain = { type: 'queue', shards: 1, priorities: false, attemptsMax: null, retryDelayMs: 0 };
-            exceptionQueueId = this.#insertQueue({ ...plain, name, kind, durability } as NewQueueRow, null);
-          }
-          this.#insertQueue(row, exceptionQueueId);
-        })
-        .immediate(),
-    );
+    let exceptionQueueId: number | null = null;
+    if (row.attemptsMax !== null) {
+      const name = exceptionQueueName(row.name);
+      const plain = { type: 'queue', shards: 1, priorities: false, attemptsMax: null, retryDelayMs: 0 };
+      exceptionQueueId = this.#insertQueue({ ...plain, name, kind, durability } as NewQueueRow, null);
+    }
+    this.#insertQueue(row, exceptionQueueId);
   }
 
   #insertQueue(row: NewQueueRow, exceptionQueueId: number | null): number {
@@ -140,41 +150,106 @@ export class Catalog {
     return Number(made.lastInsertRowid);
   }
 
-  /** Returns whether there was one. Throws `QUEUE_IN_USE` for an exception queue whose queue is there. */
+  /**
+   * Returns whether there was one. Throws `QUEUE_IN_USE` for an exception queue whose queue is there, and
+   * `QUEUE_CONVERTING`.
+   */
   dropQueue(name: string): boolean {
-    return this.#run(() =>
-      this.#file
-        .transaction(() => {
-          const queueId = this.#file.prepare('SELECT queue_id FROM queue WHERE name = ?').pluck().get(name);
-          if (queueId === undefined) return false;
-          const user = this.#file
-            .prepare('SELECT name FROM queue WHERE exception_queue_id = ?')
-            .pluck()
-            .get(queueId);
-          if (user !== undefined) throw new QueueError('QUEUE_IN_USE', { details: { queue: name, user } });
-          this.subscribers.removeOfQueue(queueId as number);
-          return this.#file.prepare('DELETE FROM queue WHERE queue_id = ?').run(queueId).changes === 1;
-        })
-        .immediate(),
-    );
+    return this.#change(() => {
+      this.#conversions.assertNone(name);
+      const queueId = this.#file.prepare('SELECT queue_id FROM queue WHERE name = ?').pluck().get(name);
+      if (queueId === undefined) return false;
+      const user = this.#file
+        .prepare('SELECT name FROM queue WHERE exception_queue_id = ?')
+        .pluck()
+        .get(queueId);
+      if (user !== undefined) throw new QueueError('QUEUE_IN_USE', { details: { queue: name, user } });
+      this.subscribers.removeOfQueue(queueId as number);
+      this.#conversions.forget(name);
+      return this.#removeQueue(name);
+    });
   }
 
-  /** Enables or disables the halves of a queue; what is undefined stays as it is. */
+  #removeQueue(name: string): boolean {
+    return this.#file.prepare('DELETE FROM queue WHERE name = ?').run(name).changes === 1;
+  }
+
+  /** Enables or disables the halves of a queue; what is undefined stays as it is. Throws `QUEUE_CONVERTING`. */
   enableQueue(name: string, which: { enqueue?: boolean | undefined; dequeue?: boolean | undefined }): void {
+    this.#change(() => {
+      this.#conversions.assertNone(name);
+      if (!this.#enable(name, which)) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
+    });
+  }
+
+  #enable(name: string, which: { enqueue?: boolean | undefined; dequeue?: boolean | undefined }): boolean {
     const flag = (value: boolean | undefined) => (value === undefined ? null : Number(value));
-    const changed = this.#run(() =>
-      this.#file
-        .prepare(
-          `UPDATE queue SET enqueue_enabled = coalesce(?, enqueue_enabled),
-             dequeue_enabled = coalesce(?, dequeue_enabled) WHERE name = ?`,
-        )
-        .run(flag(which.enqueue), flag(which.dequeue), name),
+    const { changes } = this.#file
+      .prepare(
+        `UPDATE queue SET enqueue_enabled = coalesce(?, enqueue_enabled),
+           dequeue_enabled = coalesce(?, dequeue_enabled) WHERE name = ?`,
+      )
+      .run(flag(which.enqueue), flag(which.dequeue), name);
+    return changes === 1;
+  }
+
+  conversion(queue: string): ConversionRow | undefined {
+    return this.#run(() => this.#conversions.find(queue));
+  }
+
+  /** The conversion of the queue, begun if there was none. Throws `QUEUE_NOT_FOUND`, `QUEUE_NOT_CONVERTIBLE`. */
+  beginConversion(conversion: NewConversion): ConversionRow {
+    return this.#change(() => {
+      const queue = conversion.settings.name;
+      if (this.#conversions.find(queue) === undefined) this.#conversions.begin(conversion);
+      return this.#conversions.find(queue)!;
+    });
+  }
+
+  /**
+   * Changes what a conversion is about, and the conversion, in one transaction. `work` returns how it goes on, or nothing if
+   * there is nothing to do; what it throws leaves all as it was. Throws `CONVERSION_PAST_CANCEL`.
+   */
+  changeConversion(
+    queue: string,
+    work: (row: ConversionRow, change: ConversionChange) => ConversionCommand | undefined,
+    nowMs: number,
+  ): void {
+    this.#change(() => {
+      const row = this.#conversions.find(queue);
+      if (row === undefined) return;
+      const command = work(row, {
+        enable: (which) => void this.#enable(queue, which),
+        replaceQueue: () => {
+          this.#removeQueue(queue);
+          this.#createQueue(row.settings);
+          this.#enable(queue, { enqueue: false, dequeue: false });
+        },
+        sizeCache: (bytesMax) => this.#set('cache_bytes_max', bytesMax),
+      });
+      if (command !== undefined) this.#conversions.move(row, command, nowMs);
+    });
+  }
+
+  /** Bound of the message cache of each instance that was opened without one of its own, bytes; null: the default. */
+  cacheBytesMax(): number | null {
+    const value = this.#run(() =>
+      this.#file.prepare(`SELECT value FROM setting WHERE name = 'cache_bytes_max'`).pluck().get(),
     );
-    if (changed.changes === 0) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
+    return (value as number | undefined) ?? null;
+  }
+
+  #set(name: string, value: number): void {
+    this.#file.prepare('INSERT OR REPLACE INTO setting VALUES (?, ?)').run(name, value);
   }
 
   close(): void {
     this.#file.close();
+  }
+
+  /** In one transaction. */
+  #change<T>(work: () => T): T {
+    return this.#run(() => this.#file.transaction(work).immediate());
   }
 
   #run<T>(work: () => T): T {

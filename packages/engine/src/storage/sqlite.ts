@@ -88,6 +88,11 @@ export function isFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code.startsWith('SQLITE_FULL');
 }
 
+/** Whether a row was refused by a condition of its table. */
+export function isCheckFailed(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_CONSTRAINT_CHECK';
+}
+
 function assertVersion(version: string): void {
   const parts = version.split('.').map(Number);
   for (const [index, least] of versionMin.entries()) {

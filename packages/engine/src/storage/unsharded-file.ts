@@ -13,7 +13,14 @@ import type { IdRun } from './id-runs.ts';
 import { type EnqueuedRow, MessageTable } from './message-table.ts';
 import { processStarted } from './process-identity.ts';
 import type { SessionOutcome } from './session-outcome.ts';
-import { isFull, mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
+import {
+  isCheckFailed,
+  isFull,
+  mapSqliteErrors,
+  openSqlite,
+  type SqliteFile,
+  type SqliteStatement,
+} from './sqlite.ts';
 import { UnshardedOutcomes } from './unsharded-outcomes.ts';
 import { unshardedSteps } from './unsharded-schema.ts';
 
@@ -67,7 +74,7 @@ export class UnshardedFile {
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
     this.#addTotals = this.#file.prepare(
-      `INSERT INTO queue_total VALUES (?, ?, ?) ON CONFLICT (queue_id)
+      `INSERT INTO queue_total (queue_id, enqueued, consumed) VALUES (?, ?, ?) ON CONFLICT (queue_id)
        DO UPDATE SET enqueued = enqueued + excluded.enqueued, consumed = consumed + excluded.consumed`,
     );
     this.#dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
@@ -83,7 +90,7 @@ export class UnshardedFile {
     this.#handOuts = new HandOutTable(this.#file, this.#holder);
     this.releaseOfTheDead();
     const known = this.#file
-      .prepare('SELECT queue_id FROM queue_total WHERE queue_id > 0')
+      .prepare('SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL')
       .pluck()
       .all() as number[];
     const live = queueIds(); // asked after `known` was read: a queue made meanwhile is not among the known ones
@@ -125,12 +132,22 @@ export class UnshardedFile {
       this.#remove(queueId, first, endId);
       totalOf(queueId).consumed += endId - first;
     }
-    for (const [queueId, total] of totals) this.#addTotals.run(queueId, total.enqueued, total.consumed);
+    for (const [queueId, total] of totals) this.#addTotal(queueId, total);
     if (outcome !== undefined) {
       const { session, no, instance } = outcome;
       this.#outcomes.store(instance, { session, no, runs });
     }
     return runs;
+  }
+
+  /** Throws `ENQUEUE_STOPPED` if the queue is sealed. */
+  #addTotal(queueId: number, { enqueued, consumed }: { enqueued: number; consumed: number }): void {
+    try {
+      this.#addTotals.run(queueId, enqueued, consumed);
+    } catch (error) {
+      if (!isCheckFailed(error)) throw error;
+      throw new QueueError('ENQUEUE_STOPPED', { details: { queueId }, cause: error });
+    }
   }
 
   #remove(queueId: number, firstId: number, endId: number): void {
@@ -226,11 +243,39 @@ export class UnshardedFile {
     );
   }
 
+  /** From now on no commit of any process enqueues to it. */
+  seal(queueId: number): void {
+    this.#write('FULL', () =>
+      this.#file
+        .prepare(
+          `INSERT INTO queue_total (queue_id, enqueued, consumed, sealed_at) VALUES (?, 0, 0, 0)
+           ON CONFLICT (queue_id) DO UPDATE SET sealed_at = enqueued`,
+        )
+        .run(queueId),
+    );
+  }
+
+  unseal(queueId: number): void {
+    this.#write('FULL', () =>
+      this.#file.prepare('UPDATE queue_total SET sealed_at = NULL WHERE queue_id = ?').run(queueId),
+    );
+  }
+
+  /** Messages that lie in the table, counted one by one: what the totals say must be what is there. */
+  stored(queueId: number): number {
+    return mapSqliteErrors(
+      this.#path,
+      () =>
+        this.#file.prepare('SELECT count(*) FROM message WHERE queue_id = ?').pluck().get(queueId) as number,
+    );
+  }
+
+  /** Removes what there is of a queue; of a sealed one, all but its seal. */
   drop(queueId: number): void {
     this.#write('FULL', () => {
       this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
       this.#file.prepare('DELETE FROM hand_out WHERE queue_id = ?').run(queueId);
-      this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ?').run(queueId);
+      this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ? AND sealed_at IS NULL').run(queueId);
     });
   }
 

@@ -31,6 +31,14 @@ const handOutStep = `
   CREATE INDEX message_by_order ON message (queue_id, id);
 `;
 
+/**
+ * A queue that is sealed takes no messages any more, whatever a process believes that has not looked into the catalog
+ * since: the commit that would add one fails. The row outlives its queue, since such a process may come late.
+ */
+const sealStep = `
+  ALTER TABLE queue_total ADD COLUMN sealed_at INTEGER CHECK (sealed_at IS NULL OR enqueued <= sealed_at);
+`;
+
 export const unshardedSteps: readonly FormatStep[] = [
   `CREATE TABLE message (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -51,4 +59,5 @@ export const unshardedSteps: readonly FormatStep[] = [
     pid_started TEXT NOT NULL
   ) STRICT;`,
   `${unshardedOutcomeStep} ${handOutStep}`,
+  sealStep,
 ];

@@ -60,6 +60,10 @@ export class FailingDisk {
 
 /** Starts a process that is killed at its `call`-th write, sync or cut of the instance's files. */
 export function killedAtCall(call: number): FaultProcess {
-  const env = { LD_PRELOAD: library!, FAULT_KILL_PATH: '/instance-1.', FAULT_KILL_AT: String(call) };
-  return new FaultProcess({ env });
+  return new FaultProcess({ env: killAt('/instance-1.', call) });
+}
+
+/** The environment of a process that is killed so, at files whose path has this in it. */
+export function killAt(path: string, call: number): Record<string, string> {
+  return { LD_PRELOAD: library!, FAULT_KILL_PATH: path, FAULT_KILL_AT: String(call) };
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { calibrateCommand } from './calibrate.ts';
 import { checkCommand } from './check.ts';
 import { claimsCommand } from './claims.ts';
+import { convertCommand } from './convert.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
@@ -34,6 +35,17 @@ const help = `Usage: npm run lab -- <command>
   check <folder> [options]   look over the data of an engine: every block, and what was acknowledged
     --json <file>            write what was found as JSON
     --accept-loss            save what can be read, give up what cannot; keep a copy of the folder first
+  convert <folder> <queue>   turn an unsharded queue into a sharded one of the same name: stop enqueue, drain,
+                             stop dequeue, check empty, drop, size the cache, create, start. Its processes may
+                             be at work; if it is interrupted the same command goes on with it
+    --shards <n>             shards on each instance; default 1
+    --attempts-max <n>       hand-outs before a message goes to the exception queue; default no limit
+    --retry-delay <ms>       pause before a message that came back is handed out again
+    --priorities             messages have priorities
+    --cache-mib <n>          size of the message cache of each instance; default as it is
+    --drain-s <n>            how long to wait for the queue to be emptied; default 600
+    --cancel                 give a conversion up that is not done: the queue goes on as it was
+    --json <file>            write the conversion, with when each step was done, as JSON
   --help                     this text
 
 Exit code: 0 done; 1 an error, lost, doubled, damaged or disordered messages, or a required
@@ -54,7 +66,8 @@ export async function runCommand(args: string[]): Promise<number> {
     process.stdout.write(help);
     return exitCodes.done;
   }
-  if (command !== 'run' && rest.length > 0) return usageError(`Unexpected argument "${rest[0]}"`);
+  const unexpected = command === 'run' ? undefined : rest[command === 'convert' ? 1 : 0];
+  if (unexpected !== undefined) return usageError(`Unexpected argument "${unexpected}"`);
   switch (command) {
     case 'run':
       if (target === undefined) return usageError('run needs a scenario');
@@ -71,6 +84,10 @@ export async function runCommand(args: string[]): Promise<number> {
     case 'check':
       if (target === undefined) return usageError('check needs a folder');
       return checkCommand(target, { json: values.json, acceptLoss: values['accept-loss'] });
+    case 'convert':
+      if (target === undefined || rest[0] === undefined)
+        return usageError('convert needs a folder and a queue');
+      return convertCommand(target, rest[0], values);
     case 'list':
       return listCommand();
     case 'claims':
@@ -97,6 +114,13 @@ function parse(args: string[]) {
       run: { type: 'string', multiple: true, default: [] },
       scale: { type: 'boolean', default: false },
       write: { type: 'string' },
+      shards: { type: 'string' },
+      'attempts-max': { type: 'string' },
+      'retry-delay': { type: 'string' },
+      priorities: { type: 'boolean', default: false },
+      'cache-mib': { type: 'string' },
+      'drain-s': { type: 'string' },
+      cancel: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });

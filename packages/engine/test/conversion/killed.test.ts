@@ -1,0 +1,113 @@
+/**
+ * Conversions that are killed: right before one of their writes, syncs or cuts, in whatever step that lies or between two,
+ * while other processes put and take. Whoever converts again goes on, and every message is delivered once.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { type ConversionStage, openInstance, readConversion } from '../../src/index.ts';
+import { killAt, noFailingDisk } from '../faults/failing-disk.ts';
+import { makeFolder } from '../folder.ts';
+
+/** Not all of them at once: a test takes seconds, and begins at another one each time. */
+const stride = 9;
+
+/** Resolves with whether it was killed. */
+async function run(script: string, args: string[], env: Record<string, string> = {}): Promise<boolean> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const child = spawn(process.execPath, [path, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [code, signal] = await once(child, 'exit');
+  expect([null, 0]).toContain(code);
+  return signal === 'SIGKILL';
+}
+
+async function startWorker(dir: string, instance: number): Promise<(order: object) => Promise<unknown>> {
+  const worker: ChildProcess = fork(new URL('./load-worker.ts', import.meta.url), [dir, String(instance)]);
+  onTestFinished(() => void worker.kill('SIGKILL'));
+  const answer = async () => (await once(worker, 'message'))[0];
+  await answer();
+  return (order) => {
+    const answered = answer();
+    worker.send(order);
+    return answered;
+  };
+}
+
+async function createQueue(dir: string, instance: number, name: string): Promise<void> {
+  const opened = await openInstance({ dir, instance });
+  await opened.createQueue({ name, kind: 'unsharded' });
+  await opened.close();
+}
+
+it.skipIf(noFailingDisk)(
+  `a conversion that is killed at any of its writes is gone on with, and two processes at work lose and double nothing`,
+  { timeout: 300_000 },
+  async () => {
+    const dir = makeFolder();
+    const first = 1 + Math.floor(Math.random() * stride);
+    console.info(`conversion killed at a write: from call ${first} on`);
+    await createQueue(dir, 3, 'warm-up');
+    const workers = await Promise.all([startWorker(dir, 1), startWorker(dir, 2)]);
+    const all = (order: object) => Promise.all(workers.map((worker) => worker(order)));
+    const killedIn = new Set<ConversionStage | undefined>();
+    for (let call = first; ; call += stride) {
+      const queue = `q${call}`;
+      await createQueue(dir, 3, queue);
+      await all({ do: 'load', queue });
+      const killed = await run('convert-process.ts', [dir, queue], killAt(`${dir}/`, call));
+      if (killed) {
+        killedIn.add((await readConversion({ dir, queue }))?.stage);
+        expect(await run('convert-process.ts', [dir, queue])).toBe(false);
+      }
+      expect((await readConversion({ dir, queue }))?.stage).toBe('done');
+      await all({ do: 'end producers' });
+      const books = (await all({ do: 'end' })) as { put: string[]; took: string[] }[];
+      const put = books.flatMap((book) => book.put);
+      expect(put.length).toBeGreaterThan(0);
+      expect(books.flatMap((book) => book.took).toSorted()).toEqual(put.toSorted());
+      if (!killed) break;
+    }
+    await all({ do: 'close' });
+    expect(killedIn.size).toBeGreaterThan(4);
+  },
+);
+
+it.skipIf(noFailingDisk)(
+  'a process that has the instance, its load and the conversion may be killed at any write of the catalog',
+  { timeout: 300_000 },
+  async () => {
+    let kills = 0;
+    for (let call = 1 + Math.floor(Math.random() * stride); ; call += stride) {
+      const dir = makeFolder();
+      const notes = join(dir, 'notes');
+      await createQueue(dir, 1, 'q');
+      const killed = await run('whole-process.ts', [dir, 'q', 'first', notes], killAt('/catalog.db', call));
+      if (!killed) break;
+      kills += 1;
+      expect(await run('whole-process.ts', [dir, 'q', 'second', notes])).toBe(false);
+      expect((await readConversion({ dir, queue: 'q' }))?.stage).toBe('done');
+      check(existsSync(notes) ? readFileSync(notes, 'utf8') : '');
+    }
+    expect(kills).toBeGreaterThan(3);
+  },
+);
+
+/** What was acknowledged was taken once, or was being taken when the process died and is gone. */
+function check(notes: string): void {
+  const lines = notes.split('\n').map((line) => line.split(' '));
+  const of = (what: string) => lines.flatMap(([kind, payload]) => (kind === what ? [payload!] : []));
+  const took = of('took');
+  expect(took.length).toBe(new Set(took).size);
+  const reached = new Set([...took, ...of('taking')]);
+  expect(of('put').filter((payload) => !reached.has(payload))).toEqual([]);
+  // Nothing else was taken than what was put, or was being put by one of two producers when the process died.
+  const put = new Set(of('put'));
+  expect(took.filter((payload) => !put.has(payload)).length).toBeLessThanOrEqual(2);
+}

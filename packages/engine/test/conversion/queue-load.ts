@@ -1,0 +1,90 @@
+/** Producers and consumers that use a queue by its name and live through what is retryable, and the book of what they did. */
+import { type Instance, QueueError, type Session } from '../../src/index.ts';
+
+/**
+ * `put`: acknowledged. `taking`: handed out and about to be committed. `took`: committed. What was being put or taken when
+ * a process was killed may have been done or not.
+ */
+export type Note = (what: 'put' | 'taking' | 'took', payload: string) => void;
+
+export interface LoadOptions {
+  instance: Instance;
+  queue: string;
+  /** Makes payloads unique over all processes. */
+  name: string;
+  note: Note;
+}
+
+export class QueueLoad {
+  readonly #options: LoadOptions;
+  readonly #producers: Promise<void>[];
+  readonly #consumers: Promise<void>[];
+  #producing = true;
+  #consuming = true;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#producers = ['a', 'b'].map((producer) => this.#produce(producer));
+    this.#consumers = [1, 2].map(() => this.#consume());
+  }
+
+  async #produce(producer: string): Promise<void> {
+    const { instance, queue, name, note } = this.#options;
+    const session = instance.openSession();
+    for (let no = 1; this.#producing; no += 1) {
+      const payload = `${name}.${producer}.${no}`;
+      await untilDone(session, async () => {
+        session.enqueue(queue, { payload });
+        await session.commit();
+      });
+      note('put', payload);
+    }
+    await session.close();
+  }
+
+  async #consume(): Promise<void> {
+    const { instance, queue, note } = this.#options;
+    const session = instance.openSession();
+    while (this.#consuming) {
+      await untilDone(session, async () => {
+        const messages = await session.dequeue(queue, { max: 10, waitMs: 20 });
+        const payloads = messages.map(({ payload }) => payload.toString());
+        for (const payload of payloads) note('taking', payload);
+        await session.commit();
+        for (const payload of payloads) note('took', payload);
+      });
+    }
+    await session.close();
+  }
+
+  /** Resolves when nothing more is put. */
+  async endProducers(): Promise<void> {
+    this.#producing = false;
+    await Promise.all(this.#producers);
+  }
+
+  /** Resolves when nothing is left on this instance. */
+  async end(): Promise<void> {
+    const { instance, queue } = this.#options;
+    for (;;) {
+      const { ready, held } = instance.queue(queue);
+      if (ready + held === 0) break;
+      await new Promise((resume) => setTimeout(resume, 5));
+    }
+    this.#consuming = false;
+    await Promise.all(this.#consumers);
+  }
+}
+
+/** What a client does: the same again, as long as the error says that it may succeed. */
+async function untilDone(session: Session, work: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof QueueError) || !error.retryable) throw error;
+      await session.rollback();
+      await new Promise((resume) => setTimeout(resume, 1));
+    }
+  }
+}

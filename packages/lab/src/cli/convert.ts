@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import {
+  type Conversion,
+  type ConversionStage,
+  type ConvertOptions,
+  cancelConversion,
+  convertQueue,
+  QueueError,
+} from '@shardlab/engine';
+import { exitCodes } from './exit-codes.ts';
+
+export interface ConvertFlags {
+  shards?: string | undefined;
+  'attempts-max'?: string | undefined;
+  'retry-delay'?: string | undefined;
+  priorities: boolean;
+  'cache-mib'?: string | undefined;
+  'drain-s'?: string | undefined;
+  cancel: boolean;
+  json?: string | undefined;
+}
+
+const inWords: Readonly<Record<ConversionStage, string>> = {
+  'stop-enqueue': 'stop enqueue',
+  drain: 'drain: consumers take what the queue holds',
+  'stop-dequeue': 'stop dequeue',
+  'check-empty': 'check that it is empty',
+  drop: 'drop what its table has of it',
+  'size-cache': 'size the message cache',
+  create: 'create the sharded queue under the same name',
+  start: 'start enqueue and dequeue',
+  done: 'done',
+};
+
+/** `convert <folder> <queue>`: turns an unsharded queue into a sharded one, or goes on with that, or cancels it. */
+export async function convertCommand(folder: string, queue: string, flags: ConvertFlags): Promise<number> {
+  const base = process.env.INIT_CWD ?? process.cwd();
+  const dir = clusterFolder(resolve(base, folder));
+  const stop = new AbortController();
+  const interrupt = () => stop.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    if (flags.cancel) {
+      await cancelConversion({ dir, queue });
+      process.stdout.write(`The conversion of ${queue} is cancelled; the queue goes on as it was\n`);
+      return exitCodes.done;
+    }
+    const conversion = await convertQueue({
+      ...optionsOf(flags),
+      dir,
+      queue,
+      signal: stop.signal,
+      onStep: say,
+    });
+    if (flags.json !== undefined) {
+      await writeFile(resolve(base, flags.json), `${JSON.stringify(conversion, null, 2)}\n`);
+    }
+    return exitCodes.done;
+  } catch (error) {
+    if (stop.signal.aborted) {
+      process.stderr.write('Interrupted; the same command goes on with it, and --cancel ends it\n');
+      return exitCodes.interrupted;
+    }
+    if (!(error instanceof QueueError)) throw error;
+    process.stderr.write(`${error.code}: ${error.message}\n`);
+    if (error.code === 'QUEUE_NOT_DRAINED') {
+      process.stderr.write('The same command goes on with the conversion, and --cancel ends it\n');
+    }
+    return exitCodes.failed;
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+}
+
+function say({ queue, stage, settings: { shards } }: Conversion): void {
+  const line = stage === 'done' ? `${queue} is sharded, with ${shards} on each instance` : inWords[stage];
+  process.stdout.write(`${line}\n`);
+}
+
+/** The engine's own folder, or the data folder of a server, which has it in `cluster/`. */
+function clusterFolder(dir: string): string {
+  const within = join(dir, 'cluster');
+  return !existsSync(join(dir, 'catalog.db')) && existsSync(within) ? within : dir;
+}
+
+/** What is no number is refused by the engine, by name. */
+function optionsOf(flags: ConvertFlags): Partial<ConvertOptions> {
+  const number = (name: keyof ConvertOptions, text: string | undefined, factor = 1) =>
+    text === undefined ? {} : { [name]: Number(text) * factor };
+  return {
+    ...number('shards', flags.shards),
+    ...number('attemptsMax', flags['attempts-max']),
+    ...number('retryDelayMs', flags['retry-delay']),
+    ...number('cacheBytesMax', flags['cache-mib'], 1024 ** 2),
+    ...number('drainMsMax', flags['drain-s'], 1000),
+    ...(flags.priorities && { priorities: true }),
+  };
+}
