@@ -44,6 +44,7 @@ const pages: { name: string; address(run: string): string }[] = [
   { name: 'runs', address: () => '/runs' },
   { name: 'run', address: (run) => `/runs/${run}` },
   { name: 'claims', address: () => '/claims' },
+  { name: 'what-if', address: (run) => `/what-if?hardware=exadata-x4-2&run=${run}&roundTripMs=0` },
   { name: 'queues', address: () => '/queues?queue=parcels' },
   { name: 'topic', address: () => '/queues?queue=news' },
   { name: 'cluster', address: () => '/cluster' },

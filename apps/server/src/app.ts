@@ -23,6 +23,7 @@ import { QueueService } from './queues/queue-service.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
 import { clusterRoutes } from './routes/cluster-routes.ts';
 import { dashboardRoutes } from './routes/dashboard-routes.ts';
+import { hardwareRoutes } from './routes/hardware-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { loadRoutes } from './routes/load-routes.ts';
 import { messageRoutes } from './routes/message-routes.ts';
@@ -119,6 +120,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   healthRoutes(app, { cluster, version });
   metricsRoutes(app, { cluster, queues, runs: store, streams });
   scenarioRoutes(app, { library, now });
+  hardwareRoutes(app);
   runRoutes(app, { runs, library, streams });
   claimRoutes(app, { runs: store });
   queueRoutes(app, { cluster });

@@ -39,6 +39,7 @@ describe('answers', () => {
       [contract.Run, await get(`/api/runs/${runId}/export`)],
       [contract.RunList, await get('/api/runs')],
       [contract.ClaimLedger, await get('/api/claims')],
+      [contract.HardwareList, await get('/api/hardware')],
       [contract.Id, await post('/api/runs', { scenario: 'small' })],
       [contract.QueueInfo, await post('/api/queues', { name: 'other', kind: 'unsharded' })],
       [contract.QueueInfo, await post('/api/queues', { name: 'topic', type: 'topic', attemptsMax: 3 })],
@@ -89,6 +90,7 @@ describe('the description of the API', () => {
     expect(described.sort()).toEqual(
       [
         'GET /api/health',
+        'GET /api/hardware',
         'GET /metrics',
         'GET /api/cluster',
         'GET /api/cluster/events',

@@ -11,6 +11,8 @@ import { RunPage } from './views/run-page.tsx';
 import { readRunSearch } from './views/run-search.ts';
 import { RunsPage } from './views/runs-page.tsx';
 import { ScenarioPage } from './views/scenario-page.tsx';
+import { WhatIfPage } from './views/what-if-page.tsx';
+import { readWhatIfSearch } from './views/what-if-search.ts';
 
 const root = createRootRoute({ component: AppShell, notFoundComponent: NotFound });
 
@@ -30,6 +32,12 @@ const queues = createRoute({
 });
 const cluster = createRoute({ getParentRoute: () => root, path: '/cluster', component: ClusterPage });
 const claims = createRoute({ getParentRoute: () => root, path: '/claims', component: ClaimsPage });
+const whatIf = createRoute({
+  getParentRoute: () => root,
+  path: '/what-if',
+  component: WhatIfPage,
+  validateSearch: readWhatIfSearch,
+});
 const scenario = createRoute({
   getParentRoute: () => root,
   path: '/scenarios/$scenarioId',
@@ -37,7 +45,7 @@ const scenario = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([gallery, runs, run, queues, cluster, claims, scenario]),
+  routeTree: root.addChildren([gallery, runs, run, queues, cluster, claims, whatIf, scenario]),
   scrollRestoration: true,
 });
 

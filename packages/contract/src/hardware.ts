@@ -199,3 +199,7 @@ export const Hardware = Type.Object(
   { ...closed, title: 'Shardlab hardware' },
 );
 export type Hardware = Static<typeof Hardware>;
+
+/** The machines that the model can simulate, by id. */
+export const HardwareList = Type.Object({ hardware: Type.Array(Hardware) }, closed);
+export type HardwareList = Static<typeof HardwareList>;

@@ -6,7 +6,11 @@ export { type JudgeContext, judgeClaims } from './claims/judge.ts';
 export { claims } from './claims/ledger.ts';
 export { type NotMeasured, notMeasured } from './claims/not-measured.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
-export { bundledHardwareFolder, hardwareSchemaFileName } from './hardware/hardware-folder.ts';
+export {
+  bundledHardwareFolder,
+  hardwareSchemaFileName,
+  readHardwareFolder,
+} from './hardware/hardware-folder.ts';
 export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
 export { parseHardware } from './hardware/parse-hardware.ts';
 export { captureEnvironment } from './run/environment.ts';

@@ -7,6 +7,7 @@ import type {
   Dequeue,
   Dequeued,
   Enqueued,
+  HardwareList,
   Id,
   Kill,
   LoadAnswer,
@@ -64,6 +65,11 @@ export const runQuery = (id: string) =>
 export const claimsQuery = queryOptions({
   queryKey: ['claims'],
   queryFn: ({ signal }) => call<ClaimLedger>('GET', '/api/claims', { signal }),
+});
+
+export const hardwareQuery = queryOptions({
+  queryKey: ['hardware'],
+  queryFn: ({ signal }) => call<HardwareList>('GET', '/api/hardware', { signal }),
 });
 
 export const queuesQuery = queryOptions({

@@ -42,6 +42,9 @@ export const waitColor: Readonly<Record<string, string>> = {
 /** A dash for the mode: solid as it is, dashed with an emulated round trip. */
 export const modeDash = (roundTripMs: number): string | null => (roundTripMs > 0 ? '6 4' : null);
 
+/** Points close together, for what a model says. */
+export const simulatedDash = '0.5 5';
+
 const shapes: readonly SymbolType[] = [
   symbolCircle,
   symbolSquare,

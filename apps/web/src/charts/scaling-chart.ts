@@ -12,7 +12,7 @@ import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scali
 import type { SweepAxis } from '../model/sweep-axis.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
-import { fontFamily, implementationColor, ink, instanceShape, modeDash } from './ink.ts';
+import { fontFamily, implementationColor, ink, instanceShape, modeDash, simulatedDash } from './ink.ts';
 
 /** A number of the document: a labelled line, never a point. */
 export interface ReferenceLine {
@@ -189,18 +189,26 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
   );
   group
     .selectAll<SVGPathElement, ScalingSeries>('path')
-    .data(series, (entry) => entry.id)
+    .data(
+      series.filter((entry) => entry.drawnAs !== 'measured'),
+      (entry) => entry.id,
+    )
     .join('path')
     .attr('data-series', (entry) => entry.id)
     .attr('stroke', (entry) => implementationColor[entry.implementation])
-    .attr('stroke-width', 1.75)
+    .attr('stroke-width', (entry) => (entry.drawnAs === 'simulated' ? 2.5 : 1.75))
     .attr('stroke-linejoin', 'round')
-    .attr('stroke-dasharray', (entry) => modeDash(entry.roundTripMs))
+    .attr('stroke-linecap', (entry) => (entry.drawnAs === 'simulated' ? 'round' : null))
+    .attr('stroke-dasharray', (entry) =>
+      entry.drawnAs === 'simulated' ? simulatedDash : modeDash(entry.roundTripMs),
+    )
     .attr('d', (entry) => path(entry.points));
 }
 
 function drawPoints(group: Group, { x, y }: ScalingGeometry, data: ScalingChartData): void {
-  const items = data.series.flatMap((series) => series.points.map((point) => ({ series, point })));
+  const items = data.series
+    .filter((series) => series.drawnAs !== 'simulated')
+    .flatMap((series) => series.points.map((point) => ({ series, point })));
   group
     .selectAll<SVGPathElement, (typeof items)[number]>('path')
     .data(items, (item) => item.point.key)

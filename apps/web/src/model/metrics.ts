@@ -4,6 +4,13 @@ import { formatAxisCount, formatCores, formatMicros, formatMs, formatRate } from
 
 export type MetricId = 'dequeue' | 'enqueue' | 'cpu' | 'busiest' | 'call' | 'p99';
 
+/** Of a measured point or of a simulated one. */
+export interface Figures
+  extends Pick<Point, 'dequeuePerSec' | 'enqueuePerSec' | 'cpuUsPerMessage' | 'cpuShareByInstance'> {
+  dequeueCallMs: { p50: number };
+  latencyMs: { p50: number; p99: number };
+}
+
 export interface Metric {
   id: MetricId;
   /** For a switch. */
@@ -11,7 +18,7 @@ export interface Metric {
   /** Without what it is shown over. */
   title: string;
   unit: string;
-  read(point: Point): number;
+  read(point: Figures): number;
   format(value: number): string;
   formatAxis(value: number): string;
   /** The wire's name, where a scenario may give the document's number for it. */

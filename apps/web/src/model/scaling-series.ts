@@ -10,10 +10,14 @@ export interface ScalingPoint {
   x: number;
   /** In the metric's unit; always over 0, since the axis is logarithmic. */
   value: number;
+}
+
+/** One of a run. */
+export interface RunPoint extends ScalingPoint {
   point: Point;
 }
 
-export interface ScalingSeries {
+export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
   id: string;
   implementation: Implementation;
   instances: number;
@@ -22,7 +26,9 @@ export interface ScalingSeries {
   /** What tells it from others of the same queue, instances and round trip: "10 subscribers". */
   beside: string[];
   /** Rising in x. */
-  points: ScalingPoint[];
+  points: P[];
+  /** Default a line with its points. `simulated`: a dotted line; `measured`: points alone, on top of such lines. */
+  drawnAs?: 'simulated' | 'measured';
 }
 
 /** Which round trips are shown: all of them, or one. */
@@ -35,10 +41,10 @@ export type RoundTripChoice = 'all' | number;
 export function scalingSeries(
   points: readonly Point[],
   options: { metric: Metric; roundTrip: RoundTripChoice; sweep: Scenario['sweep'] },
-): ScalingSeries[] {
+): ScalingSeries<RunPoint>[] {
   const { metric, roundTrip, sweep } = options;
   const axis = sweepAxis(sweep);
-  const byId = new Map<string, ScalingSeries>();
+  const byId = new Map<string, ScalingSeries<RunPoint>>();
   for (const point of points) {
     const { implementation } = point;
     const { instances, roundTripMs } = point.params;
@@ -73,6 +79,14 @@ export function seriesInWords(
   return `${series.implementation}, ${plural(series.instances, 'instance')}${trip}${beside}`;
 }
 
+export const cursorKeys: readonly string[] = [
+  'ArrowLeft',
+  'ArrowRight',
+  'ArrowUp',
+  'ArrowDown',
+  'Home',
+  'End',
+] satisfies CursorKey[];
 export type CursorKey = 'ArrowLeft' | 'ArrowRight' | 'ArrowUp' | 'ArrowDown' | 'Home' | 'End';
 
 /**
@@ -102,10 +116,10 @@ export function moveCursor(
 }
 
 /** The point of a key and the series that it lies in. */
-export function findPoint(
-  series: readonly ScalingSeries[],
+export function findPoint<P extends ScalingPoint>(
+  series: readonly ScalingSeries<P>[],
   key: string | null,
-): { series: ScalingSeries; point: ScalingPoint } | null {
+): { series: ScalingSeries<P>; point: P } | null {
   if (key === null) return null;
   for (const entry of series) {
     const point = entry.points.find((candidate) => candidate.key === key);

@@ -5,6 +5,7 @@ const pages = [
   { to: '/', label: 'Lab', exact: true },
   { to: '/runs', label: 'Runs', exact: false },
   { to: '/claims', label: 'Claims', exact: false },
+  { to: '/what-if', label: 'What if', exact: false },
   { to: '/queues', label: 'Queues', exact: false },
   { to: '/cluster', label: 'Cluster', exact: false },
 ] as const;

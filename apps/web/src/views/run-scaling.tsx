@@ -1,4 +1,4 @@
-import type { Point, Run } from '@shardlab/contract';
+import type { Run } from '@shardlab/contract';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../charts/scaling-chart.ts';
 import type { DataTable } from '../model/csv.ts';
@@ -6,8 +6,10 @@ import { formatMs } from '../model/format.ts';
 import { type Metric, metricIds, metrics } from '../model/metrics.ts';
 import {
   type CursorKey,
+  cursorKeys,
   findPoint,
   moveCursor,
+  type RunPoint,
   roundTripsOf,
   type ScalingSeries,
   scalingSeries,
@@ -25,8 +27,6 @@ export interface RunScalingProps {
   search: RunSearch;
   onSearch(change: { metric?: string; trip?: number | undefined; point?: string | undefined }): void;
 }
-
-const keys: readonly string[] = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
 /** The chart of a figure with its switches: rate, CPU or latency over threads or what else it varies, points as they finish. */
 export function RunScaling({ run, search, onSearch }: RunScalingProps) {
@@ -83,7 +83,7 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
   const onKey = (key: string): boolean => {
     if ((key === 'Enter' || key === ' ') && cursor !== null) events.current.onSelect(cursor);
     else if (key === 'Escape') setCursor(null);
-    else if (keys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
+    else if (cursorKeys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
     else return false;
     return true;
   };
@@ -153,7 +153,7 @@ function Readout({
   metric: Metric;
   axis: SweepAxis;
   series: ScalingSeries;
-  point: { x: number; value: number; point: Point };
+  point: RunPoint;
 }) {
   const { latencyMs } = point.point;
   return (
@@ -167,7 +167,7 @@ function Readout({
 const spokenOf = (
   metric: Metric,
   axis: SweepAxis,
-  found: NonNullable<ReturnType<typeof findPoint>>,
+  found: { series: ScalingSeries; point: RunPoint },
 ): string =>
   `${seriesInWords(found.series)}, ${axis.inWords(found.point.x)}: ${metric.format(found.point.value)}`;
 

@@ -58,10 +58,12 @@ export function Swatch({ color, opacity = 1 }: { color: string; opacity?: number
 export function Stroke({
   dash,
   thin = false,
+  round = false,
   color = ink.muted,
 }: {
   dash: string | null;
   thin?: boolean;
+  round?: boolean;
   color?: string;
 }) {
   return (
@@ -71,6 +73,7 @@ export function Stroke({
         stroke={color}
         strokeWidth={thin ? 1 : 2}
         strokeDasharray={dash ?? undefined}
+        strokeLinecap={round ? 'round' : undefined}
         fill="none"
       />
     </svg>

@@ -1,6 +1,10 @@
 /** Where the hardware files lie that come with the lab: one JSON file each, beside the schema that editors use. */
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { HardwareFile } from '@shardlab/model';
+import { LabError } from '../errors.ts';
 import { bundledScenarioFolder } from '../scenario/scenario-folder.ts';
+import { parseHardware } from './parse-hardware.ts';
 
 export const bundledHardwareFolder = join(bundledScenarioFolder, 'hardware');
 
@@ -8,3 +12,23 @@ export const hardwareSchemaFileName = 'hardware.schema.json';
 
 /** What a calibration writes unless told otherwise. */
 export const calibratedId = 'this-machine';
+
+/** Reads every hardware file of a folder, by file name. A faulty file is reported beside the good ones, not thrown. */
+export async function readHardwareFolder(
+  folder: string = bundledHardwareFolder,
+): Promise<{ file: string; read: HardwareFile | LabError }[]> {
+  const names = (await readdir(folder)).filter(
+    (name) => name.endsWith('.json') && name !== hardwareSchemaFileName,
+  );
+  return Promise.all(
+    names.sort().map(async (file) => {
+      const text = await readFile(join(folder, file), 'utf8');
+      try {
+        return { file, read: parseHardware(text) };
+      } catch (error) {
+        if (!(error instanceof LabError)) throw error;
+        return { file, read: error };
+      }
+    }),
+  );
+}
