@@ -19,9 +19,11 @@ import { setSecurityHeaders } from './http/security-headers.ts';
 import { validateWhole } from './http/validation.ts';
 import { limits } from './limits.ts';
 import { LoadService } from './load/load-service.ts';
+import { ConversionService } from './queues/conversion-service.ts';
 import { QueueService } from './queues/queue-service.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
 import { clusterRoutes } from './routes/cluster-routes.ts';
+import { conversionRoutes } from './routes/conversion-routes.ts';
 import { dashboardRoutes } from './routes/dashboard-routes.ts';
 import { hardwareRoutes } from './routes/hardware-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
@@ -81,6 +83,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
   const queues = new QueueService(cluster);
   const loads = new LoadService(cluster);
+  const conversions = new ConversionService(cluster);
   const { heartbeatMs = limits.heartbeatMs, streamsMax = limits.streamsMax } = options;
   const streams = new EventStreams({
     max: streamsMax,
@@ -108,7 +111,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   app.addHook('preClose', async () => {
     closing.abort();
-    await Promise.all([runs.close(), loads.close()]);
+    await Promise.all([runs.close(), loads.close(), conversions.close()]);
     streams.close();
   });
   app.addHook('onClose', async () => {
@@ -124,6 +127,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   runRoutes(app, { runs, library, streams });
   claimRoutes(app, { runs: store });
   queueRoutes(app, { cluster });
+  conversionRoutes(app, { cluster, conversions });
   subscriberRoutes(app, { cluster });
   messageRoutes(app, { queues, closing: closing.signal });
   clusterRoutes(app, { cluster, watch: new ClusterWatch({ cluster, loads, now }), streams });

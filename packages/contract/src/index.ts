@@ -1,4 +1,5 @@
 export * from './cluster.ts';
+export * from './conversion.ts';
 export * from './hardware.ts';
 export * from './load.ts';
 export * from './params-in-words.ts';

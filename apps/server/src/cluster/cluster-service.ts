@@ -21,7 +21,8 @@ export interface ClusterFigures {
 }
 
 export class ClusterService {
-  readonly #dir: string;
+  /** Folder of the engine's files. */
+  readonly dir: string;
   #backend: Backend | undefined;
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -34,7 +35,7 @@ export class ClusterService {
   }
 
   private constructor(dir: string, backend: Backend) {
-    this.#dir = dir;
+    this.dir = dir;
     this.#backend = backend;
   }
 
@@ -107,9 +108,9 @@ export class ClusterService {
     this.#backend = undefined;
     await before.close();
     try {
-      this.#backend = await ProcessBackend.open(this.#dir, instances);
+      this.#backend = await ProcessBackend.open(this.dir, instances);
     } catch (error) {
-      this.#backend = await InlineBackend.open(this.#dir);
+      this.#backend = await InlineBackend.open(this.dir);
       throw error;
     }
   }
