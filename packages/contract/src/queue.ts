@@ -68,6 +68,12 @@ export const CreateQueue = Type.Object(
         description: 'Pause before a message that came back is handed out again, doubled each time',
       }),
     ),
+    forwarding: Type.Optional(
+      Type.Boolean({
+        description:
+          'Messages without a consumer on their instance move to instances where some wait; by default they do where they can: in a persistent sharded queue that is no topic',
+      }),
+    ),
   },
   closed,
 );
@@ -83,6 +89,7 @@ export const QueueInfo = Type.Object(
     priorities: Type.Boolean(),
     attemptsMax: Type.Union([Type.Integer(), Type.Null()]),
     retryDelayMs: Type.Integer(),
+    forwarding: Type.Boolean(),
     exceptionQueue: Type.Union([Type.String(), Type.Null()], {
       description: 'Gets what was handed out too often; null without a limit',
     }),
@@ -93,6 +100,8 @@ export const QueueInfo = Type.Object(
     delayed: Type.Integer({ description: 'Not due yet, or paused after they came back' }),
     enqueued: Type.Integer(),
     consumed: Type.Integer(),
+    movedIn: Type.Integer({ description: 'Came from other instances' }),
+    movedOut: Type.Integer({ description: 'Went to other instances' }),
     fault: Type.Optional(
       Type.Object(
         { code: Type.String(), message: Type.String() },

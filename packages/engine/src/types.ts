@@ -31,6 +31,12 @@ export interface QueueSpec {
   attemptsMax?: number;
   /** Pause before a message that came back is handed out again, doubled each time; default 0, at most an hour. */
   retryDelayMs?: number;
+  /**
+   * Default true for a persistent sharded queue, the only kind that can: where no local consumer is, messages move to
+   * instances of the cluster where consumers wait. Without it, or without another instance that is served, a dequeue on
+   * an instance whose own shards are empty ends without messages (what ORA-25228 tells in Oracle).
+   */
+  forwarding?: boolean;
 }
 
 export interface QueueInfo {
@@ -42,6 +48,7 @@ export interface QueueInfo {
   priorities: boolean;
   attemptsMax: number | null;
   retryDelayMs: number;
+  forwarding: boolean;
   /** Name of the queue that gets what was handed out too often; null without a limit. */
   exceptionQueue: string | null;
   enqueueEnabled: boolean;
@@ -57,6 +64,12 @@ export interface QueueInfo {
   /** Messages committed and consumed since the queue was made. */
   enqueued: number;
   consumed: number;
+  /**
+   * Messages that came from other instances, and that went to them, since the queue was made; one that comes back is
+   * counted again. At all times enqueued + movedIn = ready + held + delayed + consumed + movedOut.
+   */
+  movedIn: number;
+  movedOut: number;
   /** In a list: why its counts are not known, and 0. Calls on the queue throw the same. */
   fault?: { code: QueueErrorCode; message: string };
 }

@@ -16,7 +16,7 @@ function restore(format: string): string {
   return dir;
 }
 
-describe.each(['format-1'])('files of %s', (format) => {
+describe.each(['format-1', 'format-2'])('files of %s', (format) => {
   it.each(['orders', 'jobs'])('keep the messages of the queue %s, and serve them', async (queue) => {
     const instance = await openTestInstance({ dir: restore(format) });
     expect(instance.queue(queue)).toMatchObject({ enqueued: 3, consumed: 1, ready: 2 });
@@ -29,21 +29,27 @@ describe.each(['format-1'])('files of %s', (format) => {
     expect(instance.queue(queue)).toMatchObject({ enqueued: 4, consumed: 4, ready: 0 });
   });
 
-  it('keep who held a message of an unsharded queue, and how often it was handed out', async () => {
-    const dir = restore(format);
-    const file = new Database(join(dir, 'unsharded.db'));
-    file.exec(`INSERT INTO holder VALUES (7, 999999999, 'long gone');
-      UPDATE message SET held_by = 7, delivery_count = 3 WHERE id = 2`);
-    file.close();
-    const instance = await openTestInstance({ dir });
-    const session = instance.openSession();
-    session.enqueue('jobs', { payload: 'fourth' });
-    expect((await session.commit()).ids).toEqual(['4']);
-    const messages = await session.dequeue('jobs', { max: 10, waitMs: 10_000 });
-    expect(messages.map(({ id, deliveryCount }) => [id, deliveryCount])).toEqual([
-      ['2', 4],
-      ['3', 1],
-      ['4', 1],
-    ]);
+  it('let messages move from now on, of queues that can', async () => {
+    const instance = await openTestInstance({ dir: restore(format) });
+    const forwards = instance.queues().filter(({ forwarding }) => forwarding);
+    expect(forwards.map(({ name }) => name)).toEqual(['orders']);
   });
+});
+
+it('files of format-1 keep who held a message of an unsharded queue, and how often it was handed out', async () => {
+  const dir = restore('format-1');
+  const file = new Database(join(dir, 'unsharded.db'));
+  file.exec(`INSERT INTO holder VALUES (7, 999999999, 'long gone');
+      UPDATE message SET held_by = 7, delivery_count = 3 WHERE id = 2`);
+  file.close();
+  const instance = await openTestInstance({ dir });
+  const session = instance.openSession();
+  session.enqueue('jobs', { payload: 'fourth' });
+  expect((await session.commit()).ids).toEqual(['4']);
+  const messages = await session.dequeue('jobs', { max: 10, waitMs: 10_000 });
+  expect(messages.map(({ id, deliveryCount }) => [id, deliveryCount])).toEqual([
+    ['2', 4],
+    ['3', 1],
+    ['4', 1],
+  ]);
 });

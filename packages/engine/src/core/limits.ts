@@ -91,6 +91,25 @@ export const limits = {
   /** A change of the catalog by another process is waited for this long where an instance is opened; longer is a hang. */
   catalogBusyMs: 5_000,
   /**
+   * Without a call to dequeue for this long a queue has no consumer on an instance: then its messages go to others that
+   * wait, and what came from others goes home.
+   */
+  forwardIdleMs: 1_000,
+  forwardIdleMsMax: 60_000,
+  /** Messages of a batch between instances: what its receiver hands out in about `forwardBatchAimMs`, within these. */
+  forwardBatchMessagesMin: 16,
+  forwardBatchMessagesMax: 4_096,
+  forwardBatchAimMs: 100,
+  /** And its bytes, to which some messages may come: a frame and a group hold them with room to spare. */
+  forwardBatchBytesMax: 1024 * 1024,
+  /** A peer that refuses is asked again after this; one that cannot be reached, after twice as long each time. */
+  forwardRetryMs: 50,
+  forwardRetryMsMax: 1_000,
+  /** How long one attempt to reach a peer may take. */
+  forwardConnectMs: 250,
+  /** How long an instance that ends in order waits for batches that are under way. */
+  forwardPartingMs: 500,
+  /**
    * How long a lease lasts and how often it is renewed: a process may stand still for three renewals before others take
    * its instances, and a process that is stopped is replaced in little more than a second.
    */

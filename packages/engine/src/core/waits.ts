@@ -9,6 +9,7 @@ const events = {
   'write lock': { class: 'concurrency', emulated: false },
   'partition maintenance': { class: 'configuration', emulated: false },
   'backlog read': { class: 'configuration', emulated: false },
+  forwarding: { class: 'network', emulated: false },
   'flow control': { class: 'configuration', emulated: false },
   'client round trip': { class: 'network', emulated: true },
   'waiting for messages': { class: 'idle', emulated: false },

@@ -100,6 +100,7 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
   let at = 0;
   const blocks: BlockEntry[] = [];
   for (const [shard, runs] of runsByShard) at = layBlocks({ shard, runs, pool, target, at, blocks });
+  for (const { placed } of transactions) if (placed !== undefined) side.push(...placed());
   const entries: DeltaEntry[] = deltas.map(({ partition, subscriber, ranges }) => {
     const offset = at;
     target.set(ranges, offset);

@@ -78,11 +78,17 @@ export class HandOuts {
     };
     if (subscription.waiters.size === 0) {
       const now = take();
-      if (now.length > 0) return now;
+      if (now.length > 0) {
+        queue.forwarding?.onCall(true);
+        return now;
+      }
     }
     if (options.waitMs > 0) {
       this.#assertUndamaged(readers, 'some');
-      const messages = await subscription.waiters.wait(take, options.waitMs, options.signal);
+      const waiting = subscription.waiters.wait(take, options.waitMs, options.signal);
+      queue.forwarding?.onCall(false);
+      const messages = await waiting;
+      queue.forwarding?.onCall(true);
       if (messages.length === 0 && options.signal?.aborted !== true) this.#assertUndamaged(readers, 'all');
       return messages;
     }
@@ -94,6 +100,7 @@ export class HandOuts {
       if (now.length > 0) return now;
     }
     this.#assertUndamaged(readers, 'all');
+    queue.forwarding?.onCall(false);
     return [];
   }
 

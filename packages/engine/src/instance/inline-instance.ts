@@ -13,6 +13,8 @@ import type {
   SubscriberInfo,
   SubscriberSpec,
 } from '../types.ts';
+import type { Forwarding } from './forwarding/forwarding.ts';
+import type { Interconnect } from './forwarding/interconnect.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from './queue-engine.ts';
 import { checkSpec } from './queue-spec.ts';
@@ -55,8 +57,10 @@ export class InlineInstance implements Instance {
   readonly #sessions = new Map<number, InstanceSession>();
   readonly #onEnded: InlineInstanceParts['onEnded'];
   readonly #onClosed: InlineInstanceParts['onClosed'];
-  /** False once the instance is to leave the cluster: it then only hands out what it has. */
-  takesMessages = true;
+  #takesMessages = true;
+  #interconnect: Interconnect | undefined;
+  /** The other instances of the cluster that a process hosts. */
+  #hostedBeside: readonly number[] = [];
   #queues = new Map<string, QueueRow>();
   #catalogVersion: number;
   #lastSession = 0;
@@ -81,6 +85,31 @@ export class InlineInstance implements Instance {
     this.#looking = setInterval(() => this.#lookInBackground(), catalogLookMs).unref();
   }
 
+  /** False once the instance is to leave the cluster: it then only hands out what it has. */
+  set takesMessages(takes: boolean) {
+    this.#takesMessages = takes;
+    this.#sharded.forwarding.takesMessages = takes;
+  }
+
+  get forwarding(): Forwarding {
+    return this.#sharded.forwarding;
+  }
+
+  get hostedBeside(): readonly number[] {
+    return this.#hostedBeside;
+  }
+
+  /** From now on messages can come from the other instances and go to them. */
+  connectTo(interconnect: Interconnect): void {
+    this.#interconnect = interconnect;
+    this.#sharded.forwarding.connect(interconnect);
+  }
+
+  async disconnect(): Promise<void> {
+    this.#interconnect = undefined;
+    await this.#sharded.forwarding.disconnect();
+  }
+
   #engineOf(row: Pick<QueueRow, 'kind'>): QueueEngine {
     return row.kind === 'sharded' ? this.#sharded : this.#unsharded;
   }
@@ -102,6 +131,7 @@ export class InlineInstance implements Instance {
 
   /** Takes over what the catalog says: new queues, dropped ones, started and stopped ones. */
   #readCatalog(): void {
+    this.#lookForPeers();
     const before = this.#queues;
     this.#queues = new Map(this.#catalog.queues().map((row) => [row.name, row]));
     for (const old of before.values()) {
@@ -123,6 +153,13 @@ export class InlineInstance implements Instance {
 
   #whyGone({ name, queueId }: QueueRow): GoneCode {
     return this.#catalog.conversion(name)?.queueId === queueId ? 'QUEUE_CONVERTED' : 'QUEUE_DROPPED';
+  }
+
+  #lookForPeers(): void {
+    const hosted = this.#catalog.hosted().filter((instance) => instance !== this.id);
+    if (hosted.join() === this.#hostedBeside.join()) return;
+    this.#hostedBeside = hosted;
+    if (this.#interconnect !== undefined) this.#sharded.forwarding.connect(this.#interconnect);
   }
 
   #find(name: string): { row: QueueRow; engine: QueueEngine } {
@@ -186,7 +223,8 @@ export class InlineInstance implements Instance {
       return this.#info(row, this.#engineOf(row).counts(row));
     } catch (error) {
       if (!(error instanceof QueueError)) throw error;
-      const unknown = { shards: row.shards, ready: 0, held: 0, delayed: 0, enqueued: 0, consumed: 0 };
+      const none = { ready: 0, held: 0, delayed: 0, enqueued: 0, consumed: 0, movedIn: 0, movedOut: 0 };
+      const unknown = { shards: row.shards, ...none };
       return { ...this.#info(row, unknown), fault: { code: error.code, message: error.message } };
     }
   }
@@ -197,10 +235,20 @@ export class InlineInstance implements Instance {
   }
 
   #info(row: QueueRow, counts: QueueCounts): QueueInfo {
-    const { name, kind, type, durability, priorities, attemptsMax, retryDelayMs } = row;
+    const { name, kind, type, durability, priorities, attemptsMax, retryDelayMs, forwarding } = row;
     const { enqueueEnabled, dequeueEnabled } = row;
     const exceptionQueue = this.#nameOf(row.exceptionQueueId);
-    const spec = { name, kind, type, durability, priorities, attemptsMax, retryDelayMs, exceptionQueue };
+    const spec = {
+      name,
+      kind,
+      type,
+      durability,
+      priorities,
+      attemptsMax,
+      retryDelayMs,
+      exceptionQueue,
+      forwarding,
+    };
     return { ...spec, enqueueEnabled, dequeueEnabled, ...counts };
   }
 
@@ -247,7 +295,8 @@ export class InlineInstance implements Instance {
     const session = new InstanceSession(this.id, this.#lastSession, {
       find: (queue) => this.#find(queue),
       assertTakesMessages: () => {
-        if (!this.takesMessages) throw new QueueError('INSTANCE_LEAVING', { details: { instance: this.id } });
+        if (!this.#takesMessages)
+          throw new QueueError('INSTANCE_LEAVING', { details: { instance: this.id } });
       },
       onSessionClosed: (no) => {
         this.#sharded.endSession(no);

@@ -47,6 +47,8 @@ export interface QueueCounts {
   delayed: number;
   enqueued: number;
   consumed: number;
+  movedIn: number;
+  movedOut: number;
 }
 
 export interface QueueEngine {

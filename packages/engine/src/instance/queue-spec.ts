@@ -13,6 +13,8 @@ export function checkSpec(spec: QueueSpec): NewQueueRow {
   const { name, kind = 'sharded', type = 'queue', durability = 'durable', priorities = false } = spec;
   const { attemptsMax = null, retryDelayMs = 0 } = spec;
   const shards = kind === 'sharded' ? (spec.shards ?? 1) : 0;
+  const forwards = kind === 'sharded' && type === 'queue' && durability !== 'memory';
+  const forwarding = spec.forwarding ?? forwards;
   const assert = (holds: boolean, sentence: string) => {
     if (!holds) throw new QueueError('QUEUE_SPEC_INVALID', { sentence, details: { ...spec } });
   };
@@ -41,7 +43,11 @@ export function checkSpec(spec: QueueSpec): NewQueueRow {
     inRange(retryDelayMs, 0, limits.retryDelayMsMax),
     `retryDelayMs is a whole number from 0 to ${limits.retryDelayMsMax}`,
   );
-  return { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs };
+  assert(
+    typeof forwarding === 'boolean' && (forwards || !forwarding),
+    'forwarding is true or false, and true only for a persistent sharded queue that is no topic',
+  );
+  return { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs, forwarding };
 }
 
 function isName(name: string): boolean {

@@ -15,6 +15,8 @@ import { type Delivery, eachOf, splitDelivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { Shard } from './shard.ts';
 
+const noBytes = Buffer.alloc(0);
+
 export interface ReaderStart {
   shard: Shard;
   subscriber: number;
@@ -25,6 +27,11 @@ export interface ReaderStart {
   firstSeq: number;
   /** Numbers below were there when the instance opened, so some of them may be terminal. */
   recoveredEnd: number;
+}
+
+/** Holds messages back while those before them are with another instance. */
+export interface DeliveryGate {
+  delivers(reader: ShardReader): boolean;
 }
 
 export interface TakeOptions {
@@ -45,6 +52,8 @@ export class ShardReader {
   readonly aside = new Set<number>();
   /** The subscriber is gone: nothing more is handed out to it or consumed by it. */
   removed = false;
+  /** Set once messages of the shard were forwarded. */
+  gate: DeliveryGate | undefined;
   /** Numbers below are not for it. */
   readonly firstSeq: number;
   readonly #name: string | undefined;
@@ -64,8 +73,8 @@ export class ShardReader {
   readonly #heldAgain = new Set<Delivery>();
   /** Of a nonpersistent shard, what is held: nothing else remembers it. */
   readonly #heldInMemory = new Set<Delivery>();
-  /** By sequence: how often it was handed out before the instance opened, if it is not terminal. */
-  readonly #recoveredAttempts = new Map<number, number>();
+  /** By sequence: how often it was handed out before the instance opened, or elsewhere before it came here. */
+  readonly #earlierAttempts = new Map<number, number>();
   /** Until the cursor has passed what was there at recovery, it skips what is terminal. */
   readonly #recoveredEnd: number;
   #recoveredTerminal: readonly SeqRange[] | undefined;
@@ -107,7 +116,7 @@ export class ShardReader {
 
   /** What the file says is terminal for it, and how often others were handed out; in any order. */
   recover(terminal: readonly SeqRange[], attempts: readonly AttemptRow[]): void {
-    for (const { seq, attempts: times } of attempts) this.#recoveredAttempts.set(seq, times);
+    for (const { seq, attempts: times } of attempts) this.#earlierAttempts.set(seq, times);
     for (const [start, end] of mergeRanges(terminal)) {
       const from = Math.max(start, this.firstSeq);
       if (from < end) this.consumption.add(from, end);
@@ -160,6 +169,12 @@ export class ShardReader {
 
   /** Hands out up to `max` messages into `out`; returns how many. */
   take(options: TakeOptions): number {
+    if (this.gate !== undefined && !this.gate.delivers(this)) return 0;
+    return this.takeAway(options);
+  }
+
+  /** The same for who delivers them elsewhere: `putBack` undoes it, as if they had never been handed out. */
+  takeAway(options: TakeOptions): number {
     if (this.shard.dropped || this.removed) return 0;
     const again = this.#takeReturned(options);
     const taken = again + this.#takeNew(options, options.max - again);
@@ -224,7 +239,8 @@ export class ShardReader {
   /** How many messages from the cursor on are to be handed out together, up to `max`; 0 if the first is not. */
   #wanted(run: CachedRun, max: number): number {
     let wanted = Math.min(max, run.firstSeq + run.count - this.#cursor);
-    if (this.#cursor < this.#recoveredEnd) wanted = this.#sameAttempts(this.#notTerminal(wanted));
+    if (this.#cursor < this.#recoveredEnd) wanted = this.#notTerminal(wanted);
+    if (this.#earlierAttempts.size > 0) wanted = this.#sameAttempts(wanted);
     if (this.#name === undefined) return wanted;
     let at = this.#cursorAt;
     for (let i = 0; i < wanted; i += 1) {
@@ -266,17 +282,21 @@ export class ShardReader {
 
   /** How many from the cursor on were handed out equally often, up to `max`: one that was goes by itself. */
   #sameAttempts(max: number): number {
-    if (this.#recoveredAttempts.size === 0) return max;
-    if (this.#recoveredAttempts.has(this.#cursor)) return Math.min(max, 1);
-    for (let i = 1; i < max; i += 1) if (this.#recoveredAttempts.has(this.#cursor + i)) return i;
+    if (this.#earlierAttempts.has(this.#cursor)) return Math.min(max, 1);
+    for (let i = 1; i < max; i += 1) if (this.#earlierAttempts.has(this.#cursor + i)) return i;
     return max;
   }
 
   #attemptsBefore(seq: number): number {
-    if (seq >= this.#recoveredEnd) return 0;
-    const attempts = this.#recoveredAttempts.get(seq) ?? 0;
-    this.#recoveredAttempts.delete(seq);
+    if (this.#earlierAttempts.size === 0) return 0;
+    const attempts = this.#earlierAttempts.get(seq) ?? 0;
+    this.#earlierAttempts.delete(seq);
     return attempts;
+  }
+
+  /** A message that is about to be committed was handed out so often before it came here. */
+  noteAttempts(seq: number, attempts: number): void {
+    this.#earlierAttempts.set(seq, attempts);
   }
 
   #enter(run: CachedRun): void {
@@ -334,6 +354,34 @@ export class ShardReader {
       this.#returned.push(delivery);
     }
     this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+  }
+
+  /** What was taken away is here after all. */
+  putBack(deliveries: readonly Delivery[]): void {
+    if (this.removed) return;
+    for (const delivery of deliveries) {
+      this.held -= delivery.count;
+      this.#heldAgain.delete(delivery);
+      this.#returned.push({ ...delivery, deliveryCount: delivery.deliveryCount - 1 });
+    }
+    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+  }
+
+  /**
+   * Holds messages that were there when the instance opened, and that nobody has looked at since: they moved to another
+   * instance before. Their records are not read.
+   */
+  holdUnseen(firstSeq: number, count: number): Delivery {
+    const end = firstSeq + count;
+    if (this.#recoveredTerminal !== undefined || end > this.#recoveredEnd)
+      throw new RangeError(`messages from ${firstSeq} on may have been handed out`);
+    const isAmong = (straggler: Delivery) => firstSeq <= straggler.firstSeq && straggler.firstSeq < end;
+    for (let i = this.#returned.length - 1; i >= 0; i -= 1) {
+      if (isAmong(this.#returned[i]!)) this.#returned.splice(i, 1);
+    }
+    this.held += count;
+    const run = { firstSeq, count, buffer: noBytes, start: 0, end: 0, kept: 0 };
+    return { reader: this, firstSeq, count, run, start: 0, end: 0, deliveryCount: 1, holdNo: 0 };
   }
 
   /** A hand-out ended, but its messages wait for a time before `resume` and `giveBack`. */

@@ -20,6 +20,7 @@ import { Attempts } from './attempts.ts';
 import { BacklogReader } from './backlog-reader.ts';
 import { type BrowsedPage, type BrowseOptions, browse } from './browse.ts';
 import { DelayedMessages } from './delayed-messages.ts';
+import { Forwarding } from './forwarding/forwarding.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { Delivery } from './hand-out.ts';
 import type { HandOutLease } from './hand-out-lease.ts';
@@ -71,6 +72,7 @@ export class ShardedEngine implements ShardedHost {
   readonly #attempts: Attempts;
   readonly #handOuts: HandOuts;
   readonly #delayed: DelayedMessages;
+  readonly forwarding: Forwarding;
   readonly #reader: BacklogReader;
   readonly #writer: WriterThread;
   readonly #epoch: number;
@@ -161,6 +163,23 @@ export class ShardedEngine implements ShardedHost {
       readDue: (nowMs) => this.#reader.due(nowMs),
       shardOf: (queueId, no) => this.#shardOf(queueId, no),
     });
+    this.forwarding = new Forwarding({
+      instance: options.instance,
+      epoch: this.#epoch,
+      group: this.#group,
+      slab: this.slab,
+      waits: options.waits,
+      backlog: this.#reader,
+      lease: options.lease,
+      lent: recovered.lent,
+      borrowed: recovered.borrowed,
+      firstBatchNo: recovered.epoch * groupsPerEpoch,
+      queueOf: (queueId) => {
+        const row = this.#queues.get(queueId)?.row ?? options.queueById(queueId);
+        return row && this.#queue(row);
+      },
+      onFatal: (error) => this.fail(error),
+    });
     this.#recover(recovered);
   }
 
@@ -181,8 +200,9 @@ export class ShardedEngine implements ShardedHost {
     this.#group.fail(error);
   }
 
-  #recover({ partitions, subscriptions, stragglers, delayed, outcomes }: RecoveredInstance): void {
-    this.#options.book.loadRows(outcomes);
+  #recover(recovered: RecoveredInstance): void {
+    const { partitions, subscriptions, stragglers, delayed } = recovered;
+    this.#options.book.loadRows(recovered.outcomes);
     const { queues, subscribers, knew } = this.#options;
     for (const [queueId, own] of Map.groupBy(partitions, (partition) => partition.queueId)) {
       const row = queues.find((queue) => queue.queueId === queueId);
@@ -199,13 +219,15 @@ export class ShardedEngine implements ShardedHost {
         stragglers: stragglers.filter((row) => row.queueId === queueId),
       });
       for (const shard of queue.shards) this.#group.truncateDrained(shard);
+      this.forwarding.add(queue);
     }
     this.#subscribers.forget(
       subscriptions,
       queues.flatMap((row) => subscribers(row.queueId)),
     );
     // What queues left beside partitions that were dropped while the instance was away.
-    const left = new Set([...delayed.keys(), ...stragglers.map(({ queueId }) => queueId)]);
+    const rows = [...stragglers, ...recovered.lent, ...recovered.borrowed];
+    const left = new Set([...delayed.keys(), ...rows.map(({ queueId }) => queueId)]);
     for (const { queueId } of queues) left.delete(queueId);
     for (const queueId of left) {
       // If it fails they are forgotten when the instance is opened again.
@@ -214,7 +236,8 @@ export class ShardedEngine implements ShardedHost {
     if (this.#pool.pending) this.#group.schedule();
   }
 
-  #queue(row: QueueRow, recovered: ReadonlyMap<number, SequenceRange> = new Map()): ShardedQueue {
+  /** `recovered`: what the file holds of it. Then it is not whole yet. */
+  #queue(row: QueueRow, recovered?: ReadonlyMap<number, SequenceRange>): ShardedQueue {
     let queue = this.#queues.get(row.queueId);
     if (queue === undefined) {
       const { instance, waits, partitionMessagesMax } = this.#options;
@@ -225,9 +248,10 @@ export class ShardedEngine implements ShardedHost {
         waits,
         partitionMessagesMax,
         epoch: this.#epoch,
-        recovered,
+        recovered: recovered ?? new Map(),
       });
       this.#queues.set(row.queueId, queue);
+      if (recovered === undefined) this.forwarding.add(queue);
     }
     return queue;
   }
@@ -349,7 +373,7 @@ export class ShardedEngine implements ShardedHost {
   get isEmpty(): boolean {
     const shards = [...this.#queues.values()].flatMap((queue) => queue.shards);
     const isEmpty = shards.every((shard) => shard.backlog === 0) && this.#delayed.total === 0;
-    return this.#group.isIdle && isEmpty;
+    return this.#group.isIdle && this.forwarding.isAtRest && isEmpty;
   }
 
   endWaits(error: QueueError): void {
@@ -363,7 +387,16 @@ export class ShardedEngine implements ShardedHost {
   counts(row: QueueRow): QueueCounts {
     const counts = this.#queue(row).counts();
     const notDue = this.#delayed.count(row.queueId);
-    return { ...counts, delayed: counts.delayed + notDue, enqueued: counts.enqueued + notDue };
+    const { movedIn, movedOut } = this.forwarding.moved(row);
+    return {
+      ...counts,
+      delayed: counts.delayed + notDue,
+      // A log counts what came to it, from wherever, and what left it, to wherever.
+      enqueued: counts.enqueued + notDue - movedIn,
+      consumed: counts.consumed - movedOut,
+      movedIn,
+      movedOut,
+    };
   }
 
   shardStats(row: QueueRow): ShardStats[] {
@@ -379,6 +412,7 @@ export class ShardedEngine implements ShardedHost {
     const queue = this.#queues.get(row.queueId);
     if (queue === undefined && this.#delayed.count(row.queueId) === 0) return;
     this.#queues.delete(row.queueId);
+    this.forwarding.drop(row.queueId);
     if (queue !== undefined) await this.#dropShards(queue);
     await this.#forget(row.queueId); // with what commits that were on their way delayed
   }
@@ -409,6 +443,7 @@ export class ShardedEngine implements ShardedHost {
   async close(): Promise<void> {
     for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_CLOSED');
     this.holds.close();
+    await this.forwarding.close();
     this.#attempts.close();
     await this.#delayed.close();
     await this.#group.settled();

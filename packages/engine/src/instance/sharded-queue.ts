@@ -4,6 +4,7 @@ import { laneNo, priorityMax, priorityOf, shardNo } from '../core/shard-number.t
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { NewMessage, ShardStats, SubscriberInfo } from '../types.ts';
+import type { QueueForwarding } from './forwarding/queue-forwarding.ts';
 import type { MessageCache } from './message-cache.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import { Shard } from './shard.ts';
@@ -39,6 +40,9 @@ export class ShardedQueue {
   readonly #waits: WaitRecorder;
   readonly #lanesOfSession = new Map<number, Shard[]>();
   readonly #subscriptions = new Map<string | undefined, Subscription>();
+  readonly #logOf: (no: number) => Shard;
+  /** Undefined for a queue whose messages stay where they are. */
+  forwarding: QueueForwarding | undefined;
 
   constructor({ row, instance, cache, waits, partitionMessagesMax, epoch, recovered }: ShardedQueueOptions) {
     this.row = row;
@@ -46,7 +50,7 @@ export class ShardedQueue {
     this.#waits = waits;
     const persistent = row.durability !== 'memory';
     const firstSeq = persistent ? 1 : epoch * 2 ** 32 + 1;
-    const logOf = (no: number): Shard => {
+    this.#logOf = (no) => {
       const range = recovered.get(no) ?? { firstSeq, endSeq: firstSeq };
       const shard = new Shard(
         { queueId: row.queueId, no, persistent, partitionMessagesMax, ...range },
@@ -57,9 +61,9 @@ export class ShardedQueue {
     };
     const lanes = row.priorities ? priorityMax + 1 : 1;
     this.#lanes = Array.from({ length: row.shards }, (_, index) =>
-      Array.from({ length: lanes }, (_, priority) => logOf(laneNo(shardNo(instance, index), priority))),
+      Array.from({ length: lanes }, (_, priority) => this.#logOf(laneNo(shardNo(instance, index), priority))),
     );
-    for (const no of recovered.keys()) if (this.shard(no) === undefined) logOf(no);
+    for (const no of recovered.keys()) if (this.shard(no) === undefined) this.#logOf(no);
     if (row.type === 'queue') this.addSubscription(onlySubscription, (shard) => shard.firstSeq);
   }
 
@@ -116,6 +120,17 @@ export class ShardedQueue {
     return this.shards.find((shard) => shard.no === no);
   }
 
+  /** The log that messages from another instance come to, made if there is none. */
+  landing(no: number): Shard {
+    const known = this.shard(no);
+    if (known !== undefined) return known;
+    const shard = this.#logOf(no);
+    const { id: subscriber, name, durable } = onlySubscription;
+    this.subscription(name).add(shard.addReader({ subscriber, name, durable, firstSeq: shard.firstSeq }));
+    this.forwarding?.logAdded(no);
+    return shard;
+  }
+
   /**
    * Where a session's message goes: its group key's shard or the session's, in the lane of its priority. Throws
    * `SUBSCRIBER_NOT_FOUND`, `BACKLOG_FULL`.
@@ -140,6 +155,7 @@ export class ShardedQueue {
 
   serve(): void {
     for (const subscription of this.#subscriptions.values()) subscription.serve();
+    this.forwarding?.onReady();
   }
 
   rejectWaiters(reason: QueueErrorCode | QueueError): void {
@@ -154,7 +170,16 @@ export class ShardedQueue {
   }
 
   counts(): QueueCounts {
-    const counts = { shards: this.row.shards, ready: 0, held: 0, delayed: 0, enqueued: 0, consumed: 0 };
+    const counts = {
+      shards: this.row.shards,
+      ready: 0,
+      held: 0,
+      delayed: 0,
+      enqueued: 0,
+      consumed: 0,
+      movedIn: 0,
+      movedOut: 0,
+    };
     for (const shard of this.shards) {
       const { enqueued, backlog, held, paused } = shard;
       // Of a topic a message may be held by some and wait for others: it is ready as long as anyone waits for it.

@@ -34,6 +34,8 @@ export interface StagedTransaction {
   deliveries: Delivery[];
   /** Rarely used: called when the group closes, before its messages are numbered, for what else it is to write. */
   side?: () => SideChange[];
+  /** The same, called once its messages have numbers and partitions; nobody can see them yet. */
+  placed?: () => SideChange[];
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: 'FULL' | 'NORMAL';

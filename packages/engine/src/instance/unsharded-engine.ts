@@ -307,7 +307,7 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   counts(queue: QueueRow): QueueCounts {
-    return { shards: 0, delayed: 0, ...this.#opened.counts(queue.queueId) };
+    return { shards: 0, delayed: 0, movedIn: 0, movedOut: 0, ...this.#opened.counts(queue.queueId) };
   }
 
   shardStats(queue: QueueRow): ShardStats[] {

@@ -54,7 +54,10 @@ const steps = [
   CREATE TABLE setting (
     name TEXT PRIMARY KEY,
     value INTEGER NOT NULL
-  ) STRICT;`,
+  ) STRICT;
+  ALTER TABLE queue ADD COLUMN forwarding INTEGER NOT NULL DEFAULT 0;
+  -- messages of queues that were made before move from now on, as those of new ones do unless told otherwise
+  UPDATE queue SET forwarding = 1 WHERE kind = 'sharded' AND type = 'queue' AND durability <> 'memory';`,
 ];
 
 export function catalogPath(dir: string): string {

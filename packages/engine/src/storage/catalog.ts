@@ -10,6 +10,7 @@ import { catalogPath, openCatalogFile } from './catalog-file.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { type ConversionRow, ConversionTable, type NewConversion } from './conversion-table.ts';
 import { FileHealth } from './file-health.ts';
+import { isAlive, type ProcessId } from './process-identity.ts';
 import type { SqliteFile } from './sqlite.ts';
 import { SubscriberTable } from './subscriber-table.ts';
 
@@ -24,6 +25,8 @@ export interface QueueRow {
   /** Null: no limit. */
   attemptsMax: number | null;
   retryDelayMs: number;
+  /** Messages move to other instances where consumers wait for them and none is here. */
+  forwarding: boolean;
   /** Gets what was handed out too often; null without a limit. */
   exceptionQueueId: number | null;
   enqueueEnabled: boolean;
@@ -49,14 +52,16 @@ export function exceptionQueueName(queue: string): string {
 }
 
 /** SQLite has no booleans. */
-interface StoredQueue extends Omit<QueueRow, 'priorities' | 'enqueueEnabled' | 'dequeueEnabled'> {
+interface StoredQueue
+  extends Omit<QueueRow, 'priorities' | 'forwarding' | 'enqueueEnabled' | 'dequeueEnabled'> {
   priorities: number;
+  forwarding: number;
   enqueueEnabled: number;
   dequeueEnabled: number;
 }
 
 const columns = `queue_id AS queueId, name, kind, type, shards, durability, priorities,
-  attempts_max AS attemptsMax, retry_delay_ms AS retryDelayMs, exception_queue_id AS exceptionQueueId,
+  attempts_max AS attemptsMax, retry_delay_ms AS retryDelayMs, forwarding, exception_queue_id AS exceptionQueueId,
   enqueue_enabled AS enqueueEnabled, dequeue_enabled AS dequeueEnabled`;
 
 export class Catalog {
@@ -90,9 +95,18 @@ export class Catalog {
     return (rows as StoredQueue[]).map((row) => ({
       ...row,
       priorities: row.priorities === 1,
+      forwarding: row.forwarding === 1,
       enqueueEnabled: row.enqueueEnabled === 1,
       dequeueEnabled: row.dequeueEnabled === 1,
     }));
+  }
+
+  /** The instances that a live process hosts. */
+  hosted(): number[] {
+    const hosts = this.#run(() =>
+      this.#file.prepare('SELECT instance, pid, pid_started AS started FROM host ORDER BY instance').all(),
+    ) as (ProcessId & { instance: number })[];
+    return hosts.filter(isAlive).map(({ instance }) => instance);
   }
 
   /** Whether there ever was one of this number: no number is used again. */
@@ -117,7 +131,8 @@ export class Catalog {
     if (row.attemptsMax !== null) {
       const name = exceptionQueueName(row.name);
       const plain = { type: 'queue', shards: 1, priorities: false, attemptsMax: null, retryDelayMs: 0 };
-      exceptionQueueId = this.#insertQueue({ ...plain, name, kind, durability } as NewQueueRow, null);
+      const own = { ...plain, name, kind, durability, forwarding: row.forwarding } as NewQueueRow;
+      exceptionQueueId = this.#insertQueue(own, null);
     }
     this.#insertQueue(row, exceptionQueueId);
   }
@@ -129,11 +144,11 @@ export class Catalog {
         sentence: `There are ${count} queues, as many as may be`,
       });
     }
-    const { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs } = row;
+    const { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs, forwarding } = row;
     const made = this.#file
       .prepare(
         `INSERT INTO queue (name, kind, type, shards, durability, priorities, attempts_max, retry_delay_ms,
-           exception_queue_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+           forwarding, exception_queue_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       )
       .run(
         name,
@@ -144,6 +159,7 @@ export class Catalog {
         Number(priorities),
         attemptsMax,
         retryDelayMs,
+        Number(forwarding),
         exceptionQueueId,
       );
     if (made.changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: name } });

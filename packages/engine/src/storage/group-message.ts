@@ -2,6 +2,7 @@
 import type { QueueErrorCode } from '../core/errors.ts';
 import type { AttemptRow } from './attempt-table.ts';
 import type { DelayedPlace, DelayedRow, DueMessages } from './delayed-table.ts';
+import type { BorrowedRow, LentRow } from './forwarding-table.ts';
 import type { OutcomeRow } from './session-outcome.ts';
 import type { SideChange } from './side-change.ts';
 import type { StragglerKey, StragglerRow } from './straggler-table.ts';
@@ -124,6 +125,8 @@ export interface RecoveredInstance {
   partitions: RecoveredPartition[];
   outcomes: OutcomeRow[];
   subscriptions: SubscriptionRow[];
+  lent: LentRow[];
+  borrowed: BorrowedRow[];
   /** By queue: how many delayed messages there are. */
   delayed: Map<number, number>;
   nextDueAtMs: number | null;

@@ -11,6 +11,7 @@ import { Checkpoints } from './checkpoint.ts';
 import { deltaChecksum, poolChecksum } from './checksum.ts';
 import { countDelayed, readDue } from './delayed-table.ts';
 import { type FormatStep, migrate } from './format.ts';
+import { forwardingStep, readBorrowed, readLent } from './forwarding-table.ts';
 import type { DeltaEntry, Group, RecoveredInstance } from './group-message.ts';
 import { assertAcknowledged, groupsPerEpoch } from './last-group.ts';
 import { addBlockChecksums, BlockWriter, createPartition, truncatePartition } from './partition-table.ts';
@@ -45,6 +46,7 @@ const steps: readonly FormatStep[] = [
     // NULL: written by version 1
     file.exec('ALTER TABLE consumption ADD COLUMN crc INTEGER; ALTER TABLE partition ADD COLUMN crc INTEGER');
   },
+  forwardingStep,
 ];
 
 /**
@@ -115,6 +117,8 @@ export class InstanceFile {
         ...pool,
         outcomes: this.#outcomes.read(),
         subscriptions: readSubscriptions(this.#file),
+        lent: readLent(this.#file),
+        borrowed: readBorrowed(this.#file),
         delayed: countDelayed(this.#file),
         stragglers: readStragglers(this.#file),
         nextDueAtMs: readDue(this.#file, { nowMs: 0, bytesMax: 0 }).nextDueAtMs,

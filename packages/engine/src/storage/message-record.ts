@@ -159,6 +159,25 @@ export function isOfEnqueue(source: Buffer, start: number): boolean {
   return (source[start + 4]! & ~enqueueFlags) === 0;
 }
 
+/** Copies a record with the id that it keeps from now on, unless it has one; returns where the copy ends. */
+export function copyWithId(
+  source: Buffer,
+  start: number,
+  { target, at, id }: { target: Buffer; at: number; id(): string },
+): number {
+  const flags = source[start + 4]!;
+  const end = recordEnd(source, start);
+  if (flags & hasId) return at + source.copy(target, at, start, end);
+  const idAt = start + headerBytes + (flags & hasPriority ? 1 : 0) + (flags & hasDueAt ? 8 : 0);
+  let to = at + source.copy(target, at, start, idAt);
+  const bytes = target.write(id(), to + 2);
+  to = target.writeUInt16LE(bytes, to) + bytes;
+  to += source.copy(target, to, idAt, end);
+  target.writeUInt32LE(to - at, at);
+  target[at + 4] = flags | hasId;
+  return to;
+}
+
 /** Where the record that starts at `start` ends. */
 export function recordEnd(source: Buffer, start: number): number {
   return start + source.readUInt32LE(start);

@@ -10,6 +10,13 @@ import {
   deleteDelayedOfQueue,
   insertDelayed,
 } from './delayed-table.ts';
+import {
+  type BorrowedRow,
+  deleteForwardingOfQueue,
+  type LentRow,
+  writeBorrowed,
+  writeLent,
+} from './forwarding-table.ts';
 import type { SqliteFile } from './sqlite.ts';
 import {
   copyStragglers,
@@ -36,7 +43,9 @@ export type SideChange =
   | { kind: 'attempts'; partition: number; rows: AttemptRow[] }
   | { kind: 'set aside'; partition: number; rows: Omit<StragglerRow, 'record'>[] }
   | { kind: 'straggler attempts'; straggler: Omit<StragglerRow, 'record'> }
-  | { kind: 'straggler consumed'; straggler: StragglerKey };
+  | { kind: 'straggler consumed'; straggler: StragglerKey }
+  | { kind: 'lent'; row: LentRow }
+  | { kind: 'borrowed'; row: BorrowedRow };
 
 /** Format 2 of an instance's file. */
 export const sideTables = [subscriptionStep, delayedStep, attemptStep, stragglerStep].join('\n');
@@ -59,6 +68,7 @@ export function applySideChange(file: SqliteFile, change: SideChange): void {
     case 'forget queue':
       deleteDelayedOfQueue(file, change.queueId);
       deleteStragglersOfQueue(file, change.queueId);
+      deleteForwardingOfQueue(file, change.queueId);
       break;
     case 'attempts':
       writeAttempts(file, change.partition, change.rows);
@@ -72,5 +82,10 @@ export function applySideChange(file: SqliteFile, change: SideChange): void {
     case 'straggler consumed':
       deleteStraggler(file, change.straggler);
       break;
+    case 'lent':
+      writeLent(file, change.row);
+      break;
+    case 'borrowed':
+      writeBorrowed(file, change.row);
   }
 }

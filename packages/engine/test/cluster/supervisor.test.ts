@@ -28,7 +28,7 @@ async function start(options: Partial<ClusterOptions> = {}): Promise<Cluster> {
 async function startUnderLoad(instances: number): Promise<{ cluster: Cluster; load: RemoteLoad }> {
   const cluster = await start({ instances });
   const remote = await connect({ dir: cluster.dir });
-  await remote.createQueue({ name: 'q' });
+  await remote.createQueue({ name: 'q', forwarding: false }); // each instance has its own consumer
   await remote.close();
   const load = new RemoteLoad(cluster.dir);
   const numbers = Array.from({ length: instances }, (_, index) => index + 1);

@@ -4,6 +4,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { protocolVersion } from '../../src/cluster/remote/protocol.ts';
 import { limits } from '../../src/core/limits.ts';
 import { connect, serveInstance } from '../../src/index.ts';
 import type { InlineInstance } from '../../src/instance/inline-instance.ts';
@@ -129,7 +130,7 @@ describe('a served instance', () => {
 });
 
 describe('a connection', () => {
-  const hello = (version = 1) => {
+  const hello = (version: number = protocolVersion) => {
     const bytes = Buffer.alloc(15);
     bytes.writeUInt32LE(11, 0);
     bytes[4] = 1;

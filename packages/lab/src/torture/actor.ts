@@ -30,11 +30,12 @@ export interface Actor {
   inspect(instance: Instance): Promise<Delivered[]>;
 }
 
-/** Makes a queue unless it is there, whoever else does the same. */
+/** Makes a queue unless it is there, whoever else does the same. Its messages stay where they are unless it says otherwise. */
 export async function ensureQueue(host: Host, spec: QueueSpec): Promise<void> {
   try {
     const queues = await host.queues();
-    if (!queues.some((queue) => queue.name === spec.name)) await host.createQueue(spec);
+    if (!queues.some((queue) => queue.name === spec.name))
+      await host.createQueue({ forwarding: false, ...spec });
   } catch (error) {
     if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
   }

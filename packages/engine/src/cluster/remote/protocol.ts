@@ -12,7 +12,7 @@ import { errorRegistry, QueueError, type QueueErrorCode } from '../../core/error
 import { assertTransactionSize } from '../../instance/transaction-room.ts';
 
 /** Raised with every change that the other side must know of: both sides must have the same. */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 /** "SHRD": whoever sends something else took us for another kind of server. */
 export const protocolMagic = 0x44524853;
@@ -34,6 +34,9 @@ export const requests = {
   extend: 10,
   outcome: 11,
   call: 12,
+  /** Between instances: `cluster/interconnect/peer-messages.ts`. */
+  peer: 13,
+  forward: 14,
 } as const;
 
 export const replies = {

@@ -6,12 +6,18 @@ import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
 import { InlineInstance } from '../../instance/inline-instance.ts';
 import type { Instance } from '../../types.ts';
+import { SocketInterconnect } from '../interconnect/socket-interconnect.ts';
 import { socketPath } from '../socket-path.ts';
 import { ServerConnection } from './server-connection.ts';
 
 export interface ServeOptions {
   /** Where to listen; by default `instance-<number>.sock` in the folder of the instance. */
   path?: string;
+  /**
+   * Without a call to dequeue for this long a queue has no consumer on this instance, and its messages may go to others
+   * where some wait; milliseconds, 1 to 60,000, default 1,000.
+   */
+  forwardIdleMs?: number;
 }
 
 export interface ServedInstance {
@@ -36,6 +42,12 @@ export async function serveInstance(instance: Instance, options: ServeOptions = 
       sentence: 'Only an instance that is open in this process is served',
     });
   }
+  const { forwardIdleMs = limits.forwardIdleMs } = options;
+  if (!Number.isInteger(forwardIdleMs) || forwardIdleMs < 1 || forwardIdleMs > limits.forwardIdleMsMax) {
+    throw new QueueError('OPTIONS_INVALID', {
+      sentence: `forwardIdleMs must be 1 to ${limits.forwardIdleMsMax}`,
+    });
+  }
   const path = options.path ?? instanceSocketPath(instance.dir, instance.id);
   if (await answers(path)) {
     throw new QueueError('INSTANCE_IN_USE', {
@@ -52,6 +64,10 @@ export async function serveInstance(instance: Instance, options: ServeOptions = 
   });
   server.maxConnections = limits.connectionsMax;
   const inode = await listen(server, path);
+  const interconnect = new SocketInterconnect(instance, {
+    pathOf: (id) => instanceSocketPath(instance.dir, id),
+    idleMs: forwardIdleMs,
+  });
   const ended = new Promise<void>((resolve) => server.once('close', () => resolve()));
   return {
     path,
@@ -60,6 +76,7 @@ export async function serveInstance(instance: Instance, options: ServeOptions = 
     },
     close: async () => {
       if (inodeOf(path) === inode) rmSync(path, { force: true }); // else it is the next host's
+      await interconnect.close();
       server.close();
       await Promise.all([...connections].map((connection) => connection.end()));
       await ended;

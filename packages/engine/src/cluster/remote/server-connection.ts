@@ -9,6 +9,7 @@ import { limits } from '../../core/limits.ts';
 import type { InlineInstance } from '../../instance/inline-instance.ts';
 import { sessionBytes } from '../../storage/session-outcome.ts';
 import type { Message } from '../../types.ts';
+import { PeerRequests } from '../interconnect/peer-requests.ts';
 import { answerCall } from './admin-calls.ts';
 import { BodyReader } from './body-reader.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -33,6 +34,8 @@ export class ServerConnection {
   readonly #refused = new Map<number, { session: Buffer; attachment: number }>();
   #calls: Promise<unknown> = Promise.resolve();
   #greeted = false;
+  /** Of another instance. */
+  #peer: PeerRequests | undefined;
   #unanswered = 0;
   #paused = false;
   #ended: Promise<void> | undefined;
@@ -68,6 +71,7 @@ export class ServerConnection {
   }
 
   async #end(): Promise<void> {
+    this.#peer?.end();
     await Promise.allSettled([...this.#sessions.values()].map((session) => session.detach()));
     this.#outbox.close();
     this.#socket.destroySoon();
@@ -142,6 +146,12 @@ export class ServerConnection {
       this.#call(request, body.rest());
       return;
     }
+    if (kind === requests.forward || kind === requests.peer) {
+      this.#peer ??= new PeerRequests(this.#instance.forwarding);
+      const work = kind === requests.forward ? this.#peer.forward(body) : this.#peer.call(body.rest());
+      this.#answer(request, work, (result) => this.#result(request, JSON.stringify(result)));
+      return;
+    }
     const no = body.u32();
     if (kind === requests.open) {
       this.#open(no, body);
@@ -186,11 +196,13 @@ export class ServerConnection {
       return answerCall(this.#instance, json);
     });
     this.#calls = answer.catch(() => undefined);
-    this.#answer(request, answer, (result) => {
-      this.#outbox.begin(replies.result, request);
-      this.#outbox.rest(result);
-      this.#outbox.end();
-    });
+    this.#answer(request, answer, (result) => this.#result(request, result));
+  }
+
+  #result(request: number, json: string): void {
+    this.#outbox.begin(replies.result, request);
+    this.#outbox.rest(json);
+    this.#outbox.end();
   }
 
   /** Is not answered: the client goes on at once, and hears of a refusal with the session's first call. */

@@ -1,0 +1,257 @@
+/** Two served instances: messages go where consumers wait, in order, once, and come back where nobody is. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Instance, openInstance, type QueueSpec, serveInstance } from '../src/index.ts';
+import { makeFolder, text } from './folder.ts';
+
+interface Served {
+  instance: Instance;
+  close(): Promise<void>;
+}
+
+async function serve(dir: string, id: number): Promise<Served> {
+  const instance = await openInstance({ dir, instance: id, partitionMessagesMax: 64 });
+  const served = await serveInstance(instance);
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= served.close().then(() => instance.close());
+    return closing;
+  };
+  onTestFinished(close);
+  return { instance, close };
+}
+
+async function pair(spec: Partial<QueueSpec> = {}): Promise<{ dir: string; owner: Served; other: Served }> {
+  const dir = makeFolder();
+  const owner = await serve(dir, 1);
+  await owner.instance.createQueue({ name: 'q', ...spec });
+  const other = await serve(dir, 2);
+  return { dir, owner, other };
+}
+
+async function enqueue(instance: Instance, payloads: readonly string[]): Promise<string[]> {
+  const session = instance.openSession();
+  for (const payload of payloads) session.enqueue('q', { payload });
+  const { ids } = await session.commit();
+  await session.close();
+  return ids;
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index));
+
+/** Dequeues and commits until so many came. */
+async function take(instance: Instance, count: number, max = 10): Promise<string[]> {
+  const session = instance.openSession();
+  const taken: string[] = [];
+  while (taken.length < count) {
+    const messages = await session.dequeue('q', { max: Math.min(max, count - taken.length), waitMs: 10_000 });
+    expect(messages.length, 'waited in vain').toBeGreaterThan(0);
+    taken.push(...text(messages));
+    await session.commit();
+  }
+  await session.close();
+  return taken;
+}
+
+describe('two instances', () => {
+  it('deliver on one what was enqueued on the other, in order and with the same ids', async () => {
+    const { owner, other } = await pair();
+    const session = other.instance.openSession();
+    const waiting = session.dequeue('q', { max: 2, waitMs: 10_000 });
+    const ids = await enqueue(owner.instance, ['a', 'b']);
+    const messages = await waiting;
+    expect(text(messages)).toEqual(['a', 'b']);
+    expect(messages.map(({ id, deliveryCount }) => [id, deliveryCount])).toEqual(ids.map((id) => [id, 1]));
+    await session.commit();
+    await expect
+      .poll(() => owner.instance.queue('q'))
+      .toMatchObject({ enqueued: 2, consumed: 0, movedOut: 2, ready: 0 });
+    expect(other.instance.queue('q')).toMatchObject({ enqueued: 0, consumed: 2, movedIn: 2, ready: 0 });
+  });
+
+  it('move a backlog that has no consumer', async () => {
+    const { owner, other } = await pair({ shards: 1 });
+    await enqueue(owner.instance, numbers(2_000));
+    expect(await take(other.instance, 2_000)).toEqual(numbers(2_000));
+    await expect.poll(() => owner.instance.queue('q')).toMatchObject({ ready: 0, held: 0, movedOut: 2_000 });
+  });
+
+  it('bring home what nobody wants any more where it went, before what is behind it', async () => {
+    const { owner, other } = await pair();
+    await enqueue(owner.instance, numbers(100));
+    expect(await take(other.instance, 3, 1)).toEqual(numbers(3));
+    expect(other.instance.queue('q').ready).toBeGreaterThan(0);
+    expect(await take(owner.instance, 97)).toEqual(numbers(100).slice(3));
+    expect(other.instance.queue('q').ready).toBe(0);
+  });
+
+  it('bring home at once what a waiting consumer of the owner lacks', async () => {
+    const { owner, other } = await pair();
+    await enqueue(owner.instance, numbers(20));
+    const slow = other.instance.openSession();
+    expect(text(await slow.dequeue('q', { waitMs: 10_000 }))).toEqual(['0']);
+    const startedAt = performance.now();
+    expect(await take(owner.instance, 19)).toEqual(numbers(20).slice(1));
+    expect(performance.now() - startedAt).toBeLessThan(900);
+    await slow.commit();
+    expect(other.instance.queue('q')).toMatchObject({ consumed: 1, held: 0, ready: 0 });
+  });
+
+  it('count hand-outs on, wherever a message goes', async () => {
+    const { dir, owner, other } = await pair();
+    await enqueue(owner.instance, ['a', 'b']);
+    const session = other.instance.openSession();
+    for (const times of [1, 2]) {
+      const messages = await session.dequeue('q', { max: 2, waitMs: 10_000 });
+      expect(messages.map(({ deliveryCount }) => deliveryCount)).toEqual([times, times]);
+      await session.rollback();
+    }
+    await session.close();
+    const home = owner.instance.openSession();
+    const messages = await home.dequeue('q', { max: 2, waitMs: 10_000 });
+    expect(messages.map((message) => [...text([message]), message.deliveryCount])).toEqual([
+      ['a', 3],
+      ['b', 3],
+    ]);
+    await home.rollback();
+    await owner.close();
+    const again = (await serve(dir, 1)).instance.openSession();
+    const [first] = await again.dequeue('q', { max: 1, waitMs: 10_000 });
+    expect(first!.deliveryCount).toBe(4);
+  });
+
+  it('deliver behind messages that are held elsewhere, but not behind ones that were never handed out', async () => {
+    const { owner, other } = await pair();
+    await enqueue(owner.instance, ['a', 'b']);
+    const away = other.instance.openSession();
+    expect(text(await away.dequeue('q', { max: 2, waitMs: 10_000 }))).toEqual(['a', 'b']);
+    await enqueue(owner.instance, ['c']);
+    expect(await take(owner.instance, 1)).toEqual(['c']);
+    await away.commit();
+  });
+
+  it('move the more urgent messages first', async () => {
+    const { owner, other } = await pair({ priorities: true });
+    const session = owner.instance.openSession();
+    for (const priority of [0, 9, 4]) session.enqueue('q', { payload: String(priority), priority });
+    await session.commit();
+    expect(await take(other.instance, 3, 1)).toEqual(['9', '4', '0']);
+  });
+
+  it('move what was delayed once it is due, under the id that it has', async () => {
+    const { owner, other } = await pair();
+    const session = owner.instance.openSession();
+    session.enqueue('q', { payload: 'later', delayMs: 30 });
+    const { ids } = await session.commit();
+    const [message] = await other.instance.openSession().dequeue('q', { waitMs: 10_000 });
+    expect(message!.id).toBe(ids[0]);
+  });
+
+  it('move a message that was handed out too often to the exception queue, wherever it is', async () => {
+    const { owner, other } = await pair({ attemptsMax: 2 });
+    await enqueue(owner.instance, ['poison', 'good']);
+    const local = owner.instance.openSession();
+    expect(text(await local.dequeue('q'))).toEqual(['poison']);
+    await local.rollback();
+    await local.close();
+    const away = other.instance.openSession();
+    const [poison] = await away.dequeue('q', { waitMs: 10_000 });
+    expect(poison!.deliveryCount).toBe(2);
+    await away.rollback();
+    expect(await take(other.instance, 1)).toEqual(['good']);
+    const [moved] = await away.dequeue('q.exceptions', { waitMs: 10_000 });
+    expect(moved!.id).toBe(poison!.id);
+  });
+
+  it('give each waiting instance its turn, one after the other for a shard', async () => {
+    const { dir, owner, other } = await pair();
+    const third = await serve(dir, 3);
+    const taken: string[] = [];
+    const consume = async ({ instance }: Served) => {
+      const session = instance.openSession();
+      while (taken.length < 400) {
+        const messages = await session.dequeue('q', { max: 5, waitMs: 100 });
+        taken.push(...text(messages));
+        await session.commit();
+      }
+      await session.close();
+    };
+    const consumers = [other, third].map(consume);
+    for (let i = 0; i < 40; i += 1) await enqueue(owner.instance, numbers(400).slice(i * 10, i * 10 + 10));
+    await Promise.all(consumers);
+    expect(taken).toEqual(numbers(400));
+    expect(other.instance.queue('q').consumed + third.instance.queue('q').consumed).toBe(400);
+  });
+
+  it('forget all about a queue that is dropped while its messages are away', async () => {
+    const { owner, other } = await pair();
+    await enqueue(owner.instance, numbers(50));
+    expect(await take(other.instance, 1, 1)).toEqual(['0']);
+    await owner.instance.dropQueue('q');
+    await owner.instance.createQueue({ name: 'q' });
+    await enqueue(owner.instance, ['new']);
+    const session = other.instance.openSession();
+    await expect.poll(() => session.dequeue('q', { waitMs: 100 }).then(text, () => [])).toEqual(['new']);
+  });
+});
+
+describe('an instance', () => {
+  it('ends a dequeue without messages where its queue does not forward', async () => {
+    const { owner, other } = await pair({ forwarding: false });
+    await enqueue(owner.instance, ['a']);
+    expect(await other.instance.openSession().dequeue('q', { waitMs: 200 })).toEqual([]);
+    expect(owner.instance.queue('q')).toMatchObject({ forwarding: false, ready: 1, movedOut: 0 });
+  });
+
+  it.each([{ type: 'topic' }, { durability: 'memory' }, { kind: 'unsharded' }] as const)(
+    'refuses a queue that cannot forward but is to: %o',
+    async (spec) => {
+      const { owner } = await pair();
+      const make = (name: string, forwarding?: boolean) =>
+        owner.instance.createQueue({ name, ...spec, ...(forwarding === undefined ? {} : { forwarding }) });
+      await expect(make('one', true)).rejects.toMatchObject({ code: 'QUEUE_SPEC_INVALID' });
+      expect(await make('two')).toMatchObject({ forwarding: false });
+    },
+  );
+
+  it('delivers its own messages to its own consumers, whoever waits elsewhere', async () => {
+    const { owner, other } = await pair();
+    const stop = new AbortController();
+    const away = other.instance.openSession().dequeue('q', { waitMs: 60_000, signal: stop.signal });
+    const session = owner.instance.openSession();
+    for (const payload of numbers(50)) {
+      const waiting = session.dequeue('q', { waitMs: 10_000 });
+      await enqueue(owner.instance, [payload]);
+      expect(text(await waiting)).toEqual([payload]);
+      await session.commit();
+    }
+    stop.abort();
+    expect(await away).toEqual([]);
+  });
+
+  it('that is opened again knows which of its messages are elsewhere, and waits for them', async () => {
+    const { dir, owner, other } = await pair();
+    await enqueue(owner.instance, numbers(40));
+    expect(await take(other.instance, 2, 1)).toEqual(numbers(2));
+    await owner.close();
+    const again = await serve(dir, 1);
+    await enqueue(again.instance, ['last']);
+    expect(await take(again.instance, 39)).toEqual([...numbers(40).slice(2), 'last']);
+    await expect
+      .poll(() => again.instance.queue('q'))
+      .toMatchObject({ enqueued: 41, movedIn: expect.any(Number) });
+    const { enqueued, movedIn, movedOut, consumed, ready, held } = again.instance.queue('q');
+    expect(enqueued + movedIn).toBe(ready + held + consumed + movedOut);
+  });
+
+  it('that was given messages delivers them when it is opened again, before those behind', async () => {
+    const { dir, owner, other } = await pair();
+    await enqueue(owner.instance, numbers(40));
+    expect(await take(other.instance, 2, 1)).toEqual(numbers(2));
+    const there = other.instance.queue('q').ready;
+    expect(there).toBeGreaterThan(0);
+    await other.close();
+    const again = await serve(dir, 2);
+    expect(again.instance.queue('q')).toMatchObject({ ready: there, enqueued: 0 });
+    expect(await take(again.instance, 38)).toEqual(numbers(40).slice(2));
+  });
+});
