@@ -1,7 +1,7 @@
 /**
  * Clients of a cluster's instances, in the process of the test: for each instance they are connected to, two sessions
- * enqueue and one dequeues, through whatever happens to the process that serves it. Each commit ends by being done or not
- * done, so in the end what was enqueued must be what was consumed and what is left, exactly.
+ * enqueue and one dequeues, unless told otherwise, through whatever happens to the process that serves it. Each commit ends
+ * by being done or not done, so in the end what was enqueued must be what was consumed and what is left, exactly.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -22,6 +22,7 @@ export class RemoteLoad {
   /** Instances that took no more messages, as they said. */
   readonly leaving = new Set<number>();
   readonly #dir: string;
+  readonly #forwards: boolean;
   readonly #remotes: RemoteInstance[] = [];
   readonly #working: Promise<void>[] = [];
   readonly #backlog = new Map<number, number>();
@@ -30,22 +31,25 @@ export class RemoteLoad {
   /** Instances whose messages are left where they are. */
   readonly unread = new Set<number>();
   #names = 0;
+  #draining = false;
   #ending = false;
 
-  constructor(dir: string) {
+  /** `forwards`: messages are not consumed where they are enqueued, so the backlog is bounded over all instances. */
+  constructor(dir: string, { forwards = false } = {}) {
     this.#dir = dir;
+    this.#forwards = forwards;
   }
 
-  async connect(instance: number): Promise<void> {
+  async connect(instance: number, { enqueuers = 2, dequeuers = 1 } = {}): Promise<void> {
     const remote = await connect({ dir: this.#dir, instance, connectMs: 20_000 });
     this.#remotes.push(remote);
     if (!this.consumed.has(instance)) this.consumed.set(instance, []);
     this.#lastCommitMs.set(instance, performance.now());
-    for (let i = 0; i < 2; i += 1) {
+    for (let i = 0; i < enqueuers; i += 1) {
       this.#names += 1;
       this.#working.push(this.#enqueue(remote, `${instance}-${this.#names}`));
     }
-    this.#working.push(this.#dequeue(remote));
+    for (let i = 0; i < dequeuers; i += 1) this.#working.push(this.#dequeue(remote));
   }
 
   /** The longest time in which nothing was committed on the instance, since it was asked for last. */
@@ -70,13 +74,21 @@ export class RemoteLoad {
     const gapMs = now - this.#lastCommitMs.get(instance)!;
     this.#gapMs.set(instance, Math.max(gapMs, this.#gapMs.get(instance) ?? 0));
     this.#lastCommitMs.set(instance, now);
-    this.#backlog.set(instance, (this.#backlog.get(instance) ?? 0) + messages);
+    this.#backlog.set(this.#scope(instance), this.#backlogOf(instance) + messages);
+  }
+
+  #scope(instance: number): number {
+    return this.#forwards ? 0 : instance;
+  }
+
+  #backlogOf(instance: number): number {
+    return this.#backlog.get(this.#scope(instance)) ?? 0;
   }
 
   #enqueue(remote: RemoteInstance, name: string): Promise<void> {
     let next = 0;
     return this.#repeat(remote, async (session) => {
-      if ((this.#backlog.get(remote.id) ?? 0) > backlogMax) return;
+      if (this.#draining || this.#backlogOf(remote.id) > backlogMax) return;
       const payloads = Array.from({ length: operations }, (_, index) => `${name}.${next + index}`);
       next += operations;
       for (const payload of payloads) session.enqueue('q', { payload });
@@ -115,6 +127,17 @@ export class RemoteLoad {
         }
         await session.rollback();
       }
+      await pause(pauseMs);
+    }
+  }
+
+  /** Nothing more is enqueued; resolves when all that was is consumed. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    const isDrained = () => [...this.consumed.values()].flat().length === this.enqueued.size;
+    // A commit that is under way may still add to what was enqueued.
+    for (let quiet = 0; quiet < 20; quiet = isDrained() ? quiet + 1 : 0) {
+      if (this.faults.length > 0) throw this.faults[0];
       await pause(pauseMs);
     }
   }

@@ -58,9 +58,9 @@ export class FailingDisk {
   }
 }
 
-/** Starts a process that is killed at its `call`-th write, sync or cut of the instance's files. */
-export function killedAtCall(call: number): FaultProcess {
-  return new FaultProcess({ env: killAt('/instance-1.', call) });
+/** Starts a process that is killed at its `call`-th write, sync or cut of an instance's files. */
+export function killedAtCall(call: number, { instance = 1 } = {}): FaultProcess {
+  return new FaultProcess({ env: killAt(`/instance-${instance}.`, call) });
 }
 
 /** The environment of a process that is killed so, at files whose path has this in it. */

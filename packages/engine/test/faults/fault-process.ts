@@ -3,13 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import type { InstanceOptions, QueueInfo, QueueSpec } from '../../src/index.ts';
+import type { InstanceOptions, QueueInfo, QueueSpec, ServeOptions } from '../../src/index.ts';
 
 export type FaultCall =
   | { do: 'open'; options: InstanceOptions }
+  /** To clients and to other instances. */
+  | { do: 'serve'; options: ServeOptions }
   | { do: 'create'; spec: QueueSpec }
   | { do: 'put'; queue: string; payloads: string[] }
-  | { do: 'take'; queue: string; max: number }
+  | { do: 'take'; queue: string; max: number; waitMs?: number }
   | { do: 'info'; queue: string }
   | { do: 'list' }
   | { do: 'remove'; path: string }
@@ -45,6 +47,11 @@ export class FaultProcess {
     onTestFinished(() => this.kill());
   }
 
+  /** Rejects when it has ended. */
+  get ended(): Promise<never> {
+    return this.#ended;
+  }
+
   get pid(): number {
     return this.#child.pid!;
   }
@@ -73,6 +80,10 @@ export class FaultProcess {
     return this.#value<null>({ do: 'open', options });
   }
 
+  serve(options: ServeOptions = {}) {
+    return this.#value<null>({ do: 'serve', options });
+  }
+
   create(spec: QueueSpec) {
     return this.#value<QueueInfo>({ do: 'create', spec });
   }
@@ -81,8 +92,8 @@ export class FaultProcess {
     return this.#value<string[]>({ do: 'put', queue, payloads });
   }
 
-  take(queue: string, max: number) {
-    return this.#value<string[]>({ do: 'take', queue, max });
+  take(queue: string, max: number, { waitMs = 0 } = {}) {
+    return this.#value<string[]>({ do: 'take', queue, max, waitMs });
   }
 
   info(queue: string) {

@@ -1,13 +1,24 @@
 /** An instance in a process of its own, so that faults of a process or its disk can be real; obeys `fault-process.ts`. */
 import { rmSync, writeFileSync } from 'node:fs';
-import { type Instance, openInstance, QueueError } from '../../src/index.ts';
+import {
+  type Instance,
+  openInstance,
+  QueueError,
+  type ServedInstance,
+  serveInstance,
+} from '../../src/index.ts';
 import type { FaultAnswer, FaultCall } from './fault-process.ts';
 
 let instance: Instance | undefined;
+let served: ServedInstance | undefined;
 
 async function obey(call: FaultCall): Promise<unknown> {
   if (call.do === 'open') {
     instance = await openInstance(call.options);
+    return null;
+  }
+  if (call.do === 'serve') {
+    served = await serveInstance(instance!, call.options);
     return null;
   }
   const session = call.do === 'put' || call.do === 'take' ? instance!.openSession() : undefined;
@@ -19,7 +30,7 @@ async function obey(call: FaultCall): Promise<unknown> {
         for (const payload of call.payloads) session!.enqueue(call.queue, { payload });
         return (await session!.commit()).ids;
       case 'take': {
-        const messages = await session!.dequeue(call.queue, { max: call.max });
+        const messages = await session!.dequeue(call.queue, { max: call.max, waitMs: call.waitMs ?? 0 });
         const payloads = messages.map((message) => message.payload.toString());
         await session!.commit();
         return payloads;
@@ -38,6 +49,7 @@ async function obey(call: FaultCall): Promise<unknown> {
         rmSync(call.path);
         return null;
       case 'close':
+        await served?.close();
         await instance!.close();
         return null;
     }
