@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { itemPayload, readItem } from '../src/torture/item.ts';
 import { Ledger } from '../src/torture/ledger.ts';
-import { type Delivered, type Note, parseNote } from '../src/torture/notes.ts';
+import { type Delivered, movingShard, type Note, parseNote } from '../src/torture/notes.ts';
 
 const about = (transaction: string, puts: string[], takes: string[] = []): Note => ({
   kind: 'about',
@@ -90,6 +90,23 @@ describe('the ledger', () => {
     for (const note of put('s.0', 's.1')) ledger.take(note, 'a');
     ledger.take({ kind: 'delivered', delivered: [{ item: 's.1', shard: '0' }] }, 'a');
     ledger.take({ kind: 'delivered', delivered: [{ item: 's.0', shard: '0' }] }, 'a');
+    expect(ledger.takeTotals().faults.outOfOrder).toEqual([]);
+  });
+
+  it('asks one order of all processes where messages move, but not of what one that ended may have been handed', () => {
+    const ledger = new Ledger({ sharedOrder: true });
+    const moved = (item: string): Note => ({
+      kind: 'delivered',
+      delivered: [{ item, shard: movingShard('100') }],
+    });
+    for (const note of put('s.0', 's.1', 's.2')) ledger.take(note, 'a');
+    ledger.take(moved('s.1'), 'a');
+    ledger.take(moved('s.0'), 'b');
+    expect(ledger.takeTotals().faults.outOfOrder).toEqual(['s.0']);
+    for (const note of put('r.0', 'r.1')) ledger.take(note, 'a');
+    ledger.take(moved('r.1'), 'a');
+    ledger.ended();
+    ledger.take(moved('r.0'), 'b');
     expect(ledger.takeTotals().faults.outOfOrder).toEqual([]);
   });
 });

@@ -9,9 +9,10 @@ import {
   type Session,
 } from '@shardlab/engine';
 import { type Item, itemPayload, readItem } from './item.ts';
-import { type Delivered, writeNote } from './notes.ts';
+import { type Delivered, movingShard, writeNote } from './notes.ts';
 import type { Random } from './random.ts';
 import type { SelfKill } from './self-kill.ts';
+import type { Role } from './task.ts';
 
 /** What a load works on: an instance in its own process, or one that another process serves. */
 export type Host = Instance | RemoteInstance;
@@ -22,12 +23,17 @@ export interface Actor {
   name: string;
   /** Whether all instances of a folder work on the same messages; default false: each has its own. */
   shared?: boolean;
+  /** Whether its messages move to where they are wanted. */
+  forwards?: boolean;
   /** Makes its queues where they are missing; several processes may do so at once. */
   setUp(host: Host): Promise<void>;
   /** Begins its sessions, which go on until the process is killed. */
   start(work: Work): void;
-  /** All that its queues hold, in the order in which it is handed out; nothing is consumed. */
-  inspect(instance: Instance): Promise<Delivered[]>;
+  /**
+   * All that its queues hold on an instance, or on all of them if they share their messages, in the order in which it is
+   * handed out; nothing is consumed.
+   */
+  inspect(instance: Instance, all: readonly Instance[]): Promise<Delivered[]>;
 }
 
 /** Makes a queue unless it is there, whoever else does the same. Its messages stay where they are unless it says otherwise. */
@@ -48,7 +54,7 @@ export function hasQueue(instance: Instance, name: string): boolean {
 /** A consumer's items of what it was handed; a damaged payload is noted and left out. */
 export function itemsOf(
   messages: readonly Message[],
-  options: { ordered: boolean; subscriber?: string },
+  options: { ordered: boolean; subscriber?: string; moves?: boolean },
 ): Delivered[] {
   const delivered: Delivered[] = [];
   for (const { id, payload } of messages) {
@@ -59,7 +65,8 @@ export function itemsOf(
       const suffix = options.subscriber === undefined ? '' : `@${options.subscriber}`;
       // A message of an unsharded queue has no shard in its id: all of them are in one order.
       const shard = id.includes('.') ? id.slice(0, id.indexOf('.')) : '0';
-      delivered.push({ item: `${item}${suffix}`, shard: options.ordered ? shard : '' });
+      const place = options.moves ? movingShard(shard) : shard;
+      delivered.push({ item: `${item}${suffix}`, shard: options.ordered ? place : '' });
     }
   }
   return delivered;
@@ -83,12 +90,14 @@ export interface WorkOptions {
   random: Random;
   /** Whether the host is in another process, which may fail and be taken over meanwhile. */
   isClient: boolean;
+  role: Role;
   selfKill: SelfKill;
   onCommitted(): void;
 }
 
 export class Work {
   readonly host: Host;
+  readonly role: Role;
   readonly random: Random;
   readonly #options: WorkOptions;
   #sessions = 0;
@@ -97,6 +106,7 @@ export class Work {
   constructor(options: WorkOptions) {
     this.#options = options;
     this.host = options.host;
+    this.role = options.role;
     this.random = options.random;
   }
 

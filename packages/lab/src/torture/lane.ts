@@ -13,17 +13,20 @@ export interface LaneOptions extends Omit<StageOptions, 'dir'> {
 }
 
 export async function runLane({ parent, stageNames, ...options }: LaneOptions): Promise<void> {
-  const choice = stages.filter(({ name }) => stageNames?.includes(name) ?? true);
+  const choice = stages
+    .filter(({ name }) => stageNames?.includes(name) ?? true)
+    .map((stage) => ({ stage, actorNames: options.actorNames.filter((name) => stage.plays(name)) }))
+    .filter(({ actorNames }) => actorNames.length > 0);
   while (!options.isDone()) {
     const dir = mkdtempSync(join(parent, 'torture-'));
     let faulty = false;
-    const stage = options.random.pick(choice);
+    const { stage, actorNames } = options.random.pick(choice);
     const onChecked = (totals: LedgerTotals) => {
       faulty ||= hasFaults(totals);
       options.onChecked(totals);
     };
     try {
-      await stage.run({ ...options, dir, onChecked });
+      await stage.run({ ...options, actorNames, dir, onChecked });
     } catch (error) {
       const text = `${dir}, ${stage.name}: ${(error as Error).stack ?? String(error)}`;
       onChecked(totalsOfFailure(text));

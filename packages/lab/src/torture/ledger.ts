@@ -4,7 +4,7 @@
  * from then on it is known which.
  */
 import { type Item, parseItem } from './item.ts';
-import type { Delivered, Note } from './notes.ts';
+import { type Delivered, isMoving, type Note } from './notes.ts';
 
 export interface Faults {
   lost: Item[];
@@ -72,10 +72,16 @@ export class Ledger {
   #transactions = new Map<string, Transaction>();
   /** By process: one that begins anew may hand out first what another had handed out before. */
   readonly #order = new Map<string, DeliveryOrder>();
+  /** Of shards whose messages move from process to process. */
+  readonly #movingOrder: DeliveryOrder;
 
-  /** `sharedOrder`: whether deliveries of a queue that all instances share (shard 0) are in an order that can be seen. */
+  /**
+   * `sharedOrder`: whether deliveries of a queue that all instances share (unsharded, or with messages that move) are in an
+   * order that can be seen.
+   */
   constructor({ sharedOrder }: { sharedOrder: boolean }) {
     this.#sharedOrder = sharedOrder;
+    this.#movingOrder = new DeliveryOrder(sharedOrder);
   }
 
   get #faults(): Faults {
@@ -156,7 +162,23 @@ export class Ledger {
       if (entry !== undefined) entry.isThere = true;
       else if (this.#gone.has(each.item)) this.#faults.doubled.push(each.item);
       else this.#faults.unknown.push(each.item);
-      if (order.isBroken(each)) this.#faults.outOfOrder.push(each.item);
+      if (this.#orderOf(each, order).isBroken(each)) this.#faults.outOfOrder.push(each.item);
+    }
+  }
+
+  #orderOf({ shard }: Delivered, ofProcess: DeliveryOrder): DeliveryOrder {
+    return isMoving(shard) ? this.#movingOrder : ofProcess;
+  }
+
+  /**
+   * A process ended. What it was handed last it may not have noted, and others are handed that again, behind later
+   * messages: these are the first of each session that nobody has noted.
+   */
+  ended(): void {
+    const unseen = [...this.#entries.keys()].filter((item) => !this.#movingOrder.hasSeen(item));
+    for (const items of Map.groupBy(unseen, (item) => parseItem(item).session).values()) {
+      items.sort((a, b) => parseItem(a).no - parseItem(b).no);
+      for (const item of items.slice(0, unnotedMax)) this.#movingOrder.see(item);
     }
   }
 
@@ -171,7 +193,7 @@ export class Ledger {
       const entry = this.#entries.get(item);
       if (entry !== undefined) entry.isThere = true;
       else (this.#gone.has(item) ? this.#faults.doubled : this.#faults.unknown).push(item);
-      if (order.isBroken(each)) this.#faults.outOfOrder.push(item);
+      if (this.#orderOf(each, order).isBroken(each)) this.#faults.outOfOrder.push(item);
     }
     for (const transaction of this.#transactions.values()) {
       if (transaction.state === 'open') this.#assertWhole(transaction, seen);
@@ -205,6 +227,9 @@ export class Ledger {
   }
 }
 
+/** Of one load a process has at most so many messages at a time that it was handed and has not noted. */
+export const unnotedMax = 24;
+
 /** First deliveries of a session's items must follow its numbers within a shard. */
 class DeliveryOrder {
   readonly #sharedOrder: boolean;
@@ -215,8 +240,18 @@ class DeliveryOrder {
     this.#sharedOrder = sharedOrder;
   }
 
+  hasSeen(item: Item): boolean {
+    return this.#seen.has(item);
+  }
+
+  /** It was delivered before, or may have been. */
+  see(item: Item): void {
+    this.#seen.add(item);
+  }
+
   isBroken({ item, shard }: Delivered): boolean {
-    if (shard === '' || (shard === '0' && !this.#sharedOrder) || this.#seen.has(item)) return false;
+    const isShared = shard === '0' || isMoving(shard);
+    if (shard === '' || (isShared && !this.#sharedOrder) || this.#seen.has(item)) return false;
     this.#seen.add(item);
     const { session, no, subscriber } = parseItem(item);
     const key = `${shard} ${session} ${subscriber}`;

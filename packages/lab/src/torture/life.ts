@@ -16,6 +16,8 @@ export class Life {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #lines: string[] = [];
+  /** When it was seen to have ended, on the clock of the notes. */
+  endedAtNs: bigint | undefined;
   #rest = '';
   readonly #moments = { opening: Promise.withResolvers<void>(), working: Promise.withResolvers<void>() };
 
@@ -26,6 +28,9 @@ export class Life {
     const pipe = this.#child.stdio[notesPipe] as Readable;
     pipe.setEncoding('utf8');
     pipe.on('data', (text: string) => this.#read(text));
+    this.#child.once('exit', () => {
+      this.endedAtNs = process.hrtime.bigint();
+    });
     // What it wrote before it died is still in the pipe.
     this.#ended = Promise.all([once(this.#child, 'exit'), once(pipe, 'close')]);
   }
@@ -41,9 +46,11 @@ export class Life {
     }
   }
 
-  /** Resolves when it is at work, or has ended. */
-  async untilWorking(): Promise<void> {
-    await Promise.race([this.#moments.working.promise, this.#ended]);
+  /** Resolves with true when it is at work, with false when it has ended, or hangs. */
+  async untilWorking(): Promise<boolean> {
+    const hung = pause(hungMs, false, { ref: false });
+    const working = this.#moments.working.promise.then(() => true);
+    return Promise.race([working, this.#ended.then(() => false), hung]);
   }
 
   /** Resolves with whether it was killed as it should be; false: it ended by itself, or came to no end. */

@@ -21,6 +21,10 @@ export interface Delivered {
   shard: string;
 }
 
+/** The name of a shard whose messages are delivered by several processes, in one order all together. */
+export const movingShard = (shard: string): string => `~${shard}`;
+export const isMoving = (shard: string): boolean => shard.startsWith('~');
+
 export type Note =
   | { kind: 'opening' | 'working' }
   | { kind: 'about'; transaction: string; puts: Item[]; takes: Item[] }

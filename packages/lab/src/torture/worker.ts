@@ -1,16 +1,24 @@
 /** A process to be killed: hosts an instance and runs loads on it. Told what to do by its one argument, a JSON text. */
-import { connect, openInstance } from '@shardlab/engine';
+import { connect, openInstance, serveInstance } from '@shardlab/engine';
 import { type Actor, type Host, isPassing, Work } from './actor.ts';
 import { actorNamed } from './actors/index.ts';
 import { writeNote } from './notes.ts';
 import { Random } from './random.ts';
 import { SelfKill } from './self-kill.ts';
-import { partitionMessagesMax, type WorkerTask } from './task.ts';
+import { partitionMessagesMax, type Role, type WorkerTask } from './task.ts';
 
 /** From so many acknowledged commits on a process counts as at work. */
 const commitsUntilWork = 12;
 
-async function openHosts({ dir, instance, connectTo = [] }: WorkerTask, random: Random): Promise<Host[]> {
+/** What a client does at the instances of a cluster, in their order. */
+const clientRoles: readonly Role[] = ['puts', 'takes', 'both'];
+/** Short: messages that nobody wants where they went are soon on their way home. */
+const forwardIdleMsMax = 150;
+
+async function openHosts(
+  { dir, instance, role, connectTo = [] }: WorkerTask,
+  random: Random,
+): Promise<Host[]> {
   if (instance === undefined) {
     return Promise.all(connectTo.map((id) => connect({ dir, instance: id, connectMs: 30_000 })));
   }
@@ -22,6 +30,9 @@ async function openHosts({ dir, instance, connectTo = [] }: WorkerTask, random: 
     ...(cacheBytesMax === undefined ? {} : { cacheBytesMax }),
   });
   process.once('SIGTERM', () => void opened.close());
+  if (role !== undefined) {
+    await serveInstance(opened, { forwardIdleMs: 1 + random.below(forwardIdleMsMax) });
+  }
   return [opened];
 }
 
@@ -48,12 +59,12 @@ async function run(task: WorkerTask): Promise<void> {
   const isClient = task.connectTo !== undefined;
   for (const [index, host] of (await openHosts(task, random)).entries()) {
     const life = `${task.life}${isClient ? `-${index}` : ''}`;
+    const role = task.role ?? (isClient ? clientRoles[index % clientRoles.length]! : 'both');
+    const common = { host, life, isClient, role, selfKill, onCommitted };
     for (const name of task.actors) {
       const actor = actorNamed(name);
       await setUp(actor, host, isClient);
-      actor.start(
-        new Work({ actor: name, host, life, random: random.fork(), isClient, selfKill, onCommitted }),
-      );
+      actor.start(new Work({ ...common, actor: name, random: random.fork() }));
     }
   }
 }

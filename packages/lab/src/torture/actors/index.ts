@@ -1,5 +1,6 @@
 /** All loads that take part in the torture. */
 import type { Actor } from '../actor.ts';
+import { forwardedActor } from './forwarded-actor.ts';
 import { poisonActor } from './poison-actor.ts';
 import { queueActor } from './queue-actor.ts';
 import { timedActor } from './timed-actor.ts';
@@ -25,6 +26,9 @@ export const actors: readonly Actor[] = [
     vary: ({ random }) => (random.chance(0.5) ? { delayMs: 1 + random.below(120) } : {}),
   }),
   queueActor({ name: 'unsharded', spec: { kind: 'unsharded' } }),
+  forwardedActor({ name: 'forwarded', spec: { shards: 2 } }),
+  forwardedActor({ name: 'forwarded-relaxed', spec: { durability: 'relaxed' } }),
+  forwardedActor({ name: 'forwarded-lanes', spec: { priorities: true } }),
   timedActor,
   topicActor,
   poisonActor,

@@ -56,6 +56,7 @@ const faults: readonly Fault[] = [killOne, killOne, killOne, killAll, stopOne];
 
 export const clusterStage: Stage = {
   name: 'cluster',
+  plays: () => true,
   run: (options) => new ClusterFolder(options).run(),
 };
 

@@ -1,5 +1,5 @@
 /** Looks at all that a folder holds, when nobody works on it, and tells the ledger. */
-import { openInstance } from '@shardlab/engine';
+import { type Instance, openInstance, type ServedInstance, serveInstance } from '@shardlab/engine';
 import { actorNamed } from '../actors/index.ts';
 import type { Ledger } from '../ledger.ts';
 import type { Delivered } from '../notes.ts';
@@ -20,18 +20,27 @@ export async function inspectFolder(folder: UsedFolder, ledger: Ledger): Promise
   }
 }
 
+/** Short: what was forwarded to where nobody is now is to come home. */
+const forwardIdleMs = 10;
+
 async function allOf({ dir, instances, actors }: UsedFolder): Promise<Delivered[]> {
-  const found: Delivered[] = [];
-  for (let id = 1; id <= instances; id += 1) {
-    const instance = await openInstance({ dir, instance: id, partitionMessagesMax });
-    try {
+  const all: Instance[] = [];
+  const served: ServedInstance[] = [];
+  try {
+    for (let id = 1; id <= instances; id += 1) {
+      const instance = await openInstance({ dir, instance: id, partitionMessagesMax });
+      all.push(instance);
+      served.push(await serveInstance(instance, { forwardIdleMs }));
+    }
+    const found: Delivered[] = [];
+    for (const [index, instance] of all.entries()) {
       for (const name of actors) {
         const actor = actorNamed(name);
-        if (id === 1 || actor.shared !== true) found.push(...(await actor.inspect(instance)));
+        if (index === 0 || actor.shared !== true) found.push(...(await actor.inspect(instance, all)));
       }
-    } finally {
-      await instance.close();
     }
+    return found;
+  } finally {
+    for (const each of [...served, ...all]) await each.close();
   }
-  return found;
 }

@@ -2,6 +2,7 @@
  * One or two processes that each host an instance of a folder, killed and started again. After some of the kills all of
  * them end, and what the folder holds is compared with what is known.
  */
+import { actorNamed } from '../actors/index.ts';
 import { type Kill, pickKill } from '../kills.ts';
 import { Ledger } from '../ledger.ts';
 import { Life } from '../life.ts';
@@ -16,6 +17,8 @@ const actorsAtOnce = 3;
 
 export const instancesStage: Stage = {
   name: 'instances',
+  // These processes know nothing of each other.
+  plays: (actorName) => actorNamed(actorName).forwards !== true,
   run: (options) => new Folder(options).run(),
 };
 

@@ -17,13 +17,21 @@ export interface StageOptions {
 
 export interface Stage {
   name: string;
+  /** Whether it has use for a load. */
+  plays(actorName: string): boolean;
   /** Resolves when all of its processes have ended. */
   run(options: StageOptions): Promise<void>;
 }
 
 /** What processes that have ended told, in the order of its time. */
 export function noteAll(ledger: Ledger, lives: readonly { life: Life; name: string }[]): void {
-  const notes = lives.flatMap(({ life, name }) => life.notes().map((note) => ({ ...note, name })));
-  notes.sort((a, b) => (a.atNs < b.atNs ? -1 : a.atNs > b.atNs ? 1 : 0));
-  for (const { note, name } of notes) ledger.take(note, name);
+  const told = lives.flatMap(({ life, name }) => life.notes().map((note) => ({ ...note, name })));
+  const ends = lives.flatMap(({ life: { endedAtNs: atNs } }) =>
+    atNs === undefined ? [] : [{ atNs, note: undefined, name: '' }],
+  );
+  const all = [...told, ...ends].sort((a, b) => (a.atNs < b.atNs ? -1 : a.atNs > b.atNs ? 1 : 0));
+  for (const { note, name } of all) {
+    if (note === undefined) ledger.ended();
+    else ledger.take(note, name);
+  }
 }
