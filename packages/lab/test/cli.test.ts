@@ -230,12 +230,12 @@ describe('what the command line prints', () => {
         document: 'says',
         grade: 'shape',
         verdict: 'does-not-hold',
-        value: 0.5,
+        value: 0.00123,
         unit: 'slope',
-        interval: [0.4, 0.6],
+        interval: [0.4, 31_000.4],
         reason: 'Because.',
       },
     ]);
-    expect(text).toBe('A1 DOES NOT HOLD: 0.50 slope (0.40 to 0.60)\n   Title. Because.');
+    expect(text).toBe('A1 DOES NOT HOLD: 0.00123 slope (0.4 to 31,000)\n   Title. Because.');
   });
 });

@@ -142,7 +142,9 @@ export const perSec = (rate: number) => `${Math.round(rate).toLocaleString('en-U
 export const fixed = (value: number, digits = 2) => Number(value.toFixed(digits));
 export const rounded = (interval: Interval | null, digits = 2): Interval | null =>
   interval === null ? null : [fixed(interval[0], digits), fixed(interval[1], digits)];
-export const percent = (share: number) => `${Math.round(share * 100)} %`;
+/** Whole from 1 % on; below it the first digit that counts. */
+export const percent = (share: number) =>
+  `${Math.abs(share) >= 0.01 ? Math.round(share * 100) : Number((share * 100).toPrecision(1))} %`;
 
 /** Appended to a reason where an interval could not be had. */
 export const noInterval = (repeats: number) =>

@@ -4,6 +4,10 @@ import type { ClaimResult, Environment, Integrity, Point } from '@shardlab/contr
 const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
+/** Whole from 100 on, else three significant digits: a share of a thousandth is not nothing. */
+const figure = (value: number) =>
+  Math.abs(value) >= 100 ? number(value) : String(Number(value.toPrecision(3)));
+
 interface Column {
   title: string;
   cell: (point: Point) => string;
@@ -86,11 +90,9 @@ function integrityInWords(integrity: Integrity): string {
 export function verdictsInWords(claims: readonly ClaimResult[]): string {
   return claims
     .map((claim) => {
-      const digits = Math.abs(claim.value ?? 0) < 100 ? 2 : 0;
-      const value = claim.value === null ? '' : `: ${number(claim.value, digits)} ${claim.unit}`;
+      const value = claim.value === null ? '' : `: ${figure(claim.value)} ${claim.unit}`;
       const [low, high] = claim.interval ?? [];
-      const interval =
-        low === undefined || high === undefined ? '' : ` (${number(low, digits)} to ${number(high, digits)})`;
+      const interval = low === undefined || high === undefined ? '' : ` (${figure(low)} to ${figure(high)})`;
       return `${claim.id} ${claim.verdict.toUpperCase().replaceAll('-', ' ')}${value}${interval}\n   ${claim.title}. ${claim.reason}`;
     })
     .join('\n');

@@ -68,7 +68,14 @@ export function agreementTable({ rows, within, medianError }: Agreement): string
     figure(measured),
     inside ? figure(simulated) : `**${figure(simulated)}**`,
   ];
-  const body = rows.map(
+  const sorted = [...rows].sort(
+    (a, b) =>
+      a.params.roundTripMs - b.params.roundTripMs ||
+      a.kind.localeCompare(b.kind) ||
+      a.params.instances - b.params.instances ||
+      a.params.threads - b.params.threads,
+  );
+  const body = sorted.map(
     ({ kind, params, dequeuePerSec, dequeueCallMs, latencyMs, cpuUsPerMessage, bottleneck }) => {
       const { measured, simulated, error } = dequeuePerSec;
       return [
