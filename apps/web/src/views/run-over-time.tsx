@@ -32,6 +32,8 @@ export function RunOverTime({ run, ticks, view, chosen, cursor, onSearch }: RunO
     [trials],
   );
   const moments = useMemo(() => runMoments(ticks, range), [ticks, range]);
+  // Named once: four charts full of the same words would hide their lines.
+  const unnamed = useMemo(() => moments.map((moment) => ({ ...moment, label: '' })), [moments]);
   if (trials.length === 0)
     return (
       <section className="section" aria-labelledby="time">
@@ -43,7 +45,7 @@ export function RunOverTime({ run, ticks, view, chosen, cursor, onSearch }: RunO
         </p>
       </section>
     );
-  const common = { range, trials, moments, cursor, scenarioId: run.scenario.id, cores };
+  const common = { range, trials, moments: unnamed, cursor, scenarioId: run.scenario.id, cores };
   return (
     <section className="section" aria-labelledby="time">
       <div className="section-head">
@@ -68,7 +70,13 @@ export function RunOverTime({ run, ticks, view, chosen, cursor, onSearch }: RunO
         )}
       </div>
       <div className="split split-even">
-        <TimePanel {...common} {...ratePanel} marks={marks.rate} legend={<RateLegend trials={trials} />} />
+        <TimePanel
+          {...common}
+          {...ratePanel}
+          marks={marks.rate}
+          moments={moments}
+          legend={<RateLegend trials={trials} />}
+        />
         <TimePanel
           {...common}
           {...latencyPanel}
