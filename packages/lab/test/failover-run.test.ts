@@ -18,7 +18,7 @@ const remote = (changes: Partial<Scenario>): Scenario => {
   return { ...scenario, workload: { ...scenario.workload, sessions: 'remote' } };
 };
 
-test('a killed instance is taken over, goes back to its process, and every message arrives once and in order', async () => {
+test('a killed instance is served again, goes back to its process, and every message arrives once and in order', async () => {
   const scenario = remote({
     claims: ['W7'],
     sweep: { implementation: ['sharded'], instances: [2], threads: [4], roundTripMs: [0] },
@@ -41,12 +41,12 @@ test('a killed instance is taken over, goes back to its process, and every messa
   expect(point!.cpuShareByInstance.every((share) => share > 0)).toBe(true);
   const [repeat] = point!.repeats;
   expect(repeat!.faults).toMatchObject([
-    { kind: 'kill', instance: 2, movedMs: expect.any(Number), withoutServiceMs: expect.any(Number) },
+    { kind: 'kill', instance: 2, withoutServiceMs: expect.any(Number) },
     { kind: 'start', instance: 2 },
   ]);
   expect(new Set(repeat!.timeline!.map(({ instance }) => instance))).toEqual(new Set([1, 2]));
-  expect(happened.slice(0, 3)).toEqual(['kill', 'taken over', 'start']);
-  expect(run.claims[0]!.verdict).not.toBe('does-not-hold');
+  expect(happened.filter((what) => what === 'kill' || what === 'start')).toEqual(['kill', 'start']);
+  expect(run.claims[0]!.value).toBe(Math.round(repeat!.faults![0]!.withoutServiceMs!));
   expect(await readdir(dataDir)).toEqual([]);
 }, 90_000);
 

@@ -11,7 +11,7 @@ import { layoutOf } from './layout.ts';
 import { mergeOutlets, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
 import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
-import { TrialCluster } from './trial-cluster.ts';
+import { type ProcessWindow, TrialCluster } from './trial-cluster.ts';
 import { mergeWaits } from './wait-totals.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -150,7 +150,7 @@ async function conduct(running: RunningTrial, options: TrialOptions): Promise<Tr
   const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
   await Promise.all(workers.map((worker) => worker.letGo()));
   const results = answers.map(({ result }) => result);
-  const outcome = outcomeOf(results, cluster);
+  const outcome = outcomeOf(results, cluster === null ? null : await cluster.windows());
   if (cluster === null || options.scenario.faults === undefined) return outcome;
   const bins = running.measured.map((tick) => binOf(tick, timeline.measureAtMs));
   const gaps = results.map((result) => result.gaps);
@@ -214,17 +214,16 @@ function timelineFrom(warmupAtMs: number, phases: Scenario['phases']): Timeline 
 }
 
 /** Where sessions are remote, CPU and waits are those of the processes that serve the instances. */
-function outcomeOf(results: readonly WorkerResult[], cluster: TrialCluster | null): TrialOutcome {
+function outcomeOf(results: readonly WorkerResult[], served: readonly ProcessWindow[] | null): TrialOutcome {
   const windows = results.map(({ window }) => window);
-  const served = windows.map((_, index) => cluster?.window(index + 1) ?? null);
   return {
     windows: windows.map(({ ms, enqueued, consumed, cpuUs }, index) => ({
       ms,
       enqueued,
       consumed,
-      cpuUs: served[index]?.cpuUs ?? cpuUs,
+      cpuUs: served?.[index]?.cpuUs ?? cpuUs,
     })),
-    waits: mergeWaits([...windows.map(({ waits }) => waits), ...served.map((each) => each?.waits ?? [])]),
+    waits: mergeWaits([...windows, ...(served ?? [])].map(({ waits }) => waits)),
     latency: mergeHistograms(windows.map(({ latency }) => latency)),
     dequeueCall: mergeHistograms(windows.map(({ dequeueCall }) => dequeueCall)),
     integrity: mergeOutlets(results.map(({ ledgers }) => ledgers)),

@@ -55,7 +55,7 @@ export class TrialCluster {
   readonly #records: FaultRecord[] = [];
   readonly #failure = Promise.withResolvers<never>();
   #timers: NodeJS.Timeout[] = [];
-  #window: { from: Map<number, Account>; to: Map<number, Account> } | undefined;
+  readonly #window = Promise.withResolvers<{ from: Map<number, Account>; to: Map<number, Account> }>();
 
   static async start(options: TrialClusterOptions): Promise<TrialCluster> {
     const { dir, instances, cacheBytesMax } = options;
@@ -93,9 +93,9 @@ export class TrialCluster {
     at(measureAtMs, () => {
       from = snapshot();
     });
-    at(stopAtMs, async () => {
-      const [begin, end] = await Promise.all([from ?? snapshot(), snapshot()]);
-      this.#window = { from: begin, to: end };
+    at(stopAtMs, () => {
+      const both = Promise.all([from ?? snapshot(), snapshot()]);
+      both.then(([begin, end]) => this.#window.resolve({ from: begin, to: end }), this.#failure.reject);
     });
     for (const fault of faults) {
       at(measureAtMs + fault.atMs, () => {
@@ -170,12 +170,13 @@ export class TrialCluster {
     return { ...sample, cpu, waitMsByClass: byClass, shards };
   }
 
-  /** Call after the measured phase. */
-  window(instance: number): ProcessWindow {
-    const [from, to] = [this.#window?.from.get(instance), this.#window?.to.get(instance)].map(
-      (account) => account ?? emptyAccount(),
-    ) as [Account, Account];
-    return { cpuUs: to.cpuUs - from.cpuUs, waits: waitsBetween(from.waits, to.waits) };
+  /** Of each instance, once the measured phase is over. */
+  async windows(): Promise<ProcessWindow[]> {
+    const { from, to } = await this.#window.promise;
+    return Array.from({ length: this.#options.instances }, (_, index) => {
+      const [begin, end] = [from, to].map((accounts) => accounts.get(index + 1) ?? emptyAccount());
+      return { cpuUs: end!.cpuUs - begin!.cpuUs, waits: waitsBetween(begin!.waits, end!.waits) };
+    });
   }
 
   faults(): readonly FaultRecord[] {
