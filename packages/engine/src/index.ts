@@ -13,6 +13,7 @@ export {
 export { type ConnectOptions, connect } from './cluster/remote/connect.ts';
 export { type ConnectClusterOptions, connectCluster } from './cluster/remote/connect-cluster.ts';
 export { type ServedInstance, type ServeOptions, serveInstance } from './cluster/remote/serve-instance.ts';
+export { type SqlValueJson, valueFromJson, valueToJson } from './cluster/remote/sql-json.ts';
 export type * from './cluster/supervisor/cluster.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';
 export { type ConversionStage, type ConversionStep, conversionSteps } from './core/conversion.ts';

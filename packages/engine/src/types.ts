@@ -129,9 +129,30 @@ export interface ReceiveOptions extends DequeueOptions {
   beside?: string;
 }
 
+/** An INTEGER is a number where that is exact and a bigint beyond 2^53, a REAL is a number, a BLOB is bytes. */
+export type SqlValue = null | number | bigint | string | Uint8Array;
+
+/** By place, or by name without its sign (`:name`, `@name`, `$name`). A whole number is bound as an INTEGER. */
+export type SqlParameters = readonly SqlValue[] | Readonly<Record<string, SqlValue>>;
+
+/** What one statement came to. */
+export interface SqlResult {
+  /** Of a query, or a RETURNING clause; of two columns of one name the later one. */
+  rows: Record<string, SqlValue>[];
+  /** Rows that it inserted, updated or deleted itself. */
+  changes: number;
+  /** Of the last row that an INSERT added; null if it added none. */
+  lastInsertRowid: number | bigint | null;
+}
+
 export interface CommitResult {
   /** Ids of the messages that the transaction enqueued, in the order of its enqueue calls. */
   ids: string[];
+  /**
+   * What its statements came to, in the order of the `execute` calls. Throws `SQL_RESULTS_LOST` if the commit is done and
+   * its answer was lost with the connection.
+   */
+  readonly results: SqlResult[];
 }
 
 /**
@@ -155,6 +176,15 @@ export interface Session {
    * then, or named twice, rejects the commit with `RECEIPT_STALE`, and nothing of the transaction is done.
    */
   acknowledge(queue: string, receipts: string[]): void;
+  /**
+   * Stages one statement of the application's own SQL: rows and messages commit together or not at all. The statements of
+   * a transaction run one after the other when it commits, which answers with their results; if one fails, the commit
+   * rejects (`SQL_INVALID`, `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_LONG`; `details.statement` is its index)
+   * and nothing of the transaction is done. The application's tables lie in the file of one instance, which the first
+   * statement makes their home (`SQL_ELSEWHERE` on others); the engine's own cannot be reached. What may be said:
+   * `docs/decisions/application-sql.md`.
+   */
+  execute(sql: string, parameters?: SqlParameters): void;
   /** Returns received messages to the queue; resolves when they are ready there. A stale receipt rejects, and nothing of the call is released. */
   release(queue: string, receipts: string[]): Promise<void>;
   /** Restarts the hold of received messages. A stale receipt rejects, and nothing of the call is extended. */

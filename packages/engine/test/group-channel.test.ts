@@ -28,6 +28,7 @@ const groupOf = (changes: Partial<Group>): Group => ({
   deltas: [],
   outcomes: { offset: 0, length: 0, retired: 0 },
   side: [],
+  sql: [],
   pool: { create: [], assign: [], truncate: [] },
   ...changes,
 });

@@ -45,6 +45,7 @@ function setUp() {
       generation,
       failure,
       unusable: [],
+      sql: [],
       maintenanceMs: 0,
       commitMs: 0,
       cpuUs: 0,

@@ -74,6 +74,41 @@ const table = {
     retryable: false,
     message: 'A transaction, and the receipts of one call, lie on one instance',
   },
+  SQL_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The statement or its parameters are not valid',
+  },
+  SQL_REFUSED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'The statement does what an application may not do in a queue transaction',
+  },
+  SQL_FAILED: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'A statement of the transaction failed; nothing of the transaction is done',
+  },
+  SQL_TOO_LARGE: {
+    kind: 'too-large',
+    retryable: false,
+    message: 'The statements of the transaction, or what they answer, are over the limit',
+  },
+  SQL_TOO_LONG: {
+    kind: 'too-large',
+    retryable: false,
+    message: 'The statements of the transaction took longer than they may; nothing of it is done',
+  },
+  SQL_ELSEWHERE: {
+    kind: 'conflict',
+    retryable: false,
+    message: "The application's tables lie on another instance",
+  },
+  SQL_RESULTS_LOST: {
+    kind: 'unavailable',
+    retryable: false,
+    message: 'The transaction is committed, and the results of its statements were lost with the connection',
+  },
   OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is out of its range' },
   SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session has a call under way' },
   SESSION_CLOSED: { kind: 'conflict', retryable: false, message: 'The session is closed' },
@@ -182,6 +217,11 @@ const table = {
     kind: 'not-found',
     retryable: false,
     message: 'The cluster has no instance of this number',
+  },
+  INSTANCE_IS_HOME: {
+    kind: 'conflict',
+    retryable: false,
+    message: "The application's tables lie on this instance: it cannot leave the cluster",
   },
   PROCESS_NOT_RUNNING: {
     kind: 'conflict',

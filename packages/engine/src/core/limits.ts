@@ -9,6 +9,25 @@ export const limits = {
   /** A transaction lies in memory until it commits. */
   transactionBytesMax: 32 * 1024 * 1024,
   transactionOperationsMax: 100_000,
+  /** Statements of the application in one transaction; their values count to its bytes. */
+  sqlStatementsMax: 1_000,
+  /** Of one statement. SQLite itself takes 32,766 parameters. */
+  sqlCharactersMax: 64 * 1024,
+  sqlParametersMax: 1_000,
+  /** What the statements of one transaction may answer in all: it lies in memory twice on its way to the caller. */
+  sqlRowsMax: 10_000,
+  sqlResultBytesMax: 4 * 1024 * 1024,
+  /**
+   * They hold the writer, and with it every commit of the instance. Looked at after each row and each statement, since
+   * nothing can stop SQLite within one.
+   */
+  sqlMsMax: 1_000,
+  /** Transactions with statements in one group: a group full of slow ones must not hold the writer for ever. */
+  sqlTransactionsPerGroupMax: 32,
+  /** Compiled statements of the application that are kept. */
+  sqlStatementsKept: 256,
+  /** Tables, indexes and views of the application: SQLite reads all of the schema when a file is opened. */
+  sqlObjectsMax: 1_000,
   /** A group closes past this, so that one commit neither stalls its followers nor swells the write-ahead log. */
   groupBytesMax: 4 * 1024 * 1024,
   /** Groups handed to the writer and not yet acknowledged: one syncs while the next is being applied. */

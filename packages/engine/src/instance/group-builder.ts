@@ -1,7 +1,8 @@
 /** Lays the transactions of one group out for the writer: blocks of messages, and what they make terminal. */
 import { encodeRanges, mergeRanges, type SeqRange } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
-import type { BlockEntry, DeltaEntry, Group } from '../storage/group-message.ts';
+import type { SqlStatement } from '../core/sql-statement.ts';
+import type { BlockEntry, Delta, DeltaEntry, Group, SqlTransaction } from '../storage/group-message.ts';
 import type { SideChange } from '../storage/side-change.ts';
 import { GroupOutcomes } from './group-outcomes.ts';
 import type { Delivery } from './hand-out.ts';
@@ -10,7 +11,7 @@ import type { OutcomeBook } from './outcome-book.ts';
 import type { PartitionPool } from './partition-pool.ts';
 import type { Shard } from './shard.ts';
 import type { ShardReader } from './shard-reader.ts';
-import type { StagedTransaction } from './staged-transaction.ts';
+import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
 
 export interface BuiltGroup {
   message: Omit<Group, 'kind' | 'no' | 'generation'>;
@@ -18,6 +19,14 @@ export interface BuiltGroup {
   numbered: Map<Shard, SeqRange>;
   consumed: Map<ShardReader, Consumed>;
   outcomes: GroupOutcomes;
+  /** Transactions with statements, in the order of `message.sql`. */
+  sql: Map<StagedTransaction, SqlPart>;
+}
+
+/** A transaction with statements is laid out apart: it may fail where the others do not. */
+export interface SqlPart {
+  message: SqlTransaction;
+  consumed: Map<ShardReader, Consumed>;
 }
 
 /** What one reader's commits consume: the hand-outs, and the same as merged ranges. */
@@ -57,12 +66,17 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
   const numbered = new Map<Shard, SeqRange>();
   const consumed = new Map<ShardReader, Consumed>();
   const side: SideChange[] = [];
+  const sql = new Map<StagedTransaction, SqlPart>();
+  const parts = new Map<CachedRun, SqlTransaction>();
   let bytes = 0;
   let relaxed = true;
   for (const transaction of transactions) {
     if (transaction.sync === 'FULL') relaxed = false;
     if (transaction.side !== undefined) side.push(...transaction.side());
-    for (const message of transaction.delayed ?? []) side.push({ kind: 'delay', message });
+    const part = transaction.sql && newPart(transaction.sql.statements);
+    if (part !== undefined) sql.set(transaction, part);
+    const ownSide = part?.message.side ?? side;
+    for (const message of transaction.delayed ?? []) ownSide.push({ kind: 'delay', message });
     for (const run of transaction.runs) {
       const { shard } = run;
       const firstSeq = shard.nextSeq;
@@ -71,6 +85,7 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
         shard.nextSeq += segment.count;
         if (!shard.persistent) continue;
         bytes += segment.end - segment.start;
+        if (part !== undefined) parts.set(segment, part.message);
         const runs = runsByShard.get(shard);
         if (runs === undefined) runsByShard.set(shard, [segment]);
         else runs.push(segment);
@@ -78,11 +93,7 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
       run.firstSeq = firstSeq;
       numbered.set(shard, [numbered.get(shard)?.[0] ?? firstSeq, shard.nextSeq]);
     }
-    for (const delivery of transaction.deliveries) {
-      const own = consumed.get(delivery.reader);
-      if (own === undefined) consumed.set(delivery.reader, { deliveries: [delivery], ranges: [] });
-      else own.deliveries.push(delivery);
-    }
+    addDeliveries(part?.consumed ?? consumed, transaction.deliveries);
   }
 
   const deltas = deltasOf(consumed, gaps, side);
@@ -92,6 +103,7 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
     }
   }
   for (const delta of deltas) bytes += delta.ranges.length;
+  for (const part of sql.values()) part.message.deltas = deltasOf(part.consumed, noGaps, part.message.side);
   const outcomes = new GroupOutcomes(transactions, book);
   bytes += outcomes.bytes;
 
@@ -99,8 +111,9 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
   const target = Buffer.from(buffer);
   let at = 0;
   const blocks: BlockEntry[] = [];
-  for (const [shard, runs] of runsByShard) at = layBlocks({ shard, runs, pool, target, at, blocks });
+  for (const [shard, runs] of runsByShard) at = layBlocks({ shard, runs, parts, pool, target, at, blocks });
   for (const { placed } of transactions) if (placed !== undefined) side.push(...placed());
+  for (const [{ runs }, { message }] of sql) message.gaps = gapsOf(runs);
   const entries: DeltaEntry[] = deltas.map(({ partition, subscriber, ranges }) => {
     const offset = at;
     target.set(ranges, offset);
@@ -115,14 +128,42 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
     deltas: entries,
     outcomes: outcomes.write(target, at),
     side,
+    sql: [...sql].map(([transaction, part]) => ({ ...part.message, outcome: outcomes.placeOf(transaction) })),
     pool: pool.take(),
   } as const;
-  return { message, numbered, consumed, outcomes };
+  return { message, numbered, consumed, outcomes, sql };
+}
+
+const noGaps: ReadonlyMap<Shard, SeqRange[]> = new Map();
+
+function newPart(statements: SqlStatement[]): SqlPart {
+  const message = { statements, blocks: [], deltas: [], side: [], outcome: null, gaps: [] };
+  return { message, consumed: new Map() };
+}
+
+function addDeliveries(consumed: Map<ShardReader, Consumed>, deliveries: readonly Delivery[]): void {
+  for (const delivery of deliveries) {
+    const own = consumed.get(delivery.reader);
+    if (own === undefined) consumed.set(delivery.reader, { deliveries: [delivery], ranges: [] });
+    else own.deliveries.push(delivery);
+  }
+}
+
+/** What becomes terminal for everyone if these runs are not written: their numbers are given. */
+function gapsOf(runs: readonly StagedRun[]): Delta[] {
+  const gaps: Delta[] = [];
+  for (const { shard, firstSeq, count } of runs) {
+    if (!shard.persistent) continue;
+    splitByPartition({ shard, subscriber: 0, ranges: [[firstSeq, firstSeq + count]] }, gaps);
+  }
+  return gaps;
 }
 
 interface BlockRoom {
   shard: Shard;
   runs: readonly CachedRun[];
+  /** Runs of transactions with statements: a block has those of one of them, or of none. */
+  parts: ReadonlyMap<CachedRun, SqlTransaction>;
   pool: PartitionPool;
   target: Buffer;
   at: number;
@@ -130,15 +171,18 @@ interface BlockRoom {
 }
 
 /** Joins runs of one shard into blocks and finds each a partition. Returns the offset after the last one. */
-function layBlocks({ shard, runs, pool, target, at, blocks }: BlockRoom): number {
+function layBlocks({ shard, runs, parts, pool, target, at, blocks }: BlockRoom): number {
   let block: BlockEntry | undefined;
+  let partOfBlock: SqlTransaction | undefined;
   const close = () => {
     if (block !== undefined) shard.partitions.append(block.firstSeq + block.count, block.length);
   };
   for (const run of runs) {
     const length = run.end - run.start;
+    const part = parts.get(run);
     const fits =
       block !== undefined &&
+      part === partOfBlock &&
       block.length + length <= limits.blockBytesMax &&
       block.count + run.count <= limits.blockMessagesMax &&
       !shard.partitions.mustRoll(block.count + run.count, block.length + length);
@@ -149,7 +193,8 @@ function layBlocks({ shard, runs, pool, target, at, blocks }: BlockRoom): number
       }
       const partition = shard.partitions.all.at(-1)!.no;
       block = { partition, firstSeq: run.firstSeq, count: 0, offset: at, length: 0 };
-      blocks.push(block);
+      partOfBlock = part;
+      (part?.blocks ?? blocks).push(block);
     }
     run.buffer.copy(target, at, run.start, run.end);
     at += length;
@@ -158,12 +203,6 @@ function layBlocks({ shard, runs, pool, target, at, blocks }: BlockRoom): number
   }
   close();
   return at;
-}
-
-interface Delta {
-  partition: number;
-  subscriber: number;
-  ranges: number[];
 }
 
 /** What becomes terminal: consumed by a subscriber, or for everyone (subscriber 0) since no message has the number. */

@@ -143,13 +143,13 @@ export class GroupCommit {
     this.#gaps = new Map();
     const group: InFlight = { ...built, gaps, no: this.#nextNo, generation: this.#generation, members };
     this.#nextNo += 1;
-    const { blocks, deltas, side, pool } = built.message;
+    const { blocks, deltas, side, sql, pool } = built.message;
     const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
     // Of nonpersistent messages nothing is written, the outcome of their transaction neither.
-    const empty = blocks.length + deltas.length + side.length + poolChanges === 0;
+    const empty = blocks.length + deltas.length + side.length + sql.length + poolChanges === 0;
     if (empty && this.#inFlight.length === 0) {
       group.outcomes.appliedInMemory();
-      this.#apply(group, { maintenanceMs: 0, unusable: [] });
+      this.#apply(group, { maintenanceMs: 0, unusable: [] }, noneFailed);
       if (this.#waiting.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
@@ -161,9 +161,13 @@ export class GroupCommit {
   #takeMembers(): Waiting[] {
     let bytes = 0;
     let count = 0;
+    let withStatements = 0;
     while (count < this.#waiting.length) {
-      bytes += this.#waiting[count]!.transaction.bytes;
-      if (count > 0 && (bytes > limits.groupBytesMax || this.#waiting[count]!.transaction.alone)) break;
+      const { transaction } = this.#waiting[count]!;
+      bytes += transaction.bytes;
+      if (transaction.sql !== undefined) withStatements += 1;
+      if (count > 0 && (bytes > limits.groupBytesMax || transaction.alone)) break;
+      if (withStatements > limits.sqlTransactionsPerGroupMax) break;
       count += 1;
       if (this.#waiting[0]!.transaction.alone) break;
     }
@@ -180,8 +184,9 @@ export class GroupCommit {
       return;
     }
     if (result.failure === null) {
-      group.outcomes.applied(group.no);
-      this.#apply(group, result);
+      const failed = takeResults(group, result.sql);
+      group.outcomes.applied(group.no, failed);
+      this.#apply(group, result, failed);
     } else if (result.failure.fatal) this.fail(fromFailure(result.failure), group.members);
     else this.#undo(group, fromFailure(result.failure));
     if (this.#waiting.length > 0 || this.#maintenanceDue) this.schedule();
@@ -197,15 +202,25 @@ export class GroupCommit {
   #apply(
     group: InFlight,
     { maintenanceMs, unusable }: Pick<GroupResult, 'maintenanceMs' | 'unusable'>,
+    failed: FailedTransactions,
   ): void {
     const { pool, onVisible, waits } = this.#options;
     this.#stalled = false;
     this.groups += 1;
-    this.commits += group.members.length;
+    this.commits += group.members.length - failed.size;
     pool.applied(group.message.pool, unusable);
     const maintained = group.message.pool.truncate.length + group.message.pool.assign.length > 0;
     const now = performance.now();
-    for (const { transaction, submittedAt, resolve } of group.members) {
+    const consumed = [group.consumed];
+    for (const { transaction, submittedAt, resolve, reject } of group.members) {
+      const failure = failed.get(transaction);
+      if (failure !== undefined) {
+        for (const { shard, firstSeq, count } of transaction.runs) shard.skip(firstSeq, firstSeq + count);
+        reject(failure);
+        continue;
+      }
+      const part = group.sql.get(transaction);
+      if (part !== undefined) consumed.push(part.consumed);
       for (const run of transaction.runs) {
         for (const segment of run.segments) run.shard.append(segment);
       }
@@ -216,7 +231,7 @@ export class GroupCommit {
       resolve();
     }
     const touched = new Set<Shard>(group.numbered.keys());
-    for (const [reader, { deliveries, ranges }] of group.consumed) {
+    for (const [reader, { deliveries, ranges }] of consumed.flatMap((each) => [...each])) {
       reader.consume(deliveries, ranges);
       touched.add(reader.shard);
     }
@@ -268,6 +283,23 @@ export class GroupCommit {
     this.#options.onFatal(error);
     this.#notifyIdle();
   }
+}
+
+/** Those of a group whose statements failed, and why: the group is durable without them. */
+type FailedTransactions = ReadonlyMap<StagedTransaction, QueueError>;
+
+const noneFailed: FailedTransactions = new Map();
+
+/** Puts into each transaction what its statements came to; returns those in which one failed. */
+function takeResults({ sql }: InFlight, outcomes: GroupResult['sql']): FailedTransactions {
+  if (sql.size === 0) return noneFailed;
+  const failed = new Map<StagedTransaction, QueueError>();
+  for (const [index, transaction] of [...sql.keys()].entries()) {
+    const { results, failure } = outcomes[index]!;
+    if (failure === null) transaction.sql!.results = results;
+    else failed.set(transaction, fromFailure(failure));
+  }
+  return failed;
 }
 
 function instanceFailed(cause: QueueError): QueueError {

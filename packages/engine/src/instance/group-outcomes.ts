@@ -9,11 +9,21 @@ import { enqueuedIds } from './enqueued-ids.ts';
 import type { OutcomeBook, OutcomeEntry, StoredRow } from './outcome-book.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 
+interface StoredOutcome {
+  entry: OutcomeEntry;
+  no: number;
+  runs: readonly IdRun[];
+  /** Of this group; absent where it is carried on from an older row. */
+  transaction?: StagedTransaction;
+}
+
 export class GroupOutcomes {
   readonly bytes: number;
   /** Those of its own transactions come first. */
-  readonly #stored: { entry: OutcomeEntry; no: number; runs: readonly IdRun[] }[] = [];
+  readonly #stored: StoredOutcome[] = [];
   readonly #own: number;
+  /** Where those of its own transactions were written that have statements. */
+  readonly #places = new Map<StagedTransaction, { offset: number; length: number }>();
   readonly #retired: StoredRow[];
   readonly #book: OutcomeBook;
 
@@ -23,7 +33,7 @@ export class GroupOutcomes {
       const { outcome } = transaction;
       if (outcome === undefined) continue;
       const runs = enqueuedIds(transaction, outcome.runOfCall);
-      this.#stored.push({ entry: outcome.entry, no: outcome.no, runs });
+      this.#stored.push({ entry: outcome.entry, no: outcome.no, runs, transaction });
     }
     this.#own = this.#stored.length;
     this.#retired = book.takeOldRows();
@@ -41,23 +51,31 @@ export class GroupOutcomes {
 
   write(target: Buffer, offset: number): OutcomeEntries {
     let at = offset;
-    for (const { entry, no, runs } of this.#stored) {
+    for (const { entry, no, runs, transaction } of this.#stored) {
+      const start = at;
       at = writeOutcome(target, at, { session: entry.session, no, runs });
+      if (transaction?.sql !== undefined)
+        this.#places.set(transaction, { offset: start, length: at - start });
     }
     return { offset, length: at - offset, retired: this.#retired.at(-1)?.groupNo ?? 0 };
   }
 
-  /** The group is durable. */
-  applied(groupNo: number): void {
-    if (this.#stored.length === 0) return;
+  /** Where the outcome of a transaction with statements was written, if one was. */
+  placeOf(transaction: StagedTransaction): { offset: number; length: number } | null {
+    return this.#places.get(transaction) ?? null;
+  }
+
+  /** The group is durable, but for these transactions. */
+  applied(groupNo: number, failed: ReadonlyMap<StagedTransaction, unknown> = new Map()): void {
     const entries: OutcomeEntry[] = [];
-    for (const [index, { entry, no, runs }] of this.#stored.entries()) {
+    for (const [index, { entry, no, runs, transaction }] of this.#stored.entries()) {
+      if (transaction !== undefined && failed.has(transaction)) continue;
       if (index < this.#own) entry.committed(no, runs);
       else if (entry.no !== no) continue; // a group in between has stored a later one
       entry.row = groupNo;
       entries.push(entry);
     }
-    this.#book.addRow({ groupNo, entries });
+    if (entries.length > 0) this.#book.addRow({ groupNo, entries });
   }
 
   /** The group had nothing that needs to be written, so its outcomes were not either. */

@@ -63,6 +63,8 @@ export class InlineInstance implements Instance {
   #hostedBeside: readonly number[] = [];
   #queues = new Map<string, QueueRow>();
   #catalogVersion: number;
+  /** The instance that the application's tables lie on, once that is known: it stays. */
+  #applicationHome: number | undefined;
   #lastSession = 0;
   #ended: QueueError | undefined;
   #closing: Promise<void> | undefined;
@@ -294,6 +296,7 @@ export class InlineInstance implements Instance {
     this.#lastSession += 1;
     const session = new InstanceSession(this.id, this.#lastSession, {
       find: (queue) => this.#find(queue),
+      applicationEngine: () => this.#applicationEngine(),
       assertTakesMessages: () => {
         if (!this.#takesMessages)
           throw new QueueError('INSTANCE_LEAVING', { details: { instance: this.id } });
@@ -306,6 +309,20 @@ export class InlineInstance implements Instance {
     });
     this.#sessions.set(this.#lastSession, session);
     return session;
+  }
+
+  /** The first statement of the application in a cluster makes the instance that it came to the home of its tables. */
+  #applicationEngine(): QueueEngine {
+    if (this.#ended !== undefined) throw this.#ended;
+    this.#applicationHome ??= this.#catalog.applicationHome() ?? this.#catalog.claimApplicationHome(this.id);
+    if (this.#applicationHome === this.id) return this.#sharded;
+    if (this.#applicationHome === undefined) {
+      throw new QueueError('INSTANCE_LEAVING', { details: { instance: this.id } });
+    }
+    throw new QueueError('SQL_ELSEWHERE', {
+      sentence: `The application's tables lie on instance ${this.#applicationHome}`,
+      details: { instance: this.id, home: this.#applicationHome },
+    });
   }
 
   /** Of remote sessions; from the first call on it also knows what earlier processes served. */

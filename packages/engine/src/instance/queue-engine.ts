@@ -3,6 +3,7 @@
  * unsharded ones in the file that all instances share. A transaction belongs to one of them, since no commit spans files.
  */
 import type { QueueErrorCode } from '../core/errors.ts';
+import type { SqlStatement } from '../core/sql-statement.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { RecordRun } from '../storage/message-record.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
@@ -33,6 +34,8 @@ export interface QueueTransaction {
     options: Required<Pick<DequeueOptions, 'max' | 'waitMs'>> & DequeueOptions,
   ): Promise<Message[]>;
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
+  /** Stages a statement of the application, checked by `checkStatement`. Throws `TX_SPANS_FILES` where its tables do not lie. */
+  execute(statement: SqlStatement, bytes: number): void;
   commit(outcome?: OutcomeTag): Promise<Committed>;
   rollback(): Promise<void>;
 }

@@ -1,9 +1,17 @@
 /** A client's ordered context: checks the calls, keeps one transaction open at a time, and leaves the work to engines. */
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
+import { checkStatement } from '../core/sql-statement.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { RecordRun } from '../storage/message-record.ts';
-import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../types.ts';
+import type {
+  DequeueOptions,
+  Message,
+  NewMessage,
+  ReceiveOptions,
+  Session,
+  SqlParameters,
+} from '../types.ts';
 import { Committed } from './committed.ts';
 import { assertMessageFits } from './message-fit.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
@@ -13,6 +21,8 @@ import { assertSubscriberFits } from './subscription.ts';
 export interface SessionHost {
   /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   find(queue: string): { row: QueueRow; engine: QueueEngine };
+  /** The engine whose file the application's tables lie in. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  applicationEngine(): QueueEngine;
   /** Throws `INSTANCE_LEAVING`. */
   assertTakesMessages(): void;
   onSessionClosed(session: number): void;
@@ -87,6 +97,12 @@ export class InstanceSession implements Session {
     const { row, engine } = this.#host.find(queue);
     this.#begin(engine);
     this.#acknowledged.push({ row, receipts: [...receipts] });
+  }
+
+  execute(sql: string, parameters: SqlParameters = []): void {
+    this.#assertFree();
+    const { statement, bytes } = checkStatement(sql, parameters);
+    this.#begin(this.#host.applicationEngine()).execute(statement, bytes);
   }
 
   /** Ends a wait for messages, if one is under way: it gives no messages. */

@@ -1,5 +1,8 @@
 /** The open transaction of a session on sharded queues: messages staged in memory, messages held, until the commit. */
+import { QueueError } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
 import { delayedNo } from '../core/shard-number.ts';
+import type { SqlStatement } from '../core/sql-statement.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import { type RecordRun, recordBytes, writeRecord } from '../storage/message-record.ts';
 import type { DequeueOptions, Message, NewMessage } from '../types.ts';
@@ -106,8 +109,11 @@ export class ShardedTransaction implements QueueTransaction {
   }
 
   #assertRoom(operations: number, bytes: number): void {
-    const total = this.#runOfCall.length + this.#handedOut + operations;
-    assertTransactionSize(total, this.#staged.bytes + bytes);
+    assertTransactionSize(this.#operations + operations, this.#staged.bytes + bytes);
+  }
+
+  get #operations(): number {
+    return this.#runOfCall.length + this.#handedOut + (this.#staged.sql?.statements.length ?? 0);
   }
 
   #syncFor(queue: QueueRow): void {
@@ -140,11 +146,23 @@ export class ShardedTransaction implements QueueTransaction {
   }
 
   get isEmpty(): boolean {
-    return this.#runOfCall.length + this.#handedOut === 0;
+    return this.#operations === 0;
   }
 
   assertThere(): void {
     this.engine.assertThere(this.#staged);
+  }
+
+  execute(statement: SqlStatement, bytes: number): void {
+    this.#assertRoom(1, bytes);
+    this.#staged.sql ??= { statements: [], results: [] };
+    const { statements } = this.#staged.sql;
+    if (statements.length >= limits.sqlStatementsMax) {
+      throw new QueueError('SQL_TOO_LARGE', { details: { statementsMax: limits.sqlStatementsMax } });
+    }
+    statements.push(statement);
+    this.#staged.bytes += bytes;
+    this.#staged.sync = 'FULL';
   }
 
   async commit(outcome?: OutcomeTag): Promise<Committed> {
@@ -157,7 +175,7 @@ export class ShardedTransaction implements QueueTransaction {
       throw error;
     }
     for (const hold of this.#acknowledged) this.engine.holds.end(hold);
-    return new Committed(enqueuedIds(this.#staged, this.#runOfCall));
+    return new Committed(enqueuedIds(this.#staged, this.#runOfCall), this.#staged.sql?.results);
   }
 
   async rollback(): Promise<void> {

@@ -1,10 +1,11 @@
 /** What one transaction of sharded queues wants to commit: messages in, messages out. */
 import type { SeqRange } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
+import type { SqlStatement } from '../core/sql-statement.ts';
 import type { DelayedRow } from '../storage/delayed-table.ts';
 import { type RecordRun, type RecordStamp, recordEnd, writeRecord } from '../storage/message-record.ts';
 import type { SideChange } from '../storage/side-change.ts';
-import type { NewMessage } from '../types.ts';
+import type { NewMessage, SqlResult } from '../types.ts';
 import type { Delivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { OutcomeEntry } from './outcome-book.ts';
@@ -36,6 +37,8 @@ export interface StagedTransaction {
   side?: () => SideChange[];
   /** The same, called once its messages have numbers and partitions; nobody can see them yet. */
   placed?: () => SideChange[];
+  /** The application's statements; what they come to is put in when the group is durable. */
+  sql?: { statements: SqlStatement[]; results: readonly SqlResult[] };
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: 'FULL' | 'NORMAL';

@@ -1,4 +1,5 @@
 /** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
+import { QueueError } from '../core/errors.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { IdRun } from '../storage/id-runs.ts';
 import { type RecordRun, recordBytes, recordEnd, writeRecord } from '../storage/message-record.ts';
@@ -104,6 +105,11 @@ export class UnshardedTransaction implements QueueTransaction {
 
   assertThere(): void {
     this.engine.assertThere(this.#change);
+  }
+
+  /** The application's tables lie in an instance's file, with its sharded queues. */
+  execute(): void {
+    throw new QueueError('TX_SPANS_FILES');
   }
 
   async commit(outcome?: OutcomeTag): Promise<Committed> {

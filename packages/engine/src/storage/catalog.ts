@@ -6,6 +6,7 @@ import type { ConversionCommand } from '../core/conversion.ts';
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { Durability, QueueKind, QueueType } from '../types.ts';
+import { claimApplicationHome, readApplicationHome } from './application-home.ts';
 import { catalogPath, openCatalogFile } from './catalog-file.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { type ConversionRow, ConversionTable, type NewConversion } from './conversion-table.ts';
@@ -257,6 +258,16 @@ export class Catalog {
 
   #set(name: string, value: number): void {
     this.#file.prepare('INSERT OR REPLACE INTO setting VALUES (?, ?)').run(name, value);
+  }
+
+  /** The instance that the application's tables lie on; undefined as long as it has none. */
+  applicationHome(): number | undefined {
+    return this.#run(() => readApplicationHome(this.#file));
+  }
+
+  /** Makes the instance their home, unless another one is already or it is about to leave; returns which one is. */
+  claimApplicationHome(instance: number): number | undefined {
+    return this.#run(() => claimApplicationHome(this.#file, instance));
   }
 
   close(): void {

@@ -1,13 +1,14 @@
 /** The format version in each file, kept in SQLite's own header field: checked before anything else is read. */
 import { QueueError } from '../core/errors.ts';
-import type { SqliteFile } from './sqlite.ts';
+import { openInMemory, type SqliteFile } from './sqlite.ts';
 
 /** SQL, or what SQL alone cannot say. */
 export type FormatStep = string | ((file: SqliteFile) => void);
 
 /**
  * Brings a file up to its newest format: step `i` leads from version `i` to `i + 1`, so a new file takes all of them.
- * A step that a release has written files with never changes again. Refuses a file that a newer version wrote, and
+ * A step that a release has written files with never changes again. After step 3 new tables of an instance's file are called
+ * `shardlab_…`, a name that no application can have given to one of its own. Refuses a file that a newer version wrote, and
  * leaves it untouched. Throws `STORAGE_FORMAT_NEWER`.
  */
 export function migrate(file: SqliteFile, steps: readonly FormatStep[]): void {
@@ -28,6 +29,17 @@ export function migrate(file: SqliteFile, steps: readonly FormatStep[]): void {
   } catch (error) {
     if (file.inTransaction) file.exec('ROLLBACK');
     throw error;
+  }
+}
+
+/** The names of all that a new file has, in lower case. */
+export function namesOf(steps: readonly FormatStep[]): Set<string> {
+  const file = openInMemory();
+  try {
+    migrate(file, steps);
+    return new Set(file.prepare('SELECT lower(name) FROM sqlite_schema').pluck().all() as string[]);
+  } finally {
+    file.close();
   }
 }
 

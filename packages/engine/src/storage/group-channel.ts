@@ -87,10 +87,10 @@ export class GroupSender {
 const buffersMax = 2 * slotCount;
 
 /** Whether all of the group can be said in a slot. */
-function fits({ blocks, deltas, side, pool }: Group): boolean {
+function fits({ blocks, deltas, side, sql, pool }: Group): boolean {
   return (
     blocks.length + deltas.length <= limits.groupEntriesMax &&
-    side.length + pool.create.length + pool.assign.length + pool.truncate.length === 0
+    side.length + sql.length + pool.create.length + pool.assign.length + pool.truncate.length === 0
   );
 }
 
@@ -155,6 +155,7 @@ function read(slot: Float64Array, buffers: readonly SharedArrayBuffer[]): Group 
     deltas,
     outcomes: { offset: slot[7]!, length: slot[8]!, retired: slot[9]! },
     side: [],
+    sql: [],
     pool: { create: [], assign: [], truncate: [] },
   };
 }

@@ -1,5 +1,7 @@
 /** What the session thread and the two storage threads say to each other. */
 import type { QueueErrorCode } from '../core/errors.ts';
+import type { SqlStatement } from '../core/sql-statement.ts';
+import type { SqlResult } from '../types.ts';
 import type { AttemptRow } from './attempt-table.ts';
 import type { DelayedPlace, DelayedRow, DueMessages } from './delayed-table.ts';
 import type { BorrowedRow, LentRow } from './forwarding-table.ts';
@@ -50,6 +52,32 @@ export interface OutcomeEntries {
   retired: number;
 }
 
+/** Ranges that become terminal in one partition, encoded as in a delta. */
+export interface Delta {
+  partition: number;
+  subscriber: number;
+  ranges: number[];
+}
+
+/** A transaction with statements of the application. The rest of it is written only if they succeed. */
+export interface SqlTransaction {
+  statements: SqlStatement[];
+  blocks: BlockEntry[];
+  deltas: Delta[];
+  side: SideChange[];
+  /** Its part of `outcomes`; null: nobody will ask. */
+  outcome: { offset: number; length: number } | null;
+  /** Written instead if they fail: the numbers of its messages are terminal for everyone. */
+  gaps: Delta[];
+}
+
+/** How the statements of a transaction ended. */
+export interface SqlOutcome {
+  results: SqlResult[];
+  /** Not null: nothing of the transaction is done. */
+  failure: StorageFailure | null;
+}
+
 export interface Group {
   kind: 'group';
   no: number;
@@ -62,6 +90,8 @@ export interface Group {
   outcomes: OutcomeEntries;
   /** Rarely used; empty in most groups. */
   side: SideChange[];
+  /** Those with statements, in commit order; what they hold is not in the lists above. */
+  sql: SqlTransaction[];
   pool: PoolChanges;
 }
 
@@ -82,6 +112,8 @@ export interface GroupResult {
   failure: StorageFailure | null;
   /** Partitions that were to be emptied and are too damaged for it. */
   unusable: number[];
+  /** One for each of the group's `sql`; empty if the group failed. */
+  sql: SqlOutcome[];
   /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */
   maintenanceMs: number;
   commitMs: number;

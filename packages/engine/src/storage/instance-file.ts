@@ -6,13 +6,15 @@ import { join } from 'node:path';
 import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import { Acknowledged, acknowledgedPath } from './acknowledged.ts';
+import { ApplicationSql } from './application-sql.ts';
 import { deleteAttempts } from './attempt-table.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { deltaChecksum, poolChecksum } from './checksum.ts';
 import { countDelayed, readDue } from './delayed-table.ts';
-import { type FormatStep, migrate } from './format.ts';
+import { type FormatStep, migrate, namesOf } from './format.ts';
 import { forwardingStep, readBorrowed, readLent } from './forwarding-table.ts';
-import type { DeltaEntry, Group, RecoveredInstance } from './group-message.ts';
+import { contentOf, type GroupContent } from './group-content.ts';
+import type { DeltaEntry, Group, GroupResult, RecoveredInstance, SqlOutcome } from './group-message.ts';
 import { assertAcknowledged, groupsPerEpoch } from './last-group.ts';
 import { addBlockChecksums, BlockWriter, createPartition, truncatePartition } from './partition-table.ts';
 import { type PoolRow, recoverPartitions } from './recover-partitions.ts';
@@ -78,6 +80,7 @@ export class InstanceFile {
   readonly #noteGroup: SqliteStatement;
   readonly #begin: SqliteStatement;
   readonly #commit: SqliteStatement;
+  #applicationSql: ApplicationSql | undefined;
   #epoch = 0;
   #sync: Group['sync'] = 'FULL';
 
@@ -128,10 +131,12 @@ export class InstanceFile {
 
   /**
    * Applies a group and syncs it; a FULL one may be acknowledged when this returns. `onMaintained` is called between the
-   * work on the pool and that on messages. Returns the partitions that are too damaged to be emptied.
+   * work on the pool and that on messages. Returns the partitions that are too damaged to be emptied, and how the
+   * application's statements ended.
    */
-  commit(group: Group, onMaintained: () => void): number[] {
+  commit(group: Group, onMaintained: () => void): Pick<GroupResult, 'unusable' | 'sql'> {
     let unusable: number[] = [];
+    let sql: SqlOutcome[] = [];
     if (group.sync !== this.#sync) {
       this.#file.pragma(`synchronous = ${group.sync}`); // SQLite refuses this inside a transaction
       this.#sync = group.sync;
@@ -141,31 +146,42 @@ export class InstanceFile {
       this.#assertEpoch();
       unusable = this.#applyPool(group.pool);
       onMaintained();
-      for (const block of group.blocks) {
+      sql = group.sql.map(({ statements }) => this.#application.run(statements));
+      const content = contentOf(group, sql);
+      for (const block of content.blocks) {
         this.#blocks.write(block, group.no, Buffer.from(group.buffer, block.offset, block.length));
       }
-      for (const delta of group.deltas) {
-        this.#writeDelta(delta, group.no, Buffer.from(group.buffer, delta.offset, delta.length));
+      for (const delta of content.deltas) {
+        this.#writeDelta(delta, group.no, delta.ranges);
         this.#countDelta(delta, group.no);
       }
-      this.#outcomes.apply(group.no, group.buffer, group.outcomes);
-      for (const change of group.side) applySideChange(this.#file, change);
-      if (leavesNoTrace(group)) this.#noteGroup.run(group.no);
+      this.#outcomes.apply(group.no, group.buffer, content.outcomes);
+      for (const change of content.side) applySideChange(this.#file, change);
+      if (leavesNoTrace(content, group.pool)) this.#noteGroup.run(group.no);
       this.#commit.run();
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+      if (group.sql.length > 0 || poolSize(group.pool) > 0) this.#applicationSql?.forget();
       // The log may have no room to grow where the file has: emptied, it is used again from its start.
       if (isFull(error)) this.#checkpoints.now();
       throw error;
     }
     // A relaxed group may be gone after a power cut without anything being wrong.
     if (group.sync === 'FULL') this.#acknowledged.note(group.no);
-    return unusable;
+    return { unusable, sql };
+  }
+
+  /** Made when it is first used: most instances have no tables of an application. */
+  get #application(): ApplicationSql {
+    this.#applicationSql ??= new ApplicationSql(this.#file, namesOf(steps));
+    return this.#applicationSql;
   }
 
   /** To be called after each commit, once it is acknowledged. Throws if a checkpoint failed: nothing more may be written. */
   checkpoint(group: Group): void {
-    const bytes = group.blocks.reduce((sum, block) => sum + block.length, 0);
+    // What statements of the application write, nobody counts: then the log is looked at.
+    const start = group.sql.length > 0 ? Number.POSITIVE_INFINITY : 0;
+    const bytes = group.blocks.reduce((sum, block) => sum + block.length, start);
     mapSqliteErrors(this.#path, () => this.#checkpoints.afterCommit(bytes));
   }
 
@@ -225,7 +241,10 @@ export class InstanceFile {
     return counts;
   }
 
-  #countDelta({ partition, subscriber }: DeltaEntry, groupNo: number): void {
+  #countDelta(
+    { partition, subscriber }: Pick<DeltaEntry, 'partition' | 'subscriber'>,
+    groupNo: number,
+  ): void {
     const counts = this.#deltasOf(partition);
     const count = (counts.get(subscriber) ?? 0) + 1;
     const most = Math.max(deltasMin, Math.min(deltasMax, deltasOfAllMax / counts.size));
@@ -253,7 +272,10 @@ export class InstanceFile {
 }
 
 /** Whether no row may be left that has this group's number, or that of the one before: see `last-group.ts`. */
-function leavesNoTrace({ blocks, deltas, pool, side }: Group): boolean {
-  const removes = pool.create.length + pool.assign.length + pool.truncate.length + side.length > 0;
-  return removes || blocks.length + deltas.length === 0;
+function leavesNoTrace({ blocks, deltas, side }: GroupContent, pool: Group['pool']): boolean {
+  return poolSize(pool) + side.length > 0 || blocks.length + deltas.length === 0;
+}
+
+function poolSize({ create, assign, truncate }: Group['pool']): number {
+  return create.length + assign.length + truncate.length;
 }

@@ -5,6 +5,7 @@
  */
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
+import { readApplicationHome } from './application-home.ts';
 import { catalogPath, openCatalogFile } from './catalog-file.ts';
 import { isAlive, ownProcess, type ProcessId } from './process-identity.ts';
 import { mapSqliteErrors, type SqliteFile, type SqliteStatement } from './sqlite.ts';
@@ -137,8 +138,19 @@ export class Membership {
     );
   }
 
+  /** Throws `INSTANCE_IS_HOME` for the one that the application's tables lie on: its file must stay served. */
   removeMember(instance: number): void {
-    this.#run(() => this.#file.prepare('UPDATE member SET leaving = 1 WHERE instance = ?').run(instance));
+    this.#write(() => {
+      if (readApplicationHome(this.#file) === instance) {
+        throw new QueueError('INSTANCE_IS_HOME', { details: { instance } });
+      }
+      this.#file.prepare('UPDATE member SET leaving = 1 WHERE instance = ?').run(instance);
+    });
+  }
+
+  /** The instance that the application's tables lie on; undefined as long as it has none. */
+  applicationHome(): number | undefined {
+    return this.#run(() => readApplicationHome(this.#file));
   }
 
   /** An instance that was to leave is empty; its file stays, so that its numbers go on should it be added again. */

@@ -8,8 +8,13 @@ export type SqliteStatement = Database.Statement<unknown[]>;
 /** Older ones can corrupt a write-ahead log when it is reset while another connection reads. */
 const versionMin = [3, 51, 3] as const;
 
+/** A database of its own, gone when it is closed. */
+export function openInMemory(): SqliteFile {
+  return new Database(':memory:');
+}
+
 export function sqliteVersion(): string {
-  const memory = new Database(':memory:');
+  const memory = openInMemory();
   try {
     return memory.prepare('SELECT sqlite_version()').pluck().get() as string;
   } finally {
@@ -75,6 +80,10 @@ function enableWal(file: SqliteFile, busyMs: number): void {
       Atomics.wait(pause, 0, 0, 5);
     }
   }
+}
+
+export function isSqliteError(error: unknown): error is InstanceType<typeof Database.SqliteError> {
+  return error instanceof Database.SqliteError;
 }
 
 /** Whether another connection has the lock, as SQLite itself says; also where it was mapped already. */

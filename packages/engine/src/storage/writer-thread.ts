@@ -29,9 +29,9 @@ function commitGroup(file: InstanceFile, group: Group): GroupResult {
   const startedAt = performance.now();
   let maintainedAt = startedAt;
   let failure: GroupResult['failure'] = null;
-  let unusable: number[] = [];
+  let done: Pick<GroupResult, 'unusable' | 'sql'> = { unusable: [], sql: [] };
   try {
-    unusable = file.commit(group, () => {
+    done = file.commit(group, () => {
       maintainedAt = performance.now();
     });
     if (emulatedSyncMs > 0 && group.sync === 'FULL') Atomics.wait(slowDisk, 0, 0, emulatedSyncMs);
@@ -43,7 +43,7 @@ function commitGroup(file: InstanceFile, group: Group): GroupResult {
     no: group.no,
     generation: group.generation,
     failure,
-    unusable,
+    ...done,
     maintenanceMs: maintainedAt - startedAt,
     commitMs: performance.now() - maintainedAt,
     cpuUs: cpuUs(),
@@ -82,6 +82,7 @@ function serve(file: InstanceFile): void {
         generation,
         failure: failed,
         unusable: [],
+        sql: [],
         maintenanceMs: 0,
         commitMs: 0,
         cpuUs: cpuUs(),

@@ -14,11 +14,12 @@ import {
   StagedOperations,
 } from '../../src/cluster/remote/staged-operations.ts';
 import { limits } from '../../src/core/limits.ts';
+import type { SqlStatement } from '../../src/core/sql-statement.ts';
 import { QueueError } from '../../src/index.ts';
 import { type Delivery, messagesOf } from '../../src/instance/hand-out.ts';
 import { readRecord, recordBytes, writeRecord } from '../../src/storage/message-record.ts';
 import { checkRecord } from '../../src/storage/record-check.ts';
-import type { Message, NewMessage } from '../../src/types.ts';
+import type { Message, NewMessage, SqlValue } from '../../src/types.ts';
 
 /** What is written to it, and nothing else of a socket. */
 class Pipe extends EventEmitter {
@@ -83,7 +84,17 @@ const message: fc.Arbitrary<NewMessage> = fc.record(
 
 type Operation =
   | { kind: 'enqueue'; queue: string; message: NewMessage }
-  | { kind: 'acknowledge'; queue: string; receipts: string[] };
+  | { kind: 'acknowledge'; queue: string; receipts: string[] }
+  | { kind: 'execute'; statement: SqlStatement };
+
+const value: fc.Arbitrary<SqlValue> = fc.oneof(
+  fc.constant(null),
+  fc.integer(),
+  fc.double({ noNaN: true }).filter((number) => !Object.is(number, -0)), // JSON has none, and SQLite's is 0
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).filter((big) => !Number.isSafeInteger(Number(big))),
+  fc.string({ unit: 'grapheme' }),
+  fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+);
 
 const queue = fc.constantFrom('orders', 'a', 'größe');
 const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -93,12 +104,23 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     queue,
     receipts: fc.array(fc.string(), { maxLength: 4 }),
   }),
+  fc.record({
+    kind: fc.constant('execute' as const),
+    statement: fc.record({
+      sql: fc.string({ unit: 'grapheme' }),
+      parameters: fc.oneof(
+        fc.array(value),
+        fc.dictionary(fc.string(), value, { noNullPrototype: true }).map((named) => ({ ...named, b: null })),
+      ),
+    }),
+  }),
 );
 
 function stage(all: readonly Operation[]): StagedOperations {
   const staged = new StagedOperations();
   for (const each of all) {
     if (each.kind === 'enqueue') staged.enqueue(each.queue, each.message);
+    else if (each.kind === 'execute') staged.execute(each.statement);
     else staged.acknowledge(each.queue, each.receipts);
   }
   return staged;
@@ -115,7 +137,9 @@ function bytesOf(staged: StagedOperations): Buffer {
 }
 
 /** Reads a commit's operations one by one, as the server does. */
-function read(bytes: Buffer): { queue: string; payload?: string; receipt?: string }[] {
+function read(
+  bytes: Buffer,
+): { queue?: string; payload?: string; receipt?: string; statement?: SqlStatement }[] {
   const found: ReturnType<typeof read> = [];
   const sink: OperationSink = {
     enqueue: (name, { source, start, end }) => {
@@ -127,6 +151,7 @@ function read(bytes: Buffer): { queue: string; payload?: string; receipt?: strin
     acknowledge: (name, receipts) => {
       for (const receipt of receipts) found.push({ queue: name, receipt });
     },
+    execute: (statement) => found.push({ statement }),
   };
   readOperations(new BodyReader(bytes, 0, bytes.length), sink);
   return found;
@@ -181,10 +206,12 @@ describe('staged operations', () => {
                   payload: Buffer.from(each.message.payload as Uint8Array).toString('hex'),
                 },
               ]
-            : each.receipts.map((receipt) => ({
-                queue: each.queue,
-                receipt: Buffer.from(receipt).toString(),
-              })),
+            : each.kind === 'execute'
+              ? [{ statement: each.statement }]
+              : each.receipts.map((receipt) => ({
+                  queue: each.queue,
+                  receipt: Buffer.from(receipt).toString(),
+                })),
         );
         const staged = stage(all);
         expect(staged.count).toBe(expected.length);

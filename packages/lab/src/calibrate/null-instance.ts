@@ -36,7 +36,7 @@ export class NullInstance {
         const any = staged.length > 0;
         staged = [];
         if (any) this.onCommit(this.#messages.length);
-        return { ids: [] };
+        return { ids: [], results: [] };
       },
       close: async () => undefined,
     };

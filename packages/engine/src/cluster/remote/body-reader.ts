@@ -42,7 +42,10 @@ export class BodyReader {
 
   /** A name or a receipt. */
   text(): string {
-    const bytes = this.u16();
+    return this.utf8(this.u16());
+  }
+
+  utf8(bytes: number): string {
     const start = this.skip(bytes);
     return this.source.toString('utf8', start, start + bytes);
   }

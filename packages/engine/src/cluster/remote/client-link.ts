@@ -21,6 +21,7 @@ import {
   replies,
   requests,
 } from './protocol.ts';
+import { resultsFromJson } from './sql-json.ts';
 
 /** The connection was lost before the answer came: the request may or may not have been done. */
 export class LinkLost extends QueueError {
@@ -203,6 +204,11 @@ function onReply(pending: Map<number, Pending>, source: Buffer, start: number, e
   else if (kind === replies.committed) {
     if (body.left % 16 !== 0) throw protocolError('Ids do not end where they say');
     waiting.resolve(new Committed(readIdRuns(source, body.at, end)));
+  } else if (kind === replies.committedWithResults) {
+    const bytes = body.u32();
+    const start = body.skip(bytes);
+    const runs = readIdRuns(source, start, start + bytes);
+    waiting.resolve(new Committed(runs, resultsFromJson(body.rest())));
   } else if (kind === replies.done || kind === replies.notCommitted) waiting.resolve(undefined);
   else if (kind === replies.result) waiting.resolve(JSON.parse(body.rest()));
   else if (kind === replies.welcome) waiting.resolve(body.u32());

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { QueueError, type QueueErrorCode } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
+import { Committed } from '../../instance/committed.ts';
 import type {
   CommitResult,
   DequeueOptions,
@@ -14,6 +15,7 @@ import type {
   ReceiveOptions,
   RemoteInstance,
   Session,
+  SqlParameters,
 } from '../../types.ts';
 
 export interface ClusterLinks {
@@ -22,6 +24,8 @@ export interface ClusterLinks {
   /** Instances that take messages, served at the moment or not. */
   staying(): number[];
   link(instance: number): RemoteInstance;
+  /** The instance that the application's tables lie on, or the one to make their home. */
+  applicationHome(): number;
 }
 
 /** The instance cannot hand out now; another one may. */
@@ -134,6 +138,16 @@ export class ClusterSession implements Session {
     this.#bound = instance;
   }
 
+  execute(sql: string, parameters?: SqlParameters): void {
+    this.#assertFree();
+    const home = this.#links.applicationHome();
+    if (this.#bound !== undefined && this.#bound !== home) {
+      throw new QueueError('TX_SPANS_INSTANCES', { details: { instances: [this.#bound, home] } });
+    }
+    this.#on(home).execute(sql, parameters);
+    this.#bound = home;
+  }
+
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#assertFree();
     const [instance, own] = splitReceipts(receipts);
@@ -150,7 +164,7 @@ export class ClusterSession implements Session {
     this.#assertFree();
     const bound = this.#bound;
     this.#bound = undefined;
-    if (bound === undefined) return { ids: [] };
+    if (bound === undefined) return new Committed([]);
     return this.#exclusively(() => this.#on(bound).commit());
   }
 

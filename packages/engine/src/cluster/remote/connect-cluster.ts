@@ -58,6 +58,13 @@ class SpreadClient implements ClusterClient, ClusterLinks {
     return this.#membership.members().flatMap(({ instance, leaving }) => (leaving ? [] : [instance]));
   }
 
+  /** The lowest number, where there is none yet: instances that leave are those of the highest. */
+  applicationHome(): number {
+    const home = this.#membership.applicationHome() ?? this.staying()[0];
+    if (home !== undefined) return home;
+    throw new QueueError('INSTANCE_UNREACHABLE', { sentence: 'No instance takes messages' });
+  }
+
   #assertOpen(): void {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { sentence: 'The connection was closed' });
   }

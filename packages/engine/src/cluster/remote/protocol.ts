@@ -49,10 +49,12 @@ export const replies = {
   handedOut: 70,
   result: 71,
   failed: 72,
+  /** Committed, with what statements came to. */
+  committedWithResults: 73,
 } as const;
 
 /** What a commit does, one after the other. */
-export const operations = { enqueue: 1, acknowledge: 2 } as const;
+export const operations = { enqueue: 1, acknowledge: 2, execute: 3 } as const;
 
 export function protocolError(sentence: string): QueueError {
   return new QueueError('PROTOCOL_INVALID', { sentence });

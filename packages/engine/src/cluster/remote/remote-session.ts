@@ -10,8 +10,16 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
+import { checkStatement } from '../../core/sql-statement.ts';
 import { Committed } from '../../instance/committed.ts';
-import type { DequeueOptions, Message, NewMessage, ReceiveOptions, Session } from '../../types.ts';
+import type {
+  DequeueOptions,
+  Message,
+  NewMessage,
+  ReceiveOptions,
+  Session,
+  SqlParameters,
+} from '../../types.ts';
 import { type ClientLink, LinkLost } from './client-link.ts';
 import { assertReceipts, assertText, requests } from './protocol.ts';
 import { StagedOperations } from './staged-operations.ts';
@@ -68,6 +76,11 @@ export class RemoteSession implements Session {
   acknowledge(queue: string, receipts: string[]): void {
     this.#assertFree();
     this.#staged.acknowledge(queue, receipts);
+  }
+
+  execute(sql: string, parameters: SqlParameters = []): void {
+    this.#assertFree();
+    this.#staged.execute(checkStatement(sql, parameters).statement);
   }
 
   dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
@@ -146,6 +159,7 @@ export class RemoteSession implements Session {
 
   async #commit(): Promise<Committed> {
     let sentAt: number | undefined;
+    const { hasStatements } = this.#staged;
     try {
       while (!this.#attached || this.#link.full) {
         await (this.#attached ? this.#link.drained() : this.#attach());
@@ -160,7 +174,8 @@ export class RemoteSession implements Session {
     } catch (error) {
       if (sentAt === undefined || !(error instanceof LinkLost)) throw error;
       this.#end(); // what it held went with the connection, or with the commit
-      return await this.#learnOutcome(this.#lastTransaction, sentAt);
+      const { runs } = await this.#learnOutcome(this.#lastTransaction, sentAt);
+      return new Committed(runs, hasStatements ? 'lost' : []);
     } finally {
       this.#end();
       this.#busy = undefined;

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
 import type { InlineInstance } from '../../instance/inline-instance.ts';
+import { idRunsBytes } from '../../storage/id-runs.ts';
 import { sessionBytes } from '../../storage/session-outcome.ts';
 import type { Message } from '../../types.ts';
 import { PeerRequests } from '../interconnect/peer-requests.ts';
@@ -17,6 +18,7 @@ import { sendHandOuts } from './hand-outs.ts';
 import { Outbox } from './outbox.ts';
 import { errorToJson, protocolError, protocolMagic, protocolVersion, replies, requests } from './protocol.ts';
 import { ServerSession } from './server-session.ts';
+import { resultsToJson } from './sql-json.ts';
 import { readTexts } from './staged-operations.ts';
 
 /** How long a client may take to read the last answers of a connection that ends. */
@@ -113,8 +115,11 @@ export class ServerConnection {
     const session = this.#session(body.u32(), request);
     if (session === undefined) return;
     this.#answer(request, session.commit(body.f64(), body), (committed) => {
-      this.#outbox.begin(replies.committed, request);
-      this.#outbox.idRuns(committed.runs);
+      const { runs, results } = committed;
+      this.#outbox.begin(results.length > 0 ? replies.committedWithResults : replies.committed, request);
+      if (results.length > 0) this.#outbox.u32(idRunsBytes(runs));
+      this.#outbox.idRuns(runs);
+      if (results.length > 0) this.#outbox.rest(resultsToJson(results));
       this.#outbox.end();
     });
   }

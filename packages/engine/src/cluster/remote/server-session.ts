@@ -3,6 +3,7 @@
  * it can come back over a new connection and ask how the last one ended. Coming back fences the connection before: what
  * that one may still have sent finds its session closed.
  */
+import type { SqlStatement } from '../../core/sql-statement.ts';
 import { Committed } from '../../instance/committed.ts';
 import type { InlineInstance } from '../../instance/inline-instance.ts';
 import type { OutcomeBook, OutcomeEntry, SessionOwner } from '../../instance/outcome-book.ts';
@@ -106,11 +107,15 @@ export class ServerSession implements OperationSink, SessionOwner {
     this.#session.acknowledge(queue, receipts);
   }
 
+  execute({ sql, parameters }: SqlStatement): void {
+    this.#session.execute(sql, parameters);
+  }
+
   /** How transaction `no`, the last that the client sent, ended; undefined if it was not committed. */
   async outcome(no: number): Promise<Committed | undefined> {
     await this.#before;
     if (this.#entry.no > no) throw protocolError(`The session has committed ${this.#entry.no} transactions`);
-    return this.#entry.no === no ? new Committed(this.#entry.runs) : undefined;
+    return this.#entry.no === no ? new Committed(this.#entry.runs) : undefined; // results are not kept
   }
 
   /** The client closed it: it will not ask any more. */

@@ -4,14 +4,19 @@
  *
  *     u8 enqueue · text queue · u32 count · u32 bytes · records
  *     u8 acknowledge · text queue · u32 count · u32 bytes · receipts, each a text
+ *     u8 execute · text, empty · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
  */
 
+import { QueueError } from '../../core/errors.ts';
+import { limits } from '../../core/limits.ts';
+import type { SqlStatement } from '../../core/sql-statement.ts';
 import { assertTransactionSize } from '../../instance/transaction-room.ts';
 import { type RecordRun, recordBytes, writeRecord } from '../../storage/message-record.ts';
 import type { NewMessage } from '../../types.ts';
 import { BodyReader } from './body-reader.ts';
 import type { Outbox } from './outbox.ts';
 import { assertReceipts, assertText, operations, protocolError, writeText } from './protocol.ts';
+import { statementFromJson, statementToJson } from './sql-json.ts';
 
 const bufferBytes = 8 * 1024;
 /** A session that once had a large transaction does not keep its buffer. */
@@ -28,8 +33,15 @@ export class StagedOperations {
   /** Where count and bytes of the open header lie. */
   #openAt = 0;
 
+  #statements = 0;
+
   get count(): number {
     return this.#count;
+  }
+
+  /** Whether there are statements among them: then the commit answers with results. */
+  get hasStatements(): boolean {
+    return this.#statements > 0;
   }
 
   writeTo(outbox: Outbox): void {
@@ -50,6 +62,20 @@ export class StagedOperations {
     this.#open(operations.acknowledge, queue);
     this.#ensure(room);
     for (const receipt of receipts) this.#added(writeText(this.#buffer, this.#used, receipt));
+  }
+
+  execute(statement: SqlStatement): void {
+    if (this.#statements >= limits.sqlStatementsMax) {
+      throw new QueueError('SQL_TOO_LARGE', { details: { statementsMax: limits.sqlStatementsMax } });
+    }
+    const json = statementToJson(statement);
+    const room = 4 + Buffer.byteLength(json);
+    assertTransactionSize(this.#count + 1, this.#used + room);
+    this.#open(operations.execute, '');
+    this.#ensure(room);
+    this.#buffer.writeUInt32LE(room - 4, this.#used);
+    this.#added(this.#used + 4 + this.#buffer.write(json, this.#used + 4));
+    this.#statements += 1;
   }
 
   #added(end: number): void {
@@ -81,6 +107,7 @@ export class StagedOperations {
   clear(): void {
     this.#used = 0;
     this.#count = 0;
+    this.#statements = 0;
     this.#openQueue = undefined;
     if (this.#buffer.length > keptBytesMax) this.#buffer = Buffer.allocUnsafeSlow(bufferBytes);
   }
@@ -91,6 +118,7 @@ export interface OperationSink {
   /** `count` records from `start` to `end`, not looked at yet. */
   enqueue(queue: string, records: RecordRun): void;
   acknowledge(queue: string, receipts: string[]): void;
+  execute(statement: SqlStatement): void;
 }
 
 export function readOperations(body: BodyReader, sink: OperationSink): void {
@@ -107,6 +135,10 @@ export function readOperations(body: BodyReader, sink: OperationSink): void {
       const receipts = readTexts(new BodyReader(body.source, start, start + bytes));
       if (receipts.length !== count) throw protocolError('An acknowledgement is not as long as it says');
       sink.acknowledge(queue, receipts);
+    } else if (kind === operations.execute) {
+      const start = body.skip(bytes);
+      const statements = new BodyReader(body.source, start, start + bytes);
+      while (statements.left > 0) sink.execute(statementFromJson(statements.utf8(statements.u32())));
     } else throw protocolError(`There is no operation ${kind}`);
   }
 }

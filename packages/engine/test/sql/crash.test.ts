@@ -1,0 +1,40 @@
+/** A process that moves messages into rows is killed at any moment: each row and its message are there together or not at all. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { makeFolder, openTestInstance } from '../folder.ts';
+import { rowsOf } from './application.ts';
+
+const worker = fileURLToPath(new URL('./transfer-worker.ts', import.meta.url));
+
+it('what was acknowledged is there after each kill, and rows and messages agree', {
+  timeout: 120_000,
+}, async () => {
+  const dir = makeFolder();
+  let acknowledged = 0;
+  for (let round = 0; round < 6; round += 1) {
+    const child = fork(worker, [dir], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const ended = once(child, 'exit');
+    const killAt = acknowledged + 1 + Math.floor(Math.random() * 60);
+    child.on('message', (done: number) => {
+      acknowledged = Math.max(acknowledged, done);
+      if (done >= killAt) child.kill('SIGKILL');
+    });
+    expect((await ended)[1]).toBe('SIGKILL');
+
+    const instance = await openTestInstance({ dir });
+    const made = await rowsOf(instance, 'SELECT no FROM made ORDER BY no');
+    const moved = await rowsOf(instance, 'SELECT no FROM moved ORDER BY no');
+    const waiting = (await instance.browse('todo', { limit: 1_000 })).messages.map(({ payload }) =>
+      Number(payload),
+    );
+    // A row of `made` came with its message; a row of `moved` went with it.
+    const numbers = [...moved.map(({ no }) => Number(no)), ...waiting].sort((a, b) => a - b);
+    expect(numbers).toEqual(made.map(({ no }) => no));
+    expect(moved.length).toBeGreaterThanOrEqual(acknowledged);
+    expect(moved.length).toBe(instance.queue('done').enqueued);
+    acknowledged = moved.length;
+    await instance.close();
+  }
+});

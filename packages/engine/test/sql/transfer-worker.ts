@@ -1,0 +1,34 @@
+/** Makes messages with rows and moves them on, several at a time; tells after each commit how many it has moved. */
+import { openInstance } from '../../src/index.ts';
+
+const instance = await openInstance({ dir: process.argv[2]!, partitionMessagesMax: 8 });
+if (instance.queues().length === 0) {
+  await instance.createQueue({ name: 'todo' });
+  await instance.createQueue({ name: 'done' });
+}
+const first = instance.openSession();
+first.execute('CREATE TABLE IF NOT EXISTS made (no INTEGER PRIMARY KEY)');
+first.execute('CREATE TABLE IF NOT EXISTS moved (no INTEGER PRIMARY KEY)');
+first.execute('SELECT coalesce(max(no), 0) AS last FROM made');
+first.execute('SELECT count(*) AS count FROM moved');
+const { results } = await first.commit();
+let last = Number(results[2]!.rows[0]!.last);
+let moved = Number(results[3]!.rows[0]!.count);
+
+async function work(): Promise<void> {
+  const session = instance.openSession();
+  for (;;) {
+    last += 1;
+    session.enqueue('todo', { payload: String(last) });
+    session.execute('INSERT INTO made VALUES (?)', [last]);
+    await session.commit();
+    const [message] = await session.dequeue('todo', { waitMs: 10_000 });
+    session.execute('INSERT INTO moved VALUES (?)', [Number(message!.payload)]);
+    session.enqueue('done', { payload: message!.payload });
+    await session.commit();
+    moved += 1;
+    process.send!(moved);
+  }
+}
+
+await Promise.all([work(), work(), work()]);
