@@ -200,7 +200,6 @@ describe('what the design has and the engine does not', () => {
 
   it.each([
     ['PATCH', '/api/queues/q'],
-    ['POST', '/api/transactions'],
     ['GET', '/api/compare'],
   ])('%s %s is refused as not supported', async (method, url) => {
     const { app } = await startApp();

@@ -105,6 +105,7 @@ describe('the description of the API', () => {
         'POST /api/cluster/instances/{instance}/start',
         'GET /api/claims',
         'GET /api/scenarios',
+        'POST /api/transactions',
         'POST /api/scenarios',
         'POST /api/scenarios/validate',
         'GET /api/scenarios/{id}',

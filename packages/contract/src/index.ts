@@ -7,3 +7,4 @@ export * from './queue.ts';
 export * from './run.ts';
 export * from './scenario.ts';
 export * from './service.ts';
+export * from './transaction.ts';

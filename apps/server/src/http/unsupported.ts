@@ -19,6 +19,7 @@ const byRoute = new Map<string, Unsupported>([
   ['POST /api/queues/:queue/ack', finishing],
   ['POST /api/queues/:queue/nack', finishing],
   ['POST /api/queues/:queue/extend', finishing],
+  ['POST /api/transactions', { fields: ['session', 'expiresInMs', 'dedupKey'] }],
   ['POST /api/queues/:queue/subscribers', { fields: ['selector'] }],
 ]);
 
@@ -44,6 +45,5 @@ export const unsupportedRoutes: readonly (readonly [
   url: string,
 ])[] = [
   ['PATCH', '/api/queues/:queue'],
-  ['POST', '/api/transactions'],
   ['GET', '/api/compare'],
 ];

@@ -12,8 +12,7 @@ const contentType = `${reservedPrefix}content-type`;
 const json = 'application/json';
 
 /** Throws `REQUEST_INVALID` at the path of the message. */
-export function fromWire(message: WireMessage, index: number): NewMessage {
-  const path = `/messages/${index}`;
+export function fromWire(message: WireMessage, path: string): NewMessage {
   const { payload: _, payloadBase64, properties = {}, ...marks } = message;
   const reserved = Object.keys(properties).find((name) => name.startsWith(reservedPrefix));
   if (reserved !== undefined) {
@@ -76,7 +75,8 @@ function decodeBase64(text: string, path: string): Buffer {
   return bytes;
 }
 
-function invalid(path: string, message: string, cause?: unknown): ServerError {
+/** `REQUEST_INVALID`, for what a schema cannot say. */
+export function invalid(path: string, message: string, cause?: unknown): ServerError {
   return new ServerError('REQUEST_INVALID', {
     sentence: `The body is not valid: ${path}: ${message}`,
     details: { errors: [{ path, message }] },

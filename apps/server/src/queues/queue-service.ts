@@ -46,7 +46,7 @@ export class QueueService {
 
   /** Resolves with the ids once all messages are committed; none is, if one is refused. */
   async enqueue(connection: Connection, queue: string, messages: readonly WireMessage[]): Promise<string[]> {
-    const decoded = messages.map(fromWire);
+    const decoded = messages.map((message, index) => fromWire(message, `/messages/${index}`));
     return this.#connectionSessions.run(connection, queue, async (session) => {
       for (let attempt = 1; ; attempt += 1) {
         try {

@@ -7,6 +7,7 @@ const tags = [
   { name: 'queues', description: 'Queues of the cluster that this server hosts' },
   { name: 'subscribers', description: 'Who gets the messages of a topic' },
   { name: 'messages', description: 'Enqueue, dequeue, acknowledge, browse' },
+  { name: 'transactions', description: 'Messages and rows of the application, all or nothing' },
   { name: 'scenarios', description: 'Experiments as data' },
   { name: 'runs', description: 'Experiments under way and done, and what they say about the claims' },
   { name: 'cluster', description: 'Instances, shards, waits' },

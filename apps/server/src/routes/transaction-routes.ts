@@ -1,0 +1,22 @@
+import { Committed, Transaction } from '@shardlab/contract';
+import type { App } from '../http/app-types.ts';
+import { validateFirst } from '../http/validation.ts';
+import { limits } from '../limits.ts';
+import type { TransactionService } from '../queues/transaction-service.ts';
+
+export function transactionRoutes(app: App, { transactions }: { transactions: TransactionService }): void {
+  app.post(
+    '/api/transactions',
+    {
+      bodyLimit: limits.enqueueBodyBytes,
+      validatorCompiler: validateFirst,
+      schema: {
+        summary: 'Several enqueues, acknowledgements and statements of your own SQL, all or nothing',
+        tags: ['transactions'],
+        body: Transaction,
+        response: { 200: Committed },
+      },
+    },
+    async (request) => transactions.commit(request.body),
+  );
+}
