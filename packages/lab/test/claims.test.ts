@@ -146,6 +146,15 @@ describe('A3, dequeuers keep up', () => {
     expect(judge('A3', points)).toMatchObject({ verdict: 'does-not-hold', value: 0.8, interval: [0.8, 0.8] });
   });
 
+  test('so few messages that those under way at the edges explain it decide nothing', () => {
+    const slow = point({ threads: 32, enq: 1_000, deq: 750 });
+    expect(judge('A3', [...grid({ law: (t) => 1000 * t }), slow])).toMatchObject({
+      verdict: 'inconclusive',
+      value: 0.75,
+      reason: expect.stringContaining('edges of the window'),
+    });
+  });
+
   test('equal rates by holding enqueuers back are not keeping up', () => {
     const held = point({ threads: 2, deq: 5_000, waits: [{ event: 'flow control', totalMs: 600 }] });
     expect(judge('A3', [point({ deq: 5_000 }), held])).toMatchObject({
