@@ -1,5 +1,6 @@
 /** An unsharded queue on its way to a sharded one of the same name (`/api/queues/{queue}/conversion`). */
 import Type, { type Static } from 'typebox';
+import { ConversionStep } from './conversion-step.ts';
 import { queueLimits } from './queue.ts';
 import { ErrorBody } from './run.ts';
 import { Durability } from './scenario.ts';
@@ -12,19 +13,6 @@ export const conversionLimits = {
   cacheMiBMax: 65_536,
   drainMsMax: 24 * 60 * 60_000,
 } as const;
-
-/** In the order of the white paper. */
-export const ConversionStep = Type.Union([
-  Type.Literal('stop-enqueue'),
-  Type.Literal('drain'),
-  Type.Literal('stop-dequeue'),
-  Type.Literal('check-empty'),
-  Type.Literal('drop'),
-  Type.Literal('size-cache'),
-  Type.Literal('create'),
-  Type.Literal('start'),
-]);
-export type ConversionStep = Static<typeof ConversionStep>;
 
 const count = (maximum: number, description: string, minimum = 0) =>
   Type.Optional(Type.Integer({ minimum, maximum, description }));

@@ -1,5 +1,6 @@
 export * from './cluster.ts';
 export * from './conversion.ts';
+export * from './conversion-step.ts';
 export * from './hardware.ts';
 export * from './load.ts';
 export * from './params-in-words.ts';

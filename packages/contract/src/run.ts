@@ -1,5 +1,6 @@
 /** A run, its points and the events that the server streams while it goes on (design, section 7). */
 import Type, { type Static } from 'typebox';
+import { ConversionStep } from './conversion-step.ts';
 import { Durability, FaultKind, Implementation, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -112,6 +113,31 @@ export const FaultOutcome = Type.Object(
 );
 export type FaultOutcome = Static<typeof FaultOutcome>;
 
+const RatesAround = Type.Object(
+  { before: Type.Number(), during: Type.Number(), after: Type.Number() },
+  closed,
+);
+
+/** The conversion of the scenario as it went. Times count from the begin of the measured phase. */
+export const ConversionOutcome = Type.Object(
+  {
+    atMs: Type.Number(),
+    tookMs: Type.Number(),
+    steps: Type.Array(
+      Type.Object({ step: ConversionStep, atMs: Type.Number(), tookMs: Type.Number() }, closed),
+      { description: 'In order, each from when it was due until it was done' },
+    ),
+    withoutEnqueueMs: Type.Union([Type.Number(), Type.Null()], {
+      description:
+        'The longest time in which an instance had no enqueue acknowledged; null if it never had again',
+    }),
+    enqueuePerSec: RatesAround,
+    dequeuePerSec: RatesAround,
+  },
+  closed,
+);
+export type ConversionOutcome = Static<typeof ConversionOutcome>;
+
 /** What one instance's sessions did in a short time. */
 export const TimelineBin = Type.Object(
   {
@@ -138,7 +164,10 @@ export const Repeat = Type.Object(
     ),
     dequeueCallP50Ms: Type.Optional(Type.Number()),
     faults: Type.Optional(Type.Array(FaultOutcome)),
-    timeline: Type.Optional(Type.Array(TimelineBin, { description: 'Where the scenario has faults' })),
+    conversion: Type.Optional(ConversionOutcome),
+    timeline: Type.Optional(
+      Type.Array(TimelineBin, { description: 'Where the scenario has faults, or a conversion' }),
+    ),
   },
   closed,
 );
@@ -315,11 +344,17 @@ export const InstanceSample = Type.Object(
 );
 export type InstanceSample = Static<typeof InstanceSample>;
 
-/** What happened to an instance: a fault of the scenario, or what the cluster did about it. */
+/** What happened to an instance: a fault of the scenario, or what the cluster did about it; or to the queue of all. */
 export const Happening = Type.Object(
   {
-    what: Type.Union([...FaultKind.anyOf, Type.Literal('taken over'), Type.Literal('given back')]),
-    instance: Type.Integer(),
+    what: Type.Union([
+      ...FaultKind.anyOf,
+      Type.Literal('taken over'),
+      Type.Literal('given back'),
+      Type.Literal('converting'),
+      Type.Literal('converted'),
+    ]),
+    instance: Type.Integer({ description: '0: the queue' }),
     agoMs: Type.Number({ description: 'Before the tick' }),
   },
   closed,

@@ -182,6 +182,22 @@ export const Scenario = Type.Object(
         },
       ),
     ),
+    conversion: Type.Optional(
+      Type.Object(
+        {
+          atMs: Type.Integer({
+            minimum: 0,
+            maximum: limit.phaseMsMax,
+            description: 'After the begin of the measured phase',
+          }),
+        },
+        {
+          ...closed,
+          description:
+            'In every trial the unsharded queue becomes a sharded one, step by step, while its sessions go on',
+        },
+      ),
+    ),
     repeats: Type.Integer({ minimum: 1, maximum: limit.repeatsMax }),
     quick: Type.Optional(
       Type.Object(

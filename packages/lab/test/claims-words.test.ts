@@ -1,5 +1,5 @@
-/** W1 to W7 on points that make each claim hold and on points that make it fail. */
-import type { FaultOutcome, Point, PointParams } from '@shardlab/contract';
+/** W1 to W8 on points that make each claim hold and on points that make it fail. */
+import type { ConversionOutcome, FaultOutcome, Point, PointParams } from '@shardlab/contract';
 import { judgeClaims } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { type PointFacts, point } from './support.ts';
@@ -159,6 +159,52 @@ describe('W7, a killed instance is served again', () => {
 
   test('does not hold when a message was lost, however soon it is', () => {
     expect(judge('W7', at([300, 350], { lost: 1 }))).toMatchObject({
+      verdict: 'does-not-hold',
+      reason: expect.stringContaining('lost'),
+    });
+  });
+});
+
+describe('W8, a queue in use is converted', () => {
+  const conversion = (after: number, withoutEnqueueMs: number | null): ConversionOutcome => ({
+    atMs: 2_000,
+    tookMs: 60,
+    steps: [],
+    withoutEnqueueMs,
+    enqueuePerSec: { before: 10_000, during: 0, after },
+    dequeuePerSec: { before: 10_000, during: 5_000, after },
+  });
+  const at = (
+    rates: number[],
+    facts: Partial<PointFacts> = {},
+    withoutEnqueueMs: number | null = 70,
+  ): Point[] => {
+    const made = point({ deq: 10_000, ...facts, repeats: rates.map(() => 1) });
+    const repeats = made.repeats.map((repeat, index) => ({
+      ...repeat,
+      conversion: conversion(rates[index]!, withoutEnqueueMs),
+    }));
+    return [{ ...made, repeats }];
+  };
+
+  test('holds when its clients go on and nothing is lost', () => {
+    expect(judge('W8', at([20_000, 30_000, 40_000]))).toMatchObject({
+      verdict: 'holds',
+      value: 3,
+      interval: [2, 4],
+    });
+  });
+
+  test('does not hold when hardly any do', () => {
+    expect(judge('W8', at([100, 200, 300])).verdict).toBe('does-not-hold');
+    expect(judge('W8', at([20_000, 30_000], {}, null))).toMatchObject({
+      verdict: 'does-not-hold',
+      reason: expect.stringContaining('no enqueue was acknowledged any more'),
+    });
+  });
+
+  test('does not hold when a message was lost, however well they go on', () => {
+    expect(judge('W8', at([20_000, 30_000], { lost: 1 }))).toMatchObject({
       verdict: 'does-not-hold',
       reason: expect.stringContaining('lost'),
     });

@@ -33,8 +33,8 @@ test('without points every claim is inconclusive and says what it needs', () => 
 
 test('points with lost messages prove nothing', () => {
   const points = [...grid({ law: (t) => 1000 * t }), point({ deq: 80_000, lost: 1 })];
-  // Whether a failover loses any is what W7 is about.
-  for (const { id } of claims.filter((claim) => claim.id !== 'W7')) {
+  // Whether a failover or a conversion loses any is what W7 and W8 are about.
+  for (const { id } of claims.filter((claim) => !['W7', 'W8'].includes(claim.id))) {
     expect(judge(id, points)).toMatchObject({
       verdict: 'inconclusive',
       reason: expect.stringContaining('lost'),

@@ -10,6 +10,8 @@ const words: Record<Happening['what'], string> = {
   start: 'started',
   'taken over': 'taken over',
   'given back': 'back',
+  converting: 'being converted',
+  converted: 'sharded',
 };
 
 export function runMoments(ticks: readonly Tick[], { fromMs, toMs }: TimeRange): TimeMoment[] {
@@ -17,7 +19,7 @@ export function runMoments(ticks: readonly Tick[], { fromMs, toMs }: TimeRange):
     .flatMap(({ atMs, happened = [] }) =>
       happened.map(({ what, instance, agoMs }) => ({
         atMs: atMs - agoMs,
-        label: `instance ${instance} ${words[what]}`,
+        label: `${instance === 0 ? 'queue' : `instance ${instance}`} ${words[what]}`,
       })),
     )
     .filter((moment) => moment.atMs >= fromMs && moment.atMs <= toMs);

@@ -74,6 +74,7 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
       operationsPerTransaction,
       backlogMax: Number.POSITIVE_INFINITY,
       roundTripMs: 0,
+      converts: false,
       tickMs: 250,
       orderScope: 'instance',
       seed: 1,

@@ -1,6 +1,7 @@
 /** Judges claims on the points that a run has so far. Pure: the same points give the same verdicts anywhere. */
 import type { ClaimResult, Point } from '@shardlab/contract';
 import { judgeA3, judgeA6, judgeA19 } from './balance.ts';
+import { judgeW8 } from './conversion.ts';
 import { judgeA7, judgeA14, judgeA17 } from './cpu.ts';
 import { judgeW7 } from './failover.ts';
 import { inconclusive, isFaulty, type Judge, type JudgeContext } from './judgement.ts';
@@ -51,6 +52,7 @@ const judges: Readonly<Record<string, Judging>> = {
   W5: ofQueue(judgeW5),
   W6: ofQueue(judgeW6),
   W7: { ...ofQueue(judgeW7), aboutIntegrity: true },
+  W8: { ...ofQueue(judgeW8), aboutIntegrity: true },
 };
 
 /**

@@ -47,4 +47,11 @@ export const wordClaims: readonly Claim[] = [
       'Persistent messages fail over and are recovered as the tables of the database are, which makes the queue highly available.',
     grade: 'shape',
   },
+  {
+    id: 'W8',
+    title: 'A queue in use is converted, and its clients go on',
+    document:
+      'Existing applications need no changes: the queue is drained, dropped empty and created anew as a sharded one under its name.',
+    grade: 'shape',
+  },
 ];

@@ -1,6 +1,7 @@
 /** What a run found, and what several found together, in plain text. */
 import type { Run } from '@shardlab/contract';
 import { isFaulty } from '../claims/judgement.ts';
+import { conversionsInWords } from './conversion-words.ts';
 import { durationInWords } from './duration.ts';
 import { faultsInWords } from './fault-words.ts';
 import { environmentInWords, resultTable, verdictsInWords } from './result-table.ts';
@@ -14,6 +15,7 @@ export function reportInWords(run: Run): string {
     points.length > 0 ? resultTable(points) : 'No point was finished.',
     emulated ? 'Points with a round trip are emulated: the real engine, each call delayed by that time.' : '',
     faultsInWords(points),
+    conversionsInWords(points),
     verdictsInWords(claims),
     environment === null ? ended : `${environmentInWords(environment)}\n${ended}`,
   ]

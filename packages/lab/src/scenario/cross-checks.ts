@@ -1,6 +1,7 @@
 /** What a schema cannot say: bounds on products of fields, and what one field must mean to another. */
 import { type Scenario, scenarioLimits } from '@shardlab/contract';
 import { claimIds } from '../claims/ledger.ts';
+import { checkConversion } from './conversion-checks.ts';
 import { combinationCount, scaleScenario } from './expand-sweep.ts';
 import { checkFaults } from './fault-checks.ts';
 import { nearestName } from './nearest-name.ts';
@@ -25,6 +26,7 @@ export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
     ...checkMemory(scenario),
     ...checkRoundTrips(scenario),
     ...checkFaults(scenario),
+    ...checkConversion(scenario),
     ...checkQuick(scenario),
     ...checkReferences(scenario),
   ];

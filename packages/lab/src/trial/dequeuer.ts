@@ -43,7 +43,7 @@ async function transact(work: Workload, taker: Taker): Promise<boolean> {
     await roundTrips?.wait();
     await session.commit();
     meter.consumed += messages;
-    meter.committed();
+    meter.gaps.committed();
     for (const identity of identities) ledger.consumed(identity);
     gate.consumed(messages / config.layout.outlets.length);
   }

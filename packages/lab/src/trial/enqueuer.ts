@@ -59,7 +59,7 @@ export class Enqueuer {
     await this.#session.close();
   }
 
-  /** One transaction, made again where a failover undid it: its messages then carry the time of the first try. */
+  /** One transaction, made again where a failover undid it or the queue was being converted: its messages then carry the time of the first try. */
   async #transact(messages: number): Promise<void> {
     const { clock, meter, ledgers, gate } = this.#work;
     const sentAtMs = clock();
@@ -67,17 +67,18 @@ export class Enqueuer {
     this.#sequence += messages;
     for (const ledger of ledgers) ledger.committed(this.#number, this.#sequence);
     meter.enqueued += messages;
-    meter.committed();
+    meter.gaps.committed();
+    meter.enqueueGaps.committed();
     gate.enqueued(messages);
   }
 
   async #commit(messages: number, sentAtMs: number): Promise<boolean> {
     const { config, forge } = this.#work;
-    for (let index = 0; index < messages; index++) {
-      const payload = forge.make({ enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs });
-      for (const queue of config.layout.inlets) this.#session.enqueue(queue, { payload });
-    }
     try {
+      for (let index = 0; index < messages; index++) {
+        const payload = forge.make({ enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs });
+        for (const queue of config.layout.inlets) this.#session.enqueue(queue, { payload });
+      }
       await this.#session.commit();
       return true;
     } catch (error) {

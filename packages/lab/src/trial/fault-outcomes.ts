@@ -1,6 +1,7 @@
 /** What the faults of a trial did to the service of their instances. Pure. */
 import type { FaultOutcome, TimelineBin } from '@shardlab/contract';
 import type { Gap } from './protocol.ts';
+import { rateBetween } from './timeline-rates.ts';
 import type { FaultRecord } from './trial-cluster.ts';
 
 /** A commit that was under way may still be answered so long after its instance failed or came back. */
@@ -31,7 +32,7 @@ export function faultOutcomes({
     const backAtMs = withoutServiceMs === null ? stopAtMs - measureAtMs : atMs + withoutServiceMs;
     const next = records[index + 1];
     const untilMs = (next?.atMs ?? stopAtMs) - measureAtMs;
-    const rate = (fromMs: number, toMs: number) => Math.round(dequeueRate(timeline, fromMs, toMs));
+    const rate = (fromMs: number, toMs: number) => rateBetween(timeline, 'dequeuePerSec', { fromMs, toMs });
     const dequeuePerSec = {
       before: rate(servedFromMs, atMs),
       during: rate(atMs, backAtMs),
@@ -61,16 +62,6 @@ function withoutService(gaps: readonly Gap[], { atMs, movedAtMs }: FaultRecord):
     longest = Math.max(longest, toMs - Math.max(fromMs, atMs));
   }
   return longest;
-}
-
-/** Of all instances between two times of the measured phase; a bin counts with the part of it that lies there. */
-function dequeueRate(timeline: readonly TimelineBin[], fromMs: number, toMs: number): number {
-  if (toMs <= fromMs) return 0;
-  const dequeued = timeline.reduce((sum, bin) => {
-    const overlapMs = Math.min(bin.toMs, toMs) - Math.max(bin.fromMs, fromMs);
-    return overlapMs <= 0 ? sum : sum + bin.dequeuePerSec * overlapMs;
-  }, 0);
-  return dequeued / (toMs - fromMs);
 }
 
 const fixed = (ms: number) => Number(ms.toFixed(1));

@@ -97,7 +97,12 @@ class InstanceWorker {
   async finish(browse: boolean): Promise<void> {
     if (browse) await this.#browse();
     const ledgers = this.#workload.ledgers.map((ledger) => ledger.report());
-    const result = { window: this.#meter.window(), ledgers, gaps: this.#meter.gaps };
+    const result = {
+      window: this.#meter.window(),
+      ledgers,
+      gaps: this.#meter.gaps.list(),
+      enqueueGaps: this.#meter.enqueueGaps.list(),
+    };
     await this.#host.close();
     send({ type: 'result', result });
   }

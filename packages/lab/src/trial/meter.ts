@@ -2,15 +2,11 @@
 import type { InstanceSample } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
+import { CommitGaps } from './commit-gaps.ts';
 import type { Host } from './host.ts';
 import { createHistogram, encodeHistogram, type Histogram, latencyOf, recordMs } from './latency.ts';
-import type { Gap, WindowResult } from './protocol.ts';
+import type { WindowResult } from './protocol.ts';
 import { waitMsByClass, waitsBetween } from './wait-totals.ts';
-
-/** Shorter times without a commit are none: sessions wait for each other's groups. */
-const gapMsMin = 10;
-/** Of a session-less or badly stalled instance; the longest would be told anyway. */
-const gapsMax = 1_000;
 
 interface Reading {
   atMs: number;
@@ -31,8 +27,9 @@ export class Meter {
   #windowStart: Reading | null = null;
   #windowEnd: Reading | null = null;
   #lastTick: Reading;
-  #lastCommitMs: number;
-  readonly #gaps: Gap[] = [];
+  /** Of all commits, and of those that enqueue. */
+  readonly gaps: CommitGaps;
+  readonly enqueueGaps: CommitGaps;
 
   /** Messages of committed transactions, since the start. */
   enqueued = 0;
@@ -42,20 +39,8 @@ export class Meter {
     this.#host = host;
     this.#clock = clock;
     this.#lastTick = this.#read();
-    this.#lastCommitMs = clock();
-  }
-
-  /** A commit was acknowledged. */
-  committed(): void {
-    const now = this.#clock();
-    if (now - this.#lastCommitMs >= gapMsMin && this.#gaps.length < gapsMax)
-      this.#gaps.push({ fromMs: this.#lastCommitMs, toMs: now });
-    this.#lastCommitMs = now;
-  }
-
-  /** Times in which no session had a commit acknowledged; the last one has not ended. */
-  get gaps(): Gap[] {
-    return [...this.#gaps, { fromMs: this.#lastCommitMs, toMs: Number.POSITIVE_INFINITY }];
+    this.gaps = new CommitGaps(clock);
+    this.enqueueGaps = new CommitGaps(clock);
   }
 
   /** From the begin of the enqueuing commit to the hand-out. */

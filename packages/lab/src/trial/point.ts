@@ -41,7 +41,7 @@ export function summarisePoint(
   };
 }
 
-function repeatOf({ windows, dequeueCall, faulted }: TrialOutcome): Repeat {
+function repeatOf({ windows, dequeueCall, eventful }: TrialOutcome): Repeat {
   // Each instance's count over its own window: the windows differ by a turn of the event loop.
   const perSec = (counts: number[]) =>
     counts.reduce((sum, count, index) => sum + (count * 1000) / windows[index]!.ms, 0);
@@ -53,7 +53,7 @@ function repeatOf({ windows, dequeueCall, faulted }: TrialOutcome): Repeat {
     cpuUsPerMessage: consumed === 0 ? 0 : rounded(cpuUs / consumed, 2),
     measuredMs: rounded(Math.max(...windows.map((window) => window.ms)), 1),
     ...(dequeueCall.totalCount === 0 ? {} : callFigures(dequeueCall)),
-    ...faulted,
+    ...eventful,
   };
 }
 

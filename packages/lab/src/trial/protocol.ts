@@ -30,6 +30,8 @@ export interface WorkerConfig {
   backlogMax: number;
   roundTripMs: number;
   orderScope: OrderScope;
+  /** The queue becomes a sharded one in mid-run. */
+  converts: boolean;
   /** Between two ticks. */
   tickMs: number;
   seed: number;
@@ -79,6 +81,8 @@ export interface WorkerResult {
   ledgers: LedgerReport[];
   /** Over the whole trial, in order. */
   gaps: Gap[];
+  /** The same, of the commits that enqueue alone. */
+  enqueueGaps: Gap[];
 }
 
 export type FromWorker =

@@ -1,6 +1,14 @@
 /** One trial: a process for each instance, the phases in step, and what they measured put together. */
 import { mkdir, rm } from 'node:fs/promises';
-import type { FaultOutcome, Integrity, Scenario, Tick, TimelineBin } from '@shardlab/contract';
+import type {
+  ConversionOutcome,
+  FaultOutcome,
+  Happening,
+  Integrity,
+  Scenario,
+  Tick,
+  TimelineBin,
+} from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
 import { LabError } from '../errors.ts';
 import type { Trial } from '../run/plan-run.ts';
@@ -12,6 +20,7 @@ import { mergeOutlets, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
 import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
 import { type ProcessWindow, TrialCluster } from './trial-cluster.ts';
+import { TrialConversion } from './trial-conversion.ts';
 import { mergeWaits } from './wait-totals.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -21,9 +30,12 @@ const leadMs = 25;
 const graceMsDefault = 60_000;
 /** The slowest that fills a backlog does ten messages in a millisecond. */
 const fillMsPerMessage = 0.1;
-/** Between two ticks; shorter where a fault may end within one. */
+/** Between two ticks; shorter where what happens may end within one. */
 const tickMs = 250;
-const faultTickMs = 100;
+const eventTickMs = 100;
+
+const isEventful = ({ faults, conversion }: Scenario) => faults !== undefined || conversion !== undefined;
+const tickMsOf = (scenario: Scenario) => (isEventful(scenario) ? eventTickMs : tickMs);
 
 export interface TrialOptions {
   trial: Trial;
@@ -48,8 +60,8 @@ export interface TrialOutcome {
   latency: Histogram;
   dequeueCall: Histogram;
   integrity: Integrity;
-  /** Where the scenario has faults. */
-  faulted?: { faults: FaultOutcome[]; timeline: TimelineBin[] };
+  /** Where something happens in mid-run: faults of the scenario, or a conversion. */
+  eventful?: { faults?: FaultOutcome[]; conversion?: ConversionOutcome; timeline: TimelineBin[] };
 }
 
 /**
@@ -63,6 +75,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   const measured: TickMessage[] = [];
   const workers: WorkerProcess[] = [];
   let cluster: TrialCluster | null = null;
+  const conversion: { begun?: TrialConversion } = {};
   const hurdle = Promise.withResolvers<never>();
   // It may be rejected before anything waits for it, while the folder is being made.
   hurdle.promise.catch(() => {});
@@ -82,13 +95,21 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     for (let instance = 1; instance <= trial.params.instances; instance++) {
       workers.push(
         new WorkerProcess(instance, (tick) => {
-          if (tick.phase === 'measure' && options.scenario.faults !== undefined) measured.push(tick);
+          if (tick.phase === 'measure' && isEventful(options.scenario)) measured.push(tick);
           ticks.add(tick.phase, cluster?.complete(tick.sample) ?? tick.sample);
           share.heard(instance, tick.enqueued - tick.consumed / outlets);
         }),
       );
     }
-    const running = { workers, cluster, measured, clock };
+    const convert = (timeline: Timeline) => {
+      if (options.scenario.conversion === undefined) return undefined;
+      const { scenario } = options;
+      const [queue] = layoutOf(scenario, trial.implementation, trial.params).inlets;
+      const onHappening = (happening: Happening) => ticks.happened(happening);
+      conversion.begun = new TrialConversion({ dir, queue: queue!, scenario, timeline, clock, onHappening });
+      return conversion.begun;
+    };
+    const running = { workers, cluster, measured, clock, convert };
     const failures = [hurdle.promise, ...(cluster === null ? [] : [cluster.failed])];
     return await Promise.race([conduct(running, options), ...failures]);
   } finally {
@@ -96,6 +117,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     signal?.removeEventListener('abort', onAbort);
     await Promise.all(workers.map((worker) => worker.kill()));
     await cluster?.close();
+    await conversion.begun?.close();
     await rm(dir, { recursive: true, force: true, maxRetries: 3 });
   }
 }
@@ -106,9 +128,11 @@ interface RunningTrial {
   workers: readonly WorkerProcess[];
   /** The processes of the instances, where sessions are remote. */
   cluster: TrialCluster | null;
-  /** Ticks of the measured phase, for a trial with faults. */
+  /** Ticks of the measured phase, where something happens in it. */
   measured: readonly TickMessage[];
   clock: Clock;
+  /** Sets out to convert the queue, if the scenario does. */
+  convert(timeline: Timeline): TrialConversion | undefined;
 }
 
 async function startRemote(
@@ -121,7 +145,7 @@ async function startRemote(
     dir,
     instances: trial.params.instances,
     cacheBytesMax: cacheBytesMax(scenario, trial),
-    sampleMs: scenario.faults === undefined ? tickMs : faultTickMs,
+    sampleMs: tickMsOf(scenario),
     clock,
     onHappening: (happening) => ticks.happened(happening),
   });
@@ -140,22 +164,28 @@ async function conduct(running: RunningTrial, options: TrialOptions): Promise<Tr
 
   const timeline = timelineFrom(clock() + leadMs, options.phases);
   cluster?.begin(timeline, options.scenario.faults ?? []);
+  const conversion = running.convert(timeline);
   for (const worker of workers) worker.send({ type: 'run', timeline });
   await Promise.all(workers.map((worker) => worker.receive('enqueuersDone')));
   for (const worker of workers) worker.send({ type: 'sealed' });
   await Promise.all(workers.map((worker) => worker.receive('drained')));
+  await conversion?.done;
 
-  const shared = options.trial.implementation === 'unsharded';
+  const shared = options.trial.implementation === 'unsharded' && conversion === undefined;
   for (const worker of workers) worker.send({ type: 'finish', browse: !shared || worker.instance === 1 });
   const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
   await Promise.all(workers.map((worker) => worker.letGo()));
   const results = answers.map(({ result }) => result);
   const outcome = outcomeOf(results, cluster === null ? null : await cluster.windows());
-  if (cluster === null || options.scenario.faults === undefined) return outcome;
+  if (!isEventful(options.scenario)) return outcome;
   const bins = running.measured.map((tick) => binOf(tick, timeline.measureAtMs));
+  if (conversion !== undefined) {
+    const enqueueGaps = results.flatMap((result) => result.enqueueGaps);
+    return { ...outcome, eventful: { conversion: conversion.outcome(bins, enqueueGaps), timeline: bins } };
+  }
   const gaps = results.map((result) => result.gaps);
-  const faults = faultOutcomes({ records: cluster.faults(), gaps, timeline: bins, ...timeline });
-  return { ...outcome, faulted: { faults, timeline: bins } };
+  const faults = faultOutcomes({ records: cluster?.faults() ?? [], gaps, timeline: bins, ...timeline });
+  return { ...outcome, eventful: { faults, timeline: bins } };
 }
 
 function binOf({ sample, fromMs, toMs }: TickMessage, measureAtMs: number): TimelineBin {
@@ -190,7 +220,8 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
     backlogMax: scenario.workload.backlogMax,
     roundTripMs,
     orderScope: orderScopeOf(trial, sessions),
-    tickMs: scenario.faults === undefined ? tickMs : faultTickMs,
+    converts: scenario.conversion !== undefined,
+    tickMs: tickMsOf(scenario),
     seed: scenario.seed,
     nonce: (scenario.seed * 31 + trial.index + 1) >>> 0,
   };

@@ -25,8 +25,8 @@ const interruptions: readonly string[] = [
   'LEASE_LAPSED',
 ];
 
-const isInterruption = (error: unknown): boolean =>
-  error instanceof QueueError && interruptions.includes(error.code);
+/** The same while the queue becomes a sharded one. */
+const conversions: readonly string[] = ['ENQUEUE_STOPPED', 'DEQUEUE_STOPPED', 'QUEUE_CONVERTED'];
 
 export interface WorkloadOptions {
   host: Host;
@@ -115,17 +115,23 @@ export class Workload {
   }
 
   /**
-   * After a failed call of a session: resolves when the transaction may be made again, since its instance failed over and
-   * nothing of it was done. Any other error is thrown on.
+   * After a failed call of a session: resolves when the transaction may be made again, since its instance failed over or its
+   * queue is being converted, and nothing of it was done. Any other error is thrown on.
    */
   async outlive(session: Session, error: unknown): Promise<void> {
-    if (this.config.sessions === 'embedded' || !isInterruption(error)) throw error;
+    if (!this.#isPassing(error)) throw error;
     await pause(interruptionPauseMs);
     try {
       await session.rollback();
     } catch (again) {
-      if (!isInterruption(again)) throw again;
+      if (!this.#isPassing(again)) throw again;
     }
+  }
+
+  #isPassing(error: unknown): boolean {
+    const { sessions, converts } = this.config;
+    const passing = [...(sessions === 'remote' ? interruptions : []), ...(converts ? conversions : [])];
+    return error instanceof QueueError && passing.includes(error.code);
   }
 
   /** Gives timers and messages of the coordinator their turn if none came for a while. */

@@ -1,0 +1,14 @@
+import Type, { type Static } from 'typebox';
+
+/** In the order of the white paper. */
+export const ConversionStep = Type.Union([
+  Type.Literal('stop-enqueue'),
+  Type.Literal('drain'),
+  Type.Literal('stop-dequeue'),
+  Type.Literal('check-empty'),
+  Type.Literal('drop'),
+  Type.Literal('size-cache'),
+  Type.Literal('create'),
+  Type.Literal('start'),
+]);
+export type ConversionStep = Static<typeof ConversionStep>;
