@@ -3,6 +3,7 @@ export * from './conversion.ts';
 export * from './conversion-step.ts';
 export * from './hardware.ts';
 export * from './load.ts';
+export * from './monitoring.ts';
 export * from './params-in-words.ts';
 export * from './queue.ts';
 export * from './run.ts';

@@ -18,6 +18,7 @@ export type * from './cluster/supervisor/cluster.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';
 export { type ConversionStage, type ConversionStep, conversionSteps } from './core/conversion.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './core/errors.ts';
+export { type DrainEstimate, estimateDrain, type Flow } from './core/rate-window.ts';
 export {
   type WaitClass,
   type WaitEvent,
@@ -25,6 +26,7 @@ export {
   type WaitStats,
   waitQuantileMs,
 } from './core/waits.ts';
+export type * from './queue-stats.ts';
 export type { DamagedPartition, InstanceCheck } from './storage/check-instance.ts';
 export { readMembers } from './storage/membership.ts';
 export { sqliteVersion } from './storage/sqlite.ts';

@@ -2,6 +2,7 @@
 import type { ConversionStage, ConversionStep } from './core/conversion.ts';
 import type { QueueErrorCode } from './core/errors.ts';
 import type { WaitRecorder, WaitStats } from './core/waits.ts';
+import type { QueueStats } from './queue-stats.ts';
 
 export type QueueKind = 'sharded' | 'unsharded';
 
@@ -295,6 +296,11 @@ export interface InstanceOptions {
   partitionMessagesMax?: number;
   /** Emulated: what each sync takes beyond the disk's own time, 0 (the default) to 1,000 ms, as on a slower disk. */
   emulatedSyncMs?: number;
+  /**
+   * How often figures of memory are written into the instance's file for the views there, if they changed; 10 to
+   * 3,600,000 ms, default 1,000.
+   */
+  sampleMs?: number;
 }
 
 /** One instance, hosted in this process. Several processes may each host another instance of one folder. */
@@ -328,6 +334,8 @@ export interface Instance {
     options?: { limit?: number; after?: string; subscriber?: string },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   stats(): InstanceStats;
+  /** What is to be seen of a queue on this instance. Throws `QUEUE_NOT_FOUND`. */
+  queueStats(name: string): QueueStats;
   /** Rolls back open transactions, finishes the commits under way and closes the files. */
   close(): Promise<void>;
 }
@@ -336,7 +344,10 @@ export interface Instance {
  * All instances of a cluster as one. A session enqueues to one of them, as long as that stays; it dequeues from any. A
  * transaction lies on one instance, and so do the receipts of one call (`TX_SPANS_INSTANCES`).
  */
-export interface ClusterClient extends Omit<RemoteInstance, 'id' | 'stats' | 'waits'> {}
+export interface ClusterClient extends Omit<RemoteInstance, 'id' | 'stats' | 'queueStats' | 'waits'> {
+  /** Of each instance that answers; of an unsharded queue, whose file they share, from one. */
+  queueStats(name: string): Promise<QueueStats[]>;
+}
 
 /**
  * An instance that another process serves. Its sessions outlive the connection: a lost one is made again, and a commit
@@ -360,6 +371,7 @@ export interface RemoteInstance
   queue(name: string): Promise<QueueInfo>;
   subscribers(topic: string): Promise<SubscriberInfo[]>;
   stats(): Promise<InstanceStats>;
+  queueStats(name: string): Promise<QueueStats>;
   /** Wait events of the instance since it opened. */
   waits(): Promise<WaitStats[]>;
   /** Closes its sessions and the connection. The instance goes on. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { makeFolder, openTestInstance, text } from './folder.ts';
+import { readView } from './monitoring/read-views.ts';
 
 /** Builds the files of a fixture in a folder of its own. */
 function restore(format: string): string {
@@ -33,6 +34,17 @@ describe.each(['format-1', 'format-2'])('files of %s', (format) => {
     const instance = await openTestInstance({ dir: restore(format) });
     const forwards = instance.queues().filter(({ forwarding }) => forwarding);
     expect(forwards.map(({ name }) => name)).toEqual(['orders']);
+  });
+
+  it('show in the views what they hold', async () => {
+    const dir = restore(format);
+    const instance = await openTestInstance({ dir });
+    instance.queue('jobs');
+    await instance.close();
+    const figures = { depth: 2, ready: 2, held: 0, enqueued: 3, consumed: 1, drain_state: 'standing' };
+    const orders = readView(dir, 'shardlab_queues').filter(({ queue }) => queue === 'orders');
+    expect(orders).toMatchObject([figures]);
+    expect(readView(dir, 'shardlab_queues', 'unsharded.db')).toMatchObject([figures]);
   });
 });
 

@@ -55,7 +55,7 @@ function setUp() {
     const segments = payloads.map((payload) => {
       const buffer = Buffer.alloc(recordBytes({ payload }));
       const end = writeRecord(buffer, 0, { payload }, { enqueuedAtMs: 0 });
-      return { firstSeq: 0, count: 1, buffer, start: 0, end, kept: 0 };
+      return { firstSeq: 0, count: 1, buffer, start: 0, end, readBack: false, kept: 0 };
     });
     return {
       runs: [{ shard, segments, count: payloads.length, firstSeq: 0 }],

@@ -10,7 +10,10 @@ function setUp() {
   const open = () => {
     const file = new UnshardedFile(
       dir,
-      () => [1, 2],
+      () => [
+        { queueId: 1, name: 'one' },
+        { queueId: 2, name: 'two' },
+      ],
       (error) => {
         throw error;
       },

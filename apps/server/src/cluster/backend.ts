@@ -4,6 +4,7 @@ import type {
   Instance,
   InstanceStats,
   QueueInfo,
+  QueueStats,
   Session,
   SubscriberInfo,
   WaitStats,
@@ -22,6 +23,8 @@ type Changes =
 export interface QueueHost extends Pick<Instance, Changes> {
   queues(): QueueInfo[] | Promise<QueueInfo[]>;
   queue(name: string): QueueInfo | Promise<QueueInfo>;
+  /** Of each instance that answers. */
+  queueStats(name: string): QueueStats | Promise<QueueStats[]>;
   subscribers(topic: string): SubscriberInfo[] | Promise<SubscriberInfo[]>;
   openSession(): Session;
 }

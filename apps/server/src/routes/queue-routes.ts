@@ -1,7 +1,8 @@
-import { CreateQueue, QueueInfo, QueueList, StartStop } from '@shardlab/contract';
+import { CreateQueue, QueueInfo, QueueList, QueueStats, StartStop } from '@shardlab/contract';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
+import { sumQueueStats } from '../queues/queue-stats.ts';
 
 const tags = ['queues'];
 const params = Type.Object({ queue: Type.String() });
@@ -24,6 +25,19 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
     '/api/queues/:queue',
     { schema: { summary: 'One queue', tags, params, response: { 200: QueueInfo } } },
     async (request) => cluster.queues.queue(request.params.queue),
+  );
+  app.get(
+    '/api/queues/:queue/stats',
+    {
+      schema: {
+        summary:
+          'Figures of a queue: by instance, shard, subscriber and partition, with rates and the time to drain',
+        tags,
+        params,
+        response: { 200: QueueStats },
+      },
+    },
+    async (request) => sumQueueStats([await cluster.queues.queueStats(request.params.queue)].flat()),
   );
   app.delete(
     '/api/queues/:queue',

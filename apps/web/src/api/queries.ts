@@ -14,6 +14,7 @@ import type {
   NewMessage,
   QueueInfo,
   QueueList,
+  QueueStats,
   Run,
   RunCancelled,
   RunList,
@@ -77,6 +78,13 @@ export const queuesQuery = queryOptions({
   queryFn: ({ signal }) => call<QueueList>('GET', '/api/queues', { signal }),
   refetchInterval: 1_500,
 });
+
+export const queueStatsQuery = (queue: string) =>
+  queryOptions({
+    queryKey: ['queues', queue, 'stats'],
+    queryFn: ({ signal }) => call<QueueStats>('GET', `/api/queues/${path(queue)}/stats`, { signal }),
+    refetchInterval: 1_000,
+  });
 
 export const browseQuery = (queue: string, of: { limit: number; subscriber: string | undefined }) =>
   queryOptions({

@@ -7,10 +7,44 @@ import { QueueBrowse } from './queue-browse.tsx';
 import { QueueDequeue } from './queue-dequeue.tsx';
 import { QueueDrop } from './queue-drop.tsx';
 import { QueueEnqueue } from './queue-enqueue.tsx';
+import { QueueMonitor } from './queue-monitor.tsx';
 import { QueueSubscribers } from './queue-subscribers.tsx';
+import { Tabs } from './tabs.tsx';
 
-/** One queue or topic: put messages in, take them out, look at what waits and why, drop it. */
+/** One queue or topic: put messages in, take them out, look at what waits and why and how it is doing, drop it. */
 export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
+  const navigate = useNavigate();
+  const { tab, ...search } = useSearch({ from: '/queues' });
+  return (
+    <section
+      className="section queue-console"
+      aria-label={`${queue.type === 'topic' ? 'Topic' : 'Queue'} ${queue.name}`}
+    >
+      <div className="section-head">
+        <h2>{queue.name}</h2>
+        <QueueDrop queue={queue} />
+      </div>
+      <QueueFacts queue={queue} queues={queues} />
+      <Tabs<'messages' | 'monitor'>
+        label={`Of ${queue.name}`}
+        selected={tab ?? 'messages'}
+        onSelect={(id) =>
+          navigate({
+            to: '/queues',
+            search: id === 'monitor' ? { ...search, tab: id } : search,
+            resetScroll: false,
+          })
+        }
+        tabs={[
+          { id: 'messages', label: 'Messages', content: () => <QueueMessages queue={queue} /> },
+          { id: 'monitor', label: 'Monitor', content: () => <QueueMonitor queue={queue.name} /> },
+        ]}
+      />
+    </section>
+  );
+}
+
+function QueueMessages({ queue }: { queue: QueueInfo }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const search = useSearch({ from: '/queues' });
@@ -22,12 +56,7 @@ export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: read
   const chosen = names.find((name) => name === search.subscriber) ?? names[0];
   const canTake = !isTopic || chosen !== undefined;
   return (
-    <section className="section queue-console" aria-label={`${isTopic ? 'Topic' : 'Queue'} ${queue.name}`}>
-      <div className="section-head">
-        <h2>{queue.name}</h2>
-        <QueueDrop queue={queue} />
-      </div>
-      <QueueFacts queue={queue} queues={queues} />
+    <div className="section">
       {isTopic && data !== undefined ? (
         <QueueSubscribers
           topic={queue.name}
@@ -44,7 +73,7 @@ export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: read
         {canTake ? <QueueDequeue key={chosen} queue={queue} subscriber={chosen} onDone={refresh} /> : null}
       </div>
       {canTake ? <QueueBrowse queue={queue} subscriber={chosen} /> : null}
-    </section>
+    </div>
   );
 }
 

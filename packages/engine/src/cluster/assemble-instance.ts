@@ -41,6 +41,7 @@ export async function assembleInstance(
       cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
       partitionMessagesMax,
       emulatedSyncMs: checkedSync(emulatedSyncMs),
+      sampleMs: checkedSample(options.sampleMs ?? limits.sampleMsDefault),
       waits,
       book,
       queues: catalog.queues(),
@@ -55,7 +56,7 @@ export async function assembleInstance(
       instance: id,
       waits,
       book,
-      queueIds: () => catalog.queues().map((queue) => queue.queueId),
+      queues: () => catalog.queues(),
       onFatal,
       lock: new WriteLock({ dir, onWaited: (ms) => waits.record('write lock', ms) }),
     });
@@ -84,4 +85,10 @@ function checkedSync(emulatedSyncMs: number): number {
   const most = limits.emulatedSyncMsMax;
   if (Number.isFinite(emulatedSyncMs) && emulatedSyncMs >= 0 && emulatedSyncMs <= most) return emulatedSyncMs;
   throw new QueueError('OPTIONS_INVALID', { sentence: `emulatedSyncMs must be 0 to ${most}` });
+}
+
+function checkedSample(sampleMs: number): number {
+  const { sampleMsMin: least, sampleMsMax: most } = limits;
+  if (Number.isFinite(sampleMs) && sampleMs >= least && sampleMs <= most) return sampleMs;
+  throw new QueueError('OPTIONS_INVALID', { sentence: `sampleMs must be ${least} to ${most}` });
 }

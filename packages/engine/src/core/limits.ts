@@ -142,6 +142,18 @@ export const limits = {
   writerSilentMsDefault: 5_000,
   writerSilentMsMin: 100,
   writerSilentMsMax: 60_000,
+  /** How often figures of memory are written for the views: often enough to look at, and a thousandth of a busy writer's time. */
+  sampleMsDefault: 1_000,
+  sampleMsMin: 10,
+  sampleMsMax: 60 * 60_000,
+  /** Rows of a sample that ride in one group, so that it holds up nobody's commit: 3 ms of writing. */
+  sampleRowsMax: 1_000,
+  /** After a sweep an instance rests for so many times as long as it took: 1 % of its session thread at most. */
+  sampleRestFactor: 100,
+  /** Rates are counted over one to two of these: short enough to follow a load, long enough for a slow queue. */
+  rateWindowMs: 5_000,
+  /** Partitions and subscribers of shards that the figures of a queue name one by one: an answer stays under a megabyte. */
+  statsRowsMax: 1_000,
   /** Of several processes that could take an instance over, each waits this long for every guest it has. */
   guestDelayMs: 100,
   /** An instance that could not be taken over or opened is tried again after a pause that doubles. */

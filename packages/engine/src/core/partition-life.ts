@@ -110,18 +110,27 @@ export class PartitionLife {
 
   /** How full each is, and how much of it is terminal, as `terminalBetween` counts it. */
   stats(terminalBetween: (start: number, end: number) => number): PartitionStats[] {
-    return this.#partitions.map((partition, index) => {
+    return this.#partitions.map((partition) => {
       const messages = partition.endSeq - partition.firstSeq;
       const terminal = terminalBetween(partition.firstSeq, partition.endSeq);
-      const filling = index === this.#partitions.length - 1;
-      const state = filling ? 'filling' : partition.truncating ? 'drained' : 'full';
       return {
         partition: partition.no,
-        state: partition.damaged ? 'damaged' : state,
-        fill: Math.min(1, Math.max(messages / this.#messagesMax, partition.bytes / limits.partitionBytesMax)),
+        state: this.stateOf(partition),
+        fill: this.fillOf(partition),
         drained: messages === 0 ? 0 : terminal / messages,
       };
     });
+  }
+
+  stateOf(partition: Partition): PartitionStats['state'] {
+    if (partition.damaged) return 'damaged';
+    if (partition === this.#partitions.at(-1)) return 'filling';
+    return partition.truncating ? 'drained' : 'full';
+  }
+
+  /** Share of its room in use, 0 to 1. */
+  fillOf({ firstSeq, endSeq, bytes }: Partition): number {
+    return Math.min(1, Math.max((endSeq - firstSeq) / this.#messagesMax, bytes / limits.partitionBytesMax));
   }
 
   /** The truncation of a partition is durable: it belongs to the pool again. */

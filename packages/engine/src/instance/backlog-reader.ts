@@ -148,7 +148,7 @@ function withoutHole(
 
 function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
   const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return { firstSeq, count, buffer, start: 0, end: buffer.byteLength, kept: 0 };
+  return { firstSeq, count, buffer, start: 0, end: buffer.byteLength, readBack: true, kept: 0 };
 }
 
 function toQueueError(error: unknown): QueueError {

@@ -207,7 +207,6 @@ export class GroupCommit {
     const { pool, onVisible, waits } = this.#options;
     this.#stalled = false;
     this.groups += 1;
-    this.commits += group.members.length - failed.size;
     pool.applied(group.message.pool, unusable);
     const maintained = group.message.pool.truncate.length + group.message.pool.assign.length > 0;
     const now = performance.now();
@@ -225,6 +224,11 @@ export class GroupCommit {
         for (const segment of run.segments) run.shard.append(segment);
       }
       transaction.applied?.();
+      if (transaction.background) {
+        resolve();
+        continue;
+      }
+      this.commits += 1;
       const waitedMs = now - submittedAt;
       if (maintained) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
       waits.record('log file sync', maintained ? Math.max(0, waitedMs - maintenanceMs) : waitedMs);

@@ -2,6 +2,7 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
+import type { QueueStats } from '../queue-stats.ts';
 import type { Catalog, QueueRow } from '../storage/catalog.ts';
 import type {
   BrowsedMessage,
@@ -357,6 +358,11 @@ export class InlineInstance implements Instance {
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writerCpuUs },
       shards: [...this.#queues.values()].flatMap((row) => this.#shardStats(row)),
     };
+  }
+
+  queueStats(name: string): QueueStats {
+    const { row, engine } = this.#find(name);
+    return engine.queueStats(row);
   }
 
   /** None of a queue whose file cannot be read; what it is about is said by its `QueueInfo`. */

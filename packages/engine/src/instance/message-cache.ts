@@ -36,6 +36,8 @@ export interface CachedRun {
   buffer: Buffer;
   start: number;
   end: number;
+  /** It did not stay in the cache since its commit, but was read back from its partition. */
+  readBack: boolean;
   /** How often it is still to be let go of before its bytes leave the cache: see `Shard.keep`. */
   kept: number;
 }

@@ -4,6 +4,7 @@
  */
 import type { QueueErrorCode } from '../core/errors.ts';
 import type { SqlStatement } from '../core/sql-statement.ts';
+import type { QueueStats } from '../queue-stats.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { RecordRun } from '../storage/message-record.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
@@ -67,6 +68,7 @@ export interface QueueEngine {
   extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void;
   counts(queue: QueueRow): QueueCounts;
   shardStats(queue: QueueRow): ShardStats[];
+  queueStats(queue: QueueRow): QueueStats;
   browse(
     queue: QueueRow,
     options: { limit: number; after: string | undefined; subscriber: string | undefined },

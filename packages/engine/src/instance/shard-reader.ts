@@ -46,6 +46,13 @@ export class ShardReader {
   readonly durable: boolean;
   readonly consumption: Consumption;
   held = 0;
+  /** Messages that its commits consumed since the instance opened. */
+  dequeued = 0;
+  /** First hand-outs of messages that stayed in the cache since their commit, and of such that were read back. */
+  cacheHits = 0;
+  cacheMisses = 0;
+  /** Messages that were committed and had no place in the cache. */
+  cacheEvictions = 0;
   /** Messages that came back and wait for their retry delay. */
   paused = 0;
   /** Stragglers: live messages whose partition is, or is to be, gone. In `consumption` they are terminal. */
@@ -56,7 +63,7 @@ export class ShardReader {
   gate: DeliveryGate | undefined;
   /** Numbers below are not for it. */
   readonly firstSeq: number;
-  readonly #name: string | undefined;
+  readonly name: string | undefined;
   /** Runs in order; those before `#head` are done with, and cut off now and then. */
   #window: CachedRun[] = [];
   #head = 0;
@@ -82,7 +89,7 @@ export class ShardReader {
   constructor({ shard, subscriber, name, durable, firstSeq, recoveredEnd }: ReaderStart) {
     this.shard = shard;
     this.subscriber = subscriber;
-    this.#name = name;
+    this.name = name;
     this.durable = durable;
     this.consumption = new Consumption(firstSeq);
     this.firstSeq = firstSeq;
@@ -125,8 +132,9 @@ export class ShardReader {
 
   /** Takes in a committed run, if its window reaches up to it and the cache has room. */
   append(run: CachedRun): void {
-    if (this.#windowEnd !== run.firstSeq || (this.shard.persistent && this.shard.cache.full)) return;
-    this.#push(run);
+    const hasRoom = !(this.shard.persistent && this.shard.cache.full);
+    if (this.#windowEnd === run.firstSeq && hasRoom) this.#push(run);
+    else if (this.#windowEnd <= run.firstSeq) this.cacheEvictions += run.count;
   }
 
   #push(run: CachedRun): void {
@@ -231,6 +239,8 @@ export class ShardReader {
       if (delivery.deliveryCount > 1) this.#heldAgain.add(delivery);
       if (!this.shard.persistent) this.#heldInMemory.add(delivery);
       out.push(delivery);
+      if (run.readBack) this.cacheMisses += count;
+      else this.cacheHits += count;
       taken += count;
     }
     return taken;
@@ -241,7 +251,7 @@ export class ShardReader {
     let wanted = Math.min(max, run.firstSeq + run.count - this.#cursor);
     if (this.#cursor < this.#recoveredEnd) wanted = this.#notTerminal(wanted);
     if (this.#earlierAttempts.size > 0) wanted = this.#sameAttempts(wanted);
-    if (this.#name === undefined) return wanted;
+    if (this.name === undefined) return wanted;
     let at = this.#cursorAt;
     for (let i = 0; i < wanted; i += 1) {
       if (!this.isFor(run.buffer, at)) {
@@ -255,7 +265,7 @@ export class ShardReader {
 
   /** Whether the message of a record is for this subscriber. */
   isFor(buffer: Buffer, start: number): boolean {
-    return this.#name === undefined || isFor(buffer, start, this.#name);
+    return this.name === undefined || isFor(buffer, start, this.name);
   }
 
   /** The message at the cursor names other recipients. That need not be written down: its record tells it again. */
@@ -380,7 +390,7 @@ export class ShardReader {
       if (isAmong(this.#returned[i]!)) this.#returned.splice(i, 1);
     }
     this.held += count;
-    const run = { firstSeq, count, buffer: noBytes, start: 0, end: 0, kept: 0 };
+    const run = { firstSeq, count, buffer: noBytes, start: 0, end: 0, readBack: true, kept: 0 };
     return { reader: this, firstSeq, count, run, start: 0, end: 0, deliveryCount: 1, holdNo: 0 };
   }
 
@@ -401,7 +411,10 @@ export class ShardReader {
   /** The commit that consumes these, which it holds, is durable; `ranges` are the same as merged ranges. */
   consume(deliveries: readonly Delivery[], ranges: readonly SeqRange[]): void {
     if (this.removed) return;
-    for (const [start, end] of ranges) this.held -= end - start;
+    for (const [start, end] of ranges) {
+      this.held -= end - start;
+      this.dequeued += end - start;
+    }
     const { plain, stragglers } = this.apart(ranges);
     for (const [start, end] of plain) this.consumption.add(start, end);
     for (const { seq } of stragglers) this.aside.delete(seq);
@@ -410,6 +423,11 @@ export class ShardReader {
       this.#heldAgain.delete(delivery);
       if (this.#heldInMemory.delete(delivery)) this.shard.letGo(delivery.run, delivery.count);
     }
+  }
+
+  /** Number of the message that is handed out first when none comes back. */
+  get position(): number {
+    return this.#cursor;
   }
 
   /** Whether all numbers below `end` were handed out, or are not for it. */
@@ -450,8 +468,9 @@ export class ShardReader {
     for (const { seq, attempts, record } of rows) {
       this.aside.add(seq);
       const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
-      const run = { firstSeq: seq, count: 1, buffer, start: 0, end: buffer.length, kept: 0 };
-      const { start, end } = run;
+      const end = buffer.length;
+      const run = { firstSeq: seq, count: 1, buffer, start: 0, end, readBack: true, kept: 0 };
+      const { start } = run;
       this.#returned.push({
         reader: this,
         firstSeq: seq,

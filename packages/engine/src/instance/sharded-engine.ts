@@ -2,6 +2,7 @@
 
 import { QueueError } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
+import type { QueueStats } from '../queue-stats.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { GroupResult, RecoveredInstance } from '../storage/group-message.ts';
 import { instancePath } from '../storage/instance-file.ts';
@@ -26,6 +27,8 @@ import type { Delivery } from './hand-out.ts';
 import type { HandOutLease } from './hand-out-lease.ts';
 import { HandOuts } from './hand-outs.ts';
 import { MessageCache } from './message-cache.ts';
+import { Monitor, thisMoment } from './monitoring/monitor.ts';
+import { queueFigures } from './monitoring/queue-figures.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import { PartitionPool } from './partition-pool.ts';
 import type { QueueCounts } from './queue-engine.ts';
@@ -46,6 +49,7 @@ export interface ShardedEngineOptions {
   cacheBytesMax: number;
   partitionMessagesMax: number;
   emulatedSyncMs: number;
+  sampleMs: number;
   waits: WaitRecorder;
   /** Remembers the transactions of remote sessions; filled from the file. */
   book: OutcomeBook;
@@ -76,6 +80,7 @@ export class ShardedEngine implements ShardedHost {
   readonly #reader: BacklogReader;
   readonly #writer: WriterThread;
   readonly #epoch: number;
+  readonly #monitor: Monitor;
   readonly #queues = new Map<number, ShardedQueue>();
   #delayedNo: number;
   #enqueued = 0;
@@ -180,7 +185,21 @@ export class ShardedEngine implements ShardedHost {
       },
       onFatal: (error) => this.fail(error),
     });
+    this.#monitor = new Monitor({
+      epoch: this.#epoch,
+      sampleMs: options.sampleMs,
+      group: this.#group,
+      queues: () => this.#queues.values(),
+      instanceSample: () => ({
+        instance: options.instance,
+        commits: this.#group.commits,
+        groups: this.#group.groups,
+        cacheBytes: this.#cache.bytes,
+        cacheBytesMax: this.#cache.bytesMax,
+      }),
+    });
     this.#recover(recovered);
+    for (const queue of this.#queues.values()) this.#monitor.watch(queue);
   }
 
   set cacheBytesMax(bytesMax: number) {
@@ -251,7 +270,10 @@ export class ShardedEngine implements ShardedHost {
         recovered: recovered ?? new Map(),
       });
       this.#queues.set(row.queueId, queue);
-      if (recovered === undefined) this.forwarding.add(queue);
+      if (recovered === undefined) {
+        this.forwarding.add(queue);
+        this.#monitor.watch(queue);
+      }
     }
     return queue;
   }
@@ -403,6 +425,11 @@ export class ShardedEngine implements ShardedHost {
     return this.#queue(row).stats();
   }
 
+  queueStats(row: QueueRow): QueueStats {
+    const figures = queueFigures(this.#queue(row), this.counts(row), this.#monitor.rates, thisMoment());
+    return { instance: this.#options.instance, ...figures };
+  }
+
   browse(row: QueueRow, options: BrowseOptions & { subscriber: string | undefined }): Promise<BrowsedPage> {
     const { readers } = this.#queue(row).subscription(options.subscriber);
     return browse(readers, options, { backlog: this.#reader, holds: this.holds });
@@ -446,6 +473,7 @@ export class ShardedEngine implements ShardedHost {
     await this.forwarding.close();
     this.#attempts.close();
     await this.#delayed.close();
+    await this.#monitor.close();
     await this.#group.settled();
     await this.#reader.close();
     await this.#writer.close();

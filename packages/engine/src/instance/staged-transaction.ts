@@ -29,6 +29,8 @@ export interface StagedTransaction {
   terminal?: ReadonlyMap<ShardReader, readonly SeqRange[]>;
   /** Its group has no other member, and none is under way beside it. */
   alone?: true;
+  /** Nobody's commit: neither counted as one nor as a wait. */
+  background?: true;
   /** Messages that go to a shard when they are due. */
   delayed?: DelayedRow[];
   /** Held messages that the commit consumes. */
@@ -73,7 +75,7 @@ export function stageMessage({ slab, run, message, room, stamp }: StagedMessage)
   const { buffer, start } = slab.reserve(room);
   const end = writeRecord(buffer, start, message, stamp);
   slab.claim(buffer, end);
-  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, kept: 0 });
+  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, readBack: false, kept: 0 });
   return end - start;
 }
 
@@ -98,7 +100,15 @@ function stageRun(slab: Slab, run: StagedRun, { source, start, end, count }: Rec
   const { buffer, start: at } = slab.reserve(end - start);
   source.copy(buffer, at, start, end);
   slab.claim(buffer, at + end - start);
-  run.segments.push({ firstSeq: 0, count, buffer, start: at, end: at + end - start, kept: 0 });
+  run.segments.push({
+    firstSeq: 0,
+    count,
+    buffer,
+    start: at,
+    end: at + end - start,
+    readBack: false,
+    kept: 0,
+  });
   run.count += count;
 }
 
@@ -108,7 +118,7 @@ export function stageRecord(slab: Slab, run: StagedRun, record: Uint8Array): voi
   buffer.set(record, start);
   const end = start + record.byteLength;
   slab.claim(buffer, end);
-  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, kept: 0 });
+  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, readBack: false, kept: 0 });
 }
 
 /** Extends the last segment where the record follows it in memory, within the size of a block. */

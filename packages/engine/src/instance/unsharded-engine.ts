@@ -3,11 +3,13 @@
 import { existsSync } from 'node:fs';
 import { QueueError, type QueueErrorCode } from '../core/errors.ts';
 import type { WaitRecorder } from '../core/waits.ts';
+import type { QueueStats } from '../queue-stats.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { IdRun } from '../storage/id-runs.ts';
 import { readRecord } from '../storage/message-record.ts';
 import {
   type ClaimedRow,
+  type NamedQueue,
   type UnshardedChange,
   UnshardedFile,
   unshardedPath,
@@ -20,6 +22,7 @@ import type {
   ShardStats,
   SubscriberInfo,
 } from '../types.ts';
+import { flowStats } from './monitoring/queue-figures.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { GoneCode, QueueCounts } from './queue-engine.ts';
 import { RecordMessage } from './record-message.ts';
@@ -37,7 +40,7 @@ interface UnshardedEngineOptions {
   book: OutcomeBook;
   lock: FileLock;
   /** Queues of the catalog. */
-  queueIds(): number[];
+  queues(): readonly NamedQueue[];
   /** The file takes no more from this process. */
   onFatal(error: QueueError): void;
 }
@@ -91,8 +94,8 @@ export class UnshardedEngine implements UnshardedHost {
   /** Opened at first use: an instance without unsharded queues has no such file. */
   get #opened(): UnshardedFile {
     if (this.#file === undefined) {
-      const { dir, instance, queueIds, onFatal, book } = this.#options;
-      this.#file = new UnshardedFile(dir, queueIds, onFatal);
+      const { dir, instance, queues, onFatal, book } = this.#options;
+      this.#file = new UnshardedFile(dir, queues, onFatal);
       book.loadUnsharded(this.#file.outcomes(instance));
       this.#timers = [
         setInterval(() => this.#look(), lookMs).unref(),
@@ -313,6 +316,23 @@ export class UnshardedEngine implements UnshardedHost {
   shardStats(queue: QueueRow): ShardStats[] {
     const { ready, held } = this.counts(queue);
     return [{ shard: 0, queue: queue.name, backlog: ready + held, cacheBytes: 0, partitions: [] }];
+  }
+
+  queueStats(queue: QueueRow): QueueStats {
+    const { shards: _none, ready, held, ...counts } = this.counts(queue);
+    const flow = this.#opened.flow(queue.queueId);
+    const { name, kind, type } = queue;
+    return {
+      queue: name,
+      kind,
+      type,
+      instance: this.#options.instance,
+      asOfMs: Date.now(),
+      total: { ...flowStats({ depth: ready + held, ready, held }, flow), ...counts },
+      shards: [],
+      subscribers: [],
+      partitions: [],
+    };
   }
 
   async browse(

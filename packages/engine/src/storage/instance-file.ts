@@ -19,8 +19,9 @@ import { assertAcknowledged, groupsPerEpoch } from './last-group.ts';
 import { addBlockChecksums, BlockWriter, createPartition, truncatePartition } from './partition-table.ts';
 import { type PoolRow, recoverPartitions } from './recover-partitions.ts';
 import { resyncLog } from './resync-log.ts';
+import { deletePartitionSample } from './sample-table.ts';
 import { SessionOutcomes, sessionOutcomeStep } from './session-outcome.ts';
-import { applySideChange, sideTables } from './side-change.ts';
+import { applySideChange, monitoringStep, sideTables } from './side-change.ts';
 import { isFull, mapSqliteErrors, openSqlite, type SqliteFile, type SqliteStatement } from './sqlite.ts';
 import { readStragglers } from './straggler-table.ts';
 import { readSubscriptions } from './subscription-table.ts';
@@ -48,7 +49,7 @@ const steps: readonly FormatStep[] = [
     // NULL: written by version 1
     file.exec('ALTER TABLE consumption ADD COLUMN crc INTEGER; ALTER TABLE partition ADD COLUMN crc INTEGER');
   },
-  forwardingStep,
+  `${forwardingStep} ${monitoringStep}`,
 ];
 
 /**
@@ -204,6 +205,7 @@ export class InstanceFile {
       }
       this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
       deleteAttempts(this.#file, partition);
+      deletePartitionSample(this.#file, partition);
       this.#setOwner({ partition, ...nobody });
       this.#deltaCount.delete(partition);
     }

@@ -17,6 +17,8 @@ import {
   writeBorrowed,
   writeLent,
 } from './forwarding-table.ts';
+import { deleteSamplesOfQueue, type Sample, sampleTables, writeSample } from './sample-table.ts';
+import { sampleViews } from './sample-views.ts';
 import type { SqliteFile } from './sqlite.ts';
 import {
   copyStragglers,
@@ -45,10 +47,14 @@ export type SideChange =
   | { kind: 'straggler attempts'; straggler: Omit<StragglerRow, 'record'> }
   | { kind: 'straggler consumed'; straggler: StragglerKey }
   | { kind: 'lent'; row: LentRow }
-  | { kind: 'borrowed'; row: BorrowedRow };
+  | { kind: 'borrowed'; row: BorrowedRow }
+  | { kind: 'sample'; sample: Sample };
 
 /** Format 2 of an instance's file. */
 export const sideTables = [subscriptionStep, delayedStep, attemptStep, stragglerStep].join('\n');
+
+/** Format 3. */
+export const monitoringStep = `${sampleTables} ${sampleViews}`;
 
 /** Applies one change in the transaction of its group. */
 export function applySideChange(file: SqliteFile, change: SideChange): void {
@@ -69,6 +75,7 @@ export function applySideChange(file: SqliteFile, change: SideChange): void {
       deleteDelayedOfQueue(file, change.queueId);
       deleteStragglersOfQueue(file, change.queueId);
       deleteForwardingOfQueue(file, change.queueId);
+      deleteSamplesOfQueue(file, change.queueId);
       break;
     case 'attempts':
       writeAttempts(file, change.partition, change.rows);
@@ -87,5 +94,9 @@ export function applySideChange(file: SqliteFile, change: SideChange): void {
       break;
     case 'borrowed':
       writeBorrowed(file, change.row);
+      break;
+    case 'sample':
+      writeSample(file, change.sample);
+      break;
   }
 }

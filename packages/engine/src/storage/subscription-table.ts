@@ -26,7 +26,7 @@ export function insertSubscription(file: SqliteFile, row: SubscriptionRow): void
 
 /** And with it what it consumed, in every partition. */
 export function endSubscription(file: SqliteFile, subscriber: number): void {
-  for (const table of ['subscription', 'consumption', 'attempt', 'straggler']) {
+  for (const table of ['subscription', 'consumption', 'attempt', 'straggler', 'sample_subscriber']) {
     file.prepare(`DELETE FROM ${table} WHERE subscriber = ?`).run(subscriber);
   }
 }

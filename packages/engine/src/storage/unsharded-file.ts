@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import { QueueError } from '../core/errors.ts';
+import type { Flow } from '../core/rate-window.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { FileHealth } from './file-health.ts';
 import { migrate } from './format.ts';
@@ -12,6 +13,7 @@ import { type ClaimedRow, HandOutTable } from './hand-out-table.ts';
 import type { IdRun } from './id-runs.ts';
 import { type EnqueuedRow, MessageTable } from './message-table.ts';
 import { processStarted } from './process-identity.ts';
+import { RateMarks } from './rate-mark-table.ts';
 import type { SessionOutcome } from './session-outcome.ts';
 import {
   isCheckFailed,
@@ -41,6 +43,12 @@ export interface UnshardedChange {
  */
 const pageBytes = 4_096;
 
+/** A queue of the catalog. */
+export interface NamedQueue {
+  queueId: number;
+  name: string;
+}
+
 export function unshardedPath(dir: string): string {
   return join(dir, 'unsharded.db');
 }
@@ -56,16 +64,17 @@ export class UnshardedFile {
   readonly #commit: SqliteStatement;
   readonly #messages: MessageTable;
   readonly #handOuts: HandOutTable;
+  readonly #rateMarks: RateMarks;
   readonly #addTotals: SqliteStatement;
   readonly #dataVersion: SqliteStatement;
   readonly #outcomes: UnshardedOutcomes;
 
   /**
    * Opens or makes the file; gives back what dead processes held, and removes messages of queues that are not among
-   * `queueIds()`. Another process may be writing: opening waits for it up to five seconds. `onFailed`: it can be written
+   * `queues()`. Another process may be writing: opening waits for it up to five seconds. `onFailed`: it can be written
    * no more by this process.
    */
-  constructor(dir: string, queueIds: () => readonly number[], onFailed: (error: QueueError) => void) {
+  constructor(dir: string, queues: () => readonly NamedQueue[], onFailed: (error: QueueError) => void) {
     this.#path = unshardedPath(dir);
     this.#file = openSqlite({ path: this.#path, busyMs: 5_000, pageBytes });
     mapSqliteErrors(this.#path, () => migrate(this.#file, unshardedSteps));
@@ -73,6 +82,7 @@ export class UnshardedFile {
     this.#checkpoints = new Checkpoints(this.#file);
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
+    this.#rateMarks = new RateMarks(this.#file, (queueId) => nameIn(queues, queueId));
     this.#addTotals = this.#file.prepare(
       `INSERT INTO queue_total (queue_id, enqueued, consumed) VALUES (?, ?, ?) ON CONFLICT (queue_id)
        DO UPDATE SET enqueued = enqueued + excluded.enqueued, consumed = consumed + excluded.consumed`,
@@ -93,7 +103,7 @@ export class UnshardedFile {
       .prepare('SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL')
       .pluck()
       .all() as number[];
-    const live = queueIds(); // asked after `known` was read: a queue made meanwhile is not among the known ones
+    const live = queues().map(({ queueId }) => queueId); // asked after `known` was read: a queue made meanwhile is not among the known ones
     for (const queueId of known) if (!live.includes(queueId)) this.drop(queueId);
     this.#file.pragma('busy_timeout = 0'); // from here on a wait is ours to measure
   }
@@ -132,7 +142,10 @@ export class UnshardedFile {
       this.#remove(queueId, first, endId);
       totalOf(queueId).consumed += endId - first;
     }
-    for (const [queueId, total] of totals) this.#addTotal(queueId, total);
+    for (const [queueId, total] of totals) {
+      this.#rateMarks.beforeCommit(queueId);
+      this.#addTotal(queueId, total);
+    }
     if (outcome !== undefined) {
       const { session, no, instance } = outcome;
       this.#outcomes.store(instance, { session, no, runs });
@@ -228,6 +241,20 @@ export class UnshardedFile {
     });
   }
 
+  /** What came and went lately, whoever committed it. */
+  flow(queueId: number): Flow {
+    return mapSqliteErrors(this.#path, () => {
+      const mark = this.#rateMarks.from(queueId);
+      if (mark === undefined) return { windowMs: 0, windowIn: 0, windowOut: 0 };
+      const { enqueued, consumed } = this.counts(queueId);
+      return {
+        windowMs: Math.max(0, Date.now() - mark.fromMs),
+        windowIn: enqueued - mark.fromEnqueued,
+        windowOut: consumed - mark.fromConsumed,
+      };
+    });
+  }
+
   /** Live messages above `afterId`, in order. */
   browse(queueId: number, afterId: number, limit: number): (ClaimedRow & { heldBy: number })[] {
     return mapSqliteErrors(
@@ -276,6 +303,7 @@ export class UnshardedFile {
       this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
       this.#file.prepare('DELETE FROM hand_out WHERE queue_id = ?').run(queueId);
       this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ? AND sealed_at IS NULL').run(queueId);
+      this.#file.prepare('DELETE FROM rate_mark WHERE queue_id = ?').run(queueId);
     });
   }
 
@@ -311,6 +339,15 @@ export class UnshardedFile {
     } finally {
       this.#file.close();
     }
+  }
+}
+
+/** Undefined also if the catalog cannot be read now: no commit is to fail for a name. */
+function nameIn(queues: () => readonly NamedQueue[], queueId: number): string | undefined {
+  try {
+    return queues().find((queue) => queue.queueId === queueId)?.name;
+  } catch {
+    return undefined;
   }
 }
 

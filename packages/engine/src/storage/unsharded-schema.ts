@@ -1,5 +1,6 @@
 /** The tables of the unsharded file, and how files of older versions get them. `docs/data-layout.md` shows them. */
 import type { FormatStep } from './format.ts';
+import { rateMarkStep } from './rate-mark-table.ts';
 import { unshardedOutcomeStep } from './unsharded-outcomes.ts';
 
 /**
@@ -59,5 +60,5 @@ export const unshardedSteps: readonly FormatStep[] = [
     pid_started TEXT NOT NULL
   ) STRICT;`,
   `${unshardedOutcomeStep} ${handOutStep}`,
-  sealStep,
+  `${sealStep} ${rateMarkStep}`,
 ];

@@ -286,7 +286,15 @@ const together: fc.Arbitrary<Message[]> = fc
     let end = 3;
     for (const each of messages) end = writeRecord(buffer, end, each, { enqueuedAtMs: 5 });
     const reader = { shard: { no: shard } } as Delivery['reader'];
-    const run = { buffer, firstSeq: rest.firstSeq, count: messages.length, start: 3, end, kept: 0 };
+    const run = {
+      buffer,
+      firstSeq: rest.firstSeq,
+      count: messages.length,
+      start: 3,
+      end,
+      readBack: false,
+      kept: 0,
+    };
     const out: Message[] = [];
     messagesOf({ ...rest, reader, run, count: messages.length, start: 3, end }, epoch, out);
     return out;

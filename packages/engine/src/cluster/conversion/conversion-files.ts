@@ -34,8 +34,8 @@ export class ConversionFiles {
 
   /** Opened when it is first needed: a conversion that has left it behind does not. */
   async unsharded(): Promise<UnshardedFile> {
-    const queueIds = () => this.catalog.queues().map(({ queueId }) => queueId);
-    this.#unsharded ??= await this.#lock.run('commit', () => new UnshardedFile(this.#dir, queueIds, ignore));
+    const queues = () => this.catalog.queues();
+    this.#unsharded ??= await this.#lock.run('commit', () => new UnshardedFile(this.#dir, queues, ignore));
     return this.#unsharded;
   }
 

@@ -20,6 +20,8 @@ export const adminCalls = {
   subscribers: (instance: Instance, ...args: Parameters<Instance['subscribers']>) =>
     instance.subscribers(...args),
   stats: (instance: Instance) => instance.stats(),
+  queueStats: (instance: Instance, ...args: Parameters<Instance['queueStats']>) =>
+    instance.queueStats(...args),
   waits: (instance: Instance) => instance.waits.snapshot(),
   browse,
 } as const;

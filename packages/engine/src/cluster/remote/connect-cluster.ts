@@ -5,6 +5,7 @@
  */
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
+import type { QueueStats } from '../../queue-stats.ts';
 import { LeaseFile } from '../../storage/lease-file.ts';
 import { Membership } from '../../storage/membership.ts';
 import type { ClusterClient, QueueInfo, RemoteInstance, Session, SubscriberInfo } from '../../types.ts';
@@ -140,6 +141,12 @@ class SpreadClient implements ClusterClient, ClusterLinks {
 
   async queue(name: string): Promise<QueueInfo> {
     return sumOf(await this.#all((remote) => remote.queue(name)));
+  }
+
+  async queueStats(name: string): Promise<QueueStats[]> {
+    const { kind } = await this.queue(name);
+    if (kind === 'unsharded') return [await this.#one((remote) => remote.queueStats(name))];
+    return this.#all((remote) => remote.queueStats(name));
   }
 
   async subscribe(...args: Parameters<ClusterClient['subscribe']>): Promise<SubscriberInfo> {

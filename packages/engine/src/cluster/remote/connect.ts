@@ -106,6 +106,10 @@ class LinkedInstance implements RemoteInstance {
     return this.#call('stats', []);
   }
 
+  queueStats(...args: AdminArguments<'queueStats'>) {
+    return this.#call('queueStats', args);
+  }
+
   waits() {
     return this.#call('waits', []);
   }

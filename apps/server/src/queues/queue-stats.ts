@@ -1,0 +1,43 @@
+/** The figures of a queue over all instances that answer. */
+import type { QueueStats } from '@shardlab/contract';
+import { estimateDrain, type QueueStats as InstanceQueueStats, type QueueTotals } from '@shardlab/engine';
+
+/** At least one. Rates and counts add up; when the queue is empty is estimated from their sums. */
+export function sumQueueStats(parts: readonly InstanceQueueStats[]): QueueStats {
+  const { queue, kind, type } = parts[0]!;
+  return {
+    queue,
+    kind,
+    type,
+    asOfMs: Math.min(...parts.map(({ asOfMs }) => asOfMs)),
+    total: sumTotals(parts.map(({ total }) => total)),
+    instances: parts
+      .map(({ queue: _queue, kind: _kind, type: _type, ...own }) => own)
+      .sort((a, b) => a.instance - b.instance),
+  };
+}
+
+function sumTotals(totals: readonly QueueTotals[]): QueueTotals {
+  if (totals.length === 1) return totals[0]!;
+  const sum = (read: (total: QueueTotals) => number) => totals.reduce((all, total) => all + read(total), 0);
+  const windowMs = Math.max(...totals.map((total) => total.windowMs));
+  const depth = sum((total) => total.depth);
+  const { state: drainState, ...estimate } = estimateDrain(depth, {
+    windowMs,
+    windowIn: sum((total) => (total.enqueuePerSec * windowMs) / 1000),
+    windowOut: sum((total) => (total.dequeuePerSec * windowMs) / 1000),
+  });
+  return {
+    depth,
+    ready: sum((total) => total.ready),
+    held: sum((total) => total.held),
+    delayed: sum((total) => total.delayed),
+    enqueued: sum((total) => total.enqueued),
+    consumed: sum((total) => total.consumed),
+    movedIn: sum((total) => total.movedIn),
+    movedOut: sum((total) => total.movedOut),
+    windowMs,
+    drainState,
+    ...estimate,
+  };
+}
