@@ -117,6 +117,14 @@ describe('W6, some workloads do as well unsharded', () => {
     });
   });
 
+  test('a workload of so few transactions that chance decides shows nothing', () => {
+    const few = [
+      point({ threads: 9, deq: 2_000, operations: 1_000, repeats: three }),
+      point({ implementation: 'unsharded', threads: 9, deq: 4_000, operations: 1_000, repeats: three }),
+    ];
+    expect(judge('W6', [...at([0.3, 0.6]), ...few])).toMatchObject({ verdict: 'does-not-hold', value: 0.6 });
+  });
+
   test('does not hold when sharded is clearly faster everywhere', () => {
     expect(judge('W6', at([0.3, 0.6, 0.2]))).toMatchObject({ verdict: 'does-not-hold', value: 0.6 });
   });

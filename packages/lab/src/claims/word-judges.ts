@@ -108,16 +108,28 @@ export const judgeW5: Judge = (points) => {
 /** Unsharded at this share of the sharded rate is as good: a tenth is no reason to migrate. */
 const asGood = 0.9;
 
+/** A distant client with large batches commits a few times a window: chance decides how many of them fall into it. */
+const transactionsMin = 20;
+
+const hasEnough = ({ dequeuePerSec, params, repeats }: Point): boolean => {
+  const seconds = repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0) / 1000;
+  return (dequeuePerSec * seconds) / params.operationsPerTransaction >= transactionsMin;
+};
+
 export const judgeW6: Judge = (points) => {
   const unit = '× the sharded dequeue rate, at the workload that suits unsharded best';
-  const pairs = unsharded(points).flatMap((plain) => {
-    const split = sharded(points).find(
+  const pairs = unsharded(points.filter(hasEnough)).flatMap((plain) => {
+    const split = sharded(points.filter(hasEnough)).find(
       (point) => JSON.stringify(point.params) === JSON.stringify(plain.params),
     );
-    return split === undefined || split.dequeuePerSec === 0 ? [] : [comparison(plain, split, rateOf)];
+    return split === undefined ? [] : [comparison(plain, split, rateOf)];
   });
   const top = highest(pairs);
-  if (top === null) return inconclusive(unit, 'Needs points of both queues with the same workload.');
+  if (top === null)
+    return inconclusive(
+      unit,
+      'Needs points of both queues with the same workload, of twenty transactions at least.',
+    );
   const { over, under } = top;
   const good = pairs.filter(({ value }) => value >= asGood).length;
   return judged(top, { bar: asGood, wanted: 'over', unit }, [
