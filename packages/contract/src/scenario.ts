@@ -27,6 +27,12 @@ export const SessionPlace = Type.Union([Type.Literal('embedded'), Type.Literal('
 });
 export type SessionPlace = Static<typeof SessionPlace>;
 
+export const Rows = Type.Union([Type.Literal('none'), Type.Literal('together'), Type.Literal('apart')], {
+  description:
+    'Whether a dequeuer keeps a row of the application for each message, and whether in the transaction that consumes it (together) or in one of its own before that (apart)',
+});
+export type Rows = Static<typeof Rows>;
+
 export const FaultKind = Type.Union([
   Type.Literal('kill'),
   Type.Literal('pause'),
@@ -110,6 +116,7 @@ const Axes = Type.Object(
     ),
     durability: Type.Optional(axis(Durability, 'Instead of the one value of the queue')),
     cacheMiB: Type.Optional(axis(CacheMiB, 'Instead of the one value of the queue')),
+    rows: Type.Optional(axis(Rows, 'Rows of the application beside the messages; one sharded instance')),
   },
   { ...closed, description: 'Sweep axes' },
 );

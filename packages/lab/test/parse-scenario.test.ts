@@ -186,6 +186,16 @@ describe('sizes that would not run', () => {
     ]);
   });
 
+  test('rows of an application where its tables cannot lie', () => {
+    const one = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
+    const rows = ['none' as const, 'together' as const];
+    expect(faultsOf(smallScenario({ sweep: { ...one, rows } }))).toEqual([]);
+    const fault = [{ path: '/sweep/rows/1' }];
+    expect(faultsOf(smallScenario({ sweep: { ...one, rows, instances: [1, 2] } }))).toMatchObject(fault);
+    const unsharded = { ...one, rows, implementation: ['unsharded' as const] };
+    expect(faultsOf(smallScenario({ sweep: unsharded }))).toMatchObject(fault);
+  });
+
   test('a nonpersistent durability among those of an unsharded queue', () => {
     const sweep = { ...smallScenario().sweep, durability: ['durable' as const, 'memory' as const] };
     expect(faultsOf(smallScenario({ sweep }))).toMatchObject([{ path: '/sweep/durability/1' }]);

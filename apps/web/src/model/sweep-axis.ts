@@ -1,5 +1,5 @@
 /** What the scaling chart shows its points over: the threads, or what a scenario varies more than them. */
-import type { PointParams, Scenario } from '@shardlab/contract';
+import { type PointParams, rowsInWords, type Scenario } from '@shardlab/contract';
 import { formatAxisCount, formatCount, plural } from './format.ts';
 
 type Sweep = Scenario['sweep'];
@@ -70,7 +70,7 @@ export function besideAxis(params: PointParams, sweep: Sweep, axis: SweepAxis): 
     const isVaried = (sweep[id]?.length ?? 0) > 1;
     return id === axis.id || value === undefined || !isVaried ? [] : [axes[id].inWords(value)];
   });
-  return (sweep.durability?.length ?? 0) > 1 && params.durability !== undefined
-    ? [...words, params.durability]
-    : words;
+  if ((sweep.durability?.length ?? 0) > 1 && params.durability !== undefined) words.push(params.durability);
+  if ((sweep.rows?.length ?? 0) > 1 && params.rows !== undefined) words.push(rowsInWords[params.rows]);
+  return words;
 }

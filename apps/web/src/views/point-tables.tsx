@@ -36,10 +36,11 @@ const varied: readonly Column[] = (
     ['Backlog', 'backlog'],
     ['Durability', 'durability'],
     ['Cache MiB', 'cacheMiB'],
+    ['Rows', 'rows'],
   ] satisfies [string, keyof PointParams][]
 ).map(([name, id]) => ({
   name,
-  isText: id === 'durability',
+  isText: id === 'durability' || id === 'rows',
   cell: ({ params }) => {
     const value = params[id];
     return typeof value === 'number' ? formatCount(value) : value;

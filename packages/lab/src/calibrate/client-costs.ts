@@ -72,6 +72,7 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
       backlog: 0,
       payloadBytes,
       operationsPerTransaction,
+      rows: 'none',
       backlogMax: Number.POSITIVE_INFINITY,
       roundTripMs: 0,
       converts: false,

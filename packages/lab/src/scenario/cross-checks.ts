@@ -22,6 +22,7 @@ export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
     ...checkClaims(scenario),
     ...checkTopic(scenario),
     ...checkDurability(scenario),
+    ...checkRows(scenario),
     ...checkSize(scenario),
     ...checkMemory(scenario),
     ...checkRoundTrips(scenario),
@@ -83,6 +84,18 @@ function checkDurability(scenario: Scenario): ScenarioFault[] {
   if (swept === undefined && scenario.queue.durability === 'memory')
     return [{ path: '/queue/durability', message }];
   return [];
+}
+
+/** The tables of an application lie on one instance, in the file of its sharded queues. */
+function checkRows({ sweep, queue }: Scenario): ScenarioFault[] {
+  const at = sweep.rows?.findIndex((rows) => rows !== 'none') ?? -1;
+  const fits =
+    sweep.implementation.every((each) => each === 'sharded') &&
+    sweep.instances.every((instances) => instances === 1) &&
+    queue.type !== 'topic';
+  if (at < 0 || fits) return [];
+  const message = 'Rows need one instance and a sharded queue: their tables lie in its file';
+  return [{ path: `/sweep/rows/${at}`, message }];
 }
 
 function checkSize(scenario: Scenario): ScenarioFault[] {

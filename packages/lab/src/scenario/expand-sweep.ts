@@ -32,6 +32,7 @@ export function expandSweep(scenario: Scenario, scale: Scale): Combination[] {
   const axes: { [axis in keyof PointParams]?: readonly unknown[] | undefined } = {
     roundTripMs: sweep.roundTripMs,
     cacheMiB: sweep.cacheMiB,
+    rows: sweep.rows,
     durability: sweep.durability,
     payloadBytes: sweep.payloadBytes ?? [payloadBytes],
     operationsPerTransaction: sweep.operationsPerTransaction ?? [operationsPerTransaction],

@@ -1,4 +1,5 @@
 import type { Message, Session } from '@shardlab/engine';
+import { type ApplicationRows, rowsOf } from './application-rows.ts';
 import type { Outlet } from './layout.ts';
 import type { HandOutOrder, Ledger } from './ledger.ts';
 import type { PayloadIdentity } from './payload.ts';
@@ -15,14 +16,15 @@ const sealedWaitMs = 10;
  * it gets.
  */
 export async function runDequeuer(work: Workload, outletNo: number): Promise<void> {
+  const session = work.host.openSession();
   const taker: Taker = {
-    session: work.host.openSession(),
+    session,
+    rows: rowsOf(work, session),
     outletNo,
     outlet: work.config.layout.outlets[outletNo]!,
     ledger: work.ledgers[outletNo]!,
     order: work.orderOfDequeuer(outletNo),
   };
-  const { session } = taker;
   while (!work.drainOver) {
     try {
       if (!(await transact(work, taker))) break;
@@ -31,15 +33,17 @@ export async function runDequeuer(work: Workload, outletNo: number): Promise<voi
     }
     await work.breathe();
   }
+  await taker.rows?.close();
   await session.close();
 }
 
 /** One transaction. Returns false when no message will come any more. */
 async function transact(work: Workload, taker: Taker): Promise<boolean> {
   const { config, meter, gate, roundTrips } = work;
-  const { session, ledger } = taker;
+  const { session, ledger, rows } = taker;
   const { identities, messages, empty } = await collect(work, taker);
   if (messages > 0) {
+    await rows?.stage(identities);
     await roundTrips?.wait();
     await session.commit();
     meter.consumed += messages;
@@ -52,6 +56,8 @@ async function transact(work: Workload, taker: Taker): Promise<boolean> {
 
 interface Taker {
   session: Session;
+  /** Undefined where no rows are kept. */
+  rows: ApplicationRows | undefined;
   outletNo: number;
   outlet: Outlet;
   ledger: Ledger;

@@ -3,6 +3,7 @@
  * that of the instance with its load; remote, it is a client of the process that serves the instance. Ends with its
  * coordinator.
  */
+import { assertRows, makeTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
 import { type Host, openHost } from './host.ts';
@@ -33,6 +34,7 @@ class InstanceWorker {
   static async open(config: WorkerConfig): Promise<InstanceWorker> {
     const host = await openHost(config);
     if (config.createsQueues) await makeQueues(host, config.layout);
+    if (config.rows !== 'none') await makeTable(host);
     const made = new InstanceWorker(config, host);
     await made.#fill();
     return made;
@@ -97,6 +99,7 @@ class InstanceWorker {
   async finish(browse: boolean): Promise<void> {
     if (browse) await this.#browse();
     const ledgers = this.#workload.ledgers.map((ledger) => ledger.report());
+    if (this.#config.rows !== 'none') await assertRows(this.#host, ledgers[0]!);
     const result = {
       window: this.#meter.window(),
       ledgers,

@@ -6,7 +6,7 @@
  * with ticks in between. The phases follow one timeline on the clock that all processes share, so that they change
  * everywhere at once without a message for each. Nothing is sent for single messages of the queue.
  */
-import type { InstanceSample, SessionPlace, Tick } from '@shardlab/contract';
+import type { InstanceSample, Rows, SessionPlace, Tick } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
 import type { QueueLayout } from './layout.ts';
 import type { LedgerReport, OrderScope } from './ledger.ts';
@@ -27,6 +27,7 @@ export interface WorkerConfig {
   backlog: number;
   payloadBytes: number;
   operationsPerTransaction: number;
+  rows: Rows;
   backlogMax: number;
   roundTripMs: number;
   orderScope: OrderScope;

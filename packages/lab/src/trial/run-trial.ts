@@ -217,6 +217,7 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
     backlog: Math.round((backlog * enqueuers.length) / threads),
     payloadBytes,
     operationsPerTransaction,
+    rows: trial.params.rows ?? 'none',
     backlogMax: scenario.workload.backlogMax,
     roundTripMs,
     orderScope: orderScopeOf(trial, sessions),

@@ -1,0 +1,62 @@
+/**
+ * What an application does with a message, in one row: in the transaction that consumes it, or in one of its own before
+ * that, as who keeps rows and messages apart must. A message that came twice would break the primary key.
+ */
+import type { Session } from '@shardlab/engine';
+import type { Host } from './host.ts';
+import type { LedgerReport } from './ledger.ts';
+import type { PayloadIdentity } from './payload.ts';
+import { countShared } from './sequence-set.ts';
+import type { Workload } from './workload.ts';
+
+export interface ApplicationRows {
+  /** To be awaited before the messages are committed. */
+  stage(identities: readonly PayloadIdentity[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const insert = 'INSERT INTO handled (enqueuer, sequence, sent_at_ms) VALUES (?, ?, ?)';
+
+export async function makeTable(host: Host): Promise<void> {
+  await execute(
+    host,
+    `CREATE TABLE handled (enqueuer INTEGER, sequence INTEGER, sent_at_ms REAL, PRIMARY KEY (enqueuer, sequence))
+     STRICT, WITHOUT ROWID`,
+  );
+}
+
+/** The rows of one dequeuer. */
+export function rowsOf(
+  { host, config, roundTrips }: Workload,
+  dequeuer: Session,
+): ApplicationRows | undefined {
+  if (config.rows === 'none') return undefined;
+  const session = config.rows === 'together' ? dequeuer : host.openSession();
+  return {
+    async stage(identities) {
+      for (const { enqueuer, sequence, sentAtMs } of identities)
+        session.execute(insert, [enqueuer, sequence, sentAtMs]);
+      if (session === dequeuer) return;
+      await roundTrips?.wait();
+      await session.commit();
+    },
+    close: async () => (session === dequeuer ? undefined : session.close()),
+  };
+}
+
+/** Throws if there is not exactly one row for each message that was consumed. */
+export async function assertRows(host: Host, { consumed }: Pick<LedgerReport, 'consumed'>): Promise<void> {
+  const { count } = (await execute(host, 'SELECT count(*) AS count FROM handled')).rows[0]!;
+  const messages = [...consumed.values()].reduce((sum, words) => sum + countShared(words, words), 0);
+  if (count !== messages) throw new Error(`${messages} messages were consumed, and there are ${count} rows`);
+}
+
+async function execute(host: Host, sql: string) {
+  const session = host.openSession();
+  try {
+    session.execute(sql);
+    return (await session.commit()).results[0]!;
+  } finally {
+    await session.close();
+  }
+}

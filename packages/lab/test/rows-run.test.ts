@@ -1,0 +1,45 @@
+/** Rows of an application beside the messages: one for each that was consumed, in either way of keeping them. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { planRun } from '@shardlab/lab';
+import { expect, onTestFinished, test } from 'vitest';
+import { assertRows } from '../src/trial/application-rows.ts';
+import type { Host } from '../src/trial/host.ts';
+import { runTrial } from '../src/trial/run-trial.ts';
+import { smallScenario } from './support.ts';
+
+test.each(['together', 'apart'] as const)(
+  'a trial with rows %s has as many of them as messages',
+  async (rows) => {
+    const scenario = smallScenario({
+      sweep: { implementation: ['sharded'], instances: [1], threads: [2], roundTripMs: [0], rows: [rows] },
+      phases: { warmupMs: 0, measureMs: 400, drainMs: 5_000 },
+    });
+    const { trials, phases } = planRun(scenario, 'full');
+    const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+    onTestFinished(() => rm(dir, { recursive: true, force: true }));
+    const { integrity, windows } = await runTrial({
+      trial: trials[0]!,
+      scenario,
+      phases,
+      dir: join(dir, 'trial'),
+    });
+    expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+    expect(windows[0]!.consumed).toBeGreaterThan(0);
+  },
+);
+
+test('a row too few or too many fails the trial', async () => {
+  const host = {
+    openSession: () => ({
+      execute: () => undefined,
+      commit: async () => ({ results: [{ rows: [{ count: 3 }] }] }),
+      close: async () => undefined,
+    }),
+  } as unknown as Host;
+  await assertRows(host, { consumed: new Map([[1, Uint32Array.of(0b111)]]) });
+  await expect(assertRows(host, { consumed: new Map([[1, Uint32Array.of(0b11)]]) })).rejects.toThrow(
+    '2 messages were consumed, and there are 3 rows',
+  );
+});
