@@ -1,4 +1,5 @@
 /** The engine's public shapes. Times are epoch milliseconds (`AtMs`) or durations (`Ms`); sizes are bytes. */
+import type { Readable } from 'node:stream';
 import type { ConversionStage, ConversionStep } from './core/conversion.ts';
 import type { QueueErrorCode } from './core/errors.ts';
 import type { WaitRecorder, WaitStats } from './core/waits.ts';
@@ -89,10 +90,30 @@ export interface NewMessage {
   recipients?: string[];
 }
 
+/** A message whose payload is not in memory: it is taken in chunks, as fast as they are written. */
+export interface StreamedMessage extends Omit<NewMessage, 'payload'> {
+  /** A `Readable`, or anything else that gives bytes. Up to 1 GiB. */
+  payload: AsyncIterable<Uint8Array>;
+  /** How long the payload is, if that is known: another length is refused. */
+  bytes?: number | undefined;
+  /** Aborts the upload. */
+  signal?: AbortSignal | undefined;
+}
+
 export interface Message {
   /** Unique within its queue, for good. */
   id: string;
+  /** Throws `PAYLOAD_STREAMED` if `streamed`: it may be larger than memory. Of a browsed message it is empty then. */
   payload: Buffer;
+  payloadBytes: number;
+  /** The payload lies in chunks: read it with `payloadStream`. */
+  streamed: boolean;
+  /**
+   * The payload, whichever way it lies, with at most two chunks of it in memory. It can be read until the message is
+   * consumed: read first, then commit. Fails with `PAYLOAD_GONE` after that, and with `STORAGE_CORRUPT` if it is not what
+   * was enqueued, before its end.
+   */
+  payloadStream(): Readable;
   correlationId?: string | undefined;
   groupKey?: string | undefined;
   properties?: Record<string, string> | undefined;
@@ -168,6 +189,13 @@ export interface Session {
    * from the commit, which then changes nothing.
    */
   enqueue(queue: string, message: NewMessage): void;
+  /**
+   * Takes the payload in, in chunks and with bounded memory, and stages its message for the commit; until then nobody sees
+   * anything of it. What fits one chunk (256 KiB) is staged as by `enqueue`. For persistent sharded queues
+   * (`STREAM_UNSUPPORTED`). A payload that breaks off (`PAYLOAD_INCOMPLETE`), is of another length than it said
+   * (`PAYLOAD_LENGTH_WRONG`) or too large (`PAYLOAD_TOO_LARGE`) leaves nothing behind, and the transaction as it was.
+   */
+  enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }>;
   /** Hands out messages; they are consumed by this session's commit and return to the queue by its rollback or close. */
   dequeue(queue: string, options?: DequeueOptions): Promise<Message[]>;
   /** Hands out messages under a timed hold, outside the transaction: finish them by receipt, from any session. */
@@ -188,6 +216,8 @@ export interface Session {
   execute(sql: string, parameters?: SqlParameters): void;
   /** Returns received messages to the queue; resolves when they are ready there. A stale receipt rejects, and nothing of the call is released. */
   release(queue: string, receipts: string[]): Promise<void>;
+  /** The message that was received with this receipt, by whichever session; `RECEIPT_STALE` if its hold has ended. */
+  lookUp(queue: string, receipt: string): Promise<Message>;
   /** Restarts the hold of received messages. A stale receipt rejects, and nothing of the call is extended. */
   extend(queue: string, receipts: string[], holdMs: number): Promise<void>;
   /** Resolves once the transaction is durable as its queue promises; an empty one resolves at once. */

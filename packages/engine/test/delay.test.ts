@@ -101,6 +101,7 @@ describe('a delayed message', () => {
     const delayed = new DelayedMessages({
       group: undefined as never, // nothing is found, so nothing is committed
       slab: undefined as never,
+      payloads: undefined as never,
       counts: new Map(),
       nextDueAtMs: Date.now(),
       readDue: () => new Promise((resolve) => looks.push(resolve)),

@@ -1,6 +1,7 @@
 /** Files that older versions wrote are brought up to date at their opening, with all that they hold. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { makeFolder, openTestInstance, text } from './folder.ts';
@@ -45,6 +46,15 @@ describe.each(['format-1', 'format-2'])('files of %s', (format) => {
     const orders = readView(dir, 'shardlab_queues').filter(({ queue }) => queue === 'orders');
     expect(orders).toMatchObject([figures]);
     expect(readView(dir, 'shardlab_queues', 'unsharded.db')).toMatchObject([figures]);
+  });
+
+  it('take streamed payloads from now on', async () => {
+    const instance = await openTestInstance({ dir: restore(format) });
+    const session = instance.openSession();
+    await session.enqueueStream('orders', { payload: Readable.from([Buffer.alloc(1024 * 1024)]) });
+    await session.commit();
+    const messages = await session.dequeue('orders', { max: 10, waitMs: 10_000 });
+    expect(messages.map(({ payloadBytes }) => payloadBytes)).toContain(1024 * 1024);
   });
 });
 

@@ -32,6 +32,7 @@ function setUp() {
     waits: new WaitRecorder(),
     send: (each) => sent.push(each),
     onVisible: () => undefined,
+    onConsumed: () => undefined,
     onRolled: () => undefined,
     onFatal: (error) => {
       fatal = error;

@@ -61,6 +61,36 @@ const table = {
   ENQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for enqueue' },
   DEQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for dequeue' },
   PAYLOAD_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The payload is over the limit' },
+  PAYLOAD_STREAMED: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The payload lies in chunks: it is read as a stream',
+  },
+  PAYLOAD_INCOMPLETE: {
+    kind: 'invalid',
+    retryable: true,
+    message: 'The payload broke off before its end; nothing of it is kept',
+  },
+  PAYLOAD_LENGTH_WRONG: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The payload is not as long as was said; nothing of it is kept',
+  },
+  PAYLOAD_GONE: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The payload is no longer there: its message was consumed, or its queue dropped',
+  },
+  STREAM_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'Payloads are streamed to and from persistent sharded queues only',
+  },
+  UPLOADS_FULL: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'As many payloads are being streamed in as may be',
+  },
   MESSAGE_INVALID: { kind: 'invalid', retryable: false, message: 'The message cannot be stored as it is' },
   TX_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The transaction is over the limit' },
   TX_SPANS_FILES: {

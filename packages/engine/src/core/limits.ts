@@ -1,7 +1,19 @@
 /** Every bound of the engine, in one place, each with its unit and reason. */
 export const limits = {
-  /** Above this, a payload should travel in chunks; one row and one cache entry stay readable at once below it. */
+  /** Above this, a payload must travel in chunks; one row and one cache entry stay readable at once below it. */
   payloadBytesMax: 1024 * 1024,
+  /** Of a payload that is streamed: it never lies in memory as a whole, and its chunks are rows of their own. */
+  streamedBytesMax: 1024 * 1024 * 1024,
+  /** A row of a streamed payload: writing one delays the commits beside it by well under a millisecond of copying. */
+  chunkBytes: 256 * 1024,
+  /** Chunks on their way to the writer at a time, over all uploads: a group of commits carries few of them. */
+  chunksInFlightMax: 2,
+  /** Chunks that one invisible transaction deletes; freeing them touches each of their pages. */
+  chunksDeletedMax: 16,
+  /** Payloads being streamed in at a time: each has two chunks in memory. */
+  uploadsMax: 64,
+  /** Messages whose payload lies in chunks: each is an entry in memory. */
+  streamedPayloadsMax: 100_000,
   /** Correlation id and group key, UTF-8 bytes: they travel with each message and lie in memory while it is cached. */
   keyBytesMax: 512,
   /** Properties of a message as JSON, bytes. */

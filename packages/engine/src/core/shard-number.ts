@@ -29,6 +29,10 @@ export function delayedNo(shard: number): number {
   return shard + delayedLane * laneStride;
 }
 
+export function isDelayed(shard: number): boolean {
+  return priorityOf(shard) === delayedLane;
+}
+
 export function priorityOf(shard: number): number {
   return Math.floor((shard % returnedStride) / laneStride);
 }

@@ -10,6 +10,8 @@ const events = {
   'partition maintenance': { class: 'configuration', emulated: false },
   'backlog read': { class: 'configuration', emulated: false },
   forwarding: { class: 'network', emulated: false },
+  'payload write': { class: 'configuration', emulated: false },
+  'payload read': { class: 'configuration', emulated: false },
   'flow control': { class: 'configuration', emulated: false },
   'client round trip': { class: 'network', emulated: true },
   'waiting for messages': { class: 'idle', emulated: false },

@@ -8,8 +8,10 @@ import { idBytesMax, type RecordFields, readId, readRecord, recordEnd } from '..
 import type { SideChange } from '../storage/side-change.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { Delivery } from './hand-out.ts';
+import type { PayloadStore } from './payload-store.ts';
 import type { ShardedQueue } from './sharded-queue.ts';
 import type { Slab } from './slab.ts';
+import { StagedPayloads } from './staged-payloads.ts';
 import { newRun, type StagedTransaction, stageMessage } from './staged-transaction.ts';
 
 /** A move that failed, on a full disk say, is tried again after this pause. */
@@ -20,6 +22,7 @@ const pauseMsMax = 60 * 60_000;
 export interface AttemptsOptions {
   group: GroupCommit;
   slab: Slab;
+  payloads: PayloadStore;
   exceptionQueueOf(row: QueueRow): ShardedQueue | undefined;
   /** Messages are ready again. */
   onReady(queue: ShardedQueue): void;
@@ -87,18 +90,21 @@ export class Attempts {
 
   /** They stay held until the commit that moves them. */
   #move(queue: ShardedQueue, deliveries: readonly Delivery[]): void {
-    const { group, slab, exceptionQueueOf } = this.#options;
+    const { group, slab, payloads, exceptionQueueOf } = this.#options;
     const target = exceptionQueueOf(queue.row);
     if (target === undefined) {
       this.#pause(queue, deliveries, failedMoveMs);
       return;
     }
     const run = newRun(target.firstShard);
+    const staged = new StagedPayloads(payloads);
     for (const delivery of deliveries) {
       // One that comes out of a crash was on its way to be handed out once more, and was not.
       const attempts = Math.min(delivery.deliveryCount, queue.row.attemptsMax ?? delivery.deliveryCount);
       for (const { id, fields, bytes } of messagesIn(delivery)) {
         const message = withReason(fields, queue.row.name, attempts);
+        // A payload in chunks stays where it is: both messages have it until this one is finished.
+        if (fields.chunked !== undefined) staged.addNext(run, fields.chunked);
         // With the reason its properties may be more than an enqueue may have: the message moves all the same.
         const room = bytes + 2 + idBytesMax + 4 + Buffer.byteLength(JSON.stringify(message.properties));
         stageMessage({ slab, run, message, room, stamp: { enqueuedAtMs: fields.enqueuedAtMs, id } });
@@ -107,7 +113,7 @@ export class Attempts {
     const bytes = run.segments.reduce((sum, { start, end }) => sum + end - start, 0);
     const sync = queue.row.durability === 'durable' ? 'FULL' : 'NORMAL';
     group
-      .submit({ runs: [run], deliveries: [...deliveries], bytes, sync })
+      .submit({ runs: [run], deliveries: [...deliveries], bytes, sync, ...staged.hooks })
       .catch(() => this.#pause(queue, deliveries, failedMoveMs));
   }
 

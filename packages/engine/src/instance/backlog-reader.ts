@@ -8,6 +8,7 @@ import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { DelayedPlace, DelayedRow, DueMessages } from '../storage/delayed-table.ts';
 import type { ReadBlock } from '../storage/group-message.ts';
+import type { ChunkPlace } from '../storage/payload-table.ts';
 import type { StragglerRow } from '../storage/straggler-table.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { ShardReader } from './shard-reader.ts';
@@ -114,6 +115,11 @@ export class BacklogReader {
   /** Delayed messages of a queue behind a place, the first due first; `more`: there are others behind them. */
   delayedOf(queueId: number, after: DelayedPlace): Promise<{ rows: DelayedRow[]; more: boolean }> {
     return this.#thread.read({ kind: 'delayed', queueId, after, bytesMax: limits.backlogReadBytes });
+  }
+
+  /** One chunk of a streamed payload; undefined if it is not there. Throws `STORAGE_CORRUPT`. */
+  async chunk(place: ChunkPlace): Promise<Uint8Array | undefined> {
+    return (await this.#thread.read({ kind: 'chunk', ...place })).body;
   }
 
   /** Delayed messages that are due. */

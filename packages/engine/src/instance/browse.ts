@@ -4,17 +4,21 @@
  */
 import { QueueError } from '../core/errors.ts';
 import type { DelayedPlace } from '../storage/delayed-table.ts';
-import { readId, readRecord, recordEnd } from '../storage/message-record.ts';
+import { type ChunkedPayload, readId, recordEnd } from '../storage/message-record.ts';
 import type { BrowsedMessage } from '../types.ts';
 import type { BacklogReader } from './backlog-reader.ts';
 import type { Delivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
+import type { PayloadStore } from './payload-store.ts';
+import { streamPayload } from './payload-stream.ts';
+import { readContent } from './record-message.ts';
 import type { ShardReader } from './shard-reader.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
 export interface BrowseSources {
   backlog: BacklogReader;
   holds: TimedHolds<Delivery>;
+  payloads: PayloadStore;
 }
 
 export interface BrowseOptions {
@@ -40,24 +44,24 @@ interface Found {
 export async function browse(
   readers: readonly ShardReader[],
   { limit, after }: BrowseOptions,
-  { backlog, holds }: BrowseSources,
+  sources: BrowseSources,
 ): Promise<BrowsedPage> {
   const found: Found[] = [];
   let next: string | null = null;
-  for await (const each of everything(readers, backlog, after)) {
+  for await (const each of everything(readers, sources, after)) {
     if (found.length === limit) {
       next = found.at(-1)!.mark;
       break;
     }
     found.push(each);
   }
-  sayWhenHoldsEnd(found, holds);
+  sayWhenHoldsEnd(found, sources.holds);
   return { messages: found.map(({ message }) => message), next };
 }
 
 async function* everything(
   readers: readonly ShardReader[],
-  backlog: BacklogReader,
+  sources: BrowseSources,
   after: string | undefined,
 ): AsyncGenerator<Found> {
   const from = parseMark(after);
@@ -65,29 +69,29 @@ async function* everything(
     for (const reader of readers.toSorted((a, b) => a.shard.no - b.shard.no)) {
       if (reader.shard.no < from.shard) continue;
       const afterSeq = reader.shard.no === from.shard ? from.seq : 0;
-      yield* stragglers(reader, backlog, afterSeq);
-      yield* inOrder(reader, backlog, afterSeq);
+      yield* stragglers(reader, sources, afterSeq);
+      yield* inOrder(reader, sources, afterSeq);
     }
   }
-  yield* delayed(readers, backlog, from.delayed ?? { dueAtMs: 0, no: 0 });
+  yield* delayed(readers, sources, from.delayed ?? { dueAtMs: 0, no: 0 });
 }
 
 /** Moved aside when their partitions were given up, so they are older than what lies in partitions. */
 async function* stragglers(
   reader: ShardReader,
-  backlog: BacklogReader,
+  { backlog, payloads }: BrowseSources,
   afterSeq: number,
 ): AsyncGenerator<Found> {
   if (reader.aside.size === 0) return;
   for (const { seq, record } of await backlog.stragglersOf(reader)) {
     if (seq > afterSeq && reader.aside.has(seq))
-      yield found(reader, seq, { buffer: bufferOf(record), start: 0 });
+      yield found(reader, seq, { buffer: bufferOf(record), start: 0, payloads });
   }
 }
 
 async function* inOrder(
   reader: ShardReader,
-  backlog: BacklogReader,
+  { backlog, payloads }: BrowseSources,
   afterSeq: number,
 ): AsyncGenerator<Found> {
   const { shard, consumption } = reader;
@@ -104,12 +108,23 @@ async function* inOrder(
     const { runs, readEnd } = shard.persistent
       ? await backlog.read(reader, seq)
       : { runs: reader.liveRuns, readEnd: shard.committedEnd };
-    yield* liveMessages(reader, runs, seq);
+    for (const record of liveRecords(reader, runs, seq))
+      yield found(reader, record.seq, { ...record, payloads });
     seq = Math.max(readEnd, seq + 1, consumption.watermark);
   }
 }
 
-function* liveMessages(reader: ShardReader, runs: readonly CachedRun[], fromSeq: number): Generator<Found> {
+interface FoundRecord {
+  seq: number;
+  buffer: Buffer;
+  start: number;
+}
+
+function* liveRecords(
+  reader: ShardReader,
+  runs: readonly CachedRun[],
+  fromSeq: number,
+): Generator<FoundRecord> {
   const { shard, consumption } = reader;
   const terminal = consumption.ranges();
   let range = 0;
@@ -122,7 +137,7 @@ function* liveMessages(reader: ShardReader, runs: readonly CachedRun[], fromSeq:
       const consumed =
         seq < consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
       if (consumed || seq < fromSeq || seq >= shard.committedEnd || !reader.isFor(buffer, start)) continue;
-      yield found(reader, seq, { buffer, start });
+      yield { seq, buffer, start };
     }
   }
 }
@@ -130,17 +145,21 @@ function* liveMessages(reader: ShardReader, runs: readonly CachedRun[], fromSeq:
 function found(
   reader: ShardReader,
   seq: number,
-  { buffer, start }: { buffer: Buffer; start: number },
+  { buffer, start, payloads }: Omit<FoundRecord, 'seq'> & { payloads: PayloadStore },
 ): Found {
   const mark = `${reader.shard.no}.${seq}`;
   const id = readId(buffer, start) ?? mark;
-  return { mark, reader, seq, message: { id, ...readRecord(buffer, start), ...reader.statusOf(seq) } };
+  const content = readContent(buffer, start, streamFrom(payloads));
+  return { mark, reader, seq, message: { id, ...content, ...reader.statusOf(seq) } };
 }
+
+const streamFrom = (payloads: PayloadStore) => (payload: ChunkedPayload) =>
+  streamPayload(payload, (place) => payloads.read(place));
 
 /** Not due yet, the first due first. */
 async function* delayed(
   [reader]: readonly ShardReader[],
-  backlog: BacklogReader,
+  { backlog, payloads }: BrowseSources,
   after: DelayedPlace,
 ): AsyncGenerator<Found> {
   if (reader === undefined || !reader.shard.persistent) return;
@@ -153,7 +172,8 @@ async function* delayed(
       if (!reader.isFor(buffer, 0)) continue;
       const mark = `delayed.${dueAtMs}.${no}`;
       const status = { state: 'delayed', deliveryCount: 0, untilMs: dueAtMs } as const;
-      yield { mark, reader, message: { id: readId(buffer, 0) ?? mark, ...readRecord(buffer, 0), ...status } };
+      const content = readContent(buffer, 0, streamFrom(payloads));
+      yield { mark, reader, message: { id: readId(buffer, 0) ?? mark, ...content, ...status } };
     }
     if (!more) return;
   }

@@ -2,10 +2,13 @@
  * Messages that are not due yet. They lie in a table of the instance's file; the memory knows how many and when the next
  * one is due. When its time comes a message is appended to its shard, in the commit that removes it from the table.
  */
+import { delayedNo } from '../core/shard-number.ts';
 import type { DelayedRow, DueMessages } from '../storage/delayed-table.ts';
 import type { GroupCommit } from './group-commit.ts';
+import type { PayloadStore } from './payload-store.ts';
 import type { Shard } from './shard.ts';
 import type { Slab } from './slab.ts';
+import { StagedPayloads } from './staged-payloads.ts';
 import { newRun, type StagedRun, stageRecord } from './staged-transaction.ts';
 
 /** The wall clock may be set: a wait is cut into pieces of this length. */
@@ -16,6 +19,7 @@ const retryMs = 1_000;
 export interface DelayedMessagesOptions {
   group: GroupCommit;
   slab: Slab;
+  payloads: PayloadStore;
   /** What the file held when it was opened. */
   counts: ReadonlyMap<number, number>;
   nextDueAtMs: number | null;
@@ -90,21 +94,27 @@ export class DelayedMessages {
 
   /** Moves all that is due to the shards; returns when the next is. */
   async #bringIn(): Promise<number | null> {
-    const { group, slab, shardOf, readDue } = this.#options;
+    const { group, slab, payloads, shardOf, readDue } = this.#options;
     for (;;) {
       const { rows, nextDueAtMs } = await readDue(Date.now());
       if (rows.length === 0 || this.#closed) return nextDueAtMs;
       const runs = new Map<Shard, StagedRun>();
-      for (const { queueId, shard: no, record } of rows) {
-        const shard = shardOf(queueId, no);
+      const staged = new StagedPayloads(payloads);
+      for (const { queueId, shard: shardNo, no, record } of rows) {
+        const shard = shardOf(queueId, shardNo);
         if (shard === undefined) continue; // dropped: only the row goes
         const run = runs.get(shard) ?? newRun(shard);
         runs.set(shard, run);
+        const use = payloads.uses.find(queueId, delayedNo(shardNo), no);
+        if (use !== undefined) {
+          staged.leave(use);
+          staged.addNext(run, use);
+        }
         stageRecord(slab, run, record);
       }
       const bytes = rows.reduce((sum, { record }) => sum + record.byteLength, 0);
       const side = () => rows.map((message) => ({ kind: 'due', message }) as const);
-      await group.submit({ ...nothing(), runs: [...runs.values()], bytes, side });
+      await group.submit({ ...nothing(), runs: [...runs.values()], bytes, side, ...staged.hooks });
       for (const { queueId } of rows) this.#counts.set(queueId, Math.max(0, this.count(queueId) - 1));
     }
   }

@@ -112,7 +112,11 @@ export function buildGroup({ transactions, gaps, pool, buffers, book }: GroupMat
   let at = 0;
   const blocks: BlockEntry[] = [];
   for (const [shard, runs] of runsByShard) at = layBlocks({ shard, runs, parts, pool, target, at, blocks });
-  for (const { placed } of transactions) if (placed !== undefined) side.push(...placed());
+  for (const transaction of transactions) {
+    if (transaction.placed === undefined) continue;
+    const ownSide = sql.get(transaction)?.message.side ?? side;
+    ownSide.push(...transaction.placed());
+  }
   for (const [{ runs }, { message }] of sql) message.gaps = gapsOf(runs);
   const entries: DeltaEntry[] = deltas.map(({ partition, subscriber, ranges }) => {
     const offset = at;

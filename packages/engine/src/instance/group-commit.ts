@@ -14,6 +14,7 @@ import { type BuiltGroup, buildGroup, GroupBuffers } from './group-builder.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { PartitionPool } from './partition-pool.ts';
 import type { Shard } from './shard.ts';
+import type { ShardReader } from './shard-reader.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 
 interface Waiting {
@@ -40,6 +41,8 @@ export interface GroupCommitOptions {
   send(group: Group): void;
   /** Called after a group became visible, with the shards that got messages. */
   onVisible(shards: Iterable<Shard>): void;
+  /** Called when numbers of a reader became terminal, once that is durable. */
+  onConsumed(reader: ShardReader, ranges: readonly SeqRange[]): void;
   /** Called after shards may have gone on to a new partition. */
   onRolled(shards: Iterable<Shard>): void;
   /** Called when nothing more can be committed until the instance is opened again. */
@@ -204,7 +207,7 @@ export class GroupCommit {
     { maintenanceMs, unusable }: Pick<GroupResult, 'maintenanceMs' | 'unusable'>,
     failed: FailedTransactions,
   ): void {
-    const { pool, onVisible, waits } = this.#options;
+    const { pool, onVisible, onConsumed, waits } = this.#options;
     this.#stalled = false;
     this.groups += 1;
     pool.applied(group.message.pool, unusable);
@@ -237,6 +240,7 @@ export class GroupCommit {
     const touched = new Set<Shard>(group.numbered.keys());
     for (const [reader, { deliveries, ranges }] of consumed.flatMap((each) => [...each])) {
       reader.consume(deliveries, ranges);
+      onConsumed(reader, ranges);
       touched.add(reader.shard);
     }
     for (const shard of touched) this.truncateDrained(shard);

@@ -1,7 +1,10 @@
 /** What a dequeue hands out: a run of consecutive messages of one reader, and the messages as their consumer sees them. */
-import { recordEnd } from '../storage/message-record.ts';
+import type { Readable } from 'node:stream';
+import { type ChunkedPayload, recordEnd } from '../storage/message-record.ts';
 import type { Message } from '../types.ts';
 import type { CachedRun } from './message-cache.ts';
+import type { PayloadStore } from './payload-store.ts';
+import { streamPayload } from './payload-stream.ts';
 import { RecordMessage } from './record-message.ts';
 import type { ShardReader } from './shard-reader.ts';
 
@@ -49,18 +52,24 @@ export function* eachOf(delivery: Delivery): Generator<Delivery> {
   yield rest;
 }
 
+/** What messages of an instance are handed out with. */
+export interface HandOutSource {
+  epoch: number;
+  payloads: PayloadStore;
+}
+
 /** Names the hand-out of the one message that `delivery` is. */
 export function receiptOf({ reader, firstSeq, holdNo }: Delivery, epoch: number): string {
   return `${reader.shard.no}.${firstSeq}.${epoch}.${holdNo}`;
 }
 
 /** Appends the messages of a hand-out to `out`, in order. */
-export function messagesOf(delivery: Delivery, epoch: number, out: Message[]): void {
+export function messagesOf(delivery: Delivery, source: HandOutSource, out: Message[]): void {
   const { buffer } = delivery.run;
   const end = delivery.firstSeq + delivery.count;
   let at = delivery.start;
   for (let seq = delivery.firstSeq; seq < end; seq += 1) {
-    out.push(new DeliveredMessage(delivery, epoch, seq, at));
+    out.push(new DeliveredMessage(delivery, source, seq, at));
     at = recordEnd(buffer, at);
   }
 }
@@ -68,12 +77,12 @@ export function messagesOf(delivery: Delivery, epoch: number, out: Message[]): v
 /** A message as it was handed out. Its delivery lets it be passed on as bytes, with its neighbours (`cluster/remote/hand-outs.ts`). */
 export class DeliveredMessage extends RecordMessage {
   readonly delivery: Delivery;
-  readonly #epoch: number;
+  readonly #source: HandOutSource;
 
-  constructor(delivery: Delivery, epoch: number, seq: number, start: number) {
+  constructor(delivery: Delivery, source: HandOutSource, seq: number, start: number) {
     super(seq, delivery.run.buffer, start);
     this.delivery = delivery;
-    this.#epoch = epoch;
+    this.#source = source;
   }
 
   protected override get place(): string {
@@ -81,10 +90,14 @@ export class DeliveredMessage extends RecordMessage {
   }
 
   override get hold(): string {
-    return `${this.#epoch}.${this.delivery.holdNo}`;
+    return `${this.#source.epoch}.${this.delivery.holdNo}`;
   }
 
   override get deliveryCount(): number {
     return this.delivery.deliveryCount;
+  }
+
+  protected override streamChunks(payload: ChunkedPayload): Readable {
+    return streamPayload(payload, (place) => this.#source.payloads.read(place));
   }
 }

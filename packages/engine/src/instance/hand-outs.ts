@@ -1,17 +1,17 @@
 /** Hands messages out and takes them back: the calls of dequeuers, between the readers of the shards and those who wait. */
 import { QueueError } from '../core/errors.ts';
+import type { QueueRow } from '../storage/catalog.ts';
 import type { DequeueOptions, Message, ReceiveOptions } from '../types.ts';
 import type { Attempts } from './attempts.ts';
 import type { BacklogReader } from './backlog-reader.ts';
-import { type Delivery, messagesOf, receiptOf } from './hand-out.ts';
+import { type Delivery, type HandOutSource, messagesOf, receiptOf } from './hand-out.ts';
 import type { HandOutLease } from './hand-out-lease.ts';
 import type { Shard } from './shard.ts';
 import type { ShardReader } from './shard-reader.ts';
 import type { ShardedQueue } from './sharded-queue.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
-export interface HandOutsOptions {
-  epoch: number;
+export interface HandOutsOptions extends HandOutSource {
   lease: HandOutLease | undefined;
   reader: BacklogReader;
   holds: TimedHolds<Delivery>;
@@ -113,7 +113,7 @@ export class HandOuts {
   }
 
   #take(queue: ShardedQueue, options: CheckedOptions, onDelivery: (delivery: Delivery) => void): Message[] {
-    const { attempts, epoch } = this.#options;
+    const { attempts } = this.#options;
     const { max, subscriber } = options;
     const subscription = queue.subscription(subscriber);
     const messages: Message[] = [];
@@ -122,7 +122,7 @@ export class HandOuts {
       const taken = subscription.take({ max, nextHoldNo: this.#nextHoldNo, out });
       for (const delivery of attempts.sift(queue, out)) {
         onDelivery(delivery);
-        messagesOf(delivery, epoch, messages);
+        messagesOf(delivery, this.#options, messages);
       }
       // All that came may have been handed out too often: then the next ones are to go.
       if (taken === 0 || messages.length > 0) return messages;
@@ -145,10 +145,18 @@ export class HandOuts {
     await this.handOut(queue, { ...options, max }, (delivery) => {
       for (const one of delivery.reader.holdSingly(delivery)) {
         holds.add({ queue: queue.row, delivery: one, receipt: receiptOf(one, epoch) }, options.holdMs);
-        messagesOf(one, epoch, messages);
+        messagesOf(one, this.#options, messages);
       }
     });
     return messages;
+  }
+
+  lookUp(row: QueueRow, receipt: string): Message {
+    const messages: Message[] = [];
+    for (const { delivery } of this.#options.holds.find(row, [receipt])) {
+      messagesOf(delivery, this.#options, messages);
+    }
+    return messages[0]!;
   }
 
   release(queue: ShardedQueue, receipts: readonly string[]): void {

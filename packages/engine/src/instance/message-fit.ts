@@ -2,11 +2,13 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
+import type { RecordContent } from '../storage/message-record.ts';
 import type { NewMessage } from '../types.ts';
 
 /** Throws `MESSAGE_INVALID` if the message asks for something that the queue does not do. */
 export function assertMessageFits(queue: QueueRow, message: NewMessage): void {
   const { recipients, priority = 0, delayMs = 0 } = message;
+  if ((message as RecordContent).chunked !== undefined) throw new QueueError('MESSAGE_INVALID'); // the engine's own
   if (recipients === undefined && priority === 0 && delayMs === 0) return;
   const assert = (fits: boolean, field: keyof NewMessage, sentence: string) => {
     if (!fits) throw new QueueError('MESSAGE_INVALID', { sentence, details: { field } });

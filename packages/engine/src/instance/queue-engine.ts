@@ -6,15 +6,15 @@ import type { QueueErrorCode } from '../core/errors.ts';
 import type { SqlStatement } from '../core/sql-statement.ts';
 import type { QueueStats } from '../queue-stats.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import type { RecordRun } from '../storage/message-record.ts';
+import type { ChunkedPayload, RecordContent, RecordRun } from '../storage/message-record.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
   BrowsedMessage,
   DequeueOptions,
   Message,
-  NewMessage,
   ReceiveOptions,
   ShardStats,
+  StreamedMessage,
   SubscriberInfo,
 } from '../types.ts';
 import type { Committed } from './committed.ts';
@@ -27,7 +27,8 @@ export interface QueueTransaction {
   readonly isEmpty: boolean;
   /** Throws `QUEUE_DROPPED`, `QUEUE_CONVERTED` if a queue that it touches is gone. */
   assertThere(): void;
-  enqueue(queue: QueueRow, message: NewMessage): void;
+  /** One whose payload lies in chunks comes from `upload`; a rollback discards them. */
+  enqueue(queue: QueueRow, message: RecordContent): void;
   /** Enqueues messages that came as records, all of them plain (`isPlain`) and looked at (`checkRecord`). */
   enqueueRecords(queue: QueueRow, records: RecordRun): void;
   dequeue(
@@ -64,6 +65,12 @@ export interface QueueEngine {
     queue: QueueRow,
     options: Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> & ReceiveOptions,
   ): Promise<Message[]>;
+  /** Takes a payload in, ahead of its message. Throws `STREAM_UNSUPPORTED`, and see `uploadAll`. */
+  upload(queue: QueueRow, message: StreamedMessage): Promise<ChunkedPayload | Buffer>;
+  /** No message will have the payload. */
+  discard(payload: ChunkedPayload): void;
+  /** The message that a timed hold is of. Throws `RECEIPT_STALE`, `STREAM_UNSUPPORTED`. */
+  lookUp(queue: QueueRow, receipt: string): Message;
   release(queue: QueueRow, receipts: readonly string[]): Promise<void>;
   extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void;
   counts(queue: QueueRow): QueueCounts;

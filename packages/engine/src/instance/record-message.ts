@@ -2,8 +2,19 @@
  * A message over its record. The record is read when somebody looks at it: a consumer that only counts, or only wants the
  * payload, pays for no more.
  */
-import { type RecordFields, readId, readPayload, readRecord } from '../storage/message-record.ts';
+import type { Readable } from 'node:stream';
+import { QueueError } from '../core/errors.ts';
+import {
+  type ChunkedPayload,
+  type RecordFields,
+  readChunked,
+  readId,
+  readPayload,
+  readPayloadBytes,
+  readRecord,
+} from '../storage/message-record.ts';
 import type { Message } from '../types.ts';
+import { streamBytes } from './payload-stream.ts';
 
 export abstract class RecordMessage implements Message {
   readonly seq: number;
@@ -39,8 +50,31 @@ export abstract class RecordMessage implements Message {
   }
 
   get payload(): Buffer {
-    this.#payload ??= this.#fields?.payload ?? readPayload(this.#source, this.#start);
+    this.#payload ??= this.#readPayload();
     return this.#payload;
+  }
+
+  #readPayload(): Buffer {
+    if (this.#fields !== undefined && this.#fields.chunked === undefined) return this.#fields.payload;
+    return readPayload(this.#source, this.#start);
+  }
+
+  get payloadBytes(): number {
+    return readPayloadBytes(this.#source, this.#start);
+  }
+
+  get streamed(): boolean {
+    return readChunked(this.#source, this.#start) !== undefined;
+  }
+
+  payloadStream(): Readable {
+    const chunked = readChunked(this.#source, this.#start);
+    return chunked === undefined ? streamBytes(this.payload) : this.streamChunks(chunked);
+  }
+
+  /** Who can reach the chunks says how. */
+  protected streamChunks(_payload: ChunkedPayload): Readable {
+    throw new QueueError('STREAM_UNSUPPORTED');
   }
 
   get correlationId(): string | undefined {
@@ -67,8 +101,24 @@ export abstract class RecordMessage implements Message {
     return this.#read.enqueuedAtMs;
   }
 
-  toJSON(): Message {
-    const { id, payload, receipt, deliveryCount } = this;
-    return { id, ...this.#read, payload, deliveryCount, receipt };
+  toJSON(): Omit<Message, 'payloadStream'> {
+    const { id, payloadBytes, streamed, receipt, deliveryCount } = this;
+    const { chunked: _, ...content } = this.#read;
+    return { id, ...content, payloadBytes, streamed, deliveryCount, receipt };
   }
+}
+
+/** A message that nobody is handed: all that its record tells. */
+export function readContent(
+  source: Buffer,
+  start: number,
+  streamChunks: (payload: ChunkedPayload) => Readable,
+): Omit<RecordFields, 'chunked'> & Pick<Message, 'payloadBytes' | 'streamed' | 'payloadStream'> {
+  const { chunked, ...content } = readRecord(source, start);
+  return {
+    ...content,
+    payloadBytes: chunked?.bytes ?? content.payload.length,
+    streamed: chunked !== undefined,
+    payloadStream: () => (chunked === undefined ? streamBytes(content.payload) : streamChunks(chunked)),
+  };
 }

@@ -3,7 +3,7 @@ import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import { checkStatement } from '../core/sql-statement.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import type { RecordRun } from '../storage/message-record.ts';
+import { type RecordContent, type RecordRun, recordBytes } from '../storage/message-record.ts';
 import type {
   DequeueOptions,
   Message,
@@ -11,6 +11,7 @@ import type {
   ReceiveOptions,
   Session,
   SqlParameters,
+  StreamedMessage,
 } from '../types.ts';
 import { Committed } from './committed.ts';
 import { assertMessageFits } from './message-fit.ts';
@@ -45,6 +46,8 @@ export class InstanceSession implements Session {
   /** Ends waits for messages; a new one is made only after it was used. */
   #ending = new AbortController();
   #waiting = false;
+  /** Aborts an upload that is under way. */
+  readonly #closing = new AbortController();
   #busy: Promise<unknown> | undefined;
   #closed = false;
 
@@ -68,8 +71,57 @@ export class InstanceSession implements Session {
     this.#enqueues = true;
   }
 
+  async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    const { row, engine } = this.#findForEnqueue(queue);
+    const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
+    const content = { ...fields, payload: '' };
+    assertMessageFits(row, content);
+    recordBytes(content);
+    return await this.#exclusively(this.#upload({ row, engine }, message, content));
+  }
+
+  async #upload(
+    { row, engine }: { row: QueueRow; engine: QueueEngine },
+    source: StreamedMessage,
+    content: NewMessage,
+  ): Promise<{ bytes: number }> {
+    const own = this.#closing.signal;
+    const signal = source.signal === undefined ? own : AbortSignal.any([own, source.signal]);
+    const uploaded = await engine.upload(row, { ...source, signal });
+    if (Buffer.isBuffer(uploaded)) {
+      this.#stage(row, { ...content, payload: uploaded });
+      return { bytes: uploaded.length };
+    }
+    try {
+      this.#stage(row, { ...content, chunked: uploaded });
+    } catch (error) {
+      engine.discard(uploaded);
+      throw error;
+    }
+    return { bytes: uploaded.bytes };
+  }
+
+  /** The queue may have been stopped, or dropped, while the payload came. */
+  #stage({ queueId, name }: QueueRow, content: RecordContent): void {
+    const { row, engine } = this.#findToEnqueue(name);
+    if (row.queueId !== queueId) throw new QueueError('QUEUE_DROPPED', { details: { queue: name } });
+    this.#begin(engine).enqueue(row, content);
+    this.#enqueues = true;
+  }
+
+  /** The message that a timed hold is of, whoever has the hold. */
+  async lookUp(queue: string, receipt: string): Promise<Message> {
+    this.#assertFree();
+    const { row, engine } = this.#host.find(queue);
+    return engine.lookUp(row, receipt);
+  }
+
   #findForEnqueue(queue: string) {
     this.#assertFree();
+    return this.#findToEnqueue(queue);
+  }
+
+  #findToEnqueue(queue: string) {
     const found = this.#host.find(queue);
     if (!found.row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
     this.#host.assertTakesMessages();
@@ -161,6 +213,7 @@ export class InstanceSession implements Session {
     if (this.#closed) return;
     this.#closed = true;
     this.stopWait();
+    this.#closing.abort(new QueueError('SESSION_CLOSED', { details: { session: this.id } }));
     await this.#busy?.catch(() => undefined); // its caller has the error
     try {
       await this.#transaction?.rollback();

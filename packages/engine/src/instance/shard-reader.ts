@@ -272,6 +272,7 @@ export class ShardReader {
   #skipOne(run: CachedRun): void {
     this.consumption.add(this.#cursor, this.#cursor + 1);
     if (!this.shard.persistent) this.shard.letGo(run, 1);
+    this.shard.onPassed?.(this.#cursor);
   }
 
   /** How many from the cursor on were not terminal at recovery, up to `max`. */
@@ -428,6 +429,11 @@ export class ShardReader {
   /** Number of the message that is handed out first when none comes back. */
   get position(): number {
     return this.#cursor;
+  }
+
+  /** Whether it still is to get the message, or holds it. */
+  isLive(seq: number): boolean {
+    return this.aside.has(seq) || this.consumption.countBetween(seq, seq + 1) === 0;
   }
 
   /** Whether all numbers below `end` were handed out, or are not for it. */

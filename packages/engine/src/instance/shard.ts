@@ -34,6 +34,8 @@ export class Shard {
   gaps = 0;
   /** Bytes of its messages in the message cache. */
   cacheBytes = 0;
+  /** Told of a message that a reader passed over, since it is not for it. */
+  onPassed: ((seq: number) => void) | undefined;
   readonly firstSeq: number;
   readonly #recoveredEnd: number;
   readonly #readers = new Map<number, ShardReader>();
@@ -115,6 +117,12 @@ export class Shard {
     let paused = 0;
     for (const reader of this.#readers.values()) paused += reader.paused;
     return paused;
+  }
+
+  /** Whether anyone still waits for the message, or holds it. */
+  isLive(seq: number): boolean {
+    for (const reader of this.#readers.values()) if (reader.isLive(seq)) return true;
+    return false;
   }
 
   /** Makes a committed run visible to its readers. */

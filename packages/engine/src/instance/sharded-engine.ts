@@ -1,12 +1,14 @@
 /** The sharded queues of one instance: their shards in memory over the instance's file. */
 
 import { QueueError } from '../core/errors.ts';
+import { isDelayed } from '../core/shard-number.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueStats } from '../queue-stats.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { GroupResult, RecoveredInstance } from '../storage/group-message.ts';
 import { instancePath } from '../storage/instance-file.ts';
 import { groupsPerEpoch } from '../storage/last-group.ts';
+import type { ChunkedPayload } from '../storage/message-record.ts';
 import type { SideChange } from '../storage/side-change.ts';
 import type { SubscriberRow } from '../storage/subscriber-table.ts';
 import type {
@@ -15,6 +17,7 @@ import type {
   NewMessage,
   ReceiveOptions,
   ShardStats,
+  StreamedMessage,
   SubscriberInfo,
 } from '../types.ts';
 import { Attempts } from './attempts.ts';
@@ -31,6 +34,8 @@ import { Monitor, thisMoment } from './monitoring/monitor.ts';
 import { queueFigures } from './monitoring/queue-figures.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import { PartitionPool } from './partition-pool.ts';
+import { chunksOf, PayloadStore } from './payload-store.ts';
+import { PayloadUpload, uploadAll } from './payload-upload.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import { rangesOf, recoverQueue } from './recovery.ts';
 import type { Shard } from './shard.ts';
@@ -67,6 +72,7 @@ export interface ShardedEngineOptions {
 export class ShardedEngine implements ShardedHost {
   readonly slab = new Slab();
   readonly holds: TimedHolds<Delivery>;
+  readonly payloads: PayloadStore;
   readonly #options: ShardedEngineOptions;
   readonly #cache: MessageCache;
   readonly #pool: PartitionPool;
@@ -132,6 +138,7 @@ export class ShardedEngine implements ShardedHost {
       waits: options.waits,
       send: (group) => writer.send(group),
       onVisible: (shards) => this.#onVisible(shards),
+      onConsumed: ({ shard }, ranges) => this.payloads.consumed(shard, ranges),
       onRolled: (shards) => {
         for (const shard of shards) this.#stragglers.consider(shard);
       },
@@ -140,11 +147,19 @@ export class ShardedEngine implements ShardedHost {
         options.onFatal(error);
       },
     });
+    this.payloads = new PayloadStore({
+      group: this.#group,
+      waits: options.waits,
+      recovered: recovered.payloads,
+      firstPayload: recovered.epoch * groupsPerEpoch,
+      readChunk: (place) => this.#reader.chunk(place),
+    });
     this.#subscribers = new SubscriberChanges(this.#group, this.holds);
     this.#stragglers = new Stragglers(this.#group);
     this.#attempts = new Attempts({
       group: this.#group,
       slab: this.slab,
+      payloads: this.payloads,
       exceptionQueueOf: ({ exceptionQueueId }) => {
         const row = options.queueById(exceptionQueueId);
         return row && this.#queue(row);
@@ -153,6 +168,7 @@ export class ShardedEngine implements ShardedHost {
     });
     this.#handOuts = new HandOuts({
       epoch: this.#epoch,
+      payloads: this.payloads,
       lease: options.lease,
       reader: this.#reader,
       holds: this.holds,
@@ -163,6 +179,7 @@ export class ShardedEngine implements ShardedHost {
     this.#delayed = new DelayedMessages({
       group: this.#group,
       slab: this.slab,
+      payloads: this.payloads,
       counts: recovered.delayed,
       nextDueAtMs: recovered.nextDueAtMs,
       readDue: (nowMs) => this.#reader.due(nowMs),
@@ -252,6 +269,14 @@ export class ShardedEngine implements ShardedHost {
       // If it fails they are forgotten when the instance is opened again.
       if (knew('queue', queueId)) this.#forget(queueId).catch(() => undefined);
     }
+    this.payloads.settle((use) => {
+      const row = queues.find(({ queueId }) => queueId === use.queueId);
+      if (row === undefined) return !knew('queue', use.queueId);
+      if (isDelayed(use.shard)) return true;
+      const shard = this.#queue(row).shard(use.shard);
+      // Of what is damaged nobody knows what a repair brings back.
+      return shard !== undefined && (shard.partitions.isDamaged || shard.isLive(use.seq));
+    });
     if (this.#pool.pending) this.#group.schedule();
   }
 
@@ -269,6 +294,9 @@ export class ShardedEngine implements ShardedHost {
         epoch: this.#epoch,
         recovered: recovered ?? new Map(),
       });
+      for (const shard of queue.shards) {
+        shard.onPassed = (seq) => this.payloads.consumed(shard, [[seq, seq + 1]]);
+      }
       this.#queues.set(row.queueId, queue);
       if (recovered === undefined) {
         this.forwarding.add(queue);
@@ -331,6 +359,20 @@ export class ShardedEngine implements ShardedHost {
     return this.#handOuts.receive(this.#queue(row), options);
   }
 
+  async upload(row: QueueRow, message: StreamedMessage): Promise<ChunkedPayload | Buffer> {
+    if (row.durability === 'memory')
+      throw new QueueError('STREAM_UNSUPPORTED', { details: { queue: row.name } });
+    return await uploadAll(new PayloadUpload(this.payloads), message);
+  }
+
+  discard({ payload, bytes }: ChunkedPayload): void {
+    this.payloads.discard(payload, chunksOf(bytes));
+  }
+
+  lookUp(row: QueueRow, receipt: string): Message {
+    return this.#handOuts.lookUp(row, receipt);
+  }
+
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
     this.#handOuts.release(this.#queue(row), receipts);
   }
@@ -369,8 +411,10 @@ export class ShardedEngine implements ShardedHost {
     this.#delayed.add(staged.delayed);
   }
 
-  subscribe(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
-    return this.#subscribers.change(this.#queue(row), row, subscribers);
+  async subscribe(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
+    const queue = this.#queue(row);
+    await this.#subscribers.change(queue, row, subscribers);
+    for (const shard of queue.shards) this.payloads.lookOver(shard); // for one who left it may have been kept
   }
 
   subscribers(row: QueueRow): SubscriberInfo[] {
@@ -432,7 +476,7 @@ export class ShardedEngine implements ShardedHost {
 
   browse(row: QueueRow, options: BrowseOptions & { subscriber: string | undefined }): Promise<BrowsedPage> {
     const { readers } = this.#queue(row).subscription(options.subscriber);
-    return browse(readers, options, { backlog: this.#reader, holds: this.holds });
+    return browse(readers, options, { backlog: this.#reader, holds: this.holds, payloads: this.payloads });
   }
 
   async drop(row: QueueRow): Promise<void> {
@@ -447,6 +491,7 @@ export class ShardedEngine implements ShardedHost {
   /** Removes what a dropped queue has beside its partitions. */
   async #forget(queueId: number): Promise<void> {
     this.#delayed.forget(queueId);
+    this.payloads.forgetQueue(queueId);
     const side = (): SideChange[] => [{ kind: 'forget queue', queueId }];
     await this.#group.submit({ runs: [], deliveries: [], bytes: 0, sync: 'FULL', side });
   }
@@ -471,6 +516,7 @@ export class ShardedEngine implements ShardedHost {
     for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_CLOSED');
     this.holds.close();
     await this.forwarding.close();
+    this.payloads.close();
     this.#attempts.close();
     await this.#delayed.close();
     await this.#monitor.close();

@@ -4,14 +4,22 @@ import { limits } from '../core/limits.ts';
 import { delayedNo } from '../core/shard-number.ts';
 import type { SqlStatement } from '../core/sql-statement.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import { type RecordRun, recordBytes, writeRecord } from '../storage/message-record.ts';
+import {
+  type ChunkedPayload,
+  type RecordContent,
+  type RecordRun,
+  recordBytes,
+  writeRecord,
+} from '../storage/message-record.ts';
 import type { DequeueOptions, Message, NewMessage } from '../types.ts';
 import { Committed } from './committed.ts';
 import { enqueuedIds } from './enqueued-ids.ts';
 import type { Delivery } from './hand-out.ts';
+import type { PayloadStore } from './payload-store.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { Shard } from './shard.ts';
 import type { Slab } from './slab.ts';
+import { StagedPayloads } from './staged-payloads.ts';
 import {
   newRun,
   type OutcomeTag,
@@ -29,6 +37,7 @@ const unrouted: NewMessage = { payload: '' };
 export interface ShardedHost extends QueueEngine {
   readonly slab: Slab;
   readonly holds: TimedHolds<Delivery>;
+  readonly payloads: PayloadStore;
   /**
    * The shard that a session's message goes to. Throws `BACKLOG_FULL` if a nonpersistent queue is out of memory, and
    * `SUBSCRIBER_NOT_FOUND` if it names recipients that do not subscribe.
@@ -58,13 +67,16 @@ export class ShardedTransaction implements QueueTransaction {
   /** For each enqueue call, which run it went to: only kept once there is more than one. */
   readonly #runOfCall: number[] = [];
   #handedOut = 0;
+  /** Payloads in chunks that are written and wait for the commit. */
+  readonly #chunked: ChunkedPayload[] = [];
+  #payloads: StagedPayloads | undefined;
 
   constructor(engine: ShardedHost, session: number) {
     this.engine = engine;
     this.#session = session;
   }
 
-  enqueue(queue: QueueRow, message: NewMessage): void {
+  enqueue(queue: QueueRow, message: RecordContent): void {
     const room = recordBytes(message);
     this.#assertRoom(1, room);
     const shard = this.engine.shardFor(this.#session, queue, message);
@@ -73,10 +85,17 @@ export class ShardedTransaction implements QueueTransaction {
       const index = this.#runFor(shard);
       const run = this.#staged.runs[index]!;
       const stamp = { enqueuedAtMs: Date.now() };
+      if (message.chunked !== undefined) this.#stagedPayloads(message.chunked).addNext(run, message.chunked);
       this.#staged.bytes += stageMessage({ slab: this.engine.slab, run, message, room, stamp });
       this.#runOfCall.push(index);
     }
     this.#syncFor(queue);
+  }
+
+  #stagedPayloads(chunked: ChunkedPayload): StagedPayloads {
+    this.#chunked.push(chunked);
+    this.#payloads ??= new StagedPayloads(this.engine.payloads);
+    return this.#payloads;
   }
 
   enqueueRecords(queue: QueueRow, records: RecordRun): void {
@@ -95,13 +114,18 @@ export class ShardedTransaction implements QueueTransaction {
     return runs.push(newRun(shard)) - 1;
   }
 
-  #delay({ queueId }: QueueRow, shard: Shard, message: NewMessage, room: number): void {
+  #delay({ queueId }: QueueRow, shard: Shard, message: RecordContent, room: number): void {
     const no = this.engine.nextDelayedNo();
     const enqueuedAtMs = Date.now();
     const stamp = { enqueuedAtMs, id: `${delayedNo(shard.no)}.${no}` };
     const buffer = Buffer.allocUnsafeSlow(room); // travels on its own, so it must not be part of a larger one
     const record = buffer.subarray(0, writeRecord(buffer, 0, message, stamp));
     const dueAtMs = enqueuedAtMs + message.delayMs!;
+    if (message.chunked !== undefined) {
+      const { payload, bytes } = message.chunked;
+      const place = { queueId, shard: delayedNo(shard.no), seq: no };
+      this.#stagedPayloads(message.chunked).addDelayed({ ...place, payload, bytes });
+    }
     this.#staged.delayed ??= [];
     this.#staged.delayed.push({ dueAtMs, no, queueId, shard: shard.no, record });
     this.#staged.bytes += record.byteLength;
@@ -168,6 +192,7 @@ export class ShardedTransaction implements QueueTransaction {
   async commit(outcome?: OutcomeTag): Promise<Committed> {
     if (this.isEmpty) return new Committed([]);
     if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
+    Object.assign(this.#staged, this.#payloads?.hooks);
     try {
       await this.engine.commit(this.#staged);
     } catch (error) {
@@ -182,5 +207,6 @@ export class ShardedTransaction implements QueueTransaction {
     const acknowledged = new Set<Delivery>(this.#acknowledged.map((hold) => hold.delivery));
     this.engine.giveBack(this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery)));
     for (const hold of this.#acknowledged) this.engine.holds.unstage(hold);
+    for (const payload of this.#chunked) this.engine.discard(payload);
   }
 }

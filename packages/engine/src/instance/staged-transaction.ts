@@ -3,9 +3,15 @@ import type { SeqRange } from '../core/consumption.ts';
 import { limits } from '../core/limits.ts';
 import type { SqlStatement } from '../core/sql-statement.ts';
 import type { DelayedRow } from '../storage/delayed-table.ts';
-import { type RecordRun, type RecordStamp, recordEnd, writeRecord } from '../storage/message-record.ts';
+import {
+  type RecordContent,
+  type RecordRun,
+  type RecordStamp,
+  recordEnd,
+  writeRecord,
+} from '../storage/message-record.ts';
 import type { SideChange } from '../storage/side-change.ts';
-import type { NewMessage, SqlResult } from '../types.ts';
+import type { SqlResult } from '../types.ts';
 import type { Delivery } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
 import type { OutcomeEntry } from './outcome-book.ts';
@@ -64,7 +70,7 @@ export function newRun(shard: Shard): StagedRun {
 export interface StagedMessage {
   slab: Slab;
   run: StagedRun;
-  message: NewMessage;
+  message: RecordContent;
   /** As `recordBytes` says, and those of an id that is stamped. */
   room: number;
   stamp: RecordStamp;

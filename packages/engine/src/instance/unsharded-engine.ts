@@ -6,7 +6,6 @@ import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueStats } from '../queue-stats.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { IdRun } from '../storage/id-runs.ts';
-import { readRecord } from '../storage/message-record.ts';
 import {
   type ClaimedRow,
   type NamedQueue,
@@ -25,7 +24,7 @@ import type {
 import { flowStats } from './monitoring/queue-figures.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { GoneCode, QueueCounts } from './queue-engine.ts';
-import { RecordMessage } from './record-message.ts';
+import { RecordMessage, readContent } from './record-message.ts';
 import { Slab } from './slab.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
 import { TimedHolds } from './timed-holds.ts';
@@ -347,7 +346,8 @@ export class UnshardedEngine implements UnshardedHost {
     const held = new Map<number, BrowsedMessage>();
     const messages = rows.slice(0, limit).map(({ id, heldBy, deliveryCount, record }) => {
       const state = heldBy === 0 ? 'ready' : 'held';
-      const message: BrowsedMessage = { id: String(id), ...readRecord(record, 0), deliveryCount, state };
+      const content = readContent(record, 0, noChunks);
+      const message: BrowsedMessage = { id: String(id), ...content, deliveryCount, state };
       if (state === 'held') held.set(id, message);
       return message;
     });
@@ -357,6 +357,18 @@ export class UnshardedEngine implements UnshardedHost {
       if (message !== undefined) message.untilMs = untilMs;
     }
     return { messages, next: rows.length > limit ? messages.at(-1)!.id : null };
+  }
+
+  async upload(queue: QueueRow): Promise<never> {
+    throw new QueueError('STREAM_UNSUPPORTED', { details: { queue: queue.name } });
+  }
+
+  discard(): void {
+    // Nothing is ever uploaded.
+  }
+
+  lookUp(queue: QueueRow): never {
+    throw new QueueError('STREAM_UNSUPPORTED', { details: { queue: queue.name } });
   }
 
   async subscribe(): Promise<void> {
@@ -413,6 +425,11 @@ export class UnshardedEngine implements UnshardedHost {
       close(); // the lock cannot be reached: SQLite alone decides
     }
   }
+}
+
+/** Payloads are streamed to sharded queues only. */
+function noChunks(): never {
+  throw new QueueError('STREAM_UNSUPPORTED');
 }
 
 function queuesOf({ enqueued, consumed }: UnshardedChange): number[] {

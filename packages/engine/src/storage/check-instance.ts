@@ -5,6 +5,7 @@ import { acknowledgedPath, readAcknowledged } from './acknowledged.ts';
 import { countDamagedDelayed } from './delayed-table.ts';
 import type { RecoveredPartition } from './group-message.ts';
 import { findLastGroup, groupInWords } from './last-group.ts';
+import { findPayloadFaults } from './payload-table.ts';
 import { recoverPartitions } from './recover-partitions.ts';
 import { openSqlite, type SqliteFile, toQueueError } from './sqlite.ts';
 import { readWholeBlocks } from './whole-blocks.ts';
@@ -77,6 +78,7 @@ function read(path: string, check: InstanceCheck): void {
     const delayed = countDamagedDelayed(file);
     if (delayed > 0)
       check.faults.push(`${delayed} delayed messages are not what was written, and stay delayed`);
+    check.faults.push(...findPayloadFaults(file));
     for (const partition of unusable) check.faults.push(`Partition ${partition}, which is free, is damaged`);
   } catch (error) {
     check.faults.push(toQueueError(error, path).message);

@@ -50,6 +50,32 @@ export function delayedChecksum(row: {
   return crc32(row.record, crc32(placeBytes));
 }
 
+/** Of a chunk of a streamed payload, bound to its payload and its place in it. */
+export function chunkChecksum({ payload, no }: { payload: number; no: number }, body: Uint8Array): number {
+  place[0] = payload;
+  place[1] = no;
+  place[2] = 0;
+  place[3] = 0;
+  return crc32(body, crc32(placeBytes));
+}
+
+/** Of the row that says which message has a streamed payload. */
+export function payloadUseChecksum(row: {
+  queueId: number;
+  shard: number;
+  seq: number;
+  payload: number;
+  bytes: number;
+}): number {
+  place[0] = row.queueId;
+  place[1] = row.shard;
+  place[2] = row.seq;
+  place[3] = row.payload;
+  const at = crc32(placeBytes);
+  place[0] = row.bytes;
+  return crc32(placeBytes.subarray(0, Float64Array.BYTES_PER_ELEMENT), at);
+}
+
 /** Of what a subscriber consumed, bound to its partition and its group. */
 export function deltaChecksum(
   at: { partition: number; subscriber: number; groupNo: number },

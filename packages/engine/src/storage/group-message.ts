@@ -5,6 +5,7 @@ import type { SqlResult } from '../types.ts';
 import type { AttemptRow } from './attempt-table.ts';
 import type { DelayedPlace, DelayedRow, DueMessages } from './delayed-table.ts';
 import type { BorrowedRow, LentRow } from './forwarding-table.ts';
+import type { ChunkPlace, RecoveredPayloads } from './payload-table.ts';
 import type { OutcomeRow } from './session-outcome.ts';
 import type { SideChange } from './side-change.ts';
 import type { StragglerKey, StragglerRow } from './straggler-table.ts';
@@ -163,6 +164,7 @@ export interface RecoveredInstance {
   delayed: Map<number, number>;
   nextDueAtMs: number | null;
   stragglers: StragglerRow[];
+  payloads: RecoveredPayloads;
 }
 
 /** Whole blocks of one partition from the one that holds `fromSeq` on, up to about `bytesMax`. */
@@ -193,9 +195,14 @@ export interface DelayedRequest {
   bytesMax: number;
 }
 
+/** One chunk of a streamed payload. */
+export interface ChunkRequest extends ChunkPlace {
+  kind: 'chunk';
+}
+
 /** What the reader thread is asked for, one snapshot each. */
 export type ReadRequest = { id: number } & AnyRead;
-export type AnyRead = BlocksRequest | DueRequest | StragglersRequest | DelayedRequest;
+export type AnyRead = BlocksRequest | DueRequest | StragglersRequest | DelayedRequest | ChunkRequest;
 
 export interface ReadBlock {
   firstSeq: number;
@@ -210,6 +217,8 @@ export interface ReadResults {
   due: DueMessages;
   stragglers: StragglerRow[];
   delayed: { rows: DelayedRow[]; more: boolean };
+  /** `body` is undefined if it is not there. */
+  chunk: { body: Uint8Array | undefined };
 }
 
 export interface ReadReply {

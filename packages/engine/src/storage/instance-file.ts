@@ -17,6 +17,7 @@ import { contentOf, type GroupContent } from './group-content.ts';
 import type { DeltaEntry, Group, GroupResult, RecoveredInstance, SqlOutcome } from './group-message.ts';
 import { assertAcknowledged, groupsPerEpoch } from './last-group.ts';
 import { addBlockChecksums, BlockWriter, createPartition, truncatePartition } from './partition-table.ts';
+import { ChunkWriter, payloadStep, recoverPayloads } from './payload-table.ts';
 import { type PoolRow, recoverPartitions } from './recover-partitions.ts';
 import { resyncLog } from './resync-log.ts';
 import { deletePartitionSample } from './sample-table.ts';
@@ -49,7 +50,7 @@ const steps: readonly FormatStep[] = [
     // NULL: written by version 1
     file.exec('ALTER TABLE consumption ADD COLUMN crc INTEGER; ALTER TABLE partition ADD COLUMN crc INTEGER');
   },
-  `${forwardingStep} ${monitoringStep}`,
+  [forwardingStep, payloadStep, monitoringStep].join('\n'),
 ];
 
 /**
@@ -71,6 +72,7 @@ export class InstanceFile {
   readonly #file: SqliteFile;
   readonly #path: string;
   readonly #blocks: BlockWriter;
+  readonly #chunks: ChunkWriter;
   readonly #checkpoints: Checkpoints;
   readonly #acknowledged: Acknowledged;
   /** By partition and subscriber: how many rows of consumption there are. */
@@ -100,6 +102,7 @@ export class InstanceFile {
     this.#readEpoch = this.#file.prepare("SELECT value FROM meta WHERE key = 'epoch'").pluck();
     this.#outcomes = new SessionOutcomes(this.#file);
     this.#blocks = new BlockWriter(this.#file);
+    this.#chunks = new ChunkWriter(this.#file);
     this.#checkpoints = new Checkpoints(this.#file);
     this.#acknowledged = mapSqliteErrors(path, () => new Acknowledged(acknowledgedPath(path)));
   }
@@ -125,6 +128,7 @@ export class InstanceFile {
         borrowed: readBorrowed(this.#file),
         delayed: countDelayed(this.#file),
         stragglers: readStragglers(this.#file),
+        payloads: recoverPayloads(this.#file),
         nextDueAtMs: readDue(this.#file, { nowMs: 0, bytesMax: 0 }).nextDueAtMs,
       };
     });
@@ -157,7 +161,10 @@ export class InstanceFile {
         this.#countDelta(delta, group.no);
       }
       this.#outcomes.apply(group.no, group.buffer, content.outcomes);
-      for (const change of content.side) applySideChange(this.#file, change);
+      for (const change of content.side) {
+        if (change.kind === 'chunk') this.#chunks.write(change.place, bufferOf(change.body));
+        else applySideChange(this.#file, change);
+      }
       if (leavesNoTrace(content, group.pool)) this.#noteGroup.run(group.no);
       this.#commit.run();
     } catch (error) {
@@ -182,7 +189,8 @@ export class InstanceFile {
   checkpoint(group: Group): void {
     // What statements of the application write, nobody counts: then the log is looked at.
     const start = group.sql.length > 0 ? Number.POSITIVE_INFINITY : 0;
-    const bytes = group.blocks.reduce((sum, block) => sum + block.length, start);
+    let bytes = group.blocks.reduce((sum, block) => sum + block.length, start);
+    for (const change of group.side) if (change.kind === 'chunk') bytes += change.body.byteLength;
     mapSqliteErrors(this.#path, () => this.#checkpoints.afterCommit(bytes));
   }
 
@@ -271,6 +279,10 @@ export class InstanceFile {
     this.#file.close();
     this.#acknowledged.close();
   }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** Whether no row may be left that has this group's number, or that of the one before: see `last-group.ts`. */

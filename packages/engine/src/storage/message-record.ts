@@ -6,6 +6,10 @@
  *     [u8] priority · [f64] due at, epoch ms · [u16 length, UTF-8] id, where it is not that of its place
  *     [u16 length, UTF-8] correlation id · [u16 length, UTF-8] group key · [u32 length, JSON] properties
  *     [u32 length, names joined by U+0000] recipients · payload
+ *
+ * A payload in chunks (`payload-table.ts`) is told in its place, so that memory and partitions have no more of it than this:
+ *
+ *     f64 number of the payload · f64 bytes · u32 CRC-32 of all of it
  */
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
@@ -24,17 +28,32 @@ const hasRecipients = 8;
 const hasPriority = 16;
 const hasDueAt = 32;
 const hasId = 64;
+const hasChunks = 128;
+const referenceBytes = 20;
 /** They do not decide where the message goes, so its record can be copied as it is. */
 const plainFlags = hasCorrelationId | hasProperties;
 /** Whatever an enqueue can ask for; the id comes from the instance. */
 const enqueueFlags = plainFlags | hasGroupKey | hasRecipients | hasPriority | hasDueAt;
 const recipientSeparator = '\0';
 
+/** Where a payload in chunks lies, and what it must come to. */
+export interface ChunkedPayload {
+  payload: number;
+  bytes: number;
+  /** CRC-32 of all its bytes. */
+  crc: number;
+}
+
+/** What a record is made of; `chunked` stands for the payload, which is empty then. */
+export interface RecordContent extends NewMessage {
+  chunked?: ChunkedPayload;
+}
+
 /**
  * Bytes of the record of a message. Throws `PAYLOAD_TOO_LARGE` or `MESSAGE_INVALID`: a message that passes here can be
  * written.
  */
-export function recordBytes(message: NewMessage): number {
+export function recordBytes(message: RecordContent): number {
   const { payload, correlationId, groupKey, properties, recipients, priority = 0, delayMs = 0 } = message;
   if (typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
     throw new QueueError('MESSAGE_INVALID', {
@@ -49,7 +68,7 @@ export function recordBytes(message: NewMessage): number {
       details: { bytes: payloadBytes, bytesMax: limits.payloadBytesMax },
     });
   }
-  let bytes = headerBytes + payloadBytes;
+  let bytes = headerBytes + (message.chunked === undefined ? payloadBytes : referenceBytes);
   if (checkNumber('priority', priority, priorityMax) > 0) bytes += 1;
   if (checkNumber('delayMs', delayMs, limits.delayMsMax) > 0) bytes += 8 + 2 + idBytesMax;
   if (correlationId !== undefined) bytes += 2 + keyBytes('correlationId', correlationId);
@@ -96,7 +115,7 @@ export interface RecordStamp {
 export function writeRecord(
   target: Buffer,
   start: number,
-  message: NewMessage,
+  message: RecordContent,
   { enqueuedAtMs, id }: RecordStamp,
 ): number {
   const { priority = 0, delayMs = 0 } = message;
@@ -137,8 +156,11 @@ export function writeRecord(
     const bytes = target.write(message.recipients.join(recipientSeparator), at + 4);
     at = target.writeUInt32LE(bytes, at) + bytes;
   }
-  const { payload } = message;
-  if (typeof payload === 'string') at += target.write(payload, at);
+  const { payload, chunked } = message;
+  if (chunked !== undefined) {
+    flags |= hasChunks;
+    at = writeReference(target, at, chunked);
+  } else if (typeof payload === 'string') at += target.write(payload, at);
   else {
     target.set(payload, at);
     at += payload.byteLength;
@@ -147,6 +169,12 @@ export function writeRecord(
   target[start + 4] = flags;
   target.writeDoubleLE(enqueuedAtMs, start + 5);
   return at;
+}
+
+function writeReference(target: Buffer, start: number, { payload, bytes, crc }: ChunkedPayload): number {
+  let at = target.writeDoubleLE(payload, start);
+  at = target.writeDoubleLE(bytes, at);
+  return target.writeUInt32LE(crc, at);
 }
 
 /** Whether nothing in the record decides where its message goes: no key, priority, delay, recipients or id. */
@@ -232,7 +260,9 @@ export interface RecordRun {
 }
 
 export interface RecordFields {
+  /** Empty if it lies in chunks. */
   payload: Buffer;
+  chunked?: ChunkedPayload;
   correlationId?: string;
   groupKey?: string;
   properties?: Record<string, string>;
@@ -243,15 +273,47 @@ export interface RecordFields {
   enqueuedAtMs: number;
 }
 
-/** The payload alone, a copy as well. */
+/** The payload alone, a copy as well. Throws `PAYLOAD_STREAMED` if it lies in chunks. */
 export function readPayload(source: Buffer, start: number): Buffer {
+  const at = payloadStart(source, start);
+  if (source[start + 4]! & hasChunks) {
+    throw new QueueError('PAYLOAD_STREAMED', { details: { bytes: readReference(source, at).bytes } });
+  }
+  return copyOf(source, at, recordEnd(source, start));
+}
+
+/** Whether the payload lies in chunks, which are in the file of its instance only. */
+export function isChunked(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & hasChunks) !== 0;
+}
+
+/** Where the payload lies in chunks; undefined if it is in the record. */
+export function readChunked(source: Buffer, start: number): ChunkedPayload | undefined {
+  if (!isChunked(source, start)) return undefined;
+  return readReference(source, payloadStart(source, start));
+}
+
+/** Of the payload, wherever it lies. */
+export function readPayloadBytes(source: Buffer, start: number): number {
+  return readChunked(source, start)?.bytes ?? recordEnd(source, start) - payloadStart(source, start);
+}
+
+function readReference(source: Buffer, at: number): ChunkedPayload {
+  return {
+    payload: source.readDoubleLE(at),
+    bytes: source.readDoubleLE(at + 8),
+    crc: source.readUInt32LE(at + 16),
+  };
+}
+
+function payloadStart(source: Buffer, start: number): number {
   const flags = source[start + 4]!;
   let at = afterFixed(source, start);
   if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
   if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
   if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
   if (flags & hasRecipients) at += 4 + source.readUInt32LE(at);
-  return copyOf(source, at, recordEnd(source, start));
+  return at;
 }
 
 function copyOf(source: Buffer, start: number, end: number): Buffer {
@@ -289,6 +351,9 @@ export function readRecord(source: Buffer, start: number): RecordFields {
   if (flags & hasRecipients) {
     fields.recipients = readRecipients(source, at);
     at += 4 + source.readUInt32LE(at);
+  }
+  if (flags & hasChunks) {
+    return { ...fields, payload: Buffer.alloc(0), chunked: readReference(source, at) };
   }
   return { ...fields, payload: copyOf(source, at, end) };
 }

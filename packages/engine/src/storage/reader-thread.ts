@@ -6,6 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { readDelayedOf, readDue } from './delayed-table.ts';
 import type { ReadReply, ReadRequest } from './group-message.ts';
 import { readBlocks } from './partition-table.ts';
+import { readChunk } from './payload-table.ts';
 import { openSqlite } from './sqlite.ts';
 import { toFailure } from './storage-failure.ts';
 import { readStragglersOf } from './straggler-table.ts';
@@ -47,6 +48,10 @@ function read(request: ReadRequest): { result: NonNullable<ReadReply['result']>;
   if (request.kind === 'delayed') {
     const result = readDelayedOf(file, request);
     return { result, bytes: result.rows.map(({ record }) => record) };
+  }
+  if (request.kind === 'chunk') {
+    const body = readChunk(file, request);
+    return { result: { body }, bytes: body === undefined ? [] : [body] };
   }
   const result = readBlocks(file, request);
   return { result, bytes: result.blocks.map(({ body }) => body) };

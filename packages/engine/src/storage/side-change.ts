@@ -2,6 +2,7 @@
  * Changes that ride in a group beside its messages and consumption: rare ones, so each is a plain object and a statement
  * of its own.
  */
+import type { PayloadUse } from '../core/payload-uses.ts';
 import { type AttemptRow, attemptStep, writeAttempts } from './attempt-table.ts';
 import {
   type DelayedRow,
@@ -17,6 +18,13 @@ import {
   writeBorrowed,
   writeLent,
 } from './forwarding-table.ts';
+import {
+  type ChunkPlace,
+  deleteChunks,
+  deletePayloadUse,
+  deletePayloadUsesOfQueue,
+  insertPayloadUse,
+} from './payload-table.ts';
 import { deleteSamplesOfQueue, type Sample, sampleTables, writeSample } from './sample-table.ts';
 import { sampleViews } from './sample-views.ts';
 import type { SqliteFile } from './sqlite.ts';
@@ -36,7 +44,15 @@ import {
   subscriptionStep,
 } from './subscription-table.ts';
 
+/** A chunk of a payload, in shared memory, so that it is not copied on its way. */
+export interface ChunkChange {
+  kind: 'chunk';
+  place: ChunkPlace;
+  body: Uint8Array;
+}
+
 export type SideChange =
+  | ChunkChange
   | { kind: 'subscribe'; subscription: SubscriptionRow }
   | { kind: 'unsubscribe'; subscriber: number }
   | { kind: 'delay'; message: DelayedRow }
@@ -48,7 +64,10 @@ export type SideChange =
   | { kind: 'straggler consumed'; straggler: StragglerKey }
   | { kind: 'lent'; row: LentRow }
   | { kind: 'borrowed'; row: BorrowedRow }
-  | { kind: 'sample'; sample: Sample };
+  | { kind: 'sample'; sample: Sample }
+  | { kind: 'delete chunks'; payload: number; from: number; to: number }
+  | { kind: 'payload used'; use: PayloadUse }
+  | { kind: 'payload released'; use: PayloadUse };
 
 /** Format 2 of an instance's file. */
 export const sideTables = [subscriptionStep, delayedStep, attemptStep, stragglerStep].join('\n');
@@ -57,7 +76,7 @@ export const sideTables = [subscriptionStep, delayedStep, attemptStep, straggler
 export const monitoringStep = `${sampleTables} ${sampleViews}`;
 
 /** Applies one change in the transaction of its group. */
-export function applySideChange(file: SqliteFile, change: SideChange): void {
+export function applySideChange(file: SqliteFile, change: Exclude<SideChange, ChunkChange>): void {
   switch (change.kind) {
     case 'subscribe':
       insertSubscription(file, change.subscription);
@@ -76,6 +95,7 @@ export function applySideChange(file: SqliteFile, change: SideChange): void {
       deleteStragglersOfQueue(file, change.queueId);
       deleteForwardingOfQueue(file, change.queueId);
       deleteSamplesOfQueue(file, change.queueId);
+      deletePayloadUsesOfQueue(file, change.queueId);
       break;
     case 'attempts':
       writeAttempts(file, change.partition, change.rows);
@@ -97,6 +117,15 @@ export function applySideChange(file: SqliteFile, change: SideChange): void {
       break;
     case 'sample':
       writeSample(file, change.sample);
+      break;
+    case 'delete chunks':
+      deleteChunks(file, change.payload, change.from, change.to);
+      break;
+    case 'payload used':
+      insertPayloadUse(file, change.use);
+      break;
+    case 'payload released':
+      deletePayloadUse(file, change.use);
       break;
   }
 }

@@ -1,6 +1,7 @@
 /** The remote protocol as bytes: frames, staged operations and hand-outs come back as they went, and nonsense is refused. */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BodyReader } from '../../src/cluster/remote/body-reader.ts';
@@ -258,6 +259,16 @@ describe('staged operations', () => {
   });
 });
 
+function inHand(content: Omit<Message, 'payloadBytes' | 'streamed' | 'payloadStream'>): Message {
+  const { payload } = content;
+  return {
+    ...content,
+    payloadBytes: payload.length,
+    streamed: false,
+    payloadStream: () => Readable.from([payload]),
+  };
+}
+
 /** Messages as an unsharded queue hands them out, one by one. */
 const single: fc.Arbitrary<Message[]> = fc
   .record({
@@ -268,7 +279,7 @@ const single: fc.Arbitrary<Message[]> = fc
     enqueuedAtMs: fc.nat(),
   })
   .map(({ message: { payload, ...rest }, id, hold, ...more }) => {
-    return [{ ...rest, ...more, id, payload: Buffer.from(payload), receipt: `${id}.${hold}` }];
+    return [inHand({ ...rest, ...more, id, payload: Buffer.from(payload), receipt: `${id}.${hold}` })];
   });
 
 /** Messages as a shard hands them out: consecutive records. */
@@ -296,7 +307,8 @@ const together: fc.Arbitrary<Message[]> = fc
       kept: 0,
     };
     const out: Message[] = [];
-    messagesOf({ ...rest, reader, run, count: messages.length, start: 3, end }, epoch, out);
+    const delivery = { ...rest, reader, run, count: messages.length, start: 3, end };
+    messagesOf(delivery, { epoch, payloads: undefined as never }, out);
     return out;
   });
 
@@ -343,7 +355,7 @@ describe('hand-outs', () => {
   it('that are large come in several frames', async () => {
     const payload = Buffer.alloc(600_000, 1);
     const messages = Array.from({ length: 5 }, (_, index) => {
-      return { id: `${index}`, payload, receipt: `${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 };
+      return inHand({ id: `${index}`, payload, receipt: `${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 });
     });
     const pipe = new Pipe();
     await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
@@ -356,7 +368,7 @@ describe('hand-outs', () => {
 describe('answers to a peer that does not read', () => {
   it('wait until it has read what it was sent, one after the other', async () => {
     const payload = Buffer.alloc(1_000_000, 1);
-    const messages = [{ id: '1', payload, receipt: '1.1', deliveryCount: 1, enqueuedAtMs: 0 }];
+    const messages = [inHand({ id: '1', payload, receipt: '1.1', deliveryCount: 1, enqueuedAtMs: 0 })];
     const pipe = new Pipe();
     const outbox = new Outbox(pipe as unknown as Socket);
     pipe.writableLength = limits.outboxBytesMax + 1;

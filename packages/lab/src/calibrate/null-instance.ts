@@ -48,7 +48,8 @@ export class NullInstance {
     while (taken.length < max && this.#first < this.#messages.length) {
       const payload = this.#messages[this.#first]!;
       this.#first += 1;
-      taken.push({ id: '', payload, enqueuedAtMs: 0, deliveryCount: 1, receipt: '' });
+      const message = { id: '', payload, enqueuedAtMs: 0, deliveryCount: 1, receipt: '' };
+      taken.push(message as unknown as Message);
     }
     return taken;
   }

@@ -33,7 +33,7 @@ export type AdminArguments<C extends AdminCall> =
 export type AdminResult<C extends AdminCall> = Awaited<ReturnType<AdminCalls[C]>>;
 
 /** A payload is bytes: in JSON it is base64. */
-export type BrowsedOnWire = Omit<BrowsedMessage, 'payload'> & { payload: string };
+export type BrowsedOnWire = Omit<BrowsedMessage, 'payload' | 'payloadStream'> & { payload: string };
 
 /** In steps that fit an answer even if each message is as large as one may be, so a page may be shorter than asked. */
 async function browse(

@@ -16,6 +16,7 @@ import type {
   RemoteInstance,
   Session,
   SqlParameters,
+  StreamedMessage,
 } from '../../types.ts';
 
 export interface ClusterLinks {
@@ -72,6 +73,20 @@ export class ClusterSession implements Session {
       this.#sessions.set(instance, session);
     }
     return session;
+  }
+
+  async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    this.#assertFree();
+    const instance = this.#bound ?? this.#findHome();
+    const uploaded = await this.#exclusively(() => this.#on(instance).enqueueStream(queue, message));
+    this.#bound = instance;
+    return uploaded;
+  }
+
+  async lookUp(queue: string, receipt: string): Promise<Message> {
+    this.#assertFree();
+    const [instance, [own]] = splitReceipts([receipt]);
+    return withInstance(instance, await this.#exclusively(() => this.#on(instance).lookUp(queue, own!)));
   }
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
@@ -211,11 +226,25 @@ function isOneOf(error: unknown, codes: readonly QueueErrorCode[]): boolean {
 }
 
 function withInstance(instance: number, message: Message): Message {
-  const { id, payload, correlationId, groupKey, properties, recipients, priority } = message;
-  const { enqueuedAtMs, deliveryCount } = message;
-  const receipt = `${instance}/${message.receipt}`;
-  const content = { payload, correlationId, groupKey, properties, recipients, priority };
-  return { id, ...content, enqueuedAtMs, deliveryCount, receipt };
+  const { id, correlationId, groupKey, properties, recipients, priority } = message;
+  const { payloadBytes, streamed, enqueuedAtMs, deliveryCount } = message;
+  return {
+    id,
+    get payload() {
+      return message.payload;
+    },
+    payloadBytes,
+    streamed,
+    payloadStream: () => message.payloadStream(),
+    correlationId,
+    groupKey,
+    properties,
+    recipients,
+    priority,
+    enqueuedAtMs,
+    deliveryCount,
+    receipt: `${instance}/${message.receipt}`,
+  };
 }
 
 /** The instance of the receipts, and what they are called there. Throws `RECEIPT_STALE`, `TX_SPANS_INSTANCES`. */

@@ -1,8 +1,9 @@
 /** Connects to an instance that another process serves. */
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
-import type { Instance, RemoteInstance, Session } from '../../types.ts';
-import type { AdminArguments, AdminCall, AdminResult } from './admin-calls.ts';
+import { streamBytes } from '../../instance/payload-stream.ts';
+import type { BrowsedMessage, Instance, RemoteInstance, Session } from '../../types.ts';
+import type { AdminArguments, AdminCall, AdminResult, BrowsedOnWire } from './admin-calls.ts';
 import { ClientLink } from './client-link.ts';
 import { requests } from './protocol.ts';
 import { RemoteSession, SessionNames } from './remote-session.ts';
@@ -117,7 +118,7 @@ class LinkedInstance implements RemoteInstance {
   async browse(...args: Parameters<Instance['browse']>): ReturnType<Instance['browse']> {
     const { messages, next } = await this.#call('browse', args);
     return {
-      messages: messages.map((message) => ({ ...message, payload: Buffer.from(message.payload, 'base64') })),
+      messages: messages.map(fromWire),
       next,
     };
   }
@@ -132,4 +133,13 @@ class LinkedInstance implements RemoteInstance {
     await Promise.allSettled([...this.#sessions].map((session) => session.close()));
     await this.#link.close();
   }
+}
+
+function fromWire({ payload: base64, ...message }: BrowsedOnWire): BrowsedMessage {
+  const payload = Buffer.from(base64, 'base64');
+  const payloadStream = () => {
+    if (message.streamed) throw new QueueError('STREAM_UNSUPPORTED');
+    return streamBytes(payload);
+  };
+  return { ...message, payload, payloadStream };
 }

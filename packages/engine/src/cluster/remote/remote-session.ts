@@ -83,6 +83,14 @@ export class RemoteSession implements Session {
     this.#staged.execute(checkStatement(sql, parameters).statement);
   }
 
+  async enqueueStream(): Promise<never> {
+    throw notOverASocket();
+  }
+
+  async lookUp(): Promise<never> {
+    throw notOverASocket();
+  }
+
   dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     return this.#handOut(requests.dequeue, queue, options);
   }
@@ -316,6 +324,12 @@ function checkHandOut(kind: number, queue: string, options: ReceiveOptions): Han
   assertU32('waitMs', waitMs);
   assertU32('holdMs', holdMs);
   return { kind, queue, max, waitMs, holdMs, subscriber, signal };
+}
+
+function notOverASocket(): QueueError {
+  return new QueueError('STREAM_UNSUPPORTED', {
+    sentence: 'Payloads are streamed by sessions in the process of their instance only',
+  });
 }
 
 function assertU32(option: string, value: number): void {

@@ -1,0 +1,54 @@
+/** Payloads that are known by a number and need no memory, and what a folder holds of them. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import Database from 'better-sqlite3';
+import type { Session } from '../../src/index.ts';
+
+const pieceBytes = 64 * 1024;
+
+/** The same bytes for the same number, and others for another one. */
+export async function* bytesOf(seed: number, bytes: number): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes; from += pieceBytes) {
+    const piece = Buffer.alloc(Math.min(pieceBytes, bytes - from), `${seed}.${from};`);
+    yield piece;
+  }
+}
+
+/** Reads to the end; only the sum is kept. */
+export async function digest(stream: Readable | AsyncIterable<Uint8Array>) {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const piece of stream as AsyncIterable<Uint8Array>) {
+    hash.update(piece);
+    bytes += piece.byteLength;
+  }
+  return { bytes, sha256: hash.digest('hex') };
+}
+
+export async function putStream(
+  session: Session,
+  queue: string,
+  { seed, bytes, ...message }: { seed: number; bytes: number; recipients?: string[]; delayMs?: number },
+): Promise<string> {
+  await session.enqueueStream(queue, { payload: bytesOf(seed, bytes), ...message });
+  const { ids } = await session.commit();
+  return ids[0]!;
+}
+
+/** Rows of the two tables, and pages of the file, free ones too. */
+export function stored(dir: string) {
+  const file = new Database(join(dir, 'instance-1.db'), { readonly: true });
+  try {
+    const one = (sql: string) => file.prepare(sql).pluck().get() as number;
+    return {
+      chunks: one('SELECT count(*) FROM payload_chunk'),
+      payloads: one('SELECT count(DISTINCT payload) FROM payload_chunk'),
+      uses: one('SELECT count(*) FROM payload_use'),
+      pages: one('PRAGMA page_count'),
+      freePages: one('PRAGMA freelist_count'),
+    };
+  } finally {
+    file.close();
+  }
+}

@@ -1,0 +1,66 @@
+/** An instance in a process of its own that streams payloads; obeys `stream-process.ts`. */
+import { type Instance, openInstance } from '../../src/index.ts';
+import { bytesOf, digest } from './payloads.ts';
+
+export type StreamCall =
+  | { do: 'open'; dir: string }
+  /** Ends only if all of `bytes` come: `hangAfter` bytes have, and then no more. Answered at that moment. */
+  | { do: 'upload'; seed: number; bytes: number; hangAfter?: number }
+  | { do: 'commit' }
+  | { do: 'take' };
+
+let instance: Instance;
+
+async function obey(call: StreamCall, answer: (value: unknown) => void): Promise<void> {
+  if (call.do === 'open') {
+    instance = await openInstance({ dir: call.dir });
+    if (instance.queues().length === 0) await instance.createQueue({ name: 'files' });
+    return answer(null);
+  }
+  const session = sessions.enqueuer ?? instance.openSession();
+  sessions.enqueuer = session;
+  if (call.do === 'upload') {
+    const { seed, bytes, hangAfter } = call;
+    const source = async function* () {
+      let came = 0;
+      for await (const piece of bytesOf(seed, bytes)) {
+        if (hangAfter !== undefined && came >= hangAfter) {
+          answer(null);
+          await new Promise(() => undefined);
+        }
+        came += piece.length;
+        collectGarbage(came);
+        yield piece;
+      }
+    };
+    await session.enqueueStream('files', { payload: source(), correlationId: String(seed) });
+    return answer(peakRss());
+  }
+  if (call.do === 'commit') return answer(await session.commit());
+  const [message] = await session.dequeue('files', { waitMs: 10_000 });
+  let came = 0;
+  const collecting = async function* () {
+    for await (const piece of message!.payloadStream() as AsyncIterable<Buffer>) {
+      came += piece.length;
+      collectGarbage(came);
+      yield piece;
+    }
+  };
+  const read = { ...(await digest(collecting())), peakRss: peakRss() };
+  await session.commit();
+  answer(read);
+}
+
+const sessions: { enqueuer?: ReturnType<Instance['openSession']> } = {};
+
+/** Left to itself the runtime lets some 60 MiB of buffers lie about before it looks at them: here only what is in use counts. */
+function collectGarbage(came: number): void {
+  if (came % (1024 * 1024) === 0) globalThis.gc!();
+}
+
+/** The most that the process ever had, bytes. */
+const peakRss = () => process.resourceUsage().maxRSS * 1024;
+
+process.on('message', (call: StreamCall) => {
+  void obey(call, (value) => process.send!({ value }));
+});

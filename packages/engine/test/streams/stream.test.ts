@@ -1,0 +1,373 @@
+/** Payloads in chunks: in and out, and gone with the last message that has them. */
+import { Readable } from 'node:stream';
+import { describe, expect, it, vi } from 'vitest';
+import { type Instance, openInstance, type QueueSpec } from '../../src/index.ts';
+import type { PayloadStore } from '../../src/instance/payload-store.ts';
+import { PayloadUpload, uploadAll } from '../../src/instance/payload-upload.ts';
+import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
+import { bytesOf, digest, putStream, stored } from './payloads.ts';
+
+const MiB = 1024 * 1024;
+const chunk = 256 * 1024;
+const code = (value: string) => expect.objectContaining({ code: value });
+
+async function withQueue(spec: Partial<QueueSpec> = {}): Promise<{ instance: Instance; dir: string }> {
+  const dir = makeFolder();
+  const instance = await openTestInstance({ dir });
+  await instance.createQueue({ name: 'files', ...spec });
+  return { instance, dir };
+}
+
+/** Chunks that nobody needs are deleted behind the commits. */
+const untilStored = (dir: string, chunks: number) =>
+  vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
+
+describe('a streamed payload', () => {
+  it.each([0, 1, chunk - 1, chunk, chunk + 1, 3 * MiB, 5 * chunk])(
+    'of %i bytes comes out as it went in, after a restart too',
+    async (bytes) => {
+      const { instance, dir } = await withQueue();
+      const session = instance.openSession();
+      expect(
+        await session.enqueueStream('files', { payload: bytesOf(1, bytes), correlationId: 'c' }),
+      ).toEqual({
+        bytes,
+      });
+      await session.commit();
+      await instance.close();
+      const again = await openTestInstance({ dir });
+      const [message] = await again.openSession().dequeue('files', { waitMs: 10_000 });
+      expect(message).toMatchObject({ correlationId: 'c', payloadBytes: bytes, streamed: bytes > chunk });
+      expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(1, bytes)));
+    },
+  );
+
+  it('is not to be had as a whole: its message says how long it is, and that it is streamed', async () => {
+    const { instance } = await withQueue();
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 1, bytes: MiB });
+    const [message] = await session.dequeue('files');
+    expect(() => message!.payload).toThrow(code('PAYLOAD_STREAMED'));
+    expect(JSON.parse(JSON.stringify(message))).toMatchObject({ payloadBytes: MiB, streamed: true });
+  });
+
+  it('takes hardly any room in the message cache', async () => {
+    const { instance } = await withQueue();
+    await putStream(instance.openSession(), 'files', { seed: 1, bytes: 2 * MiB });
+    expect(instance.stats().shards[0]!.cacheBytes).toBeLessThan(100);
+  });
+
+  it('is seen by nobody before the commit of its message, which may have others beside it', async () => {
+    const { instance } = await withQueue();
+    const [session, other] = [instance.openSession(), instance.openSession()];
+    session.enqueue('files', { payload: 'before' });
+    await session.enqueueStream('files', { payload: bytesOf(1, MiB) });
+    await session.enqueueStream('files', { payload: bytesOf(2, MiB) });
+    session.enqueue('files', { payload: 'after' });
+    expect(await other.dequeue('files')).toEqual([]);
+    const { ids } = await session.commit();
+    const messages = await other.dequeue('files', { max: 9 });
+    expect(messages.map(({ id, streamed }) => [id, streamed])).toEqual(
+      ids.map((id, index) => [id, index === 1 || index === 2]),
+    );
+    expect(await digest(messages[2]!.payloadStream())).toEqual(await digest(bytesOf(2, MiB)));
+  });
+
+  it('is deleted once its message is consumed, and its room is used again', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    const round = async () => {
+      await putStream(session, 'files', { seed: 1, bytes: 8 * MiB });
+      await session.dequeue('files');
+      await session.commit();
+      await untilStored(dir, 0);
+      return stored(dir).pages;
+    };
+    const pages = await round();
+    for (let i = 0; i < 3; i += 1) expect(await round()).toBeLessThan(pages * 1.2);
+  });
+
+  it('stays while its message comes back and is held again', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 7, bytes: MiB });
+    await session.dequeue('files');
+    await session.rollback();
+    const [received] = await session.receive('files', { holdMs: 60_000 });
+    expect(await digest(received!.payloadStream())).toEqual(await digest(bytesOf(7, MiB)));
+    await session.release('files', [received!.receipt]);
+    expect(stored(dir)).toMatchObject({ payloads: 1, uses: 1 });
+  });
+
+  it('is found by the receipt of its message, as long as that is held', async () => {
+    const { instance } = await withQueue();
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 7, bytes: MiB });
+    const [received] = await session.receive('files');
+    const found = await instance.openSession().lookUp('files', received!.receipt);
+    expect(found.id).toBe(received!.id);
+    expect(await digest(found.payloadStream())).toEqual(await digest(bytesOf(7, MiB)));
+    await session.release('files', [received!.receipt]);
+    await expect(session.lookUp('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
+  });
+
+  it('can be read by who browses', async () => {
+    const { instance } = await withQueue();
+    await putStream(instance.openSession(), 'files', { seed: 3, bytes: MiB });
+    const { messages } = await instance.browse('files');
+    expect(messages[0]).toMatchObject({ payloadBytes: MiB, streamed: true, state: 'ready' });
+    expect(await digest(messages[0]!.payloadStream())).toEqual(await digest(bytesOf(3, MiB)));
+  });
+
+  it('is gone for a reader whose message was consumed meanwhile', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 3, bytes: 8 * MiB });
+    const [message] = await session.dequeue('files');
+    await session.commit();
+    await untilStored(dir, 0);
+    await expect(digest(message!.payloadStream())).rejects.toThrow(code('PAYLOAD_GONE'));
+  });
+});
+
+describe('an upload', () => {
+  it('that is rolled back leaves nothing', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    await session.enqueueStream('files', { payload: bytesOf(1, MiB) });
+    expect(stored(dir).chunks).toBe(4);
+    await session.rollback();
+    await untilStored(dir, 0);
+    expect(instance.queue('files')).toMatchObject({ ready: 0, enqueued: 0 });
+  });
+
+  it('whose source fails leaves nothing, and the transaction as it was', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    session.enqueue('files', { payload: 'stays' });
+    const failing = async function* () {
+      yield* bytesOf(1, MiB);
+      throw new Error('the line is dead');
+    };
+    const failed = await session
+      .enqueueStream('files', { payload: failing() })
+      .catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 'PAYLOAD_INCOMPLETE', cause: { message: 'the line is dead' } });
+    await untilStored(dir, 0);
+    expect((await session.commit()).ids).toHaveLength(1);
+  });
+
+  it.each([MiB - 1, MiB + 1])('of another length than the %i bytes it said leaves nothing', async (bytes) => {
+    const { instance, dir } = await withQueue();
+    const upload = instance.openSession().enqueueStream('files', { payload: bytesOf(1, MiB), bytes });
+    await expect(upload).rejects.toThrow(code('PAYLOAD_LENGTH_WRONG'));
+    await untilStored(dir, 0);
+  });
+
+  it('that says it is past the limit is refused before it begins', async () => {
+    const { instance } = await withQueue();
+    const session = instance.openSession();
+    const upload = session.enqueueStream('files', { payload: bytesOf(1, 1), bytes: 1024 * MiB + 1 });
+    await expect(upload).rejects.toThrow(code('PAYLOAD_TOO_LARGE'));
+  });
+
+  it('that goes past the limit is refused there', async () => {
+    const written: number[] = [];
+    const store = {
+      beginUpload: () => 1,
+      endUpload: () => undefined,
+      write: async (_place: unknown, body: Uint8Array) => void written.push(body.byteLength),
+      discard: (_payload: number, chunks: number) => expect(chunks).toBe(written.length),
+    };
+    const piece = Buffer.alloc(64 * MiB);
+    const endless = async function* () {
+      for (;;) yield piece;
+    };
+    const upload = uploadAll(new PayloadUpload(store as unknown as PayloadStore), { payload: endless() });
+    await expect(upload).rejects.toThrow(code('PAYLOAD_TOO_LARGE'));
+    expect(written.every((bytes) => bytes === chunk)).toBe(true);
+  });
+
+  it('is aborted by its signal, by the close of its session, and by that of the instance', async () => {
+    const { instance, dir } = await withQueue();
+    const stuck = async function* () {
+      yield* bytesOf(1, MiB);
+      await new Promise(() => undefined);
+    };
+    const abort = new AbortController();
+    const [byName, byClose, byEnd] = [instance.openSession(), instance.openSession(), instance.openSession()];
+    const uploads = [
+      byName.enqueueStream('files', { payload: stuck(), signal: abort.signal }),
+      byClose.enqueueStream('files', { payload: stuck() }),
+      byEnd.enqueueStream('files', { payload: stuck() }),
+    ].map((upload) => upload.catch((error: unknown) => error));
+    await untilStored(dir, 9); // all but the last chunk of each
+    await expect(byName.commit()).rejects.toThrow(code('SESSION_BUSY'));
+    abort.abort();
+    expect(await uploads[0]).toMatchObject({ code: 'PAYLOAD_INCOMPLETE' });
+    await byClose.close();
+    expect(await uploads[1]).toMatchObject({ code: 'SESSION_CLOSED' });
+    await untilStored(dir, 3);
+    await instance.close();
+    expect(await uploads[2]).toMatchObject({ code: 'SESSION_CLOSED' });
+    await openTestInstance({ dir });
+    await untilStored(dir, 0);
+  });
+
+  it('of a queue that is dropped meanwhile is refused at its end, and leaves nothing', async () => {
+    const { instance, dir } = await withQueue();
+    const dropping = async function* () {
+      yield* bytesOf(1, MiB);
+      await instance.dropQueue('files');
+      await instance.createQueue({ name: 'files' });
+    };
+    const upload = instance.openSession().enqueueStream('files', { payload: dropping() });
+    await expect(upload).rejects.toThrow(code('QUEUE_DROPPED'));
+    await untilStored(dir, 0);
+  });
+
+  it('is refused beyond as many as may come at once', async () => {
+    const { instance } = await withQueue();
+    const stuck = () =>
+      new Readable({
+        read() {
+          // never gives anything
+        },
+      });
+    const sessions = Array.from({ length: 65 }, () => instance.openSession());
+    const uploads = sessions.map((session) => session.enqueueStream('files', { payload: stuck() }));
+    await expect(uploads.pop()).rejects.toThrow(code('UPLOADS_FULL'));
+    const closed = uploads.map((upload) => expect(upload).rejects.toThrow(code('SESSION_CLOSED')));
+    await Promise.all(sessions.map((session) => session.close()));
+    await Promise.all(closed);
+  });
+
+  it.each<[string, unknown]>([
+    ['a string', 'text'],
+    ['pieces that are no bytes', Readable.from(['text'])],
+    ['nothing', undefined],
+  ])('of %s is refused', async (_, payload) => {
+    const { instance } = await withQueue();
+    const upload = instance.openSession().enqueueStream('files', { payload: payload as Readable });
+    await expect(upload).rejects.toThrow(code('MESSAGE_INVALID'));
+  });
+
+  it.each<[string, Partial<QueueSpec>]>([
+    ['an unsharded queue', { kind: 'unsharded' }],
+    ['a nonpersistent one', { durability: 'memory' }],
+  ])('to %s is refused', async (_, spec) => {
+    const { instance } = await withQueue(spec);
+    const upload = instance.openSession().enqueueStream('files', { payload: bytesOf(1, 1) });
+    await expect(upload).rejects.toThrow(code('STREAM_UNSUPPORTED'));
+  });
+});
+
+describe('the chunks of a payload', () => {
+  it('are there for every subscriber of a topic, once, and go with the last', async () => {
+    const { instance, dir } = await withQueue({ type: 'topic' });
+    for (const name of ['one', 'two', 'left']) await instance.subscribe('files', { name });
+    await putStream(instance.openSession(), 'files', { seed: 5, bytes: MiB });
+    for (const subscriber of ['one', 'two']) {
+      const session = instance.openSession();
+      const [message] = await session.dequeue('files', { subscriber });
+      expect(stored(dir).chunks).toBe(4);
+      expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(5, MiB)));
+      await session.commit();
+    }
+    await instance.unsubscribe('files', 'left');
+    await untilStored(dir, 0);
+  });
+
+  it('go at once where no subscriber is, and with the last who passes over what is for others', async () => {
+    const { instance, dir } = await withQueue({ type: 'topic' });
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 5, bytes: MiB });
+    await untilStored(dir, 0);
+    for (const name of ['one', 'two']) await instance.subscribe('files', { name });
+    await putStream(session, 'files', { seed: 5, bytes: MiB, recipients: ['one'] });
+    await session.dequeue('files', { subscriber: 'one' });
+    await session.commit();
+    expect(stored(dir).chunks).toBe(4);
+    expect(await session.dequeue('files', { subscriber: 'two' })).toEqual([]);
+    await untilStored(dir, 0);
+  });
+
+  it('go with their queue, what is delayed too', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 1, bytes: MiB });
+    await putStream(session, 'files', { seed: 2, bytes: MiB, delayMs: 60_000 });
+    expect(stored(dir)).toMatchObject({ chunks: 8, uses: 2 });
+    await instance.dropQueue('files');
+    await untilStored(dir, 0);
+    expect(stored(dir).uses).toBe(0);
+  });
+
+  it('follow a delayed message to its shard', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 2, bytes: MiB, delayMs: 1 });
+    await putStream(session, 'files', { seed: 3, bytes: MiB, delayMs: 60_000 });
+    const [message] = await session.dequeue('files', { waitMs: 10_000 });
+    expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(2, MiB)));
+    expect(stored(dir)).toMatchObject({ chunks: 8, uses: 2 });
+    await session.commit();
+    await untilStored(dir, 4);
+    const { messages } = await instance.browse('files');
+    expect(await digest(messages[0]!.payloadStream())).toEqual(await digest(bytesOf(3, MiB)));
+  });
+
+  it('follow a message to the exception queue, and are shared while others wait for it', async () => {
+    const { instance, dir } = await withQueue({ type: 'topic', attemptsMax: 1 });
+    for (const name of ['one', 'two']) await instance.subscribe('files', { name });
+    const session = instance.openSession();
+    await putStream(session, 'files', { seed: 9, bytes: MiB });
+    await session.dequeue('files', { subscriber: 'one' });
+    await session.rollback();
+    const failed = instance.openSession();
+    const [moved] = await failed.dequeue('files.exceptions', { waitMs: 10_000 });
+    expect(await digest(moved!.payloadStream())).toEqual(await digest(bytesOf(9, MiB)));
+    expect(stored(dir)).toMatchObject({ chunks: 4, uses: 2 });
+    await session.dequeue('files', { subscriber: 'two' });
+    await session.commit();
+    expect(await digest(moved!.payloadStream())).toEqual(await digest(bytesOf(9, MiB)));
+    await failed.commit();
+    await untilStored(dir, 0);
+  });
+
+  it('outlive the partition of a message that straggles', async () => {
+    const dir = makeFolder();
+    const small = { dir, partitionMessagesMax: 4 };
+    const instance = await openInstance(small);
+    await instance.createQueue({ name: 'files' });
+    const [holder, session] = [instance.openSession(), instance.openSession()];
+    await putStream(session, 'files', { seed: 4, bytes: MiB });
+    await holder.dequeue('files');
+    for (let i = 0; i < 30; i += 1) {
+      session.enqueue('files', { payload: 'x' });
+      await session.commit();
+      await session.dequeue('files', { waitMs: 10_000 });
+      await session.commit();
+    }
+    await vi.waitFor(() => expect(instance.stats().shards[0]!.partitions.length).toBeLessThan(5));
+    await instance.close();
+    const again = await openTestInstance(small);
+    const [message] = await again.openSession().dequeue('files', { waitMs: 10_000 });
+    expect(message).toMatchObject({ deliveryCount: 2 });
+    expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(4, MiB)));
+  });
+});
+
+it('refuses streams to a session over a socket, and tells it of a streamed message', async () => {
+  const { instance } = await withQueue();
+  await putStream(instance.openSession(), 'files', { seed: 1, bytes: MiB });
+  const client = await openTestClient(instance);
+  const session = client.openSession();
+  await expect(session.enqueueStream('files', { payload: bytesOf(1, 1) })).rejects.toThrow(
+    code('STREAM_UNSUPPORTED'),
+  );
+  const [message] = await session.dequeue('files');
+  expect(message).toMatchObject({ payloadBytes: MiB, streamed: true });
+  expect(() => message!.payload).toThrow(code('PAYLOAD_STREAMED'));
+  expect(() => message!.payloadStream()).toThrow(code('STREAM_UNSUPPORTED'));
+});
