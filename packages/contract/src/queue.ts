@@ -27,6 +27,8 @@ export const queueLimits = {
   delayMsMax: 400 * 24 * 60 * 60_000,
   attemptsMax: 1_000,
   retryDelayMsMax: 60 * 60_000,
+  /** Of one queue in the message cache. */
+  cacheBytesMax: 1024 ** 4,
   subscribersMax: 1_024,
   subscriberNameMax: 128,
 } as const;
@@ -74,6 +76,20 @@ export const CreateQueue = Type.Object(
           'Messages without a consumer on their instance move to instances where some wait; by default they do where they can: in a persistent sharded queue that is no topic',
       }),
     ),
+    cacheBytesMin: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: queueLimits.cacheBytesMax,
+        description: "Room in each instance's message cache that is kept for this queue; default 0",
+      }),
+    ),
+    cacheBytesMax: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: queueLimits.cacheBytesMax,
+        description: 'How much of the message cache it may fill; without it, what is free',
+      }),
+    ),
   },
   closed,
 );
@@ -90,6 +106,9 @@ export const QueueInfo = Type.Object(
     attemptsMax: Type.Union([Type.Integer(), Type.Null()]),
     retryDelayMs: Type.Integer(),
     forwarding: Type.Boolean(),
+    cacheBytesMin: Type.Integer(),
+    cacheBytesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: as much as is free' }),
+    cacheBytes: Type.Integer({ description: 'What its messages have in the message caches' }),
     exceptionQueue: Type.Union([Type.String(), Type.Null()], {
       description: 'Gets what was handed out too often; null without a limit',
     }),
@@ -165,6 +184,37 @@ export const Enqueue = Type.Object(
 );
 export type Enqueue = Static<typeof Enqueue>;
 
+/** What stands in the address, since the body is the payload. */
+export const EnqueueStreamQuery = Type.Object(
+  {
+    correlationId: NewMessage.properties.correlationId,
+    groupKey: NewMessage.properties.groupKey,
+    priority: NewMessage.properties.priority,
+    delayMs: NewMessage.properties.delayMs,
+    recipient: Type.Optional(
+      Type.Union([SubscriberName, Type.Array(SubscriberName, { maxItems: queueLimits.subscribersMax })], {
+        description: 'Of a topic: a subscriber that gets it, any number of times; without it, all',
+      }),
+    ),
+    properties: Type.Optional(
+      Type.String({ maxLength: 16 * 1024, description: 'A JSON object whose values are strings' }),
+    ),
+  },
+  closed,
+);
+export type EnqueueStreamQuery = Static<typeof EnqueueStreamQuery>;
+
+export const PayloadQuery = Type.Object(
+  {
+    receipt: Type.String({ maxLength: 200 }),
+    ack: Type.Optional(
+      Type.Boolean({ description: 'The message is consumed once all of its payload was sent' }),
+    ),
+  },
+  closed,
+);
+export type PayloadQuery = Static<typeof PayloadQuery>;
+
 export const Enqueued = Type.Object({ ids: Type.Array(Type.String()) }, closed);
 export type Enqueued = Static<typeof Enqueued>;
 
@@ -175,7 +225,7 @@ export const Dequeue = Type.Object(
     mode: Type.Optional(
       Type.Union([Type.Literal('auto'), Type.Literal('manual')], {
         description:
-          'auto: consumed before the answer is sent (at most once); manual: held until ack, nack or holdMs',
+          'auto: consumed before the answer is sent (at most once), but for messages with streamedBytes; manual: held until ack, nack or holdMs',
       }),
     ),
     holdMs: Type.Optional(Type.Integer({ minimum: queueLimits.holdMsMin, maximum: queueLimits.holdMsMax })),
@@ -190,6 +240,12 @@ export const MessageOut = Type.Object(
     id: Type.String(),
     payload: Type.Optional(Type.Unknown({ description: 'Present when the bytes were enqueued as JSON' })),
     payloadBase64: Type.Optional(Type.String({ description: 'Present when they were enqueued as bytes' })),
+    streamedBytes: Type.Optional(
+      Type.Integer({
+        description:
+          'Instead of either: the payload has so many bytes, too many for this answer; fetch it by receipt',
+      }),
+    ),
     correlationId: Type.Optional(Type.String()),
     groupKey: Type.Optional(Type.String()),
     properties: Type.Optional(Type.Record(Type.String(), Type.String())),

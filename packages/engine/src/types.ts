@@ -39,6 +39,16 @@ export interface QueueSpec {
    * an instance whose own shards are empty ends without messages (what ORA-25228 tells in Oracle).
    */
   forwarding?: boolean;
+  /**
+   * Room in the message cache of each instance that uses the queue, kept for its messages whatever others do; default 0.
+   * What is kept for all queues together must fit the cache.
+   */
+  cacheBytesMin?: number;
+  /**
+   * How much of the message cache its messages may fill; default: all that is free. A nonpersistent queue takes no more
+   * then (`BACKLOG_FULL`); of a persistent one, messages beyond it are read back from their partitions.
+   */
+  cacheBytesMax?: number;
 }
 
 export interface QueueInfo {
@@ -51,6 +61,11 @@ export interface QueueInfo {
   attemptsMax: number | null;
   retryDelayMs: number;
   forwarding: boolean;
+  cacheBytesMin: number;
+  /** Null: as much as is free. */
+  cacheBytesMax: number | null;
+  /** What its messages have in the message cache, on this instance. */
+  cacheBytes: number;
   /** Name of the queue that gets what was handed out too often; null without a limit. */
   exceptionQueue: string | null;
   enqueueEnabled: boolean;

@@ -21,7 +21,7 @@ function setUp() {
   let fatal: QueueError | undefined;
   const shard = new Shard(
     { queueId: 1, no: 100, persistent: true, firstSeq: 1, endSeq: 1, partitionMessagesMax: 100 },
-    new MessageCache(1_000_000),
+    new MessageCache(1_000_000).share(),
   );
   const reader = shard.addReader({ subscriber: 0, name: undefined, durable: true, firstSeq: 1 });
   const pool = new PartitionPool([], []);

@@ -178,9 +178,24 @@ export class InlineInstance implements Instance {
 
   async createQueue(spec: QueueSpec): Promise<QueueInfo> {
     if (this.#ended !== undefined) throw this.#ended;
-    this.#catalog.createQueue(checkSpec(spec));
+    const row = checkSpec(spec);
+    this.#assertCacheRoom(row.cacheBytesMin);
+    this.#catalog.createQueue(row);
     this.#readCatalog();
     return this.queue(spec.name);
+  }
+
+  /** What is kept for each queue must fit together. */
+  #assertCacheRoom(cacheBytesMin: number): void {
+    if (cacheBytesMin === 0) return;
+    let kept = cacheBytesMin;
+    for (const row of this.#queues.values()) kept += row.cacheBytesMin;
+    const { cacheBytesMax } = this.#sharded;
+    if (kept <= cacheBytesMax) return;
+    throw new QueueError('QUEUE_SPEC_INVALID', {
+      sentence: `With cacheBytesMin ${cacheBytesMin} the message cache would have to keep ${kept} bytes for its queues, and it has ${cacheBytesMax}`,
+      details: { cacheBytesMin, kept, instanceCacheBytesMax: cacheBytesMax },
+    });
   }
 
   async dropQueue(name: string): Promise<void> {
@@ -227,7 +242,7 @@ export class InlineInstance implements Instance {
     } catch (error) {
       if (!(error instanceof QueueError)) throw error;
       const none = { ready: 0, held: 0, delayed: 0, enqueued: 0, consumed: 0, movedIn: 0, movedOut: 0 };
-      const unknown = { shards: row.shards, ...none };
+      const unknown = { shards: row.shards, cacheBytes: 0, ...none };
       return { ...this.#info(row, unknown), fault: { code: error.code, message: error.message } };
     }
   }
@@ -239,7 +254,7 @@ export class InlineInstance implements Instance {
 
   #info(row: QueueRow, counts: QueueCounts): QueueInfo {
     const { name, kind, type, durability, priorities, attemptsMax, retryDelayMs, forwarding } = row;
-    const { enqueueEnabled, dequeueEnabled } = row;
+    const { cacheBytesMin, cacheBytesMax, enqueueEnabled, dequeueEnabled } = row;
     const exceptionQueue = this.#nameOf(row.exceptionQueueId);
     const spec = {
       name,
@@ -251,6 +266,8 @@ export class InlineInstance implements Instance {
       retryDelayMs,
       exceptionQueue,
       forwarding,
+      cacheBytesMin,
+      cacheBytesMax,
     };
     return { ...spec, enqueueEnabled, dequeueEnabled, ...counts };
   }

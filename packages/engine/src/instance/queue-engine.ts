@@ -47,6 +47,7 @@ export type GoneCode = Extract<QueueErrorCode, 'QUEUE_DROPPED' | 'QUEUE_CONVERTE
 
 export interface QueueCounts {
   shards: number;
+  cacheBytes: number;
   ready: number;
   held: number;
   delayed: number;

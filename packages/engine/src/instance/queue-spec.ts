@@ -11,7 +11,7 @@ const durabilities: readonly Durability[] = ['durable', 'relaxed', 'memory'];
 /** Throws `QUEUE_SPEC_INVALID`. */
 export function checkSpec(spec: QueueSpec): NewQueueRow {
   const { name, kind = 'sharded', type = 'queue', durability = 'durable', priorities = false } = spec;
-  const { attemptsMax = null, retryDelayMs = 0 } = spec;
+  const { attemptsMax = null, retryDelayMs = 0, cacheBytesMin = 0, cacheBytesMax = null } = spec;
   const shards = kind === 'sharded' ? (spec.shards ?? 1) : 0;
   const forwards = kind === 'sharded' && type === 'queue' && durability !== 'memory';
   const forwarding = spec.forwarding ?? forwards;
@@ -32,6 +32,7 @@ export function checkSpec(spec: QueueSpec): NewQueueRow {
       !priorities && attemptsMax === null && retryDelayMs === 0,
       'Priorities and retries need a sharded queue',
     );
+    assert(cacheBytesMin === 0 && cacheBytesMax === null, 'Only messages of sharded queues are cached');
   } else
     assert(inRange(shards, 1, limits.shardsMax), `shards is a whole number from 1 to ${limits.shardsMax}`);
   if (attemptsMax !== null) {
@@ -47,7 +48,32 @@ export function checkSpec(spec: QueueSpec): NewQueueRow {
     typeof forwarding === 'boolean' && (forwards || !forwarding),
     'forwarding is true or false, and true only for a persistent sharded queue that is no topic',
   );
-  return { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs, forwarding };
+  const cacheMost = limits.cacheBytesMax;
+  assert(
+    inRange(cacheBytesMin, 0, cacheMost),
+    `cacheBytesMin is a whole number of bytes from 0 to ${cacheMost}`,
+  );
+  assert(
+    cacheBytesMax === null || inRange(cacheBytesMax, 1, cacheMost),
+    `cacheBytesMax is a whole number of bytes from 1 to ${cacheMost}`,
+  );
+  assert(
+    cacheBytesMax === null || cacheBytesMin <= cacheBytesMax,
+    `cacheBytesMin, ${cacheBytesMin}, is over cacheBytesMax, ${cacheBytesMax}`,
+  );
+  return {
+    name,
+    kind,
+    type,
+    shards,
+    durability,
+    priorities,
+    attemptsMax,
+    retryDelayMs,
+    forwarding,
+    cacheBytesMin,
+    cacheBytesMax,
+  };
 }
 
 function isName(name: string): boolean {

@@ -3,7 +3,7 @@
  * over it.
  */
 import { PartitionLife } from '../core/partition-life.ts';
-import type { CachedRun, MessageCache } from './message-cache.ts';
+import type { CachedRun, CacheShare } from './message-cache.ts';
 import { type ReaderStart, ShardReader } from './shard-reader.ts';
 
 export interface ShardStart {
@@ -21,7 +21,7 @@ export class Shard {
   /** False for nonpersistent queues: their messages live in the cache alone. */
   readonly persistent: boolean;
   readonly partitions: PartitionLife;
-  readonly cache: MessageCache;
+  readonly cache: CacheShare;
   /** Number of the next message to be grouped for commit. */
   nextSeq: number;
   /** Messages below are committed. */
@@ -40,7 +40,7 @@ export class Shard {
   readonly #recoveredEnd: number;
   readonly #readers = new Map<number, ShardReader>();
 
-  constructor(start: ShardStart, cache: MessageCache) {
+  constructor(start: ShardStart, cache: CacheShare) {
     this.queueId = start.queueId;
     this.no = start.no;
     this.persistent = start.persistent;

@@ -324,6 +324,11 @@ export class ShardedEngine implements ShardedHost {
     };
   }
 
+  /** Of the message cache, over all queues. */
+  get cacheBytesMax(): number {
+    return this.#cache.bytesMax;
+  }
+
   get epoch(): number {
     return this.#epoch;
   }
@@ -504,8 +509,8 @@ export class ShardedEngine implements ShardedHost {
     await this.#group.settled(); // transactions on their way may still name its partitions
     for (const shard of queue.shards) {
       for (const partition of shard.partitions.takeAll()) this.#pool.truncate(partition.no, shard.partitions);
-      shard.dispose();
     }
+    queue.dispose();
   }
 
   stopDequeue(row: QueueRow): void {

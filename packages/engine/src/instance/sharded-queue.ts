@@ -5,7 +5,7 @@ import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { NewMessage, ShardStats, SubscriberInfo } from '../types.ts';
 import type { QueueForwarding } from './forwarding/queue-forwarding.ts';
-import type { MessageCache } from './message-cache.ts';
+import type { CacheShare, MessageCache } from './message-cache.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import { Shard } from './shard.ts';
 import { Subscription } from './subscription.ts';
@@ -36,7 +36,7 @@ export class ShardedQueue {
   /** Of this instance: by index of the shard, then by priority. */
   readonly #lanes: Shard[][];
   readonly row: QueueRow;
-  readonly #cache: MessageCache;
+  readonly #cache: CacheShare;
   readonly #waits: WaitRecorder;
   readonly #lanesOfSession = new Map<number, Shard[]>();
   readonly #subscriptions = new Map<string | undefined, Subscription>();
@@ -46,7 +46,7 @@ export class ShardedQueue {
 
   constructor({ row, instance, cache, waits, partitionMessagesMax, epoch, recovered }: ShardedQueueOptions) {
     this.row = row;
-    this.#cache = cache;
+    this.#cache = cache.share({ bytesMin: row.cacheBytesMin, bytesMax: row.cacheBytesMax });
     this.#waits = waits;
     const persistent = row.durability !== 'memory';
     const firstSeq = persistent ? 1 : epoch * 2 ** 32 + 1;
@@ -54,7 +54,7 @@ export class ShardedQueue {
       const range = recovered.get(no) ?? { firstSeq, endSeq: firstSeq };
       const shard = new Shard(
         { queueId: row.queueId, no, persistent, partitionMessagesMax, ...range },
-        cache,
+        this.#cache,
       );
       this.shards.push(shard);
       return shard;
@@ -153,6 +153,12 @@ export class ShardedQueue {
     return lane(lanes);
   }
 
+  /** It was dropped. */
+  dispose(): void {
+    for (const shard of this.shards) shard.dispose();
+    this.#cache.close();
+  }
+
   serve(): void {
     for (const subscription of this.#subscriptions.values()) subscription.serve();
     this.forwarding?.onReady();
@@ -170,8 +176,10 @@ export class ShardedQueue {
   }
 
   counts(): QueueCounts {
+    const cacheBytes = this.#cache.bytes;
     const counts = {
       shards: this.row.shards,
+      cacheBytes,
       ready: 0,
       held: 0,
       delayed: 0,

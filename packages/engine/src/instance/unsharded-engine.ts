@@ -309,7 +309,8 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   counts(queue: QueueRow): QueueCounts {
-    return { shards: 0, delayed: 0, movedIn: 0, movedOut: 0, ...this.#opened.counts(queue.queueId) };
+    const none = { cacheBytes: 0, delayed: 0, movedIn: 0, movedOut: 0 };
+    return { shards: 0, ...none, ...this.#opened.counts(queue.queueId) };
   }
 
   shardStats(queue: QueueRow): ShardStats[] {

@@ -28,6 +28,9 @@ export interface QueueRow {
   retryDelayMs: number;
   /** Messages move to other instances where consumers wait for them and none is here. */
   forwarding: boolean;
+  /** Of each instance's message cache: what is kept for it, and what it may fill; null: what is free. */
+  cacheBytesMin: number;
+  cacheBytesMax: number | null;
   /** Gets what was handed out too often; null without a limit. */
   exceptionQueueId: number | null;
   enqueueEnabled: boolean;
@@ -63,6 +66,7 @@ interface StoredQueue
 
 const columns = `queue_id AS queueId, name, kind, type, shards, durability, priorities,
   attempts_max AS attemptsMax, retry_delay_ms AS retryDelayMs, forwarding, exception_queue_id AS exceptionQueueId,
+  cache_bytes_min AS cacheBytesMin, cache_bytes_max AS cacheBytesMax,
   enqueue_enabled AS enqueueEnabled, dequeue_enabled AS dequeueEnabled`;
 
 export class Catalog {
@@ -132,7 +136,8 @@ export class Catalog {
     if (row.attemptsMax !== null) {
       const name = exceptionQueueName(row.name);
       const plain = { type: 'queue', shards: 1, priorities: false, attemptsMax: null, retryDelayMs: 0 };
-      const own = { ...plain, name, kind, durability, forwarding: row.forwarding } as NewQueueRow;
+      const cache = { cacheBytesMin: 0, cacheBytesMax: null };
+      const own = { ...plain, ...cache, name, kind, durability, forwarding: row.forwarding } as NewQueueRow;
       exceptionQueueId = this.#insertQueue(own, null);
     }
     this.#insertQueue(row, exceptionQueueId);
@@ -146,10 +151,12 @@ export class Catalog {
       });
     }
     const { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs, forwarding } = row;
+    const { cacheBytesMin, cacheBytesMax } = row;
     const made = this.#file
       .prepare(
         `INSERT INTO queue (name, kind, type, shards, durability, priorities, attempts_max, retry_delay_ms,
-           forwarding, exception_queue_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+           forwarding, cache_bytes_min, cache_bytes_max, exception_queue_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       )
       .run(
         name,
@@ -161,6 +168,8 @@ export class Catalog {
         attemptsMax,
         retryDelayMs,
         Number(forwarding),
+        cacheBytesMin,
+        cacheBytesMax,
         exceptionQueueId,
       );
     if (made.changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: name } });

@@ -212,7 +212,7 @@ function sumOf(infos: readonly QueueInfo[]): QueueInfo {
   const first = infos[0]!;
   if (first.kind === 'unsharded') return first;
   const sums = { ...first };
-  for (const count of ['ready', 'held', 'delayed', 'enqueued', 'consumed'] as const) {
+  for (const count of ['ready', 'held', 'delayed', 'enqueued', 'consumed', 'cacheBytes'] as const) {
     sums[count] = total(infos, count);
   }
   return sums;
