@@ -10,6 +10,7 @@ import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
 import { ServerError } from './errors.ts';
 import type { App } from './http/app-types.ts';
+import { limitBodyTime } from './http/body-time.ts';
 import { answerClientError } from './http/client-errors.ts';
 import { EventStreams } from './http/event-streams.ts';
 import { createGuard } from './http/guard.ts';
@@ -32,6 +33,7 @@ import { loadRoutes } from './routes/load-routes.ts';
 import { messageRoutes } from './routes/message-routes.ts';
 import { metricsRoutes } from './routes/metrics-routes.ts';
 import { openApi } from './routes/openapi.ts';
+import { payloadRoutes } from './routes/payload-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
@@ -133,6 +135,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   subscriberRoutes(app, { cluster });
   messageRoutes(app, { queues, closing: closing.signal });
   transactionRoutes(app, { transactions: new TransactionService(cluster) });
+  await payloadRoutes(app, { queues });
   clusterRoutes(app, { cluster, watch: new ClusterWatch({ cluster, loads, now }), streams });
   loadRoutes(app, { loads });
   unsupportedApiRoutes(app);
@@ -145,7 +148,9 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
   const app = fastify({
     logger,
     bodyLimit: limits.bodyBytes,
-    requestTimeout: limits.requestMs,
+    // Bodies have their own (`body-time.ts`): a streamed payload may take longer than any other.
+    requestTimeout: 0,
+    http: { headersTimeout: limits.requestMs },
     // Idle connections end at once; requests under way get their answers.
     forceCloseConnections: 'idle',
     // Ours says it in the words of all other errors.
@@ -174,6 +179,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     return reply.code(status).type('application/json; charset=utf-8').send(body);
   });
   app.removeContentTypeParser('text/plain');
+  limitBodyTime(app as unknown as App, limits.requestMs);
   return app as unknown as App;
 }
 

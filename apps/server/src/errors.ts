@@ -51,6 +51,7 @@ const table = {
   LOAD_RUNNING: { status: 409, retryable: true, message: 'A load runs already; there is one at a time' },
   STREAMS_FULL: { status: 429, retryable: true, message: 'As many event streams are open as may be' },
   DEQUEUES_FULL: { status: 429, retryable: true, message: 'As many dequeue calls are under way as may be' },
+  DOWNLOADS_FULL: { status: 429, retryable: true, message: 'As many payloads are being sent as may be' },
   CONNECTIONS_FULL: { status: 429, retryable: true, message: 'As many connections enqueue at once as may' },
   INSTANCE_INLINE: {
     status: 409,

@@ -10,6 +10,8 @@ export const limits = {
   responsePayloadBytes: 16 * 1024 * 1024,
   /** Dequeue calls under way; each may wait for half a minute. */
   dequeuesMax: 1_000,
+  /** Payloads being sent by themselves, each with a few chunks of 256 KiB in memory. */
+  downloadsMax: 64,
   /** An enqueue that a failing process did not commit is made again: nothing of it was stored. */
   enqueueAttemptsMax: 3,
   /** Sessions kept for connections that enqueue; those idle longest go first. */
@@ -47,6 +49,6 @@ export const limits = {
   streamUnreadBytes: 16 * 1024 * 1024,
   /** Proxies drop a connection on which nothing came for half a minute or more. */
   heartbeatMs: 15_000,
-  /** Time for a client to send its whole request. */
+  /** Time for a client to send its whole request, or, of a streamed payload, the next piece of it. */
   requestMs: 30_000,
 } as const;

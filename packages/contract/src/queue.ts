@@ -28,7 +28,7 @@ export const queueLimits = {
   attemptsMax: 1_000,
   retryDelayMsMax: 60 * 60_000,
   /** Of one queue in the message cache. */
-  cacheBytesMax: 1024 ** 4,
+  cacheBytesMax: 64 * 1024 ** 3,
   subscribersMax: 1_024,
   subscriberNameMax: 128,
 } as const;

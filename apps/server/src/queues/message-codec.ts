@@ -2,12 +2,13 @@
  * Messages between the wire and the engine. The engine stores bytes; that they are JSON is told by a property of the
  * message, so it survives a restart and an embedded consumer sees it too.
  */
-import type { MessageOut, NewMessage as WireMessage } from '@shardlab/contract';
-import type { Message, NewMessage } from '@shardlab/engine';
+import type { EnqueueStreamQuery, MessageOut, NewMessage as WireMessage } from '@shardlab/contract';
+import type { Message, NewMessage, StreamedMessage } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 
 /** Properties with this prefix are the server's own. */
 const reservedPrefix = 'shardlab-';
+const reservedSentence = `Names that begin with "${reservedPrefix}" are the server's own`;
 const contentType = `${reservedPrefix}content-type`;
 const json = 'application/json';
 
@@ -16,7 +17,7 @@ export function fromWire(message: WireMessage, path: string): NewMessage {
   const { payload: _, payloadBase64, properties = {}, ...marks } = message;
   const reserved = Object.keys(properties).find((name) => name.startsWith(reservedPrefix));
   if (reserved !== undefined) {
-    throw invalid(`${path}/properties`, `Names that begin with "${reservedPrefix}" are the server's own`);
+    throw invalid(`${path}/properties`, reservedSentence);
   }
   const isJson = Object.hasOwn(message, 'payload');
   if (isJson === (payloadBase64 !== undefined)) {
@@ -32,12 +33,45 @@ export function fromWire(message: WireMessage, path: string): NewMessage {
   };
 }
 
+/** Of a message whose payload is the body of its request. Throws `REQUEST_INVALID`. */
+export function streamedFromWire({
+  properties: json,
+  recipient,
+  ...marks
+}: EnqueueStreamQuery): Omit<StreamedMessage, 'payload'> {
+  const properties = json === undefined ? undefined : parseProperties(json);
+  return {
+    ...marks,
+    ...(properties === undefined ? {} : { properties }),
+    ...(recipient === undefined ? {} : { recipients: [recipient].flat() }),
+  };
+}
+
+function parseProperties(json: string): Record<string, string> {
+  let properties: unknown;
+  try {
+    properties = JSON.parse(json);
+  } catch {
+    // said below
+  }
+  const path = '/properties';
+  if (typeof properties !== 'object' || properties === null || Array.isArray(properties))
+    throw invalid(path, 'Not a JSON object');
+  for (const [name, value] of Object.entries(properties)) {
+    if (typeof value !== 'string') throw invalid(path, `The value of "${name}" is not a string`);
+    if (name.startsWith(reservedPrefix)) throw invalid(path, reservedSentence);
+  }
+  return properties as Record<string, string>;
+}
+
 /** All but what tells a hand-out (its receipt) from a look (its state). */
-export function toWire(message: Omit<Message, 'receipt'>): MessageOut {
+export function toWire(message: Omit<Message, 'receipt' | 'payloadStream'>): MessageOut {
   const { [contentType]: type, ...properties } = message.properties ?? {};
   return {
     id: message.id,
-    ...decodePayload(message.payload, type === json),
+    ...(message.streamed
+      ? { streamedBytes: message.payloadBytes }
+      : decodePayload(message.payload, type === json)),
     ...(message.correlationId === undefined ? {} : { correlationId: message.correlationId }),
     ...(message.groupKey === undefined ? {} : { groupKey: message.groupKey }),
     ...(Object.keys(properties).length === 0 ? {} : { properties }),
@@ -75,10 +109,15 @@ function decodeBase64(text: string, path: string): Buffer {
   return bytes;
 }
 
+/** As what a payload is sent that is fetched by itself. */
+export function contentTypeOf({ properties }: Pick<Message, 'properties'>): string {
+  return properties?.[contentType] ?? 'application/octet-stream';
+}
+
 /** `REQUEST_INVALID`, for what a schema cannot say. */
 export function invalid(path: string, message: string, cause?: unknown): ServerError {
   return new ServerError('REQUEST_INVALID', {
-    sentence: `The body is not valid: ${path}: ${message}`,
+    sentence: `The request is not valid: ${path}: ${message}`,
     details: { errors: [{ path, message }] },
     cause,
   });

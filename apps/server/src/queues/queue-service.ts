@@ -6,7 +6,13 @@ import {
   queueLimits,
   type NewMessage as WireMessage,
 } from '@shardlab/contract';
-import { type Message, QueueError, type QueueErrorCode, type Session } from '@shardlab/engine';
+import {
+  type Message,
+  QueueError,
+  type QueueErrorCode,
+  type Session,
+  type StreamedMessage,
+} from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -19,12 +25,19 @@ export interface HandOut {
   giveBack(): void;
 }
 
+export interface Download {
+  message: Message;
+  /** To be called when its payload was sent, or could not be. */
+  end(): Promise<void>;
+}
+
 const defaults = { max: 1, waitMs: 0, holdMs: 30_000 } as const;
 
 export class QueueService {
   readonly #cluster: { readonly queues: QueueHost };
   #sessions: { of: QueueHost; byConnection: ConnectionSessions } | undefined;
   #dequeues = 0;
+  #downloads = 0;
 
   constructor(cluster: { readonly queues: QueueHost }) {
     this.#cluster = cluster;
@@ -63,6 +76,38 @@ export class QueueService {
     });
   }
 
+  /** As `enqueue`, of one message whose payload is not in memory. What breaks off leaves nothing. */
+  async enqueueStream(queue: string, message: StreamedMessage): Promise<string[]> {
+    let ids: string[] = [];
+    await this.#withSession(async (session) => {
+      await session.enqueueStream(queue, message);
+      ({ ids } = await session.commit());
+    });
+    return ids;
+  }
+
+  /** The message that a receipt is of, for its payload to be sent. Throws `DOWNLOADS_FULL`. */
+  async download(queue: string, receipt: string): Promise<Download> {
+    if (this.#downloads >= limits.downloadsMax) {
+      throw new ServerError('DOWNLOADS_FULL', { details: { max: limits.downloadsMax } });
+    }
+    this.#downloads += 1;
+    const session = this.#cluster.queues.openSession();
+    let open = true;
+    const end = async () => {
+      if (!open) return;
+      open = false;
+      this.#downloads -= 1;
+      await session.close();
+    };
+    try {
+      return { message: await session.lookUp(queue, receipt), end };
+    } catch (error) {
+      await end();
+      throw error;
+    }
+  }
+
   /**
    * Hands messages out, as many as are ready, up to `max` and to what an answer may carry. With `auto` they are consumed
    * when this returns. If `signal` aborts before, because the client is gone, they return to the queue.
@@ -77,22 +122,30 @@ export class QueueService {
     // A session of its own: a call that waits would hold up the others of its connection.
     const session = this.#cluster.queues.openSession();
     try {
-      if (options.mode === 'auto') {
-        const taken = await take(max, (step) => session.dequeue(queue, { ...step, ...from }), waitMs);
-        if (signal.aborted) return nothing;
-        await session.commit();
-        return { messages: taken.map(toWire), giveBack() {} };
-      }
       const taken = await take(
         max,
         (step, first) =>
           session.receive(queue, { ...step, ...from, holdMs, ...(first && { beside: first.receipt }) }),
         waitMs,
       );
-      const giveBack = () => this.#giveBack(queue, taken);
-      if (!signal.aborted) return { messages: taken.map(handOut), giveBack };
-      giveBack();
-      return nothing;
+      if (signal.aborted) {
+        this.#giveBack(queue, taken);
+        return nothing;
+      }
+      if (options.mode !== 'auto') {
+        return { messages: taken.map(handOut), giveBack: () => this.#giveBack(queue, taken) };
+      }
+      // Who consumes a message whose payload is yet to be fetched would lose it.
+      const [streamed, whole] = [taken.filter(isStreamed), taken.filter((message) => !isStreamed(message))];
+      if (whole.length > 0) {
+        session.acknowledge(
+          queue,
+          whole.map(({ receipt }) => receipt),
+        );
+        await session.commit();
+      }
+      const messages = taken.map((message) => (message.streamed ? handOut(message) : toWire(message)));
+      return { messages, giveBack: () => this.#giveBack(queue, streamed) };
     } finally {
       this.#dequeues -= 1;
       await session.close();
@@ -134,7 +187,7 @@ export class QueueService {
       for (const message of page.messages) {
         const { state, untilMs } = message;
         messages.push({ ...toWire(message), state, ...(untilMs === undefined ? {} : { untilMs }) });
-        bytes += message.payload.length;
+        bytes += bytesInAnswer(message);
       }
       next = page.next;
       if (next === null) return { messages, next };
@@ -166,6 +219,12 @@ const subscriberOf = ({ subscriber }: { subscriber?: string }) =>
 
 const isCode = (error: unknown, code: QueueErrorCode) => error instanceof QueueError && error.code === code;
 
+const isStreamed = ({ streamed }: Message) => streamed;
+
+/** A streamed payload is fetched by itself. */
+const bytesInAnswer = ({ streamed, payloadBytes }: Pick<Message, 'streamed' | 'payloadBytes'>) =>
+  streamed ? 0 : payloadBytes;
+
 const handOut = (message: Message): MessageOut => ({ ...toWire(message), receipt: message.receipt });
 
 const nothing: HandOut = { messages: [], giveBack() {} };
@@ -188,7 +247,7 @@ async function take(
       throw error;
     });
     taken.push(...messages);
-    for (const message of messages) bytes += message.payload.length;
+    for (const message of messages) bytes += bytesInAnswer(message);
     if (messages.length === 0) return taken;
   }
 }

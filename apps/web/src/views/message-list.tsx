@@ -1,5 +1,5 @@
 import type { MessageOut, QueueInfo } from '@shardlab/contract';
-import { plural } from '../model/format.ts';
+import { formatBytes, plural } from '../model/format.ts';
 import { whyWaiting } from '../model/why-waiting.ts';
 
 const shownChars = 400;
@@ -53,7 +53,8 @@ function Marks({ message: { state, priority } }: { message: MessageOut }) {
   );
 }
 
-function payloadText({ payload, payloadBase64 }: MessageOut): string {
+function payloadText({ payload, payloadBase64, streamedBytes }: MessageOut): string {
+  if (streamedBytes !== undefined) return `${formatBytes(streamedBytes)}, streamed`;
   const text = payloadBase64 === undefined ? (JSON.stringify(payload) ?? '') : `base64 ${payloadBase64}`;
   return text.length > shownChars ? `${text.slice(0, shownChars)}…` : text;
 }

@@ -319,7 +319,7 @@ export class UnshardedEngine implements UnshardedHost {
   }
 
   queueStats(queue: QueueRow): QueueStats {
-    const { shards: _none, ready, held, ...counts } = this.counts(queue);
+    const { shards: _none, cacheBytes: _nothing, ready, held, ...counts } = this.counts(queue);
     const flow = this.#opened.flow(queue.queueId);
     const { name, kind, type } = queue;
     return {

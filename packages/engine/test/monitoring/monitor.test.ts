@@ -20,6 +20,8 @@ const row: QueueRow = {
   attemptsMax: null,
   retryDelayMs: 0,
   forwarding: false,
+  cacheBytesMin: 0,
+  cacheBytesMax: null,
   exceptionQueueId: null,
   enqueueEnabled: true,
   dequeueEnabled: true,

@@ -141,6 +141,22 @@ describe('an upload', () => {
     expect(instance.queue('files')).toMatchObject({ ready: 0, enqueued: 0 });
   });
 
+  it('whose transaction has a statement that fails leaves nothing, and is published with one that does not', async () => {
+    const { instance, dir } = await withQueue();
+    const session = instance.openSession();
+    session.execute('CREATE TABLE item (no INTEGER PRIMARY KEY)');
+    session.execute('INSERT INTO item VALUES (1)');
+    await session.enqueueStream('files', { payload: bytesOf(1, MiB) });
+    await session.commit();
+    session.execute('INSERT INTO item VALUES (1)');
+    await session.enqueueStream('files', { payload: bytesOf(2, MiB) });
+    await expect(session.commit()).rejects.toThrow(code('SQL_FAILED'));
+    await untilStored(dir, 4);
+    expect(stored(dir).uses).toBe(1);
+    const [message] = await session.dequeue('files');
+    expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(1, MiB)));
+  });
+
   it('whose source fails leaves nothing, and the transaction as it was', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();

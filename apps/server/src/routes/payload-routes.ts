@@ -1,0 +1,95 @@
+/** Payloads that are larger than a JSON answer: in as the body of a request, out as that of an answer, never in memory as a whole. */
+import { finished } from 'node:stream';
+import { Enqueued, EnqueueStreamQuery, PayloadQuery } from '@shardlab/contract';
+import { QueueError } from '@shardlab/engine';
+import Type from 'typebox';
+import { ServerError } from '../errors.ts';
+import type { App } from '../http/app-types.ts';
+import { closeAfter, piecesInTime, streamedBody } from '../http/body-time.ts';
+import { validateWhole } from '../http/validation.ts';
+import { limits } from '../limits.ts';
+import { contentTypeOf, streamedFromWire } from '../queues/message-codec.ts';
+import type { QueueService } from '../queues/queue-service.ts';
+
+const tags = ['messages'];
+const bytes = Type.String({ format: 'binary' });
+const params = Type.Object({ queue: Type.String() });
+
+export async function payloadRoutes(app: App, { queues }: { queues: QueueService }): Promise<void> {
+  // In a scope of its own: here alone a body is bytes, whatever it says that it is.
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
+    uploadRoute(scope as unknown as App, queues);
+  });
+  downloadRoute(app, queues);
+}
+
+function uploadRoute(app: App, queues: QueueService): void {
+  app.post(
+    '/api/queues/:queue/messages/stream',
+    {
+      config: streamedBody,
+      // The description of the body is for readers: there is nothing to validate in bytes that have not come yet.
+      validatorCompiler: (part) => (part.httpPart === 'body' ? () => true : validateWhole(part)),
+      schema: {
+        summary:
+          'Enqueue one message whose payload is the body, up to 1 GiB; one that breaks off leaves nothing',
+        body: { content: { 'application/octet-stream': { schema: bytes } } },
+        tags,
+        params,
+        querystring: EnqueueStreamQuery,
+        response: { 201: Enqueued },
+      },
+    },
+    async (request, reply) => {
+      const said = request.headers['content-length'];
+      try {
+        const ids = await queues.enqueueStream(request.params.queue, {
+          ...streamedFromWire(request.query),
+          payload: piecesInTime(request.raw, limits.requestMs),
+          ...(said === undefined ? {} : { bytes: Number(said) }),
+        });
+        return await reply.code(201).send({ ids });
+      } catch (error) {
+        closeAfter(reply);
+        throw error instanceof QueueError && error.cause instanceof ServerError ? error.cause : error;
+      }
+    },
+  );
+}
+
+function downloadRoute(app: App, queues: QueueService): void {
+  app.get(
+    '/api/queues/:queue/payload',
+    {
+      exposeHeadRoute: false, // it would acknowledge what it does not send
+      schema: {
+        summary:
+          'The payload of a held message, as bytes; with ack, the message is consumed once all was sent',
+        tags,
+        params,
+        querystring: PayloadQuery,
+        response: { 200: bytes },
+      },
+    },
+    async (request, reply) => {
+      const { receipt, ack } = request.query;
+      const { queue } = request.params;
+      const { message, end } = await queues.download(queue, receipt);
+      finished(reply.raw, (failure) => {
+        const sent = failure ? Promise.resolve() : consume();
+        sent
+          .then(end, end)
+          .catch((error: unknown) => request.log.error({ err: error }, 'a download did not end'));
+      });
+      const consume = async () => {
+        if (ack) await queues.acknowledge(queue, [receipt]);
+      };
+      return reply
+        .header('content-length', message.payloadBytes)
+        .type(contentTypeOf(message))
+        .send(message.payloadStream() as never); // the description of the API calls it a string
+    },
+  );
+}

@@ -1,0 +1,217 @@
+/** Payloads by themselves, over real connections: larger than any JSON answer, in and out. */
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import type { ErrorBody, MessageOut, QueueInfo } from '@shardlab/contract';
+import { describe, expect, it, vi } from 'vitest';
+import { listeningPort } from '../src/http/listening-port.ts';
+import { startApp, waiting } from './start-app.ts';
+
+const MiB = 1024 * 1024;
+const piece = Buffer.alloc(MiB, 'payload.');
+
+interface Served {
+  port: number;
+  /** Of the queue. */
+  url: string;
+  post<T>(path: string, body: unknown, contentType?: string): Promise<{ status: number; body: T }>;
+  info(): Promise<QueueInfo>;
+}
+
+async function served(spec: Record<string, unknown> = {}): Promise<Served> {
+  const { app } = await startApp();
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const port = listeningPort(app)!;
+  const host = `http://127.0.0.1:${port}`;
+  const url = `${host}/api/queues/files`;
+  const post = async <T>(path: string, body: unknown, contentType = 'application/json') => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const headers = { 'content-type': contentType };
+    const answer = await fetch(`${host}${path}`, { method: 'POST', body: text, headers });
+    const answered = await answer.text();
+    return { status: answer.status, body: (answered === '' ? null : JSON.parse(answered)) as T };
+  };
+  await post('/api/queues', { name: 'files', ...spec });
+  return { port, url, post, info: async () => (await (await fetch(url)).json()) as QueueInfo };
+}
+
+async function* pieces(count: number): AsyncGenerator<Uint8Array> {
+  for (let i = 0; i < count; i += 1) yield piece;
+}
+
+function upload(url: string, count: number, query = ''): Promise<Response> {
+  const body = ReadableStream.from(pieces(count));
+  return fetch(`${url}/messages/stream${query}`, { method: 'POST', body, duplex: 'half' } as RequestInit);
+}
+
+async function dequeue({ post }: Served, options: Record<string, unknown> = {}): Promise<MessageOut> {
+  const { body } = await post<{ messages: MessageOut[] }>('/api/queues/files/dequeue', options);
+  return body.messages[0]!;
+}
+
+async function sha256(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of chunks) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+describe('a payload that is the body of its request', () => {
+  it('comes back as the body of an answer, with all that the address said of it', async () => {
+    const test = await served({ priorities: true });
+    const properties = encodeURIComponent(JSON.stringify({ a: 'b' }));
+    const answer = await upload(test.url, 20, `?correlationId=c&priority=3&properties=${properties}`);
+    expect(answer.status).toBe(201);
+    const { ids } = (await answer.json()) as { ids: string[] };
+    const { receipt, ...message } = await dequeue(test);
+    expect(message).toMatchObject({
+      id: ids[0],
+      streamedBytes: 20 * MiB,
+      correlationId: 'c',
+      priority: 3,
+      properties: { a: 'b' },
+    });
+    expect(message).not.toHaveProperty('payload');
+    expect(message).not.toHaveProperty('payloadBase64');
+    const download = await fetch(`${test.url}/payload?receipt=${receipt}`);
+    expect(download.headers.get('content-length')).toBe(String(20 * MiB));
+    expect(download.headers.get('content-type')).toBe('application/octet-stream');
+    expect(await sha256(download.body!)).toBe(await sha256(pieces(20)));
+    expect(await test.info()).toMatchObject({ held: 1, consumed: 0 });
+  });
+
+  it('is consumed with its download if that is asked for', async () => {
+    const test = await served();
+    await upload(test.url, 2);
+    const { receipt } = await dequeue(test);
+    const download = await fetch(`${test.url}/payload?receipt=${receipt}&ack=true`);
+    expect(await sha256(download.body!)).toBe(await sha256(pieces(2)));
+    await vi.waitFor(async () => expect(await test.info()).toMatchObject({ held: 0, consumed: 1 }), waiting);
+    const stale = await fetch(`${test.url}/payload?receipt=${receipt}`);
+    expect([stale.status, ((await stale.json()) as ErrorBody).code]).toEqual([409, 'RECEIPT_STALE']);
+  });
+
+  it('is not consumed by a download that the client broke off', async () => {
+    const test = await served();
+    await upload(test.url, 50);
+    const { receipt } = await dequeue(test);
+    await new Promise<void>((resolve) => {
+      const download = request(`${test.url}/payload?receipt=${receipt}&ack=true`, (answer) => {
+        answer.once('data', () => download.destroy());
+      });
+      download.on('error', () => undefined);
+      download.on('close', () => resolve());
+      download.end();
+    });
+    await test.post('/api/queues/files/nack', { receipts: [receipt] });
+    expect(await test.info()).toMatchObject({ ready: 1, consumed: 0 });
+  });
+
+  it('of a small message is fetched in the same way', async () => {
+    const test = await served();
+    await test.post('/api/queues/files/messages', { messages: [{ payload: { a: 1 } }] });
+    const { receipt } = await dequeue(test);
+    const download = await fetch(`${test.url}/payload?receipt=${receipt}`);
+    expect(download.headers.get('content-type')).toBe('application/json');
+    expect(await download.json()).toEqual({ a: 1 });
+  });
+
+  it('stays, and keeps its message, when that is dequeued with auto: there is a receipt to fetch it by', async () => {
+    const test = await served();
+    await test.post('/api/queues/files/messages', { messages: [{ payload: 'small' }] });
+    await upload(test.url, 2);
+    const { body } = await test.post<{ messages: MessageOut[] }>('/api/queues/files/dequeue', {
+      mode: 'auto',
+      max: 9,
+    });
+    const streamed = body.messages.find(({ streamedBytes }) => streamedBytes !== undefined)!;
+    const small = body.messages.find(({ payload }) => payload === 'small')!;
+    expect(small.receipt).toBeUndefined();
+    expect(await test.info()).toMatchObject({ held: 1, consumed: 1 });
+    const download = await fetch(`${test.url}/payload?receipt=${streamed.receipt}`);
+    expect(await sha256(download.body!)).toBe(await sha256(pieces(2)));
+  });
+
+  it('shows in a browse by its length', async () => {
+    const test = await served();
+    await upload(test.url, 2);
+    const browsed = await fetch(`${test.url}/messages`);
+    const body = (await browsed.json()) as { messages: MessageOut[] };
+    expect(body.messages).toMatchObject([{ streamedBytes: 2 * MiB, state: 'ready' }]);
+  });
+});
+
+it('is described as bytes, both ways', async () => {
+  const { app } = await startApp();
+  const answer = await app.inject({ url: '/openapi.json', headers: { host: '127.0.0.1' } });
+  const { paths } = answer.json();
+  expect(paths['/api/queues/{queue}/messages/stream'].post.requestBody.content).toEqual({
+    'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
+  });
+  expect(
+    paths['/api/queues/{queue}/payload'].get.parameters.map(({ name }: { name: string }) => name),
+  ).toEqual(expect.arrayContaining(['receipt', 'ack', 'queue']));
+});
+
+describe('a body that cannot be a payload', () => {
+  it('leaves nothing when the client hangs up before its end', async () => {
+    const test = await served();
+    const socket = connect(test.port, '127.0.0.1');
+    socket.write(
+      `POST /api/queues/files/messages/stream HTTP/1.1\r\nHost: 127.0.0.1:${test.port}\r\nContent-Length: ${2 * MiB}\r\n\r\n`,
+    );
+    await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
+    socket.destroy();
+    await upload(test.url, 1);
+    expect(await test.info()).toMatchObject({ enqueued: 1 });
+  });
+
+  it('is refused with 413 before it is read if it says that it is too large', async () => {
+    const test = await served();
+    const socket = connect(test.port, '127.0.0.1');
+    socket.write(
+      `POST /api/queues/files/messages/stream HTTP/1.1\r\nHost: 127.0.0.1:${test.port}\r\nContent-Length: 1073741825\r\n\r\n`,
+    );
+    let answer = '';
+    for await (const text of socket.setEncoding('utf8')) {
+      answer += text;
+      if (answer.includes('"retryable"')) break;
+    }
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer.toLowerCase()).toContain('connection: close');
+    expect(answer).toContain('"code":"PAYLOAD_TOO_LARGE"');
+  });
+
+  it.each([
+    ['no such queue', '/api/queues/none/messages/stream', 404, 'QUEUE_NOT_FOUND'],
+    [
+      'properties that are no object',
+      '/api/queues/files/messages/stream?properties=1',
+      400,
+      'REQUEST_INVALID',
+    ],
+    ['a field that there is not', '/api/queues/files/messages/stream?x=1', 400, 'REQUEST_INVALID'],
+    [
+      'a priority where there are none',
+      '/api/queues/files/messages/stream?priority=1',
+      400,
+      'MESSAGE_INVALID',
+    ],
+  ])('is refused for %s', async (_, url, status, code) => {
+    const test = await served();
+    const { status: found, body } = await test.post<ErrorBody>(url, 'x', 'application/octet-stream');
+    expect([found, body.code]).toEqual([status, code]);
+  });
+
+  it('is refused by a queue that streams nothing', async () => {
+    const test = await served({ durability: 'memory' });
+    const answer = await upload(test.url, 1);
+    expect([answer.status, ((await answer.json()) as ErrorBody).code]).toEqual([422, 'STREAM_UNSUPPORTED']);
+  });
+
+  it('is still JSON where it is not a payload', async () => {
+    const test = await served();
+    const type = 'application/octet-stream';
+    const { status, body } = await test.post<ErrorBody>('/api/queues/files/messages', 'x', type);
+    expect([status, body.code]).toEqual([415, 'CONTENT_TYPE_UNSUPPORTED']);
+  });
+});
