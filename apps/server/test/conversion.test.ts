@@ -1,5 +1,12 @@
 /** The conversion of a queue over the API: begun, watched, gone on with after a restart, cancelled. */
-import type { Cluster, Conversion, Dequeued, ErrorBody, QueueInfo } from '@shardlab/contract';
+import type {
+  Cluster,
+  Conversion,
+  ConversionAnswer,
+  Dequeued,
+  ErrorBody,
+  QueueInfo,
+} from '@shardlab/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { makeDataDir, startApp, type TestApp, waiting } from './start-app.ts';
 
@@ -19,7 +26,9 @@ async function take(test: TestApp): Promise<unknown[]> {
 }
 
 const until = (test: TestApp, expected: object) =>
-  vi.waitFor(async () => expect((await test.get<Conversion>(url)).body).toMatchObject(expected), waiting);
+  vi.waitFor(async () => expect(await read(test)).toMatchObject(expected), waiting);
+
+const read = async (test: TestApp) => (await test.get<ConversionAnswer>(url)).body.conversion;
 
 describe('the conversion of a queue', () => {
   it('goes through its steps, and clients go on under the same name', async () => {
@@ -64,7 +73,7 @@ describe('the conversion of a queue', () => {
       status: 200,
       body: { kind: 'unsharded', enqueueEnabled: true, ready: 1 },
     });
-    expect(await test.get(url)).toMatchObject({ status: 404, body: { code: 'CONVERSION_NOT_FOUND' } });
+    expect(await read(test)).toBeNull();
     expect((await put(test, 'b')).status).toBe(201);
     expect(await take(test)).toEqual(['a', 'b']);
   });
@@ -77,7 +86,7 @@ describe('the conversion of a queue', () => {
     await until(first, { stage: 'drain' });
     await first.close();
     const second = await startApp({ dataDir });
-    expect((await second.get<Conversion>(url)).body).toMatchObject({ stage: 'drain', running: false });
+    expect(await read(second)).toMatchObject({ stage: 'drain', running: false });
     expect(await take(second)).toEqual(['a']);
     await second.post(url);
     await until(second, { stage: 'done' });
@@ -107,7 +116,11 @@ describe('the conversion of a queue', () => {
     expect(await take(test)).toEqual(['a']);
     await until(test, { stage: 'done', running: false });
     for (const payload of ['b', 'c']) expect((await put(test, payload)).status).toBe(201);
-    const taken = [...(await take(test)), ...(await take(test))];
-    expect(taken.toSorted()).toEqual(['b', 'c']);
+    // An instance whose lease has just lapsed is passed over: asked again it has its message.
+    const taken: unknown[] = [];
+    await vi.waitFor(async () => {
+      taken.push(...(await take(test)));
+      expect(taken.toSorted()).toEqual(['b', 'c']);
+    }, waiting);
   });
 });

@@ -74,3 +74,6 @@ export const Conversion = Type.Object(
   closed,
 );
 export type Conversion = Static<typeof Conversion>;
+
+export const ConversionAnswer = Type.Object({ conversion: nullable(Conversion) }, closed);
+export type ConversionAnswer = Static<typeof ConversionAnswer>;

@@ -70,7 +70,7 @@ it('is interrupted at the drain, gone on with, and cancelled', async () => {
   expect(await first.ended).toMatchObject({ code: 130, said: expect.stringContaining('goes on with it') });
   expect(await start(parent, 'orders', '--drain-s', '0').ended).toMatchObject({
     code: 1,
-    said: expect.stringContaining('QUEUE_NOT_DRAINED: In orders 1 messages wait and 0 are held'),
+    said: expect.stringContaining('QUEUE_NOT_DRAINED: orders is not empty: 1 waiting, 0 held'),
   });
   expect((await start(parent, 'orders', '--cancel').ended).code).toBe(0);
   const instance = await openInstance({ dir: join(parent, 'cluster') });

@@ -52,7 +52,7 @@ export class ConversionService {
         throw error;
       });
     }
-    return this.read(queue);
+    return (await this.read(queue)) ?? notFound(queue);
   }
 
   async #follow(queue: string, converting: Promise<EngineConversion>, signal: AbortSignal): Promise<void> {
@@ -67,13 +67,13 @@ export class ConversionService {
     }
   }
 
-  /** Throws `QUEUE_NOT_FOUND`, `CONVERSION_NOT_FOUND`. */
-  async read(queue: string): Promise<Conversion> {
+  /** Null if there was none. Throws `QUEUE_NOT_FOUND`. */
+  async read(queue: string): Promise<Conversion | null> {
     const { dir, queues } = this.#cluster;
     const conversion = await readConversion({ dir, queue });
     if (conversion === undefined) {
       await queues.queue(queue);
-      throw new QueueError('CONVERSION_NOT_FOUND', { details: { queue } });
+      return null;
     }
     const failure = this.#failures.get(queue);
     return {
@@ -99,4 +99,9 @@ export class ConversionService {
     for (const { stop } of this.#drives.values()) stop.abort();
     await Promise.all([...this.#drives.values()].map(({ ended }) => ended));
   }
+}
+
+/** It was cancelled before its beginning was told. */
+function notFound(queue: string): never {
+  throw new QueueError('CONVERSION_NOT_FOUND', { details: { queue } });
 }

@@ -1,4 +1,4 @@
-import { Conversion, Convert, QueueInfo } from '@shardlab/contract';
+import { Conversion, ConversionAnswer, Convert, QueueInfo } from '@shardlab/contract';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
@@ -34,13 +34,13 @@ export function conversionRoutes(
     url,
     {
       schema: {
-        summary: 'How far the conversion of a queue is, or when it was done',
+        summary: 'How far the conversion of a queue is, or when it was done; null if there was none',
         tags,
         params,
-        response: { 200: Conversion },
+        response: { 200: ConversionAnswer },
       },
     },
-    async (request) => conversions.read(request.params.queue),
+    async (request) => ({ conversion: await conversions.read(request.params.queue) }),
   );
   app.delete(
     url,

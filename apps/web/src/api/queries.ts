@@ -3,6 +3,9 @@ import type {
   Browsed,
   ClaimLedger,
   Cluster,
+  Conversion,
+  ConversionAnswer,
+  Convert,
   CreateQueue,
   Dequeue,
   Dequeued,
@@ -106,6 +109,19 @@ export const subscribersQuery = (topic: string) =>
     refetchInterval: 1_500,
   });
 
+/** Asked often while steps pass; a queue that is sharded only says once how it became so. */
+export const conversionQuery = ({ name, kind }: QueueInfo) =>
+  queryOptions({
+    queryKey: ['queues', name, 'conversion'],
+    queryFn: ({ signal }) =>
+      call<ConversionAnswer>('GET', `/api/queues/${path(name)}/conversion`, { signal }),
+    refetchInterval: ({ state }) => {
+      const conversion = state.data?.conversion ?? null;
+      if (conversion === null) return kind === 'unsharded' ? 1_500 : false;
+      return conversion.stage === 'done' ? false : 500;
+    },
+  });
+
 export const startRun = (scenario: string, scale: Scale) =>
   call<Id>('POST', '/api/runs', { body: { scenario, scale } });
 export const cancelRun = (id: string) => call<RunCancelled>('POST', `/api/runs/${path(id)}/cancel`);
@@ -116,6 +132,10 @@ export const exportHref = (id: string, format: 'json' | 'csv') =>
 
 export const createQueue = (queue: CreateQueue) => call<QueueInfo>('POST', '/api/queues', { body: queue });
 export const dropQueue = (queue: string) => call<undefined>('DELETE', `/api/queues/${path(queue)}`);
+export const startConversion = (queue: string, options: Convert) =>
+  call<Conversion>('POST', `/api/queues/${path(queue)}/conversion`, { body: options });
+export const cancelConversion = (queue: string) =>
+  call<QueueInfo>('DELETE', `/api/queues/${path(queue)}/conversion`);
 export const switchQueue = (
   queue: string,
   action: 'start' | 'stop',

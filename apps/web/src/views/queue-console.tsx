@@ -1,9 +1,11 @@
 import type { QueueInfo } from '@shardlab/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { subscribersQuery } from '../api/queries.ts';
+import { conversionQuery, subscribersQuery } from '../api/queries.ts';
 import { formatMs, plural } from '../model/format.ts';
 import { QueueBrowse } from './queue-browse.tsx';
+import { QueueConversion } from './queue-conversion.tsx';
+import { QueueConvert } from './queue-convert.tsx';
 import { QueueDequeue } from './queue-dequeue.tsx';
 import { QueueDrop } from './queue-drop.tsx';
 import { QueueEnqueue } from './queue-enqueue.tsx';
@@ -15,6 +17,8 @@ import { Tabs } from './tabs.tsx';
 export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
   const navigate = useNavigate();
   const { tab, ...search } = useSearch({ from: '/queues' });
+  const conversion = useQuery(conversionQuery(queue)).data?.conversion ?? null;
+  const isConverting = conversion !== null && conversion.stage !== 'done';
   return (
     <section
       className="section queue-console"
@@ -22,8 +26,12 @@ export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: read
     >
       <div className="section-head">
         <h2>{queue.name}</h2>
-        <QueueDrop queue={queue} />
+        <div className="row">
+          {queue.kind === 'unsharded' && conversion === null ? <QueueConvert queue={queue} /> : null}
+          {isConverting ? null : <QueueDrop queue={queue} />}
+        </div>
       </div>
+      {conversion === null ? null : <QueueConversion conversion={conversion} queue={queue} />}
       <QueueFacts queue={queue} queues={queues} />
       <Tabs<'messages' | 'monitor'>
         label={`Of ${queue.name}`}

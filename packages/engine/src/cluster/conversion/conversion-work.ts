@@ -82,7 +82,7 @@ async function drained(
     const isTaken = files.catalog.queues().some((row) => row.queueId === queueId && row.dequeueEnabled);
     if (performance.now() >= until || !isTaken) {
       throw new QueueError('QUEUE_NOT_DRAINED', {
-        sentence: `In ${queue} ${ready} messages wait and ${held} are held${isTaken ? '' : ', and it is stopped for dequeue'}`,
+        sentence: `${queue} is not empty: ${ready} waiting, ${held} held${isTaken ? '' : ', and it is stopped for dequeue'}`,
         details: { queue, ready, held },
       });
     }
