@@ -53,6 +53,11 @@ const steps: readonly FormatStep[] = [
   [forwardingStep, payloadStep, monitoringStep].join('\n'),
 ];
 
+/** The names of all that a new file has, in lower case: what is called otherwise may be the application's. */
+export function instanceNames(): Set<string> {
+  return namesOf(steps);
+}
+
 /**
  * Deltas of a partition and subscriber are joined into one row past a bound, so that truncating and recovery stay short:
  * 256 for the one consumer of a queue, and fewer where many subscribers share a partition.
@@ -181,7 +186,7 @@ export class InstanceFile {
 
   /** Made when it is first used: most instances have no tables of an application. */
   get #application(): ApplicationSql {
-    this.#applicationSql ??= new ApplicationSql(this.#file, namesOf(steps));
+    this.#applicationSql ??= new ApplicationSql(this.#file, instanceNames());
     return this.#applicationSql;
   }
 

@@ -41,6 +41,8 @@ const refused: Attack[] = [
   ['the schema', 'SELECT * FROM sqlite_schema'],
   ['the schema by its old name', 'SELECT * FROM main.sqlite_master'],
   ['the schema of temporary tables', 'SELECT * FROM sqlite_temp_master'],
+  ['a view of the engine', 'SELECT * FROM shardlab_queues'],
+  ['a view of the engine, to drop it', 'DROP VIEW shardlab_queues'],
   // Writing to it
   ['an INSERT', "INSERT INTO meta VALUES ('x', 1)"],
   ['a REPLACE', "REPLACE INTO meta VALUES ('epoch', 99)"],

@@ -2,6 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connectCluster, startCluster } from '../../src/index.ts';
 import { makeFolder, openTestClient, text } from '../folder.ts';
+import { connectTo, serve } from '../remote/serving.ts';
+import { makeUnreliableLink } from '../remote/unreliable-link.ts';
 import { code, openApplication, run } from './application.ts';
 
 describe('statements of a remote session', () => {
@@ -42,6 +44,28 @@ describe('statements of a remote session', () => {
     session.execute('SELECT * FROM meta');
     await expect(session.commit()).rejects.toThrow(code('SQL_REFUSED'));
     expect(instance.queue('q')).toMatchObject({ enqueued: 0 });
+  });
+
+  it('that committed while their answer was lost are done once, and only what they came to is lost', async () => {
+    const { instance } = await openApplication();
+    const link = await makeUnreliableLink((await serve(instance)).path);
+    const session = (await connectTo(link.path)).openSession();
+    for (const stock of [1, -1]) {
+      session.enqueue('q', { payload: `${stock}` });
+      session.execute('INSERT INTO item (stock) VALUES (?)', [stock]);
+      link.loseAnswers();
+      const commit = session.commit();
+      await link.lost();
+      link.cut();
+      if (stock < 0) await expect(commit).rejects.toThrow(code('TX_NOT_COMMITTED'));
+      else {
+        const committed = await commit;
+        expect(committed.ids).toHaveLength(1);
+        expect(() => committed.results).toThrow(code('SQL_RESULTS_LOST'));
+      }
+    }
+    expect(await run(session, 'SELECT stock FROM item')).toMatchObject({ rows: [{ stock: 1 }] });
+    expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['1']);
   });
 
   it('leave no outcome where they fail, and their outcome where they succeed', async () => {

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { Instance, Session } from '../../src/index.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
+import { whileLocked } from '../while-locked.ts';
 import { code, openApplication, rowsOf, run } from './application.ts';
 
 const insert = (session: Session, id: number, stock = 1) =>
@@ -134,6 +135,25 @@ describe('a group with transactions of which some fail', () => {
     await expect(session.commit()).rejects.toThrow(code('SQL_FAILED', { statement: 3 }));
     expect(await idsOf(instance)).toEqual([]);
     await expect(run(session, 'SELECT * FROM made')).rejects.toThrow(code('SQL_INVALID'));
+  });
+});
+
+describe('a group that cannot be written', () => {
+  it('does nothing of its transactions with statements, and the next one is judged anew', async () => {
+    const dir = makeFolder();
+    const { instance, session } = await openApplication({ dir });
+    await whileLocked(dir, async () => {
+      session.enqueue('q', { payload: 'never' });
+      session.execute('CREATE TABLE place (a)');
+      session.execute('SELECT * FROM place');
+      await expect(session.commit()).rejects.toThrow(code('STORAGE_FAILED'));
+    });
+    await expect(run(session, 'SELECT * FROM place')).rejects.toThrow(code('SQL_INVALID'));
+    session.enqueue('q', { payload: 'after' });
+    insert(session, 1);
+    await session.commit();
+    expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['after']);
+    expect(await idsOf(instance)).toEqual([1]);
   });
 });
 
