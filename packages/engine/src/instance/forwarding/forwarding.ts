@@ -158,8 +158,12 @@ export class Forwarding {
     this.#assertOpen();
     const queue = this.#options.queueOf(name.queueId)?.forwarding;
     if (queue === undefined) return nothing;
-    if (whenDelivered) await queue.delivered(name.shard);
-    return { ...(await this.#landing.report(giver, name)), delivered: whenDelivered };
+    for (;;) {
+      if (whenDelivered) await queue.delivered(name.shard);
+      const report = await this.#landing.report(giver, name);
+      // A batch that came meanwhile is in the report, but may not have been delivered.
+      if (!whenDelivered || queue.isDelivered(name.shard)) return { ...report, delivered: whenDelivered };
+    }
   }
 
   recall({ queueId, shard }: ShardName): void {

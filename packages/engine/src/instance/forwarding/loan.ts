@@ -271,9 +271,12 @@ export class Loan implements DeliveryGate {
     void this.#host.run(async () => {
       try {
         while (this.state === 'away') {
-          await this.#report({ whenDelivered: true });
-          // Another batch may be on its way meanwhile: then it is asked again once that is settled.
-          if (this.state === 'away') this.#enter('delivered');
+          const { batchNo } = await this.#report({ whenDelivered: true });
+          // Another batch may be on its way meanwhile: then it is asked again once that is settled. It may be settled
+          // already: then the answer is about those before.
+          if (this.state !== 'away') break;
+          if (batchNo >= this.#book.settledNo) this.#enter('delivered');
+          else await this.#pause();
         }
       } finally {
         this.#watching = false;

@@ -50,7 +50,7 @@ export class QueueForwarding {
   readonly #loans: QueueLoans;
   /** Loans that go home or are being closed. */
   readonly #tended = new Set<Loan>();
-  readonly #deliveries = new DeliveryWatch((shard) => this.#isDelivered(shard));
+  readonly #deliveries = new DeliveryWatch((shard) => this.isDelivered(shard));
   #lastCallAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
@@ -153,7 +153,8 @@ export class QueueForwarding {
     return this.#deliveries.until(shard);
   }
 
-  #isDelivered(shard: number): boolean {
+  /** Whether nothing that came here of a shard waits for its first delivery. */
+  isDelivered(shard: number): boolean {
     const loan = this.#loans.get(shard);
     return loan === undefined || (loan.state === 'home' && loan.ready === 0);
   }
