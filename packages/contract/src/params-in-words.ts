@@ -6,7 +6,8 @@ import type { Rows, Scenario } from './scenario.ts';
  * "1,000 operations a transaction". What the sweep does not vary is left out, but for the subscribers of a topic.
  */
 export function paramsInWords(params: PointParams, sweep: Scenario['sweep']): string[] {
-  const { payloadBytes, operationsPerTransaction, subscribers, backlog, durability, cacheMiB, rows } = params;
+  const { payloadBytes, operationsPerTransaction, subscribers, backlog, durability } = params;
+  const { cacheMiB, rows, dequeuers } = params;
   return [
     ...(subscribers === undefined ? [] : [plural(subscribers, 'subscriber')]),
     ...(sweep.operationsPerTransaction === undefined
@@ -17,6 +18,7 @@ export function paramsInWords(params: PointParams, sweep: Scenario['sweep']): st
     ...(durability === undefined ? [] : [durability]),
     ...(cacheMiB === undefined ? [] : [`cache of ${number(cacheMiB)} MiB`]),
     ...(rows === undefined ? [] : [rowsInWords[rows]]),
+    ...(dequeuers === undefined ? [] : [`dequeuers ${dequeuers}`]),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** A run, its points and the events that the server streams while it goes on (design, section 7). */
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
-import { Durability, FaultKind, Implementation, Rows, Scale, Scenario } from './scenario.ts';
+import { DequeuerPlace, Durability, FaultKind, Implementation, Rows, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -32,6 +32,7 @@ export const PointParams = Type.Object(
     durability: Type.Optional(Durability),
     cacheMiB: Type.Optional(Type.Integer()),
     rows: Type.Optional(Rows),
+    dequeuers: Type.Optional(DequeuerPlace),
   },
   closed,
 );
@@ -401,7 +402,7 @@ export type RunEvent = Static<typeof RunEvent>;
 /** The identity of a point inside its run: two points with the same key are the same combination. */
 export function pointKey(point: { implementation: Implementation; params: PointParams }): string {
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
-  const { subscribers, backlog, durability, cacheMiB, rows } = point.params;
+  const { subscribers, backlog, durability, cacheMiB, rows, dequeuers } = point.params;
   const always = [
     point.implementation,
     instances,
@@ -410,7 +411,7 @@ export function pointKey(point: { implementation: Implementation; params: PointP
     payloadBytes,
     operationsPerTransaction,
   ];
-  const named = Object.entries({ subscribers, backlog, durability, cacheMiB, rows });
+  const named = Object.entries({ subscribers, backlog, durability, cacheMiB, rows, dequeuers });
   const varied = named.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
   return [...always, ...varied].join('/');
 }

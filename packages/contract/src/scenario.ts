@@ -33,6 +33,12 @@ export const Rows = Type.Union([Type.Literal('none'), Type.Literal('together'), 
 });
 export type Rows = Static<typeof Rows>;
 
+export const DequeuerPlace = Type.Union([Type.Literal('beside'), Type.Literal('elsewhere')], {
+  description:
+    'beside, the default: a dequeuer runs on the instance of its enqueuer; elsewhere: on the next one, so that sharded messages are forwarded to it',
+});
+export type DequeuerPlace = Static<typeof DequeuerPlace>;
+
 export const FaultKind = Type.Union([
   Type.Literal('kill'),
   Type.Literal('pause'),
@@ -117,6 +123,7 @@ const Axes = Type.Object(
     durability: Type.Optional(axis(Durability, 'Instead of the one value of the queue')),
     cacheMiB: Type.Optional(axis(CacheMiB, 'Instead of the one value of the queue')),
     rows: Type.Optional(axis(Rows, 'Rows of the application beside the messages; one sharded instance')),
+    dequeuers: Type.Optional(axis(DequeuerPlace, 'Where dequeuers run, with remote sessions')),
   },
   { ...closed, description: 'Sweep axes' },
 );

@@ -1,4 +1,4 @@
-/** W1 to W8 on points that make each claim hold and on points that make it fail. */
+/** W1 to W9 on points that make each claim hold and on points that make it fail. */
 import type { ConversionOutcome, FaultOutcome, Point, PointParams } from '@shardlab/contract';
 import { judgeClaims } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
@@ -216,5 +216,24 @@ describe('W8, a queue in use is converted', () => {
       verdict: 'does-not-hold',
       reason: expect.stringContaining('lost'),
     });
+  });
+});
+
+describe('W9, forwarding does not hold enqueues up', () => {
+  const at = (rates: [beside: number, elsewhere: number]) => [
+    varied({ dequeuers: 'beside' }, { deq: rates[0] }),
+    varied({ dequeuers: 'elsewhere' }, { deq: rates[1] }),
+  ];
+
+  test('holds at nine tenths, and does not at a half', () => {
+    expect(judge('W9', at([10_000, 9_000]))).toMatchObject({ verdict: 'holds', value: 0.9 });
+    expect(judge('W9', at([10_000, 5_000]))).toMatchObject({
+      verdict: 'does-not-hold',
+      reason: expect.stringContaining('Dequeued on another instance: 5,000/s in'),
+    });
+  });
+
+  test('needs both places', () => {
+    expect(judge('W9', at([10_000, 9_000]).slice(1)).verdict).toBe('inconclusive');
   });
 });

@@ -1,4 +1,4 @@
-/** Remote sessions on instances in processes of their own, one of them killed in mid-run: a real, small run. */
+/** Remote sessions on instances in processes of their own, one of them killed in mid-run, or with its dequeuers elsewhere: real, small runs. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -71,3 +71,27 @@ test('remote sessions without a fault do the same work, on a topic and on unshar
     expect(point.repeats[0]!.faults).toBeUndefined();
   }
 }, 90_000);
+
+test('messages are dequeued on another instance than the one that they were enqueued on, once and in order', async () => {
+  const scenario = remote({
+    claims: ['W9'],
+    sweep: {
+      implementation: ['sharded'],
+      instances: [2],
+      threads: [1],
+      roundTripMs: [0],
+      dequeuers: ['beside', 'elsewhere'],
+    },
+    phases: { warmupMs: 500, measureMs: 2_000, drainMs: 20_000 },
+  });
+  const run = await startRun({ scenario, scale: 'full', dataDir });
+  expect(run.error).toBeNull();
+  const where = (place: string) => run.points.find(({ params }) => params.dequeuers === place)!;
+  for (const place of ['beside', 'elsewhere']) {
+    expect(where(place).integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+  }
+  expect(where('beside').dequeuePerSecByInstance[1]).toBe(0);
+  expect(where('elsewhere').dequeuePerSecByInstance[0]).toBe(0);
+  expect(where('elsewhere').dequeuePerSecByInstance[1]).toBeGreaterThan(0);
+  expect(where('elsewhere').waits.some(({ event }) => event === 'forwarding')).toBe(true);
+}, 120_000);

@@ -196,6 +196,17 @@ describe('sizes that would not run', () => {
     expect(faultsOf(smallScenario({ sweep: unsharded }))).toMatchObject(fault);
   });
 
+  test('dequeuers elsewhere where nothing is forwarded', () => {
+    const sweep = { ...smallScenario().sweep, instances: [1], dequeuers: ['beside', 'elsewhere'] as const };
+    const queue = { ...smallScenario().queue, durability: 'memory' as const };
+    const scenario = smallScenario({ queue, sweep: { ...sweep, implementation: ['sharded'] } as never });
+    expect(faultsOf(scenario)).toMatchObject([
+      { path: '/sweep/dequeuers/1', message: expect.stringContaining('remote') },
+      { path: '/sweep/dequeuers/1', message: expect.stringContaining('two instances') },
+      { path: '/sweep/dequeuers/1', message: expect.stringContaining('persistent') },
+    ]);
+  });
+
   test('a nonpersistent durability among those of an unsharded queue', () => {
     const sweep = { ...smallScenario().sweep, durability: ['durable' as const, 'memory' as const] };
     expect(faultsOf(smallScenario({ sweep }))).toMatchObject([{ path: '/sweep/durability/1' }]);

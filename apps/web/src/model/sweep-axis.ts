@@ -72,5 +72,7 @@ export function besideAxis(params: PointParams, sweep: Sweep, axis: SweepAxis): 
   });
   if ((sweep.durability?.length ?? 0) > 1 && params.durability !== undefined) words.push(params.durability);
   if ((sweep.rows?.length ?? 0) > 1 && params.rows !== undefined) words.push(rowsInWords[params.rows]);
+  if ((sweep.dequeuers?.length ?? 0) > 1 && params.dequeuers !== undefined)
+    words.push(`dequeuers ${params.dequeuers}`);
   return words;
 }

@@ -37,10 +37,11 @@ const varied: readonly Column[] = (
     ['Durability', 'durability'],
     ['Cache MiB', 'cacheMiB'],
     ['Rows', 'rows'],
+    ['Dequeuers', 'dequeuers'],
   ] satisfies [string, keyof PointParams][]
 ).map(([name, id]) => ({
   name,
-  isText: id === 'durability' || id === 'rows',
+  isText: id === 'durability' || id === 'rows' || id === 'dequeuers',
   cell: ({ params }) => {
     const value = params[id];
     return typeof value === 'number' ? formatCount(value) : value;

@@ -69,6 +69,8 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
       createsQueues: false,
       cacheBytesMax: null,
       enqueuers: [0],
+      dequeuers: 1,
+      feeders: [],
       backlog: 0,
       payloadBytes,
       operationsPerTransaction,

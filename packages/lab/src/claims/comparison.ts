@@ -13,6 +13,10 @@ export const rateOf = ({ dequeuePerSec, repeats }: Point): Figure => ({
   rate: dequeuePerSec,
   repeats: repeats.map((repeat) => repeat.dequeuePerSec),
 });
+export const enqueuesOf = ({ enqueuePerSec, repeats }: Point): Figure => ({
+  rate: enqueuePerSec,
+  repeats: repeats.map((repeat) => repeat.enqueuePerSec),
+});
 export const cpuOf = ({ cpuUsPerMessage, repeats }: Point): Figure => ({
   rate: cpuUsPerMessage,
   repeats: repeats.map((repeat) => repeat.cpuUsPerMessage),

@@ -54,4 +54,11 @@ export const wordClaims: readonly Claim[] = [
       'Existing applications need no changes: the queue is drained, dropped empty and created anew as a sharded one under its name.',
     grade: 'shape',
   },
+  {
+    id: 'W9',
+    title: 'Forwarding does not hold enqueues up',
+    document:
+      'With one session that enqueues on one instance and one that dequeues on another, messages are forwarded between them, asynchronously to the enqueuing transaction.',
+    grade: 'shape',
+  },
 ];

@@ -1,10 +1,11 @@
-/** W1 to W6: what the document says in words. Each compares points that differ in one thing only. */
+/** W1 to W6 and W9: what the document says in words. Each compares points that differ in one thing only. */
 import type { Point } from '@shardlab/contract';
 import {
   alike,
   bytesOf,
   comparison,
   cpuOf,
+  enqueuesOf,
   highest,
   judged,
   lowest,
@@ -134,6 +135,28 @@ export const judgeW6: Judge = (points) => {
   const good = pairs.filter(({ value }) => value >= asGood).length;
   return judged(top, { bar: asGood, wanted: 'over', unit }, [
     `At ${good} of ${pairs.length} workloads unsharded has ${asGood} of the sharded rate or more. It does best with ${count(over.params.payloadBytes)} bytes, ${count(over.params.operationsPerTransaction)} a transaction (${where(over)}): ${perSec(over.dequeuePerSec)} against ${perSec(under.dequeuePerSec)}.`,
+  ]);
+};
+
+/** An enqueuer whose messages leave its instance at this share of the rate of one whose messages stay is not held up. */
+const forwardedShareMin = 0.7;
+
+export const judgeW9: Judge = (points) => {
+  const unit = '× the enqueue rate where messages stay on their instance';
+  const of = (place: string) => sharded(points).filter((point) => point.params.dequeuers === place);
+  const pairs = of('elsewhere').flatMap((forwarded) => {
+    const stays = of('beside').find((point) => sameBut('dequeuers', point, forwarded));
+    return stays === undefined || stays.enqueuePerSec === 0 ? [] : [comparison(forwarded, stays, enqueuesOf)];
+  });
+  const worst = lowest(pairs);
+  if (worst === null)
+    return inconclusive(unit, 'Needs sharded points that differ only in where their dequeuers are.');
+  const { over, under } = worst;
+  const both = ({ enqueuePerSec, dequeuePerSec, latencyMs }: Point) =>
+    `${perSec(enqueuePerSec)} in, ${perSec(dequeuePerSec)} out after ${fixed(latencyMs.p50, 1)} ms in the middle`;
+  return judged(worst, { bar: forwardedShareMin, wanted: 'over', unit }, [
+    `Dequeued on another instance: ${both(over)}; on the same one: ${both(under)} (${where(over)}).`,
+    `${forwardedShareMin} or more counts as not held up.`,
   ]);
 };
 

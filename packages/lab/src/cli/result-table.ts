@@ -22,6 +22,7 @@ const varied: readonly Column[] = [
   { title: 'backlog', cell: ({ params }) => optional(params.backlog) },
   { title: 'durability', cell: ({ params }) => params.durability ?? '', left: true },
   { title: 'rows', cell: ({ params }) => params.rows ?? '', left: true },
+  { title: 'dequeuers', cell: ({ params }) => params.dequeuers ?? '', left: true },
   { title: 'cache MiB', cell: ({ params }) => optional(params.cacheMiB) },
 ];
 const optional = (value: number | undefined) => (value === undefined ? '' : number(value));

@@ -28,6 +28,7 @@ export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
     ...checkRoundTrips(scenario),
     ...checkFaults(scenario),
     ...checkConversion(scenario),
+    ...checkPlaces(scenario),
     ...checkQuick(scenario),
     ...checkReferences(scenario),
   ];
@@ -96,6 +97,31 @@ function checkRows({ sweep, queue }: Scenario): ScenarioFault[] {
   if (at < 0 || fits) return [];
   const message = 'Rows need one instance and a sharded queue: their tables lie in its file';
   return [{ path: `/sweep/rows/${at}`, message }];
+}
+
+/** Messages move only between instances that are served, and of queues that can forward. */
+function checkPlaces({ sweep, workload, queue }: Scenario): ScenarioFault[] {
+  const index = sweep.dequeuers?.indexOf('elsewhere') ?? -1;
+  if (index < 0) return [];
+  const path = `/sweep/dequeuers/${index}`;
+  const memory = queue.durability === 'memory' || sweep.durability?.includes('memory') === true;
+  return [
+    ...(workload.sessions === 'remote'
+      ? []
+      : [
+          {
+            path,
+            message:
+              'Needs sessions "remote": an instance in the process of its sessions is not served to others',
+          },
+        ]),
+    ...(Math.min(...sweep.instances) > 1
+      ? []
+      : [{ path, message: 'Needs two instances or more at every point' }]),
+    ...(queue.type === 'topic' || memory
+      ? [{ path, message: 'Only messages of a persistent queue are forwarded, not those of a topic' }]
+      : []),
+  ];
 }
 
 function checkSize(scenario: Scenario): ScenarioFault[] {

@@ -38,6 +38,7 @@ export function expandSweep(scenario: Scenario, scale: Scale): Combination[] {
     operationsPerTransaction: sweep.operationsPerTransaction ?? [operationsPerTransaction],
     backlog: sweep.backlog,
     subscribers: sweep.subscribers ?? (subscribers === undefined ? undefined : [subscribers]),
+    dequeuers: sweep.dequeuers,
     instances: sweep.instances,
     threads: sweep.threads,
   };

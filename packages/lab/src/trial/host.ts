@@ -46,8 +46,9 @@ async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConf
   };
 }
 
-async function remoteHost({ dir, instance: number }: WorkerConfig): Promise<Host> {
+async function remoteHost({ dir, instance: number, feeders }: WorkerConfig): Promise<Host> {
   const instance = await connect({ dir, instance: number });
+  const others = await Promise.all(feeders.map((feeder) => connect({ dir, instance: feeder })));
   // So that it has seen the queues which another instance made.
   await instance.queues();
   const backlogs = new SubscriberBacklogs((queue) => instance.subscribers(queue));
@@ -58,10 +59,17 @@ async function remoteHost({ dir, instance: number }: WorkerConfig): Promise<Host
     createQueue: (spec) => instance.createQueue(spec),
     subscribe: (topic, subscriber) => instance.subscribe(topic, subscriber),
     browse: (queue, options) => instance.browse(queue, options),
-    close: () => instance.close(),
+    close: async () => {
+      for (const each of [...others, instance]) await each.close();
+    },
     shards: () => [],
-    waiting: async ({ queue, subscriber }) =>
-      subscriber === undefined ? (await instance.queue(queue)).ready : backlogs.of(queue, subscriber),
+    waiting: async ({ queue, subscriber }) => {
+      if (subscriber !== undefined) return backlogs.of(queue, subscriber);
+      // What is on its way is held where it came from until it is here: so those are asked first.
+      const coming = await Promise.all(others.map((other) => other.queue(queue)));
+      const { ready } = await instance.queue(queue);
+      return coming.reduce((sum, info) => sum + info.ready + info.held, ready);
+    },
   };
 }
 

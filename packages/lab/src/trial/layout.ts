@@ -30,7 +30,9 @@ export function layoutOf(
 ): QueueLayout {
   const { type = 'queue', shardsPerInstance: shards } = scenario.queue;
   const durability = params.durability ?? scenario.queue.durability;
-  const spec: QueueSpec = { name, kind: implementation, type, shards, durability };
+  // Messages move only where that is what is measured: else each instance has dequeuers of its own.
+  const forwarding = implementation === 'sharded' && params.dequeuers === 'elsewhere';
+  const spec: QueueSpec = { name, kind: implementation, type, shards, durability, forwarding };
   if (type === 'queue') return { queues: [spec], inlets: [name], outlets: [{ queue: name }] };
   const numbers = Array.from({ length: params.subscribers ?? 1 }, (_, index) => index + 1);
   if (implementation === 'sharded') {

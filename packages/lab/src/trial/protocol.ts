@@ -21,8 +21,12 @@ export interface WorkerConfig {
   createsQueues: boolean;
   /** Null: the engine's default. */
   cacheBytesMax: number | null;
-  /** Numbers of the enqueuers that run here; for each a dequeuer at every outlet runs beside it. */
+  /** Numbers of the enqueuers that run here. */
   enqueuers: number[];
+  /** So many dequeuers at every outlet run here. */
+  dequeuers: number;
+  /** Other instances whose messages come here. */
+  feeders: number[];
   /** Messages that its enqueuers put in before the warm-up. */
   backlog: number;
   payloadBytes: number;

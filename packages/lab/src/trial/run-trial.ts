@@ -89,7 +89,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     signal?.addEventListener('abort', onAbort, { once: true });
     await mkdir(dir, { recursive: true });
     cluster = await startRemote(options, clock, ticks);
-    const shared = trial.implementation === 'unsharded';
+    const shared = trial.implementation === 'unsharded' || trial.params.dequeuers === 'elsewhere';
     const outlets = layoutOf(options.scenario, trial.implementation, trial.params).outlets.length;
     const share = new BacklogShares(workers, shared);
     for (let instance = 1; instance <= trial.params.instances; instance++) {
@@ -205,6 +205,8 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
   const { sessions = 'embedded' } = scenario.workload;
   const everyone = Array.from({ length: threads }, (_, index) => index);
   const enqueuers = everyone.filter((enqueuer) => enqueuer % instances === instance - 1);
+  const isElsewhere = trial.params.dequeuers === 'elsewhere';
+  const feeder = isElsewhere ? 1 + ((instance - 2 + instances) % instances) : instance;
   return {
     dir,
     instance,
@@ -212,8 +214,10 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
     layout: layoutOf(scenario, trial.implementation, trial.params),
     createsQueues: instance === 1,
     cacheBytesMax: cacheBytesMax(scenario, trial),
-    // An enqueuer and its dequeuers always go together, so no instance has messages without anybody to take them.
     enqueuers,
+    // No instance has messages without anybody to take them, or all of them go to the next one.
+    dequeuers: everyone.filter((enqueuer) => enqueuer % instances === feeder - 1).length,
+    feeders: isElsewhere ? [feeder] : [],
     backlog: Math.round((backlog * enqueuers.length) / threads),
     payloadBytes,
     operationsPerTransaction,
@@ -269,7 +273,7 @@ function hung(limitMs: number): LabError {
   });
 }
 
-/** Tells each instance its share of the backlog of a shared queue, at every tick: see `BacklogGate.setShare`. */
+/** Where messages are consumed elsewhere each instance is told its share of the backlog: see `BacklogGate.setShare`. */
 class BacklogShares {
   readonly #workers: readonly WorkerProcess[];
   readonly #shared: boolean;

@@ -3,7 +3,7 @@ import type { Enqueuer } from './enqueuer.ts';
 import type { Workload } from './workload.ts';
 
 /**
- * Starts all sessions of an instance: its enqueuers, and for each of them a dequeuer at every outlet, so that sessions are
+ * Starts all sessions of an instance: its enqueuers, and its dequeuers, as many at every outlet, so that sessions are
  * spread evenly over instances and subscribers. Enqueuers end when they are stopped, dequeuers when their outlet is empty
  * after the seal, or when the drain is over.
  */
@@ -11,8 +11,9 @@ export function startSessions(
   work: Workload,
   enqueuers: readonly Enqueuer[],
 ): { enqueuers: Promise<unknown>; dequeuers: Promise<unknown> } {
+  const { dequeuers: each, layout } = work.config;
   const dequeuers = Promise.all(
-    enqueuers.flatMap(() => work.config.layout.outlets.map((_, outletNo) => runDequeuer(work, outletNo))),
+    layout.outlets.flatMap((_, outletNo) => Array.from({ length: each }, () => runDequeuer(work, outletNo))),
   );
   return { enqueuers: Promise.all(enqueuers.map((enqueuer) => enqueuer.run())), dequeuers };
 }
