@@ -45,7 +45,7 @@ describe('figures in words', () => {
     ['40 s', { drainState: 'draining', drainMs: 40_000 }],
     ['growing', { drainState: 'growing', drainMs: null }],
     ['empty', { drainState: 'empty', drainMs: null }],
-    ['standing still', { drainState: 'standing', drainMs: null }],
+    ['standing', { drainState: 'standing', drainMs: null }],
   ] as const)('%s', (words, drain) => {
     expect(drainWords(drain).replaceAll('\u202f', ' ')).toBe(words);
   });

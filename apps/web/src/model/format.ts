@@ -31,11 +31,12 @@ export const formatCores = (cores: number): string =>
 /** Sessions on average: two decimals, without a unit of its own. */
 export const formatSessions = (sessions: number): string => twoDecimals.format(sessions);
 
-/** Memory of a process: 87 MB, 1.2 GB, in powers of 1,000. */
-export const formatBytes = (bytes: number): string =>
-  bytes < 1e9
-    ? `${whole.format(bytes / 1e6)}${narrowSpace}MB`
-    : `${threeDigits.format(bytes / 1e9)}${narrowSpace}GB`;
+/** Memory and files: 12 kB, 87 MB, 1.2 GB, in powers of 1,000. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1e6) return `${whole.format(bytes / 1e3)}${narrowSpace}kB`;
+  if (bytes < 1e9) return `${whole.format(bytes / 1e6)}${narrowSpace}MB`;
+  return `${threeDigits.format(bytes / 1e9)}${narrowSpace}GB`;
+}
 
 /** A moment of today to the millisecond: 12:30:05.123. */
 export function formatTimeOfDay(atMs: number): string {

@@ -4,9 +4,7 @@ import { formatCount, formatDuration, formatValue } from './format.ts';
 
 /** When it is empty: a length of time, or why there is none. */
 export function drainWords({ drainState, drainMs }: Pick<FlowFigures, 'drainState' | 'drainMs'>): string {
-  if (drainMs !== null) return formatDuration(drainMs);
-  if (drainState === 'growing') return 'growing';
-  return drainState === 'empty' ? 'empty' : 'standing still';
+  return drainMs === null ? drainState : formatDuration(drainMs);
 }
 
 /** "1 filling, 3 full"; what there is none of is left out. */

@@ -71,7 +71,9 @@ export function QueueMonitorTables({ stats }: { stats: QueueStats }) {
   const withInstance = <Row extends { instance: number }>(columns: readonly FigureColumn<Row>[]) =>
     instances.length > 1 ? [columns[0]!, instanceColumn, ...columns.slice(1)] : columns;
   const shards = rowsOf(({ shards }) => shards);
-  const subscribers = rowsOf(({ subscribers }) => subscribers);
+  const subscribers = rowsOf(({ subscribers }) => subscribers).sort(
+    (a, b) => (a.subscriber ?? '').localeCompare(b.subscriber ?? '') || a.shard - b.shard,
+  );
   const partitions = rowsOf(({ partitions }) => partitions);
   const keyOf = ({ instance, shard }: At<{ shard: number }>) => `${instance}/${shard}`;
   return (
