@@ -40,6 +40,7 @@ import { scenarioRoutes } from './routes/scenario-routes.ts';
 import { subscriberRoutes } from './routes/subscriber-routes.ts';
 import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
+import { ClaimHistory } from './runs/claim-history.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
 import { openLabDatabase } from './store/lab-database.ts';
@@ -97,8 +98,10 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   const closing = new AbortController();
 
   const app = createFastify(options.logger ?? false);
+  const history = new ClaimHistory(dataDir, store);
   const runs = new RunService({
     store,
+    history,
     scratchDir: join(dataDir, 'runs'),
     now,
     onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),
@@ -129,7 +132,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   scenarioRoutes(app, { library, now });
   hardwareRoutes(app);
   runRoutes(app, { runs, library, streams });
-  claimRoutes(app, { runs: store });
+  claimRoutes(app, { history });
   queueRoutes(app, { cluster });
   conversionRoutes(app, { cluster, conversions });
   subscriberRoutes(app, { cluster });

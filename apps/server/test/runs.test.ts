@@ -1,5 +1,5 @@
 import type { ClaimLedger, ErrorBody, Run, RunEvent, RunList } from '@shardlab/contract';
-import { claims as ledger } from '@shardlab/lab';
+import { keepVerdicts, claims as ledger, readVerdicts } from '@shardlab/lab';
 import { describe, expect, it, vi } from 'vitest';
 import { endlessScenario, runToEnd, smallScenario, startApp, type TestApp, waiting } from './start-app.ts';
 
@@ -138,6 +138,32 @@ describe('the history', () => {
     expect(last('A3')).toMatchObject({ runId: newest.id, scenarioId: 'small', scale: 'quick' });
     expect(last('A2')!.runId).not.toBe(newest.id);
     expect(last('A2')).toMatchObject({ verdict: expect.any(String), reason: expect.any(String) });
+    const a3 = claims.find(({ id }) => id === 'A3')!;
+    expect(a3.judged).toBe(2);
+    expect(a3.history.map(({ runId }) => runId)).toEqual([newest.id, last('A2')!.runId]);
+  });
+
+  it('shares the ledger with the command line on the same data folder, both ways, and outlives its runs', async () => {
+    const first = await startApp();
+    const run = await runToEnd(first, smallScenario());
+    // As `lab run` keeps it.
+    const elsewhere = { ...run, id: 'of-the-command-line', endedAtMs: run.endedAtMs! + 1 };
+    await keepVerdicts(first.dataDir, elsewhere);
+    const a3 = async (test: TestApp) =>
+      (await test.get<ClaimLedger>('/api/claims')).body.claims.find(({ id }) => id === 'A3')!;
+    expect(await a3(first)).toMatchObject({ last: { runId: elsewhere.id, runKept: false }, judged: 2 });
+    await first.remove(`/api/runs/${run.id}`);
+    await first.close();
+    // What `lab claims` reads.
+    const kept = await readVerdicts(first.dataDir);
+    expect(kept.map(({ id, runId }) => [id, runId]).toSorted()).toEqual(
+      [
+        ['A3', elsewhere.id],
+        ['A3', run.id],
+      ].toSorted(),
+    );
+    const second = await startApp({ dataDir: first.dataDir });
+    expect((await a3(second)).history.map(({ runId }) => runId)).toEqual([elsewhere.id, run.id]);
   });
 });
 

@@ -98,7 +98,17 @@ export type RunCancelled = Static<typeof RunCancelled>;
 
 const { id, title, document, grade, ...verdictFields } = ClaimResult.properties;
 
-/** A claim and its verdict in the newest finished run that judged it, or null. */
+/** Verdicts of a claim that an answer carries, the newest ones; all that there are, are counted. */
+export const claimHistoryMax = 20;
+
+const whose = {
+  runId: Type.String(),
+  scenarioId: Type.String(),
+  scale: Scale,
+  endedAtMs: Type.Integer(),
+} as const;
+
+/** A claim, its verdict in the newest finished run that judged it, or null, and what runs said before. */
 export const ClaimLedgerEntry = Type.Object(
   {
     id,
@@ -109,14 +119,19 @@ export const ClaimLedgerEntry = Type.Object(
       Type.Object(
         {
           ...verdictFields,
-          runId: Type.String(),
-          scenarioId: Type.String(),
-          scale: Scale,
-          endedAtMs: Type.Integer(),
+          ...whose,
+          runKept: Type.Boolean({
+            description: 'This server has the run; not so if the command line ran it, or it was forgotten',
+          }),
         },
         closed,
       ),
     ),
+    history: Type.Array(
+      Type.Object({ verdict: verdictFields.verdict, value: verdictFields.value, ...whose }, closed),
+      { description: `Newest first, at most ${claimHistoryMax}` },
+    ),
+    judged: Type.Integer({ description: 'How many verdicts there are' }),
   },
   closed,
 );

@@ -5,6 +5,7 @@ export type { Claim } from './claims/claim.ts';
 export { type JudgeContext, judgeClaims } from './claims/judge.ts';
 export { claims } from './claims/ledger.ts';
 export { type NotMeasured, notMeasured } from './claims/not-measured.ts';
+export { type KeptVerdict, keepVerdicts, readVerdicts, verdictsOf } from './claims/verdict-history.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
 export {
   bundledHardwareFolder,

@@ -1,28 +1,18 @@
 import { ClaimLedger } from '@shardlab/contract';
-import { claims } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';
-import type { RunStore } from '../store/run-store.ts';
+import type { ClaimHistory } from '../runs/claim-history.ts';
 
-export function claimRoutes(app: App, { runs }: { runs: RunStore }): void {
+export function claimRoutes(app: App, { history }: { history: ClaimHistory }): void {
   app.get(
     '/api/claims',
     {
       schema: {
-        summary: 'Every claim with its verdict in the newest finished run that judged it',
+        summary:
+          'Every claim with its verdict in the newest finished run that judged it, here or on the command line, and those before',
         tags: ['runs'],
         response: { 200: ClaimLedger },
       },
     },
-    async (): Promise<ClaimLedger> => {
-      const verdicts = runs.lastVerdicts();
-      return {
-        claims: claims.map(({ id, title, document, grade }) => {
-          const found = verdicts.get(id);
-          if (found === undefined) return { id, title, document, grade, last: null };
-          const { id: _id, title: _title, document: _document, grade: _grade, ...last } = found;
-          return { id, title, document, grade, last };
-        }),
-      };
-    },
+    async (): Promise<ClaimLedger> => ({ claims: await history.ledger() }),
   );
 }

@@ -9,6 +9,7 @@ import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
 import { limits } from '../limits.ts';
 import { interrupted, type RunStore } from '../store/run-store.ts';
+import type { ClaimHistory } from './claim-history.ts';
 import { endEventId, toFrame } from './event-log.ts';
 import { type Follower, RunChannel, snapshotFrame } from './run-channel.ts';
 
@@ -17,6 +18,8 @@ export interface RunServiceOptions {
   /** Folder for the scratch folders of trials. */
   scratchDir: string;
   now: () => number;
+  /** Keeps what runs say about claims. */
+  history: Pick<ClaimHistory, 'keep'>;
   /** Told what kept a run from being recorded. */
   onFault: (error: unknown) => void;
 }
@@ -124,7 +127,7 @@ export class RunService {
   async #execute(channel: RunChannel, signal: AbortSignal): Promise<void> {
     const { id, scenario, scale, createdAtMs } = channel.run;
     try {
-      await startRun({
+      const run = await startRun({
         id,
         scenario,
         scale,
@@ -134,10 +137,19 @@ export class RunService {
         watched: () => channel.watched,
         onEvent: (event, run) => this.#record(channel, event, run),
       });
+      if (run.status === 'done') await this.#keepVerdicts(run);
     } catch (error) {
       // The lab reports its own failures as events; what arrives here is that they could not be recorded.
       this.#options.onFault(error);
       this.#fail(channel, error);
+    }
+  }
+
+  async #keepVerdicts(run: Run): Promise<void> {
+    try {
+      await this.#options.history.keep(run);
+    } catch (error) {
+      this.#options.onFault(error); // the run itself is in the history, with its verdicts
     }
   }
 

@@ -2,14 +2,8 @@
  * The history of runs: rows that grow while a run goes on, so that a killed server loses at most the point under way.
  * `run_no` is the order; ids are what the wire knows.
  */
-import {
-  type ClaimResult,
-  type Point,
-  pointKey,
-  type Run,
-  type RunSummary,
-  type Tick,
-} from '@shardlab/contract';
+import { type Point, pointKey, type Run, type RunSummary, type Tick } from '@shardlab/contract';
+import { type KeptVerdict, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
 import { type RunRow, type SummaryRow, summaryColumns, toRow, toRun, toSummary } from './run-rows.ts';
@@ -19,13 +13,6 @@ export interface RunStoreOptions {
   runsKeptMax: number;
   /** Epoch milliseconds. */
   now: () => number;
-}
-
-export interface JudgedClaim extends ClaimResult {
-  runId: string;
-  scenarioId: string;
-  scale: Run['scale'];
-  endedAtMs: number;
 }
 
 const runNo = '(SELECT run_no FROM run WHERE id = ?)';
@@ -146,28 +133,28 @@ export class RunStore {
     return { runs: page.map(toSummary), next };
   }
 
-  /** The verdict of each claim in the newest finished run that judged it. */
-  lastVerdicts(): Map<string, JudgedClaim> {
+  /** Of the finished runs, for the history of claims. */
+  verdicts(): KeptVerdict[] {
     const rows = this.#file
       .prepare(
-        `SELECT id, scenario_id, scale, ended_at_ms, claims FROM run
-         WHERE status = 'done' AND claims <> '[]' ORDER BY run_no DESC`,
+        `SELECT id, scenario_id, scale, ended_at_ms, claims, environment FROM run
+         WHERE status = 'done' AND claims <> '[]'`,
       )
-      .iterate() as IterableIterator<Pick<RunRow, 'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'claims'>>;
-    const found = new Map<string, JudgedClaim>();
-    for (const row of rows) {
-      for (const claim of JSON.parse(row.claims) as ClaimResult[]) {
-        if (found.has(claim.id)) continue;
-        found.set(claim.id, {
-          ...claim,
-          runId: row.id,
-          scenarioId: row.scenario_id,
-          scale: row.scale as Run['scale'],
-          endedAtMs: row.ended_at_ms ?? 0,
-        });
-      }
-    }
-    return found;
+      .all() as Pick<RunRow, 'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'claims' | 'environment'>[];
+    return rows.flatMap((row) =>
+      verdictsOf({
+        id: row.id,
+        scenarioId: row.scenario_id,
+        scale: row.scale as Run['scale'],
+        endedAtMs: row.ended_at_ms,
+        claims: JSON.parse(row.claims),
+        environment: row.environment === null ? null : JSON.parse(row.environment),
+      }),
+    );
+  }
+
+  has(id: string): boolean {
+    return this.#file.prepare('SELECT 1 FROM run WHERE id = ?').get(id) !== undefined;
   }
 
   countByStatus(): { status: Run['status']; count: number }[] {

@@ -36,6 +36,14 @@ export function ClaimsPage() {
   );
 }
 
+/** "holds, holds, inconclusive, …" */
+function verdictsInWords({ history, judged }: ClaimLedgerEntry): string {
+  const words = history.slice(0, verdictsShown).map(({ verdict }) => verdict.replaceAll('-', ' '));
+  return `${words.join(', ')}${judged > verdictsShown ? ', …' : ''}`;
+}
+
+const verdictsShown = 6;
+
 function Entry({ entry }: { entry: ClaimLedgerEntry }) {
   const { last } = entry;
   return (
@@ -58,10 +66,17 @@ function Entry({ entry }: { entry: ClaimLedgerEntry }) {
           <ClaimFigure claim={last} />
           <p>{last.reason}</p>
           <p className="small muted">
-            <Link to="/runs/$runId" params={{ runId: last.runId }}>
-              {last.scenarioId}, {last.scale}
-            </Link>
+            {last.runKept ? (
+              <Link to="/runs/$runId" params={{ runId: last.runId }}>
+                {last.scenarioId}, {last.scale}
+              </Link>
+            ) : (
+              `${last.scenarioId}, ${last.scale}`
+            )}
             , {formatAgo(last.endedAtMs, Date.now())}
+            {entry.judged > 1
+              ? `. Judged ${entry.judged} times; newest first: ${verdictsInWords(entry)}`
+              : ''}
           </p>
         </>
       )}

@@ -1,6 +1,7 @@
 /**
- * What the runs of the command line said about the claims, one verdict a line, oldest first. Lines are only added, so
- * that runs at the same time keep each other's; past its bound the file loses its older half.
+ * What runs said about the claims, one verdict a line, oldest first: those of the command line and those of a server on the
+ * same data folder. Lines are only added, so that runs at the same time keep each other's; past its bound the file loses
+ * its older half.
  */
 import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,24 +22,30 @@ export interface KeptVerdict
   commit: string | null;
 }
 
+export interface JudgedRun extends Pick<Run, 'id' | 'scale' | 'endedAtMs' | 'claims' | 'environment'> {
+  scenarioId: string;
+}
+
+export function verdictsOf(run: JudgedRun): KeptVerdict[] {
+  return run.claims.map(({ id, verdict, value, unit, interval, reason }) => ({
+    id,
+    verdict,
+    value,
+    unit,
+    interval,
+    reason,
+    runId: run.id,
+    scenarioId: run.scenarioId,
+    scale: run.scale,
+    endedAtMs: run.endedAtMs ?? 0,
+    commit: run.environment?.commit ?? null,
+  }));
+}
+
 /** Adds the verdicts of a run that is done to the folder's file, which is made if it is missing. */
 export async function keepVerdicts(folder: string, run: Run): Promise<void> {
-  const lines = run.claims.map(({ id, verdict, value, unit, interval, reason }) => {
-    const kept: KeptVerdict = {
-      id,
-      verdict,
-      value,
-      unit,
-      interval,
-      reason,
-      runId: run.id,
-      scenarioId: run.scenario.id,
-      scale: run.scale,
-      endedAtMs: run.endedAtMs ?? 0,
-      commit: run.environment?.commit ?? null,
-    };
-    return `${JSON.stringify(kept)}\n`;
-  });
+  const { id: scenarioId } = run.scenario;
+  const lines = verdictsOf({ ...run, scenarioId }).map((kept) => `${JSON.stringify(kept)}\n`);
   if (lines.length === 0) return;
   await mkdir(folder, { recursive: true });
   const path = join(folder, historyFileName);
