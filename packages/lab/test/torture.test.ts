@@ -19,5 +19,6 @@ it('300 kills at all points lose nothing that was acknowledged and double nothin
   expect(faultCount(state), tortureReport(state)).toBe(0);
   expect(state.kills).toBeGreaterThanOrEqual(300);
   expect(Object.keys(state.killsByPhase).length).toBeGreaterThanOrEqual(6);
+  expect(Object.keys(state.killsByPhase).some((phase) => phase.startsWith('forwarding'))).toBe(true);
   expect(state.consumed).toBeGreaterThan(300);
 });

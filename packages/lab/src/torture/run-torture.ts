@@ -47,9 +47,10 @@ export async function runTorture(options: TortureOptions): Promise<TortureState>
     state.elapsedMs = performance.now() - startedAt;
     onProgress?.(state);
   };
-  const lane = () =>
+  const lane = (first: number) =>
     runLane({
       parent: dir,
+      first,
       random: random.fork(),
       actorNames: options.actorNames ?? actors.map(({ name }) => name),
       stageNames: options.stageNames,
@@ -65,7 +66,7 @@ export async function runTorture(options: TortureOptions): Promise<TortureState>
         progress();
       },
     });
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: lanes }, (_, first) => lane(first)));
   return state;
 }
 

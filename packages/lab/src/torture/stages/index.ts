@@ -5,9 +5,9 @@ import { instancesStage } from './instances.ts';
 import type { Stage } from './stage.ts';
 
 export const stages: readonly Stage[] = [
-  instancesStage,
-  instancesStage,
-  instancesStage,
   forwardingStage,
+  instancesStage,
   clusterStage,
+  instancesStage,
+  instancesStage,
 ];
