@@ -1,4 +1,5 @@
 /** Two served instances: messages go where consumers wait, in order, once, and come back where nobody is. */
+import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, openInstance, type QueueSpec, serveInstance } from '../src/index.ts';
 import { makeFolder, text } from './folder.ts';
@@ -73,6 +74,25 @@ describe('two instances', () => {
     await enqueue(owner.instance, numbers(2_000));
     expect(await take(other.instance, 2_000)).toEqual(numbers(2_000));
     await expect.poll(() => owner.instance.queue('q')).toMatchObject({ ready: 0, held: 0, movedOut: 2_000 });
+  });
+
+  it('leave a payload in chunks where it lies, with what is behind it, until it is consumed there', async () => {
+    const { owner, other } = await pair({ shards: 1 });
+    const session = owner.instance.openSession();
+    for (const payload of ['a', 'b']) session.enqueue('q', { payload });
+    const large = Buffer.alloc(1024 * 1024, 'x');
+    await session.enqueueStream('q', { payload: Readable.from([large]) });
+    session.enqueue('q', { payload: 'c' });
+    await session.commit();
+    expect(await take(other.instance, 2)).toEqual(['a', 'b']);
+    await expect.poll(() => owner.instance.queue('q')).toMatchObject({ ready: 2, movedOut: 2 });
+    const [message] = await session.dequeue('q', { waitMs: 10_000 });
+    expect(message).toMatchObject({ streamed: true, payloadBytes: large.length, deliveryCount: 1 });
+    let bytes = 0;
+    for await (const piece of message!.payloadStream()) bytes += (piece as Buffer).length;
+    expect(bytes).toBe(large.length);
+    await session.commit();
+    expect(await take(other.instance, 1)).toEqual(['c']);
   });
 
   it('bring home what nobody wants any more where it went, before what is behind it', async () => {
