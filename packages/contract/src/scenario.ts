@@ -59,7 +59,8 @@ export const scenarioLimits = {
   /** Messages that wait before the warm-up: two million of 512 bytes fill a disk with 1 GiB in some ten seconds. */
   backlogMax: 2_000_000,
   cacheMiBMax: 4_096,
-  payloadBytesMax: 1024 * 1024,
+  /** Above 1 MiB a payload is streamed. */
+  payloadBytesMax: 1024 * 1024 * 1024,
   operationsPerTransactionMax: 10_000,
   roundTripMsMax: 1_000,
   phaseMsMax: 10 * 60_000,
@@ -90,7 +91,8 @@ const axis = <T extends Type.TSchema>(item: T, description: string) =>
 const PayloadBytes = Type.Integer({
   minimum: 32,
   maximum: limit.payloadBytesMax,
-  description: 'At least 32: the check sum and the identity of the message lie in it',
+  description:
+    'At least 32: the check sum and the identity of the message lie in it. Above 1 MiB it is streamed in chunks: sharded queues and embedded sessions only',
 });
 const OperationsPerTransaction = Type.Integer({ minimum: 1, maximum: limit.operationsPerTransactionMax });
 const Subscribers = Type.Integer({ minimum: 1, maximum: limit.subscribersMax });
@@ -164,7 +166,7 @@ export const Scenario = Type.Object(
         subscribers: Type.Optional(Subscribers),
         sessions: Type.Optional(SessionPlace),
         backlogMax: Type.Integer({
-          minimum: 100,
+          minimum: 1,
           maximum: 10_000_000,
           description:
             'Enqueuers of an instance pause while more than this many of its messages wait (beside the backlog that it began with), so that a slow dequeuer meets a bounded backlog',

@@ -68,9 +68,9 @@ describe('a single fault is named at its path, in a sentence', () => {
     ['another version', withValue(['version'], 2), '/version', /Must be 1, not 2/],
     [
       'a payload over its limit',
-      withValue(['workload', 'payloadBytes'], 2 ** 21),
+      withValue(['workload', 'payloadBytes'], 2 ** 31),
       '/workload/payloadBytes',
-      /at most 1,048,576/,
+      /at most 1,073,741,824/,
     ],
     ['an id with capitals', withValue(['id'], 'Figure 3'), '/id', /Must match .* not "Figure 3"/],
     ['an empty title', withValue(['title'], ''), '/title', /Must not be empty/],

@@ -60,6 +60,7 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
     host,
     clock,
     forge,
+    streams: null,
     meter: new Meter(host, clock),
     config: {
       dir: '',

@@ -10,10 +10,6 @@ export const notMeasured: readonly NotMeasured[] = [
     reason: 'a trial places an enqueuer and its dequeuers on one instance; no scenario parts them yet',
   },
   {
-    what: 'Large payloads stream in chunks with bounded memory, 100 MB and more',
-    reason: 'a message has 1 MiB at most; payload-size goes up to there',
-  },
-  {
     what: 'A conversion from unsharded to sharded under load, step by step',
     reason: 'the engine has no command for it; a trial keeps one queue from beginning to end',
   },

@@ -1,5 +1,5 @@
 /** What a schema cannot say: bounds on products of fields, and what one field must mean to another. */
-import { type Scenario, scenarioLimits } from '@shardlab/contract';
+import { queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
 import { claimIds } from '../claims/ledger.ts';
 import { checkConversion } from './conversion-checks.ts';
 import { combinationCount, scaleScenario } from './expand-sweep.ts';
@@ -25,6 +25,7 @@ export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
     ...checkRows(scenario),
     ...checkSize(scenario),
     ...checkMemory(scenario),
+    ...checkStreams(scenario),
     ...checkRoundTrips(scenario),
     ...checkFaults(scenario),
     ...checkConversion(scenario),
@@ -149,6 +150,27 @@ function checkSize(scenario: Scenario): ScenarioFault[] {
   return faults;
 }
 
+/** A payload too large for a message is streamed, which only a session beside a persistent sharded queue can. */
+function checkStreams({ queue, workload, sweep }: Scenario): ScenarioFault[] {
+  const payloads = sweep.payloadBytes ?? [workload.payloadBytes];
+  if (Math.max(...payloads) <= queueLimits.payloadBytesMax) return [];
+  const faults: ScenarioFault[] = [];
+  const other = sweep.implementation.findIndex((implementation) => implementation !== 'sharded');
+  if (other >= 0) {
+    const message = 'Payloads above 1 MiB are streamed, which a sharded queue alone does';
+    faults.push({ path: `/sweep/implementation/${other}`, message });
+  }
+  if (workload.sessions === 'remote') {
+    const message = 'Payloads above 1 MiB are streamed by sessions that are embedded in their instance';
+    faults.push({ path: '/workload/sessions', message });
+  }
+  if ((sweep.durability ?? [queue.durability]).includes('memory')) {
+    const path = sweep.durability === undefined ? '/queue/durability' : '/sweep/durability';
+    faults.push({ path, message: 'A nonpersistent queue has no place for payloads above 1 MiB' });
+  }
+  return faults;
+}
+
 function checkMemory(scenario: Scenario): ScenarioFault[] {
   const faults: ScenarioFault[] = [];
   const { backlogMax } = scenario.workload;
@@ -159,7 +181,9 @@ function checkMemory(scenario: Scenario): ScenarioFault[] {
   // Unsharded, an enqueue makes a copy for each subscriber of a topic.
   const subscribers = Math.max(...(sweep.subscribers ?? [scenario.workload.subscribers ?? 1]));
   const copies = sweep.implementation.includes('unsharded') ? subscribers : 1;
-  const transaction = payloadBytes * operationsPerTransaction * copies;
+  // What is streamed lies in chunks by then.
+  const inMemory = Math.min(payloadBytes, queueLimits.payloadBytesMax);
+  const transaction = inMemory * operationsPerTransaction * copies;
   if (transaction > transactionBytesMax) {
     faults.push({
       path: '/workload/operationsPerTransaction',

@@ -74,7 +74,6 @@ interface Collected {
 
 async function collect(work: Workload, taker: Taker): Promise<Collected> {
   const { config, clock, meter, roundTrips } = work;
-  const { ledger, order } = taker;
   const { operationsPerTransaction: operations } = config;
   const identities: PayloadIdentity[] = [];
   let messages = 0;
@@ -85,14 +84,25 @@ async function collect(work: Workload, taker: Taker): Promise<Collected> {
     if (batch.length === 0) return { identities, messages, empty: true };
     const now = clock();
     for (const message of batch) {
-      const identity = ledger.handedOut(message, order);
+      const identity = await handedOut(work, taker, message);
       if (identity === null) continue;
-      meter.latency(now - identity.sentAtMs);
+      meter.latency((message.streamed ? clock() : now) - identity.sentAtMs); // read to its end
       identities.push(identity);
     }
     messages += batch.length;
   }
   return { identities, messages, empty: false };
+}
+
+async function handedOut(
+  { streams }: Workload,
+  { ledger, order }: Taker,
+  message: Message,
+): Promise<PayloadIdentity | null> {
+  if (streams === null) return ledger.handedOut(message, order);
+  const identity = await streams.check(message.payloadStream() as AsyncIterable<Buffer>);
+  ledger.noteHandOut(identity, message.deliveryCount, order);
+  return identity;
 }
 
 /**

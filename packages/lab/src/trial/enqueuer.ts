@@ -1,4 +1,6 @@
 import type { Session } from '@shardlab/engine';
+import type { PayloadIdentity } from './payload.ts';
+import type { StreamedForge } from './streamed-payload.ts';
 import type { Workload } from './workload.ts';
 
 /** Transactions that fill a backlog have so many messages at most, and so many bytes of payload. */
@@ -73,11 +75,11 @@ export class Enqueuer {
   }
 
   async #commit(messages: number, sentAtMs: number): Promise<boolean> {
-    const { config, forge } = this.#work;
     try {
       for (let index = 0; index < messages; index++) {
-        const payload = forge.make({ enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs });
-        for (const queue of config.layout.inlets) this.#session.enqueue(queue, { payload });
+        const identity = { enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs };
+        if (this.#work.streams === null) this.#stage(identity);
+        else await this.#stream(this.#work.streams, identity);
       }
       await this.#session.commit();
       return true;
@@ -85,5 +87,17 @@ export class Enqueuer {
       await this.#work.outlive(this.#session, error);
       return false;
     }
+  }
+
+  #stage(identity: PayloadIdentity): void {
+    const { config, forge } = this.#work;
+    const payload = forge.make(identity);
+    for (const queue of config.layout.inlets) this.#session.enqueue(queue, { payload });
+  }
+
+  async #stream(streams: StreamedForge, identity: PayloadIdentity): Promise<void> {
+    const { payloadBytes: bytes, layout } = this.#work.config;
+    for (const queue of layout.inlets)
+      await this.#session.enqueueStream(queue, { payload: streams.make(identity), bytes });
   }
 }

@@ -3,15 +3,17 @@
  * that of the instance with its load; remote, it is a client of the process that serves the instance. Ends with its
  * coordinator.
  */
+import { queueLimits } from '@shardlab/contract';
 import { assertRows, makeTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
 import { type Host, openHost } from './host.ts';
 import type { QueueLayout } from './layout.ts';
 import { Meter } from './meter.ts';
-import { PayloadForge } from './payload.ts';
+import { PayloadForge, payloadHeaderBytes } from './payload.ts';
 import type { FromWorker, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
 import { startSessions } from './start-sessions.ts';
+import { StreamedForge } from './streamed-payload.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
@@ -42,12 +44,15 @@ class InstanceWorker {
 
   private constructor(config: WorkerConfig, host: Host) {
     const clock = createMonotonicClock();
-    const forge = new PayloadForge({ bytes: config.payloadBytes, seed: config.seed, nonce: config.nonce });
+    const { payloadBytes, seed, nonce } = config;
+    const isStreamed = payloadBytes > queueLimits.payloadBytesMax;
+    const forge = new PayloadForge({ bytes: isStreamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
+    const streams = isStreamed ? new StreamedForge({ bytes: payloadBytes, seed, nonce }) : null;
     this.#config = config;
     this.#host = host;
     this.#clock = clock;
     this.#meter = new Meter(host, clock);
-    this.#workload = new Workload({ host, config, clock, forge, meter: this.#meter });
+    this.#workload = new Workload({ host, config, clock, forge, streams, meter: this.#meter });
     this.#enqueuers = config.enqueuers.map((number) => new Enqueuer(this.#workload, number));
   }
 
@@ -111,6 +116,7 @@ class InstanceWorker {
   }
 
   async #browse(): Promise<void> {
+    const { streams } = this.#workload;
     for (const [outletNo, { queue, subscriber }] of this.#config.layout.outlets.entries()) {
       const whose = subscriber === undefined ? { limit: browsePage } : { limit: browsePage, subscriber };
       const ledger = this.#workload.ledgers[outletNo]!;
@@ -118,7 +124,10 @@ class InstanceWorker {
       do {
         const options = after === undefined ? whose : { ...whose, after };
         const { messages, next } = await this.#host.browse(queue, options);
-        for (const message of messages) ledger.left(message);
+        for (const message of messages) {
+          if (streams === null) ledger.left(message);
+          else ledger.noteLeft(await streams.check(message.payloadStream() as AsyncIterable<Buffer>));
+        }
         after = next ?? undefined;
       } while (after !== undefined);
     }

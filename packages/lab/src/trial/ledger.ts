@@ -97,9 +97,14 @@ export class Ledger {
     order: HandOutOrder,
   ): PayloadIdentity | null {
     const identity = this.#forge.check(message.payload);
-    if (identity === null) this.#damaged += 1;
-    else if (message.deliveryCount === 1 && !order.inOrder(identity)) this.#outOfOrder += 1;
+    this.noteHandOut(identity, message.deliveryCount, order);
     return identity;
+  }
+
+  /** The same of a payload that was checked elsewhere. */
+  noteHandOut(identity: PayloadIdentity | null, deliveryCount: number, order: HandOutOrder): void {
+    if (identity === null) this.#damaged += 1;
+    else if (deliveryCount === 1 && !order.inOrder(identity)) this.#outOfOrder += 1;
   }
 
   /** A dequeuer's commit consumed it: from now on it must not come again. */
@@ -109,7 +114,11 @@ export class Ledger {
 
   /** It was browsed after the drain. */
   left(message: { payload: Buffer }): void {
-    const identity = this.#forge.check(message.payload);
+    this.noteLeft(this.#forge.check(message.payload));
+  }
+
+  /** The same of a payload that was checked elsewhere. */
+  noteLeft(identity: PayloadIdentity | null): void {
     if (identity === null) this.#damaged += 1;
     else if (!setOf(this.#left, identity.enqueuer).add(identity.sequence)) this.#duplicated += 1;
   }

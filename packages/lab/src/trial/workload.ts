@@ -10,6 +10,7 @@ import type { Meter } from './meter.ts';
 import type { PayloadForge } from './payload.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { RoundTrips } from './round-trips.ts';
+import type { StreamedForge } from './streamed-payload.ts';
 
 /** A turn of the event loop is forced this often, so that phases change and ticks go out while every commit is quick. */
 const turnMs = 8;
@@ -34,6 +35,7 @@ export interface WorkloadOptions {
   clock: Clock;
   meter: Meter;
   forge: PayloadForge;
+  streams: StreamedForge | null;
 }
 
 export class Workload {
@@ -44,6 +46,8 @@ export class Workload {
   /** By outlet: each of them gets every message. */
   readonly ledgers: readonly Ledger[];
   readonly forge: PayloadForge;
+  /** Null where a message holds its payload. */
+  readonly streams: StreamedForge | null;
   readonly gate: BacklogGate;
   /** Null where calls have no round trip. */
   readonly roundTrips: RoundTrips | null;
@@ -57,13 +61,14 @@ export class Workload {
   readonly #sighted: readonly SightedMessages[];
   #lastTurnMs: number;
 
-  constructor({ host, config, clock, meter, forge }: WorkloadOptions) {
+  constructor({ host, config, clock, meter, forge, streams }: WorkloadOptions) {
     this.host = host;
     this.config = config;
     this.clock = clock;
     this.meter = meter;
     this.ledgers = config.layout.outlets.map(() => new Ledger(forge));
     this.forge = forge;
+    this.streams = streams;
     this.gate = new BacklogGate(config.backlogMax + config.backlog);
     const record = (ms: number) => host.waits.record('client round trip', ms);
     this.roundTrips =

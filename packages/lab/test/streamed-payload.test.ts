@@ -1,0 +1,87 @@
+/** Payloads above 1 MiB: each byte is compared, and a trial of them ends whole. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { planRun } from '@shardlab/lab';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { crossCheckScenario } from '../src/scenario/cross-checks.ts';
+import { runTrial } from '../src/trial/run-trial.ts';
+import { StreamedForge } from '../src/trial/streamed-payload.ts';
+import { smallScenario } from './support.ts';
+
+const trial = { seed: 7, nonce: 9 };
+const bytes = 1_000_001;
+const identity = { enqueuer: 3, sequence: 4, sentAtMs: 5.5 };
+
+async function whole(forge: StreamedForge): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  for await (const piece of forge.make(identity)) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
+}
+
+/** In pieces that end anywhere. */
+async function* cut(payload: Buffer, pieceBytes: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < payload.length; at += pieceBytes) yield payload.subarray(at, at + pieceBytes);
+}
+
+describe('a streamed payload of the lab', () => {
+  const forge = new StreamedForge({ bytes, ...trial });
+
+  it.each([1_000, 65_537, 262_144, 2_000_000])('is known again in pieces of %i bytes', async (pieceBytes) => {
+    const payload = await whole(forge);
+    expect(payload.length).toBe(bytes);
+    expect(await forge.check(cut(payload, pieceBytes))).toEqual(identity);
+  });
+
+  it.each([0, 24, 262_143, 262_144, 600_000, bytes - 1])('is damaged by one other bit at %i', async (at) => {
+    const payload = await whole(forge);
+    payload[at]! ^= 1;
+    expect(await forge.check(cut(payload, 65_536))).toBeNull();
+  });
+
+  it('is damaged if it is shorter or longer, or of another trial', async () => {
+    const payload = await whole(forge);
+    expect(await forge.check(cut(payload.subarray(1), 65_536))).toBeNull();
+    expect(await forge.check(cut(payload.subarray(0, bytes - 1), 65_536))).toBeNull();
+    expect(await forge.check(cut(Buffer.concat([payload, payload.subarray(0, 9)]), 65_536))).toBeNull();
+    const other = new StreamedForge({ bytes, seed: 7, nonce: 10 });
+    expect(await other.check(cut(payload, 65_536))).toBeNull();
+  });
+});
+
+describe('a scenario of streamed payloads', () => {
+  const workload = { payloadBytes: 3 * 1024 * 1024, operationsPerTransaction: 1, backlogMax: 3 };
+  const sweep = {
+    implementation: ['sharded' as const],
+    instances: [1],
+    threads: [1],
+    roundTripMs: [0],
+    backlog: [2],
+  };
+
+  it('runs: nothing lost, doubled, damaged or out of order', async () => {
+    const phases = { warmupMs: 0, measureMs: 500, drainMs: 20_000 };
+    const scenario = smallScenario({ workload, sweep, phases });
+    expect(crossCheckScenario(scenario)).toEqual([]);
+    const { trials } = planRun(scenario, 'full');
+    const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+    onTestFinished(() => rm(dir, { recursive: true, force: true }));
+    // Two wait from the beginning, whatever comes after them.
+    const { integrity } = await runTrial({
+      trial: trials[0]!,
+      scenario,
+      phases,
+      dir: join(dir, 'trial'),
+    });
+    expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+  });
+
+  it.each([
+    ['/sweep/implementation/1', { sweep: { ...sweep, implementation: ['sharded', 'unsharded'] } }],
+    ['/workload/sessions', { workload: { ...workload, sessions: 'remote' } }],
+    ['/queue/durability', { queue: { durability: 'memory', shardsPerInstance: 1 } }],
+  ] as const)('is refused at %s where nothing is streamed', (path, changes) => {
+    const scenario = smallScenario({ workload, sweep, ...(changes as object) });
+    expect(crossCheckScenario(scenario).map((fault) => fault.path)).toEqual([path]);
+  });
+});
