@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { convertQueue } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { readView } from './monitoring/read-views.ts';
 
@@ -46,6 +47,17 @@ describe.each(['format-1', 'format-2'])('files of %s', (format) => {
     const orders = readView(dir, 'shardlab_queues').filter(({ queue }) => queue === 'orders');
     expect(orders).toMatchObject([figures]);
     expect(readView(dir, 'shardlab_queues', 'unsharded.db')).toMatchObject([figures]);
+  });
+
+  it('have an unsharded queue that can be converted', async () => {
+    const dir = restore(format);
+    const instance = await openTestInstance({ dir });
+    const session = instance.openSession();
+    await session.dequeue('jobs', { max: 10, waitMs: 10_000 });
+    await session.commit();
+    expect((await convertQueue({ dir, queue: 'jobs' })).stage).toBe('done');
+    instance.queues();
+    expect(instance.queue('jobs')).toMatchObject({ kind: 'sharded', enqueueEnabled: true });
   });
 
   it('take streamed payloads from now on', async () => {
