@@ -1,6 +1,6 @@
 /** The cluster behind the queue API: how many instances it has, and what happens when their processes are killed. */
 
-import type { Cluster, ClusterInstance, Dequeued, Health, QueueInfo } from '@shardlab/contract';
+import type { Cluster, ClusterInstance, Dequeued, Health, QueueInfo, QueueStats } from '@shardlab/contract';
 import * as contract from '@shardlab/contract';
 import { Ajv } from 'ajv';
 import { describe, expect, it, vi } from 'vitest';
@@ -78,6 +78,9 @@ describe('with several instances', () => {
     const payloads = Array.from({ length: 10 }, (_, index) => `m${index}`);
     await enqueue(test, payloads);
     expect((await test.get<QueueInfo>('/api/queues/q')).body).toMatchObject({ ready: 11, enqueued: 11 });
+    const stats = (await test.get<QueueStats>('/api/queues/q/stats')).body;
+    expect(stats.total).toMatchObject({ depth: 11, ready: 11 });
+    expect(stats.instances).toMatchObject([{ instance: 1 }, { instance: 2 }]);
     const { body } = await test.get<Cluster>('/api/cluster');
     expect(body.instances.map(({ figures }) => figures!.enqueued).every((count) => count > 0)).toBe(true);
     const metrics = String((await test.get('/metrics')).body);

@@ -65,6 +65,27 @@ describe('the views of an instance', () => {
     );
   });
 
+  it('follow what is consumed in a partition that was sampled when it was full', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({ dir, sampleMs, partitionMessagesMax: 10 });
+    await instance.createQueue({ name: 'orders' });
+    const session = instance.openSession();
+    for (let group = 0; group < 3; group += 1) await put(session, 'orders', 10);
+    const used = () =>
+      pick(readView(dir, 'shardlab_partitions'), 'state', 'messages', 'terminal').filter(
+        ({ state }) => state !== 'free',
+      );
+    const full = { state: 'full', messages: 10, terminal: 0 };
+    const filling = { ...full, state: 'filling' };
+    await until(used).toEqual([full, full, filling]);
+    await session.dequeue('orders', { max: 4 });
+    await session.commit();
+    await until(used).toEqual([{ ...full, terminal: 4 }, full, filling]);
+    await session.dequeue('orders', { max: 8 });
+    await session.commit();
+    await until(used).toEqual([{ ...full, terminal: 2 }, filling]);
+  });
+
   it('count first hand-outs of what stayed in the cache, and of what was read back', async () => {
     const dir = makeFolder();
     const payload = 'x'.repeat(10_000);
