@@ -1,5 +1,5 @@
 /** Forwarding at one instance: what its queues have to do with other instances, and what those ask of it. */
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
 import type { WaitRecorder } from '../../core/waits.ts';
@@ -159,7 +159,10 @@ export class Forwarding {
     const queue = this.#options.queueOf(name.queueId)?.forwarding;
     if (queue === undefined) return nothing;
     for (;;) {
-      if (whenDelivered) await queue.delivered(name.shard);
+      if (whenDelivered) {
+        await queue.delivered(name.shard);
+        await nextTurn(); // who was handed the last ones sees them before the next are handed out elsewhere
+      }
       const report = await this.#landing.report(giver, name);
       // A batch that came meanwhile is in the report, but may not have been delivered.
       if (!whenDelivered || queue.isDelivered(name.shard)) return { ...report, delivered: whenDelivered };
