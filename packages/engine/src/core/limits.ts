@@ -48,6 +48,10 @@ export const limits = {
   groupEntriesMax: 512,
   /** How long the writer looks for the next group before it sleeps: the time in which some dozens of sessions answer a commit with the next one. */
   writerSpinMs: 0.3,
+  /** How long the session thread looks for an answer of the writer before it sleeps: a small commit on a quick disk. */
+  answerLookMs: 0.5,
+  /** Messages that those have moved who go on in one turn of the event loop: what they do next takes 1 to 2 ms. */
+  wakeOperationsMax: 320,
   /** A row of a partition holds a run of messages up to this size: large enough to spare rows, small enough to read one. */
   blockBytesMax: 128 * 1024,
   blockMessagesMax: 1_024,

@@ -15,7 +15,8 @@ import type { OutcomeBook } from './outcome-book.ts';
 import type { PartitionPool } from './partition-pool.ts';
 import type { Shard } from './shard.ts';
 import type { ShardReader } from './shard-reader.ts';
-import type { StagedTransaction } from './staged-transaction.ts';
+import { operationsOf, type StagedTransaction } from './staged-transaction.ts';
+import { Wakeups } from './wakeups.ts';
 
 interface Waiting {
   transaction: StagedTransaction;
@@ -54,6 +55,7 @@ export class GroupCommit {
   readonly #buffers = new GroupBuffers();
   #waiting: Waiting[] = [];
   readonly #inFlight: InFlight[] = [];
+  readonly #wakeups = new Wakeups();
   #gaps = new Map<Shard, SeqRange[]>();
   #scheduled = false;
   #nextNo: number;
@@ -104,7 +106,7 @@ export class GroupCommit {
 
   /** Resolves when nothing is waiting or under way. */
   async settled(): Promise<void> {
-    while (!this.#fatal && (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#maintenanceDue)) {
+    while (!this.#fatal && (!this.isIdle || this.#maintenanceDue || this.#wakeups.pending)) {
       this.schedule();
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
@@ -235,7 +237,7 @@ export class GroupCommit {
       const waitedMs = now - submittedAt;
       if (maintained) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
       waits.record('log file sync', maintained ? Math.max(0, waitedMs - maintenanceMs) : waitedMs);
-      resolve();
+      this.#wakeups.add(resolve, operationsOf(transaction));
     }
     const touched = new Set<Shard>(group.numbered.keys());
     for (const [reader, { deliveries, ranges }] of consumed.flatMap((each) => [...each])) {
@@ -246,6 +248,7 @@ export class GroupCommit {
     for (const shard of touched) this.truncateDrained(shard);
     if (group.message.pool.assign.length > 0) this.#options.onRolled(touched);
     onVisible(group.numbered.keys());
+    this.#wakeups.run();
     if (this.#maintenanceDue) this.schedule();
   }
 

@@ -45,6 +45,8 @@ export class InstanceSession implements Session {
   #enqueues = false;
   /** Ends waits for messages; a new one is made only after it was used. */
   #ending = new AbortController();
+  /** The same, or that a caller ends the wait: callers pass the same signal again, and joining two costs 5 µs. */
+  #joined: { own: AbortSignal; callers: AbortSignal; signal: AbortSignal } | undefined;
   #waiting = false;
   /** Aborts an upload that is under way. */
   readonly #closing = new AbortController();
@@ -181,16 +183,21 @@ export class InstanceSession implements Session {
     this.#assertFree();
     const transaction = this.#transaction;
     if (transaction === undefined) return new Committed([]);
-    const enqueues = this.#enqueues;
-    const acknowledged = this.#end();
     try {
-      if (enqueues) this.#host.assertTakesMessages();
-      for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
+      this.#close(transaction);
     } catch (error) {
       await this.#exclusively(transaction.rollback());
       throw error;
     }
     return await this.#exclusively(transaction.commit(outcome));
+  }
+
+  /** Nothing more comes to it but what was acknowledged. */
+  #close(transaction: QueueTransaction): void {
+    const enqueues = this.#enqueues;
+    const acknowledged = this.#end();
+    if (enqueues) this.#host.assertTakesMessages();
+    for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
   }
 
   async rollback(): Promise<void> {
@@ -250,9 +257,17 @@ export class InstanceSession implements Session {
   #stoppable(options: CheckedDequeue): CheckedDequeue {
     if (options.waitMs === 0) return options;
     this.#waiting = true;
-    const own = this.#ending.signal;
-    options.signal = options.signal === undefined ? own : AbortSignal.any([own, options.signal]);
+    options.signal = this.#orOwn(options.signal);
     return options;
+  }
+
+  #orOwn(callers: AbortSignal | undefined): AbortSignal {
+    const own = this.#ending.signal;
+    if (callers === undefined) return own;
+    if (this.#joined?.own !== own || this.#joined.callers !== callers) {
+      this.#joined = { own, callers, signal: AbortSignal.any([own, callers]) };
+    }
+    return this.#joined.signal;
   }
 
   #exclusively<T>(work: Promise<T>): Promise<T> {

@@ -406,14 +406,17 @@ export class ShardedEngine implements ShardedHost {
     }
   }
 
-  async commit(staged: StagedTransaction): Promise<void> {
+  commit(staged: StagedTransaction): Promise<void> {
     this.assertThere(staged);
-    await this.#group.submit(staged);
-    for (const run of staged.runs) this.#enqueued += run.count;
-    for (const { count } of staged.deliveries) this.#consumed += count;
-    if (staged.delayed === undefined) return;
-    this.#enqueued += staged.delayed.length;
-    this.#delayed.add(staged.delayed);
+    return this.#group.submit(staged);
+  }
+
+  committed({ runs, deliveries, delayed }: StagedTransaction): void {
+    for (const { count } of runs) this.#enqueued += count;
+    for (const { count } of deliveries) this.#consumed += count;
+    if (delayed === undefined) return;
+    this.#enqueued += delayed.length;
+    this.#delayed.add(delayed);
   }
 
   async subscribe(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {

@@ -135,11 +135,15 @@ export class ShardedQueue {
    * Where a session's message goes: its group key's shard or the session's, in the lane of its priority. Throws
    * `SUBSCRIBER_NOT_FOUND`, `BACKLOG_FULL`.
    */
-  shardFor(session: number, { groupKey, recipients = [], priority = 0 }: NewMessage): Shard {
-    for (const name of recipients) this.subscription(name);
+  shardFor(session: number, { groupKey, recipients, priority = 0 }: NewMessage): Shard {
+    if (recipients !== undefined) for (const name of recipients) this.subscription(name);
     if (this.row.durability === 'memory' && this.#cache.full) throw new QueueError('BACKLOG_FULL');
-    const lane = (lanes: Shard[]) => lanes[priority]!;
-    if (groupKey !== undefined) return lane(this.#lanes[hash(groupKey) % this.#lanes.length]!);
+    if (groupKey !== undefined) return this.#lanes[hash(groupKey) % this.#lanes.length]![priority]!;
+    return this.#lanesFor(session)[priority]!;
+  }
+
+  /** The lanes of the shard that a session is bound to. */
+  #lanesFor(session: number): Shard[] {
     let lanes = this.#lanesOfSession.get(session);
     if (lanes === undefined) {
       // What is behind damage waits until it is repaired: who comes new goes elsewhere while there is a choice.
@@ -150,7 +154,7 @@ export class ShardedQueue {
       lanes[0]!.boundSessions += 1;
       this.#lanesOfSession.set(session, lanes);
     }
-    return lane(lanes);
+    return lanes;
   }
 
   /** It was dropped. */

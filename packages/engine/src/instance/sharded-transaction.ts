@@ -53,8 +53,9 @@ export interface ShardedHost extends QueueEngine {
   ): Promise<Message[]>;
   /** Throws `QUEUE_DROPPED`, `SUBSCRIBER_NOT_FOUND`. */
   assertThere(staged: StagedTransaction): void;
-  /** Resolves when all that was staged is durable and visible. */
+  /** Resolves when all that was staged is durable and visible: `committed` is to be called then. */
   commit(staged: StagedTransaction): Promise<void>;
+  committed(staged: StagedTransaction): void;
   /** Messages go back to their queues, and to whoever waits there. */
   giveBack(deliveries: readonly Delivery[]): void;
 }
@@ -199,6 +200,7 @@ export class ShardedTransaction implements QueueTransaction {
       await this.rollback();
       throw error;
     }
+    this.engine.committed(this.#staged);
     for (const hold of this.#acknowledged) this.engine.holds.end(hold);
     return new Committed(enqueuedIds(this.#staged, this.#runOfCall), this.#staged.sql?.results);
   }

@@ -63,6 +63,13 @@ export interface OutcomeTag {
   no: number;
 }
 
+export function operationsOf({ runs, deliveries }: StagedTransaction): number {
+  let operations = 0;
+  for (const { count } of runs) operations += count;
+  for (const { count } of deliveries) operations += count;
+  return operations;
+}
+
 export function newRun(shard: Shard): StagedRun {
   return { shard, segments: [], count: 0, firstSeq: 0 };
 }
@@ -81,7 +88,7 @@ export function stageMessage({ slab, run, message, room, stamp }: StagedMessage)
   const { buffer, start } = slab.reserve(room);
   const end = writeRecord(buffer, start, message, stamp);
   slab.claim(buffer, end);
-  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, readBack: false, kept: 0 });
+  addRecord(run, buffer, start, end);
   return end - start;
 }
 
@@ -124,21 +131,21 @@ export function stageRecord(slab: Slab, run: StagedRun, record: Uint8Array): voi
   buffer.set(record, start);
   const end = start + record.byteLength;
   slab.claim(buffer, end);
-  addRecord(run, { firstSeq: 0, count: 1, buffer, start, end, readBack: false, kept: 0 });
+  addRecord(run, buffer, start, end);
 }
 
 /** Extends the last segment where the record follows it in memory, within the size of a block. */
-function addRecord(run: StagedRun, record: CachedRun): void {
+function addRecord(run: StagedRun, buffer: Buffer, start: number, end: number): void {
   run.count += 1;
   const last = run.segments.at(-1);
   if (
     last !== undefined &&
-    last.buffer === record.buffer &&
-    last.end === record.start &&
+    last.buffer === buffer &&
+    last.end === start &&
     last.count < limits.blockMessagesMax &&
-    record.end - last.start <= limits.blockBytesMax
+    end - last.start <= limits.blockBytesMax
   ) {
-    last.end = record.end;
+    last.end = end;
     last.count += 1;
-  } else run.segments.push(record);
+  } else run.segments.push({ firstSeq: 0, count: 1, buffer, start, end, readBack: false, kept: 0 });
 }

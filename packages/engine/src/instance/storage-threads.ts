@@ -1,6 +1,7 @@
 /** Starts and addresses the writer and the reader thread of an instance; nothing here knows what a message is. */
 import { Worker } from 'node:worker_threads';
 import { QueueError } from '../core/errors.ts';
+import { createAnswerMemory } from '../storage/answer-channel.ts';
 import { createChannelMemory, GroupSender } from '../storage/group-channel.ts';
 import type {
   AnyRead,
@@ -14,6 +15,7 @@ import type {
   WriterRequest,
 } from '../storage/group-message.ts';
 import { fromFailure } from '../storage/storage-failure.ts';
+import { WriterAnswers } from './writer-answers.ts';
 
 function startThread(name: 'writer-thread' | 'reader-thread', workerData: object): Worker {
   // `.ts` in the repository, `.js` in the published package.
@@ -64,16 +66,26 @@ export interface WriterHandlers {
 export class WriterThread {
   readonly #worker: Worker;
   readonly #due: DueAnswers;
+  readonly #sender: GroupSender;
+  readonly #answers: WriterAnswers;
   #closed: (() => void) | undefined;
   #dead = false;
   cpuUs = 0;
 
-  readonly #sender: GroupSender;
-
-  private constructor(worker: Worker, memory: SharedArrayBuffer) {
+  private constructor(
+    options: { path: string; emulatedSyncMs: number },
+    onResult: WriterHandlers['onResult'],
+  ) {
+    const memory = { groups: createChannelMemory(), answers: createAnswerMemory() };
+    const worker = startThread('writer-thread', { ...options, ...memory });
     this.#worker = worker;
-    this.#sender = new GroupSender(memory, (group) => worker.postMessage(group));
+    this.#sender = new GroupSender(memory.groups, (group) => worker.postMessage(group));
     this.#due = new DueAnswers(worker);
+    this.#answers = new WriterAnswers(memory.answers, (answer) => {
+      this.#due.arrived();
+      this.cpuUs = answer.cpuUs;
+      onResult(answer);
+    });
   }
 
   /** Opens the file in a thread of its own and reads what is needed to go on. Throws what opening it throws. */
@@ -81,27 +93,36 @@ export class WriterThread {
     options: { path: string; emulatedSyncMs: number },
     handlers: WriterHandlers,
   ): Promise<{ writer: WriterThread; recovered: RecoveredInstance }> {
-    const memory = createChannelMemory();
-    const writer = new WriterThread(startThread('writer-thread', { ...options, memory }), memory);
+    const writer = new WriterThread(options, handlers.onResult);
     const recovered = await new Promise<RecoveredInstance>((resolve, reject) => {
       writer.#due.expect();
       writer.#worker.on('message', (reply: WriterReply) => {
-        if (reply.kind === 'broken') {
-          handlers.onDeath(fromFailure(reply.failure));
-          return;
-        }
-        writer.#due.arrived();
-        if (reply.kind === 'opened') {
-          writer.cpuUs = reply.cpuUs;
-          resolve(reply.recovered);
-        } else if (reply.kind === 'failed') reject(fromFailure(reply.failure));
-        else if (reply.kind === 'closed') writer.#closed?.();
-        else {
-          writer.cpuUs = reply.cpuUs;
-          handlers.onResult(reply);
+        writer.#answers.take(); // what was answered before this
+        switch (reply.kind) {
+          case 'group':
+            writer.#answers.posted(reply);
+            break;
+          case 'opened':
+            writer.#due.arrived();
+            writer.cpuUs = reply.cpuUs;
+            resolve(reply.recovered);
+            break;
+          case 'failed':
+            writer.#due.arrived();
+            reject(fromFailure(reply.failure));
+            break;
+          case 'broken':
+            handlers.onDeath(fromFailure(reply.failure));
+            break;
+          case 'closed':
+            writer.#due.arrived();
+            writer.#closed?.();
+            break;
+          case 'look':
         }
       });
       const died = (cause?: unknown) => {
+        writer.#answers.take();
         writer.#dead = true;
         const error = new QueueError('INSTANCE_FAILED', { cause });
         reject(error);
@@ -116,6 +137,7 @@ export class WriterThread {
 
   send(group: Group): void {
     this.#post(group);
+    this.#answers.expect();
   }
 
   /** How long the thread has been at what it is asked for; long beyond a sync, it hangs. */

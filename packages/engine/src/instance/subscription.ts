@@ -3,6 +3,7 @@
  * name. It gathers the readers of all shards, and the calls that wait for messages.
  */
 import { QueueError, type QueueErrorCode } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
 import { priorityOf } from '../core/shard-number.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
@@ -31,6 +32,8 @@ export class Subscription {
   /** The same by priority, the most urgent first. */
   readonly #lanes: ShardReader[][] = [];
   #turn = 0;
+  /** Those who wait have not all been asked: the rest are in the next turn of the event loop. */
+  #serving = false;
 
   constructor(of: { id: number; name: string | undefined; durable: boolean }, waits: WaitRecorder) {
     this.id = of.id;
@@ -67,14 +70,26 @@ export class Subscription {
     return taken;
   }
 
-  /** Messages may be there: serves waiting calls in order until one gets nothing. */
+  /** Messages may be there: serves waiting calls in order until one gets nothing, some in each turn of the event loop. */
   serve(): void {
+    if (!this.#serving) this.#serveSome();
+  }
+
+  readonly #serveSome = (): void => {
+    this.#serving = false;
+    let served = 0;
     for (const waiter of this.waiters) {
+      if (served >= limits.wakeOperationsMax) {
+        this.#serving = true;
+        setImmediate(this.#serveSome);
+        return;
+      }
       const messages = waiter.request();
       if (messages.length === 0) return;
+      served += messages.length;
       waiter.settle(messages);
     }
-  }
+  };
 
   rejectWaiters(reason: QueueErrorCode | QueueError): void {
     this.waiters.rejectAll(reason);

@@ -126,6 +126,8 @@ export type WriterReply =
   | { kind: 'opened'; recovered: RecoveredInstance; cpuUs: number }
   | { kind: 'failed'; failure: StorageFailure }
   | GroupResult
+  /** An answer lies in shared memory. Answers no request by itself. */
+  | { kind: 'look' }
   /** The file took its last group: the instance must end. Answers no request. */
   | { kind: 'broken'; failure: StorageFailure }
   | { kind: 'closed' };

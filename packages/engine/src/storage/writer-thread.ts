@@ -7,15 +7,17 @@
  * more is written; opening the file again finds out.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { AnswerSender } from './answer-channel.ts';
 import { GroupReceiver } from './group-channel.ts';
 import type { Group, GroupResult, StorageFailure, WriterReply } from './group-message.ts';
 import { InstanceFile } from './instance-file.ts';
 import { toFailure } from './storage-failure.ts';
 
-const { path, emulatedSyncMs, memory } = workerData as {
+const { path, emulatedSyncMs, groups, answers } = workerData as {
   path: string;
   emulatedSyncMs: number;
-  memory: SharedArrayBuffer;
+  groups: SharedArrayBuffer;
+  answers: SharedArrayBuffer;
 };
 const slowDisk = new Int32Array(new SharedArrayBuffer(4));
 const port = parentPort!;
@@ -65,7 +67,8 @@ function checkpoint(file: InstanceFile, group: Group): StorageFailure | null {
 function serve(file: InstanceFile): void {
   let generation = 0;
   let failed: GroupResult['failure'] = null;
-  const channel = new GroupReceiver(memory, port);
+  const channel = new GroupReceiver(groups, port);
+  const sender = new AnswerSender(answers, reply);
   for (;;) {
     const request = channel.next();
     if (request.kind === 'close') {
@@ -76,7 +79,7 @@ function serve(file: InstanceFile): void {
     }
     if (failed !== null && (failed.fatal || request.generation === generation)) {
       const { no } = request;
-      reply({
+      sender.send({
         kind: 'group',
         no,
         generation,
@@ -92,7 +95,7 @@ function serve(file: InstanceFile): void {
     generation = request.generation;
     const result = commitGroup(file, request);
     failed = result.failure;
-    reply(result);
+    sender.send(result);
     if (failed === null) failed = checkpoint(file, request);
   }
 }
