@@ -26,6 +26,12 @@ export interface Delivery {
   readonly holdNo: number;
 }
 
+export interface TakeOptions {
+  max: number;
+  nextHoldNo(): number;
+  out: Delivery[];
+}
+
 /** The first `count` messages of a hand-out, and the rest, which has at least one. */
 export function splitDelivery(delivery: Delivery, count: number): [first: Delivery, rest: Delivery] {
   let middle = delivery.start;

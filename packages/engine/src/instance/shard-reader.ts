@@ -11,8 +11,10 @@ import type { AttemptRow } from '../storage/attempt-table.ts';
 import { isFor, readEnqueuedAtMs, recordEnd } from '../storage/message-record.ts';
 import type { StragglerKey, StragglerRow } from '../storage/straggler-table.ts';
 import type { BrowsedMessage } from '../types.ts';
-import { type Delivery, eachOf, splitDelivery } from './hand-out.ts';
+import type { Delivery, TakeOptions } from './hand-out.ts';
 import type { CachedRun } from './message-cache.ts';
+import { ReaderHandOuts } from './reader-hand-outs.ts';
+import { ReaderWindow } from './reader-window.ts';
 import type { Shard } from './shard.ts';
 
 const noBytes = Buffer.alloc(0);
@@ -34,18 +36,11 @@ export interface DeliveryGate {
   delivers(reader: ShardReader): boolean;
 }
 
-export interface TakeOptions {
-  max: number;
-  nextHoldNo(): number;
-  out: Delivery[];
-}
-
 export class ShardReader {
   readonly shard: Shard;
   readonly subscriber: number;
   readonly durable: boolean;
   readonly consumption: Consumption;
-  held = 0;
   /** Messages that its commits consumed since the instance opened. */
   dequeued = 0;
   /** First hand-outs of messages that stayed in the cache since their commit, and of such that were read back. */
@@ -53,8 +48,6 @@ export class ShardReader {
   cacheMisses = 0;
   /** Messages that were committed and had no place in the cache. */
   cacheEvictions = 0;
-  /** Messages that came back and wait for their retry delay. */
-  paused = 0;
   /** Stragglers: live messages whose partition is, or is to be, gone. In `consumption` they are terminal. */
   readonly aside = new Set<number>();
   /** The subscriber is gone: nothing more is handed out to it or consumed by it. */
@@ -64,22 +57,8 @@ export class ShardReader {
   /** Numbers below are not for it. */
   readonly firstSeq: number;
   readonly name: string | undefined;
-  /** Runs in order; those before `#head` are done with, and cut off now and then. */
-  #window: CachedRun[] = [];
-  #head = 0;
-  #windowEnd: number;
-  #windowBytes = 0;
-  #cursor: number;
-  /** Offset of the cursor's record in the first run of the window. */
-  #cursorAt = -1;
-  /** Handed out before and back again, the lowest last. */
-  readonly #returned: Delivery[] = [];
-  /** Back, and waiting for their retry delay until a time, epoch ms. */
-  readonly #paused = new Map<Delivery, number>();
-  /** Held, and not for the first time. */
-  readonly #heldAgain = new Set<Delivery>();
-  /** Of a nonpersistent shard, what is held: nothing else remembers it. */
-  readonly #heldInMemory = new Set<Delivery>();
+  readonly #window: ReaderWindow;
+  readonly #handOuts: ReaderHandOuts;
   /** By sequence: how often it was handed out before the instance opened, or elsewhere before it came here. */
   readonly #earlierAttempts = new Map<number, number>();
   /** Until the cursor has passed what was there at recovery, it skips what is terminal. */
@@ -93,8 +72,8 @@ export class ShardReader {
     this.durable = durable;
     this.consumption = new Consumption(firstSeq);
     this.firstSeq = firstSeq;
-    this.#cursor = firstSeq;
-    this.#windowEnd = firstSeq;
+    this.#window = new ReaderWindow(shard, firstSeq);
+    this.#handOuts = new ReaderHandOuts(shard.persistent);
     this.#recoveredEnd = recoveredEnd;
   }
 
@@ -108,17 +87,24 @@ export class ShardReader {
     );
   }
 
+  get held(): number {
+    return this.#handOuts.held;
+  }
+
+  /** Messages that came back and wait for their retry delay. */
+  get paused(): number {
+    return this.#handOuts.paused;
+  }
+
   get ready(): number {
     return this.backlog - this.held - this.paused;
   }
 
   /** When its oldest message that is not held was enqueued, epoch ms; undefined if there is none in memory. */
   get oldestReadyAtMs(): number | undefined {
-    const back = this.#returned.at(-1);
+    const back = this.#handOuts.nextReturned;
     if (back !== undefined) return readEnqueuedAtMs(back.run.buffer, back.start);
-    const run = this.#window[this.#head];
-    if (run === undefined) return undefined;
-    return readEnqueuedAtMs(run.buffer, this.#cursorAt < 0 ? run.start : this.#cursorAt);
+    return this.#window.enqueuedAtMs;
   }
 
   /** What the file says is terminal for it, and how often others were handed out; in any order. */
@@ -132,47 +118,25 @@ export class ShardReader {
 
   /** Takes in a committed run, if its window reaches up to it and the cache has room. */
   append(run: CachedRun): void {
-    const hasRoom = !(this.shard.persistent && this.shard.cache.full);
-    if (this.#windowEnd === run.firstSeq && hasRoom) this.#push(run);
-    else if (this.#windowEnd <= run.firstSeq) this.cacheEvictions += run.count;
-  }
-
-  #push(run: CachedRun): void {
-    this.#window.push(run);
-    this.#windowEnd = run.firstSeq + run.count;
-    this.#windowBytes += run.end - run.start;
-    this.shard.keep(run, this.shard.persistent ? 1 : run.count);
+    this.cacheEvictions += this.#window.append(run);
   }
 
   /** The number to read from the partitions next, or undefined if the window is good for now. */
   nextRead(): number | undefined {
     if (this.shard.dropped || this.removed) return undefined;
-    // What is terminal need not be read, and its partition may be gone.
-    if (this.#head === this.#window.length && this.#windowEnd < this.consumption.watermark) {
-      this.#windowEnd = Math.min(this.consumption.watermark, this.shard.committedEnd);
-      this.#cursor = Math.max(this.#cursor, this.#windowEnd);
-    }
-    if (this.#windowEnd >= this.shard.committedEnd) return undefined;
-    return this.#windowBytes * 2 < limits.backlogReadBytes ? this.#windowEnd : undefined;
+    return this.#window.nextRead(this.consumption.watermark);
   }
 
   /** Messages are there, but not in memory, and nothing keeps them from being read. */
   get mustRead(): boolean {
-    if (this.#head < this.#window.length) return false;
+    if (!this.#window.isEmpty) return false;
     const fromSeq = this.nextRead();
     return fromSeq !== undefined && !this.shard.partitions.find(fromSeq).damaged;
   }
 
   /** Takes in a bulk read of consecutive runs; `readEnd` is how far the read can vouch for. */
   load(runs: readonly CachedRun[], readEnd: number): void {
-    if (this.shard.dropped || this.removed) return;
-    for (const run of runs) {
-      const end = run.firstSeq + run.count;
-      if (end <= this.#windowEnd || run.firstSeq >= this.shard.committedEnd) continue;
-      this.#push(run);
-    }
-    this.#windowEnd = Math.max(this.#windowEnd, Math.min(readEnd, this.shard.committedEnd));
-    if (this.#head === this.#window.length) this.#cursor = Math.max(this.#cursor, this.#windowEnd);
+    if (!this.shard.dropped && !this.removed) this.#window.load(runs, readEnd);
   }
 
   /** Hands out up to `max` messages into `out`; returns how many. */
@@ -181,51 +145,25 @@ export class ShardReader {
     return this.takeAway(options);
   }
 
-  /** The same for who delivers them elsewhere: `putBack` undoes it, as if they had never been handed out. */
+  /** The same for who delivers them elsewhere: `takeBack` undoes it, as if they had never been handed out. */
   takeAway(options: TakeOptions): number {
     if (this.shard.dropped || this.removed) return 0;
-    const again = this.#takeReturned(options);
-    const taken = again + this.#takeNew(options, options.max - again);
-    this.held += taken;
-    return taken;
-  }
-
-  #takeReturned({ max, nextHoldNo, out }: TakeOptions): number {
-    let taken = 0;
-    while (taken < max) {
-      let back = this.#returned.pop();
-      if (back === undefined) break;
-      if (back.count > max - taken) {
-        const [first, rest] = splitDelivery(back, max - taken);
-        this.#returned.push(rest);
-        back = first;
-      }
-      const delivery = { ...back, deliveryCount: back.deliveryCount + 1, holdNo: nextHoldNo() };
-      this.#heldAgain.add(delivery);
-      if (!this.shard.persistent) this.#heldInMemory.add(delivery);
-      out.push(delivery);
-      taken += back.count;
-    }
-    return taken;
+    const again = this.#handOuts.takeReturned(options);
+    return again + this.#takeNew(options, options.max - again);
   }
 
   #takeNew({ nextHoldNo, out }: TakeOptions, max: number): number {
     let taken = 0;
     while (taken < max) {
-      const run = this.#window[this.#head];
+      const { run } = this.#window;
       if (run === undefined) break;
-      if (this.#cursorAt < 0) this.#enter(run);
-      const firstSeq = this.#cursor;
-      const start = this.#cursorAt;
+      const { cursor: firstSeq, cursorAt: start } = this.#window;
       const count = this.#wanted(run, max - taken);
       if (count === 0) {
-        this.#advance(run, firstSeq + 1, recordEnd(run.buffer, start));
+        this.#window.advance(run, 1);
         continue;
       }
-      let end = start;
-      if (firstSeq + count === run.firstSeq + run.count) end = run.end;
-      else for (let i = 0; i < count; i += 1) end = recordEnd(run.buffer, end);
-      this.#advance(run, firstSeq + count, end);
+      const end = this.#window.advance(run, count);
       const delivery: Delivery = {
         reader: this,
         firstSeq,
@@ -236,8 +174,7 @@ export class ShardReader {
         deliveryCount: 1 + this.#attemptsBefore(firstSeq),
         holdNo: nextHoldNo(),
       };
-      if (delivery.deliveryCount > 1) this.#heldAgain.add(delivery);
-      if (!this.shard.persistent) this.#heldInMemory.add(delivery);
+      this.#handOuts.hold(delivery);
       out.push(delivery);
       if (run.readBack) this.cacheMisses += count;
       else this.cacheHits += count;
@@ -248,11 +185,12 @@ export class ShardReader {
 
   /** How many messages from the cursor on are to be handed out together, up to `max`; 0 if the first is not. */
   #wanted(run: CachedRun, max: number): number {
-    let wanted = Math.min(max, run.firstSeq + run.count - this.#cursor);
-    if (this.#cursor < this.#recoveredEnd) wanted = this.#notTerminal(wanted);
+    const { cursor, cursorAt } = this.#window;
+    let wanted = Math.min(max, run.firstSeq + run.count - cursor);
+    if (cursor < this.#recoveredEnd) wanted = this.#notTerminal(wanted);
     if (this.#earlierAttempts.size > 0) wanted = this.#sameAttempts(wanted);
     if (this.name === undefined) return wanted;
-    let at = this.#cursorAt;
+    let at = cursorAt;
     for (let i = 0; i < wanted; i += 1) {
       if (!this.isFor(run.buffer, at)) {
         if (i === 0) this.#skipOne(run);
@@ -270,15 +208,16 @@ export class ShardReader {
 
   /** The message at the cursor names other recipients. That need not be written down: its record tells it again. */
   #skipOne(run: CachedRun): void {
-    this.consumption.add(this.#cursor, this.#cursor + 1);
+    const seq = this.#window.cursor;
+    this.consumption.add(seq, seq + 1);
     if (!this.shard.persistent) this.shard.letGo(run, 1);
-    this.shard.onPassed?.(this.#cursor);
+    this.shard.onPassed?.(seq);
   }
 
   /** How many from the cursor on were not terminal at recovery, up to `max`. */
   #notTerminal(max: number): number {
     this.#recoveredTerminal ??= this.consumption.ranges();
-    const seq = this.#cursor;
+    const seq = this.#window.cursor;
     if (seq < this.consumption.watermark) return 0;
     let low = 0;
     let high = this.#recoveredTerminal.length;
@@ -293,8 +232,9 @@ export class ShardReader {
 
   /** How many from the cursor on were handed out equally often, up to `max`: one that was goes by itself. */
   #sameAttempts(max: number): number {
-    if (this.#earlierAttempts.has(this.#cursor)) return Math.min(max, 1);
-    for (let i = 1; i < max; i += 1) if (this.#earlierAttempts.has(this.#cursor + i)) return i;
+    const { cursor } = this.#window;
+    if (this.#earlierAttempts.has(cursor)) return Math.min(max, 1);
+    for (let i = 1; i < max; i += 1) if (this.#earlierAttempts.has(cursor + i)) return i;
     return max;
   }
 
@@ -310,72 +250,19 @@ export class ShardReader {
     this.#earlierAttempts.set(seq, attempts);
   }
 
-  #enter(run: CachedRun): void {
-    // Numbers between the cursor and the run are gaps; a run read from disk may start below the cursor.
-    let at = run.start;
-    let seq = run.firstSeq;
-    for (; seq < this.#cursor; seq += 1) at = recordEnd(run.buffer, at);
-    this.#cursor = seq;
-    this.#cursorAt = at;
-  }
-
-  #advance(run: CachedRun, seq: number, at: number): void {
-    this.#cursor = seq;
-    this.#cursorAt = at;
-    if (seq < run.firstSeq + run.count) return;
-    this.#head += 1;
-    if (this.#head === this.#window.length) {
-      this.#window.length = 0;
-      this.#head = 0;
-    } else if (this.#head > 1_024 && this.#head * 2 > this.#window.length) {
-      this.#window = this.#window.slice(this.#head);
-      this.#head = 0;
-    }
-    this.#cursorAt = -1;
-    this.#windowBytes -= run.end - run.start;
-    // A nonpersistent message stays in memory until it is consumed.
-    if (this.shard.persistent) this.shard.letGo(run, 1);
-  }
-
   /** From now on each message of a hand-out is held, and ends, by itself. */
   holdSingly(delivery: Delivery): Delivery[] {
-    const each = [...eachOf(delivery)];
-    for (const held of [this.#heldAgain, this.#heldInMemory]) {
-      if (held.delete(delivery)) for (const one of each) held.add(one);
-    }
-    return each;
+    return this.#handOuts.holdSingly(delivery);
   }
 
-  /** Hand-outs that nobody saw: they are none, and count as none. */
+  /** Hand-outs that nobody saw, or that were taken away and are here after all: they are none, and count as none. */
   takeBack(deliveries: readonly Delivery[]): void {
-    this.giveBack(deliveries);
-    for (const delivery of deliveries) {
-      const at = this.#returned.indexOf(delivery);
-      if (at >= 0) this.#returned[at] = { ...delivery, deliveryCount: delivery.deliveryCount - 1 };
-    }
+    if (!this.removed) this.#handOuts.takeBack(deliveries);
   }
 
   /** Hand-outs ended without being consumed: these messages are the next to go. */
   giveBack(deliveries: readonly Delivery[]): void {
-    if (this.removed) return;
-    for (const delivery of deliveries) {
-      this.held -= delivery.count;
-      this.#heldAgain.delete(delivery);
-      this.#heldInMemory.delete(delivery);
-      this.#returned.push(delivery);
-    }
-    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
-  }
-
-  /** What was taken away is here after all. */
-  putBack(deliveries: readonly Delivery[]): void {
-    if (this.removed) return;
-    for (const delivery of deliveries) {
-      this.held -= delivery.count;
-      this.#heldAgain.delete(delivery);
-      this.#returned.push({ ...delivery, deliveryCount: delivery.deliveryCount - 1 });
-    }
-    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+    if (!this.removed) this.#handOuts.giveBack(deliveries);
   }
 
   /**
@@ -386,49 +273,45 @@ export class ShardReader {
     const end = firstSeq + count;
     if (this.#recoveredTerminal !== undefined || end > this.#recoveredEnd)
       throw new RangeError(`messages from ${firstSeq} on may have been handed out`);
-    const isAmong = (straggler: Delivery) => firstSeq <= straggler.firstSeq && straggler.firstSeq < end;
-    for (let i = this.#returned.length - 1; i >= 0; i -= 1) {
-      if (isAmong(this.#returned[i]!)) this.#returned.splice(i, 1);
-    }
-    this.held += count;
     const run = { firstSeq, count, buffer: noBytes, start: 0, end: 0, readBack: true, kept: 0 };
-    return { reader: this, firstSeq, count, run, start: 0, end: 0, deliveryCount: 1, holdNo: 0 };
+    const delivery: Delivery = {
+      reader: this,
+      firstSeq,
+      count,
+      run,
+      start: 0,
+      end: 0,
+      deliveryCount: 1,
+      holdNo: 0,
+    };
+    this.#handOuts.holdUnseen(delivery);
+    return delivery;
   }
 
   /** A hand-out ended, but its messages wait for a time before `resume` and `giveBack`. */
   pause(delivery: Delivery, untilMs: number): void {
-    if (this.removed) return;
-    this.#paused.set(delivery, untilMs);
-    this.held -= delivery.count;
-    this.paused += delivery.count;
+    if (!this.removed) this.#handOuts.pause(delivery, untilMs);
   }
 
   resume(delivery: Delivery): void {
-    if (!this.#paused.delete(delivery)) return;
-    this.held += delivery.count;
-    this.paused -= delivery.count;
+    this.#handOuts.resume(delivery);
   }
 
   /** The commit that consumes these, which it holds, is durable; `ranges` are the same as merged ranges. */
   consume(deliveries: readonly Delivery[], ranges: readonly SeqRange[]): void {
     if (this.removed) return;
-    for (const [start, end] of ranges) {
-      this.held -= end - start;
-      this.dequeued += end - start;
-    }
+    let messages = 0;
+    for (const [start, end] of ranges) messages += end - start;
+    this.dequeued += messages;
     const { plain, stragglers } = this.apart(ranges);
     for (const [start, end] of plain) this.consumption.add(start, end);
     for (const { seq } of stragglers) this.aside.delete(seq);
-    if (this.#heldAgain.size + this.#heldInMemory.size === 0) return;
-    for (const delivery of deliveries) {
-      this.#heldAgain.delete(delivery);
-      if (this.#heldInMemory.delete(delivery)) this.shard.letGo(delivery.run, delivery.count);
-    }
+    for (const { run, count } of this.#handOuts.consumed(deliveries, messages)) this.shard.letGo(run, count);
   }
 
   /** Number of the message that is handed out first when none comes back. */
   get position(): number {
-    return this.#cursor;
+    return this.#window.cursor;
   }
 
   /** Whether it still is to get the message, or holds it. */
@@ -438,7 +321,7 @@ export class ShardReader {
 
   /** Whether all numbers below `end` were handed out, or are not for it. */
   hasPassed(end: number): boolean {
-    return this.#cursor >= end;
+    return this.#window.cursor >= end;
   }
 
   hasRoomAside(count: number): boolean {
@@ -471,24 +354,14 @@ export class ShardReader {
 
   /** Stragglers that the file holds: they came back long ago, so they go first. */
   recoverStragglers(rows: readonly StragglerRow[]): void {
-    for (const { seq, attempts, record } of rows) {
+    const deliveries = rows.map(({ seq, attempts, record }): Delivery => {
       this.aside.add(seq);
       const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
-      const end = buffer.length;
-      const run = { firstSeq: seq, count: 1, buffer, start: 0, end, readBack: true, kept: 0 };
-      const { start } = run;
-      this.#returned.push({
-        reader: this,
-        firstSeq: seq,
-        count: 1,
-        run,
-        start,
-        end,
-        deliveryCount: attempts,
-        holdNo: 0,
-      });
-    }
-    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+      const place = { firstSeq: seq, count: 1, start: 0, end: buffer.length };
+      const run = { ...place, buffer, readBack: true, kept: 0 };
+      return { reader: this, ...place, run, deliveryCount: attempts, holdNo: 0 };
+    });
+    this.#handOuts.returned(deliveries);
   }
 
   /** Numbers of a failed group will never be messages. */
@@ -496,26 +369,20 @@ export class ShardReader {
     const from = Math.max(start, this.firstSeq);
     if (from >= end) return;
     this.consumption.add(from, end);
-    if (this.#windowEnd === from) this.#windowEnd = end;
+    this.#window.skip(from, end);
   }
 
   /** How a live message stands. O(hand-outs that came back): for browsing. */
   statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
-    if (seq >= this.#cursor) return { state: 'ready', deliveryCount: 0 };
-    const has = ({ firstSeq, count }: Delivery) => firstSeq <= seq && seq < firstSeq + count;
-    const back = this.#returned.find(has);
-    if (back !== undefined) return { state: 'ready', deliveryCount: back.deliveryCount };
-    for (const [delivery, untilMs] of this.#paused) {
-      if (has(delivery)) return { state: 'delayed', deliveryCount: delivery.deliveryCount, untilMs };
-    }
-    return { state: 'held', deliveryCount: [...this.#heldAgain].find(has)?.deliveryCount ?? 1 };
+    if (seq >= this.#window.cursor) return { state: 'ready', deliveryCount: 0 };
+    return this.#handOuts.statusOf(seq);
   }
 
   /** All live messages of a nonpersistent shard, in order: those handed out, then the window. */
   get liveRuns(): CachedRun[] {
-    const window = this.#window.slice(this.#head);
+    const window = this.#window.ahead;
     const windowStart = window[0]?.firstSeq ?? Number.POSITIVE_INFINITY;
-    const handedOut = [...this.#heldInMemory, ...this.#returned]
+    const handedOut = this.#handOuts.inMemory
       .filter(({ firstSeq }) => firstSeq < windowStart)
       .sort((a, b) => a.firstSeq - b.firstSeq)
       .map(({ run, firstSeq, count, start, end }) => ({ ...run, firstSeq, count, start, end }));
@@ -525,20 +392,9 @@ export class ShardReader {
   /** The subscriber or the queue is gone: gives up what it keeps in the cache. */
   dispose(): void {
     this.removed = true;
-    for (const run of this.#window.slice(this.#head)) {
-      const left = run.firstSeq + run.count - Math.max(run.firstSeq, this.#cursor);
-      this.shard.letGo(run, this.shard.persistent ? 1 : left);
-    }
-    const held = [...this.#heldInMemory, ...(this.shard.persistent ? [] : this.#returned)];
-    for (const { run, count } of held) this.shard.letGo(run, count);
-    this.#window.length = 0;
-    this.#head = 0;
-    this.#returned.length = 0;
-    this.#paused.clear();
+    this.#window.dispose();
+    for (const { run, count } of this.#handOuts.inMemory) this.shard.letGo(run, count);
+    this.#handOuts.dispose();
     this.aside.clear();
-    this.#heldAgain.clear();
-    this.#heldInMemory.clear();
-    this.held = 0;
-    this.paused = 0;
   }
 }

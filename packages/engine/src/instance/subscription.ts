@@ -8,7 +8,8 @@ import { priorityOf } from '../core/shard-number.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import type { Message, SubscriberInfo } from '../types.ts';
-import type { ShardReader, TakeOptions } from './shard-reader.ts';
+import type { TakeOptions } from './hand-out.ts';
+import type { ShardReader } from './shard-reader.ts';
 import { Waiters } from './waiters.ts';
 
 /** Throws `OPTIONS_INVALID` unless a subscriber is named for a topic, and none for a queue. */

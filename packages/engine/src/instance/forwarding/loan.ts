@@ -15,7 +15,7 @@ import type { DeliveryGate, ShardReader } from '../shard-reader.ts';
 import type { LoanReport, Peer, ShardName } from './interconnect.ts';
 import { layBatch } from './lay-batch.ts';
 import { LoanBook, type LoanBookOptions } from './loan-book.ts';
-import { putBack, takeForPeer } from './take-for-peer.ts';
+import { takeBack, takeForPeer } from './take-for-peer.ts';
 
 export interface LoanHost {
   /** The queue is gone from here, or the instance is. */
@@ -242,7 +242,7 @@ export class Loan implements DeliveryGate {
       this.#enter('taken');
       await this.#settle(no, deliveries);
     } else {
-      putBack(deliveries);
+      takeBack(deliveries);
       this.#enter('refused');
     }
     this.#batch = undefined;

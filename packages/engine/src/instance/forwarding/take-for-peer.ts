@@ -43,7 +43,7 @@ function leaveChunked(log: ShardReader, from: number, out: Delivery[]): number {
     const free = countUnchunked(delivery);
     taken += free;
     if (free === delivery.count) continue;
-    log.putBack(out.splice(from));
+    log.takeBack(out.splice(from));
     return taken === 0 ? 0 : log.takeAway({ max: taken, nextHoldNo, out });
   }
   return taken;
@@ -60,6 +60,6 @@ function countUnchunked({ run, start, count }: Delivery): number {
 }
 
 /** They stay here, as if they had never been taken. */
-export function putBack(deliveries: readonly Delivery[]): void {
-  for (const [reader, own] of Map.groupBy(deliveries, (delivery) => delivery.reader)) reader.putBack(own);
+export function takeBack(deliveries: readonly Delivery[]): void {
+  for (const [reader, own] of Map.groupBy(deliveries, (delivery) => delivery.reader)) reader.takeBack(own);
 }
