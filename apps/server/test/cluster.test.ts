@@ -104,7 +104,8 @@ describe('with several instances', () => {
     expect(page.body.messages.length + rest.body.messages.length).toBe(4);
     let finished = 0;
     while (finished < 4) {
-      const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 10 });
+      // Waits: messages may be on their way from one instance to the other, where no call finds them.
+      const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 10, waitMs: 5_000 });
       const receipts = body.messages.map(({ receipt }) => receipt);
       expect((await test.post('/api/queues/q/ack', { receipts })).status).toBe(204);
       finished += receipts.length;
