@@ -165,6 +165,10 @@ export const Repeat = Type.Object(
       Type.Number({ description: 'Mean time of a dequeue call where messages were ready' }),
     ),
     dequeueCallP50Ms: Type.Optional(Type.Number()),
+    dequeuePerSecByInstance: Type.Optional(Type.Array(Type.Number())),
+    waitMs: Type.Optional(
+      Type.Record(Type.String(), Type.Number(), { description: 'What sessions waited for, by event' }),
+    ),
     faults: Type.Optional(Type.Array(FaultOutcome)),
     conversion: Type.Optional(ConversionOutcome),
     timeline: Type.Optional(

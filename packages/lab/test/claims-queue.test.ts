@@ -70,7 +70,21 @@ describe('A8, work spread evenly', () => {
   test('a small difference decides only if it was repeated', () => {
     const facts = { instances: 2, threads: 4, deq: 1_000, shares: [0.65, 0.35] };
     expect(judge('A8', [point(facts)]).verdict).toBe('inconclusive');
-    expect(judge('A8', [point({ ...facts, repeats: three })]).verdict).toBe('does-not-hold');
+    expect(judge('A8', [point({ ...facts, repeats: three })])).toMatchObject({
+      verdict: 'does-not-hold',
+      interval: [0.7, 0.7],
+    });
+  });
+
+  test('decides nothing while repeats lie on both sides', () => {
+    const shares = [
+      [0.55, 0.45],
+      [0.5, 0.5],
+      [0.65, 0.35],
+    ];
+    expect(
+      judge('A8', [point({ instances: 2, threads: 4, deq: 1_000, shares, repeats: three })]),
+    ).toMatchObject({ verdict: 'inconclusive', value: 0.9, interval: [0.7, 1] });
   });
 
   test('instances with fewer sessions than others prove nothing', () => {
@@ -126,6 +140,20 @@ describe('A10, limited by commits and partitions', () => {
   test('cannot be compared where the CPU is full before', () => {
     expect(judge('A10', waiting([1.9], commits, partitions)).verdict).toBe('not-comparable');
     expect(judge('A10', waiting([1.9], commits, partitions), 64).verdict).toBe('holds');
+  });
+
+  test('has the interval of its repeats, and decides nothing while they lie on both sides', () => {
+    const at = (...syncs: number[]) =>
+      waiting([0.5], commits, { ...reads, totalMs: 200 }).map((each) => ({
+        ...each,
+        repeats: syncs.map((sync) => ({
+          ...each.repeats[0]!,
+          waitMs: { 'log file sync': sync, 'backlog read': 100, 'waiting for messages': 9_000 },
+        })),
+      }));
+    expect(judge('A10', at(300, 900))).toMatchObject({ verdict: 'holds', interval: [0.75, 0.9] });
+    expect(judge('A10', at(60, 900)).verdict).toBe('inconclusive');
+    expect(judge('A10', at(25, 25)).interval).toEqual([0.2, 0.2]);
   });
 
   test('waits for work and of the emulated client do not count', () => {

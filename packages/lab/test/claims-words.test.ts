@@ -1,4 +1,4 @@
-/** W1 to W9 on points that make each claim hold and on points that make it fail. */
+/** W1 to W10 on points that make each claim hold and on points that make it fail. */
 import type { ConversionOutcome, FaultOutcome, Point, PointParams } from '@shardlab/contract';
 import { judgeClaims } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
@@ -235,5 +235,37 @@ describe('W9, forwarding does not hold enqueues up', () => {
 
   test('needs both places', () => {
     expect(judge('W9', at([10_000, 9_000]).slice(1)).verdict).toBe('inconclusive');
+  });
+});
+
+describe('W10, one commit for rows and messages', () => {
+  const at = (together: number, apart: number) => [
+    varied({ rows: 'none' }, { deq: 100_000 }),
+    varied({ rows: 'together' }, { deq: together }),
+    varied({ rows: 'apart' }, { deq: apart }),
+  ];
+
+  test('holds when it is faster than two', () => {
+    expect(judge('W10', at(80_000, 40_000))).toMatchObject({
+      verdict: 'holds',
+      value: 2,
+      reason: expect.stringContaining('40,000/s with rows in one of their own, 100,000/s without rows'),
+    });
+  });
+
+  test('does not hold when it is slower', () => {
+    expect(judge('W10', at(30_000, 40_000))).toMatchObject({ verdict: 'does-not-hold', value: 0.75 });
+  });
+
+  test('is decided by the middle of several pairs, of the same parameters', () => {
+    const worse = at(10_000, 40_000).map((each) => ({ ...each, params: { ...each.params, threads: 8 } }));
+    const better = at(60_000, 40_000).map((each) => ({ ...each, params: { ...each.params, threads: 16 } }));
+    expect(judge('W10', [...at(80_000, 40_000), ...worse, ...better]).value).toBe(1.5);
+  });
+
+  test('needs both ways, and a row for messages that were lost proves nothing', () => {
+    expect(judge('W10', at(80_000, 40_000).slice(0, 2)).verdict).toBe('inconclusive');
+    const faulty = at(80_000, 40_000).map((each) => ({ ...each, integrity: { ...each.integrity, lost: 1 } }));
+    expect(judge('W10', faulty).verdict).toBe('inconclusive');
   });
 });

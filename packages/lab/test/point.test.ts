@@ -50,6 +50,12 @@ test('a point is the median of its repeats, with merged latencies and summed int
   expect(point.latencyMs.p50).toBeCloseTo(2, 2);
   expect(point.latencyMs.p99).toBeCloseTo(9, 1);
   expect(point.repeats.map((repeat) => repeat.dequeuePerSec)).toEqual([200, 1800, 600]);
+  expect(point.repeats.map((repeat) => repeat.dequeuePerSecByInstance)).toEqual([
+    [100, 100],
+    [900, 900],
+    [300, 300],
+  ]);
+  expect(point.repeats[0]!.waitMs).toEqual({ 'log file sync': 10 });
   expect(point.waits).toMatchObject([{ event: 'log file sync', waits: 15, totalMs: 30 }]);
 });
 

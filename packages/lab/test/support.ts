@@ -37,8 +37,8 @@ export interface PointFacts {
   cpuUs?: number | number[];
   /** Cores busy, by instance. */
   cores?: number[];
-  /** Shares of the dequeue rate by instance; default even. */
-  shares?: number[];
+  /** Shares of the dequeue rate by instance; default even. One list for each repeat, or one for all. */
+  shares?: number[] | number[][];
   /** Mean of the dequeue call, of each repeat; its median is the same. */
   callMs?: number | number[];
 }
@@ -47,6 +47,10 @@ export function point(facts: PointFacts): Point {
   const { implementation = 'sharded', instances = 1, threads = 1, roundTripMs = 0, deq } = facts;
   const { subscribers, operations = 10, cpuUs = 10, callMs = 1, enq = deq / (subscribers ?? 1) } = facts;
   const of = (values: number | number[], repeat: number) => [values].flat()[repeat] ?? [values].flat()[0]!;
+  const shareOf = (instance: number, repeat: number) => {
+    const shares = Array.isArray(facts.shares?.[0]) ? facts.shares[repeat] : facts.shares;
+    return (shares as number[] | undefined)?.[instance] ?? 1 / instances;
+  };
   const latency = { p50: 1, p90: 2, p99: 3, p999: 4, max: 5, count: 100 };
   return {
     implementation,
@@ -65,10 +69,7 @@ export function point(facts: PointFacts): Point {
     dequeueCallMs: { ...latency, p50: of(callMs, 0) },
     cpuUsPerMessage: of(cpuUs, 0),
     cpuShareByInstance: facts.cores ?? Array.from({ length: instances }, () => 0.5),
-    dequeuePerSecByInstance: Array.from(
-      { length: instances },
-      (_, instance) => deq * (facts.shares?.[instance] ?? 1 / instances),
-    ),
+    dequeuePerSecByInstance: Array.from({ length: instances }, (_, instance) => deq * shareOf(instance, 0)),
     waits: (facts.waits ?? []).map((wait) => ({
       event: 'log file sync',
       class: 'commit',
@@ -86,6 +87,10 @@ export function point(facts: PointFacts): Point {
       measuredMs: 1000,
       dequeueCallMeanMs: of(callMs, repeat),
       dequeueCallP50Ms: of(callMs, repeat),
+      dequeuePerSecByInstance: Array.from(
+        { length: instances },
+        (_, instance) => deq * share * shareOf(instance, repeat),
+      ),
     })),
   };
 }

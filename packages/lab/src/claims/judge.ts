@@ -10,7 +10,7 @@ import { judgeA9, judgeA18 } from './response.ts';
 import { judgeA1, judgeA4, judgeA13, judgeA15 } from './scaling.ts';
 import { judgeA8, judgeA10 } from './spread.ts';
 import { judgeA2, judgeA5, judgeA11, judgeA12, judgeA16 } from './throughput.ts';
-import { judgeW1, judgeW2, judgeW3, judgeW4, judgeW5, judgeW6, judgeW9 } from './word-judges.ts';
+import { judgeW1, judgeW2, judgeW3, judgeW4, judgeW5, judgeW6, judgeW9, judgeW10 } from './word-judges.ts';
 
 export type { JudgeContext };
 
@@ -54,6 +54,7 @@ const judges: Readonly<Record<string, Judging>> = {
   W7: { ...ofQueue(judgeW7), aboutIntegrity: true },
   W8: { ...ofQueue(judgeW8), aboutIntegrity: true },
   W9: ofQueue(judgeW9),
+  W10: ofQueue(judgeW10),
 };
 
 /**

@@ -61,4 +61,11 @@ export const wordClaims: readonly Claim[] = [
       'With one session that enqueues on one instance and one that dequeues on another, messages are forwarded between them, asynchronously to the enqueuing transaction.',
     grade: 'shape',
   },
+  {
+    id: 'W10',
+    title: 'Messages and rows need one commit, not two',
+    document:
+      'Enqueues and dequeues are committed in the same transaction as other operations of the database, without a two-phase commit.',
+    grade: 'shape',
+  },
 ];

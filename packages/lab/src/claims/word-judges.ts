@@ -1,4 +1,4 @@
-/** W1 to W6 and W9: what the document says in words. Each compares points that differ in one thing only. */
+/** W1 to W6, W9 and W10: what the document says in words. Each compares points that differ in one thing only. */
 import type { Point } from '@shardlab/contract';
 import {
   alike,
@@ -157,6 +157,28 @@ export const judgeW9: Judge = (points) => {
   return judged(worst, { bar: forwardedShareMin, wanted: 'over', unit }, [
     `Dequeued on another instance: ${both(over)}; on the same one: ${both(under)} (${where(over)}).`,
     `${forwardedShareMin} or more counts as not held up.`,
+  ]);
+};
+
+/** That a row and its message are there together is what each trial checks at its end; here one commit is to cost less than two. */
+export const judgeW10: Judge = (points) => {
+  const unit = '× the dequeue rate with rows in a transaction of their own';
+  const of = (rows: string) => sharded(points).filter((point) => point.params.rows === rows);
+  const pairs = of('together').flatMap((together) => {
+    const apart = of('apart').find((point) => sameBut('rows', point, together));
+    return apart === undefined || apart.dequeuePerSec === 0 ? [] : [comparison(together, apart, rateOf)];
+  });
+  const middle = middleOf(pairs);
+  if (middle === null)
+    return inconclusive(
+      unit,
+      'Needs sharded points that differ only in which transaction their rows are in.',
+    );
+  const { over, under } = middle;
+  const bare = of('none').find((point) => sameBut('rows', point, over));
+  const without = bare === undefined ? '' : `, ${perSec(bare.dequeuePerSec)} without rows`;
+  return judged(middle, { bar: 1, wanted: 'over', unit }, [
+    `The middle of ${pairs.length} pairs: ${perSec(over.dequeuePerSec)} with a row for each message in its transaction, ${perSec(under.dequeuePerSec)} with rows in one of their own${without} (${where(over)}, ${count(over.params.operationsPerTransaction)} a transaction).`,
   ]);
 };
 

@@ -41,7 +41,7 @@ export function summarisePoint(
   };
 }
 
-function repeatOf({ windows, dequeueCall, eventful }: TrialOutcome): Repeat {
+function repeatOf({ windows, waits, dequeueCall, eventful }: TrialOutcome): Repeat {
   // Each instance's count over its own window: the windows differ by a turn of the event loop.
   const perSec = (counts: number[]) =>
     counts.reduce((sum, count, index) => sum + (count * 1000) / windows[index]!.ms, 0);
@@ -53,6 +53,8 @@ function repeatOf({ windows, dequeueCall, eventful }: TrialOutcome): Repeat {
     cpuUsPerMessage: consumed === 0 ? 0 : rounded(cpuUs / consumed, 2),
     measuredMs: rounded(Math.max(...windows.map((window) => window.ms)), 1),
     ...(dequeueCall.totalCount === 0 ? {} : callFigures(dequeueCall)),
+    dequeuePerSecByInstance: windows.map(({ consumed, ms }) => rounded((consumed * 1000) / ms, 1)),
+    waitMs: Object.fromEntries(waitFigures(waits).map(({ event, totalMs }) => [event, totalMs])),
     ...eventful,
   };
 }
