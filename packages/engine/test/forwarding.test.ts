@@ -9,9 +9,9 @@ interface Served {
   close(): Promise<void>;
 }
 
-async function serve(dir: string, id: number): Promise<Served> {
+async function serve(dir: string, id: number, forwardIdleMs?: number): Promise<Served> {
   const instance = await openInstance({ dir, instance: id, partitionMessagesMax: 64 });
-  const served = await serveInstance(instance);
+  const served = await serveInstance(instance, forwardIdleMs === undefined ? {} : { forwardIdleMs });
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= served.close().then(() => instance.close());
@@ -21,11 +21,14 @@ async function serve(dir: string, id: number): Promise<Served> {
   return { instance, close };
 }
 
-async function pair(spec: Partial<QueueSpec> = {}): Promise<{ dir: string; owner: Served; other: Served }> {
+async function pair(
+  spec: Partial<QueueSpec> = {},
+  forwardIdleMs?: number,
+): Promise<{ dir: string; owner: Served; other: Served }> {
   const dir = makeFolder();
-  const owner = await serve(dir, 1);
+  const owner = await serve(dir, 1, forwardIdleMs);
   await owner.instance.createQueue({ name: 'q', ...spec });
-  const other = await serve(dir, 2);
+  const other = await serve(dir, 2, forwardIdleMs);
   return { dir, owner, other };
 }
 
@@ -102,6 +105,25 @@ describe('two instances', () => {
     expect(other.instance.queue('q').ready).toBeGreaterThan(0);
     expect(await take(owner.instance, 97)).toEqual(numbers(100).slice(3));
     expect(other.instance.queue('q').ready).toBe(0);
+  });
+
+  it.each([
+    ['in one batch', ''],
+    ['in several batches', '.'.repeat(100_000)],
+  ])('keep the order of what goes away and comes home %s, again and again', async (_, filling) => {
+    const { owner, other } = await pair({}, 20);
+    const payloads = numbers(100).map((number) => `${number}${filling}`);
+    await enqueue(owner.instance, payloads);
+    const taken = await take(other.instance, 20, 1);
+    for (let round = 0; round < 5; round += 1) {
+      taken.push(...(await take(owner.instance, 4)));
+      taken.push(...(await take(other.instance, 4, 1)));
+    }
+    taken.push(...(await take(owner.instance, 40)));
+    expect(taken.map((payload) => payload.slice(0, 2))).toEqual(
+      payloads.map((payload) => payload.slice(0, 2)),
+    );
+    await expect.poll(() => owner.instance.queue('q')).toMatchObject({ enqueued: 100, ready: 0 });
   });
 
   it('bring home at once what a waiting consumer of the owner lacks', async () => {

@@ -143,10 +143,9 @@ export class Forwarding {
   async accept(giver: Giver, batch: Batch, sentMsAgo: number): Promise<boolean> {
     this.#assertOpen();
     const startedAt = performance.now();
-    const accepted = await this.#landing.accept(giver, batch, () => {
-      const queue = this.#options.queueOf(batch.queueId);
-      return queue?.forwarding?.takes(batch.shard) ? queue : undefined;
-    });
+    const accepted = await this.#landing.accept(giver, batch, () =>
+      this.#options.queueOf(batch.queueId)?.forwarding?.placeFor(batch.shard),
+    );
     if (!accepted) return false;
     this.#options.waits.record('forwarding', sentMsAgo + performance.now() - startedAt);
     this.#queues.get(batch.queueId)?.onArrived(batch.records.count);
@@ -159,13 +158,13 @@ export class Forwarding {
     const queue = this.#options.queueOf(name.queueId)?.forwarding;
     if (queue === undefined) return nothing;
     for (;;) {
-      if (whenDelivered) {
-        await queue.delivered(name.shard);
-        await nextTurn(); // who was handed the last ones sees them before the next are handed out elsewhere
-      }
+      if (whenDelivered) await queue.delivered(name.shard);
       const report = await this.#landing.report(giver, name);
+      if (!whenDelivered) return { ...report, delivered: false };
       // A batch that came meanwhile is in the report, but may not have been delivered.
-      if (!whenDelivered || queue.isDelivered(name.shard)) return { ...report, delivered: whenDelivered };
+      if (!queue.isDelivered(name.shard)) continue;
+      await nextTurn(); // who was handed the last ones sees them before the next are handed out elsewhere
+      return { ...report, delivered: true };
     }
   }
 

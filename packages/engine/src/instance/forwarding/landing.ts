@@ -11,7 +11,26 @@ import type { Shard } from '../shard.ts';
 import type { ShardedQueue } from '../sharded-queue.ts';
 import type { Slab } from '../slab.ts';
 import { newRun, type StagedRun, stageRecords } from '../staged-transaction.ts';
+import { lastNumber } from './home-order.ts';
 import type { Batch, Giver, ShardName } from './interconnect.ts';
+import { layBatch } from './lay-batch.ts';
+import type { Loan, Rest } from './loan.ts';
+
+/** Where a batch may come to. */
+export interface LandingPlace {
+  queue: ShardedQueue;
+  /** That of the shard, if it is one of this instance: then the batch comes home. */
+  loan: Loan | undefined;
+}
+
+interface Arrival {
+  giver: Giver;
+  batch: Batch;
+  queue: ShardedQueue;
+  log: Shard;
+  /** What is to be laid behind the batch. */
+  rest: Rest | undefined;
+}
 
 export interface LandingOptions {
   instance: number;
@@ -50,39 +69,48 @@ export class Landing {
   }
 
   /** Resolves with whether the batch is committed here; if not, it never will be. Throws the storage errors: then who knows. */
-  accept(giver: Giver, batch: Batch, into: () => ShardedQueue | undefined): Promise<boolean> {
+  accept(giver: Giver, batch: Batch, placeOf: () => LandingPlace | undefined): Promise<boolean> {
     return this.#inTurn(keyOf(batch, giver.instance), async (key) => {
       const fence = this.#fences.get(giver.instance);
       if (fence !== undefined && isBefore(giver, fence)) return false;
       const row = this.#rows.get(key);
       if (row !== undefined && batch.no <= row.batchNo) return true;
-      const queue = into();
-      if (queue === undefined) return false;
-      await this.#commit(giver, batch, queue);
+      const place = placeOf();
+      if (place === undefined) return false;
+      const log = place.queue.landing(landingNo(batch.shard, this.#options.instance));
+      const commit = (rest?: Rest) => this.#commit({ giver, batch, log, queue: place.queue, rest });
+      if (place.loan !== undefined) return place.loan.comeHome(lastNumber(batch), commit);
+      await commit();
       return true;
     });
   }
 
-  async #commit(giver: Giver, { queueId, shard, records, attempts, ...batch }: Batch, queue: ShardedQueue) {
-    const { group, slab, instance } = this.#options;
-    const log = queue.landing(landingNo(shard, instance));
+  async #commit({ giver, batch, log, queue, rest }: Arrival): Promise<void> {
+    const { group, slab } = this.#options;
     const run = newRun(log);
-    stageRecords(slab, run, records);
-    const before = this.#rows.get(keyOf({ queueId, shard }, giver.instance))?.messages ?? 0;
-    const row: BorrowedRow = {
-      queueId,
-      shard,
-      giver: giver.instance,
-      batchNo: batch.no,
-      extent: batch.extent,
-      messages: before + records.count,
-    };
+    stageRecords(slab, run, batch.records);
+    const behind = rest && layBatch(rest.deliveries);
+    if (behind !== undefined) stageRecords(slab, run, behind.records);
+    const { queueId, shard, extent, no: batchNo } = batch;
+    const before = this.#rows.get(keyOf(batch, giver.instance))?.messages ?? 0;
+    const messages = before + run.count;
+    const row: BorrowedRow = { queueId, shard, giver: giver.instance, batchNo, extent, messages };
+    const attempts = [
+      ...batch.attempts,
+      ...(behind?.attempts ?? []).map(([index, times]) => [index + batch.records.count, times] as const),
+    ];
     await group.submit({
       runs: [run],
-      deliveries: [],
-      bytes: records.end - records.start,
+      deliveries: [...(rest?.deliveries ?? [])],
+      bytes: [batch, behind].reduce(
+        (sum, laid) => sum + (laid ? laid.records.end - laid.records.start : 0),
+        0,
+      ),
       sync: queue.row.durability === 'durable' ? 'FULL' : 'NORMAL',
-      side: () => [{ kind: 'borrowed', row }],
+      side: () => [
+        { kind: 'borrowed', row },
+        ...(rest === undefined ? [] : [{ kind: 'lent', row: rest.row } as const]),
+      ],
       placed: () => attemptsOf(log, run, attempts),
     });
     this.#rows.set(keyOf(row, row.giver), row);

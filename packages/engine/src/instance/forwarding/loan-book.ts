@@ -78,6 +78,17 @@ export class LoanBook {
     this.enter('settled');
   }
 
+  /** The row of messages that leave the shard's logs here and come to one of them again, in one commit. */
+  rowOfMoved(messages: number): LentRow {
+    const row = this.#rowOf(this.receiver);
+    return { ...row, messages: row.messages + messages };
+  }
+
+  /** It is committed. */
+  noteMoved(row: LentRow): void {
+    this.#rows.set(row.receiver, row);
+  }
+
   #rowOf(receiver: number): LentRow {
     const none = { ...this.name, receiver, batchNo: 0, messages: 0, open: false };
     return this.#rows.get(receiver) ?? none;

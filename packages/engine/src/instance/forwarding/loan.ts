@@ -9,13 +9,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../../core/errors.ts';
 import { deliversHere, isUnsettled, type LoanEvent, type LoanState } from '../../core/forwarding.ts';
 import { limits } from '../../core/limits.ts';
+import type { LentRow } from '../../storage/forwarding-table.ts';
 import type { IdRun } from '../../storage/id-runs.ts';
 import type { Delivery } from '../hand-out.ts';
 import type { DeliveryGate, ShardReader } from '../shard-reader.ts';
+import { countUpTo } from './home-order.ts';
 import type { LoanReport, Peer, ShardName } from './interconnect.ts';
 import { layBatch } from './lay-batch.ts';
 import { LoanBook, type LoanBookOptions } from './loan-book.ts';
-import { takeBack, takeForPeer } from './take-for-peer.ts';
+import { nextHoldNo, takeBack, takeForPeer } from './take-for-peer.ts';
 
 export interface LoanHost {
   /** The queue is gone from here, or the instance is. */
@@ -42,6 +44,12 @@ export interface LoanOptions extends LoanBookOptions {
 /** There is no way to the others any more; `resume` goes on once there is. */
 export class Interrupted extends Error {}
 
+/** Messages to be committed again, behind those that come home, with what is written down of that. */
+export interface Rest {
+  deliveries: readonly Delivery[];
+  row: LentRow;
+}
+
 type Sent = 'taken' | 'refused' | 'none';
 
 export class Loan implements DeliveryGate {
@@ -56,6 +64,8 @@ export class Loan implements DeliveryGate {
   #work: Promise<unknown> | undefined;
   #watching = false;
   #recalled = false;
+  /** What came home is being laid anew. */
+  #laying = false;
 
   constructor({ goesHome, host, ...options }: LoanOptions) {
     this.#book = new LoanBook(options);
@@ -70,7 +80,7 @@ export class Loan implements DeliveryGate {
   }
 
   delivers(reader: ShardReader): boolean {
-    if (!deliversHere(this.state, this.goesHome)) return false;
+    if (this.#laying || !deliversHere(this.state, this.goesHome)) return false;
     for (const log of this.#logs) {
       if (log === reader) return true;
       if (log.ready > 0) return false;
@@ -167,6 +177,50 @@ export class Loan implements DeliveryGate {
     peer.recall(this.name).catch(() => {
       this.#recalled = false;
     });
+  }
+
+  /**
+   * Has a batch that comes home committed. `commit` gets what came home earlier and is to be laid behind it: what has
+   * higher numbers than `last`, the highest of the batch. Resolves with false if nothing may come yet, as it is not known
+   * what is elsewhere.
+   */
+  async comeHome(last: number, commit: (rest: Rest | undefined) => Promise<void>): Promise<boolean> {
+    while (this.#work !== undefined) await this.#work.catch(() => undefined);
+    if (this.state === 'asking') return false;
+    await this.#alone(async () => {
+      this.#laying = true;
+      let deliveries: Delivery[] = [];
+      try {
+        deliveries = await this.#takeBehind(last);
+        const row = this.#book.rowOfMoved(deliveries.reduce((sum, { count }) => sum + count, 0));
+        await commit(deliveries.length === 0 ? undefined : { deliveries, row });
+        if (deliveries.length > 0) this.#book.noteMoved(row);
+      } catch (error) {
+        takeBack(deliveries);
+        throw error;
+      } finally {
+        this.#laying = false;
+      }
+    });
+    return true;
+  }
+
+  async #takeBehind(last: number): Promise<Delivery[]> {
+    const log = this.#logs.find(({ shard }) => shard.no !== this.name.shard);
+    if (log === undefined || last === 0) return [];
+    const all: Delivery[] = [];
+    for (let taken = 1; taken > 0 && log.ready > 0; ) {
+      if (log.mustRead) await this.#host.read(log);
+      taken = log.takeAway({ max: log.ready, nextHoldNo, out: all });
+    }
+    const before = countUpTo(last, this.name.shard, all);
+    takeBack(all);
+    const [stays, goes]: [Delivery[], Delivery[]] = [[], []];
+    if (before > 0) log.takeAway({ max: before, nextHoldNo, out: stays });
+    const max = all.reduce((sum, { count }) => sum + count, 0) - before;
+    if (max > 0) log.takeAway({ max, nextHoldNo, out: goes });
+    takeBack(stays);
+    return goes;
   }
 
   async #alone<T>(work: () => Promise<T>): Promise<T> {

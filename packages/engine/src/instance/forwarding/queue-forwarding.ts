@@ -17,6 +17,7 @@ import type { Subscription } from '../subscription.ts';
 import { Asking } from './asking.ts';
 import { DeliveryWatch } from './delivery-watch.ts';
 import type { Peer, ShardName } from './interconnect.ts';
+import type { LandingPlace } from './landing.ts';
 import type { Loan } from './loan.ts';
 import { PeerWants } from './peer-wants.ts';
 import { QueueLoans } from './queue-loans.ts';
@@ -42,6 +43,7 @@ export interface QueueForwardingHost {
 }
 
 export class QueueForwarding {
+  readonly #queue: ShardedQueue;
   readonly #subscription: Subscription;
   readonly #host: QueueForwardingHost;
   readonly #ended = new AbortController();
@@ -58,6 +60,7 @@ export class QueueForwarding {
   #resting = true;
 
   constructor(queue: ShardedQueue, host: QueueForwardingHost, rows: readonly LentRow[]) {
+    this.#queue = queue;
     this.#subscription = queue.subscription(undefined);
     this.#host = host;
     this.#asking = new Asking({
@@ -142,10 +145,12 @@ export class QueueForwarding {
     if (loan?.goesHome) this.#sendHome(loan);
   }
 
-  /** Whether messages of a shard may come here: not while those before them are on their way home. */
-  takes(shard: number): boolean {
-    if (ownerOf(shard) === this.#host.instance) return true;
-    return this.#host.takesMessages() && (this.#loans.get(shard)?.state ?? 'home') === 'home';
+  /** Where messages of a shard may come to; undefined while those before them are on their way home. */
+  placeFor(shard: number): LandingPlace | undefined {
+    const queue = this.#queue;
+    if (ownerOf(shard) === this.#host.instance) return { queue, loan: this.#loans.of(shard) };
+    const takes = this.#host.takesMessages() && (this.#loans.get(shard)?.state ?? 'home') === 'home';
+    return takes ? { queue, loan: undefined } : undefined;
   }
 
   /** Resolves when all that came here of a shard was delivered, or went home. Rejects at the end of the queue. */

@@ -7,7 +7,8 @@ import type { ShardReader } from '../shard-reader.ts';
 /** So many large messages together still fit a frame. */
 const firstLook = 16;
 
-const nextHoldNo = () => 0; // nobody gets a receipt for them
+/** Nobody gets a receipt for them. */
+export const nextHoldNo = (): number => 0;
 
 /**
  * Up to `max` messages and about `forwardBatchBytesMax`, in order; fewer where the next ones are not in memory. A log is
