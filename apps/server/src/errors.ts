@@ -3,12 +3,11 @@
  * of their own; `docs/errors.md` lists all three and is held equal to them by a test.
  */
 import type { ErrorBody } from '@shardlab/contract';
+import { CodedError, type CodeEntry, type ErrorFacts } from '@shardlab/engine';
 
-interface ErrorEntry {
+interface ErrorEntry extends CodeEntry {
   /** HTTP status; null for an error that no answer carries: it ends the process, or stands in a run. */
   status: number | null;
-  retryable: boolean;
-  message: string;
 }
 
 const table = {
@@ -96,26 +95,11 @@ export type ServerErrorCode = keyof typeof table;
 /** The registry, for the error mapper and for the test against `docs/errors.md`. */
 export const serverErrorRegistry: Readonly<Record<ServerErrorCode, ErrorEntry>> = table;
 
-export class ServerError extends Error {
+export class ServerError extends CodedError<ServerErrorCode> {
   override readonly name = 'ServerError';
-  readonly code: ServerErrorCode;
-  readonly retryable: boolean;
-  /** Facts of the case, safe to show to the caller. */
-  readonly details: Readonly<Record<string, unknown>>;
 
-  /** `sentence` replaces the registry's message where the case can be named more closely. */
-  constructor(
-    code: ServerErrorCode,
-    options: { sentence?: string; details?: Record<string, unknown>; cause?: unknown } = {},
-  ) {
-    const entry: ErrorEntry = table[code];
-    super(
-      options.sentence ?? entry.message,
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
-    this.code = code;
-    this.retryable = entry.retryable;
-    this.details = options.details ?? {};
+  constructor(code: ServerErrorCode, facts: ErrorFacts = {}) {
+    super(code, table[code], facts);
   }
 }
 

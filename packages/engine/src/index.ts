@@ -16,6 +16,7 @@ export { type ServedInstance, type ServeOptions, serveInstance } from './cluster
 export { type SqlValueJson, valueFromJson, valueToJson } from './cluster/remote/sql-json.ts';
 export type * from './cluster/supervisor/cluster.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';
+export { CodedError, type CodeEntry, type ErrorFacts } from './core/coded-error.ts';
 export { type ConversionStage, type ConversionStep, conversionSteps } from './core/conversion.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './core/errors.ts';
 export { type DrainEstimate, estimateDrain, type Flow } from './core/rate-window.ts';

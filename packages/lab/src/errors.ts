@@ -2,12 +2,10 @@
  * Every error that the lab throws. Codes are API: never renamed, never reused. `kind` is what a host maps to a status
  * of its own, in the same words as the engine's registry.
  */
-import type { ErrorKind } from '@shardlab/engine';
+import { CodedError, type CodeEntry, type ErrorFacts, type ErrorKind } from '@shardlab/engine';
 
-interface ErrorEntry {
+interface ErrorEntry extends CodeEntry {
   kind: ErrorKind;
-  retryable: boolean;
-  message: string;
 }
 
 const table = {
@@ -45,27 +43,12 @@ export type LabErrorCode = keyof typeof table;
 /** The registry, for hosts that map errors and for the test against `docs/errors.md`. */
 export const labErrorRegistry: Readonly<Record<LabErrorCode, ErrorEntry>> = table;
 
-export class LabError extends Error {
+export class LabError extends CodedError<LabErrorCode> {
   override readonly name = 'LabError';
-  readonly code: LabErrorCode;
   readonly kind: ErrorKind;
-  readonly retryable: boolean;
-  /** Facts of the case, safe to show to the caller. */
-  readonly details: Readonly<Record<string, unknown>>;
 
-  /** `sentence` replaces the registry's message where the case can be named more closely. */
-  constructor(
-    code: LabErrorCode,
-    options: { sentence?: string; details?: Record<string, unknown>; cause?: unknown } = {},
-  ) {
-    const entry: ErrorEntry = table[code];
-    super(
-      options.sentence ?? entry.message,
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
-    this.code = code;
-    this.kind = entry.kind;
-    this.retryable = entry.retryable;
-    this.details = options.details ?? {};
+  constructor(code: LabErrorCode, facts: ErrorFacts = {}) {
+    super(code, table[code], facts);
+    this.kind = table[code].kind;
   }
 }

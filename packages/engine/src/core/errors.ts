@@ -2,6 +2,8 @@
  * Every error that the engine throws. Codes are API: never renamed, never reused. `kind` is what a host maps to a
  * status of its own; the engine knows no HTTP. `docs/errors.md` is held equal to this table by a test.
  */
+import { CodedError, type CodeEntry, type ErrorFacts } from './coded-error.ts';
+
 export type ErrorKind =
   | 'invalid'
   | 'not-found'
@@ -11,10 +13,8 @@ export type ErrorKind =
   | 'unsupported'
   | 'failed';
 
-interface ErrorEntry {
+interface ErrorEntry extends CodeEntry {
   kind: ErrorKind;
-  retryable: boolean;
-  message: string;
 }
 
 const table = {
@@ -275,27 +275,12 @@ export type QueueErrorCode = keyof typeof table;
 /** The registry, for hosts that map errors and for the test against `docs/errors.md`. */
 export const errorRegistry: Readonly<Record<QueueErrorCode, ErrorEntry>> = table;
 
-export class QueueError extends Error {
+export class QueueError extends CodedError<QueueErrorCode> {
   override readonly name = 'QueueError';
-  readonly code: QueueErrorCode;
   readonly kind: ErrorKind;
-  readonly retryable: boolean;
-  /** Facts of the case, safe to show to the caller. */
-  readonly details: Readonly<Record<string, unknown>>;
 
-  /** `sentence` replaces the registry's message where the case can be named more closely. */
-  constructor(
-    code: QueueErrorCode,
-    options: { sentence?: string; details?: Record<string, unknown>; cause?: unknown } = {},
-  ) {
-    const entry: ErrorEntry = table[code];
-    super(
-      options.sentence ?? entry.message,
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
-    this.code = code;
-    this.kind = entry.kind;
-    this.retryable = entry.retryable;
-    this.details = options.details ?? {};
+  constructor(code: QueueErrorCode, facts: ErrorFacts = {}) {
+    super(code, table[code], facts);
+    this.kind = table[code].kind;
   }
 }
