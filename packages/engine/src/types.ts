@@ -126,7 +126,7 @@ export interface Message {
   /**
    * The payload, whichever way it lies, with at most two chunks of it in memory. It can be read until the message is
    * consumed: read first, then commit. Fails with `PAYLOAD_GONE` after that, and with `STORAGE_CORRUPT` if it is not what
-   * was enqueued, before its end.
+   * was enqueued, before its end. Not of a message that was browsed over a socket (`STREAM_UNSUPPORTED`).
    */
   payloadStream(): Readable;
   correlationId?: string | undefined;
@@ -208,7 +208,9 @@ export interface Session {
    * Takes the payload in, in chunks and with bounded memory, and stages its message for the commit; until then nobody sees
    * anything of it. What fits one chunk (256 KiB) is staged as by `enqueue`. For persistent sharded queues
    * (`STREAM_UNSUPPORTED`). A payload that breaks off (`PAYLOAD_INCOMPLETE`), is of another length than it said
-   * (`PAYLOAD_LENGTH_WRONG`) or too large (`PAYLOAD_TOO_LARGE`) leaves nothing behind, and the transaction as it was.
+   * (`PAYLOAD_LENGTH_WRONG`) or too large (`PAYLOAD_TOO_LARGE`) leaves nothing behind, and the transaction as it was; so
+   * does a connection that is lost meanwhile (`INSTANCE_UNREACHABLE`), unless the transaction had something at the instance
+   * already: then its next call says `TX_NOT_COMMITTED`.
    */
   enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }>;
   /** Hands out messages; they are consumed by this session's commit and return to the queue by its rollback or close. */

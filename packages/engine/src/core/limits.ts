@@ -10,7 +10,9 @@ export const limits = {
   chunksInFlightMax: 2,
   /** Chunks that one invisible transaction deletes; freeing them touches each of their pages. */
   chunksDeletedMax: 16,
-  /** Payloads being streamed in at a time: each has two chunks in memory. */
+  /** Parts of a payload, a chunk each, that a client may send ahead of the answers: one is taken in while the next comes. */
+  uploadPartsMax: 2,
+  /** Payloads being streamed in at a time: each has two chunks in memory, and two parts more if it comes over a socket. */
   uploadsMax: 64,
   /** Messages whose payload lies in chunks: each is an entry in memory. */
   streamedPayloadsMax: 100_000,

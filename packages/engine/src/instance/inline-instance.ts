@@ -4,6 +4,7 @@ import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueStats } from '../queue-stats.ts';
 import type { Catalog, QueueRow } from '../storage/catalog.ts';
+import type { ChunkPlace } from '../storage/payload-table.ts';
 import type {
   BrowsedMessage,
   Instance,
@@ -96,6 +97,11 @@ export class InlineInstance implements Instance {
 
   get forwarding(): Forwarding {
     return this.#sharded.forwarding;
+  }
+
+  /** A chunk of a streamed payload, for who knows it from its message. Throws `PAYLOAD_GONE`, `STORAGE_CORRUPT`. */
+  readChunk(place: ChunkPlace): Promise<Uint8Array> {
+    return this.#sharded.payloads.read(place);
   }
 
   get hostedBeside(): readonly number[] {

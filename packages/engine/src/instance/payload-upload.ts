@@ -10,7 +10,18 @@ import type { ChunkedPayload } from '../storage/message-record.ts';
 import type { StreamedMessage } from '../types.ts';
 import type { PayloadStore } from './payload-store.ts';
 
-export class PayloadUpload {
+/** Where `uploadAll` brings what a source gives. */
+export interface UploadTarget<T> {
+  /** Written so far. */
+  readonly bytes: number;
+  /** Resolves when more may come. */
+  write(piece: Uint8Array): Promise<void>;
+  finish(): Promise<T>;
+  /** Nothing of it is kept. */
+  abandon(): void;
+}
+
+export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   readonly #store: PayloadStore;
   readonly #payload: number;
   #filling = newChunk();
@@ -59,7 +70,6 @@ export class PayloadUpload {
     return { payload: this.#payload, bytes: this.#bytes, crc: this.#crc };
   }
 
-  /** Nothing of it is kept. */
   abandon(): void {
     if (!this.#open) return;
     this.#end();
@@ -85,7 +95,8 @@ export class PayloadUpload {
   }
 }
 
-function assertStreamable(bytes: number): void {
+/** Throws `PAYLOAD_TOO_LARGE`. */
+export function assertStreamable(bytes: number): void {
   const { streamedBytesMax } = limits;
   if (bytes <= streamedBytesMax) return;
   throw new QueueError('PAYLOAD_TOO_LARGE', {
@@ -99,14 +110,16 @@ function newChunk(): Buffer {
   return Buffer.from(new SharedArrayBuffer(limits.chunkBytes));
 }
 
+export type PayloadSource = Pick<StreamedMessage, 'payload' | 'bytes' | 'signal'>;
+
 /**
  * Uploads all that the source has to give, and not more than it said. Throws `PAYLOAD_INCOMPLETE`, `PAYLOAD_LENGTH_WRONG`,
  * and what the upload throws; nothing of it is kept then.
  */
-export async function uploadAll(
-  upload: PayloadUpload,
-  { payload, bytes: said, signal }: Pick<StreamedMessage, 'payload' | 'bytes' | 'signal'>,
-): Promise<ChunkedPayload | Buffer> {
+export async function uploadAll<T>(
+  upload: UploadTarget<T>,
+  { payload, bytes: said, signal }: PayloadSource,
+): Promise<T> {
   const pieces = iteratorOf(payload);
   let interrupt: (reason: unknown) => void = () => undefined;
   const onAbort = () => interrupt(signal?.reason);

@@ -14,10 +14,10 @@ import type {
   Message,
   ReceiveOptions,
   ShardStats,
-  StreamedMessage,
   SubscriberInfo,
 } from '../types.ts';
 import type { Committed } from './committed.ts';
+import type { PayloadSource } from './payload-upload.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
 
 /** The open transaction of a session. After `commit` or `rollback` it is spent. */
@@ -67,7 +67,7 @@ export interface QueueEngine {
     options: Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> & ReceiveOptions,
   ): Promise<Message[]>;
   /** Takes a payload in, ahead of its message. Throws `STREAM_UNSUPPORTED`, and see `uploadAll`. */
-  upload(queue: QueueRow, message: StreamedMessage): Promise<ChunkedPayload | Buffer>;
+  upload(queue: QueueRow, source: PayloadSource): Promise<ChunkedPayload | Buffer>;
   /** No message will have the payload. */
   discard(payload: ChunkedPayload): void;
   /** The message that a timed hold is of. Throws `RECEIPT_STALE`, `STREAM_UNSUPPORTED`. */

@@ -3,7 +3,12 @@ import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import { checkStatement } from '../core/sql-statement.ts';
 import type { QueueRow } from '../storage/catalog.ts';
-import { type RecordContent, type RecordRun, recordBytes } from '../storage/message-record.ts';
+import {
+  type ChunkedPayload,
+  type RecordContent,
+  type RecordRun,
+  recordBytes,
+} from '../storage/message-record.ts';
 import type {
   DequeueOptions,
   Message,
@@ -13,20 +18,36 @@ import type {
   SqlParameters,
   StreamedMessage,
 } from '../types.ts';
+import { type CheckedDequeue, checkDequeue, checkHold } from './call-options.ts';
 import { Committed } from './committed.ts';
 import { assertMessageFits } from './message-fit.ts';
+import type { PayloadSource } from './payload-upload.ts';
 import type { QueueEngine, QueueTransaction } from './queue-engine.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
 import { assertSubscriberFits } from './subscription.ts';
 
 export interface SessionHost {
   /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
-  find(queue: string): { row: QueueRow; engine: QueueEngine };
+  find(queue: string): FoundQueue;
   /** The engine whose file the application's tables lie in. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   applicationEngine(): QueueEngine;
   /** Throws `INSTANCE_LEAVING`. */
   assertTakesMessages(): void;
   onSessionClosed(session: number): void;
+}
+
+interface FoundQueue {
+  row: QueueRow;
+  engine: QueueEngine;
+}
+
+/** A payload that was taken in for a queue and has no message yet. */
+export interface UploadedPayload {
+  row: QueueRow;
+  /** The payload itself if it fits one chunk. */
+  payload: ChunkedPayload | Buffer;
+  /** No message will have it. */
+  discard(): void;
 }
 
 interface Acknowledgement {
@@ -79,28 +100,45 @@ export class InstanceSession implements Session {
     const content = { ...fields, payload: '' };
     assertMessageFits(row, content);
     recordBytes(content);
-    return await this.#exclusively(this.#upload({ row, engine }, message, content));
+    return await this.#exclusively(this.#enqueueUpload({ row, engine }, message, content));
   }
 
-  async #upload(
-    { row, engine }: { row: QueueRow; engine: QueueEngine },
-    source: StreamedMessage,
-    content: NewMessage,
-  ): Promise<{ bytes: number }> {
+  async #enqueueUpload(found: FoundQueue, source: PayloadSource, content: NewMessage) {
+    const uploaded = await this.#uploadTo(found, source);
+    this.enqueueUploaded(uploaded, content);
+    const { payload } = uploaded;
+    return { bytes: Buffer.isBuffer(payload) ? payload.length : payload.bytes };
+  }
+
+  /**
+   * Takes a payload in, ahead of its message, which `enqueueUploaded` is to bring; who asked has it until then, and may
+   * discard it. Other calls of the session can be made meanwhile; its close aborts it. Throws as `enqueueStream` does.
+   */
+  async upload(queue: string, source: PayloadSource): Promise<UploadedPayload> {
+    this.#assertOpen();
+    return await this.#uploadTo(this.#findToEnqueue(queue), source);
+  }
+
+  async #uploadTo({ row, engine }: FoundQueue, source: PayloadSource): Promise<UploadedPayload> {
     const own = this.#closing.signal;
     const signal = source.signal === undefined ? own : AbortSignal.any([own, source.signal]);
-    const uploaded = await engine.upload(row, { ...source, signal });
-    if (Buffer.isBuffer(uploaded)) {
-      this.#stage(row, { ...content, payload: uploaded });
-      return { bytes: uploaded.length };
-    }
+    const payload = await engine.upload(row, { ...source, signal });
+    const discard = () => {
+      if (!Buffer.isBuffer(payload)) engine.discard(payload);
+    };
+    return { row, payload, discard };
+  }
+
+  /** Stages the message of a payload that is there, which is discarded if that fails. */
+  enqueueUploaded({ row, payload, discard }: UploadedPayload, content: NewMessage): void {
     try {
-      this.#stage(row, { ...content, chunked: uploaded });
+      this.#assertOpen();
+      assertMessageFits(row, content);
+      this.#stage(row, Buffer.isBuffer(payload) ? { ...content, payload } : { ...content, chunked: payload });
     } catch (error) {
-      engine.discard(uploaded);
+      discard();
       throw error;
     }
-    return { bytes: uploaded.bytes };
   }
 
   /** The queue may have been stopped, or dropped, while the payload came. */
@@ -231,8 +269,12 @@ export class InstanceSession implements Session {
   }
 
   #assertFree(): void {
-    if (this.#closed) throw new QueueError('SESSION_CLOSED', { details: { session: this.id } });
+    this.#assertOpen();
     if (this.#busy !== undefined) throw new QueueError('SESSION_BUSY', { details: { session: this.id } });
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new QueueError('SESSION_CLOSED', { details: { session: this.id } });
   }
 
   #findForDequeue(queue: string, subscriber: string | undefined) {
@@ -286,27 +328,4 @@ export class InstanceSession implements Session {
     this.#freed(undefined);
     throw error;
   };
-}
-
-type CheckedDequeue = DequeueOptions & { max: number; waitMs: number };
-
-/** An object of the session's own, to add to. */
-function checkDequeue(options: DequeueOptions): CheckedDequeue {
-  const { max = 1, waitMs = 0 } = options;
-  checkRange('max', max, 1, limits.dequeueMax);
-  checkRange('waitMs', waitMs, 0, limits.waitMsMax);
-  return { ...options, max, waitMs };
-}
-
-function checkHold(holdMs: number): number {
-  checkRange('holdMs', holdMs, limits.holdMsMin, limits.holdMsMax);
-  return holdMs;
-}
-
-function checkRange(option: string, value: number, least: number, most: number): void {
-  if (Number.isInteger(value) && value >= least && value <= most) return;
-  throw new QueueError('OPTIONS_INVALID', {
-    sentence: `${option} is ${value}; a whole number from ${least} to ${most} is needed`,
-    details: { option, value, least, most },
-  });
 }

@@ -17,7 +17,6 @@ import type {
   NewMessage,
   ReceiveOptions,
   ShardStats,
-  StreamedMessage,
   SubscriberInfo,
 } from '../types.ts';
 import { Attempts } from './attempts.ts';
@@ -35,7 +34,7 @@ import { queueFigures } from './monitoring/queue-figures.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import { PartitionPool } from './partition-pool.ts';
 import { chunksOf, PayloadStore } from './payload-store.ts';
-import { PayloadUpload, uploadAll } from './payload-upload.ts';
+import { type PayloadSource, PayloadUpload, uploadAll } from './payload-upload.ts';
 import type { QueueCounts } from './queue-engine.ts';
 import { rangesOf, recoverQueue } from './recovery.ts';
 import type { Shard } from './shard.ts';
@@ -364,10 +363,10 @@ export class ShardedEngine implements ShardedHost {
     return this.#handOuts.receive(this.#queue(row), options);
   }
 
-  async upload(row: QueueRow, message: StreamedMessage): Promise<ChunkedPayload | Buffer> {
+  async upload(row: QueueRow, source: PayloadSource): Promise<ChunkedPayload | Buffer> {
     if (row.durability === 'memory')
       throw new QueueError('STREAM_UNSUPPORTED', { details: { queue: row.name } });
-    return await uploadAll(new PayloadUpload(this.payloads), message);
+    return await uploadAll(new PayloadUpload(this.payloads), source);
   }
 
   discard({ payload, bytes }: ChunkedPayload): void {

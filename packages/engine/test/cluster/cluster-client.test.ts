@@ -8,6 +8,7 @@ import {
   startCluster,
 } from '../../src/index.ts';
 import { makeFolder, text } from '../folder.ts';
+import { bytesOf, digest } from '../streams/payloads.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
@@ -98,6 +99,28 @@ describe('a client of a cluster', () => {
     await session.release('q', others);
     expect(await client.queue('q')).toMatchObject({ ready: others.length, consumed: some.length, held: 0 });
     await expect(session.extend('q', some, 1_000)).rejects.toThrow(code('RECEIPT_STALE'));
+  });
+
+  it('streams payloads to an instance and from whichever has them', async () => {
+    const { client } = await start(2);
+    const bytes = 2 * 1024 * 1024;
+    const session = client.openSession();
+    session.enqueue('q', { payload: 'beside' });
+    expect(await session.enqueueStream('q', { payload: bytesOf(1, bytes) })).toEqual({ bytes });
+    expect((await session.commit()).ids).toHaveLength(2);
+    const other = client.openSession();
+    const messages = await other.receive('q', { max: 2, waitMs: 20_000 });
+    expect(messages.map(({ streamed }) => streamed)).toEqual([false, true]);
+    const found = await client.openSession().lookUp('q', messages[1]!.receipt);
+    for (const message of [messages[1]!, found]) {
+      expect(await digest(message.payloadStream())).toEqual(await digest(bytesOf(1, bytes)));
+    }
+    other.acknowledge(
+      'q',
+      messages.map(({ receipt }) => receipt),
+    );
+    await other.commit();
+    expect(await client.queue('q')).toMatchObject({ consumed: 2, held: 0 });
   });
 
   it('keeps a transaction on one instance: what it dequeued and what it enqueues', async () => {

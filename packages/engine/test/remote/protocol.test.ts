@@ -34,6 +34,7 @@ class Pipe extends EventEmitter {
   }
 }
 
+const noChunks = () => Promise.reject(new Error('No payload here lies in chunks'));
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 interface Frame {
@@ -85,6 +86,7 @@ const message: fc.Arbitrary<NewMessage> = fc.record(
 
 type Operation =
   | { kind: 'enqueue'; queue: string; message: NewMessage }
+  | { kind: 'enqueueUploaded'; queue: string; upload: number; message: NewMessage }
   | { kind: 'acknowledge'; queue: string; receipts: string[] }
   | { kind: 'execute'; statement: SqlStatement };
 
@@ -106,6 +108,12 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     receipts: fc.array(fc.string(), { maxLength: 4 }),
   }),
   fc.record({
+    kind: fc.constant('enqueueUploaded' as const),
+    queue,
+    upload: fc.nat(0xffff_ffff),
+    message: message.map((fields) => ({ ...fields, payload: '' })),
+  }),
+  fc.record({
     kind: fc.constant('execute' as const),
     statement: fc.record({
       sql: fc.string({ unit: 'grapheme' }),
@@ -121,6 +129,7 @@ function stage(all: readonly Operation[]): StagedOperations {
   const staged = new StagedOperations();
   for (const each of all) {
     if (each.kind === 'enqueue') staged.enqueue(each.queue, each.message);
+    else if (each.kind === 'enqueueUploaded') staged.enqueueUploaded(each.queue, each.upload, each.message);
     else if (each.kind === 'execute') staged.execute(each.statement);
     else staged.acknowledge(each.queue, each.receipts);
   }
@@ -140,7 +149,7 @@ function bytesOf(staged: StagedOperations): Buffer {
 /** Reads a commit's operations one by one, as the server does. */
 function read(
   bytes: Buffer,
-): { queue?: string; payload?: string; receipt?: string; statement?: SqlStatement }[] {
+): { queue?: string; payload?: string; upload?: number; receipt?: string; statement?: SqlStatement }[] {
   const found: ReturnType<typeof read> = [];
   const sink: OperationSink = {
     enqueue: (name, { source, start, end }) => {
@@ -153,6 +162,11 @@ function read(
       for (const receipt of receipts) found.push({ queue: name, receipt });
     },
     execute: (statement) => found.push({ statement }),
+    enqueueUploaded: (upload, source, start, end) => {
+      const next = checkRecord(source, start, end);
+      found.push({ upload, payload: readRecord(source, start).payload.toString('hex') });
+      return next;
+    },
   };
   readOperations(new BodyReader(bytes, 0, bytes.length), sink);
   return found;
@@ -209,10 +223,12 @@ describe('staged operations', () => {
               ]
             : each.kind === 'execute'
               ? [{ statement: each.statement }]
-              : each.receipts.map((receipt) => ({
-                  queue: each.queue,
-                  receipt: Buffer.from(receipt).toString(),
-                })),
+              : each.kind === 'enqueueUploaded'
+                ? [{ upload: each.upload, payload: '' }]
+                : each.receipts.map((receipt) => ({
+                    queue: each.queue,
+                    receipt: Buffer.from(receipt).toString(),
+                  })),
         );
         const staged = stage(all);
         expect(staged.count).toBe(expected.length);
@@ -323,7 +339,7 @@ describe('hand-outs', () => {
         const [only] = framesOf(Buffer.concat(pipe.chunks));
         const body = Buffer.from(only!.body, 'hex');
         const out: Message[] = [];
-        readHandOuts(new BodyReader(body, 0, body.length), out);
+        readHandOuts(new BodyReader(body, 0, body.length), out, noChunks);
         expect(out.map((each) => JSON.parse(JSON.stringify(each)))).toEqual(
           messages.map((each) => JSON.parse(JSON.stringify(each))),
         );
@@ -343,7 +359,7 @@ describe('hand-outs', () => {
           const body = Buffer.concat(pipe.chunks).subarray(9);
           for (const [at, value] of spots) body[at % body.length] = value;
           try {
-            readHandOuts(new BodyReader(body, 0, body.length), []);
+            readHandOuts(new BodyReader(body, 0, body.length), [], noChunks);
           } catch (error) {
             expect(error).toBeInstanceOf(QueueError);
           }

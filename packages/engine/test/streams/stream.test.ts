@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { type Instance, openInstance, type QueueSpec } from '../../src/index.ts';
 import type { PayloadStore } from '../../src/instance/payload-store.ts';
 import { PayloadUpload, uploadAll } from '../../src/instance/payload-upload.ts';
-import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
+import { makeFolder, openTestInstance } from '../folder.ts';
 import { bytesOf, digest, putStream, stored } from './payloads.ts';
 
 const MiB = 1024 * 1024;
@@ -372,18 +372,4 @@ describe('the chunks of a payload', () => {
     expect(message).toMatchObject({ deliveryCount: 2 });
     expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(4, MiB)));
   });
-});
-
-it('refuses streams to a session over a socket, and tells it of a streamed message', async () => {
-  const { instance } = await withQueue();
-  await putStream(instance.openSession(), 'files', { seed: 1, bytes: MiB });
-  const client = await openTestClient(instance);
-  const session = client.openSession();
-  await expect(session.enqueueStream('files', { payload: bytesOf(1, 1) })).rejects.toThrow(
-    code('STREAM_UNSUPPORTED'),
-  );
-  const [message] = await session.dequeue('files');
-  expect(message).toMatchObject({ payloadBytes: MiB, streamed: true });
-  expect(() => message!.payload).toThrow(code('PAYLOAD_STREAMED'));
-  expect(() => message!.payloadStream()).toThrow(code('STREAM_UNSUPPORTED'));
 });

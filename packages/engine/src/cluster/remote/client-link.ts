@@ -7,7 +7,9 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { QueueError } from '../../core/errors.ts';
 import { Committed } from '../../instance/committed.ts';
+import type { ReadChunk } from '../../instance/payload-stream.ts';
 import { readIdRuns } from '../../storage/id-runs.ts';
+import type { ChunkPlace } from '../../storage/payload-table.ts';
 import type { Message } from '../../types.ts';
 import { BodyReader } from './body-reader.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -44,6 +46,8 @@ interface Connection {
   socket: Socket;
   outbox: Outbox;
   instance: number;
+  /** Aborted with `LinkLost` when it ends. */
+  ended: AbortSignal;
 }
 
 export class ClientLink {
@@ -102,7 +106,9 @@ export class ClientLink {
     const socket = connect(this.path);
     const outbox = new Outbox(socket);
     const pending = new Map<number, Pending>();
-    const frames = new FrameReader((source, start, end) => onReply(pending, source, start, end));
+    const ending = new AbortController();
+    const asked = { pending, readChunk: this.readChunk };
+    const frames = new FrameReader((source, start, end) => onReply(asked, source, start, end));
     socket.on('data', (chunk: Buffer) => {
       try {
         frames.push(chunk);
@@ -113,7 +119,9 @@ export class ClientLink {
     });
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => {
-      failAll(pending, new LinkLost(this.path));
+      const lost = new LinkLost(this.path);
+      failAll(pending, lost);
+      ending.abort(lost);
       if (this.#connection?.socket === socket) this.#connection = undefined;
     });
     outbox.begin(requests.hello, 0);
@@ -126,7 +134,7 @@ export class ClientLink {
         pending.set(0, { resolve: resolve as Pending['resolve'], reject });
       });
       if (this.#closed) throw new LinkLost(this.path);
-      this.#connection = { socket, outbox, instance };
+      this.#connection = { socket, outbox, instance, ended: ending.signal };
       this.#pending = pending;
       this.generation += 1;
       return this.#connection;
@@ -159,6 +167,20 @@ export class ClientLink {
     });
   }
 
+  /** Tells that the connection of now ends. The link must be open. */
+  get ended(): AbortSignal {
+    return this.#connection!.ended;
+  }
+
+  /** A chunk of a streamed payload, over whichever connection there is: it is asked for when its reader wants it. */
+  readonly readChunk = async ({ payload, no }: ChunkPlace): Promise<Uint8Array> => {
+    await this.connected();
+    return await this.ask<Buffer>(requests.readChunk, (outbox) => {
+      outbox.f64(payload);
+      outbox.u32(no);
+    });
+  };
+
   /** While the instance does not read what it is sent, nothing more is sent. */
   get full(): boolean {
     return this.#connection?.outbox.full ?? false;
@@ -185,7 +207,12 @@ function failAll(pending: Map<number, Pending>, error: unknown): void {
   pending.clear();
 }
 
-function onReply(pending: Map<number, Pending>, source: Buffer, start: number, end: number): void {
+function onReply(
+  { pending, readChunk }: { pending: Map<number, Pending>; readChunk: ReadChunk },
+  source: Buffer,
+  start: number,
+  end: number,
+): void {
   const kind = source[start]!;
   const request = source.readUInt32LE(start + 1);
   const body = new BodyReader(source, start + 5, end);
@@ -196,7 +223,7 @@ function onReply(pending: Map<number, Pending>, source: Buffer, start: number, e
   }
   if (kind === replies.part || kind === replies.handedOut) {
     waiting.messages ??= [];
-    readHandOuts(body, waiting.messages);
+    readHandOuts(body, waiting.messages, readChunk);
     if (kind === replies.part) return;
   }
   pending.delete(request);
@@ -211,6 +238,7 @@ function onReply(pending: Map<number, Pending>, source: Buffer, start: number, e
     waiting.resolve(new Committed(runs, resultsFromJson(body.rest())));
   } else if (kind === replies.done || kind === replies.notCommitted) waiting.resolve(undefined);
   else if (kind === replies.result) waiting.resolve(JSON.parse(body.rest()));
+  else if (kind === replies.chunk) waiting.resolve(source.subarray(body.at, end));
   else if (kind === replies.welcome) waiting.resolve(body.u32());
   else if (kind === replies.failed) waiting.reject(errorFromJson(body.rest()));
   else throw protocolError(`There is no answer ${kind}`);

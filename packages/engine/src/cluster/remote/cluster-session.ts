@@ -78,9 +78,15 @@ export class ClusterSession implements Session {
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#assertFree();
     const instance = this.#bound ?? this.#findHome();
-    const uploaded = await this.#exclusively(() => this.#on(instance).enqueueStream(queue, message));
-    this.#bound = instance;
-    return uploaded;
+    return this.#exclusively(async () => {
+      try {
+        const uploaded = await this.#on(instance).enqueueStream(queue, message);
+        this.#bound = instance;
+        return uploaded;
+      } catch (error) {
+        throw this.#unbound(error);
+      }
+    });
   }
 
   async lookUp(queue: string, receipt: string): Promise<Message> {

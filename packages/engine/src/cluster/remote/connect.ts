@@ -138,7 +138,7 @@ class LinkedInstance implements RemoteInstance {
 function fromWire({ payload: base64, ...message }: BrowsedOnWire): BrowsedMessage {
   const payload = Buffer.from(base64, 'base64');
   const payloadStream = () => {
-    if (message.streamed) throw new QueueError('STREAM_UNSUPPORTED');
+    if (message.streamed) throw new QueueError('STREAM_UNSUPPORTED'); // it has no reference to its chunks
     return streamBytes(payload);
   };
   return { ...message, payload, payloadStream };

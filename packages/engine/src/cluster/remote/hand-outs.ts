@@ -6,10 +6,18 @@
  *
  * What one dequeue took from one place goes as one run, whose records are copied together and not looked at.
  */
+import type { Readable } from 'node:stream';
 import { limits } from '../../core/limits.ts';
 import { DeliveredMessage } from '../../instance/hand-out.ts';
+import { type ReadChunk, streamPayload } from '../../instance/payload-stream.ts';
 import { RecordMessage } from '../../instance/record-message.ts';
-import { recordBytes, recordBytesMin, recordEnd, writeRecord } from '../../storage/message-record.ts';
+import {
+  type ChunkedPayload,
+  recordBytes,
+  recordBytesMin,
+  recordEnd,
+  writeRecord,
+} from '../../storage/message-record.ts';
 import type { Message, NewMessage } from '../../types.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { Outbox } from './outbox.ts';
@@ -87,14 +95,15 @@ function writeSingle(outbox: Outbox, message: Message): number {
   return bytes;
 }
 
-/** Appends the messages of a frame to `out`. */
-export function readHandOuts(body: BodyReader, out: Message[]): void {
+/** Appends the messages of a frame to `out`; they read payloads in chunks through `readChunk`. */
+export function readHandOuts(body: BodyReader, out: Message[], readChunk: ReadChunk): void {
   const { source } = body;
   while (body.left > 0) {
     const shard = body.u32();
     const firstSeq = body.f64();
     const count = body.u32();
     const handOut = {
+      readChunk,
       place: shard === 0 ? '' : `${shard}.`,
       deliveryCount: body.u32(),
       hold: body.text(),
@@ -115,6 +124,8 @@ export function readHandOuts(body: BodyReader, out: Message[]): void {
 }
 
 interface HandOut {
+  /** Asks the instance for a chunk of a payload, one for each that somebody reads. */
+  readChunk: ReadChunk;
   place: string;
   deliveryCount: number;
   hold: string;
@@ -138,5 +149,9 @@ class RemoteMessage extends RecordMessage {
 
   override get deliveryCount(): number {
     return this.#handOut.deliveryCount;
+  }
+
+  protected override streamChunks(payload: ChunkedPayload): Readable {
+    return streamPayload(payload, this.#handOut.readChunk);
   }
 }

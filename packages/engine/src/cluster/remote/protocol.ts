@@ -12,7 +12,7 @@ import { errorRegistry, QueueError, type QueueErrorCode } from '../../core/error
 import { assertTransactionSize } from '../../instance/transaction-room.ts';
 
 /** Raised with every change that the other side must know of: both sides must have the same. */
-export const protocolVersion = 2;
+export const protocolVersion = 3;
 
 /** "SHRD": whoever sends something else took us for another kind of server. */
 export const protocolMagic = 0x44524853;
@@ -37,6 +37,13 @@ export const requests = {
   /** Between instances: `cluster/interconnect/peer-messages.ts`. */
   peer: 13,
   forward: 14,
+  /** Payloads in chunks, in and out: `remote-upload.ts`, `session-uploads.ts`. */
+  upload: 15,
+  part: 16,
+  uploaded: 17,
+  abandon: 18,
+  lookUp: 19,
+  readChunk: 20,
 } as const;
 
 export const replies = {
@@ -51,10 +58,11 @@ export const replies = {
   failed: 72,
   /** Committed, with what statements came to. */
   committedWithResults: 73,
+  chunk: 74,
 } as const;
 
 /** What a commit does, one after the other. */
-export const operations = { enqueue: 1, acknowledge: 2, execute: 3 } as const;
+export const operations = { enqueue: 1, acknowledge: 2, execute: 3, enqueueUploaded: 4 } as const;
 
 export function protocolError(sentence: string): QueueError {
   return new QueueError('PROTOCOL_INVALID', { sentence });

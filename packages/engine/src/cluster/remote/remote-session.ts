@@ -12,6 +12,8 @@ import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
 import { checkStatement } from '../../core/sql-statement.ts';
 import { Committed } from '../../instance/committed.ts';
+import { uploadAll } from '../../instance/payload-upload.ts';
+import { recordBytes } from '../../storage/message-record.ts';
 import type {
   DequeueOptions,
   Message,
@@ -19,9 +21,11 @@ import type {
   ReceiveOptions,
   Session,
   SqlParameters,
+  StreamedMessage,
 } from '../../types.ts';
 import { type ClientLink, LinkLost } from './client-link.ts';
 import { assertReceipts, assertText, requests } from './protocol.ts';
+import { RemoteUpload } from './remote-upload.ts';
 import { StagedOperations } from './staged-operations.ts';
 
 /** Pause before the outcome of a commit is asked for again, milliseconds. */
@@ -53,9 +57,12 @@ export class RemoteSession implements Session {
   #attachment = 0;
   /** Whether the open transaction has dequeued: then a part of it is at the instance, on that connection only. */
   #begun = false;
-  /** Whether it got messages there, which go back if that connection is lost. */
+  /** Whether it has messages or payloads there, which are let go if that connection is lost. */
   #holding = false;
   #lastTransaction = 0;
+  #lastUpload = 0;
+  /** Aborts an upload that is under way. */
+  readonly #closing = new AbortController();
   #busy: Promise<unknown> | undefined;
   #closed = false;
 
@@ -83,12 +90,47 @@ export class RemoteSession implements Session {
     this.#staged.execute(checkStatement(sql, parameters).statement);
   }
 
-  async enqueueStream(): Promise<never> {
-    throw notOverASocket();
+  async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    this.#assertFree();
+    const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
+    const content = { ...fields, payload: '' };
+    assertText('queue', queue);
+    recordBytes(content);
+    return await this.#exclusively(() => this.#upload(queue, message, content));
   }
 
-  async lookUp(): Promise<never> {
-    throw notOverASocket();
+  async #upload(queue: string, source: StreamedMessage, content: NewMessage): Promise<{ bytes: number }> {
+    if (!this.#attached) await this.#attach();
+    this.#lastUpload += 1;
+    const upload = new RemoteUpload({ link: this.#link, session: this.#no, upload: this.#lastUpload });
+    await upload.begin(queue);
+    const signals = [this.#closing.signal, upload.lost, ...(source.signal ? [source.signal] : [])];
+    const payload = await uploadAll(upload, { ...source, signal: AbortSignal.any(signals) });
+    try {
+      if (Buffer.isBuffer(payload)) this.#staged.enqueue(queue, { ...content, payload });
+      else this.#staged.enqueueUploaded(queue, payload.upload, content);
+    } catch (error) {
+      upload.abandon();
+      throw error;
+    }
+    // It lies at the instance, for this connection only.
+    if (!Buffer.isBuffer(payload)) this.#begun = this.#holding = true;
+    return { bytes: upload.bytes };
+  }
+
+  async lookUp(queue: string, receipt: string): Promise<Message> {
+    this.#assertFree();
+    assertText('queue', queue);
+    assertReceipts([receipt]);
+    return await this.#exclusively(async () => {
+      if (!this.#attached) await this.#attach();
+      const [message] = await this.#link.ask<[Message]>(requests.lookUp, (outbox) => {
+        outbox.u32(this.#no);
+        outbox.text(queue);
+        outbox.text(receipt);
+      });
+      return message;
+    });
   }
 
   dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
@@ -239,6 +281,7 @@ export class RemoteSession implements Session {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#closing.abort(new QueueError('SESSION_CLOSED', { details: { session: this.id } }));
     if (this.#busy !== undefined) {
       this.#stopWait();
       await this.#busy.catch(() => undefined); // its caller has the error
@@ -324,12 +367,6 @@ function checkHandOut(kind: number, queue: string, options: ReceiveOptions): Han
   assertU32('waitMs', waitMs);
   assertU32('holdMs', holdMs);
   return { kind, queue, max, waitMs, holdMs, subscriber, signal };
-}
-
-function notOverASocket(): QueueError {
-  return new QueueError('STREAM_UNSUPPORTED', {
-    sentence: 'Payloads are streamed by sessions in the process of their instance only',
-  });
 }
 
 function assertU32(option: string, value: number): void {

@@ -35,6 +35,7 @@ export class ServerConnection {
   /** Sessions of the client that could not be opened: each of their calls tries again. */
   readonly #refused = new Map<number, { session: Buffer; attachment: number }>();
   #calls: Promise<unknown> = Promise.resolve();
+  #chunks: Promise<unknown> = Promise.resolve();
   #greeted = false;
   /** Of another instance. */
   #peer: PeerRequests | undefined;
@@ -157,6 +158,10 @@ export class ServerConnection {
       this.#answer(request, work, (result) => this.#result(request, JSON.stringify(result)));
       return;
     }
+    if (kind === requests.readChunk) {
+      this.#readChunk(request, body);
+      return;
+    }
     const no = body.u32();
     if (kind === requests.open) {
       this.#open(no, body);
@@ -164,6 +169,10 @@ export class ServerConnection {
     }
     if (kind === requests.stopWait) {
       this.#sessions.get(no)?.stopWait(); // one that could not be opened does not wait
+      return;
+    }
+    if (kind === requests.abandon) {
+      this.#sessions.get(no)?.uploads.abandon(body.u32()); // nor does it upload
       return;
     }
     const done = () => {
@@ -185,6 +194,11 @@ export class ServerConnection {
     } else if (kind === requests.close) {
       this.#sessions.delete(no);
       this.#answer(request, session.close(), done);
+    } else if (kind === requests.upload || kind === requests.part || kind === requests.uploaded) {
+      this.#answer(request, session.uploads.obey(kind, body), done);
+    } else if (kind === requests.lookUp) {
+      const message = session.lookUp(body.text(), body.text());
+      this.#answer(request, message, (found) => this.#sendHandOuts(request, [found]));
     } else if (kind === requests.outcome) {
       this.#answer(request, session.outcome(body.f64()), (committed) => {
         this.#outbox.begin(committed === undefined ? replies.notCommitted : replies.committed, request);
@@ -192,6 +206,22 @@ export class ServerConnection {
         this.#outbox.end();
       });
     } else throw protocolError(`There is no request ${kind}`);
+  }
+
+  /** One chunk at a time, however many the client asks for: it reads at the pace at which it takes the answers. */
+  #readChunk(request: number, body: BodyReader): void {
+    const place = { payload: body.f64(), no: body.u32() };
+    body.assertEnd();
+    const chunk = this.#chunks.then(async () => {
+      while (this.#outbox.full) await this.#outbox.drained();
+      return this.#instance.readChunk(place);
+    });
+    this.#chunks = chunk.catch(() => undefined);
+    this.#answer(request, chunk, ({ buffer, byteOffset, byteLength }) => {
+      this.#outbox.begin(replies.chunk, request);
+      this.#outbox.bytes(Buffer.from(buffer, byteOffset, byteLength), 0, byteLength);
+      this.#outbox.end();
+    });
   }
 
   /** One call at a time, since an answer may be as large as a frame. */

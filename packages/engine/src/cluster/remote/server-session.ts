@@ -13,12 +13,14 @@ import { checkRecord } from '../../storage/record-check.ts';
 import type { DequeueOptions, Message, ReceiveOptions } from '../../types.ts';
 import type { BodyReader } from './body-reader.ts';
 import { protocolError } from './protocol.ts';
+import { SessionUploads } from './session-uploads.ts';
 import { type OperationSink, readOperations } from './staged-operations.ts';
 
 export class ServerSession implements OperationSink, SessionOwner {
   readonly #session: InstanceSession;
   readonly #entry: OutcomeEntry;
   readonly #book: OutcomeBook;
+  readonly uploads: SessionUploads;
   /** The same client's session on an earlier connection has to end first. */
   #before: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -27,6 +29,7 @@ export class ServerSession implements OperationSink, SessionOwner {
   constructor(instance: InlineInstance, client: { session: Buffer; attachment: number }) {
     this.#book = instance.recoverOutcomes();
     this.#session = instance.openSession();
+    this.uploads = new SessionUploads(this.#session);
     try {
       const { entry, replaced } = this.#book.attach({ ...client, owner: this });
       this.#entry = entry;
@@ -68,6 +71,7 @@ export class ServerSession implements OperationSink, SessionOwner {
   }
 
   rollback(): Promise<void> {
+    this.uploads.discard();
     return this.#alone(() => this.#session.rollback());
   }
 
@@ -83,6 +87,8 @@ export class ServerSession implements OperationSink, SessionOwner {
       return this.#session.rollback().then(() => {
         throw error;
       });
+    } finally {
+      this.uploads.discard(); // what the transaction did not take
     }
     return this.#session.commit({ entry: this.#entry, no });
   }
@@ -101,6 +107,17 @@ export class ServerSession implements OperationSink, SessionOwner {
     else
       for (let at = start; at < end; at = recordEnd(source, at))
         this.#session.enqueue(queue, readRecord(source, at));
+  }
+
+  enqueueUploaded(upload: number, source: Buffer, start: number, end: number): number {
+    const next = checkRecord(source, start, end);
+    this.#session.enqueueUploaded(this.uploads.take(upload), readRecord(source, start));
+    return next;
+  }
+
+  /** The message that a timed hold is of. */
+  lookUp(queue: string, receipt: string): Promise<Message> {
+    return this.#session.lookUp(queue, receipt);
   }
 
   acknowledge(queue: string, receipts: string[]): void {
@@ -137,6 +154,7 @@ export class ServerSession implements OperationSink, SessionOwner {
   }
 
   #end(): Promise<void> {
+    this.uploads.discard();
     this.#closing ??= this.#alone(() => this.#session.close());
     return this.#closing;
   }

@@ -4,6 +4,7 @@
  *
  *     u8 enqueue · text queue · u32 count · u32 bytes · records
  *     u8 acknowledge · text queue · u32 count · u32 bytes · receipts, each a text
+ *     u8 enqueueUploaded · text queue · u32 count · u32 bytes · each: u32 upload, record without its payload
  *     u8 execute · text, empty · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
  */
 
@@ -54,6 +55,16 @@ export class StagedOperations {
     this.#open(operations.enqueue, queue);
     this.#ensure(room);
     this.#added(writeRecord(this.#buffer, this.#used, message, { enqueuedAtMs: Date.now() }));
+  }
+
+  /** The message of a payload that was sent before, as upload `upload` of the session. */
+  enqueueUploaded(queue: string, upload: number, message: NewMessage): void {
+    const room = 4 + recordBytes(message);
+    assertTransactionSize(this.#count + 1, this.#used + room);
+    this.#open(operations.enqueueUploaded, queue);
+    this.#ensure(room);
+    const start = this.#buffer.writeUInt32LE(upload, this.#used);
+    this.#added(writeRecord(this.#buffer, start, message, { enqueuedAtMs: Date.now() }));
   }
 
   acknowledge(queue: string, receipts: readonly string[]): void {
@@ -119,6 +130,8 @@ export interface OperationSink {
   enqueue(queue: string, records: RecordRun): void;
   acknowledge(queue: string, receipts: string[]): void;
   execute(statement: SqlStatement): void;
+  /** `record` starts in `source` and ends before `end`, not looked at yet; returns where it ends. */
+  enqueueUploaded(upload: number, source: Buffer, start: number, end: number): number;
 }
 
 export function readOperations(body: BodyReader, sink: OperationSink): void {
@@ -135,6 +148,13 @@ export function readOperations(body: BodyReader, sink: OperationSink): void {
       const receipts = readTexts(new BodyReader(body.source, start, start + bytes));
       if (receipts.length !== count) throw protocolError('An acknowledgement is not as long as it says');
       sink.acknowledge(queue, receipts);
+    } else if (kind === operations.enqueueUploaded) {
+      const start = body.skip(bytes);
+      const uploads = new BodyReader(body.source, start, start + bytes);
+      while (uploads.left > 0) {
+        const upload = uploads.u32();
+        uploads.at = sink.enqueueUploaded(upload, uploads.source, uploads.at, uploads.end);
+      }
     } else if (kind === operations.execute) {
       const start = body.skip(bytes);
       const statements = new BodyReader(body.source, start, start + bytes);

@@ -1,0 +1,323 @@
+/** Streamed payloads over a socket: in and out, with few of their bytes in memory, and nothing left of what was not committed. */
+import type { Readable } from 'node:stream';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { limits } from '../../src/core/limits.ts';
+import type { QueueSpec } from '../../src/index.ts';
+import { PayloadStore } from '../../src/instance/payload-store.ts';
+import { makeFolder, openTestInstance } from '../folder.ts';
+import { bytesOf, digest, putStream, stored } from '../streams/payloads.ts';
+import { code, connectTo, serve } from './serving.ts';
+import { makeUnreliableLink } from './unreliable-link.ts';
+
+const MiB = 1024 * 1024;
+const chunk = limits.chunkBytes;
+
+async function setUp(spec: Partial<QueueSpec> = {}) {
+  const dir = makeFolder();
+  const instance = await openTestInstance({ dir });
+  await instance.createQueue({ name: 'files', ...spec });
+  const served = await serve(instance);
+  const link = await makeUnreliableLink(served.path);
+  const client = await connectTo(link.path);
+  return { dir, instance, served, link, client, session: client.openSession() };
+}
+
+/** Chunks that nobody needs are deleted behind the answers. */
+const untilStored = (dir: string, chunks: number) =>
+  vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
+
+/** Gives `bytes`, and after them nothing, neither more nor an end; `came` resolves then. */
+function hanging(bytes: number) {
+  const { promise: came, resolve } = Promise.withResolvers<void>();
+  const payload = async function* () {
+    yield* bytesOf(1, bytes);
+    resolve();
+    await new Promise(() => undefined);
+  };
+  return { payload: payload(), came };
+}
+
+describe('a payload streamed over a socket', () => {
+  it.each([0, 1, chunk - 1, chunk, chunk + 1, 5 * chunk])(
+    'of %i bytes comes out as it went in, on either side',
+    async (bytes) => {
+      const { instance, session } = await setUp();
+      const put = session.enqueueStream('files', {
+        payload: bytesOf(1, bytes),
+        correlationId: 'c',
+        properties: { of: 'a file' },
+        bytes,
+      });
+      expect(await put).toEqual({ bytes });
+      const { ids } = await session.commit();
+      const [message] = await session.dequeue('files');
+      expect(message).toMatchObject({ id: ids[0], correlationId: 'c', payloadBytes: bytes });
+      expect(message).toMatchObject({ properties: { of: 'a file' }, streamed: bytes > chunk });
+      expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(1, bytes)));
+      await session.rollback();
+      const [again] = await instance.openSession().dequeue('files', { waitMs: 10_000 });
+      expect(await digest(again!.payloadStream())).toEqual(await digest(bytesOf(1, bytes)));
+    },
+  );
+
+  it('of 64 MiB goes there and back with a few chunks of it under way at any moment', async () => {
+    const { dir, session } = await setUp();
+    const bytes = 64 * MiB;
+    const written = vi.spyOn(PayloadStore.prototype, 'write');
+    const read = vi.spyOn(PayloadStore.prototype, 'read');
+    onTestFinished(() => void vi.restoreAllMocks());
+    let given = 0;
+    let aheadMost = 0;
+    const counting = async function* () {
+      for await (const piece of bytesOf(1, bytes)) {
+        // What was given and did not reach the store lies in client, socket or server.
+        aheadMost = Math.max(aheadMost, given - written.mock.calls.length * chunk);
+        given += piece.length;
+        yield piece;
+      }
+    };
+    await session.enqueueStream('files', { payload: counting() });
+    await session.commit();
+    // Filling at the client, two parts under way, filling at the server.
+    expect(aheadMost).toBeLessThanOrEqual(chunk * (1 + limits.uploadPartsMax + 1));
+    expect(stored(dir)).toMatchObject({ chunks: bytes / chunk, uses: 1 });
+
+    const [message] = await session.dequeue('files');
+    let taken = 0;
+    let readAheadMost = 0;
+    const taking = async function* () {
+      for await (const piece of message!.payloadStream() as AsyncIterable<Buffer>) {
+        taken += piece.length;
+        readAheadMost = Math.max(readAheadMost, read.mock.calls.length * chunk - taken);
+        yield piece;
+      }
+    };
+    expect(await digest(taking())).toEqual(await digest(bytesOf(1, bytes)));
+    expect(readAheadMost).toBeLessThanOrEqual(3 * chunk); // in the stream, under way, and asked for
+    await session.commit();
+    await untilStored(dir, 0);
+  }, 120_000);
+
+  it('keeps its place among the other messages of its transaction, of whichever size', async () => {
+    const { instance, session } = await setUp();
+    session.enqueue('files', { payload: 'before' });
+    await session.enqueueStream('files', { payload: bytesOf(1, MiB) });
+    await session.enqueueStream('files', { payload: bytesOf(2, 10) });
+    await session.enqueueStream('files', { payload: bytesOf(3, MiB) });
+    session.enqueue('files', { payload: 'after' });
+    const other = instance.openSession();
+    expect(await other.dequeue('files')).toEqual([]);
+    const { ids } = await session.commit();
+    const messages = await other.dequeue('files', { max: 9 });
+    expect(messages.map(({ id, streamed }) => [id, streamed])).toEqual(
+      ids.map((id, index) => [id, index === 1 || index === 3]),
+    );
+    expect(await digest(messages[3]!.payloadStream())).toEqual(await digest(bytesOf(3, MiB)));
+  });
+
+  it('is found by the receipt of its message, as long as that is held', async () => {
+    const { client, session } = await setUp();
+    await putStream(session, 'files', { seed: 7, bytes: MiB });
+    const [received] = await session.receive('files');
+    const found = await client.openSession().lookUp('files', received!.receipt);
+    expect(found).toMatchObject({ id: received!.id, receipt: received!.receipt });
+    expect(await digest(found.payloadStream())).toEqual(await digest(bytesOf(7, MiB)));
+    await session.release('files', [received!.receipt]);
+    await expect(session.lookUp('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
+  });
+
+  it('is gone for a reader whose message was consumed meanwhile', async () => {
+    const { dir, session } = await setUp();
+    await putStream(session, 'files', { seed: 3, bytes: 8 * MiB });
+    const [message] = await session.dequeue('files');
+    await session.commit();
+    await untilStored(dir, 0);
+    await expect(digest(message!.payloadStream())).rejects.toThrow(code('PAYLOAD_GONE'));
+  });
+
+  it.each<[string, Partial<QueueSpec>]>([
+    ['an unsharded queue', { kind: 'unsharded' }],
+    ['a queue in memory', { durability: 'memory' }],
+  ])('is refused by %s before a byte of it was taken', async (_, spec) => {
+    const { session } = await setUp(spec);
+    const payload = { [Symbol.asyncIterator]: vi.fn() };
+    await expect(session.enqueueStream('files', { payload })).rejects.toThrow(code('STREAM_UNSUPPORTED'));
+    expect(payload[Symbol.asyncIterator]).not.toHaveBeenCalled();
+    session.enqueue('files', { payload: 'the transaction goes on' });
+    await session.commit();
+  });
+});
+
+describe('while a payload is under way', () => {
+  it('the other sessions of the connection go on', async () => {
+    const { dir, client, session } = await setUp();
+    const { payload, came } = hanging(4 * MiB);
+    const upload = session.enqueueStream('files', { payload });
+    upload.catch(() => undefined);
+    await came;
+    const other = client.openSession();
+    await putStream(other, 'files', { seed: 2, bytes: MiB });
+    const [message] = await other.dequeue('files');
+    expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(2, MiB)));
+    await other.commit();
+    await session.close();
+    await expect(upload).rejects.toThrow(code('SESSION_CLOSED'));
+    await untilStored(dir, 0);
+  });
+
+  it('they do so while the disk takes no chunk, of which the client then brings no more', async () => {
+    const { client, session } = await setUp();
+    const gate = Promise.withResolvers<void>();
+    const write = PayloadStore.prototype.write;
+    vi.spyOn(PayloadStore.prototype, 'write').mockImplementation(async function (
+      this: PayloadStore,
+      ...args
+    ) {
+      await gate.promise;
+      return write.apply(this, args);
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
+    let given = 0;
+    const full = Promise.withResolvers<void>();
+    const counting = async function* () {
+      for await (const piece of bytesOf(1, 8 * MiB)) {
+        given += piece.length;
+        if (given >= 5 * chunk) full.resolve();
+        yield piece;
+      }
+    };
+    const upload = session.enqueueStream('files', { payload: counting() });
+    await full.promise;
+    const other = client.openSession();
+    for (let i = 0; i < 20; i += 1) {
+      other.enqueue('files', { payload: `${i}` });
+      await other.commit();
+    }
+    // Two at the server that fill and wait, two parts under way, one that fills at the client, and a piece in hand.
+    expect(given).toBeLessThanOrEqual(chunk * (2 + limits.uploadPartsMax + 1) + 64 * 1024);
+    gate.resolve();
+    expect(await upload).toEqual({ bytes: 8 * MiB });
+  });
+
+  it('a reader that stops gets no more than it asked for', async () => {
+    const { client, session } = await setUp();
+    await putStream(session, 'files', { seed: 1, bytes: 16 * MiB });
+    const [message] = await session.dequeue('files');
+    const read = vi.spyOn(PayloadStore.prototype, 'read');
+    onTestFinished(() => void vi.restoreAllMocks());
+    const pieces = message!.payloadStream()[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    await pieces.next();
+    for (let i = 0; i < 20; i += 1) await client.queues();
+    expect(read.mock.calls.length).toBeLessThanOrEqual(4);
+    await pieces.return?.();
+  });
+});
+
+describe('of a payload that is not committed nothing is left', () => {
+  it('when its source breaks off, when it is aborted and when it is of another length than it said', async () => {
+    const { dir, session } = await setUp();
+    session.enqueue('files', { payload: 'stays in the transaction' });
+    const failing = async function* () {
+      yield* bytesOf(0, 3 * MiB);
+      throw new Error('broken off');
+    };
+    await expect(session.enqueueStream('files', { payload: failing() })).rejects.toThrow(
+      code('PAYLOAD_INCOMPLETE'),
+    );
+    const { payload, came } = hanging(2 * MiB);
+    const abort = new AbortController();
+    const aborted = session.enqueueStream('files', { payload, signal: abort.signal });
+    await came;
+    abort.abort();
+    await expect(aborted).rejects.toThrow(code('PAYLOAD_INCOMPLETE'));
+    for (const bytes of [MiB, 3 * MiB]) {
+      const wrong = session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB), bytes });
+      await expect(wrong).rejects.toThrow(code('PAYLOAD_LENGTH_WRONG'));
+    }
+    await untilStored(dir, 0);
+    expect((await session.commit()).ids).toHaveLength(1);
+  });
+
+  it('when its transaction is rolled back, its commit refused, or its session closed', async () => {
+    const { dir, client, session } = await setUp();
+    const upload = () => session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB) });
+    await upload();
+    await session.rollback();
+    await untilStored(dir, 0);
+    await upload();
+    session.execute('SELECT * FROM nowhere');
+    await expect(session.commit()).rejects.toThrow(code('SQL_INVALID'));
+    await untilStored(dir, 0);
+    await upload();
+    await session.close();
+    await untilStored(dir, 0);
+    expect(await client.openSession().dequeue('files')).toEqual([]);
+  });
+
+  it('when its queue was dropped or stopped meanwhile', async () => {
+    const { dir, instance, session } = await setUp();
+    await session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB) });
+    await instance.stopQueue('files', { enqueue: true });
+    await expect(session.commit()).rejects.toThrow(code('ENQUEUE_STOPPED'));
+    await untilStored(dir, 0);
+    await instance.startQueue('files');
+    await session.enqueueStream('files', { payload: bytesOf(1, 2 * MiB) });
+    await instance.dropQueue('files');
+    await expect(session.commit()).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+    await untilStored(dir, 0);
+  });
+
+  it('when the connection is lost in the middle; the same transaction then takes it anew', async () => {
+    const { dir, link, session } = await setUp();
+    session.enqueue('files', { payload: 'before' });
+    const { payload, came } = hanging(3 * MiB);
+    const upload = session.enqueueStream('files', { payload });
+    await came;
+    link.cut();
+    await expect(upload).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
+    await untilStored(dir, 0);
+    await session.enqueueStream('files', { payload: bytesOf(2, 3 * MiB) });
+    expect((await session.commit()).ids).toHaveLength(2);
+    const [, message] = await session.dequeue('files', { max: 2 });
+    expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(2, 3 * MiB)));
+  });
+
+  it('when the connection is lost before the commit, which says so', async () => {
+    const { dir, link, served, session } = await setUp();
+    await session.enqueueStream('files', { payload: bytesOf(1, 3 * MiB) });
+    link.cut();
+    await vi.waitFor(() => expect(served.connections).toBe(0), { timeout: 20_000, interval: 5 });
+    await expect(session.commit()).rejects.toThrow(code('TX_NOT_COMMITTED'));
+    await untilStored(dir, 0);
+    await putStream(session, 'files', { seed: 2, bytes: MiB });
+    expect(await session.dequeue('files', { max: 9 })).toHaveLength(1);
+  });
+});
+
+it('a commit with a payload whose answer was lost is there once the client is back', async () => {
+  const { link, session } = await setUp();
+  await session.enqueueStream('files', { payload: bytesOf(1, 3 * MiB) });
+  link.loseAnswers();
+  const commit = session.commit();
+  await link.lost();
+  link.cut();
+  const { ids } = await commit;
+  const [message] = await session.dequeue('files', { waitMs: 10_000 });
+  expect(message!.id).toBe(ids[0]);
+  expect(await digest(message!.payloadStream())).toEqual(await digest(bytesOf(1, 3 * MiB)));
+});
+
+it('a payload is read on by its receipt after the connection was lost', async () => {
+  const { link, session } = await setUp();
+  await putStream(session, 'files', { seed: 1, bytes: 8 * MiB });
+  const [message] = await session.receive('files', { holdMs: 600_000 });
+  const stream: Readable = message!.payloadStream();
+  const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  await pieces.next();
+  link.cut();
+  const found = await session.lookUp('files', message!.receipt).catch(() => {
+    return session.lookUp('files', message!.receipt); // the first call may be what hears of the loss
+  });
+  expect(await digest(found.payloadStream())).toEqual(await digest(bytesOf(1, 8 * MiB)));
+  await pieces.return?.();
+});
