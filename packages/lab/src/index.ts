@@ -24,6 +24,7 @@ export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-f
 export type { ScenarioFault } from './scenario/schema-faults.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/schema-text.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';
+export { ChildEnd } from './trial/child-end.ts';
 export { type Clock, createMonotonicClock } from './trial/clock.ts';
 export {
   createHistogram,
