@@ -231,6 +231,19 @@ export interface Session {
    * `docs/decisions/application-sql.md`.
    */
   execute(sql: string, parameters?: SqlParameters): void;
+  /**
+   * Runs one statement of the application's own SQL in the transaction and answers it at once, so that what follows can
+   * depend on it: other statements, messages to enqueue. All of it commits together or not at all. A statement that fails
+   * (`SQL_INVALID`, `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_LONG`) is undone by itself, and the transaction
+   * goes on.
+   *
+   * The first query takes the instance's writer: until the commit, or the rollback, every other commit of the instance
+   * waits (wait event `writer hold`). It holds it for `sqlHoldMsMax`; past that its statements are undone, and query and
+   * commit reject with `SQL_HOLD_EXPIRED`. Nothing that may wait for the writer is called meanwhile (`SQL_HOLDS_WRITER`):
+   * dequeue before the first query. Of sessions in the process of their instance only (`QUERY_UNSUPPORTED`); elsewhere, and
+   * wherever no statement depends on another's answer, `execute` holds nobody up. What may be said, and where: as there.
+   */
+  query(sql: string, parameters?: SqlParameters): Promise<SqlResult>;
   /** Returns received messages to the queue; resolves when they are ready there. A stale receipt rejects, and nothing of the call is released. */
   release(queue: string, receipts: string[]): Promise<void>;
   /** The message that was received with this receipt, by whichever session; `RECEIPT_STALE` if its hold has ended. */
@@ -348,6 +361,8 @@ export interface InstanceOptions {
    * 3,600,000 ms, default 1,000.
    */
   sampleMs?: number;
+  /** For how long a session may hold the writer, from its first `query` to its commit; 1 to 10,000 ms, default 1,000. */
+  sqlHoldMsMax?: number;
 }
 
 /** One instance, hosted in this process. Several processes may each host another instance of one folder. */

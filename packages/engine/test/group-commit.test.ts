@@ -10,6 +10,7 @@ import { OutcomeBook } from '../src/instance/outcome-book.ts';
 import { PartitionPool } from '../src/instance/partition-pool.ts';
 import { Shard } from '../src/instance/shard.ts';
 import type { StagedTransaction } from '../src/instance/staged-transaction.ts';
+import { WriterHold } from '../src/instance/writer-hold.ts';
 import type { Group, StorageFailure } from '../src/storage/group-message.ts';
 import { readRecord, recordBytes, writeRecord } from '../src/storage/message-record.ts';
 
@@ -19,6 +20,7 @@ const damaged: StorageFailure = { code: 'STORAGE_CORRUPT', message: 'Damaged', d
 function setUp() {
   const sent: Group[] = [];
   let fatal: QueueError | undefined;
+  let released = 0;
   const shard = new Shard(
     { queueId: 1, no: 100, persistent: true, firstSeq: 1, endSeq: 1, partitionMessagesMax: 100 },
     new MessageCache(1_000_000).share(),
@@ -31,6 +33,9 @@ function setUp() {
     book: new OutcomeBook(),
     waits: new WaitRecorder(),
     send: (each) => sent.push(each),
+    release: () => {
+      released += 1;
+    },
     onVisible: () => undefined,
     onConsumed: () => undefined,
     onRolled: () => undefined,
@@ -70,7 +75,22 @@ function setUp() {
     reader.take({ max, nextHoldNo: () => 1, out });
     return out;
   };
-  return { sent, shard, pool, group, answer, stage, take, fatal: () => fatal };
+  const hold = new WriterHold({
+    execute: () => Promise.reject(new Error('no statement')),
+    release: (ended) => group.release(ended),
+  });
+  return {
+    sent,
+    shard,
+    pool,
+    group,
+    answer,
+    stage,
+    take,
+    hold,
+    fatal: () => fatal,
+    released: () => released,
+  };
 }
 
 /** Groups close at the end of a turn of the event loop. */
@@ -221,5 +241,74 @@ describe('after a failed group', () => {
     answer(2, null);
     await consumed;
     expect(shard.backlog).toBe(0);
+  });
+});
+
+describe('a session that holds the writer', () => {
+  it('gets it once nothing is under way, and no group closes until its own, which those share who waited', async () => {
+    const { sent, group, answer, stage, hold, released } = setUp();
+    const first = group.submit(stage('a'));
+    await turn();
+    const held = group.hold(hold);
+    const behind = group.submit(stage('b'));
+    await turn();
+    expect(sent).toHaveLength(1);
+    answer(0, null);
+    await Promise.all([first, held]);
+    await turn();
+    expect(sent).toHaveLength(1);
+    const own = group.submit({ ...stage('c'), hold });
+    expect(sent).toHaveLength(2);
+    expect(sent[1]!.blocks).toEqual([expect.objectContaining({ firstSeq: 2, count: 2 })]);
+    answer(1, null);
+    await Promise.all([own, behind]);
+    hold.release(); // too late to undo anything
+    expect(released()).toBe(0);
+  });
+
+  it('is sent to the writer also where no message is written: the rows are there already', async () => {
+    const { sent, group, answer, hold } = setUp();
+    await group.hold(hold);
+    const own = group.submit({ runs: [], deliveries: [], bytes: 0, sync: 'FULL', hold });
+    expect(sent).toHaveLength(1);
+    answer(0, null);
+    await own;
+  });
+
+  it('gives it back without a commit, and the others go on', async () => {
+    const { sent, group, answer, stage, hold, released } = setUp();
+    await group.hold(hold);
+    const other = group.submit(stage('a'));
+    await turn();
+    expect(sent).toHaveLength(0);
+    hold.release();
+    expect(released()).toBe(1);
+    await turn();
+    answer(0, null);
+    await other;
+  });
+
+  it('lets go of it when its group fails, and the next one gets it only when all behind are answered', async () => {
+    const { sent, group, answer, stage, hold, released } = setUp();
+    const refused = expect.objectContaining({ code: 'STORAGE_FULL' });
+    await group.hold(hold);
+    const own = expect(group.submit({ ...stage('a'), hold })).rejects.toThrow(refused);
+    const behind = expect(group.submit(stage('b'))).rejects.toThrow(refused);
+    await turn();
+    const next = new WriterHold({ execute: () => Promise.reject(new Error()), release: () => undefined });
+    let holds = false;
+    const held = group.hold(next).then(() => {
+      holds = true;
+    });
+    answer(0, full);
+    await Promise.all([own, turn()]);
+    expect([sent.length, holds]).toEqual([2, false]);
+    answer(1, full);
+    await Promise.all([behind, held]);
+    expect(released()).toBe(0);
+    const after = group.submit({ ...stage('c'), hold: next });
+    expect(sent[2]!.generation).toBe(1);
+    answer(2, null);
+    await after;
   });
 });

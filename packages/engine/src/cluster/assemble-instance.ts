@@ -42,6 +42,7 @@ export async function assembleInstance(
       partitionMessagesMax,
       emulatedSyncMs: checkedSync(emulatedSyncMs),
       sampleMs: checkedSample(options.sampleMs ?? limits.sampleMsDefault),
+      sqlHoldMsMax: checkedHold(options.sqlHoldMsMax ?? limits.sqlHoldMsDefault),
       waits,
       book,
       queues: catalog.queues(),
@@ -91,4 +92,10 @@ function checkedSample(sampleMs: number): number {
   const { sampleMsMin: least, sampleMsMax: most } = limits;
   if (Number.isFinite(sampleMs) && sampleMs >= least && sampleMs <= most) return sampleMs;
   throw new QueueError('OPTIONS_INVALID', { sentence: `sampleMs must be ${least} to ${most}` });
+}
+
+function checkedHold(sqlHoldMsMax: number): number {
+  const { sqlHoldMsMax: most } = limits;
+  if (Number.isFinite(sqlHoldMsMax) && sqlHoldMsMax >= 1 && sqlHoldMsMax <= most) return sqlHoldMsMax;
+  throw new QueueError('OPTIONS_INVALID', { sentence: `sqlHoldMsMax must be 1 to ${most}` });
 }

@@ -117,7 +117,7 @@ const table = {
   SQL_FAILED: {
     kind: 'conflict',
     retryable: false,
-    message: 'A statement of the transaction failed; nothing of the transaction is done',
+    message: 'A statement failed: it is undone, and all of its transaction if it was staged',
   },
   SQL_TOO_LARGE: {
     kind: 'too-large',
@@ -127,7 +127,8 @@ const table = {
   SQL_TOO_LONG: {
     kind: 'too-large',
     retryable: false,
-    message: 'The statements of the transaction took longer than they may; nothing of it is done',
+    message:
+      'Statements took longer than they may: they are undone, and all of the transaction if they were staged',
   },
   SQL_ELSEWHERE: {
     kind: 'conflict',
@@ -138,6 +139,21 @@ const table = {
     kind: 'unavailable',
     retryable: false,
     message: 'The transaction is committed, and the results of its statements were lost with the connection',
+  },
+  SQL_HOLD_EXPIRED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The transaction held the writer for longer than it may; nothing of it is done',
+  },
+  SQL_HOLDS_WRITER: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'After its first query a transaction holds the writer, and this call might have to wait for it',
+  },
+  QUERY_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'Statements are answered at once by sessions in the process of their instance only',
   },
   OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is out of its range' },
   SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session has a call under way' },

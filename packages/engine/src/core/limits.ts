@@ -36,6 +36,12 @@ export const limits = {
    * nothing can stop SQLite within one.
    */
   sqlMsMax: 1_000,
+  /**
+   * For how long a session may hold the writer, from its first query to its commit, while every other commit of the instance
+   * waits: by default, and at most.
+   */
+  sqlHoldMsDefault: 1_000,
+  sqlHoldMsMax: 10_000,
   /** Transactions with statements in one group: a group full of slow ones must not hold the writer for ever. */
   sqlTransactionsPerGroupMax: 32,
   /** Compiled statements of the application that are kept. */

@@ -6,6 +6,7 @@ export type WaitClass = 'commit' | 'concurrency' | 'configuration' | 'network' |
 
 const events = {
   'log file sync': { class: 'commit', emulated: false },
+  'writer hold': { class: 'concurrency', emulated: false },
   'write lock': { class: 'concurrency', emulated: false },
   'partition maintenance': { class: 'configuration', emulated: false },
   'backlog read': { class: 'configuration', emulated: false },

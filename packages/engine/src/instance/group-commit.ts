@@ -17,10 +17,15 @@ import type { Shard } from './shard.ts';
 import type { ShardReader } from './shard-reader.ts';
 import { operationsOf, type StagedTransaction } from './staged-transaction.ts';
 import { Wakeups } from './wakeups.ts';
+import type { WriterHold } from './writer-hold.ts';
 
 interface Waiting {
   transaction: StagedTransaction;
+  /** Waits for its turn at the writer instead of a commit. */
+  hold?: WriterHold;
   submittedAt: number;
+  /** For how long the writer had been held when it was submitted; once its group is closed, for how long since then. */
+  heldMs: number;
   resolve(): void;
   reject(error: QueueError): void;
 }
@@ -40,6 +45,8 @@ export interface GroupCommitOptions {
   book: OutcomeBook;
   waits: WaitRecorder;
   send(group: Group): void;
+  /** Undoes what the session did that held the writer. */
+  release(): void;
   /** Called after a group became visible, with the shards that got messages. */
   onVisible(shards: Iterable<Shard>): void;
   /** Called when numbers of a reader became terminal, once that is durable. */
@@ -57,6 +64,11 @@ export class GroupCommit {
   readonly #inFlight: InFlight[] = [];
   readonly #wakeups = new Wakeups();
   #gaps = new Map<Shard, SeqRange[]>();
+  /** The session whose transaction the writer has open: no group is closed meanwhile but the one that commits it. */
+  #holder: WriterHold | undefined;
+  #holderSince = 0;
+  /** By sessions that hold it no more. */
+  #heldMs = 0;
   #scheduled = false;
   #nextNo: number;
   #generation = 0;
@@ -82,14 +94,60 @@ export class GroupCommit {
       );
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ transaction, submittedAt: performance.now(), resolve, reject });
+      const holds = transaction.hold !== undefined && transaction.hold === this.#holder;
+      if (holds) this.#letGo();
+      const submittedAt = performance.now();
+      const heldMs = this.#heldMsAt(submittedAt);
+      const waiting = { transaction, submittedAt, heldMs, resolve, reject };
+      if (!holds) {
+        this.#waiting.push(waiting);
+        this.schedule();
+        return;
+      }
+      this.#waiting.unshift(waiting); // those who waited meanwhile share its group
+      this.#close();
+    });
+  }
+
+  /** Resolves when the writer is the caller's: nothing is under way, and no group closes before its commit or `release`. */
+  hold(hold: WriterHold): Promise<void> {
+    if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
+    return new Promise((resolve, reject) => {
+      const submittedAt = performance.now();
+      const heldMs = this.#heldMsAt(submittedAt);
+      this.#waiting.push({ transaction: nothingBeside, hold, submittedAt, heldMs, resolve, reject });
       this.schedule();
     });
   }
 
+  /** Ends a hold without a commit; nothing if a commit has ended it. */
+  release(hold: WriterHold): void {
+    if (this.#holder !== hold || this.#fatal !== undefined) return;
+    this.#letGo();
+    this.#options.release();
+    if (this.#waiting.length > 0 || this.#maintenanceDue) this.schedule();
+    else this.#notifyIdle();
+  }
+
+  #letGo(): void {
+    this.#heldMs = this.#heldMsAt(performance.now());
+    this.#holder = undefined;
+  }
+
+  #heldMsAt(now: number): number {
+    return this.#heldMs + (this.#holder === undefined ? 0 : now - this.#holderSince);
+  }
+
+  #grant({ hold, submittedAt, resolve }: Waiting): void {
+    this.#holder = hold;
+    this.#holderSince = performance.now();
+    this.#options.waits.record('writer hold', this.#holderSince - submittedAt);
+    resolve();
+  }
+
   /** Closes a group at the end of this turn of the event loop, so that all that commit in it share the group. */
   schedule(): void {
-    if (this.#scheduled || this.#fatal !== undefined) return;
+    if (this.#scheduled || this.#fatal !== undefined || this.#holder !== undefined) return;
     if (this.#inFlight.length >= limits.groupsInFlightMax || this.#recovering) return;
     if (this.#inFlight[0]?.members[0]?.transaction.alone) return;
     this.#scheduled = true;
@@ -101,7 +159,7 @@ export class GroupCommit {
 
   /** Nothing is waiting or under way. */
   get isIdle(): boolean {
-    return this.#inFlight.length === 0 && this.#waiting.length === 0;
+    return this.#inFlight.length === 0 && this.#waiting.length === 0 && this.#holder === undefined;
   }
 
   /** Resolves when nothing is waiting or under way. */
@@ -122,10 +180,16 @@ export class GroupCommit {
   }
 
   #close(): void {
-    if (this.#fatal !== undefined || this.#recovering) return;
+    if (this.#fatal !== undefined || this.#recovering || this.#holder !== undefined) return;
     const [first] = this.#waiting;
     if (first?.transaction.alone && this.#inFlight.length > 0) return; // comes again with the next result
     const members = this.#takeMembers();
+    if (members[0]?.hold !== undefined) {
+      this.#grant(members[0]);
+      return;
+    }
+    const heldMs = this.#heldMsAt(performance.now());
+    for (const member of members) member.heldMs = heldMs - member.heldMs;
     if (members.length === 0 && !this.#maintenanceDue) {
       this.#notifyIdle();
       return;
@@ -151,7 +215,8 @@ export class GroupCommit {
     const { blocks, deltas, side, sql, pool } = built.message;
     const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
     // Of nonpersistent messages nothing is written, the outcome of their transaction neither.
-    const empty = blocks.length + deltas.length + side.length + sql.length + poolChanges === 0;
+    const writesNothing = blocks.length + deltas.length + side.length + sql.length + poolChanges === 0;
+    const empty = writesNothing && members[0]?.transaction.hold === undefined;
     if (empty && this.#inFlight.length === 0) {
       group.outcomes.appliedInMemory();
       this.#apply(group, { maintenanceMs: 0, unusable: [] }, noneFailed);
@@ -216,7 +281,7 @@ export class GroupCommit {
     const maintained = group.message.pool.truncate.length + group.message.pool.assign.length > 0;
     const now = performance.now();
     const consumed = [group.consumed];
-    for (const { transaction, submittedAt, resolve, reject } of group.members) {
+    for (const { transaction, submittedAt, heldMs, resolve, reject } of group.members) {
       const failure = failed.get(transaction);
       if (failure !== undefined) {
         for (const { shard, firstSeq, count } of transaction.runs) shard.skip(firstSeq, firstSeq + count);
@@ -234,7 +299,8 @@ export class GroupCommit {
         continue;
       }
       this.commits += 1;
-      const waitedMs = now - submittedAt;
+      const waitedMs = now - submittedAt - heldMs;
+      if (heldMs > 0) waits.record('writer hold', heldMs);
       if (maintained) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
       waits.record('log file sync', maintained ? Math.max(0, waitedMs - maintenanceMs) : waitedMs);
       this.#wakeups.add(resolve, operationsOf(transaction));
@@ -298,6 +364,15 @@ export class GroupCommit {
 
 /** Those of a group whose statements failed, and why: the group is durable without them. */
 type FailedTransactions = ReadonlyMap<StagedTransaction, QueueError>;
+
+/** Stands for a hold among what waits: it has a turn of its own. */
+const nothingBeside: StagedTransaction = {
+  runs: [],
+  deliveries: [],
+  bytes: 0,
+  sync: 'FULL',
+  alone: true,
+};
 
 const noneFailed: FailedTransactions = new Map();
 

@@ -14,6 +14,7 @@ import type {
   Message,
   ReceiveOptions,
   ShardStats,
+  SqlResult,
   SubscriberInfo,
 } from '../types.ts';
 import type { Committed } from './committed.ts';
@@ -38,6 +39,12 @@ export interface QueueTransaction {
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
   /** Stages a statement of the application, checked by `checkStatement`. Throws `TX_SPANS_FILES` where its tables do not lie. */
   execute(statement: SqlStatement, bytes: number): void;
+  /**
+   * Runs a statement of the application, checked by `checkStatement`, and answers it. The first one takes the writer: until
+   * the transaction ends no other is written, so it ends within a bounded time, and nothing in it may wait for the writer.
+   */
+  query(statement: SqlStatement): Promise<SqlResult>;
+  readonly holdsWriter: boolean;
   commit(outcome?: OutcomeTag): Promise<Committed>;
   rollback(): Promise<void>;
 }

@@ -16,6 +16,7 @@ import type {
   ReceiveOptions,
   Session,
   SqlParameters,
+  SqlResult,
   StreamedMessage,
 } from '../types.ts';
 import { type CheckedDequeue, checkDequeue, checkHold } from './call-options.ts';
@@ -95,6 +96,7 @@ export class InstanceSession implements Session {
   }
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    this.#assertWriterFree('enqueueStream');
     const { row, engine } = this.#findForEnqueue(queue);
     const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
     const content = { ...fields, payload: '' };
@@ -169,7 +171,7 @@ export class InstanceSession implements Session {
   }
 
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
-    this.#assertFree();
+    this.#assertWriterFree('dequeue');
     const { row, engine } = this.#findForDequeue(queue, options.subscriber);
     const checked = checkDequeue(options);
     const transaction = this.#begin(engine);
@@ -177,7 +179,7 @@ export class InstanceSession implements Session {
   }
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
-    this.#assertFree();
+    this.#assertWriterFree('receive');
     const { row, engine } = this.#findForDequeue(queue, options.subscriber);
     const holdMs = checkHold(options.holdMs ?? limits.holdMsDefault);
     const checked = checkDequeue(options);
@@ -192,9 +194,15 @@ export class InstanceSession implements Session {
   }
 
   execute(sql: string, parameters: SqlParameters = []): void {
-    this.#assertFree();
+    this.#assertWriterFree('execute');
     const { statement, bytes } = checkStatement(sql, parameters);
     this.#begin(this.#host.applicationEngine()).execute(statement, bytes);
+  }
+
+  async query(sql: string, parameters: SqlParameters = []): Promise<SqlResult> {
+    this.#assertFree();
+    const { statement } = checkStatement(sql, parameters);
+    return await this.#exclusively(this.#begin(this.#host.applicationEngine()).query(statement));
   }
 
   /** Ends a wait for messages, if one is under way: it gives no messages. */
@@ -205,7 +213,7 @@ export class InstanceSession implements Session {
   }
 
   async release(queue: string, receipts: string[]): Promise<void> {
-    this.#assertFree();
+    this.#assertWriterFree('release');
     const { row, engine } = this.#host.find(queue);
     await this.#exclusively(engine.release(row, receipts));
   }
@@ -275,6 +283,12 @@ export class InstanceSession implements Session {
 
   #assertOpen(): void {
     if (this.#closed) throw new QueueError('SESSION_CLOSED', { details: { session: this.id } });
+  }
+
+  /** What may have to wait for the writer would wait for this session itself. */
+  #assertWriterFree(call: string): void {
+    this.#assertFree();
+    if (this.#transaction?.holdsWriter) throw new QueueError('SQL_HOLDS_WRITER', { details: { call } });
   }
 
   #findForDequeue(queue: string, subscriber: string | undefined) {

@@ -46,6 +46,7 @@ import { WriterThread } from './storage-threads.ts';
 import { Stragglers } from './stragglers.ts';
 import { SubscriberChanges } from './subscriber-changes.ts';
 import { TimedHolds } from './timed-holds.ts';
+import { WriterHold } from './writer-hold.ts';
 
 export interface ShardedEngineOptions {
   dir: string;
@@ -54,6 +55,7 @@ export interface ShardedEngineOptions {
   partitionMessagesMax: number;
   emulatedSyncMs: number;
   sampleMs: number;
+  sqlHoldMsMax: number;
   waits: WaitRecorder;
   /** Remembers the transactions of remote sessions; filled from the file. */
   book: OutcomeBook;
@@ -136,6 +138,7 @@ export class ShardedEngine implements ShardedHost {
       book: options.book,
       waits: options.waits,
       send: (group) => writer.send(group),
+      release: () => writer.release(),
       onVisible: (shards) => this.#onVisible(shards),
       onConsumed: ({ shard }, ranges) => this.payloads.consumed(shard, ranges),
       onRolled: (shards) => {
@@ -408,6 +411,16 @@ export class ShardedEngine implements ShardedHost {
   commit(staged: StagedTransaction): Promise<void> {
     this.assertThere(staged);
     return this.#group.submit(staged);
+  }
+
+  async holdWriter(): Promise<WriterHold> {
+    const hold = new WriterHold({
+      execute: (statement) => this.#writer.execute(statement),
+      release: (ended) => this.#group.release(ended),
+    });
+    await this.#group.hold(hold);
+    hold.begin(this.#options.sqlHoldMsMax);
+    return hold;
   }
 
   committed({ runs, deliveries, delayed }: StagedTransaction): void {

@@ -2,7 +2,7 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import { delayedNo } from '../core/shard-number.ts';
-import type { SqlStatement } from '../core/sql-statement.ts';
+import { refused, type SqlStatement } from '../core/sql-statement.ts';
 import type { QueueRow } from '../storage/catalog.ts';
 import {
   type ChunkedPayload,
@@ -11,7 +11,7 @@ import {
   recordBytes,
   writeRecord,
 } from '../storage/message-record.ts';
-import type { DequeueOptions, Message, NewMessage } from '../types.ts';
+import type { DequeueOptions, Message, NewMessage, SqlResult } from '../types.ts';
 import { Committed } from './committed.ts';
 import { enqueuedIds } from './enqueued-ids.ts';
 import type { Delivery } from './hand-out.ts';
@@ -29,6 +29,7 @@ import {
 } from './staged-transaction.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
 import { assertTransactionSize } from './transaction-room.ts';
+import type { WriterHold } from './writer-hold.ts';
 
 /** All that the shard of a plain record depends on. */
 const unrouted: NewMessage = { payload: '' };
@@ -55,6 +56,8 @@ export interface ShardedHost extends QueueEngine {
   assertThere(staged: StagedTransaction): void;
   /** Resolves when all that was staged is durable and visible: `committed` is to be called then. */
   commit(staged: StagedTransaction): Promise<void>;
+  /** Resolves when no commit but the caller's is written any more, until that or the release of the hold. */
+  holdWriter(): Promise<WriterHold>;
   committed(staged: StagedTransaction): void;
   /** Messages go back to their queues, and to whoever waits there. */
   giveBack(deliveries: readonly Delivery[]): void;
@@ -68,6 +71,8 @@ export class ShardedTransaction implements QueueTransaction {
   /** For each enqueue call, which run it went to: only kept once there is more than one. */
   readonly #runOfCall: number[] = [];
   #handedOut = 0;
+  /** Statements that were answered. */
+  #queries = 0;
   /** Payloads in chunks that are written and wait for the commit. */
   readonly #chunked: ChunkedPayload[] = [];
   #payloads: StagedPayloads | undefined;
@@ -138,7 +143,9 @@ export class ShardedTransaction implements QueueTransaction {
   }
 
   get #operations(): number {
-    return this.#runOfCall.length + this.#handedOut + (this.#staged.sql?.statements.length ?? 0);
+    return (
+      this.#runOfCall.length + this.#handedOut + this.#queries + (this.#staged.sql?.statements.length ?? 0)
+    );
   }
 
   #syncFor(queue: QueueRow): void {
@@ -178,13 +185,25 @@ export class ShardedTransaction implements QueueTransaction {
     this.engine.assertThere(this.#staged);
   }
 
+  get holdsWriter(): boolean {
+    return this.#staged.hold !== undefined;
+  }
+
+  async query(statement: SqlStatement): Promise<SqlResult> {
+    if (this.#staged.sql !== undefined) throw refused('statements staged before it run at the commit only');
+    this.#assertRoom(1, 0);
+    assertStatements(this.#queries);
+    this.#staged.hold ??= await this.engine.holdWriter();
+    this.#queries += 1;
+    this.#staged.sync = 'FULL';
+    return await this.#staged.hold.query(statement);
+  }
+
   execute(statement: SqlStatement, bytes: number): void {
     this.#assertRoom(1, bytes);
     this.#staged.sql ??= { statements: [], results: [] };
     const { statements } = this.#staged.sql;
-    if (statements.length >= limits.sqlStatementsMax) {
-      throw new QueueError('SQL_TOO_LARGE', { details: { statementsMax: limits.sqlStatementsMax } });
-    }
+    assertStatements(statements.length);
     statements.push(statement);
     this.#staged.bytes += bytes;
     this.#staged.sync = 'FULL';
@@ -195,6 +214,7 @@ export class ShardedTransaction implements QueueTransaction {
     if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
     Object.assign(this.#staged, this.#payloads?.hooks);
     try {
+      this.#staged.hold?.keep();
       await this.engine.commit(this.#staged);
     } catch (error) {
       await this.rollback();
@@ -206,9 +226,15 @@ export class ShardedTransaction implements QueueTransaction {
   }
 
   async rollback(): Promise<void> {
+    this.#staged.hold?.release();
     const acknowledged = new Set<Delivery>(this.#acknowledged.map((hold) => hold.delivery));
     this.engine.giveBack(this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery)));
     for (const hold of this.#acknowledged) this.engine.holds.unstage(hold);
     for (const payload of this.#chunked) this.engine.discard(payload);
   }
+}
+
+function assertStatements(count: number): void {
+  const { sqlStatementsMax: statementsMax } = limits;
+  if (count >= statementsMax) throw new QueueError('SQL_TOO_LARGE', { details: { statementsMax } });
 }

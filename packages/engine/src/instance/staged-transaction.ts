@@ -18,6 +18,7 @@ import type { OutcomeEntry } from './outcome-book.ts';
 import type { Shard } from './shard.ts';
 import type { ShardReader } from './shard-reader.ts';
 import type { Slab } from './slab.ts';
+import type { WriterHold } from './writer-hold.ts';
 
 /** Messages of one transaction for one shard; numbered when their group closes. */
 export interface StagedRun {
@@ -47,6 +48,8 @@ export interface StagedTransaction {
   placed?: () => SideChange[];
   /** The application's statements; what they come to is put in when the group is durable. */
   sql?: { statements: SqlStatement[]; results: readonly SqlResult[] };
+  /** The writer has done its statements already, in a transaction that its group goes on in. */
+  hold?: WriterHold;
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: 'FULL' | 'NORMAL';

@@ -1,6 +1,7 @@
 /** Starts and addresses the writer and the reader thread of an instance; nothing here knows what a message is. */
 import { Worker } from 'node:worker_threads';
 import { QueueError } from '../core/errors.ts';
+import type { SqlStatement } from '../core/sql-statement.ts';
 import { createAnswerMemory } from '../storage/answer-channel.ts';
 import { createChannelMemory, GroupSender } from '../storage/group-channel.ts';
 import type {
@@ -11,6 +12,7 @@ import type {
   ReadRequest,
   ReadResults,
   RecoveredInstance,
+  StatementAnswer,
   WriterReply,
   WriterRequest,
 } from '../storage/group-message.ts';
@@ -69,6 +71,7 @@ export class WriterThread {
   readonly #sender: GroupSender;
   readonly #answers: WriterAnswers;
   #closed: (() => void) | undefined;
+  #statement: PromiseWithResolvers<StatementAnswer> | undefined;
   #dead = false;
   cpuUs = 0;
 
@@ -79,7 +82,7 @@ export class WriterThread {
     const memory = { groups: createChannelMemory(), answers: createAnswerMemory() };
     const worker = startThread('writer-thread', { ...options, ...memory });
     this.#worker = worker;
-    this.#sender = new GroupSender(memory.groups, (group) => worker.postMessage(group));
+    this.#sender = new GroupSender(memory.groups, (request) => worker.postMessage(request));
     this.#due = new DueAnswers(worker);
     this.#answers = new WriterAnswers(memory.answers, (answer) => {
       this.#due.arrived();
@@ -118,6 +121,10 @@ export class WriterThread {
             writer.#due.arrived();
             writer.#closed?.();
             break;
+          case 'statement':
+            writer.#due.arrived();
+            writer.#statement?.resolve(reply);
+            break;
           case 'look':
         }
       });
@@ -126,6 +133,7 @@ export class WriterThread {
         writer.#dead = true;
         const error = new QueueError('INSTANCE_FAILED', { cause });
         reject(error);
+        writer.#statement?.reject(error);
         if (writer.#closed === undefined) handlers.onDeath(error);
         else writer.#closed();
       };
@@ -138,6 +146,19 @@ export class WriterThread {
   send(group: Group): void {
     this.#post(group);
     this.#answers.expect();
+  }
+
+  /** Runs a statement of the session that holds the writer, one at a time. Rejects if the thread ends. */
+  execute(statement: SqlStatement): Promise<StatementAnswer> {
+    if (this.#dead) return Promise.reject(new QueueError('INSTANCE_FAILED'));
+    this.#statement = Promise.withResolvers();
+    this.#post({ kind: 'statement', statement });
+    return this.#statement.promise;
+  }
+
+  /** Undoes what was executed. Has no answer. */
+  release(): void {
+    this.#sender.send({ kind: 'release' });
   }
 
   /** How long the thread has been at what it is asked for; long beyond a sync, it hangs. */

@@ -112,6 +112,12 @@ export class UnshardedTransaction implements QueueTransaction {
     throw new QueueError('TX_SPANS_FILES');
   }
 
+  readonly holdsWriter = false;
+
+  async query(): Promise<never> {
+    throw new QueueError('TX_SPANS_FILES');
+  }
+
   async commit(outcome?: OutcomeTag): Promise<Committed> {
     if (this.isEmpty) return new Committed([]);
     let ids: IdRun[];

@@ -10,16 +10,16 @@
 import { availableParallelism } from 'node:os';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { limits } from '../core/limits.ts';
-import type { BlockEntry, DeltaEntry, Group, WriterRequest } from './group-message.ts';
+import type { BlockEntry, DeltaEntry, Group, HoldRequest, WriterRequest } from './group-message.ts';
 
-/** Groups in flight, and the order to close behind them. */
-const slotCount = limits.groupsInFlightMax + 1;
+/** A statement of a session that holds the writer and the end of its hold, groups in flight, and the order to close. */
+const slotCount = 2 + limits.groupsInFlightMax + 1;
 const headerWords = 10;
 const entryWords = 5;
 const slotWords = headerWords + limits.groupEntriesMax * entryWords;
 
 /** What a slot holds: its first word. */
-const slotKinds = { close: 0, posted: 1, written: 2 } as const;
+const slotKinds = { close: 0, posted: 1, written: 2, asked: 3 } as const;
 
 /** Words of the control block, which has a cache line of its own. */
 const sentWord = 0;
@@ -45,13 +45,13 @@ function viewsOf(memory: SharedArrayBuffer): Views {
 }
 
 export class GroupSender {
-  readonly #post: (group: Group) => void;
+  readonly #post: (request: Group | HoldRequest) => void;
   readonly #views: Views;
   /** Buffers that the writer knows, by the number that names them. */
   readonly #buffers: SharedArrayBuffer[] = [];
   #sent = 0;
 
-  constructor(memory: SharedArrayBuffer, post: (group: Group) => void) {
+  constructor(memory: SharedArrayBuffer, post: (request: Group | HoldRequest) => void) {
     this.#views = viewsOf(memory);
     this.#post = post;
   }
@@ -59,7 +59,10 @@ export class GroupSender {
   send(request: WriterRequest): void {
     const slot = this.#views.slots[this.#sent % slotCount]!;
     if (request.kind === 'close') slot[0] = slotKinds.close;
-    else {
+    else if (request.kind !== 'group') {
+      slot[0] = slotKinds.asked;
+      this.#post(request);
+    } else {
       const known = this.#buffers.indexOf(request.buffer);
       if (known >= 0 && fits(request)) write(slot, request, known);
       else {
@@ -180,9 +183,9 @@ export class GroupReceiver {
     this.#received += 1;
     if (slot[0] === slotKinds.close) return { kind: 'close' };
     if (slot[0] === slotKinds.written) return read(slot, this.#buffers);
-    const group = receiveMessageOnPort(this.#port)!.message as Group;
-    this.#buffers[slot[1]!] = group.buffer;
-    return group;
+    const request = receiveMessageOnPort(this.#port)!.message as Group | HoldRequest;
+    if (request.kind === 'group') this.#buffers[slot[1]!] = request.buffer;
+    return request;
   }
 }
 

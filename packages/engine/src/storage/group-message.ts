@@ -96,7 +96,17 @@ export interface Group {
   pool: PoolChanges;
 }
 
-export type WriterRequest = Group | { kind: 'close' };
+/** Of a session that holds the writer. The first statement begins its transaction, which the next group goes on in. */
+export type HoldRequest = { kind: 'statement'; statement: SqlStatement } | { kind: 'release' };
+
+export type WriterRequest = Group | HoldRequest | { kind: 'close' };
+
+/** What a statement of a held transaction came to. */
+export interface StatementAnswer {
+  outcome: SqlOutcome;
+  /** Not null: storage failed, and all of the transaction is undone. */
+  lost: StorageFailure | null;
+}
 
 export interface StorageFailure {
   code: QueueErrorCode;
@@ -128,6 +138,7 @@ export type WriterReply =
   | GroupResult
   /** An answer lies in shared memory. Answers no request by itself. */
   | { kind: 'look' }
+  | ({ kind: 'statement' } & StatementAnswer)
   /** The file took its last group: the instance must end. Answers no request. */
   | { kind: 'broken'; failure: StorageFailure }
   | { kind: 'closed' };

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { decodeRanges, encodeRanges, mergeRanges } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
+import type { SqlStatement } from '../core/sql-statement.ts';
 import { Acknowledged, acknowledgedPath } from './acknowledged.ts';
 import { ApplicationSql } from './application-sql.ts';
 import { deleteAttempts } from './attempt-table.ts';
@@ -91,6 +92,10 @@ export class InstanceFile {
   #applicationSql: ApplicationSql | undefined;
   #epoch = 0;
   #sync: Group['sync'] = 'FULL';
+  /** A transaction is open that the next group goes on in. */
+  #held = false;
+  /** The last commit wrote what nobody counted. */
+  #uncounted = false;
 
   constructor(path: string) {
     this.#path = path;
@@ -147,11 +152,9 @@ export class InstanceFile {
   commit(group: Group, onMaintained: () => void): Pick<GroupResult, 'unusable' | 'sql'> {
     let unusable: number[] = [];
     let sql: SqlOutcome[] = [];
-    if (group.sync !== this.#sync) {
-      this.#file.pragma(`synchronous = ${group.sync}`); // SQLite refuses this inside a transaction
-      this.#sync = group.sync;
-    }
-    this.#begin.run();
+    this.#uncounted = this.#held || group.sql.length > 0;
+    if (!this.#held) this.#beginFor(group.sync);
+    this.#held = false;
     try {
       this.#assertEpoch();
       unusable = this.#applyPool(group.pool);
@@ -174,7 +177,7 @@ export class InstanceFile {
       this.#commit.run();
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
-      if (group.sql.length > 0 || poolSize(group.pool) > 0) this.#applicationSql?.forget();
+      if (this.#uncounted || poolSize(group.pool) > 0) this.#applicationSql?.forget();
       // The log may have no room to grow where the file has: emptied, it is used again from its start.
       if (isFull(error)) this.#checkpoints.now();
       throw error;
@@ -182,6 +185,40 @@ export class InstanceFile {
     // A relaxed group may be gone after a power cut without anything being wrong.
     if (group.sync === 'FULL') this.#acknowledged.note(group.no);
     return { unusable, sql };
+  }
+
+  #beginFor(sync: Group['sync']): void {
+    if (sync !== this.#sync) {
+      this.#file.pragma(`synchronous = ${sync}`); // SQLite refuses this inside a transaction
+      this.#sync = sync;
+    }
+    this.#begin.run();
+  }
+
+  /**
+   * Runs a statement of the application in a transaction that stays open until the next group is committed with it, or
+   * until it is released; its group syncs FULL. A statement that fails is undone by itself. Throws what has undone all.
+   */
+  execute(statement: SqlStatement): SqlOutcome {
+    try {
+      if (!this.#held) {
+        this.#beginFor('FULL');
+        this.#held = true;
+        this.#assertEpoch();
+      }
+      return this.#application.run([statement]);
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+  }
+
+  /** Undoes what was executed since the last commit. */
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+    this.#applicationSql?.forget();
   }
 
   /** Made when it is first used: most instances have no tables of an application. */
@@ -193,7 +230,7 @@ export class InstanceFile {
   /** To be called after each commit, once it is acknowledged. Throws if a checkpoint failed: nothing more may be written. */
   checkpoint(group: Group): void {
     // What statements of the application write, nobody counts: then the log is looked at.
-    const start = group.sql.length > 0 ? Number.POSITIVE_INFINITY : 0;
+    const start = this.#uncounted ? Number.POSITIVE_INFINITY : 0;
     let bytes = group.blocks.reduce((sum, block) => sum + block.length, start);
     for (const change of group.side) if (change.kind === 'chunk') bytes += change.body.byteLength;
     mapSqliteErrors(this.#path, () => this.#checkpoints.afterCommit(bytes));

@@ -7,9 +7,10 @@
  * more is written; opening the file again finds out.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { SqlStatement } from '../core/sql-statement.ts';
 import { AnswerSender } from './answer-channel.ts';
 import { GroupReceiver } from './group-channel.ts';
-import type { Group, GroupResult, StorageFailure, WriterReply } from './group-message.ts';
+import type { Group, GroupResult, StatementAnswer, StorageFailure, WriterReply } from './group-message.ts';
 import { InstanceFile } from './instance-file.ts';
 import { toFailure } from './storage-failure.ts';
 
@@ -52,6 +53,14 @@ function commitGroup(file: InstanceFile, group: Group): GroupResult {
   };
 }
 
+function answerStatement(file: InstanceFile, statement: SqlStatement): StatementAnswer {
+  try {
+    return { outcome: file.execute(statement), lost: null };
+  } catch (error) {
+    return { outcome: { results: [], failure: null }, lost: toFailure(error, path) };
+  }
+}
+
 /** Once the group is acknowledged. A failure concerns none of its transactions, but all that would follow. */
 function checkpoint(file: InstanceFile, group: Group): StorageFailure | null {
   try {
@@ -76,6 +85,16 @@ function serve(file: InstanceFile): void {
       reply({ kind: 'closed' });
       port.close();
       return;
+    }
+    if (request.kind === 'release') {
+      file.release();
+      continue;
+    }
+    if (request.kind === 'statement') {
+      const answer = answerStatement(file, request.statement);
+      if (answer.lost?.fatal) failed = answer.lost;
+      reply({ kind: 'statement', ...answer });
+      continue;
     }
     if (failed !== null && (failed.fatal || request.generation === generation)) {
       const { no } = request;

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { QueueError, type QueueErrorCode, type SqlValue } from '../../src/index.ts';
+import { QueueError, type QueueErrorCode, type Session, type SqlValue } from '../../src/index.ts';
 import { text } from '../folder.ts';
 import { openApplication, rowsOf, run, shareApplication } from './application.ts';
 
@@ -190,57 +190,69 @@ function engineOf(dir: string) {
   }
 }
 
-describe('a statement is refused that reaches further than the application may:', () => {
-  const shared = shareApplication();
-
-  beforeAll(async () => {
-    const { session } = shared;
-    session.execute("INSERT INTO item (id, name, stock) VALUES (1, 'kept', 1)");
-    session.enqueue('q', { payload: 'kept' });
+const forms = {
+  staged: async (session: Session, statements: string[]) => {
+    for (const sql of statements) session.execute(sql);
     await session.commit();
-  });
+  },
+  'answered at once': async (session: Session, statements: string[]) => {
+    for (const sql of statements) await session.query(sql);
+  },
+};
 
-  it.each(refused)('%s', async (_, ...statements) => {
-    const { dir, instance, session } = shared;
-    const before = engineOf(dir);
-    const attempt = async () => {
-      session.enqueue('q', { payload: 'never' });
-      for (const sql of statements) session.execute(sql);
+describe.each(Object.entries(forms))(
+  'a statement, %s, is refused that reaches further than the application may:',
+  (_form, say) => {
+    const shared = shareApplication();
+
+    beforeAll(async () => {
+      const { session } = shared;
+      session.execute("INSERT INTO item (id, name, stock) VALUES (1, 'kept', 1)");
+      session.enqueue('q', { payload: 'kept' });
       await session.commit();
-    };
-    const error = await attempt().then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    await session.rollback();
-    expect(error).toBeInstanceOf(QueueError);
-    expect(codes).toContain((error as QueueError).code);
-    expect(engineOf(dir)).toEqual(before);
-    expect(await rowsOf(instance)).toEqual<Record<string, SqlValue>[]>([{ id: 1, name: 'kept', stock: 1 }]);
-  });
+    });
 
-  it('and the queue is as good as new after all of them', async () => {
-    const { instance, session } = shared;
-    session.enqueue('q', { payload: 'after' });
-    await session.commit();
-    expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['kept', 'after']);
-    await session.rollback();
-    expect(instance.queue('q')).toMatchObject({ enqueued: 2, ready: 2 });
-  });
+    it.each(refused)('%s', async (_, ...statements) => {
+      const { dir, instance, session } = shared;
+      const before = engineOf(dir);
+      const attempt = async () => {
+        session.enqueue('q', { payload: 'never' });
+        await say(session, statements);
+      };
+      const error = await attempt().then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      await session.rollback();
+      expect(error).toBeInstanceOf(QueueError);
+      expect(codes).toContain((error as QueueError).code);
+      expect(engineOf(dir)).toEqual(before);
+      expect(await rowsOf(instance)).toEqual<Record<string, SqlValue>[]>([{ id: 1, name: 'kept', stock: 1 }]);
+    });
 
-  it('but what was judged before a rollback is judged again', async () => {
-    const { session } = shared;
-    const look = 'SELECT * FROM place';
-    session.execute('CREATE VIEW place AS SELECT 1 AS a');
-    session.execute(look);
-    session.execute('INSERT INTO item (stock) VALUES (-1)');
-    await expect(session.commit()).rejects.toThrow();
-    session.execute('CREATE TABLE place (b)'); // the schema has the same version number again
-    session.execute('INSERT INTO place VALUES (2)');
-    session.execute(look);
-    expect((await session.commit()).results[2]!.rows).toEqual([{ b: 2 }]);
-  });
-});
+    it('and the queue is as good as new after all of them', async () => {
+      const { instance, session } = shared;
+      session.enqueue('q', { payload: 'after' });
+      await session.commit();
+      expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['kept', 'after']);
+      await session.rollback();
+      expect(instance.queue('q')).toMatchObject({ enqueued: 2, ready: 2 });
+    });
+
+    it('but what was judged before a rollback is judged again', async () => {
+      const { session } = shared;
+      const look = 'SELECT * FROM place';
+      session.execute('CREATE VIEW place AS SELECT 1 AS a');
+      session.execute(look);
+      session.execute('INSERT INTO item (stock) VALUES (-1)');
+      await expect(session.commit()).rejects.toThrow();
+      session.execute('CREATE TABLE place (b)'); // the schema has the same version number again
+      session.execute('INSERT INTO place VALUES (2)');
+      session.execute(look);
+      expect((await session.commit()).results[2]!.rows).toEqual([{ b: 2 }]);
+    });
+  },
+);
 
 describe('what an application may do with its schema', () => {
   it.each<Attack>([

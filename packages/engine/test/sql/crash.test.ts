@@ -7,6 +7,7 @@ import { makeFolder, openTestInstance } from '../folder.ts';
 import { rowsOf } from './application.ts';
 
 const worker = fileURLToPath(new URL('./transfer-worker.ts', import.meta.url));
+const holder = fileURLToPath(new URL('./hold-worker.ts', import.meta.url));
 
 it('what was acknowledged is there after each kill, and rows and messages agree', {
   timeout: 120_000,
@@ -37,4 +38,20 @@ it('what was acknowledged is there after each kill, and rows and messages agree'
     acknowledged = moved.length;
     await instance.close();
   }
+});
+
+it('a process that is killed while it holds the writer leaves nothing of the transaction', {
+  timeout: 60_000,
+}, async () => {
+  const dir = makeFolder();
+  const child = fork(holder, [dir], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const ended = once(child, 'exit');
+  expect(await once(child, 'message')).toEqual([[{ no: 1 }], undefined]); // it sees its own row
+  child.kill('SIGKILL');
+  expect((await ended)[1]).toBe('SIGKILL');
+
+  const instance = await openTestInstance({ dir });
+  expect(await rowsOf(instance, 'SELECT no FROM moved')).toEqual([]);
+  expect(instance.queue('todo')).toMatchObject({ ready: 1, held: 0, consumed: 0 });
+  expect(instance.queue('done')).toMatchObject({ ready: 0, enqueued: 0 });
 });

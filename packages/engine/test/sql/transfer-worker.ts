@@ -1,7 +1,7 @@
-/** Makes messages with rows and moves them on, several at a time; tells after each commit how many it has moved. */
+/** Makes messages with rows and moves them on, several at a time, one of them asking before it does; tells after each commit how many it has moved. */
 import { openInstance } from '../../src/index.ts';
 
-const instance = await openInstance({ dir: process.argv[2]!, partitionMessagesMax: 8 });
+const instance = await openInstance({ dir: process.argv[2]!, partitionMessagesMax: 8, sqlHoldMsMax: 10_000 });
 if (instance.queues().length === 0) {
   await instance.createQueue({ name: 'todo' });
   await instance.createQueue({ name: 'done' });
@@ -15,7 +15,7 @@ const { results } = await first.commit();
 let last = Number(results[2]!.rows[0]!.last);
 let moved = Number(results[3]!.rows[0]!.count);
 
-async function work(): Promise<void> {
+async function work(asks: boolean): Promise<void> {
   const session = instance.openSession();
   for (;;) {
     last += 1;
@@ -23,7 +23,11 @@ async function work(): Promise<void> {
     session.execute('INSERT INTO made VALUES (?)', [last]);
     await session.commit();
     const [message] = await session.dequeue('todo', { waitMs: 10_000 });
-    session.execute('INSERT INTO moved VALUES (?)', [Number(message!.payload)]);
+    const no = Number(message!.payload);
+    if (asks) {
+      const { rows } = await session.query('SELECT 1 FROM moved WHERE no = ?', [no]);
+      if (rows.length === 0) await session.query('INSERT INTO moved VALUES (?)', [no]);
+    } else session.execute('INSERT INTO moved VALUES (?)', [no]);
     session.enqueue('done', { payload: message!.payload });
     await session.commit();
     moved += 1;
@@ -31,4 +35,4 @@ async function work(): Promise<void> {
   }
 }
 
-await Promise.all([work(), work(), work()]);
+await Promise.all([work(false), work(false), work(true)]);

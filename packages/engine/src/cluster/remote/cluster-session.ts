@@ -169,6 +169,10 @@ export class ClusterSession implements Session {
     this.#bound = home;
   }
 
+  async query(): Promise<never> {
+    throw new QueueError('QUERY_UNSUPPORTED');
+  }
+
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#assertFree();
     const [instance, own] = splitReceipts(receipts);

@@ -90,6 +90,10 @@ export class RemoteSession implements Session {
     this.#staged.execute(checkStatement(sql, parameters).statement);
   }
 
+  async query(): Promise<never> {
+    throw new QueueError('QUERY_UNSUPPORTED');
+  }
+
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#assertFree();
     const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;

@@ -1,0 +1,210 @@
+/** Statements that are answered at once: what they see, what becomes of them, and for how long they may hold others up. */
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { Instance, InstanceOptions, Session } from '../../src/index.ts';
+import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
+import { whileLocked } from '../while-locked.ts';
+import { code, openApplication, rowsOf } from './application.ts';
+
+const insert = 'INSERT INTO item (id, stock) VALUES (?, ?)';
+
+/** A hold that a busy machine does not end. */
+const open = (options: Partial<InstanceOptions> = {}) =>
+  openApplication({ sqlHoldMsMax: 10_000, ...options });
+
+function commitOf(session: Session, payload: string) {
+  session.enqueue('q', { payload });
+  return session.commit();
+}
+
+const holdsOf = (instance: Instance) =>
+  instance.waits.snapshot().find(({ event }) => event === 'writer hold')!.waits;
+
+describe('a transaction with queries', () => {
+  it('sees what it did, and what depends on it commits with it', async () => {
+    const dir = makeFolder();
+    const { instance, session } = await open({ dir });
+    await commitOf(session, '7');
+    const [message] = await session.dequeue('q');
+    const id = Number(message!.payload);
+    expect(await session.query('SELECT stock FROM item WHERE id = ?', [id])).toEqual({
+      rows: [],
+      changes: 0,
+      lastInsertRowid: null,
+    });
+    expect(await session.query(insert, [id, 3])).toMatchObject({ changes: 1, lastInsertRowid: 7 });
+    const { rows } = await session.query('UPDATE item SET stock = stock + 1 RETURNING stock');
+    session.enqueue('q', { payload: `stock ${rows[0]!.stock}` });
+    const { ids, results } = await session.commit();
+    expect([ids.length, results]).toEqual([1, []]);
+    await instance.close();
+    const again = await openTestInstance({ dir });
+    expect(await rowsOf(again)).toEqual([{ id: 7, name: null, stock: 4 }]);
+    expect(text(await again.openSession().dequeue('q', { max: 9 }))).toEqual(['stock 4']);
+  });
+
+  it('is durable without a message', async () => {
+    const dir = makeFolder();
+    const { instance, session } = await open({ dir });
+    await session.query(insert, [1, 1]);
+    await session.commit();
+    await instance.close();
+    expect(await rowsOf(await openTestInstance({ dir }))).toHaveLength(1);
+  });
+
+  it('commits with nonpersistent messages, which write nothing themselves', async () => {
+    const { instance, session } = await open();
+    await instance.createQueue({ name: 'fast', durability: 'memory' });
+    await session.query(insert, [1, 1]);
+    session.enqueue('fast', { payload: 'a' });
+    await session.commit();
+    expect(await rowsOf(instance)).toHaveLength(1);
+    expect(text(await session.dequeue('fast'))).toEqual(['a']);
+  });
+
+  it('leaves nothing when it is rolled back, and gives the writer and its messages back', async () => {
+    const { instance, session } = await open();
+    await commitOf(session, 'a');
+    await session.dequeue('q');
+    await session.query('CREATE TABLE made (a)');
+    await session.query(insert, [1, 1]);
+    session.enqueue('q', { payload: 'never' });
+    await session.rollback();
+    expect(await rowsOf(instance)).toEqual([]);
+    await expect(session.query('SELECT * FROM made')).rejects.toThrow(code('SQL_INVALID'));
+    await session.rollback();
+    expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['a']);
+  });
+
+  it('goes on after a statement that failed, which is undone by itself', async () => {
+    const { instance, session } = await open();
+    await session.query(insert, [1, 1]);
+    await expect(session.query('INSERT INTO item (id, stock) VALUES (2, 1), (3, -1)')).rejects.toThrow(
+      code('SQL_FAILED'),
+    );
+    await expect(session.query('CREATE TABLE partition_99 (a)')).rejects.toThrow(code('SQL_REFUSED'));
+    await expect(session.query('DELETE FROM meta')).rejects.toThrow(code('SQL_REFUSED'));
+    await expect(session.query('COMMIT')).rejects.toThrow(code('SQL_REFUSED'));
+    await session.query(insert, [4, 1]);
+    await commitOf(session, 'a');
+    expect((await rowsOf(instance)).map(({ id }) => id)).toEqual([1, 4]);
+  });
+
+  it('is rolled back whole by a receipt that is stale', async () => {
+    const { instance, session } = await open();
+    await commitOf(session, 'a');
+    const [message] = await session.receive('q');
+    await session.release('q', [message!.receipt]);
+    await session.query(insert, [1, 1]);
+    session.acknowledge('q', [message!.receipt]);
+    await expect(session.commit()).rejects.toThrow(code('RECEIPT_STALE'));
+    expect(await rowsOf(instance)).toEqual([]);
+  });
+
+  it('refuses what might wait for the writer that it holds itself, and statements of the other form', async () => {
+    const { session } = await open();
+    await session.query('SELECT 1');
+    await expect(session.dequeue('q')).rejects.toThrow(code('SQL_HOLDS_WRITER', { call: 'dequeue' }));
+    await expect(session.receive('q')).rejects.toThrow(code('SQL_HOLDS_WRITER'));
+    await expect(session.release('q', [])).rejects.toThrow(code('SQL_HOLDS_WRITER'));
+    await expect(session.enqueueStream('q', { payload: Readable.from([]) })).rejects.toThrow(
+      code('SQL_HOLDS_WRITER'),
+    );
+    expect(() => session.execute('SELECT 1')).toThrow(code('SQL_HOLDS_WRITER'));
+    await session.rollback();
+    session.execute('SELECT 1');
+    await expect(session.query('SELECT 1')).rejects.toThrow(code('SQL_REFUSED'));
+  });
+
+  it('keeps to one file', async () => {
+    const { instance, session } = await open();
+    await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
+    session.enqueue('jobs', { payload: 'a' });
+    await expect(session.query('SELECT 1')).rejects.toThrow(code('TX_SPANS_FILES'));
+  });
+
+  it('may not be held for ever', async () => {
+    for (const sqlHoldMsMax of [0, 10_001, Number.NaN]) {
+      await expect(open({ sqlHoldMsMax })).rejects.toThrow(code('OPTIONS_INVALID'));
+    }
+  });
+
+  it('is not for sessions of another process', async () => {
+    const { instance } = await open();
+    const remote = (await openTestClient(instance)).openSession();
+    await expect(remote.query('SELECT 1')).rejects.toThrow(code('QUERY_UNSUPPORTED'));
+  });
+});
+
+describe('while a session holds the writer', () => {
+  it('others wait, are counted, and share its group', async () => {
+    const { instance, session } = await open();
+    const others = [instance.openSession(), instance.openSession()];
+    await session.query(insert, [1, 1]);
+    const before = holdsOf(instance);
+    const { groups } = instance.stats();
+    const commits = others.map((other, no) => commitOf(other, `${no}`));
+    expect(await session.query('SELECT count(*) AS items FROM item')).toMatchObject({ rows: [{ items: 1 }] });
+    expect(instance.queue('q').ready).toBe(0);
+    await commitOf(session, 'first');
+    await Promise.all(commits);
+    expect(instance.stats().groups).toBe(groups + 1);
+    expect(holdsOf(instance)).toBe(before + 2);
+    expect(instance.queue('q').ready).toBe(3);
+  });
+
+  it('others hold it after each other, in the order in which they asked', async () => {
+    const { instance } = await open();
+    const order: number[] = [];
+    const work = async (no: number) => {
+      const session = instance.openSession();
+      const { rows } = await session.query('SELECT count(*) AS items FROM item');
+      await session.query(insert, [no, Number(rows[0]!.items)]);
+      order.push(no);
+      await (no % 2 === 0 ? session.rollback() : commitOf(session, `${no}`));
+    };
+    await Promise.all([1, 2, 3, 4, 5].map(work));
+    expect(order).toEqual([1, 2, 3, 4, 5]);
+    expect((await rowsOf(instance)).map(({ stock }) => stock)).toEqual([0, 1, 2]);
+  });
+
+  it('its time runs out: others go on, it is undone, and the session goes on', async () => {
+    const { instance, session } = await open({ sqlHoldMsMax: 200 });
+    await commitOf(session, 'a');
+    await session.dequeue('q');
+    await session.query(insert, [1, 1]).catch(() => undefined); // on a busy machine it may run out here
+    await commitOf(instance.openSession(), 'other'); // waits for the end of the hold
+    await expect(session.query(insert, [2, 1])).rejects.toThrow(code('SQL_HOLD_EXPIRED', { msMax: 200 }));
+    session.enqueue('q', { payload: 'never' });
+    await expect(session.commit()).rejects.toThrow(code('SQL_HOLD_EXPIRED'));
+    expect(await rowsOf(instance)).toEqual([]);
+    expect(instance.queue('q')).toMatchObject({ ready: 2, held: 0 });
+    session.execute(insert, [3, 1]);
+    await commitOf(session, 'after');
+    expect((await rowsOf(instance)).map(({ id }) => id)).toEqual([3]);
+  });
+
+  it('its session, and the instance, can be closed', async () => {
+    const dir = makeFolder();
+    const { instance, session } = await open({ dir });
+    await session.query(insert, [1, 1]);
+    await session.close();
+    await commitOf(instance.openSession(), 'after');
+    const late = instance.openSession();
+    await late.query(insert, [2, 1]);
+    await instance.close();
+    expect(await rowsOf(await openTestInstance({ dir }))).toEqual([]);
+  });
+
+  it('a failure of storage undoes it, and the session goes on', async () => {
+    const dir = makeFolder();
+    const { instance, session } = await open({ dir });
+    await whileLocked(dir, async () => {
+      await expect(session.query(insert, [1, 1])).rejects.toThrow(code('STORAGE_FAILED'));
+      await expect(session.commit()).rejects.toThrow(code('STORAGE_FAILED'));
+    });
+    await session.query(insert, [2, 1]);
+    await commitOf(session, 'after');
+    expect((await rowsOf(instance)).map(({ id }) => id)).toEqual([2]);
+  });
+});
