@@ -126,7 +126,7 @@ export interface Message {
   /**
    * The payload, whichever way it lies, with at most two chunks of it in memory. It can be read until the message is
    * consumed: read first, then commit. Fails with `PAYLOAD_GONE` after that, and with `STORAGE_CORRUPT` if it is not what
-   * was enqueued, before its end. Not of a message that was browsed over a socket (`STREAM_UNSUPPORTED`).
+   * was enqueued, before its end.
    */
   payloadStream(): Readable;
   correlationId?: string | undefined;

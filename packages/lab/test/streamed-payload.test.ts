@@ -59,26 +59,28 @@ describe('a scenario of streamed payloads', () => {
     backlog: [2],
   };
 
-  it('runs: nothing lost, doubled, damaged or out of order', async () => {
-    const phases = { warmupMs: 0, measureMs: 500, drainMs: 20_000 };
-    const scenario = smallScenario({ workload, sweep, phases });
-    expect(crossCheckScenario(scenario)).toEqual([]);
-    const { trials } = planRun(scenario, 'full');
-    const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
-    onTestFinished(() => rm(dir, { recursive: true, force: true }));
-    // Two wait from the beginning, whatever comes after them.
-    const { integrity } = await runTrial({
-      trial: trials[0]!,
-      scenario,
-      phases,
-      dir: join(dir, 'trial'),
-    });
-    expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
-  });
+  it.each(['embedded' as const, 'remote' as const])(
+    'runs with %s sessions: nothing lost, doubled, damaged or out of order',
+    async (sessions) => {
+      const phases = { warmupMs: 0, measureMs: 500, drainMs: 20_000 };
+      const scenario = smallScenario({ workload: { ...workload, sessions }, sweep, phases });
+      expect(crossCheckScenario(scenario)).toEqual([]);
+      const { trials } = planRun(scenario, 'full');
+      const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+      onTestFinished(() => rm(dir, { recursive: true, force: true }));
+      // Two wait from the beginning, whatever comes after them.
+      const { integrity } = await runTrial({
+        trial: trials[0]!,
+        scenario,
+        phases,
+        dir: join(dir, 'trial'),
+      });
+      expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+    },
+  );
 
   it.each([
     ['/sweep/implementation/1', { sweep: { ...sweep, implementation: ['sharded', 'unsharded'] } }],
-    ['/workload/sessions', { workload: { ...workload, sessions: 'remote' } }],
     ['/queue/durability', { queue: { durability: 'memory', shardsPerInstance: 1 } }],
   ] as const)('is refused at %s where nothing is streamed', (path, changes) => {
     const scenario = smallScenario({ workload, sweep, ...(changes as object) });

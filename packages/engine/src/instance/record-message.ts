@@ -108,17 +108,22 @@ export abstract class RecordMessage implements Message {
   }
 }
 
+/** Where the payload of a browsed message lies, for who passes the message on; no part of what callers see. */
+export const chunkedPayload = Symbol('chunked payload');
+
 /** A message that nobody is handed: all that its record tells. */
 export function readContent(
   source: Buffer,
   start: number,
   streamChunks: (payload: ChunkedPayload) => Readable,
-): Omit<RecordFields, 'chunked'> & Pick<Message, 'payloadBytes' | 'streamed' | 'payloadStream'> {
+): Omit<RecordFields, 'chunked'> &
+  Pick<Message, 'payloadBytes' | 'streamed' | 'payloadStream'> & { [chunkedPayload]?: ChunkedPayload } {
   const { chunked, ...content } = readRecord(source, start);
   return {
     ...content,
     payloadBytes: chunked?.bytes ?? content.payload.length,
     streamed: chunked !== undefined,
     payloadStream: () => (chunked === undefined ? streamBytes(content.payload) : streamChunks(chunked)),
+    ...(chunked !== undefined && { [chunkedPayload]: chunked }),
   };
 }

@@ -126,6 +126,20 @@ describe('a payload streamed over a socket', () => {
     await expect(session.lookUp('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
   });
 
+  it('can be read by who browses, before it is handed out', async () => {
+    const { client, session } = await setUp();
+    await putStream(session, 'files', { seed: 3, bytes: MiB });
+    await putStream(session, 'files', { seed: 4, bytes: MiB, delayMs: 600_000 });
+    const { messages } = await client.browse('files');
+    expect(messages.map(({ streamed, state }) => [streamed, state])).toEqual([
+      [true, 'ready'],
+      [true, 'delayed'],
+    ]);
+    for (const [index, message] of messages.entries()) {
+      expect(await digest(message.payloadStream())).toEqual(await digest(bytesOf(3 + index, MiB)));
+    }
+  });
+
   it('is gone for a reader whose message was consumed meanwhile', async () => {
     const { dir, session } = await setUp();
     await putStream(session, 'files', { seed: 3, bytes: 8 * MiB });

@@ -150,7 +150,7 @@ function checkSize(scenario: Scenario): ScenarioFault[] {
   return faults;
 }
 
-/** A payload too large for a message is streamed, which only a session beside a persistent sharded queue can. */
+/** A payload too large for a message is streamed, which only a persistent sharded queue can. */
 function checkStreams({ queue, workload, sweep }: Scenario): ScenarioFault[] {
   const payloads = sweep.payloadBytes ?? [workload.payloadBytes];
   if (Math.max(...payloads) <= queueLimits.payloadBytesMax) return [];
@@ -159,10 +159,6 @@ function checkStreams({ queue, workload, sweep }: Scenario): ScenarioFault[] {
   if (other >= 0) {
     const message = 'Payloads above 1 MiB are streamed, which a sharded queue alone does';
     faults.push({ path: `/sweep/implementation/${other}`, message });
-  }
-  if (workload.sessions === 'remote') {
-    const message = 'Payloads above 1 MiB are streamed by sessions that are embedded in their instance';
-    faults.push({ path: '/workload/sessions', message });
   }
   if ((sweep.durability ?? [queue.durability]).includes('memory')) {
     const path = sweep.durability === undefined ? '/queue/durability' : '/sweep/durability';

@@ -1,6 +1,8 @@
 /** Calls that are rare: their arguments and results travel as JSON. */
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
+import { chunkedPayload } from '../../instance/record-message.ts';
+import type { ChunkedPayload } from '../../storage/message-record.ts';
 import type { BrowsedMessage, Instance } from '../../types.ts';
 import { protocolError } from './protocol.ts';
 
@@ -32,8 +34,11 @@ export type AdminArguments<C extends AdminCall> =
   Parameters<AdminCalls[C]> extends [Instance, ...infer Rest] ? Rest : never;
 export type AdminResult<C extends AdminCall> = Awaited<ReturnType<AdminCalls[C]>>;
 
-/** A payload is bytes: in JSON it is base64. */
-export type BrowsedOnWire = Omit<BrowsedMessage, 'payload' | 'payloadStream'> & { payload: string };
+/** A payload is bytes: in JSON it is base64. One in chunks is told where it lies, and read from there. */
+export type BrowsedOnWire = Omit<BrowsedMessage, 'payload' | 'payloadStream'> & {
+  payload: string;
+  chunked?: ChunkedPayload;
+};
 
 /** In steps that fit an answer even if each message is as large as one may be, so a page may be shorter than asked. */
 async function browse(
@@ -54,8 +59,13 @@ async function browse(
       limit: step,
       ...(after === undefined ? {} : { after }),
     });
-    for (const message of page.messages) {
-      messages.push({ ...message, payload: message.payload.toString('base64') });
+    for (const message of page.messages as (BrowsedMessage & { [chunkedPayload]?: ChunkedPayload })[]) {
+      const chunked = message[chunkedPayload];
+      messages.push({
+        ...message,
+        payload: message.payload.toString('base64'),
+        ...(chunked !== undefined && { chunked }),
+      });
       bytes += message.payload.length;
     }
     if (page.next === null) return { messages, next: null };

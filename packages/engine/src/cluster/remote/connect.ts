@@ -1,7 +1,7 @@
 /** Connects to an instance that another process serves. */
 import { QueueError } from '../../core/errors.ts';
 import { limits } from '../../core/limits.ts';
-import { streamBytes } from '../../instance/payload-stream.ts';
+import { type ReadChunk, streamBytes, streamPayload } from '../../instance/payload-stream.ts';
 import type { BrowsedMessage, Instance, RemoteInstance, Session } from '../../types.ts';
 import type { AdminArguments, AdminCall, AdminResult, BrowsedOnWire } from './admin-calls.ts';
 import { ClientLink } from './client-link.ts';
@@ -118,7 +118,7 @@ class LinkedInstance implements RemoteInstance {
   async browse(...args: Parameters<Instance['browse']>): ReturnType<Instance['browse']> {
     const { messages, next } = await this.#call('browse', args);
     return {
-      messages: messages.map(fromWire),
+      messages: messages.map((message) => fromWire(message, this.#link.readChunk)),
       next,
     };
   }
@@ -135,11 +135,12 @@ class LinkedInstance implements RemoteInstance {
   }
 }
 
-function fromWire({ payload: base64, ...message }: BrowsedOnWire): BrowsedMessage {
+function fromWire(
+  { payload: base64, chunked, ...message }: BrowsedOnWire,
+  readChunk: ReadChunk,
+): BrowsedMessage {
   const payload = Buffer.from(base64, 'base64');
-  const payloadStream = () => {
-    if (message.streamed) throw new QueueError('STREAM_UNSUPPORTED'); // it has no reference to its chunks
-    return streamBytes(payload);
-  };
+  const payloadStream = () =>
+    chunked === undefined ? streamBytes(payload) : streamPayload(chunked, readChunk);
   return { ...message, payload, payloadStream };
 }
