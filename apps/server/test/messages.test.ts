@@ -69,6 +69,18 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     ]);
   });
 
+  it('are browsed by correlation id, whether there is an index or not', async () => {
+    const indexed = kind === 'sharded' ? { correlationIndex: true } : {};
+    const test = await withQueue({ kind, ...indexed });
+    expect((await test.get<QueueInfo>('/api/queues/q')).body).toMatchObject({
+      correlationIndex: false,
+      ...indexed,
+    });
+    await enqueue(test, ...['a', 'b', 'a'].map((correlationId, payload) => ({ payload, correlationId })));
+    const { body } = await test.get<Browsed>('/api/queues/q/messages?correlationId=a');
+    expect(body).toMatchObject({ messages: [{ payload: 0 }, { payload: 2 }], next: null });
+  });
+
   it('are held until acknowledged, and an acknowledgement is final', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, { payload: 'a' });

@@ -90,6 +90,12 @@ export const CreateQueue = Type.Object(
         description: 'How much of the message cache it may fill; without it, what is free',
       }),
     ),
+    correlationIndex: Type.Optional(
+      Type.Boolean({
+        description:
+          'Its partitions get local indexes on correlation ids, for browsing by one; of a persistent sharded queue',
+      }),
+    ),
   },
   closed,
 );
@@ -108,6 +114,7 @@ export const QueueInfo = Type.Object(
     forwarding: Type.Boolean(),
     cacheBytesMin: Type.Integer(),
     cacheBytesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: as much as is free' }),
+    correlationIndex: Type.Boolean(),
     cacheBytes: Type.Integer({ description: 'What its messages have in the message caches' }),
     exceptionQueue: Type.Union([Type.String(), Type.Null()], {
       description: 'Gets what was handed out too often; null without a limit',
@@ -291,6 +298,12 @@ export const BrowseQuery = Type.Object(
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: queueLimits.browseMax })),
     after: Type.Optional(Type.String({ maxLength: 64, description: 'The `next` of the page before' })),
     subscriber: Type.Optional(SubscriberName),
+    correlationId: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        description: 'Only messages that have it; without correlationIndex this reads the whole backlog',
+      }),
+    ),
   },
   closed,
 );

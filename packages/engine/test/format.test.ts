@@ -60,6 +60,18 @@ describe.each(['format-1', 'format-2'])('files of %s', (format) => {
     expect(instance.queue('jobs')).toMatchObject({ kind: 'sharded', enqueueEnabled: true });
   });
 
+  it('have queues without an index, and can have new ones with one', async () => {
+    const instance = await openTestInstance({ dir: restore(format) });
+    expect(instance.queues().map(({ correlationIndex }) => correlationIndex)).not.toContain(true);
+    await instance.createQueue({ name: 'indexed', correlationIndex: true });
+    const session = instance.openSession();
+    for (const name of ['orders', 'indexed']) session.enqueue(name, { payload: 'x', correlationId: 'c' });
+    await session.commit();
+    for (const name of ['orders', 'indexed']) {
+      expect(text((await instance.browse(name, { correlationId: 'c' })).messages)).toEqual(['x']);
+    }
+  });
+
   it('take streamed payloads from now on', async () => {
     const instance = await openTestInstance({ dir: restore(format) });
     const session = instance.openSession();

@@ -48,7 +48,13 @@ const anyGroup = fc.record({
   pool: fc.record({
     create: fc.array(fc.nat(), { maxLength: 1 }),
     assign: fc.array(
-      fc.record({ partition: fc.nat(), queueId: fc.nat(), shard: fc.nat(), firstSeq: natural }),
+      fc.record({
+        partition: fc.nat(),
+        queueId: fc.nat(),
+        shard: fc.nat(),
+        firstSeq: natural,
+        indexed: fc.boolean(),
+      }),
       { maxLength: 1 },
     ),
     truncate: fc.array(fc.nat(), { maxLength: 1 }),

@@ -22,7 +22,15 @@ function setUp() {
   let fatal: QueueError | undefined;
   let released = 0;
   const shard = new Shard(
-    { queueId: 1, no: 100, persistent: true, firstSeq: 1, endSeq: 1, partitionMessagesMax: 100 },
+    {
+      queueId: 1,
+      no: 100,
+      persistent: true,
+      firstSeq: 1,
+      endSeq: 1,
+      partitionMessagesMax: 100,
+      indexed: false,
+    },
     new MessageCache(1_000_000).share(),
   );
   const reader = shard.addReader({ subscriber: 0, name: undefined, durable: true, firstSeq: 1 });

@@ -175,13 +175,14 @@ export class QueueService {
     const messages: MessageOut[] = [];
     let bytes = 0;
     let next: string | null = options.after ?? null;
-    const limit = options.limit ?? 100;
+    const { limit = 100, correlationId } = options;
     for (;;) {
       const step = stepWithin(limit - messages.length, bytes);
       if (step < 1) return { messages, next };
       const page = await this.#cluster.queues.browse(queue, {
         limit: step,
         ...subscriberOf(options),
+        ...(correlationId === undefined ? {} : { correlationId }),
         ...(next === null ? {} : { after: next }),
       });
       for (const message of page.messages) {

@@ -131,6 +131,8 @@ export const limits = {
   shardsMax: 16,
   instancesMax: 64,
   browseMax: 1_000,
+  /** Rows of an unsharded queue that a browse for a correlation id looks through before other calls have their turn: some ms. */
+  searchRows: 256,
   /** A change of the catalog by another process is waited for this long where an instance is opened; longer is a hang. */
   catalogBusyMs: 5_000,
   /**

@@ -5,12 +5,14 @@
 import type { Consumption } from '../core/consumption.ts';
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
+import type { Partition } from '../core/partition-life.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { DelayedPlace, DelayedRow, DueMessages } from '../storage/delayed-table.ts';
 import type { ReadBlock } from '../storage/group-message.ts';
 import type { ChunkPlace } from '../storage/payload-table.ts';
 import type { StragglerRow } from '../storage/straggler-table.ts';
 import type { CachedRun } from './message-cache.ts';
+import type { Shard } from './shard.ts';
 import type { ShardReader } from './shard-reader.ts';
 import { ReaderThread } from './storage-threads.ts';
 
@@ -90,14 +92,38 @@ export class BacklogReader {
         partition.damaged = true;
         return { blocks: [], more: true };
       });
-    if (partition.truncating || !shard.partitions.all.includes(partition)) {
-      // All of it was consumed meanwhile, and the table may hold another shard's messages by now.
+    if (isGone(shard, partition)) {
       return { runs: [], readEnd: Math.min(consumption.watermark, shard.committedEnd) };
     }
     const runs = blocks.map(toRun);
     const whole = withoutHole(runs, { fromSeq, endSeq: more ? undefined : rangeEnd, consumption });
     if (whole.holed) partition.damaged = true;
     return whole;
+  }
+
+  /**
+   * The same, but only blocks that may have a message of the correlation id with this mark, found by the partition's index. If
+   * that is damaged, the messages are read as they lie.
+   */
+  async search(
+    reader: ShardReader,
+    fromSeq: number,
+    mark: number,
+  ): Promise<{ runs: CachedRun[]; readEnd: number }> {
+    const { shard, consumption } = reader;
+    const partition = shard.partitions.find(fromSeq);
+    const rangeEnd = Math.min(shard.partitions.rangeEnd(partition), shard.committedEnd);
+    const found = await this.#thread
+      .read({ kind: 'search', partition: partition.no, fromSeq, mark, bytesMax: limits.backlogReadBytes })
+      .catch((error: unknown) => {
+        if (toQueueError(error).code !== 'STORAGE_CORRUPT' && !isGone(shard, partition)) throw error;
+      });
+    if (isGone(shard, partition))
+      return { runs: [], readEnd: Math.min(consumption.watermark, shard.committedEnd) };
+    if (found === undefined) return this.read(reader, fromSeq);
+    const runs = found.blocks.map(toRun);
+    const last = runs.at(-1);
+    return { runs, readEnd: found.more && last !== undefined ? last.firstSeq + last.count : rangeEnd };
   }
 
   /** Where reading goes on if `seq` lies in a damaged partition: a look at the rest is worth more than none. */
@@ -130,6 +156,11 @@ export class BacklogReader {
   async close(): Promise<void> {
     await this.#thread.close();
   }
+}
+
+/** All of it was consumed meanwhile, and its table may hold another shard's messages by now. */
+function isGone({ partitions }: Shard, partition: Partition): boolean {
+  return partition.truncating || !partitions.all.includes(partition);
 }
 
 /**

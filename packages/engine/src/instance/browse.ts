@@ -3,6 +3,7 @@
  * that are not due yet. It takes and holds nothing.
  */
 import { QueueError } from '../core/errors.ts';
+import type { CorrelationKey } from '../storage/correlation-index.ts';
 import type { DelayedPlace } from '../storage/delayed-table.ts';
 import { type ChunkedPayload, readId, recordEnd } from '../storage/message-record.ts';
 import type { BrowsedMessage } from '../types.ts';
@@ -21,10 +22,14 @@ export interface BrowseSources {
   payloads: PayloadStore;
 }
 
+type Search = BrowseSources & Pick<BrowseOptions, 'key'>;
+
 export interface BrowseOptions {
   limit: number;
   /** The `next` of the page before. */
   after: string | undefined;
+  /** Only messages with this correlation id. */
+  key: CorrelationKey | undefined;
 }
 
 export interface BrowsedPage {
@@ -43,12 +48,12 @@ interface Found {
 /** `readers` are those of one queue, or of one subscriber of a topic. */
 export async function browse(
   readers: readonly ShardReader[],
-  { limit, after }: BrowseOptions,
+  { limit, after, key }: BrowseOptions,
   sources: BrowseSources,
 ): Promise<BrowsedPage> {
   const found: Found[] = [];
   let next: string | null = null;
-  for await (const each of everything(readers, sources, after)) {
+  for await (const each of everything(readers, { ...sources, key }, after)) {
     if (found.length === limit) {
       next = found.at(-1)!.mark;
       break;
@@ -61,7 +66,7 @@ export async function browse(
 
 async function* everything(
   readers: readonly ShardReader[],
-  sources: BrowseSources,
+  sources: Search,
   after: string | undefined,
 ): AsyncGenerator<Found> {
   const from = parseMark(after);
@@ -79,19 +84,20 @@ async function* everything(
 /** Moved aside when their partitions were given up, so they are older than what lies in partitions. */
 async function* stragglers(
   reader: ShardReader,
-  { backlog, payloads }: BrowseSources,
+  { backlog, payloads, key }: Search,
   afterSeq: number,
 ): AsyncGenerator<Found> {
   if (reader.aside.size === 0) return;
   for (const { seq, record } of await backlog.stragglersOf(reader)) {
-    if (seq > afterSeq && reader.aside.has(seq))
-      yield found(reader, seq, { buffer: bufferOf(record), start: 0, payloads });
+    const buffer = bufferOf(record);
+    if (seq > afterSeq && reader.aside.has(seq) && hasKey(key, buffer, 0))
+      yield found(reader, seq, { buffer, start: 0, payloads });
   }
 }
 
 async function* inOrder(
   reader: ShardReader,
-  { backlog, payloads }: BrowseSources,
+  { backlog, payloads, key }: Search,
   afterSeq: number,
 ): AsyncGenerator<Found> {
   const { shard, consumption } = reader;
@@ -105,14 +111,27 @@ async function* inOrder(
       seq = damaged;
       continue;
     }
-    const { runs, readEnd } = shard.persistent
-      ? await backlog.read(reader, seq)
-      : { runs: reader.liveRuns, readEnd: shard.committedEnd };
+    const { runs, readEnd } = await blocksFrom(reader, seq, { backlog, key });
     for (const record of liveRecords(reader, runs, seq))
-      yield found(reader, record.seq, { ...record, payloads });
+      if (hasKey(key, record.buffer, record.start)) yield found(reader, record.seq, { ...record, payloads });
     seq = Math.max(readEnd, seq + 1, consumption.watermark);
   }
 }
+
+/** The next messages of a shard, or with a key at least those of them that have it. */
+async function blocksFrom(
+  reader: ShardReader,
+  seq: number,
+  { backlog, key }: Pick<Search, 'backlog' | 'key'>,
+): Promise<{ runs: readonly CachedRun[]; readEnd: number }> {
+  const { shard } = reader;
+  if (!shard.persistent) return { runs: reader.liveRuns, readEnd: shard.committedEnd };
+  if (key !== undefined && shard.indexed) return backlog.search(reader, seq, key.mark);
+  return backlog.read(reader, seq);
+}
+
+const hasKey = (key: CorrelationKey | undefined, buffer: Buffer, start: number) =>
+  key === undefined || key.isOf(buffer, start);
 
 interface FoundRecord {
   seq: number;
@@ -159,7 +178,7 @@ const streamFrom = (payloads: PayloadStore) => (payload: ChunkedPayload) =>
 /** Not due yet, the first due first. */
 async function* delayed(
   [reader]: readonly ShardReader[],
-  { backlog, payloads }: BrowseSources,
+  { backlog, payloads, key }: Search,
   after: DelayedPlace,
 ): AsyncGenerator<Found> {
   if (reader === undefined || !reader.shard.persistent) return;
@@ -169,7 +188,7 @@ async function* delayed(
     for (const { dueAtMs, no, record } of rows) {
       place = { dueAtMs, no };
       const buffer = bufferOf(record);
-      if (!reader.isFor(buffer, 0)) continue;
+      if (!reader.isFor(buffer, 0) || !hasKey(key, buffer, 0)) continue;
       const mark = `delayed.${dueAtMs}.${no}`;
       const status = { state: 'delayed', deliveryCount: 0, untilMs: dueAtMs } as const;
       const content = readContent(buffer, 0, streamFrom(payloads));

@@ -193,7 +193,9 @@ function layBlocks({ shard, runs, parts, pool, target, at, blocks }: BlockRoom):
     if (!fits) {
       close();
       if (shard.partitions.mustRoll(run.count, length)) {
-        shard.partitions.assign(pool.assign(shard.queueId, shard.no, run.firstSeq), run.firstSeq);
+        const { queueId, no, indexed } = shard;
+        const owner = { queueId, shard: no, firstSeq: run.firstSeq, indexed };
+        shard.partitions.assign(pool.assign(owner), run.firstSeq);
       }
       const partition = shard.partitions.all.at(-1)!.no;
       block = { partition, firstSeq: run.firstSeq, count: 0, offset: at, length: 0 };

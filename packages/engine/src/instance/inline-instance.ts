@@ -4,6 +4,7 @@ import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueStats } from '../queue-stats.ts';
 import type { Catalog, QueueRow } from '../storage/catalog.ts';
+import { CorrelationKey } from '../storage/correlation-index.ts';
 import type { ChunkPlace } from '../storage/payload-table.ts';
 import type {
   BrowsedMessage,
@@ -260,7 +261,7 @@ export class InlineInstance implements Instance {
 
   #info(row: QueueRow, counts: QueueCounts): QueueInfo {
     const { name, kind, type, durability, priorities, attemptsMax, retryDelayMs, forwarding } = row;
-    const { cacheBytesMin, cacheBytesMax, enqueueEnabled, dequeueEnabled } = row;
+    const { cacheBytesMin, cacheBytesMax, correlationIndex, enqueueEnabled, dequeueEnabled } = row;
     const exceptionQueue = this.#nameOf(row.exceptionQueueId);
     const spec = {
       name,
@@ -274,6 +275,7 @@ export class InlineInstance implements Instance {
       forwarding,
       cacheBytesMin,
       cacheBytesMax,
+      correlationIndex,
     };
     return { ...spec, enqueueEnabled, dequeueEnabled, ...counts };
   }
@@ -357,14 +359,15 @@ export class InlineInstance implements Instance {
 
   async browse(
     queue: string,
-    { limit = 100, after, subscriber }: { limit?: number; after?: string; subscriber?: string } = {},
+    { limit = 100, after, subscriber, correlationId }: Parameters<Instance['browse']>[1] = {},
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
     const { row, engine } = this.#find(queue);
     if (!Number.isInteger(limit) || limit < 1 || limit > limits.browseMax) {
       throw new QueueError('OPTIONS_INVALID', { sentence: `limit must be 1 to ${limits.browseMax}` });
     }
     assertSubscriberFits(row, subscriber);
-    return engine.browse(row, { limit, after, subscriber });
+    const key = correlationId === undefined ? undefined : new CorrelationKey(correlationId);
+    return engine.browse(row, { limit, after, subscriber, key });
   }
 
   stats(): InstanceStats {

@@ -6,7 +6,7 @@
 import { QueueError } from '../core/errors.ts';
 import { limits } from '../core/limits.ts';
 import type { PartitionLife } from '../core/partition-life.ts';
-import type { PoolChanges } from '../storage/group-message.ts';
+import type { AssignEntry, PoolChanges } from '../storage/group-message.ts';
 
 /** More than a group of the largest size can fill: a few for each shard it touches. */
 const partitionsPerGroupMax = 4_096;
@@ -35,9 +35,9 @@ export class PartitionPool {
   }
 
   /** Gives a shard a free partition, and orders new ones before they run out. */
-  assign(queueId: number, shard: number, firstSeq: number): number {
+  assign(owner: Omit<AssignEntry, 'partition'>): number {
     const partition = this.#free.shift() ?? this.#create();
-    this.#changes.assign.push({ partition, queueId, shard, firstSeq });
+    this.#changes.assign.push({ partition, ...owner });
     while (this.#free.length < limits.partitionsFreeMin && this.#lastNo < limits.partitionsMax) {
       this.#free.push(this.#create());
     }

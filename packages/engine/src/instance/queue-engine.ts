@@ -17,6 +17,7 @@ import type {
   SqlResult,
   SubscriberInfo,
 } from '../types.ts';
+import type { BrowseOptions } from './browse.ts';
 import type { Committed } from './committed.ts';
 import type { PayloadSource } from './payload-upload.ts';
 import type { OutcomeTag } from './staged-transaction.ts';
@@ -86,7 +87,7 @@ export interface QueueEngine {
   queueStats(queue: QueueRow): QueueStats;
   browse(
     queue: QueueRow,
-    options: { limit: number; after: string | undefined; subscriber: string | undefined },
+    options: BrowseOptions & { subscriber: string | undefined },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   /**
    * Takes over who subscribes to a topic. Resolves when that is durable: new ones get what is committed from then on,

@@ -11,7 +11,13 @@ const durabilities: readonly Durability[] = ['durable', 'relaxed', 'memory'];
 /** Throws `QUEUE_SPEC_INVALID`. */
 export function checkSpec(spec: QueueSpec): NewQueueRow {
   const { name, kind = 'sharded', type = 'queue', durability = 'durable', priorities = false } = spec;
-  const { attemptsMax = null, retryDelayMs = 0, cacheBytesMin = 0, cacheBytesMax = null } = spec;
+  const {
+    attemptsMax = null,
+    retryDelayMs = 0,
+    cacheBytesMin = 0,
+    cacheBytesMax = null,
+    correlationIndex = false,
+  } = spec;
   const shards = kind === 'sharded' ? (spec.shards ?? 1) : 0;
   const forwards = kind === 'sharded' && type === 'queue' && durability !== 'memory';
   const forwarding = spec.forwarding ?? forwards;
@@ -48,6 +54,11 @@ export function checkSpec(spec: QueueSpec): NewQueueRow {
     typeof forwarding === 'boolean' && (forwards || !forwarding),
     'forwarding is true or false, and true only for a persistent sharded queue that is no topic',
   );
+  assert(
+    correlationIndex === false ||
+      (correlationIndex === true && kind === 'sharded' && durability !== 'memory'),
+    'correlationIndex is true or false, and true only for a persistent sharded queue, which has partitions',
+  );
   const cacheMost = limits.cacheBytesMax;
   assert(
     inRange(cacheBytesMin, 0, cacheMost),
@@ -73,6 +84,7 @@ export function checkSpec(spec: QueueSpec): NewQueueRow {
     forwarding,
     cacheBytesMin,
     cacheBytesMax,
+    correlationIndex,
   };
 }
 

@@ -13,6 +13,7 @@ export interface ShardStart {
   firstSeq: number;
   endSeq: number;
   partitionMessagesMax: number;
+  indexed: boolean;
 }
 
 export class Shard {
@@ -20,6 +21,8 @@ export class Shard {
   readonly no: number;
   /** False for nonpersistent queues: their messages live in the cache alone. */
   readonly persistent: boolean;
+  /** Its partitions have local indexes on correlation ids. */
+  readonly indexed: boolean;
   readonly partitions: PartitionLife;
   readonly cache: CacheShare;
   /** Number of the next message to be grouped for commit. */
@@ -44,6 +47,7 @@ export class Shard {
     this.queueId = start.queueId;
     this.no = start.no;
     this.persistent = start.persistent;
+    this.indexed = start.indexed;
     this.firstSeq = start.firstSeq;
     this.partitions = new PartitionLife(start.partitionMessagesMax);
     this.nextSeq = start.endSeq;

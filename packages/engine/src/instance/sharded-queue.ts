@@ -53,7 +53,14 @@ export class ShardedQueue {
     this.#logOf = (no) => {
       const range = recovered.get(no) ?? { firstSeq, endSeq: firstSeq };
       const shard = new Shard(
-        { queueId: row.queueId, no, persistent, partitionMessagesMax, ...range },
+        {
+          queueId: row.queueId,
+          no,
+          persistent,
+          partitionMessagesMax,
+          indexed: row.correlationIndex,
+          ...range,
+        },
         this.#cache,
       );
       this.shards.push(shard);

@@ -1,10 +1,13 @@
 /** The unsharded queues as one instance sees them: each commit and each hand-out writes to the one shared file. */
 
 import { existsSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { QueueError, type QueueErrorCode } from '../core/errors.ts';
+import { limits } from '../core/limits.ts';
 import type { WaitRecorder } from '../core/waits.ts';
 import type { QueueStats } from '../queue-stats.ts';
 import type { QueueRow } from '../storage/catalog.ts';
+import type { CorrelationKey } from '../storage/correlation-index.ts';
 import type { IdRun } from '../storage/id-runs.ts';
 import {
   type ClaimedRow,
@@ -21,6 +24,7 @@ import type {
   ShardStats,
   SubscriberInfo,
 } from '../types.ts';
+import type { BrowseOptions } from './browse.ts';
 import { flowStats } from './monitoring/queue-figures.ts';
 import type { OutcomeBook } from './outcome-book.ts';
 import type { GoneCode, QueueCounts } from './queue-engine.ts';
@@ -337,13 +341,16 @@ export class UnshardedEngine implements UnshardedHost {
 
   async browse(
     queue: QueueRow,
-    { limit, after }: { limit: number; after: string | undefined },
+    { limit, after, key }: BrowseOptions,
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
     const afterId = Number(after ?? 0);
     if (!Number.isSafeInteger(afterId) || afterId < 0) {
       throw new QueueError('OPTIONS_INVALID', { sentence: '`after` is not a page mark of this queue' });
     }
-    const rows = this.#opened.browse(queue.queueId, afterId, limit + 1);
+    const rows =
+      key === undefined
+        ? this.#opened.browse(queue.queueId, afterId, limit + 1)
+        : await this.#search(queue.queueId, { afterId, limit: limit + 1, key });
     const held = new Map<number, BrowsedMessage>();
     const messages = rows.slice(0, limit).map(({ id, heldBy, deliveryCount, record }) => {
       const state = heldBy === 0 ? 'ready' : 'held';
@@ -358,6 +365,21 @@ export class UnshardedEngine implements UnshardedHost {
       if (message !== undefined) message.untilMs = untilMs;
     }
     return { messages, next: rows.length > limit ? messages.at(-1)!.id : null };
+  }
+
+  /** Over all messages, since there is no index on correlation ids; other calls go on in between. */
+  async #search(
+    queueId: number,
+    { afterId, limit, key }: { afterId: number; limit: number; key: CorrelationKey },
+  ): Promise<ReturnType<UnshardedFile['browse']>> {
+    const found: ReturnType<UnshardedFile['browse']> = [];
+    for (let after = afterId; ; ) {
+      const rows = this.#opened.browse(queueId, after, limits.searchRows);
+      found.push(...rows.filter(({ record }) => key.isOf(record, 0)));
+      if (rows.length < limits.searchRows || found.length >= limit) return found.slice(0, limit);
+      after = rows.at(-1)!.id;
+      await setImmediate();
+    }
   }
 
   async upload(queue: QueueRow): Promise<never> {

@@ -59,7 +59,8 @@ const steps = [
   -- messages of queues that were made before move from now on, as those of new ones do unless told otherwise
   UPDATE queue SET forwarding = 1 WHERE kind = 'sharded' AND type = 'queue' AND durability <> 'memory';
   ALTER TABLE queue ADD COLUMN cache_bytes_min INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE queue ADD COLUMN cache_bytes_max INTEGER; -- NULL: what is free`,
+  ALTER TABLE queue ADD COLUMN cache_bytes_max INTEGER; -- NULL: what is free
+  ALTER TABLE queue ADD COLUMN correlation_index INTEGER NOT NULL DEFAULT 0`,
 ];
 
 export function catalogPath(dir: string): string {

@@ -31,6 +31,8 @@ export interface QueueRow {
   /** Of each instance's message cache: what is kept for it, and what it may fill; null: what is free. */
   cacheBytesMin: number;
   cacheBytesMax: number | null;
+  /** Its partitions have local indexes on correlation ids. */
+  correlationIndex: boolean;
   /** Gets what was handed out too often; null without a limit. */
   exceptionQueueId: number | null;
   enqueueEnabled: boolean;
@@ -57,9 +59,13 @@ export function exceptionQueueName(queue: string): string {
 
 /** SQLite has no booleans. */
 interface StoredQueue
-  extends Omit<QueueRow, 'priorities' | 'forwarding' | 'enqueueEnabled' | 'dequeueEnabled'> {
+  extends Omit<
+    QueueRow,
+    'priorities' | 'forwarding' | 'correlationIndex' | 'enqueueEnabled' | 'dequeueEnabled'
+  > {
   priorities: number;
   forwarding: number;
+  correlationIndex: number;
   enqueueEnabled: number;
   dequeueEnabled: number;
 }
@@ -67,7 +73,7 @@ interface StoredQueue
 const columns = `queue_id AS queueId, name, kind, type, shards, durability, priorities,
   attempts_max AS attemptsMax, retry_delay_ms AS retryDelayMs, forwarding, exception_queue_id AS exceptionQueueId,
   cache_bytes_min AS cacheBytesMin, cache_bytes_max AS cacheBytesMax,
-  enqueue_enabled AS enqueueEnabled, dequeue_enabled AS dequeueEnabled`;
+  correlation_index AS correlationIndex, enqueue_enabled AS enqueueEnabled, dequeue_enabled AS dequeueEnabled`;
 
 export class Catalog {
   readonly subscribers: SubscriberTable;
@@ -101,6 +107,7 @@ export class Catalog {
       ...row,
       priorities: row.priorities === 1,
       forwarding: row.forwarding === 1,
+      correlationIndex: row.correlationIndex === 1,
       enqueueEnabled: row.enqueueEnabled === 1,
       dequeueEnabled: row.dequeueEnabled === 1,
     }));
@@ -137,7 +144,8 @@ export class Catalog {
       const name = exceptionQueueName(row.name);
       const plain = { type: 'queue', shards: 1, priorities: false, attemptsMax: null, retryDelayMs: 0 };
       const cache = { cacheBytesMin: 0, cacheBytesMax: null };
-      const own = { ...plain, ...cache, name, kind, durability, forwarding: row.forwarding } as NewQueueRow;
+      const { forwarding, correlationIndex } = row;
+      const own = { ...plain, ...cache, name, kind, durability, forwarding, correlationIndex } as NewQueueRow;
       exceptionQueueId = this.#insertQueue(own, null);
     }
     this.#insertQueue(row, exceptionQueueId);
@@ -151,12 +159,12 @@ export class Catalog {
       });
     }
     const { name, kind, type, shards, durability, priorities, attemptsMax, retryDelayMs, forwarding } = row;
-    const { cacheBytesMin, cacheBytesMax } = row;
+    const { cacheBytesMin, cacheBytesMax, correlationIndex } = row;
     const made = this.#file
       .prepare(
         `INSERT INTO queue (name, kind, type, shards, durability, priorities, attempts_max, retry_delay_ms,
-           forwarding, cache_bytes_min, cache_bytes_max, exception_queue_id)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+           forwarding, cache_bytes_min, cache_bytes_max, correlation_index, exception_queue_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       )
       .run(
         name,
@@ -170,6 +178,7 @@ export class Catalog {
         Number(forwarding),
         cacheBytesMin,
         cacheBytesMax,
+        Number(correlationIndex),
         exceptionQueueId,
       );
     if (made.changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: name } });

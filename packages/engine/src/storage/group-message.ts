@@ -3,6 +3,7 @@ import type { QueueErrorCode } from '../core/errors.ts';
 import type { SqlStatement } from '../core/sql-statement.ts';
 import type { SqlResult } from '../types.ts';
 import type { AttemptRow } from './attempt-table.ts';
+import type { SearchPlace } from './correlation-index.ts';
 import type { DelayedPlace, DelayedRow, DueMessages } from './delayed-table.ts';
 import type { BorrowedRow, LentRow } from './forwarding-table.ts';
 import type { ChunkPlace, RecoveredPayloads } from './payload-table.ts';
@@ -33,6 +34,8 @@ export interface AssignEntry {
   queueId: number;
   shard: number;
   firstSeq: number;
+  /** It gets a local index on correlation ids. */
+  indexed: boolean;
 }
 
 /** Changes to the pool that ride in a group. Each is repeated by a later group if this one fails. */
@@ -188,6 +191,11 @@ export interface BlocksRequest {
   bytesMax: number;
 }
 
+/** Whole blocks of one partition that may have a message of a correlation id: see `searchBlocks`. */
+export interface SearchRequest extends SearchPlace {
+  kind: 'search';
+}
+
 /** Delayed messages that are due, up to about `bytesMax`. */
 export interface DueRequest {
   kind: 'due';
@@ -215,7 +223,13 @@ export interface ChunkRequest extends ChunkPlace {
 
 /** What the reader thread is asked for, one snapshot each. */
 export type ReadRequest = { id: number } & AnyRead;
-export type AnyRead = BlocksRequest | DueRequest | StragglersRequest | DelayedRequest | ChunkRequest;
+export type AnyRead =
+  | BlocksRequest
+  | SearchRequest
+  | DueRequest
+  | StragglersRequest
+  | DelayedRequest
+  | ChunkRequest;
 
 export interface ReadBlock {
   firstSeq: number;
@@ -227,6 +241,7 @@ export interface ReadBlock {
 export interface ReadResults {
   /** `more`: the partition may hold blocks behind these. */
   blocks: { blocks: ReadBlock[]; more: boolean };
+  search: ReadResults['blocks'];
   due: DueMessages;
   stragglers: StragglerRow[];
   delayed: { rows: DelayedRow[]; more: boolean };

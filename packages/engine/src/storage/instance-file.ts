@@ -11,6 +11,7 @@ import { ApplicationSql } from './application-sql.ts';
 import { deleteAttempts } from './attempt-table.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { deltaChecksum, poolChecksum } from './checksum.ts';
+import { CorrelationIndexes } from './correlation-index.ts';
 import { countDelayed, readDue } from './delayed-table.ts';
 import { type FormatStep, migrate, namesOf } from './format.ts';
 import { forwardingStep, readBorrowed, readLent } from './forwarding-table.ts';
@@ -78,6 +79,7 @@ export class InstanceFile {
   readonly #file: SqliteFile;
   readonly #path: string;
   readonly #blocks: BlockWriter;
+  readonly #indexes: CorrelationIndexes;
   readonly #chunks: ChunkWriter;
   readonly #checkpoints: Checkpoints;
   readonly #acknowledged: Acknowledged;
@@ -112,6 +114,7 @@ export class InstanceFile {
     this.#readEpoch = this.#file.prepare("SELECT value FROM meta WHERE key = 'epoch'").pluck();
     this.#outcomes = new SessionOutcomes(this.#file);
     this.#blocks = new BlockWriter(this.#file);
+    this.#indexes = mapSqliteErrors(path, () => new CorrelationIndexes(this.#file));
     this.#chunks = new ChunkWriter(this.#file);
     this.#checkpoints = new Checkpoints(this.#file);
     this.#acknowledged = mapSqliteErrors(path, () => new Acknowledged(acknowledgedPath(path)));
@@ -124,6 +127,7 @@ export class InstanceFile {
       this.#file.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT");
       this.#epoch = this.#readEpoch.get() as number;
       this.#acknowledged.noteDurably(this.#epoch * groupsPerEpoch);
+      this.#indexes.setDamagedAside(this.#epoch);
       const pool = recoverPartitions(this.#file);
       for (const { partition, terminal } of pool.partitions) {
         const bySubscriber = Map.groupBy(terminal, ({ subscriber }) => subscriber);
@@ -162,7 +166,9 @@ export class InstanceFile {
       sql = group.sql.map(({ statements }) => this.#application.run(statements));
       const content = contentOf(group, sql);
       for (const block of content.blocks) {
-        this.#blocks.write(block, group.no, Buffer.from(group.buffer, block.offset, block.length));
+        const body = Buffer.from(group.buffer, block.offset, block.length);
+        this.#blocks.write(block, group.no, body);
+        this.#indexes.write(block, body);
       }
       for (const delta of content.deltas) {
         this.#writeDelta(delta, group.no, delta.ranges);
@@ -178,6 +184,7 @@ export class InstanceFile {
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
       if (this.#uncounted || poolSize(group.pool) > 0) this.#applicationSql?.forget();
+      if (group.pool.assign.length > 0) this.#indexes.rolledBack();
       // The log may have no room to grow where the file has: emptied, it is used again from its start.
       if (isFull(error)) this.#checkpoints.now();
       throw error;
@@ -249,7 +256,7 @@ export class InstanceFile {
       this.#setOwner({ partition, ...nobody });
     }
     for (const partition of truncate) {
-      if (!truncatePartition(this.#file, partition)) {
+      if (!truncatePartition(this.#file, partition, this.#indexes.emptying(partition))) {
         unusable.push(partition);
         continue;
       }
@@ -262,6 +269,7 @@ export class InstanceFile {
     for (const entry of assign) {
       // Nothing of an earlier owner may be taken for consumption of this one.
       this.#file.prepare('DELETE FROM consumption WHERE partition = ?').run(entry.partition);
+      this.#indexes.assign(entry);
       this.#setOwner(entry);
     }
     return unusable;

@@ -251,6 +251,13 @@ export function readId(source: Buffer, start: number): string | undefined {
   return source.toString('utf8', at + 2, at + 2 + source.readUInt16LE(at));
 }
 
+/** Where the bytes of the correlation id start and end; undefined of a message without one. */
+export function correlationIdPlace(source: Buffer, start: number): readonly [number, number] | undefined {
+  if ((source[start + 4]! & hasCorrelationId) === 0) return undefined;
+  const at = afterFixed(source, start);
+  return [at + 2, at + 2 + source.readUInt16LE(at)];
+}
+
 /** Records one after the other. */
 export interface RecordRun {
   source: Buffer;

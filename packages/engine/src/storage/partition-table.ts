@@ -50,13 +50,13 @@ export class BlockWriter {
 }
 
 /**
- * Empties the partition; without WHERE, so SQLite drops the pages whole. Returns false, with nothing changed, if the
- * table is too damaged for that: then it is never used again.
+ * Empties the partition, and with `also` what lies beside it; without WHERE, so SQLite drops the pages whole. Returns false,
+ * with nothing changed, if a table is too damaged for that: then the partition is never used again.
  */
-export function truncatePartition(file: SqliteFile, partition: number): boolean {
+export function truncatePartition(file: SqliteFile, partition: number, also: string): boolean {
   file.exec('SAVEPOINT truncation');
   try {
-    file.exec(`DELETE FROM ${partitionTable(partition)}; RELEASE truncation`);
+    file.exec(`DELETE FROM ${partitionTable(partition)}; ${also} RELEASE truncation`);
     return true;
   } catch (error) {
     if (toQueueError(error, file.name).code !== 'STORAGE_CORRUPT') throw error;
@@ -97,7 +97,7 @@ export interface StoredBlock extends ReadBlock {
   crc: number | null;
 }
 
-const blockColumns = 'seq AS firstSeq, count, body, group_no AS groupNo, crc';
+export const blockColumns = 'seq AS firstSeq, count, body, group_no AS groupNo, crc';
 
 /** The numbers of each block, in order. */
 export function blockRanges(file: SqliteFile, partition: number): IterableIterator<SeqRange> {
@@ -172,7 +172,8 @@ export function isWholeBlock(
   return groupNo === null || crc === blockChecksum({ partition, firstSeq, count, groupNo }, body);
 }
 
-function assertWhole(file: SqliteFile, partition: number, block: StoredBlock): void {
+/** Throws `STORAGE_CORRUPT` if the block is not what was written. */
+export function assertWhole(file: SqliteFile, partition: number, block: StoredBlock): void {
   if (isWholeBlock(partition, block)) return;
   const { firstSeq, count } = block;
   throw new QueueError('STORAGE_CORRUPT', {

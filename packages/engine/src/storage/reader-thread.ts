@@ -3,6 +3,7 @@
  * never kept waiting by a reader. Started at the first read by `instance/storage-threads.ts`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { searchBlocks } from './correlation-index.ts';
 import { readDelayedOf, readDue } from './delayed-table.ts';
 import type { ReadReply, ReadRequest } from './group-message.ts';
 import { readBlocks } from './partition-table.ts';
@@ -53,6 +54,6 @@ function read(request: ReadRequest): { result: NonNullable<ReadReply['result']>;
     const body = readChunk(file, request);
     return { result: { body }, bytes: body === undefined ? [] : [body] };
   }
-  const result = readBlocks(file, request);
+  const result = request.kind === 'search' ? searchBlocks(file, request) : readBlocks(file, request);
   return { result, bytes: result.blocks.map(({ body }) => body) };
 }

@@ -12,6 +12,7 @@ import { encodeRanges, mergeRanges, type SeqRange } from '../core/consumption.ts
 import { acknowledgedPath, readAcknowledged } from './acknowledged.ts';
 import { checkPartition, type DamagedPartition, terminalOf } from './check-instance.ts';
 import { deltaChecksum, poolChecksum } from './checksum.ts';
+import { CorrelationIndexes } from './correlation-index.ts';
 import type { RecoveredPartition } from './group-message.ts';
 import { findLastGroup, groupsPerEpoch } from './last-group.ts';
 import { BlockWriter, createPartition, type StoredBlock } from './partition-table.ts';
@@ -89,9 +90,12 @@ function replace(
   const partition = nextNumber(file);
   createPartition(file, partition);
   const writer = new BlockWriter(file);
+  const indexes = new CorrelationIndexes(file);
+  indexes.assign({ partition, indexed: indexes.has(old.partition) });
   for (const { firstSeq, count, body, groupNo } of blocks) {
     const entry = { partition, firstSeq, count, offset: 0, length: body.byteLength };
     writer.write(entry, groupNo ?? 0, Buffer.from(body));
+    indexes.write(entry, Buffer.from(body));
   }
   const row = { partition, queueId: old.queueId, shard: old.shard, firstSeq: old.firstSeq };
   file.prepare('DELETE FROM partition WHERE partition = ?').run(old.partition);

@@ -22,6 +22,7 @@ const row: QueueRow = {
   forwarding: false,
   cacheBytesMin: 0,
   cacheBytesMax: null,
+  correlationIndex: false,
   exceptionQueueId: null,
   enqueueEnabled: true,
   dequeueEnabled: true,

@@ -1,0 +1,167 @@
+/** Messages that are looked for by their correlation id, with a local index on each partition and without. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { type Instance, openInstance, type QueueSpec, repairFolder } from '../../src/index.ts';
+import { CorrelationKey } from '../../src/storage/correlation-index.ts';
+import { smashTable } from '../faults/damage.ts';
+import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
+import { all, marked, put, take } from './marked.ts';
+
+const partitionMessagesMax = 10;
+const hourMs = 3_600_000;
+
+async function withQueue(spec: Partial<QueueSpec> = {}, dir = makeFolder()): Promise<Instance> {
+  const instance = await openTestInstance({ dir, partitionMessagesMax });
+  await instance.createQueue({ name: 'orders', ...spec });
+  return instance;
+}
+
+/** By name, the rows of each table that is an index of a partition. */
+function indexes(dir: string): Record<string, number> {
+  const file = new Database(join(dir, 'instance-1.db'), { readonly: true });
+  const names = file
+    .prepare("SELECT name FROM sqlite_schema WHERE name GLOB 'partition_*_index' ORDER BY name")
+    .pluck()
+    .all() as string[];
+  const rows = names.map((name) => [name, file.prepare(`SELECT count(*) FROM ${name}`).pluck().get()]);
+  file.close();
+  return Object.fromEntries(rows);
+}
+
+/** Two words that have the same mark. */
+const twins = ['costarring', 'liquid'] as const;
+
+describe.each([
+  ['a queue with an index', { correlationIndex: true }],
+  ['a queue with priorities and an index', { correlationIndex: true, priorities: true }],
+  ['a queue without an index', {}],
+  ['a nonpersistent queue', { durability: 'memory' }],
+  ['an unsharded queue', { kind: 'unsharded' }],
+] as [string, Partial<QueueSpec>][])('a browse of %s for a correlation id', (_, spec) => {
+  it('finds the messages that have it, in order, page by page, and no others', async () => {
+    const instance = await withQueue(spec);
+    for (let no = 0; no < 40; no += 4) await put(instance, 'orders', marked(no, no + 4, 8));
+    const found = await all(instance, 'orders', { correlationId: 'id-3' });
+    expect(text(found)).toEqual(['m3', 'm11', 'm19', 'm27']);
+    expect(found.every(({ correlationId }) => correlationId === 'id-3')).toBe(true);
+    expect(await all(instance, 'orders', { correlationId: 'id' })).toEqual([]);
+    expect(await all(instance, 'orders', { correlationId: '' })).toEqual([]);
+    await take(instance, 'orders', 12);
+    expect(text(await all(instance, 'orders', { correlationId: 'id-3' }))).toEqual(['m19', 'm27']);
+  });
+});
+
+describe('a browse by an index', () => {
+  it('tells ids apart that have the same mark', async () => {
+    const instance = await withQueue({ correlationIndex: true });
+    const [one, other] = twins;
+    expect(new CorrelationKey(one).mark).toBe(new CorrelationKey(other).mark);
+    await put(instance, 'orders', [
+      { payload: 'one', correlationId: one },
+      { payload: 'other', correlationId: other },
+    ]);
+    await put(instance, 'orders', [{ payload: 'again', correlationId: other }]);
+    expect(text(await all(instance, 'orders', { correlationId: one }))).toEqual(['one']);
+    expect(text(await all(instance, 'orders', { correlationId: other }))).toEqual(['other', 'again']);
+  });
+
+  it('finds what is held, delayed, in the exception queue, and from another process', async () => {
+    const instance = await withQueue({ correlationIndex: true, attemptsMax: 1 });
+    const correlationId = 'c';
+    await put(instance, 'orders', [
+      { payload: 'poison', correlationId },
+      { payload: 'held', correlationId },
+      { payload: 'later', correlationId, delayMs: hourMs },
+      { payload: 'other', correlationId: 'd', delayMs: hourMs },
+    ]);
+    const session = instance.openSession();
+    await session.dequeue('orders', { max: 1 });
+    await session.rollback();
+    await session.dequeue('orders', { max: 1 });
+    const client = await openTestClient(instance);
+    await expect
+      .poll(async () => text((await client.browse('orders.exceptions', { correlationId })).messages))
+      .toEqual(['poison']);
+    expect(instance.queue('orders.exceptions').correlationIndex).toBe(true);
+    const { messages } = await client.browse('orders', { correlationId });
+    expect(messages.map(({ payload, state }) => `${payload} ${state}`)).toEqual([
+      'held held',
+      'later delayed',
+    ]);
+  });
+
+  it('shows each subscriber of a topic its own', async () => {
+    const instance = await withQueue({ correlationIndex: true, type: 'topic' });
+    for (const name of ['a', 'b']) await instance.subscribe('orders', { name });
+    await put(instance, 'orders', [
+      { payload: 'both', correlationId: 'c' },
+      { payload: 'to b', correlationId: 'c', recipients: ['b'] },
+    ]);
+    expect(text(await all(instance, 'orders', { correlationId: 'c', subscriber: 'a' }))).toEqual(['both']);
+    expect(text(await all(instance, 'orders', { correlationId: 'c', subscriber: 'b' }))).toEqual([
+      'both',
+      'to b',
+    ]);
+  });
+});
+
+describe('the index of a partition', () => {
+  it('is there only where it was chosen, is emptied with the partition, and goes when a queue without takes it', async () => {
+    const dir = makeFolder();
+    const instance = await withQueue({}, dir);
+    await instance.createQueue({ name: 'indexed', correlationIndex: true });
+    await put(instance, 'orders', marked(0, 10, 4));
+    expect(indexes(dir)).toEqual({});
+    for (let no = 0; no < 40; no += 10) await put(instance, 'indexed', marked(no, no + 10, 4));
+    expect(Object.values(indexes(dir))).toEqual([1, 1, 1, 1]);
+    while ((await take(instance, 'indexed', 10)) > 0);
+    await put(instance, 'indexed', [{ payload: 'last' }]);
+    await expect.poll(() => Object.values(indexes(dir)).filter((rows) => rows > 0).length).toBeLessThan(2);
+    for (let no = 0; no < 200; no += 10) await put(instance, 'orders', marked(no, no + 10, 4));
+    expect(Object.keys(indexes(dir)).length).toBeLessThan(3);
+    expect(text(await all(instance, 'orders', { correlationId: 'id-3', limit: 100 }))).toHaveLength(42);
+  });
+
+  it('costs no message if it is damaged: the queue goes on, and a browse reads the messages', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir, partitionMessagesMax });
+    await before.createQueue({ name: 'orders', correlationIndex: true });
+    for (let no = 0; no < 15; no += 5) await put(before, 'orders', marked(no, no + 5, 4));
+    await before.close();
+    for (const name of Object.keys(indexes(dir))) smashTable(join(dir, 'instance-1.db'), name);
+    const instance = await openTestInstance({ dir, partitionMessagesMax });
+    await put(instance, 'orders', marked(15, 20, 4));
+    await put(instance, 'orders', marked(20, 30, 4));
+    const wanted = [3, 7, 11, 19, 23, 27].map((no) => `m${no}`);
+    expect(text(await all(instance, 'orders', { correlationId: 'id-3' }))).toEqual(wanted);
+    let taken = 0;
+    while (taken < 30) taken += await take(instance, 'orders', 100);
+    await put(instance, 'orders', [{ payload: 'last', correlationId: 'id-3' }]);
+    expect(text(await all(instance, 'orders', { correlationId: 'id-3' }))).toEqual(['last']);
+  });
+
+  it('is made again for what a repair saves', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir, partitionMessagesMax });
+    await before.createQueue({ name: 'orders', correlationIndex: true });
+    for (let no = 0; no < 10; no += 5) await put(before, 'orders', marked(no, no + 5, 4));
+    await before.close();
+    const file = new Database(join(dir, 'instance-1.db'));
+    file.exec('UPDATE partition_1 SET body = zeroblob(20) WHERE seq = 1');
+    file.close();
+    expect(repairFolder(dir).replaced[0]!.partitions).toHaveLength(1);
+    const instance = await openTestInstance({ dir, partitionMessagesMax });
+    expect(text(await all(instance, 'orders', { correlationId: 'id-3' }))).toEqual(['m7']);
+  });
+
+  it.each([
+    ['nonpersistent', { durability: 'memory' }],
+    ['unsharded', { kind: 'unsharded' }],
+    ['indexed as no boolean says', { correlationIndex: 'yes' as unknown as boolean }],
+  ] as [string, Partial<QueueSpec>][])('is not for a queue that is %s', async (_, spec) => {
+    const instance = await openTestInstance();
+    const queue = { name: 'orders', correlationIndex: true, ...spec };
+    await expect(instance.createQueue(queue)).rejects.toMatchObject({ code: 'QUEUE_SPEC_INVALID' });
+  });
+});
