@@ -1,0 +1,17 @@
+/** Fills and drains a queue with an index and one without, which take each other's partitions; tells of each commit. */
+import { openInstance } from '../../src/index.ts';
+import { marked } from './marked.ts';
+
+const instance = await openInstance({ dir: process.argv[2]!, partitionMessagesMax: 4 });
+if (instance.queues().length === 0) {
+  await instance.createQueue({ name: 'indexed', correlationIndex: true });
+  await instance.createQueue({ name: 'plain' });
+}
+const session = instance.openSession();
+for (let no = 0; ; no += 3) {
+  const queue = Math.floor(no / 30) % 2 === 0 ? 'indexed' : 'plain';
+  for (const message of marked(no, no + 3, 4)) session.enqueue(queue, message);
+  if (no % 2 === 0) await session.dequeue(queue, { max: 6 });
+  await session.commit();
+  process.send!(no);
+}
