@@ -32,6 +32,27 @@ test('the console enqueues, browses and dequeues', async ({ page, request }) => 
   await expect(page.getByText('The queue is empty.')).toBeVisible();
 });
 
+test('a search finds what has a correlation id', async ({ page, request }) => {
+  const data = { name: 'sought', correlationIndex: true };
+  expect((await request.post('/api/queues', { data })).status()).toBe(201);
+  await page.goto('/queues?queue=sought');
+  await expect(page.getByText('index of correlation ids').first()).toBeVisible();
+  await enqueue(page, '"of the order"', { 'Correlation id': 'order-7' });
+  await enqueue(page, '"of another"', { 'Correlation id': 'order-8' });
+
+  const list = page.getByRole('list', { name: 'Messages in the queue' });
+  await expect(list.getByRole('listitem')).toHaveCount(2);
+  const search = page.getByRole('form', { name: 'Search the queue' });
+  await search.getByLabel('correlation id').fill('order-7');
+  await search.getByRole('button', { name: 'Search' }).click();
+  await expect(list.getByRole('listitem')).toHaveCount(1);
+  await expect(list).toContainText('of the order');
+
+  await search.getByLabel('correlation id').fill('order-9');
+  await search.getByRole('button', { name: 'Search' }).click();
+  await expect(page.getByText('No message with the correlation id order-9 waits.')).toBeVisible();
+});
+
 test('a topic with two subscribers gives each its messages, and shows who is behind', async ({ page }) => {
   await page.goto('/queues');
   const create = formOf(page, 'Create a queue');

@@ -89,16 +89,27 @@ export const queueStatsQuery = (queue: string) =>
     refetchInterval: 1_000,
   });
 
-export const browseQuery = (queue: string, of: { limit: number; subscriber: string | undefined }) =>
+export interface BrowsedOf {
+  limit: number;
+  subscriber: string | undefined;
+  /** Only messages that have it. */
+  correlationId: string | undefined;
+}
+
+export const browseQuery = (queue: string, of: BrowsedOf) =>
   queryOptions({
     queryKey: ['queues', queue, 'messages', of],
     queryFn: ({ signal }) => {
-      const whose = of.subscriber === undefined ? '' : `&subscriber=${path(of.subscriber)}`;
-      return call<Browsed>('GET', `/api/queues/${path(queue)}/messages?limit=${of.limit}${whose}`, {
-        signal,
+      const { limit, subscriber, correlationId } = of;
+      const asked = new URLSearchParams({
+        limit: String(limit),
+        ...(subscriber === undefined ? {} : { subscriber }),
+        ...(correlationId === undefined ? {} : { correlationId }),
       });
+      return call<Browsed>('GET', `/api/queues/${path(queue)}/messages?${asked}`, { signal });
     },
-    refetchInterval: 2_000,
+    // A search without an index reads the whole backlog: not every other second.
+    refetchInterval: of.correlationId === undefined ? 2_000 : false,
   });
 
 export const subscribersQuery = (topic: string) =>

@@ -27,8 +27,8 @@ export function NumberField(props: Valued & { min: number; max: number; placehol
   );
 }
 
-export function TextField(props: Valued & { required?: boolean; maxLength?: number }) {
-  const { label, value, required, maxLength, onChange } = props;
+export function TextField(props: Valued & { required?: boolean; maxLength?: number; placeholder?: string }) {
+  const { label, value, required, maxLength, placeholder, onChange } = props;
   return (
     <label className="field">
       <span>{label}</span>
@@ -37,6 +37,7 @@ export function TextField(props: Valued & { required?: boolean; maxLength?: numb
         value={value}
         required={required}
         maxLength={maxLength}
+        placeholder={placeholder}
         spellCheck={false}
         autoComplete="off"
         onChange={(event) => onChange(event.target.value)}

@@ -25,6 +25,7 @@ export function MessageList({ messages, label, queue }: MessageListProps) {
           <p className="small muted">
             {message.id}, enqueued {new Date(message.enqueuedAtMs).toLocaleTimeString('en-GB')}
             {message.deliveryCount > 0 ? `, handed out ${plural(message.deliveryCount, 'time')}` : ''}
+            {message.correlationId === undefined ? '' : `, correlation id ${message.correlationId}`}
             {message.recipients === undefined ? '' : `, for ${message.recipients.join(', ')}`}
           </p>
         </li>

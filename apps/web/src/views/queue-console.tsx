@@ -87,12 +87,13 @@ function QueueMessages({ queue }: { queue: QueueInfo }) {
 
 /** What the queue does with messages that come back, and where they go in the end; links both ways. */
 function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
-  const { attemptsMax, retryDelayMs, exceptionQueue, priorities } = queue;
+  const { attemptsMax, retryDelayMs, exceptionQueue, priorities, correlationIndex } = queue;
   const source = queues.find((each) => each.exceptionQueue === queue.name);
   const exceptions = queues.find(({ name }) => name === exceptionQueue);
   return (
     <div className="lead small">
       {priorities ? <p>The most urgent goes first, then in order.</p> : null}
+      {correlationIndex ? <p>Its partitions have an index of correlation ids.</p> : null}
       {retryDelayMs > 0 ? (
         <p>A message that comes back pauses for {formatMs(retryDelayMs)}, twice as long each time.</p>
       ) : null}

@@ -31,6 +31,7 @@ export function QueueCreate() {
   const [shards, setShards] = useState('1');
   const [durability, setDurability] = useState<Durability>('durable');
   const [priorities, setPriorities] = useState(false);
+  const [correlationIndex, setCorrelationIndex] = useState(false);
   const [attempts, setAttempts] = useState('');
   const [retryDelay, setRetryDelay] = useState('');
   const kind = type === 'topic' ? 'sharded' : chosenKind;
@@ -38,6 +39,7 @@ export function QueueCreate() {
     shards: Number(shards),
     priorities,
     ...(attempts === '' || durability === 'memory' ? {} : { attemptsMax: Number(attempts) }),
+    ...(durability === 'memory' ? {} : { correlationIndex }),
     ...(retryDelay === '' ? {} : { retryDelayMs: Number(retryDelay) }),
   };
   const create = useMutation({
@@ -99,14 +101,19 @@ export function QueueCreate() {
             Priorities 0 to {queueLimits.priorityMax}: a more urgent message overtakes
           </CheckField>
           {durability === 'memory' ? null : (
-            <NumberField
-              label="Hand-outs before the exception queue"
-              value={attempts}
-              placeholder="no limit"
-              min={1}
-              max={queueLimits.attemptsMax}
-              onChange={setAttempts}
-            />
+            <>
+              <CheckField checked={correlationIndex} onChange={setCorrelationIndex}>
+                Index of correlation ids: a search need not read the whole backlog
+              </CheckField>
+              <NumberField
+                label="Hand-outs before the exception queue"
+                value={attempts}
+                placeholder="no limit"
+                min={1}
+                max={queueLimits.attemptsMax}
+                onChange={setAttempts}
+              />
+            </>
           )}
           <NumberField
             label="Pause of a message that came back, ms; doubles each time"

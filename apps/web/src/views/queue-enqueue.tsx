@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { enqueue } from '../api/queries.ts';
 import { plural } from '../model/format.ts';
-import { CheckField, NumberField } from './field.tsx';
+import { CheckField, NumberField, TextField } from './field.tsx';
 import { Failure } from './page-states.tsx';
 
 export interface QueueEnqueueProps {
@@ -19,12 +19,14 @@ export function QueueEnqueue({ queue, subscribers, onDone }: QueueEnqueueProps) 
   const [copies, setCopies] = useState('1');
   const [priority, setPriority] = useState('0');
   const [delayMs, setDelayMs] = useState('');
+  const [correlationId, setCorrelationId] = useState('');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const recipients = subscribers.filter((name) => chosen.has(name));
   const message = (): NewMessage => ({
     payload: payloadOf(text),
     ...(queue.priorities ? { priority: Number(priority) } : {}),
     ...(delayMs === '' ? {} : { delayMs: Number(delayMs) }),
+    ...(correlationId === '' ? {} : { correlationId }),
     ...(recipients.length === 0 ? {} : { recipients }),
   });
   const send = useMutation({
@@ -81,6 +83,12 @@ export function QueueEnqueue({ queue, subscribers, onDone }: QueueEnqueueProps) 
             onChange={setDelayMs}
           />
         ) : null}
+        <TextField
+          label="Correlation id"
+          value={correlationId}
+          placeholder="none"
+          onChange={setCorrelationId}
+        />
       </div>
       {subscribers.length === 0 ? null : (
         <fieldset className="checks">

@@ -38,7 +38,8 @@ import { type PayloadSource, PayloadUpload, uploadAll } from './payload-upload.t
 import type { QueueCounts } from './queue-engine.ts';
 import { rangesOf, recoverQueue } from './recovery.ts';
 import type { Shard } from './shard.ts';
-import { type SequenceRange, ShardedQueue } from './sharded-queue.ts';
+import type { ShardedQueue } from './sharded-queue.ts';
+import { ShardedQueues } from './sharded-queues.ts';
 import { type ShardedHost, ShardedTransaction } from './sharded-transaction.ts';
 import { Slab } from './slab.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
@@ -88,7 +89,7 @@ export class ShardedEngine implements ShardedHost {
   readonly #writer: WriterThread;
   readonly #epoch: number;
   readonly #monitor: Monitor;
-  readonly #queues = new Map<number, ShardedQueue>();
+  readonly #queues: ShardedQueues;
   #delayedNo: number;
   #enqueued = 0;
   #consumed = 0;
@@ -126,8 +127,21 @@ export class ShardedEngine implements ShardedHost {
     this.#cache = new MessageCache(options.cacheBytesMax);
     const used = recovered.partitions.map((partition) => partition.partition);
     this.#pool = new PartitionPool(recovered.free, [...used, ...recovered.unusable]);
+    this.#queues = new ShardedQueues({
+      instance: options.instance,
+      epoch: this.#epoch,
+      cache: this.#cache,
+      waits: options.waits,
+      partitionMessagesMax: options.partitionMessagesMax,
+      queueById: options.queueById,
+      onPassed: (shard, seq) => this.payloads.consumed(shard, [[seq, seq + 1]]),
+      onMade: (queue) => {
+        this.forwarding.add(queue);
+        this.#monitor.watch(queue);
+      },
+    });
     this.#reader = new BacklogReader(path, options.waits, ({ shard }, error) => {
-      const queue = this.#queueOf(shard);
+      const queue = this.#queues.ofShard(shard);
       if (error === undefined) queue?.serve();
       else queue?.rejectWaiters(error);
     });
@@ -139,13 +153,13 @@ export class ShardedEngine implements ShardedHost {
       waits: options.waits,
       send: (group) => writer.send(group),
       release: () => writer.release(),
-      onVisible: (shards) => this.#onVisible(shards),
+      onVisible: (shards) => this.#queues.serve(shards),
       onConsumed: ({ shard }, ranges) => this.payloads.consumed(shard, ranges),
       onRolled: (shards) => {
         for (const shard of shards) this.#stragglers.consider(shard);
       },
       onFatal: (error) => {
-        for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_FAILED');
+        this.#queues.rejectWaiters('INSTANCE_FAILED');
         options.onFatal(error);
       },
     });
@@ -162,10 +176,7 @@ export class ShardedEngine implements ShardedHost {
       group: this.#group,
       slab: this.slab,
       payloads: this.payloads,
-      exceptionQueueOf: ({ exceptionQueueId }) => {
-        const row = options.queueById(exceptionQueueId);
-        return row && this.#queue(row);
-      },
+      exceptionQueueOf: ({ exceptionQueueId }) => this.#queues.byId(exceptionQueueId),
       onReady: (queue) => queue.serve(),
     });
     this.#handOuts = new HandOuts({
@@ -175,7 +186,7 @@ export class ShardedEngine implements ShardedHost {
       reader: this.#reader,
       holds: this.holds,
       attempts: this.#attempts,
-      queueOf: (shard) => this.#queueOf(shard),
+      queueOf: (shard) => this.#queues.ofShard(shard),
     });
     this.#delayedNo = recovered.epoch * groupsPerEpoch;
     this.#delayed = new DelayedMessages({
@@ -185,7 +196,7 @@ export class ShardedEngine implements ShardedHost {
       counts: recovered.delayed,
       nextDueAtMs: recovered.nextDueAtMs,
       readDue: (nowMs) => this.#reader.due(nowMs),
-      shardOf: (queueId, no) => this.#shardOf(queueId, no),
+      shardOf: (queueId, no) => this.#queues.byId(queueId)?.shard(no),
     });
     this.forwarding = new Forwarding({
       instance: options.instance,
@@ -198,17 +209,14 @@ export class ShardedEngine implements ShardedHost {
       lent: recovered.lent,
       borrowed: recovered.borrowed,
       firstBatchNo: recovered.epoch * groupsPerEpoch,
-      queueOf: (queueId) => {
-        const row = this.#queues.get(queueId)?.row ?? options.queueById(queueId);
-        return row && this.#queue(row);
-      },
+      queueOf: (queueId) => this.#queues.byId(queueId),
       onFatal: (error) => this.fail(error),
     });
     this.#monitor = new Monitor({
       epoch: this.#epoch,
       sampleMs: options.sampleMs,
       group: this.#group,
-      queues: () => this.#queues.values(),
+      queues: () => this.#queues,
       instanceSample: () => ({
         instance: options.instance,
         commits: this.#group.commits,
@@ -218,7 +226,7 @@ export class ShardedEngine implements ShardedHost {
       }),
     });
     this.#recover(recovered);
-    for (const queue of this.#queues.values()) this.#monitor.watch(queue);
+    for (const queue of this.#queues) this.#monitor.watch(queue);
   }
 
   set cacheBytesMax(bytesMax: number) {
@@ -248,7 +256,7 @@ export class ShardedEngine implements ShardedHost {
         for (const { partition } of own) this.#pool.truncate(partition);
         continue;
       }
-      const queue = this.#queue(row, rangesOf(own));
+      const queue = this.#queues.recovered(row, rangesOf(own));
       recoverQueue({
         queue,
         subscribers: subscribers(queueId),
@@ -275,46 +283,11 @@ export class ShardedEngine implements ShardedHost {
       const row = queues.find(({ queueId }) => queueId === use.queueId);
       if (row === undefined) return !knew('queue', use.queueId);
       if (isDelayed(use.shard)) return true;
-      const shard = this.#queue(row).shard(use.shard);
+      const shard = this.#queues.of(row).shard(use.shard);
       // Of what is damaged nobody knows what a repair brings back.
       return shard !== undefined && (shard.partitions.isDamaged || shard.isLive(use.seq));
     });
     if (this.#pool.pending) this.#group.schedule();
-  }
-
-  /** `recovered`: what the file holds of it. Then it is not whole yet. */
-  #queue(row: QueueRow, recovered?: ReadonlyMap<number, SequenceRange>): ShardedQueue {
-    let queue = this.#queues.get(row.queueId);
-    if (queue === undefined) {
-      const { instance, waits, partitionMessagesMax } = this.#options;
-      queue = new ShardedQueue({
-        row,
-        instance,
-        cache: this.#cache,
-        waits,
-        partitionMessagesMax,
-        epoch: this.#epoch,
-        recovered: recovered ?? new Map(),
-      });
-      for (const shard of queue.shards) {
-        shard.onPassed = (seq) => this.payloads.consumed(shard, [[seq, seq + 1]]);
-      }
-      this.#queues.set(row.queueId, queue);
-      if (recovered === undefined) {
-        this.forwarding.add(queue);
-        this.#monitor.watch(queue);
-      }
-    }
-    return queue;
-  }
-
-  #queueOf(shard: Shard): ShardedQueue | undefined {
-    return this.#queues.get(shard.queueId);
-  }
-
-  #shardOf(queueId: number, no: number): Shard | undefined {
-    const row = this.#queues.get(queueId)?.row ?? this.#options.queueById(queueId);
-    return row && this.#queue(row).shard(no);
   }
 
   get totals() {
@@ -344,11 +317,11 @@ export class ShardedEngine implements ShardedHost {
   }
 
   endSession(session: number): void {
-    for (const queue of this.#queues.values()) queue.unbind(session);
+    this.#queues.unbind(session);
   }
 
   shardFor(session: number, row: QueueRow, message: NewMessage): Shard {
-    return this.#queue(row).shardFor(session, message);
+    return this.#queues.of(row).shardFor(session, message);
   }
 
   handOut(
@@ -356,14 +329,14 @@ export class ShardedEngine implements ShardedHost {
     options: DequeueOptions & { max: number; waitMs: number },
     onDelivery: (delivery: Delivery) => void,
   ): Promise<Message[]> {
-    return this.#handOuts.handOut(this.#queue(row), options, onDelivery);
+    return this.#handOuts.handOut(this.#queues.of(row), options, onDelivery);
   }
 
   receive(
     row: QueueRow,
     options: ReceiveOptions & { max: number; waitMs: number; holdMs: number },
   ): Promise<Message[]> {
-    return this.#handOuts.receive(this.#queue(row), options);
+    return this.#handOuts.receive(this.#queues.of(row), options);
   }
 
   async upload(row: QueueRow, source: PayloadSource): Promise<ChunkedPayload | Buffer> {
@@ -381,7 +354,7 @@ export class ShardedEngine implements ShardedHost {
   }
 
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
-    this.#handOuts.release(this.#queue(row), receipts);
+    this.#handOuts.release(this.#queues.of(row), receipts);
   }
 
   extend(row: QueueRow, receipts: readonly string[], holdMs: number): void {
@@ -404,7 +377,7 @@ export class ShardedEngine implements ShardedHost {
       if (reader.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
     }
     for (const { queueId } of staged.delayed ?? []) {
-      if (!this.#queues.has(queueId)) throw new QueueError('QUEUE_DROPPED');
+      if (this.#queues.get(queueId) === undefined) throw new QueueError('QUEUE_DROPPED');
     }
   }
 
@@ -432,38 +405,29 @@ export class ShardedEngine implements ShardedHost {
   }
 
   async subscribe(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
-    const queue = this.#queue(row);
+    const queue = this.#queues.of(row);
     await this.#subscribers.change(queue, row, subscribers);
     for (const shard of queue.shards) this.payloads.lookOver(shard); // for one who left it may have been kept
   }
 
   subscribers(row: QueueRow): SubscriberInfo[] {
-    return this.#queue(row).subscribers();
-  }
-
-  #onVisible(shards: Iterable<Shard>): void {
-    const queues = new Set<ShardedQueue>();
-    for (const shard of shards) {
-      const queue = this.#queueOf(shard);
-      if (queue !== undefined) queues.add(queue);
-    }
-    for (const queue of queues) queue.serve();
+    return this.#queues.of(row).subscribers();
   }
 
   /** The lease is held again: serves calls that waited meanwhile. */
   serveAll(): void {
-    for (const queue of this.#queues.values()) queue.serve();
+    this.#queues.serveAll();
   }
 
   /** Nothing is committed and not consumed, and nothing is on its way. */
   get isEmpty(): boolean {
-    const shards = [...this.#queues.values()].flatMap((queue) => queue.shards);
+    const shards = [...this.#queues].flatMap((queue) => queue.shards);
     const isEmpty = shards.every((shard) => shard.backlog === 0) && this.#delayed.total === 0;
     return this.#group.isIdle && this.forwarding.isAtRest && isEmpty;
   }
 
   endWaits(error: QueueError): void {
-    for (const queue of this.#queues.values()) queue.rejectWaiters(error);
+    this.#queues.rejectWaiters(error);
   }
 
   get writerSilentMs(): number {
@@ -471,7 +435,7 @@ export class ShardedEngine implements ShardedHost {
   }
 
   counts(row: QueueRow): QueueCounts {
-    const counts = this.#queue(row).counts();
+    const counts = this.#queues.of(row).counts();
     const notDue = this.#delayed.count(row.queueId);
     const { movedIn, movedOut } = this.forwarding.moved(row);
     return {
@@ -486,16 +450,16 @@ export class ShardedEngine implements ShardedHost {
   }
 
   shardStats(row: QueueRow): ShardStats[] {
-    return this.#queue(row).stats();
+    return this.#queues.of(row).stats();
   }
 
   queueStats(row: QueueRow): QueueStats {
-    const figures = queueFigures(this.#queue(row), this.counts(row), this.#monitor.rates, thisMoment());
+    const figures = queueFigures(this.#queues.of(row), this.counts(row), this.#monitor.rates, thisMoment());
     return { instance: this.#options.instance, ...figures };
   }
 
   browse(row: QueueRow, options: BrowseOptions & { subscriber: string | undefined }): Promise<BrowsedPage> {
-    const { readers } = this.#queue(row).subscription(options.subscriber);
+    const { readers } = this.#queues.of(row).subscription(options.subscriber);
     return browse(readers, options, { backlog: this.#reader, holds: this.holds, payloads: this.payloads });
   }
 
@@ -533,7 +497,7 @@ export class ShardedEngine implements ShardedHost {
   }
 
   async close(): Promise<void> {
-    for (const queue of this.#queues.values()) queue.rejectWaiters('INSTANCE_CLOSED');
+    this.#queues.rejectWaiters('INSTANCE_CLOSED');
     this.holds.close();
     await this.forwarding.close();
     this.payloads.close();
