@@ -79,3 +79,18 @@ test('an abort in the first moment rejects with its reason and leaves nothing', 
   await expect(running).rejects.toThrow('no more');
   expect(existsSync(dir)).toBe(false);
 });
+
+test('dequeuers that are served in the same turn are checked in the order of their hand-outs', async () => {
+  const several = smallScenario({
+    sweep: { implementation: ['sharded'], instances: [1], threads: [4], roundTripMs: [0], backlog: [2_000] },
+    phases: { warmupMs: 0, measureMs: 600, drainMs: 2_000 },
+  });
+  const plan = planRun(several, 'full');
+  const { integrity } = await runTrial({
+    trial: { ...plan.trials[0]!, params: { ...plan.trials[0]!.params, operationsPerTransaction: 10 } },
+    scenario: several,
+    phases: plan.phases,
+    dir,
+  });
+  expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
+});

@@ -73,7 +73,7 @@ interface Collected {
 }
 
 async function collect(work: Workload, taker: Taker): Promise<Collected> {
-  const { config, clock, meter, roundTrips } = work;
+  const { config, roundTrips } = work;
   const { operationsPerTransaction: operations } = config;
   const identities: PayloadIdentity[] = [];
   let messages = 0;
@@ -82,27 +82,46 @@ async function collect(work: Workload, taker: Taker): Promise<Collected> {
     const max = roundTrips === null ? operations - messages : 1;
     const batch = await dequeue(work, taker, max);
     if (batch.length === 0) return { identities, messages, empty: true };
-    const now = clock();
-    for (const message of batch) {
-      const identity = await handedOut(work, taker, message);
-      if (identity === null) continue;
-      meter.latency((message.streamed ? clock() : now) - identity.sentAtMs); // read to its end
-      identities.push(identity);
-    }
+    identities.push(
+      ...(work.streams === null ? checked(work, taker, batch) : await read(work, taker, batch)),
+    );
     messages += batch.length;
   }
   return { identities, messages, empty: false };
 }
 
-async function handedOut(
-  { streams }: Workload,
+/** All in one go: dequeuers that take turns within their batches would see the messages of others between their own. */
+function checked(
+  { clock, meter }: Workload,
   { ledger, order }: Taker,
-  message: Message,
-): Promise<PayloadIdentity | null> {
-  if (streams === null) return ledger.handedOut(message, order);
-  const identity = await streams.check(message.payloadStream() as AsyncIterable<Buffer>);
-  ledger.noteHandOut(identity, message.deliveryCount, order);
-  return identity;
+  batch: readonly Message[],
+): PayloadIdentity[] {
+  const now = clock();
+  const identities: PayloadIdentity[] = [];
+  for (const message of batch) {
+    const identity = ledger.handedOut(message, order);
+    if (identity === null) continue;
+    meter.latency(now - identity.sentAtMs);
+    identities.push(identity);
+  }
+  return identities;
+}
+
+/** Payloads that are streamed: each is there once it was read to its end. */
+async function read(
+  { clock, meter, streams }: Workload,
+  { ledger, order }: Taker,
+  batch: readonly Message[],
+): Promise<PayloadIdentity[]> {
+  const identities: PayloadIdentity[] = [];
+  for (const message of batch) {
+    const identity = await streams!.check(message.payloadStream() as AsyncIterable<Buffer>);
+    ledger.noteHandOut(identity, message.deliveryCount, order);
+    if (identity === null) continue;
+    meter.latency(clock() - identity.sentAtMs);
+    identities.push(identity);
+  }
+  return identities;
 }
 
 /**

@@ -3,7 +3,6 @@
  * that of the instance with its load; remote, it is a client of the process that serves the instance. Ends with its
  * coordinator.
  */
-import { queueLimits } from '@shardlab/contract';
 import { assertRows, makeTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
@@ -13,7 +12,7 @@ import { Meter } from './meter.ts';
 import { PayloadForge, payloadHeaderBytes } from './payload.ts';
 import type { FromWorker, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
 import { startSessions } from './start-sessions.ts';
-import { StreamedForge } from './streamed-payload.ts';
+import { isStreamed, StreamedForge } from './streamed-payload.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
@@ -45,9 +44,9 @@ class InstanceWorker {
   private constructor(config: WorkerConfig, host: Host) {
     const clock = createMonotonicClock();
     const { payloadBytes, seed, nonce } = config;
-    const isStreamed = payloadBytes > queueLimits.payloadBytesMax;
-    const forge = new PayloadForge({ bytes: isStreamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
-    const streams = isStreamed ? new StreamedForge({ bytes: payloadBytes, seed, nonce }) : null;
+    const streamed = isStreamed(payloadBytes);
+    const forge = new PayloadForge({ bytes: streamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
+    const streams = streamed ? new StreamedForge({ bytes: payloadBytes, seed, nonce }) : null;
     this.#config = config;
     this.#host = host;
     this.#clock = clock;

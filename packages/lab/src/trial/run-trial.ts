@@ -19,6 +19,7 @@ import { layoutOf } from './layout.ts';
 import { mergeOutlets, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
 import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
+import { isStreamed } from './streamed-payload.ts';
 import { type ProcessWindow, TrialCluster } from './trial-cluster.ts';
 import { TrialConversion } from './trial-conversion.ts';
 import { mergeWaits } from './wait-totals.ts';
@@ -237,9 +238,12 @@ function cacheBytesMax(scenario: Scenario, { params }: Trial): number | null {
   return cacheMiB === undefined ? null : cacheMiB * 1024 ** 2;
 }
 
-/** Over a socket answers to several sessions may be looked at in another order than they were given in. */
-function orderScopeOf({ implementation }: Trial, sessions: WorkerConfig['sessions']): OrderScope {
-  if (implementation === 'unsharded') return 'session';
+/**
+ * Over a socket answers to several sessions may be looked at in another order than they were given in, and who reads a
+ * streamed payload knows only at its end which message it was.
+ */
+function orderScopeOf({ implementation, params }: Trial, sessions: WorkerConfig['sessions']): OrderScope {
+  if (implementation === 'unsharded' || isStreamed(params.payloadBytes)) return 'session';
   return sessions === 'remote' ? 'sight' : 'instance';
 }
 

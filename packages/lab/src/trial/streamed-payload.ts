@@ -2,9 +2,12 @@
  * Payloads larger than a message: their first block says which message it is, as any payload of the lab does, and the
  * others repeat one block of the trial, so that neither side has more than a block in memory and every byte is compared.
  */
+import { queueLimits } from '@shardlab/contract';
 import { PayloadForge, type PayloadIdentity } from './payload.ts';
 
 const blockBytes = 256 * 1024;
+
+export const isStreamed = (payloadBytes: number): boolean => payloadBytes > queueLimits.payloadBytesMax;
 
 export class StreamedForge {
   readonly #bytes: number;
