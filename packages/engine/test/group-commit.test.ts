@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeRanges } from '../src/core/consumption.ts';
 import { QueueError } from '../src/core/errors.ts';
+import { limits } from '../src/core/limits.ts';
 import { WaitRecorder } from '../src/core/waits.ts';
 import { GroupCommit } from '../src/instance/group-commit.ts';
 import type { Delivery } from '../src/instance/hand-out.ts';
@@ -131,6 +132,51 @@ describe('group commit', () => {
     answer(0, null);
     await turn();
     expect(sent).toHaveLength(3);
+  });
+
+  it('while the writer has work, waits for all that the last group woke, in however many turns', async () => {
+    const { sent, shard, group, answer, stage } = setUp();
+    const sessions = limits.wakeOperationsMax * 2 + 1;
+    const again: Promise<void>[] = [];
+    const session = async () => {
+      await group.submit(stage('first'));
+      again.push(group.submit(stage('next')));
+    };
+    const working = Promise.all(Array.from({ length: sessions }, session));
+    await turn();
+    void group.submit(stage('behind them'));
+    await turn();
+    answer(0, null);
+    await working;
+    await turn();
+    expect(sent.map(({ blocks }) => blocks.reduce((sum, { count }) => sum + count, 0))).toEqual([
+      sessions,
+      1,
+      sessions,
+    ]);
+    answer(1, null);
+    answer(2, null);
+    await Promise.all(again);
+    expect(shard.backlog).toBe(2 * sessions + 1);
+  });
+
+  it('an idle writer does not wait for them', async () => {
+    const { sent, group, answer, stage } = setUp();
+    const sessions = limits.wakeOperationsMax * 3;
+    const session = async () => {
+      await group.submit(stage('first'));
+      void group.submit(stage('next'));
+    };
+    const working = Promise.all(Array.from({ length: sessions }, session));
+    await turn();
+    answer(0, null);
+    await working;
+    await turn();
+    expect(sent.map(({ blocks }) => blocks.reduce((sum, { count }) => sum + count, 0))).toEqual([
+      sessions,
+      limits.wakeOperationsMax * 2,
+      limits.wakeOperationsMax,
+    ]);
   });
 
   it('fails the groups behind a failed one, keeps their numbers as gaps, and goes on', async () => {

@@ -109,7 +109,7 @@ describe('answers of the writer', () => {
 
 describe('those who waited for one group', () => {
   it('go on in order, some in each turn of the event loop', async () => {
-    const wakeups = new Wakeups();
+    const wakeups = new Wakeups(() => undefined);
     const woken: number[] = [];
     const operations = limits.wakeOperationsMax / 4;
     for (let no = 0; no < 10; no += 1) wakeups.add(() => woken.push(no), operations);
@@ -120,7 +120,7 @@ describe('those who waited for one group', () => {
   });
 
   it('go on behind those of the group before', () => {
-    const wakeups = new Wakeups();
+    const wakeups = new Wakeups(() => undefined);
     const woken: string[] = [];
     wakeups.add(() => woken.push('large'), limits.wakeOperationsMax);
     wakeups.add(() => woken.push('waits'), 1);

@@ -54,8 +54,8 @@ export const limits = {
   groupsInFlightMax: 2,
   /** Blocks and deltas that a group can name in shared memory; one with more is posted as a message, which costs little beside its writing. */
   groupEntriesMax: 512,
-  /** How long the writer looks for the next group before it sleeps: the time in which some dozens of sessions answer a commit with the next one. */
-  writerSpinMs: 0.3,
+  /** How long the writer looks for the next group before it sleeps: about what waking it costs. */
+  writerSpinMs: 0.05,
   /** How long the session thread looks for an answer of the writer before it sleeps: a small commit on a quick disk. */
   answerLookMs: 0.5,
   /** Messages that those have moved who go on in one turn of the event loop: what they do next takes 1 to 2 ms. */

@@ -62,7 +62,10 @@ export class GroupCommit {
   readonly #buffers = new GroupBuffers();
   #waiting: Waiting[] = [];
   readonly #inFlight: InFlight[] = [];
-  readonly #wakeups = new Wakeups();
+  readonly #wakeups = new Wakeups(() => {
+    if (this.#waiting.length > 0 || this.#maintenanceDue) this.schedule();
+    else if (this.#inFlight.length === 0) this.#notifyIdle();
+  });
   #gaps = new Map<Shard, SeqRange[]>();
   /** The session whose transaction the writer has open: no group is closed meanwhile but the one that commits it. */
   #holder: WriterHold | undefined;
@@ -150,6 +153,8 @@ export class GroupCommit {
     if (this.#scheduled || this.#fatal !== undefined || this.#holder !== undefined) return;
     if (this.#inFlight.length >= limits.groupsInFlightMax || this.#recovering) return;
     if (this.#inFlight[0]?.members[0]?.transaction.alone) return;
+    // While the writer has work, the next group is for all that the last one woke.
+    if (this.#inFlight.length > 0 && this.#wakeups.pending) return;
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;

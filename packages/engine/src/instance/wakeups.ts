@@ -14,6 +14,12 @@ export class Wakeups {
   #waiting: Waiting[] = [];
   #next = 0;
   #scheduled = false;
+  readonly #onAllAwake: () => void;
+
+  /** `onAllAwake` is called when callers had to be woken in several turns and the last ones are. */
+  constructor(onAllAwake: () => void) {
+    this.#onAllAwake = onAllAwake;
+  }
 
   get pending(): boolean {
     return this.#scheduled;
@@ -30,19 +36,21 @@ export class Wakeups {
   }
 
   readonly #turn = (): void => {
+    const waited = this.#scheduled;
     this.#scheduled = false;
-    for (let operations = 0; operations < limits.wakeOperationsMax; ) {
-      const waiting = this.#waiting[this.#next];
-      if (waiting === undefined) {
-        this.#waiting = [];
-        this.#next = 0;
+    for (let operations = 0; this.#next < this.#waiting.length; ) {
+      if (operations >= limits.wakeOperationsMax) {
+        this.#scheduled = true;
+        setImmediate(this.#turn);
         return;
       }
+      const waiting = this.#waiting[this.#next]!;
       this.#next += 1;
       operations += waiting.operations;
       waiting.wake();
     }
-    this.#scheduled = true;
-    setImmediate(this.#turn);
+    this.#waiting = [];
+    this.#next = 0;
+    if (waited) this.#onAllAwake();
   };
 }
