@@ -84,4 +84,27 @@ describe('agreement', () => {
   ])('of a model with a wrong cost fails: %s', (_, costs) => {
     expect(agree(costs).within).toBeLessThan(points.length);
   });
+
+  test('takes an emulated round trip for as long as it was where nothing made it longer', () => {
+    const trip = (threads: number, tripMs: number): MeasuredPoint => {
+      const workload = workloadWith({
+        kind: 'sharded',
+        enqueuers: threads,
+        dequeuers: threads,
+        roundTripUs: 1_250,
+      });
+      const result = simulate({ costs: nodeLike, seed: 77, workload, phases: options.phases });
+      const waits = [{ event: 'client round trip', waits: 100, totalMs: 100 * tripMs }];
+      return {
+        ...points[0]!,
+        params: { ...points[0]!.params, threads, roundTripMs: 1 },
+        dequeuePerSec: result.dequeuePerSec,
+        waits,
+      };
+    };
+    const late = compareWithMeasured(nodeLike, [trip(1, 1.25), trip(4, 1.6)], options);
+    expect(late.medianError).toBeLessThan(0.03);
+    const asAsked = compareWithMeasured(nodeLike, [trip(1, 1), trip(4, 1)], options);
+    expect(asAsked.medianError).toBeGreaterThan(0.1);
+  });
 });
