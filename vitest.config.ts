@@ -1,14 +1,28 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/longest-first.ts';
+import { readProjects } from './scripts/test-projects.ts';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+const { fast, engine, system } = readProjects(root);
+
+// Every instance that a test opens starts threads, many a test a process: Node keeps what it has compiled of them here.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.shardlab/compiled', import.meta.url));
 
 export default defineConfig({
   test: {
-    include: ['{packages,apps}/*/test/**/*.test.{ts,tsx}', 'scripts/test/**/*.test.ts'],
     environment: 'node',
-    // The engine loads a native module and starts processes: a process per file keeps a crash to its own file.
-    pool: 'forks',
-    maxWorkers: 2,
-    // Crash tests start and kill dozens of processes and set longer bounds of their own.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // For what hangs, on a machine that is busy with other things too. Tests that start dozens of processes set longer ones.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // One more than the two cores that this is meant for: the tests wait for disks and for processes that end.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: { name: 'fast', include: fast, pool: 'threads', isolate: false } },
+      // The engine loads a native module and starts threads: a process per file keeps a crash to its own file.
+      { extends: true, test: { name: 'engine', include: engine, pool: 'forks' } },
+      { extends: true, test: { name: 'system', include: system, pool: 'forks' } },
+    ],
   },
 });

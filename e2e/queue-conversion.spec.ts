@@ -1,7 +1,7 @@
 /** From unsharded to sharded in the queue console: its steps as they pass, a drain that waits, and the way back. */
 import { expect, test } from './journey.ts';
 
-test('an unsharded queue is converted once it is empty, and goes back before that', async ({
+test('an unsharded queue is converted once it is empty, and can be cancelled before that', async ({
   page,
   request,
 }) => {

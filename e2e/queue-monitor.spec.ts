@@ -39,7 +39,7 @@ test('the monitor shows what is in a queue, by shard, consumer, partition and in
       .filter({ hasText: '3' }),
   ).toBeVisible();
 
-  const chart = page.getByRole('slider', { name: 'In and out: cursor' });
+  const chart = page.getByRole('slider', { name: 'Enqueue and dequeue rate: cursor' });
   await chart.focus();
   await page.keyboard.press('End');
   await expect(chart).toHaveAttribute('aria-valuetext', /enqueued .* dequeued .* in the queue/);

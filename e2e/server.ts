@@ -5,13 +5,14 @@ import { createWriteStream, mkdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
-/** What the server prints, kept for a look after a failure. */
-const logFile = fileURLToPath(new URL('../test-results/server.log', import.meta.url));
-const readyWithinMs = 20_000;
+/** What the servers print, kept for inspection after a failure. */
+const logFolder = fileURLToPath(new URL('../test-results/', import.meta.url));
+/** A timeout for hangs; tests run at the same time as the journeys. */
+const readyWithinMs = 60_000;
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
@@ -30,15 +31,15 @@ export class LabServer {
   /** The end of what the process printed. */
   output = '';
 
-  private constructor(port: number, dataDir: string) {
+  private constructor(port: number, dataDir: string, logName: string) {
     this.url = `http://127.0.0.1:${port}`;
     this.#dataDir = dataDir;
     this.#child = spawn(process.execPath, [main], {
       env: { ...process.env, PORT: String(port), DATA_DIR: dataDir },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    mkdirSync(dirname(logFile), { recursive: true });
-    const log = createWriteStream(logFile);
+    mkdirSync(logFolder, { recursive: true });
+    const log = createWriteStream(join(logFolder, logName));
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on('data', (text) => {
         log.write(text);
@@ -48,8 +49,9 @@ export class LabServer {
   }
 
   /** Resolves when the server answers that it is healthy; rejects with its last output if it ends before. */
-  static async start(): Promise<LabServer> {
-    const server = new LabServer(await freePort(), await mkdtemp(join(tmpdir(), 'shardlab-e2e-')));
+  static async start(logName: string): Promise<LabServer> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'shardlab-e2e-'));
+    const server = new LabServer(await freePort(), dataDir, logName);
     const deadline = AbortSignal.timeout(readyWithinMs);
     while (!(await server.#isHealthy())) {
       if (server.#child.exitCode !== null || deadline.aborted) {

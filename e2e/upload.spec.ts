@@ -72,7 +72,7 @@ for (const { what, text, faults } of bad) {
   test(`a bad scenario is refused at its path: ${what}`, async ({ page }) => {
     await page.goto('/');
     await choose(page, 'bad.json', text);
-    const shown = page.getByRole('alert', { name: 'Faults of the scenario' });
+    const shown = page.getByRole('alert', { name: 'Errors in the scenario' });
     await expect(shown.getByRole('heading')).toContainText('bad.json was not added');
     await expect(shown.getByRole('listitem')).toHaveCount(faults.length);
     for (const [path, message] of faults) {
@@ -88,6 +88,6 @@ test('a file larger than any scenario is refused before it is sent', async ({ pa
   await page.goto('/');
   await choose(page, 'film.json', own({ question: 'x'.repeat(300 * 1024) }));
   await expect(page.getByRole('alert')).toContainText(
-    /film\.json has \d+ KiB; a scenario has at most 256 KiB/,
+    /film\.json is too large for a scenario: \d+ KiB \(limit 256 KiB\)/,
   );
 });

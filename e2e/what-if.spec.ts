@@ -12,7 +12,7 @@ test('a slower disk lowers the simulated lines, and the address keeps the settin
   await expect(page.getByRole('status').filter({ hasText: /^simulated$/ })).toBeVisible({ timeout: 60_000 });
   const before = await line.getAttribute('d');
 
-  const slider = page.getByRole('slider', { name: /^Sync of the disk/ });
+  const slider = page.getByRole('slider', { name: /^Disk sync time/ });
   await slider.focus();
   await slider.press('End');
   await expect(page).toHaveURL(/syncUs=20000/);
@@ -21,9 +21,9 @@ test('a slower disk lowers the simulated lines, and the address keeps the settin
 
   await chart.getByRole('slider').focus();
   await page.keyboard.press('End');
-  await expect(chart.getByText(/sessions wait for round trips|used most/)).toBeVisible();
+  await expect(chart.getByText(/sessions wait for round trips|bottleneck:/)).toBeVisible();
   await page.reload();
-  await expect(page.getByRole('slider', { name: /^Sync of the disk/ })).toHaveAttribute(
+  await expect(page.getByRole('slider', { name: /^Disk sync time/ })).toHaveAttribute(
     'aria-valuetext',
     /^20.ms$/,
   );

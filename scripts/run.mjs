@@ -1,5 +1,5 @@
 /** How the other scripts speak and start programs. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -19,22 +19,56 @@ export function giveUp(/** @type {string} */ line) {
 
 export const seconds = (/** @type {number} */ sinceMs) => `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
 
+/** Of compiled modules: most of the start of a process or a thread here is spent on compiling the same ones again. */
+const compiled = inRoot('node_modules', '.shardlab', 'compiled');
+
 /**
- * Runs a program in the root folder and waits for it; `true` if it exits with 0. Its input is closed, so nothing can
- * ask; tools and their `#!/usr/bin/env node` find the pinned Node first.
+ * In the root folder, with its input closed, so that nothing can ask. Tools and their `#!/usr/bin/env node` find the pinned
+ * Node first.
+ *
+ * @typedef {{ env?: Record<string, string>, cwd?: string, timeoutMs?: number }} RunOptions
+ */
+function surroundings(/** @type {RunOptions} */ { env = {}, cwd = root, timeoutMs }) {
+  const path = `${inRoot('node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}`;
+  return {
+    cwd,
+    env: { NODE_COMPILE_CACHE: compiled, ...process.env, PATH: path, ...env },
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+  };
+}
+
+/** Runs a program and waits for it; `true` if it exits with 0. */
+export function run(
+  /** @type {string} */ program,
+  /** @type {string[]} */ args,
+  /** @type {RunOptions} */ options = {},
+) {
+  const stdio = /** @type {const} */ (['ignore', 'inherit', 'inherit']);
+  const result = spawnSync(program, args, { ...surroundings(options), stdio: [...stdio] });
+  if (result.error !== undefined) console.error(`shardlab: ${program}: ${result.error.message}`);
+  return result.status === 0;
+}
+
+/**
+ * Runs a program beside others: resolves with whether it exited with 0, and with what it printed, which is also passed to
+ * `onText` as it comes.
  *
  * @param {string} program
  * @param {string[]} args
- * @param {{ env?: Record<string, string>, cwd?: string, timeoutMs?: number }} [options]
+ * @param {RunOptions & { onText?: (text: string) => void }} [options]
+ * @returns {Promise<{ ok: boolean, output: string }>}
  */
-export function run(program, args, options = {}) {
-  const path = `${inRoot('node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}`;
-  const result = spawnSync(program, args, {
-    cwd: options.cwd ?? root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, PATH: path, ...options.env },
-    ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
+export function runBeside(program, args, { onText, ...options } = {}) {
+  const child = spawn(program, args, { ...surroundings(options), stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      onText?.(text);
+    });
+  }
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve({ ok: false, output: `shardlab: ${program}: ${error.message}\n` }));
+    child.on('close', (code) => resolve({ ok: code === 0, output }));
   });
-  if (result.error !== undefined) console.error(`shardlab: ${program}: ${result.error.message}`);
-  return result.status === 0;
 }

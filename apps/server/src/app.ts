@@ -1,4 +1,4 @@
-/** Puts the server together, without a socket: `listen` is the caller's, tests inject. */
+/** Assembles the server without a socket: the caller calls `listen`, tests inject requests. */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -17,7 +17,7 @@ import { createGuard } from './http/guard.ts';
 import { listeningPort } from './http/listening-port.ts';
 import { mapError } from './http/map-error.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
-import { validateWhole } from './http/validation.ts';
+import { validateAllErrors } from './http/validation.ts';
 import { limits } from './limits.ts';
 import { LoadService } from './load/load-service.ts';
 import { ConversionService } from './queues/conversion-service.ts';
@@ -49,11 +49,11 @@ import { ScenarioStore } from './store/scenario-store.ts';
 import { version } from './version.ts';
 
 export interface AppOptions {
-  /** Folder of all that is kept; made if missing. One process at a time has it. */
+  /** Folder of all stored data; created if missing. Only one process at a time can use it. */
   dataDir: string;
   /** Built dashboard; default `apps/web/dist`. */
   webDir?: string;
-  /** Every request must carry it; null, the default: none is needed, and Host must be a loopback name. */
+  /** The key that every request must carry. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;
   logger?: FastifyServerOptions['logger'];
   /** Epoch milliseconds. */
@@ -65,14 +65,14 @@ export interface AppOptions {
 const defaultWebDir = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 /**
- * Opens the data folder and returns the app, ready to listen or to be injected. `close()` ends calls that wait and
- * streams, cancels the run under way, keeps its points, and closes the files.
- * Throws what `ClusterService.open` throws, `HISTORY_FORMAT_NEWER`, `DATA_DIR_UNUSABLE`.
+ * Opens the data folder and returns the app, ready to listen or for injected requests. `close()` ends waiting calls
+ * and streams, cancels the active run but keeps its points, and closes the files.
+ * Throws what `ClusterService.open` throws, `HISTORY_FORMAT_NEWER`, `HISTORY_FORMAT_OLDER`, `DATA_DIR_UNUSABLE`.
  */
 export async function createApp(options: AppOptions): Promise<App> {
   const { dataDir, now = Date.now } = options;
   makeDataDir(dataDir);
-  // Its claim on the cluster is what keeps a second server out of the whole folder, so it comes first.
+  // First, because the claim on the cluster keeps a second server out of the whole folder.
   const cluster = await ClusterService.open(join(dataDir, 'cluster'));
   try {
     return await assemble(cluster, { ...options, now });
@@ -151,15 +151,15 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
   const app = fastify({
     logger,
     bodyLimit: limits.bodyBytes,
-    // Bodies have their own (`body-time.ts`): a streamed payload may take longer than any other.
+    // Bodies have their own timeout (`body-time.ts`): a streamed payload may take longer than any other.
     requestTimeout: 0,
     http: { headersTimeout: limits.requestMs },
-    // Idle connections end at once; requests under way get their answers.
+    // Idle connections are closed at once; requests in progress get their responses.
     forceCloseConnections: 'idle',
-    // Ours says it in the words of all other errors.
+    // The server's own SERVER_CLOSING has the usual error format.
     return503OnClosing: false,
-    // A payload may have any names in it. Objects are copied property by property and looked up in maps here, so a
-    // property named __proto__ is only data; where a schema is closed it is refused like any unknown field.
+    // A payload may contain any property names. Objects are copied property by property and looked up in maps, so a
+    // property named __proto__ is only data; closed schemas refuse it like any unknown field.
     onProtoPoisoning: 'ignore',
     onConstructorPoisoning: 'ignore',
     genReqId: () => randomUUID(),
@@ -171,8 +171,8 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
       (reply as FastifyReply).code(status).send(body);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.setValidatorCompiler(validateWhole as never);
-  // The schemas of answers are for the API's description and its tests; what a handler returns is sent as it is.
+  app.setValidatorCompiler(validateAllErrors as never);
+  // Response schemas serve the API description and its tests; what a handler returns is sent unchanged.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler((error, request, reply) => {
     const { status, body, unexpected } = mapError(error);
@@ -191,7 +191,7 @@ function makeDataDir(dataDir: string): void {
     mkdirSync(dataDir, { recursive: true });
   } catch (error) {
     throw new ServerError('DATA_DIR_UNUSABLE', {
-      sentence: `The data folder ${dataDir} cannot be made or written: ${(error as Error).message}`,
+      message: `The data folder ${dataDir} cannot be created or written: ${(error as Error).message}`,
       details: { dataDir },
       cause: error,
     });

@@ -1,10 +1,10 @@
-/** What the environment sets. Throws `CONFIG_INVALID`, `HOST_NEEDS_KEY`. */
+/** Reads the settings from environment variables. Throws `CONFIG_INVALID`, `HOST_NEEDS_KEY`. */
 import { resolve } from 'node:path';
 import { ServerError } from './errors.ts';
 
 export interface Config {
   host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
   dataDir: string;
   key: string | null;
@@ -21,13 +21,13 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const key = env.SHARDLAB_KEY || null;
   if (key === null && !isLoopback(host)) {
     throw new ServerError('HOST_NEEDS_KEY', {
-      sentence: `HOST=${host} would open this server to the network; set SHARDLAB_KEY too, and every request must then carry that key`,
+      message: `HOST=${host} would open this server to the network; set SHARDLAB_KEY as well: every request must then carry that key`,
     });
   }
   const logLevel = env.LOG_LEVEL || 'warn';
   if (!logLevels.includes(logLevel)) {
     throw new ServerError('CONFIG_INVALID', {
-      sentence: `LOG_LEVEL=${logLevel} is not one of ${logLevels.join(', ')}`,
+      message: `LOG_LEVEL=${logLevel} is not one of ${logLevels.join(', ')}`,
     });
   }
   const dataDir = resolve(env.DATA_DIR || defaults.dataDir);
@@ -39,6 +39,6 @@ function readPort(text: string | undefined): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
   throw new ServerError('CONFIG_INVALID', {
-    sentence: `PORT=${text} is not a port: a number from 0 to 65535 is needed`,
+    message: `PORT=${text} is not a port; it must be a number from 0 to 65535`,
   });
 }

@@ -1,23 +1,26 @@
 /**
- * Every error of the server's own. Codes are API: never renamed, never reused. The engine and the lab have registries
- * of their own; `docs/errors.md` lists all three and is held equal to them by a test.
+ * The server's own errors. Codes are API: they are never renamed or reused. Engine and lab have their own registries;
+ * `docs/errors.md` lists all three, and a test compares it with them.
  */
 import type { ErrorBody } from '@shardlab/contract';
-import { CodedError, type CodeEntry, type ErrorFacts } from '@shardlab/engine';
+import { CodedError, type ErrorContext, type ErrorDefinition } from '@shardlab/engine';
+import { limits } from './limits.ts';
 
-interface ErrorEntry extends CodeEntry {
-  /** HTTP status; null for an error that no answer carries: it ends the process, or stands in a run. */
+interface ErrorEntry extends ErrorDefinition {
+  /** HTTP status; null if no response carries the error: it ends the process, or is the `error` of a run. */
   status: number | null;
 }
+
+const limitOf = (count: number) => `(limit ${count.toLocaleString('en-US')})`;
 
 const table = {
   ROUTE_NOT_FOUND: { status: 404, retryable: false, message: 'There is nothing at this address' },
   REQUEST_INVALID: { status: 400, retryable: false, message: 'The request is malformed' },
-  REQUEST_TOO_LARGE: { status: 413, retryable: false, message: 'The body of the request is over the limit' },
+  REQUEST_TOO_LARGE: { status: 413, retryable: false, message: 'The request body exceeds the limit' },
   HEADERS_TOO_LARGE: {
     status: 431,
     retryable: false,
-    message: 'The headers of the request are over the limit',
+    message: 'The request headers exceed the limit',
   },
   REQUEST_TIMEOUT: { status: 408, retryable: true, message: 'The request did not arrive in time' },
   CONTENT_TYPE_UNSUPPORTED: { status: 415, retryable: false, message: 'The body must be application/json' },
@@ -25,42 +28,70 @@ const table = {
   HOST_REFUSED: {
     status: 403,
     retryable: false,
-    message: 'The Host header names another host than this server',
+    message: 'The Host header does not name this server',
   },
   ORIGIN_REFUSED: {
     status: 403,
     retryable: false,
-    message: 'The request comes from a page of another origin',
+    message: 'The request comes from a web page of another origin',
   },
   KEY_REQUIRED: {
     status: 401,
     retryable: false,
-    message: 'This server needs its key: send it as "Authorization: Bearer KEY"',
+    message: 'This server requires a key: send it as "Authorization: Bearer KEY"',
   },
   SCENARIO_EXISTS: { status: 409, retryable: false, message: 'A built-in scenario has this id' },
   SCENARIO_BUILT_IN: { status: 409, retryable: false, message: 'A built-in scenario cannot be deleted' },
-  SCENARIOS_FULL: { status: 409, retryable: false, message: 'As many scenarios are kept as may be' },
-  RUN_QUEUE_FULL: { status: 429, retryable: true, message: 'As many runs are waiting as may be' },
+  SCENARIOS_FULL: {
+    status: 409,
+    retryable: false,
+    message: `Too many uploaded scenarios ${limitOf(limits.scenariosMax)}`,
+  },
+  RUN_QUEUE_FULL: {
+    status: 429,
+    retryable: true,
+    message: `Too many runs are waiting ${limitOf(limits.runsWaitingMax)}`,
+  },
   RUN_ACTIVE: { status: 409, retryable: false, message: 'The run has not ended yet; cancel it first' },
   RUN_INTERRUPTED: {
     status: null,
     retryable: true,
-    message: 'The server ended while the run was waiting or under way; its points until then are kept',
+    message: 'The server ended before the run was finished; the points measured until then are kept',
   },
-  LOAD_RUNNING: { status: 409, retryable: true, message: 'A load runs already; there is one at a time' },
-  STREAMS_FULL: { status: 429, retryable: true, message: 'As many event streams are open as may be' },
-  DEQUEUES_FULL: { status: 429, retryable: true, message: 'As many dequeue calls are under way as may be' },
-  DOWNLOADS_FULL: { status: 429, retryable: true, message: 'As many payloads are being sent as may be' },
-  CONNECTIONS_FULL: { status: 429, retryable: true, message: 'As many connections enqueue at once as may' },
+  LOAD_RUNNING: {
+    status: 409,
+    retryable: true,
+    message: 'A load is already running; only one can run at a time',
+  },
+  STREAMS_FULL: {
+    status: 429,
+    retryable: true,
+    message: `Too many open event streams ${limitOf(limits.streamsMax)}`,
+  },
+  DEQUEUES_FULL: {
+    status: 429,
+    retryable: true,
+    message: `Too many concurrent dequeue calls ${limitOf(limits.dequeuesMax)}`,
+  },
+  DOWNLOADS_FULL: {
+    status: 429,
+    retryable: true,
+    message: `Too many concurrent payload downloads ${limitOf(limits.downloadsMax)}`,
+  },
+  CONNECTIONS_FULL: {
+    status: 429,
+    retryable: true,
+    message: `Too many connections are enqueuing at the same time ${limitOf(limits.sessionsMax)}`,
+  },
   INSTANCE_INLINE: {
     status: 409,
     retryable: false,
-    message: 'The only instance lives in the server itself; from two instances on each has a process',
+    message: 'The only instance runs inside the server; with two or more, each has a process of its own',
   },
   TOPOLOGY_CHANGING: {
     status: 503,
     retryable: true,
-    message: 'The instances are moving into processes of their own',
+    message: 'The instances are being moved to processes of their own',
   },
   SERVER_CLOSING: { status: 503, retryable: true, message: 'The server is shutting down' },
   DASHBOARD_NOT_BUILT: {
@@ -72,21 +103,30 @@ const table = {
   INTERNAL: {
     status: 500,
     retryable: false,
-    message: 'Something went wrong inside the server; its log has more',
+    message: 'The server failed to handle the request; its log has the details',
   },
   CONFIG_INVALID: { status: null, retryable: false, message: 'A setting cannot be used' },
   HOST_NEEDS_KEY: {
     status: null,
     retryable: false,
     message:
-      'HOST is not a loopback address; set SHARDLAB_KEY too, and every request must then carry that key',
+      'HOST is not a loopback address; set SHARDLAB_KEY as well: every request must then carry that key',
   },
   ADDRESS_UNUSABLE: { status: null, retryable: true, message: 'The server cannot listen on this address' },
-  DATA_DIR_UNUSABLE: { status: null, retryable: false, message: 'The data folder cannot be made or written' },
+  DATA_DIR_UNUSABLE: {
+    status: null,
+    retryable: false,
+    message: 'The data folder cannot be created or written',
+  },
   HISTORY_FORMAT_NEWER: {
     status: null,
     retryable: false,
     message: 'The run history was written by a newer version; it is left untouched',
+  },
+  HISTORY_FORMAT_OLDER: {
+    status: null,
+    retryable: false,
+    message: 'The run history was written by an older version that cannot be read; it is left untouched',
   },
 } as const satisfies Record<string, ErrorEntry>;
 
@@ -98,12 +138,12 @@ export const serverErrorRegistry: Readonly<Record<ServerErrorCode, ErrorEntry>> 
 export class ServerError extends CodedError<ServerErrorCode> {
   override readonly name = 'ServerError';
 
-  constructor(code: ServerErrorCode, facts: ErrorFacts = {}) {
-    super(code, table[code], facts);
+  constructor(code: ServerErrorCode, context: ErrorContext = {}) {
+    super(code, table[code], context);
   }
 }
 
-/** An error as it stands in an answer. Faults of a document or request also stand at the top, as `errors`. */
+/** An error as a response body. Faults of a document or request are also given at the top level, as `errors`. */
 export function toBody(
   error: Omit<ErrorBody, 'details'> & { details: Readonly<Record<string, unknown>> },
 ): ErrorBody {

@@ -1,54 +1,54 @@
-/** Every bound of the server, in one place, each with its unit and reason. */
+/** All limits of the server, each with its unit and reason. */
 export const limits = {
-  /** Bodies that hold names, numbers and receipts only. */
+  /** For bodies that hold only names, numbers and receipts. */
   bodyBytes: 512 * 1024,
-  /** Beyond a scenario's own bound, so that one slightly too large is refused by the lab, which says how large it is. */
+  /** Above the lab's own limit, so that a slightly too large scenario is refused by the lab, which reports its size. */
   scenarioBodyBytes: 1024 * 1024,
-  /** Payloads of a few messages at their largest, in base64; half of what one transaction may hold. */
+  /** A few messages of the maximum size in base64; half of what one transaction may hold. */
   enqueueBodyBytes: 16 * 1024 * 1024,
-  /** What a dequeue or a page of a browse may carry: it is built in memory as one JSON text. */
+  /** Payload bytes in one dequeue or browse response, which is built in memory as one JSON text. */
   responsePayloadBytes: 16 * 1024 * 1024,
-  /** Dequeue calls under way; each may wait for half a minute. */
+  /** Concurrent dequeue calls; each may wait for half a minute. */
   dequeuesMax: 1_000,
-  /** Payloads being sent by themselves, each with a few chunks of 256 KiB in memory. */
+  /** Concurrent downloads of streamed payloads, each with a few chunks of 256 KiB in memory. */
   downloadsMax: 64,
-  /** An enqueue that a failing process did not commit is made again: nothing of it was stored. */
+  /** Attempts to commit an enqueue. After `TX_NOT_COMMITTED` nothing was stored, so it is safe to try again. */
   enqueueAttemptsMax: 3,
-  /** Sessions kept for connections that enqueue; those idle longest go first. */
+  /** Sessions of connections that enqueue; the one that was idle longest is closed first. */
   sessionsMax: 1_000,
-  /** Faults named in one answer: a person mends no more at a time. */
+  /** Faults listed in one response; nobody corrects more at a time. */
   faultsMax: 20,
   scenariosMax: 500,
   runsWaitingMax: 20,
-  /** Runs kept in the history; the oldest go first. */
+  /** Runs kept in the history; the oldest is deleted first. */
   runsKeptMax: 500,
-  /** Ticks kept of one run, count and bytes of JSON; past either, every second one goes. */
+  /** Ticks kept per run, by count and by bytes of JSON; beyond either limit every second tick is dropped. */
   ticksKeptMax: 600,
   ticksKeptBytes: 3 * 1024 * 1024,
-  /** Events kept for clients that resume, count and bytes. */
+  /** Events kept for clients that resume, by count and by bytes. */
   eventsKeptMax: 1_000,
   eventsKeptBytes: 4 * 1024 * 1024,
-  /** The load of the cluster page: few sessions, so that a look at a failover leaves the machine to itself. */
+  /** The load of the cluster page: few sessions, so that it leaves most of the CPU to the failover it shows. */
   load: {
     enqueuers: 8,
     dequeuers: 4,
     messagesPerCommit: 5,
-    /** Short enough to show a pause of a few hundred milliseconds. */
+    /** Sampling interval, short enough to show an outage of a few hundred milliseconds. */
     sampleMs: 250,
-    /** Before a call that failed in passing is made again. */
+    /** Pause before a call that failed with a transient error is repeated. */
     retryMs: 20,
-    /** Beyond a failover by far. */
+    /** Far longer than a failover takes. */
     drainMsMax: 20_000,
   },
-  /** How often those who watch the cluster hear of it; a look costs two small reads of files. */
+  /** Interval of the cluster's event stream; each tick costs two small file reads. */
   clusterTickMs: 500,
-  /** Partitions of a shard that they hear of, the newest: a large backlog has thousands. */
+  /** The newest partitions of each shard in that stream; a large backlog has thousands. */
   partitionsWatchedMax: 12,
   streamsMax: 64,
-  /** What a slow reader of a stream may leave unread; more than the largest snapshot, so that a fresh one fits. */
+  /** Bytes that a client of a stream may leave unread; more than the largest snapshot, so that a new one fits. */
   streamUnreadBytes: 16 * 1024 * 1024,
-  /** Proxies drop a connection on which nothing came for half a minute or more. */
+  /** Proxies close connections that are silent for half a minute or more. */
   heartbeatMs: 15_000,
-  /** Time for a client to send its whole request, or, of a streamed payload, the next piece of it. */
+  /** Time for a client to send its whole request, or the next chunk of a streamed payload. */
   requestMs: 30_000,
 } as const;

@@ -1,6 +1,6 @@
 /**
- * The server as a process: `HOST`, `PORT`, `DATA_DIR`, `SHARDLAB_KEY`, `LOG_LEVEL`. Prints one line when it serves;
- * what keeps it from serving is one sentence on stderr and exit code 1. SIGTERM, SIGINT and SIGHUP end it cleanly.
+ * The server process. Settings: `HOST`, `PORT`, `DATA_DIR`, `SHARDLAB_KEY`, `LOG_LEVEL`. Prints one line once it serves;
+ * if it cannot, it prints one sentence on stderr and exits with 1. SIGTERM, SIGINT and SIGHUP shut it down cleanly.
  */
 import { QueueError } from '@shardlab/engine';
 import { createApp } from './app.ts';
@@ -9,29 +9,29 @@ import { ServerError } from './errors.ts';
 import type { App } from './http/app-types.ts';
 import { listeningPort } from './http/listening-port.ts';
 
-/** Sessions, streams and the run under way end within moments; a server that takes longer hangs. */
+/** Sessions, streams and the active run end within moments, so a server that takes longer than this hangs. */
 const closeMsMax = 20_000;
 
 let app: App | undefined;
 let ending = false;
 
-/** A second signal is the same wish: a terminal sends one to npm and to this process. */
-function end(): void {
+/** Later signals are ignored: for one Ctrl-C the process receives one from the terminal and one from npm. */
+function shutDown(): void {
   if (ending) return;
   ending = true;
-  const hanging = setTimeout(
-    () => giveUp(`The server did not end within ${closeMsMax / 1000} s`),
+  const timeout = setTimeout(
+    () => exitWithError(`The server did not shut down within ${closeMsMax / 1000} s`),
     closeMsMax,
   );
-  hanging.unref();
+  timeout.unref();
   const closed = app?.close() ?? Promise.resolve();
   closed.then(
     () => process.exit(0),
-    (error: unknown) => giveUp(sentenceOf(error)),
+    (error: unknown) => exitWithError(sentenceOf(error)),
   );
 }
 
-for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, shutDown);
 
 try {
   const config = readConfig(process.env);
@@ -46,7 +46,7 @@ try {
   console.log(`shardlab: serving on http://${host}:${port} (data in ${config.dataDir})`);
 } catch (error) {
   await app?.close().catch(() => undefined);
-  giveUp(sentenceOf(error));
+  exitWithError(sentenceOf(error));
 }
 
 async function listen(app: App, { host, port }: Config): Promise<void> {
@@ -56,23 +56,23 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
     const { code, message } = cause as NodeJS.ErrnoException;
     const sentence =
       code === 'EADDRINUSE'
-        ? `Port ${port} on ${host} is in use by another process; set PORT to another one`
+        ? `Port ${port} on ${host} is in use by another process; set PORT to a different port`
         : `The server cannot listen on ${host} port ${port}: ${message}`;
-    throw new ServerError('ADDRESS_UNUSABLE', { sentence, cause });
+    throw new ServerError('ADDRESS_UNUSABLE', { message: sentence, cause });
   }
 }
 
 function sentenceOf(error: unknown): string {
   if (error instanceof QueueError && error.code === 'INSTANCE_IN_USE') {
     const { pid } = error.details;
-    return `The data folder is in use by another server, process ${String(pid)}; end that one or set DATA_DIR to another folder`;
+    return `The data folder is in use by another server, process ${String(pid)}; stop that server or set DATA_DIR to another folder`;
   }
   if (error instanceof QueueError) return `${error.message} (${error.code} ${JSON.stringify(error.details)})`;
   if (error instanceof ServerError) return error.message;
   return `The server failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
-function giveUp(sentence: string): never {
+function exitWithError(sentence: string): never {
   console.error(`shardlab: ${sentence}`);
   process.exit(1);
 }

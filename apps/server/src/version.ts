@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Of this package; all packages of the repository share it. */
+/** The version of this package, which all packages of the repository share. */
 export const version: string = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ).version;

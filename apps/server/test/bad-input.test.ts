@@ -1,11 +1,12 @@
 import type { Browsed, ErrorBody, Fault } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
-import { smallScenario, startApp } from './start-app.ts';
+import { shareApp, smallScenario, startApp } from './start-app.ts';
 
 type Refused = ErrorBody & { errors: Fault[] };
 
 const messagesUrl = '/api/queues/q/messages';
 const dequeueUrl = '/api/queues/q/dequeue';
+const sharedApp = shareApp();
 
 describe('a malformed request', () => {
   it.each<[string, string, unknown, string[]]>([
@@ -66,8 +67,7 @@ describe('a malformed request', () => {
     ['no scenario', '/api/runs', {}, ['/scenario']],
     ['a scenario that is a number', '/api/runs', { scenario: 5 }, ['/scenario']],
   ])('with %s is refused at its path', async (_what, url, body, paths) => {
-    const { post } = await startApp();
-    await post('/api/queues', { name: 'q' });
+    const { post } = sharedApp();
     const answer = await post<Refused>(url, body);
     expect([answer.status, answer.body.code]).toEqual([400, 'REQUEST_INVALID']);
     expect(answer.body.errors.map(({ path }) => path).sort()).toEqual(paths);
@@ -76,8 +76,7 @@ describe('a malformed request', () => {
   });
 
   it('in its query is refused at its path', async () => {
-    const { get, post } = await startApp();
-    await post('/api/queues', { name: 'q' });
+    const { get } = sharedApp();
     for (const [url, path] of [
       ['/api/queues/q/messages?limit=0', '/limit'],
       ['/api/queues/q/messages?limit=ten', '/limit'],
@@ -91,15 +90,14 @@ describe('a malformed request', () => {
   });
 
   it('with a page token that was never given is refused', async () => {
-    const { get, post } = await startApp();
-    await post('/api/queues', { name: 'q' });
+    const { get } = sharedApp();
     const { status, body } = await get<ErrorBody>('/api/queues/q/messages?after=../../etc');
     expect(status).toBe(400);
     expect(body.code).toBe('OPTIONS_INVALID');
   });
 
-  it('that is no JSON, or of another type, is told so', async () => {
-    const { postText } = await startApp();
+  it('that is not JSON, or of another type, is refused', async () => {
+    const { postText } = sharedApp();
     for (const text of ['{', '', '\u0000', '{"name":"a"}}', 'undefined']) {
       const { status, body } = await postText('/api/queues', text);
       expect([text, status, body.code]).toEqual([text, 400, 'REQUEST_INVALID']);
@@ -111,20 +109,19 @@ describe('a malformed request', () => {
   });
 
   it('of nothing but faults names only some of them', async () => {
-    const { post } = await startApp();
-    await post('/api/queues', { name: 'q' });
+    const { post } = sharedApp();
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 0]));
     expect((await post<Refused>('/api/queues', fields)).body.errors).toHaveLength(20);
     expect((await post<Refused>(messagesUrl, { messages: [fields] })).body.errors).toHaveLength(1);
   });
 
   it('over the limit of its body is refused', async () => {
-    const { postText } = await startApp();
+    const { postText } = sharedApp();
     const { status, body } = await postText('/api/queues', JSON.stringify({ name: 'a'.repeat(600_000) }));
     expect([status, body.code]).toEqual([413, 'REQUEST_TOO_LARGE']);
   });
 
-  it('nested without end is refused, or stored where it is a payload, and the server goes on', async () => {
+  it('nested without end is refused, or stored where it is a payload, and the server continues', async () => {
     const { get, post, postText } = await startApp();
     await post('/api/queues', { name: 'q' });
     const deep = '['.repeat(120_000) + ']'.repeat(120_000);
@@ -155,13 +152,13 @@ describe('what is not there', () => {
     ['GET', '/nothing.js', 'ROUTE_NOT_FOUND'],
     ['GET', '/../../etc/passwd.txt', 'ROUTE_NOT_FOUND'],
   ])('%s %s is %s', async (method, url, code) => {
-    const { app } = await startApp();
+    const { app } = sharedApp();
     const response = await app.inject({ method: method as 'GET', url, headers: { host: 'localhost' } });
     expect([response.statusCode, response.json().code]).toEqual([404, code]);
   });
 
-  it('is told to a call with a body too', async () => {
-    const { post } = await startApp();
+  it('is reported for a call with a body too', async () => {
+    const { post } = sharedApp();
     for (const [url, body] of [
       ['/api/queues/nope/messages', { messages: [{ payload: 1 }] }],
       ['/api/queues/nope/dequeue', {}],
@@ -189,8 +186,7 @@ describe('what the design has and the engine does not', () => {
     ['named sessions of a dequeue', dequeueUrl, { session: 's' }, '/session'],
     ['selectors', dequeueUrl, { selector: 'a = 1' }, '/selector'],
   ])('%s are refused by name, not ignored', async (_what, url, body, path) => {
-    const { post, get } = await startApp();
-    await post('/api/queues', { name: 'q' });
+    const { post, get } = sharedApp();
     const answer = await post<ErrorBody>(url, body);
     expect(answer).toMatchObject({ status: 422, body: { code: 'FEATURE_UNSUPPORTED', retryable: false } });
     expect(answer.body.details?.fields).toEqual([path]);
@@ -202,13 +198,13 @@ describe('what the design has and the engine does not', () => {
     ['PATCH', '/api/queues/q'],
     ['GET', '/api/compare'],
   ])('%s %s is refused as not supported', async (method, url) => {
-    const { app } = await startApp();
+    const { app } = sharedApp();
     const response = await app.inject({ method: method as 'GET', url, headers: { host: 'localhost' } });
     expect([response.statusCode, response.json().code]).toEqual([422, 'FEATURE_UNSUPPORTED']);
   });
 
-  it('a fault beside it is told first, with both', async () => {
-    const { post } = await startApp();
+  it('another fault is reported first, together with it', async () => {
+    const { post } = sharedApp();
     const { status, body } = await post<Refused>('/api/queues', { name: 'a', kind: 'buffered', colour: 1 });
     expect(status).toBe(400);
     expect(body.errors.map(({ path }) => path).sort()).toEqual(['/colour', '/kind']);
@@ -217,7 +213,7 @@ describe('what the design has and the engine does not', () => {
 
 describe('after all of that', () => {
   it('an inline scenario of 10⁹ threads is refused and nothing runs', async () => {
-    const { get, post } = await startApp();
+    const { get, post } = sharedApp();
     const scenario = smallScenario();
     scenario.sweep.threads = [1e9];
     const { status, body } = await post<Refused>('/api/runs', { scenario });

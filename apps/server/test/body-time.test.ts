@@ -1,8 +1,8 @@
-/** A client that stops in the middle of a body is told so, and let go. */
+/** A client that stalls in the middle of a body gets an error and is disconnected. */
 import fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
 import type { App } from '../src/http/app-types.ts';
-import { limitBodyTime, piecesInTime, streamedBody } from '../src/http/body-time.ts';
+import { chunksWithinTime, limitBodyTime, streamedBody } from '../src/http/body-time.ts';
 import { mapError } from '../src/http/map-error.ts';
 import { sendRaw } from './raw-client.ts';
 
@@ -18,7 +18,7 @@ async function listening(): Promise<number> {
   app.post('/whole', async () => 'all of it');
   app.post('/pieces', { config: streamedBody }, async (request) => {
     let bytes = 0;
-    for await (const piece of piecesInTime(request.raw, 100)) bytes += piece.length;
+    for await (const piece of chunksWithinTime(request.raw, 100)) bytes += piece.length;
     return String(bytes);
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

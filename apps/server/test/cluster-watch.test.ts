@@ -1,4 +1,4 @@
-/** The stream of the cluster: all of it once, then what is new, and nothing while nobody watches. */
+/** The stream of the cluster: a full snapshot, then changes, and no polling without a client. */
 import type { ClusterStreamEvent } from '@shardlab/contract';
 import * as contract from '@shardlab/contract';
 import { Ajv } from 'ajv';
@@ -32,7 +32,7 @@ const frames = (reader: EventReader<ClusterStreamEvent>, count: number) =>
   vi.waitFor(() => expect(reader.events.length).toBeGreaterThanOrEqual(count), waiting);
 
 describe('a stream of the cluster', () => {
-  it('begins with a snapshot and goes on with ticks, as the contract has them', async () => {
+  it('begins with a snapshot and continues with ticks, as the contract has them', async () => {
     const { watch, call } = await listening();
     await call('POST', '/api/queues', { name: 'q' });
     await call('POST', '/api/queues/q/messages', { messages: [{ payload: 1 }] });
@@ -44,12 +44,12 @@ describe('a stream of the cluster', () => {
       expect(validate.errors).toBeNull();
     }
     expect(reader.events[0]!.data).toMatchObject({
-      cluster: { placement: 'inline', instances: [{ instance: 1, figures: { enqueued: 1 } }] },
+      cluster: { placement: 'local', instances: [{ instance: 1, metrics: { enqueued: 1 } }] },
       load: null,
     });
   });
 
-  it('tells each event and each sample of a load once to everyone, whenever they came', {
+  it('sends each event and each load sample once to every client, whenever it connected', {
     timeout: 60_000,
   }, async () => {
     const { watch, call } = await listening();
@@ -79,12 +79,12 @@ describe('a stream of the cluster', () => {
     expect(types.indexOf('process:ended')).toBeLessThan(types.indexOf('instance:taken-over'));
   });
 
-  it('asks nothing of the cluster once nobody watches, and begins anew for the next one', async () => {
+  it('stops polling the cluster without clients, and starts again for the next one', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    const figures = vi.fn(async () => ({ processes: [], byInstance: new Map() }));
-    const describeWith = () => ({ placement: 'inline', instances: [], processes: [], events: [] });
-    const cluster = { figures, describeWith } as unknown as ClusterService;
+    const metrics = vi.fn(async () => ({ processes: [], byInstance: new Map() }));
+    const describeWith = () => ({ placement: 'local', instances: [], processes: [], events: [] });
+    const cluster = { metrics, describeWith } as unknown as ClusterService;
     const watch = new ClusterWatch({ cluster, loads: { load: null }, now: () => 0 });
     const frames: string[] = [];
     const watcher = { send: (frame: string) => frames.push(frame) };
@@ -92,9 +92,9 @@ describe('a stream of the cluster', () => {
     await vi.advanceTimersByTimeAsync(2_000);
     expect(frames.length).toBeGreaterThan(3);
     stop();
-    const asked = figures.mock.calls.length;
+    const asked = metrics.mock.calls.length;
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(figures.mock.calls.length).toBe(asked);
+    expect(metrics.mock.calls.length).toBe(asked);
     frames.length = 0;
     watch.follow(watcher)();
     watch.follow(watcher);
@@ -111,7 +111,7 @@ describe('a stream of the cluster', () => {
   });
 });
 
-/** All that a reader was told, snapshots and ticks joined. */
+/** All events and samples that a client received, in snapshots and ticks. */
 function toldOf(reader: EventReader<ClusterStreamEvent>) {
   const data = reader.events.map((event) => event.data);
   return {

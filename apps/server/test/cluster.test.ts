@@ -40,11 +40,11 @@ async function takeAll(test: TestApp): Promise<unknown[]> {
 }
 
 describe('with one instance', () => {
-  it('it lives in the server, and has no process to kill', async () => {
+  it('it is in the server’s process, and has none to kill', async () => {
     const test = await startApp();
     const { body } = await test.get<Cluster>('/api/cluster');
     expect(body).toMatchObject({
-      placement: 'inline',
+      placement: 'local',
       instances: [{ instance: 1, state: 'up', process: { pid: process.pid }, epoch: 1, lease: null }],
       processes: [{ instance: 1, pid: process.pid }],
       events: [],
@@ -53,7 +53,7 @@ describe('with one instance', () => {
       const answer = await test.post(`/api/cluster/instances/1/${action}`);
       expect(answer).toMatchObject({ status: 409, body: { code: 'INSTANCE_INLINE', retryable: false } });
     }
-    expect(await resize(test, 1)).toMatchObject({ placement: 'inline' });
+    expect(await resize(test, 1)).toMatchObject({ placement: 'local' });
   });
 
   it.each([{ instances: 0 }, { instances: 65 }, { instances: 1.5 }, {}, { instances: 2, more: 1 }])(
@@ -67,7 +67,7 @@ describe('with one instance', () => {
 });
 
 describe('with several instances', () => {
-  it('each has a process, and what was enqueued before is there', { timeout: 60_000 }, async () => {
+  it('each has a process, and messages enqueued before are kept', { timeout: 60_000 }, async () => {
     const test = await startApp();
     await test.post('/api/queues', { name: 'q' });
     await enqueue(test, ['before']);
@@ -82,7 +82,7 @@ describe('with several instances', () => {
     expect(stats.total).toMatchObject({ depth: 11, ready: 11 });
     expect(stats.instances).toMatchObject([{ instance: 1 }, { instance: 2 }]);
     const { body } = await test.get<Cluster>('/api/cluster');
-    expect(body.instances.map(({ figures }) => figures!.enqueued).every((count) => count > 0)).toBe(true);
+    expect(body.instances.map(({ metrics }) => metrics!.enqueued).every((count) => count > 0)).toBe(true);
     const metrics = String((await test.get('/metrics')).body);
     expect(metrics).toContain('shardlab_queue_ready_messages{queue="q"} 11');
     expect(metrics).toMatch(/shardlab_instance_commits_total\{instance="2"\} [1-9]/);
@@ -113,7 +113,7 @@ describe('with several instances', () => {
     expect((await test.get('/api/queues/q')).body).toMatchObject({ ready: 0, held: 0, consumed: 4 });
   });
 
-  it('a killed process is stood in for, and gets its instance back', { timeout: 60_000 }, async () => {
+  it('the instance of a killed process is taken over, and returned later', { timeout: 60_000 }, async () => {
     const test = await startApp();
     await resize(test, 2);
     await test.post('/api/queues', { name: 'q' });
@@ -128,7 +128,7 @@ describe('with several instances', () => {
     });
     expect((await test.post('/api/cluster/instances/2/kill')).status).toBe(200);
     await enqueue(test, ['e', 'f', 'g', 'h']); // whoever serves what, when
-    await untilState(test, 2, { state: 'hosted', process: null });
+    await untilState(test, 2, { state: 'failed-over', process: null });
     expect((await test.get<Health>('/api/health')).body).toMatchObject({ status: 'ok' });
     expect(await test.post('/api/cluster/instances/2/stop')).toMatchObject({
       status: 409,
@@ -139,15 +139,15 @@ describe('with several instances', () => {
     await vi.waitFor(async () => {
       const { events } = (await test.get<Cluster>('/api/cluster')).body;
       const types = events.filter(({ instance }) => instance === 2).map(({ type }) => type);
-      expect(types).toEqual(expect.arrayContaining(['instance:taken-over', 'instance:given-back']));
+      expect(types).toEqual(expect.arrayContaining(['instance:taken-over', 'instance:returned']));
     }, waiting);
     await test.post('/api/cluster/instances/1/kill', { signal: 'SIGSTOP' });
-    await untilState(test, 1, { state: 'hosted', process: null });
+    await untilState(test, 1, { state: 'failed-over', process: null });
     await test.post('/api/cluster/instances/1/start');
     expect((await takeAll(test)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 
-  it('a removed one is served until it is empty; a restart remembers the rest', {
+  it('a removed one is served until it is empty; a restart keeps the others', {
     timeout: 60_000,
   }, async () => {
     const dataDir = makeDataDir();
@@ -161,7 +161,7 @@ describe('with several instances', () => {
     await first.close();
     const second = await startApp({ dataDir });
     expect((await second.get<Cluster>('/api/cluster')).body).toMatchObject({ placement: 'processes' });
-    await untilState(second, 3, { state: 'hosted' });
+    await untilState(second, 3, { state: 'failed-over' });
     expect((await takeAll(second)).sort()).toEqual([...payloads].sort());
     await vi.waitFor(async () => {
       const { body } = await second.get<Cluster>('/api/cluster');
@@ -175,6 +175,6 @@ describe('with several instances', () => {
     }, waiting);
     await second.close();
     const third = await startApp({ dataDir });
-    expect((await third.get<Cluster>('/api/cluster')).body).toMatchObject({ placement: 'inline' });
+    expect((await third.get<Cluster>('/api/cluster')).body).toMatchObject({ placement: 'local' });
   });
 });

@@ -1,4 +1,4 @@
-/** The conversion of a queue over the API: begun, watched, gone on with after a restart, cancelled. */
+/** The conversion of a queue over the API: begun, watched, resumed after a restart, cancelled. */
 import type {
   Cluster,
   Conversion,
@@ -31,7 +31,7 @@ const until = (test: TestApp, expected: object) =>
 const read = async (test: TestApp) => (await test.get<ConversionAnswer>(url)).body.conversion;
 
 describe('the conversion of a queue', () => {
-  it('goes through its steps, and clients go on under the same name', async () => {
+  it('goes through its steps, and clients continue under the same name', async () => {
     const test = await startApp();
     await withQueue(test, 'a');
     const begun = await test.post<Conversion>(url, { shards: 2, attemptsMax: 5 });
@@ -62,7 +62,7 @@ describe('the conversion of a queue', () => {
     expect((await test.post<Conversion>(url)).body).toMatchObject({ stage: 'done' });
   });
 
-  it('tells why it stopped, goes on when asked, and gives the queue back when cancelled', async () => {
+  it('reports why it stopped, continues when asked, and restores the queue when cancelled', async () => {
     const test = await startApp();
     await withQueue(test, 'a');
     await test.post(url, { drainMsMax: 0 });
@@ -78,7 +78,7 @@ describe('the conversion of a queue', () => {
     expect(await take(test)).toEqual(['a', 'b']);
   });
 
-  it('waits where it was when the server ends, and is gone on with by the next', async () => {
+  it('keeps its step when the server ends, and is resumed by the next one', async () => {
     const dataDir = makeDataDir();
     const first = await startApp({ dataDir });
     await withQueue(first, 'a');

@@ -1,4 +1,4 @@
-/** When and how often a message is handed out: priority, delay, attempts, the exception queue. */
+/** When and how often a message is delivered: priority, delay, attempts, the exception queue. */
 import type { Browsed, Dequeued, Enqueued, ErrorBody, QueueInfo } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { startApp, type TestApp } from './start-app.ts';
@@ -38,7 +38,7 @@ describe('priorities', () => {
 });
 
 describe('a delay', () => {
-  it('keeps a message back until it is due, and counts it apart', async () => {
+  it('withholds a message until it is due, and counts it separately', async () => {
     const test = await withQueue({});
     const { ids } = (await enqueue(test, { payload: 'later', delayMs: 60 }, { payload: 'now' })).body;
     expect(await info(test)).toMatchObject({ ready: 1, delayed: 1, enqueued: 2 });
@@ -79,7 +79,7 @@ describe('attempts', () => {
         payload: 'poison',
         properties: {
           'exception-queue-of': 'q',
-          'exception-reason': 'handed out 2 times without being consumed',
+          'exception-reason': 'delivered 2 times without being consumed',
         },
       },
     ]);

@@ -69,7 +69,7 @@ describe('the error mapper', () => {
     }
   });
 
-  it('tells nothing about an error that it does not know', () => {
+  it('reveals nothing about an unknown error', () => {
     const { status, body, unexpected } = mapError(new Error('password in /etc/secret'));
     expect({ status, code: body.code, unexpected }).toEqual({
       status: 500,

@@ -32,7 +32,7 @@ describe('a load', () => {
     });
     await untilLoad(test, { state: 'done' });
     const load = (await loadOf(test))!;
-    expect(load).toMatchObject({ lost: 0, doubled: 0, unknown: 0, left: 0, error: null });
+    expect(load).toMatchObject({ lost: 0, duplicated: 0, outcomeUnknown: 0, left: 0, error: null });
     expect(load.consumed).toBe(load.acknowledged);
     expect(load.acknowledged).toBeGreaterThan(20);
     expect(load.acknowledged, 'at its rate').toBeLessThanOrEqual(240);
@@ -41,7 +41,7 @@ describe('a load', () => {
     expect(await queuesOf(test)).toEqual([]);
   });
 
-  it('is stopped, and then consumes what it enqueued; another one may follow, not run beside it', async () => {
+  it('is stopped, and then consumes what it enqueued; another one may follow, but not run concurrently', async () => {
     const test = await startApp();
     await test.post(url, { durationMs: 120_000 });
     expect(await test.post<ErrorBody>(url, {})).toMatchObject({
@@ -50,7 +50,7 @@ describe('a load', () => {
     });
     await vi.waitFor(async () => expect((await loadOf(test))!.acknowledged).toBeGreaterThan(0), waiting);
     expect((await test.remove<LoadAnswer>(url)).status).toBe(200);
-    await untilLoad(test, { state: 'done', lost: 0, doubled: 0 });
+    await untilLoad(test, { state: 'done', lost: 0, duplicated: 0 });
     expect((await test.post(url, { durationMs: 1_000 })).status).toBe(202);
     await untilLoad(test, { state: 'running', acknowledged: expect.any(Number) });
   });
@@ -61,7 +61,7 @@ describe('a load', () => {
     await test.close();
   });
 
-  it('makes its queue anew where an earlier server did not come to drop it', async () => {
+  it('recreates its queue if an earlier server did not drop it', async () => {
     const test = await startApp();
     await test.post('/api/queues', { name: 'shardlab-failover-load', type: 'topic' });
     expect((await test.post(url, { durationMs: 1_000 })).status).toBe(202);
@@ -80,7 +80,7 @@ describe('a load', () => {
     expect(await loadOf(test)).toBeNull();
   });
 
-  it('loses and doubles nothing while the processes under it are killed, stopped and come back', {
+  it('loses and duplicates nothing while the processes under it are killed, stopped and restarted', {
     timeout: 90_000,
   }, async () => {
     const test = await startApp();
@@ -100,22 +100,22 @@ describe('a load', () => {
       }, waiting);
     await progress();
     await test.post('/api/cluster/instances/2/kill');
-    await untilState(2, 'hosted');
+    await untilState(2, 'failed-over');
     await progress();
     await test.post('/api/cluster/instances/2/start');
     await untilState(2, 'up');
     await progress();
     await test.post('/api/cluster/instances/1/kill', { signal: 'SIGSTOP' });
-    await untilState(1, 'hosted');
+    await untilState(1, 'failed-over');
     await progress();
     await test.remove(url);
     await untilLoad(test, { state: 'done' });
     const load = (await loadOf(test))!;
-    expect(load).toMatchObject({ lost: 0, doubled: 0, left: 0, error: null });
-    expect(load.consumed + load.unknown).toBeGreaterThanOrEqual(load.acknowledged);
+    expect(load).toMatchObject({ lost: 0, duplicated: 0, left: 0, error: null });
+    expect(load.consumed + load.outcomeUnknown).toBeGreaterThanOrEqual(load.acknowledged);
   });
 
-  it('goes on while its instance moves out of the server', { timeout: 60_000 }, async () => {
+  it('continues while its instance moves out of the server', { timeout: 60_000 }, async () => {
     const test = await startApp();
     await test.post(url, { durationMs: 120_000, ratePerSec: 300 });
     await vi.waitFor(async () => expect((await loadOf(test))!.consumed).toBeGreaterThan(50), waiting);
@@ -126,6 +126,6 @@ describe('a load', () => {
       waiting,
     );
     await test.remove(url);
-    await untilLoad(test, { state: 'done', lost: 0, doubled: 0, unknown: 0, error: null });
+    await untilLoad(test, { state: 'done', lost: 0, duplicated: 0, outcomeUnknown: 0, error: null });
   });
 });

@@ -22,7 +22,7 @@ const counts = async ({ get }: TestApp) => {
 };
 
 describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
-  it('come back as they were sent, whatever JSON value or bytes', async () => {
+  it('are delivered as they were sent, whatever JSON value or bytes', async () => {
     const test = await withQueue({ kind });
     const payloads = [
       { a: [1, 'ü', null, { b: 1e-7 }] },
@@ -137,7 +137,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect(await counts(test)).toEqual({ ready: 0, held: 0, enqueued: 2, consumed: 2 });
   });
 
-  it('are browsed in pages, oldest first, without being touched', async () => {
+  it('are browsed in pages, oldest first, without a change', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, ...Array.from({ length: 25 }, (_, payload) => ({ payload })));
     await dequeue(test, { max: 2 });
@@ -244,7 +244,7 @@ describe('a dequeue', () => {
     await vi.waitFor(async () => expect((await dequeue(test)).status).toBe(200), waiting);
   });
 
-  it('whose answer does not get through gives its messages back at once', async () => {
+  it('whose answer does not get through returns its messages at once', async () => {
     const test = await withQueue();
     const large = { payloadBase64: Buffer.alloc(1024 * 1024, 1).toString('base64') };
     for (let index = 0; index < 16; index++) await enqueue(test, large);

@@ -21,7 +21,7 @@ async function serviceWith(payloads: unknown[]) {
 const never = new AbortController().signal;
 
 describe.each(['auto', 'manual'] as const)('a client that is gone before its %s dequeue is done', (mode) => {
-  it('takes nothing: what was handed out is ready again', async () => {
+  it('takes nothing: what was delivered is ready again', async () => {
     const { instance, service } = await serviceWith([1, 2, 3]);
     const { messages } = await service.dequeue('q', { max: 3, mode }, AbortSignal.abort());
     expect(messages).toEqual([]);
@@ -31,14 +31,14 @@ describe.each(['auto', 'manual'] as const)('a client that is gone before its %s 
   });
 });
 
-describe('giving back', () => {
+describe('a nack', () => {
   it('returns manual messages at once, and does nothing to those that are finished', async () => {
     const { instance, service } = await serviceWith([1, 2]);
     const first = await service.dequeue('q', { max: 1 }, never);
     const second = await service.dequeue('q', { max: 1 }, never);
     await service.acknowledge('q', [second.messages[0]!.receipt!]);
-    second.giveBack();
-    first.giveBack();
+    second.nack();
+    first.nack();
     const again = await service.dequeue('q', { max: 5, waitMs: 20_000 }, never);
     expect(again.messages).toMatchObject([{ payload: 1, deliveryCount: 2 }]);
     expect(instance.queue('q')).toMatchObject({ held: 1, consumed: 1 });
@@ -46,8 +46,8 @@ describe('giving back', () => {
 
   it('is not for messages that auto has consumed', async () => {
     const { instance, service } = await serviceWith([1]);
-    const { giveBack } = await service.dequeue('q', { mode: 'auto' }, never);
-    giveBack();
+    const { nack } = await service.dequeue('q', { mode: 'auto' }, never);
+    nack();
     expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
   });
 });

@@ -1,11 +1,11 @@
-/** The figures of a queue over REST, from one instance and from several. */
+/** The metrics of a queue over REST, from one instance and from several. */
 import type { ErrorBody, QueueStats } from '@shardlab/contract';
 import type { QueueStats as InstanceQueueStats, QueueTotals } from '@shardlab/engine';
 import { describe, expect, it } from 'vitest';
 import { sumQueueStats } from '../src/queues/queue-stats.ts';
 import { startApp } from './start-app.ts';
 
-describe('the figures of a queue', () => {
+describe('the metrics of a queue', () => {
   it('are those of its shards, consumers, partitions and cache', async () => {
     const { get, post } = await startApp();
     await post('/api/queues', { name: 'q' });
@@ -54,8 +54,8 @@ describe('the sum over instances', () => {
     delayed: 0,
     enqueued: 0,
     consumed: 0,
-    movedIn: 0,
-    movedOut: 0,
+    forwardedIn: 0,
+    forwardedOut: 0,
     windowMs: 5_000,
     enqueuePerSec: 0,
     dequeuePerSec: 0,

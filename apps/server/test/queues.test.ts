@@ -31,7 +31,7 @@ describe('queues', () => {
     });
   });
 
-  it('stop and start enqueue and dequeue apart, or both without a body', async () => {
+  it('stop and start enqueue and dequeue separately, or both without a body', async () => {
     const { post } = await startApp();
     await post('/api/queues', { name: 'q' });
     const enabled = async (url: string, body?: unknown) => {
@@ -78,8 +78,10 @@ describe('queues', () => {
     await post('/api/queues/q/messages', { messages: [{ payload: 1 }, { payload: 2 }] });
     await post('/api/queues/q/dequeue', { mode: 'auto' });
     const { body } = await get<{ instances: Record<string, unknown>[] }>('/api/cluster');
-    const figures = { enqueued: 2, consumed: 1, shards: [{ queue: 'q', backlog: 1 }] };
-    expect(body.instances).toMatchObject([{ instance: 1, process: { pid: process.pid }, figures }]);
+    const instanceMetrics = { enqueued: 2, consumed: 1, shards: [{ queue: 'q', backlog: 1 }] };
+    expect(body.instances).toMatchObject([
+      { instance: 1, process: { pid: process.pid }, metrics: instanceMetrics },
+    ]);
     const metrics = String((await get('/metrics')).body);
     expect(metrics).toContain('shardlab_queue_ready_messages{queue="q"} 1');
     expect(metrics).toContain('shardlab_queue_enqueued_messages_total{queue="q"} 2');

@@ -38,7 +38,7 @@ const threePoints = () =>
   });
 
 describe('a stream of a run', () => {
-  it('begins with a snapshot, goes on with numbered events to the end, and closes', async () => {
+  it('begins with a snapshot, continues with numbered events to the end, and closes', async () => {
     const { start, follow, show } = await listening();
     const id = await start(threePoints());
     const reader = follow(id);
@@ -55,7 +55,7 @@ describe('a stream of a run', () => {
     expect(run).toEqual(await show(id));
   });
 
-  it('goes on where it broke off, with nothing missing and nothing twice', async () => {
+  it('continues where it broke off, with nothing missing and nothing twice', async () => {
     const { start, follow } = await listening();
     const id = await start(threePoints());
     const whole = follow(id);
@@ -73,7 +73,7 @@ describe('a stream of a run', () => {
     expect(joined.at(-1)?.type).toBe('end');
   });
 
-  it('begins anew with a snapshot for an id that is not kept, and brings the ticks so far', async () => {
+  it('starts again with a snapshot for an id that is no longer kept, including the ticks so far', async () => {
     const { start, follow, cancel } = await listening();
     const id = await start(endlessScenario());
     const first = follow(id);
@@ -89,7 +89,7 @@ describe('a stream of a run', () => {
     expect(late.events.at(-1)).toMatchObject({ type: 'end', data: { run: { status: 'cancelled' } } });
   });
 
-  it('tells a waiting run that it was cancelled', async () => {
+  it('ends the stream of a waiting run when it is cancelled', async () => {
     const { start, follow, cancel } = await listening();
     const active = await start(endlessScenario());
     const id = await start(smallScenario());

@@ -13,8 +13,8 @@ export class ServerProcess {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 
   constructor(env: Record<string, string>) {
-    const { PATH = '' } = process.env;
-    this.child = spawn(process.execPath, [main], { env: { PATH, PORT: '0', ...env } });
+    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+    this.child = spawn(process.execPath, [main], { env: { PATH, NODE_COMPILE_CACHE, PORT: '0', ...env } });
     this.child.stdout!.on('data', (data) => {
       this.stdout += String(data);
     });

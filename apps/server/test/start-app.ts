@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ErrorBody, Run, Scenario } from '@shardlab/contract';
-import { onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, onTestFinished, vi } from 'vitest';
 import { type AppOptions, createApp } from '../src/app.ts';
 import type { App } from '../src/http/app-types.ts';
 
@@ -25,17 +25,41 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
+const newFolder = () => mkdtempSync(join(tmpdir(), 'shardlab-server-'));
+const removeFolder = (dir: string) => rmSync(dir, { recursive: true, force: true });
+
 export function makeDataDir(): string {
-  const dataDir = mkdtempSync(join(tmpdir(), 'shardlab-server-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const dataDir = newFolder();
+  onTestFinished(() => removeFolder(dataDir));
   return dataDir;
 }
 
 export async function startApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   const dataDir = options.dataDir ?? makeDataDir();
-  const app = await createApp({ ...options, dataDir });
+  const test = await openApp({ ...options, dataDir });
+  onTestFinished(test.close);
+  return test;
+}
+
+/** One app for all tests of a file, with an empty queue `q`: for those that are refused, or leave it as it was. */
+export function shareApp(): () => TestApp {
+  const dataDir = newFolder();
+  let test: TestApp;
+  beforeAll(async () => {
+    test = await openApp({ dataDir });
+    await test.post('/api/queues', { name: 'q' });
+  });
+  afterAll(async () => {
+    await test.close();
+    removeFolder(dataDir);
+  });
+  return () => test;
+}
+
+async function openApp(options: AppOptions): Promise<TestApp> {
+  const { dataDir } = options;
+  const app = await createApp(options);
   const close = () => app.close();
-  onTestFinished(close);
   const call = async (
     method: string,
     url: string,

@@ -32,13 +32,13 @@ describe('the ticks that are kept', () => {
           for (const [at, size] of bytes.entries()) {
             const { keepAs, thinTo } = history.add(tick(at), size);
             if (keepAs !== null) copy.push(keepAs);
-            if (thinTo !== null) copy = copy.filter((no) => no % thinTo === 0);
+            if (thinTo !== null) copy = copy.filter((tick) => tick % thinTo === 0);
             const kept = history.ticks.map(({ atMs }) => atMs);
             expect(kept).toEqual(copy);
             expect(kept.length).toBeLessThanOrEqual(countMax);
-            const total = kept.reduce((sum, no) => sum + bytes[no]!, 0);
+            const total = kept.reduce((sum, tick) => sum + bytes[tick]!, 0);
             expect(total).toBeLessThanOrEqual(bytesMax);
-            const gaps = new Set(kept.slice(1).map((no, index) => no - kept[index]!));
+            const gaps = new Set(kept.slice(1).map((tick, index) => tick - kept[index]!));
             expect(gaps.size).toBeLessThanOrEqual(1);
           }
         },

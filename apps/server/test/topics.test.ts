@@ -30,7 +30,7 @@ const subscribersOf = async (test: TestApp) =>
   (await test.get<SubscriberList>(subscribersUrl)).body.subscribers;
 
 describe('a topic', () => {
-  it('gives every message to each of its subscribers, and keeps it for those who are slow', async () => {
+  it('delivers every message to each of its subscribers, and keeps it for slow ones', async () => {
     const test = await withTopic('eager', 'slow');
     expect((await publish(test, { payload: 1 }, { payload: 2 })).status).toBe(201);
     const held = await take(test, 'eager');
@@ -175,7 +175,7 @@ describe('misuse of a topic', () => {
     expect(await subscribersOf(test)).toMatchObject([{ name: 'a', backlog: 0 }]);
   });
 
-  it('in an address is told too', async () => {
+  it('in an address is reported too', async () => {
     const test = await withTopic('a');
     await test.post('/api/queues', { name: 'q' });
     for (const [address, status, code] of [

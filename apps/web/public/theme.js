@@ -1,7 +1,7 @@
-// Runs before the first paint, so that a chosen theme does not flash the other one. The page's own code changes it later.
+// Applies the stored theme before the first paint, so that the other theme does not flash. The page changes it later.
 try {
   const theme = localStorage.getItem('shardlab-theme');
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is off: the system's preference stands.
+  // Storage is disabled: the preference of the system applies.
 }

@@ -2,14 +2,14 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { retryDelay, retryWhileSilent } from './api/queries.ts';
+import { retryDelay, retryWhileUnreachable } from './api/queries.ts';
 import { router } from './router.tsx';
 import './styles/index.css';
 
 const queryClient = new QueryClient({
-  // networkMode: the server is on this machine, reachable without any network.
+  // networkMode: the server runs on this machine, so it is reachable even while the browser is offline.
   defaultOptions: {
-    queries: { retry: retryWhileSilent, retryDelay, networkMode: 'always', staleTime: 1_000 },
+    queries: { retry: retryWhileUnreachable, retryDelay, networkMode: 'always', staleTime: 1_000 },
     mutations: { networkMode: 'always' },
   },
 });

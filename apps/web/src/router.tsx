@@ -1,22 +1,24 @@
-/** Addresses of the dashboard. What a page shows beyond its id lies in the search part, so that a link repeats it. */
+/**
+ * The addresses of the dashboard. Selections on a page are kept in the query string, so that a link reproduces them.
+ */
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
-import { AppShell } from './views/app-shell.tsx';
-import { ClaimsPage } from './views/claims-page.tsx';
-import { ClusterPage } from './views/cluster-page.tsx';
-import { GalleryPage } from './views/gallery-page.tsx';
-import { NotFound } from './views/page-states.tsx';
-import { readQueueSearch } from './views/queue-search.ts';
-import { QueuesPage } from './views/queues-page.tsx';
-import { RunPage } from './views/run-page.tsx';
-import { readRunSearch } from './views/run-search.ts';
-import { RunsPage } from './views/runs-page.tsx';
-import { ScenarioPage } from './views/scenario-page.tsx';
-import { WhatIfPage } from './views/what-if-page.tsx';
-import { readWhatIfSearch } from './views/what-if-search.ts';
+import { ClaimsPage } from './pages/claims/claims-page.tsx';
+import { ClusterPage } from './pages/cluster/cluster-page.tsx';
+import { LabPage } from './pages/lab/lab-page.tsx';
+import { NotFoundPage } from './pages/not-found/not-found-page.tsx';
+import { QueuesPage } from './pages/queues/queues-page.tsx';
+import { readQueuesSearch } from './pages/queues/queues-search.ts';
+import { RunPage } from './pages/run/run-page.tsx';
+import { readRunSearch } from './pages/run/run-search.ts';
+import { RunsPage } from './pages/runs/runs-page.tsx';
+import { ScenarioPage } from './pages/scenario/scenario-page.tsx';
+import { WhatIfPage } from './pages/what-if/what-if-page.tsx';
+import { readWhatIfSearch } from './pages/what-if/what-if-search.ts';
+import { AppShell } from './parts/app-shell.tsx';
 
-const root = createRootRoute({ component: AppShell, notFoundComponent: NotFound });
+const root = createRootRoute({ component: AppShell, notFoundComponent: NotFoundPage });
 
-const gallery = createRoute({ getParentRoute: () => root, path: '/', component: GalleryPage });
+const lab = createRoute({ getParentRoute: () => root, path: '/', component: LabPage });
 const runs = createRoute({ getParentRoute: () => root, path: '/runs', component: RunsPage });
 const run = createRoute({
   getParentRoute: () => root,
@@ -28,7 +30,7 @@ const queues = createRoute({
   getParentRoute: () => root,
   path: '/queues',
   component: QueuesPage,
-  validateSearch: readQueueSearch,
+  validateSearch: readQueuesSearch,
 });
 const cluster = createRoute({ getParentRoute: () => root, path: '/cluster', component: ClusterPage });
 const claims = createRoute({ getParentRoute: () => root, path: '/claims', component: ClaimsPage });
@@ -45,7 +47,7 @@ const scenario = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([gallery, runs, run, queues, cluster, claims, whatIf, scenario]),
+  routeTree: root.addChildren([lab, runs, run, queues, cluster, claims, whatIf, scenario]),
   scrollRestoration: true,
 });
 

@@ -1,11 +1,13 @@
-/** Every chart as an SVG file from fixed data: the files are looked at in review, like any other change. */
+/**
+ * Draws every chart from fixed data and compares it with an SVG file. Changes of these files are reviewed like code.
+ */
 import type { ClusterLoad } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { createScalingChart } from '../src/charts/scaling-chart.ts';
 import { createTimeChart } from '../src/charts/time-chart.ts';
 import { createTopologyChart } from '../src/charts/topology-chart.ts';
 import { loadMarks } from '../src/model/load-chart-data.ts';
-import { metrics } from '../src/model/metrics.ts';
+import { metrics } from '../src/model/point-metrics.ts';
 import { scalingSeries } from '../src/model/scaling-series.ts';
 import { sweepAxis } from '../src/model/sweep-axis.ts';
 import {
@@ -44,19 +46,19 @@ const scalingData = (width: number, height: number) => ({
   axis: sweepAxis(overThreads),
   xs: [1, 4, 16, 32],
   references,
-  guide: true,
+  hasLinearGuide: true,
   formatAxis: metrics.dequeue.formatAxis,
   cursor: null,
   selected: null,
 });
 
-test('the scaling chart of a whole sweep, with the lines of the document', async () => {
+test('the scaling chart of a whole sweep, with reference lines of the document', async () => {
   const element = svgElement();
   createScalingChart(element, noEvents).update(scalingData(720, 440));
   await expect(savedFile(element, 'Dequeue rate over threads')).toMatchFileSnapshot('__svg__/scaling.svg');
 });
 
-test('the scaling chart on a phone, in the dark theme, with a cursor and a chosen point', async () => {
+test('the scaling chart on a phone, in the dark theme, with a cursor and a selected point', async () => {
   const element = svgElement();
   const data = scalingData(320, 300);
   const [first, second] = data.series;
@@ -70,7 +72,7 @@ test('the scaling chart on a phone, in the dark theme, with a cursor and a chose
   );
 });
 
-test('a chart that has been updated is the same as one drawn from its last data', () => {
+test('an updated chart equals a new chart with the same data', () => {
   const [once, twice] = [svgElement(), svgElement()];
   createScalingChart(once, noEvents).update(scalingData(720, 440));
   const chart = createScalingChart(twice, noEvents);
@@ -88,7 +90,7 @@ test('a chart that has been updated is the same as one drawn from its last data'
   expect(parts(twice)).toEqual(parts(once));
 });
 
-test('a destroyed chart leaves nothing behind', () => {
+test('a destroyed chart leaves no elements', () => {
   const element = svgElement();
   const chart = createScalingChart(element, noEvents);
   chart.update(scalingData(720, 440));
@@ -128,7 +130,7 @@ test.each(overTime)(
   },
 );
 
-test('the cursor is hidden outside of the range that is shown', () => {
+test('the cursor is hidden outside the time range', () => {
   const element = svgElement();
   const chart = createTimeChart(element, { onCursor: () => {} });
   chart.update({
@@ -151,7 +153,9 @@ test('the cursor is hidden outside of the range that is shown', () => {
 });
 
 test.each(['sharded', 'unsharded'] as const)('the topology of two instances, %s', async (implementation) => {
-  const tick = ticks.find((each) => each.implementation === implementation && each.params.instances === 2)!;
+  const tick = ticks.find(
+    (candidate) => candidate.implementation === implementation && candidate.params.instances === 2,
+  )!;
   const element = svgElement();
   createTopologyChart(element).update(
     layoutTopology(tick, { width: 640, cores: 2, rateMax: 40_000, backlogMax: 20_000 }),
@@ -161,7 +165,7 @@ test.each(['sharded', 'unsharded'] as const)('the topology of two instances, %s'
   );
 });
 
-test('the time chart with moments: labels that would meet go below one another', async () => {
+test('the time chart with annotations: labels that would overlap are drawn in rows', async () => {
   const samples = [600, 480, 500, 0, 120, 640, 500, 490].map((perSec, index) => ({
     atMs: 500 * (index + 1),
     acknowledgedPerSec: perSec,
@@ -174,10 +178,10 @@ test('the time chart with moments: labels that would meet go below one another',
     height: 190,
     range: { fromMs: 0, toMs: 5_000 },
     marks: loadMarks(load),
-    moments: [
+    annotations: [
       { atMs: 1_800, label: '2 killed' },
       { atMs: 2_100, label: '2 taken over' },
-      { atMs: 2_600, label: '2 given back' },
+      { atMs: 2_600, label: '2 returned' },
       { atMs: 4_900, label: '1 paused' },
     ],
     trials: [],
@@ -185,5 +189,7 @@ test('the time chart with moments: labels that would meet go below one another',
     reference: null,
     formatAxis: metrics.dequeue.formatAxis,
   });
-  await expect(savedFile(element, 'Throughput of the load')).toMatchFileSnapshot('__svg__/time-moments.svg');
+  await expect(savedFile(element, 'Throughput of the load')).toMatchFileSnapshot(
+    '__svg__/time-annotations.svg',
+  );
 });

@@ -1,16 +1,16 @@
 import type { ClusterEvent, ClusterInstance, ClusterLoad, ClusterStreamEvent } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
+import { eventLabel, eventSentence, eventTone, processNames } from '../src/model/cluster-event-text.ts';
 import {
   applyClusterEvent,
   backlogOf,
   type FollowedCluster,
-  processPlaces,
+  instanceProcesses,
 } from '../src/model/cluster-state.ts';
-import { eventMark, eventSentence, eventTone, processNames } from '../src/model/cluster-words.ts';
-import { loadMarks, loadMoments, loadRange } from '../src/model/load-chart-data.ts';
+import { loadAnnotations, loadMarks, loadRange } from '../src/model/load-chart-data.ts';
 import { loadVerdict } from '../src/model/load-verdict.ts';
 
-const figures = (enqueued: number, consumed: number) => ({
+const metrics = (enqueued: number, consumed: number) => ({
   enqueued,
   consumed,
   commits: 0,
@@ -23,7 +23,7 @@ const figures = (enqueued: number, consumed: number) => ({
   waits: [],
 });
 
-/** Instance `id`, whose own process has the pid 100 + id unless it is gone, hosted by that of `host`. */
+/** Instance `id`, hosted by the process of instance `host`. The process of instance n has the pid 100 + n. */
 function instance(
   id: number,
   host: number | null = id,
@@ -31,13 +31,13 @@ function instance(
 ): ClusterInstance {
   return {
     instance: id,
-    state: host === id ? 'up' : host === null ? 'down' : 'hosted',
+    state: host === id ? 'up' : host === null ? 'down' : 'failed-over',
     leaving: false,
     process: host === id ? { pid: 100 + id, state: 'running' } : null,
     host: host === null ? null : { pid: 100 + host, instance: host },
     epoch: 1,
     lease: null,
-    figures: figures(0, 0),
+    metrics: metrics(0, 0),
     ...change,
   };
 }
@@ -58,8 +58,8 @@ const load = (change: Partial<ClusterLoad> = {}): ClusterLoad => ({
   ratePerSec: 500,
   acknowledged: 0,
   consumed: 0,
-  unknown: 0,
-  doubled: 0,
+  outcomeUnknown: 0,
+  duplicated: 0,
   left: null,
   lost: null,
   slowestCommitMs: 0,
@@ -85,7 +85,7 @@ function snapshot(
     rssBytes: 1,
   }));
   const cluster = { placement: 'processes' as const, instances, processes, events: [] };
-  return { type: 'snapshot', atMs: 0, figuresAtMs: 0, cluster, load: null, ...change } as ClusterStreamEvent;
+  return { type: 'snapshot', atMs: 0, metricsAtMs: 0, cluster, load: null, ...change } as ClusterStreamEvent;
 }
 
 function tick(
@@ -99,38 +99,38 @@ function tick(
     rssBytes: 1,
   }));
   const rest = { placement: 'processes' as const, instances, processes, events: [], load: null };
-  return { type: 'tick' as const, atMs: 500, figuresAtMs: 500, ...rest, ...change };
+  return { type: 'tick' as const, atMs: 500, metricsAtMs: 500, ...rest, ...change };
 }
 
 const follow = (...events: ClusterStreamEvent[]): FollowedCluster =>
   events.reduce<FollowedCluster | null>(applyClusterEvent, null)!;
 
-describe('the cluster that is followed', () => {
-  it('has rates and cores once there are two looks at its counts', () => {
-    const first = snapshot([instance(1, 1, { figures: figures(100, 50) })]);
+describe('a followed cluster', () => {
+  it('has rates and CPU usage after the second reading', () => {
+    const first = snapshot([instance(1, 1, { metrics: metrics(100, 50) })]);
     expect(follow(first).rates.size).toBe(0);
-    const followed = follow(first, tick([instance(1, 1, { figures: figures(350, 100) })]));
+    const followed = follow(first, tick([instance(1, 1, { metrics: metrics(350, 100) })]));
     expect(followed.rates.get(1)).toEqual({ enqueuePerSec: 500, dequeuePerSec: 100 });
     expect(followed.cores.get(101)).toBe(0.5);
   });
 
-  it('keeps its rates while no new figures come, and has none for an instance that was opened anew', () => {
+  it('keeps its rates until the next reading, and has none for an instance that was reopened', () => {
     const events = [
-      snapshot([instance(1, 1, { figures: figures(100, 50) })]),
-      tick([instance(1, 1, { figures: figures(350, 100) })]),
-      tick([instance(1, 1, { figures: figures(350, 100) })], { atMs: 1_000 }),
+      snapshot([instance(1, 1, { metrics: metrics(100, 50) })]),
+      tick([instance(1, 1, { metrics: metrics(350, 100) })]),
+      tick([instance(1, 1, { metrics: metrics(350, 100) })], { atMs: 1_000 }),
     ];
     expect(follow(...events).rates.get(1)?.enqueuePerSec).toBe(500);
-    const reopened = tick([instance(1, 1, { figures: figures(3, 3) })], { atMs: 1_500, figuresAtMs: 1_500 });
+    const reopened = tick([instance(1, 1, { metrics: metrics(3, 3) })], { atMs: 1_500, metricsAtMs: 1_500 });
     expect(follow(...events, reopened).rates.get(1)).toBeUndefined();
   });
 
-  it('gathers events, the newest 200, and the samples of one load; a snapshot begins anew', () => {
-    const told = Array.from({ length: 150 }, (_, atMs) => event('process:started', { atMs }));
+  it('collects the newest 200 events and the samples of the current load; a snapshot starts over', () => {
+    const started = Array.from({ length: 150 }, (_, atMs) => event('process:started', { atMs }));
     const followed = follow(
       snapshot([], { load: load({ samples: [sample(250)] }) }),
-      tick([], { events: told, load: load({ samples: [sample(500)] }) }),
-      tick([], { events: told, load: load({ samples: [sample(750), sample(1_000)] }) }),
+      tick([], { events: started, load: load({ samples: [sample(500)] }) }),
+      tick([], { events: started, load: load({ samples: [sample(750), sample(1_000)] }) }),
     );
     expect(followed.cluster.events).toHaveLength(200);
     expect(followed.load?.samples.map(({ atMs }) => atMs)).toEqual([250, 500, 750, 1_000]);
@@ -143,96 +143,100 @@ describe('the cluster that is followed', () => {
   });
 
   it('sums the backlog of an instance over all its queues', () => {
-    expect(backlogOf(instance(1, 1, { figures: figures(10, 4) }))).toBe(7);
-    expect(backlogOf(instance(1, 1, { figures: null }))).toBe(0);
+    expect(backlogOf(instance(1, 1, { metrics: metrics(10, 4) }))).toBe(7);
+    expect(backlogOf(instance(1, 1, { metrics: null }))).toBe(0);
   });
 });
 
-describe('the places of processes', () => {
-  const placesOf = (...instances: ClusterInstance[]) =>
-    processPlaces(follow(snapshot(instances)).cluster).map(({ hosted }) =>
-      hosted.map((each) => each.instance),
+describe('the processes of instances', () => {
+  const hostedBy = (...instances: ClusterInstance[]) =>
+    instanceProcesses(follow(snapshot(instances)).cluster).map(({ hosted }) =>
+      hosted.map((hostedInstance) => hostedInstance.instance),
     );
 
-  it('show each instance with the process that hosts it, its own first', () => {
-    expect(placesOf(instance(1), instance(2), instance(3))).toEqual([[1], [2], [3]]);
-    expect(placesOf(instance(1, 3), instance(2), instance(3))).toEqual([[], [2], [3, 1]]);
+  it('list the hosted instances, their own first', () => {
+    expect(hostedBy(instance(1), instance(2), instance(3))).toEqual([[1], [2], [3]]);
+    expect(hostedBy(instance(1, 3), instance(2), instance(3))).toEqual([[], [2], [3, 1]]);
   });
 
-  it('show an instance that nobody hosts in its own place', () => {
-    expect(placesOf(instance(1), instance(2, null))).toEqual([[1], [2]]);
-    // The catalog still names the process that was killed.
+  it('list an instance that nobody hosts under its own process', () => {
+    expect(hostedBy(instance(1), instance(2, null))).toEqual([[1], [2]]);
+    // The catalog still names the killed process.
     const orphan = instance(2, null, { host: { pid: 4711, instance: 2 } });
-    expect(placesOf(instance(1), orphan)).toEqual([[1], [2]]);
+    expect(hostedBy(instance(1), orphan)).toEqual([[1], [2]]);
   });
 });
 
-describe('what happens', () => {
+describe('a cluster event', () => {
   const instances = [instance(1), instance(2, 1)];
   const names = processNames([event('process:started', { pid: 102 })], instances);
-  const words = (each: ClusterEvent) => eventSentence(each, names).replaceAll('\u202f', ' ');
+  const sentenceOf = (clusterEvent: ClusterEvent) =>
+    eventSentence(clusterEvent, names).replaceAll('\u202f', ' ');
 
   it.each<[string, ClusterEvent]>([
     [
-      'Lease on instance 2 taken by the process of instance 1, as its guest: epoch 4, open after 85 ms.',
-      event('lease:taken', { role: 'guest', epoch: 4, tookMs: 85 }),
+      'Lease on instance 2 acquired by the process of instance 1 for failover: epoch 4, open after 85 ms.',
+      event('lease:acquired', { role: 'failover', epoch: 4, tookMs: 85 }),
     ],
     [
-      'Lease on instance 2 taken by its own process 102: epoch 5, open after 1.2 s.',
-      event('lease:taken', { role: 'home', pid: 102, epoch: 5, tookMs: 1_200 }),
+      'Lease on instance 2 acquired by its own process 102: epoch 5, open after 1.2 s.',
+      event('lease:acquired', { role: 'owner', pid: 102, epoch: 5, tookMs: 1_200 }),
     ],
     [
-      'Instance 2 taken over by the process of instance 1, which ended the process of instance 2 first: served again 590 ms after it was missed.',
+      'Instance 2 taken over by the process of instance 1, which first killed the process of instance 2: available again 590 ms after the failure was detected.',
       event('instance:taken-over', { fromPid: 102, killed: true, tookMs: 590 }),
     ],
     [
-      'Instance 2 given back to its own process 103: free after 25 ms.',
-      event('instance:given-back', { toPid: 103, tookMs: 25 }),
+      'Instance 2 returned to its own process 103: released after 25 ms.',
+      event('instance:returned', { toPid: 103, tookMs: 25 }),
     ],
-    ['Instance 2 fenced in process 999: another process has it.', event('instance:fenced', { pid: 999 })],
+    [
+      'Instance 2 fenced in process 999: another process holds its lease now.',
+      event('instance:fenced', { pid: 999 }),
+    ],
     [
       'Instance 2 failed in the process of instance 1: The disk is full (STORAGE_FULL).',
       event('instance:failed', { code: 'STORAGE_FULL', message: 'The disk is full' }),
     ],
     ['Process 102 of instance 2 killed by SIGKILL.', event('process:ended', { pid: 102, signal: 'SIGKILL' })],
-    ['Process 102 of instance 2 ended in order.', event('process:ended', { pid: 102, exitCode: 0 })],
-    ['Process 102 of instance 2 ended with code 1.', event('process:ended', { pid: 102, exitCode: 1 })],
-  ])('%s', (sentence, each) => {
-    expect(words(each)).toBe(sentence);
+    ['Process 102 of instance 2 exited cleanly.', event('process:ended', { pid: 102, exitCode: 0 })],
+    ['Process 102 of instance 2 exited with code 1.', event('process:ended', { pid: 102, exitCode: 1 })],
+  ])('%s', (sentence, clusterEvent) => {
+    expect(sentenceOf(clusterEvent)).toBe(sentence);
   });
 
   it('has a sentence and a tone for every type', () => {
     const types: ClusterEvent['type'][] = [
-      'lease:taken',
+      'lease:acquired',
       'instance:taken-over',
-      'instance:given-back',
+      'instance:returned',
       'instance:released',
       'instance:fenced',
       'instance:failed',
       'takeover:blocked',
       'instance:added',
       'instance:removed',
-      'instance:forgotten',
+      'instance:deregistered',
       'process:started',
       'process:ended',
       'process:paused',
       'process:resumed',
     ];
     for (const type of types) {
-      expect(words(event(type))).toMatch(/^[A-Z].*\.$/);
+      expect(sentenceOf(event(type))).toMatch(/^[A-Z].*\.$/);
       expect(['good', 'bad', 'live', 'quiet']).toContain(eventTone(event(type)));
     }
   });
 
-  it('tells a kill from an orderly end', () => {
-    expect(eventMark(event('process:ended', { signal: 'SIGKILL' }))).toBe('2 killed');
-    expect(eventMark(event('process:ended', { exitCode: 0 }))).toBe('2 stopped');
-    expect(eventMark(event('lease:taken'))).toBeNull();
+  it('distinguishes a kill from a clean exit', () => {
+    expect(eventLabel(event('process:ended', { signal: 'SIGKILL' }))).toBe('2 killed');
+    expect(eventLabel(event('process:ended', { exitCode: 0 }))).toBe('2 stopped');
+    expect(eventLabel(event('lease:acquired'))).toBeNull();
   });
 });
 
 describe('a load over time', () => {
-  it('has two lines, and room for its first seconds', () => {
+  it('has two lines and a minimum time range', () => {
     const run = load({ samples: [sample(250, 400), sample(500, 800)] });
     expect(loadRange(run)).toEqual({ fromMs: 0, toMs: 15_000 });
     expect(loadRange(load({ samples: [sample(40_000)] })).toMs).toBe(40_000);
@@ -245,15 +249,15 @@ describe('a load over time', () => {
     expect(max).toBe(800);
   });
 
-  it('marks what happened within it, on its own clock', () => {
+  it('annotates the events during it, relative to its start', () => {
     const events = [
       event('process:ended', { atMs: 900, signal: 'SIGKILL' }),
       event('process:ended', { atMs: 3_500, signal: 'SIGKILL' }),
-      event('lease:taken', { atMs: 3_800 }),
+      event('lease:acquired', { atMs: 3_800 }),
       event('instance:taken-over', { atMs: 3_900 }),
       event('instance:added', { atMs: 99_000 }),
     ];
-    expect(loadMoments(load(), events)).toEqual([
+    expect(loadAnnotations(load(), events)).toEqual([
       { atMs: 2_500, label: '2 killed' },
       { atMs: 2_900, label: '2 taken over' },
     ]);
@@ -261,18 +265,21 @@ describe('a load over time', () => {
 
   it.each<[string | null, Partial<ClusterLoad>]>([
     [null, { state: 'draining' }],
-    ['Nothing lost, nothing doubled: 1,200 messages acknowledged, 1,200 consumed.', { lost: 0, left: 0 }],
-    ['2 lost, 1 doubled: 1,200 messages acknowledged, 1,200 consumed.', { lost: 2, doubled: 1, left: 0 }],
+    ['Nothing lost, nothing duplicated: 1,200 messages acknowledged, 1,200 consumed.', { lost: 0, left: 0 }],
     [
-      'Nothing lost, nothing doubled, 7 left in the queue: 1,200 messages acknowledged, 1,200 consumed.',
+      '2 lost, 1 duplicated: 1,200 messages acknowledged, 1,200 consumed.',
+      { lost: 2, duplicated: 1, left: 0 },
+    ],
+    [
+      'Nothing lost, nothing duplicated, 7 left in the queue: 1,200 messages acknowledged, 1,200 consumed.',
       { lost: 0, left: 7 },
     ],
     [
-      'Nothing lost, nothing doubled: 1,200 messages acknowledged, 1,200 consumed; of 5 more the outcome could not be learnt.',
-      { lost: 0, left: 0, unknown: 5 },
+      'Nothing lost, nothing duplicated: 1,200 messages acknowledged, 1,200 consumed; the outcome of 5 more is unknown.',
+      { lost: 0, left: 0, outcomeUnknown: 5 },
     ],
     [
-      'An instance is not served, so what it holds is not known: 1,200 messages acknowledged, 1,200 consumed.',
+      'An instance is unavailable, so its messages cannot be counted: 1,200 messages acknowledged, 1,200 consumed.',
       { lost: null, left: 3 },
     ],
   ])('in a sentence: %s', (sentence, change) => {

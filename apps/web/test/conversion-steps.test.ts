@@ -26,16 +26,16 @@ function conversion(passed: number[]): Conversion {
 
 const queue = { ready: 2, held: 1 } as QueueInfo;
 
-test('shows what is done with its time, what is under way, and what is yet to come', () => {
+test('shows finished steps with their duration, the current step with what it waits for, and pending steps', () => {
   const shown = shownSteps(conversion([1_040]), queue);
   expect(shown.slice(0, 3)).toMatchObject([
     { label: 'Stop enqueue', state: 'done', note: expect.stringMatching(/^40\s?ms$/) },
     { label: 'Drain', state: 'current', note: '2 messages to dequeue, 1 message held by consumers' },
-    { label: 'Stop dequeue', state: 'due', note: '' },
+    { label: 'Stop dequeue', state: 'pending', note: '' },
   ]);
 });
 
-test('counts each step from the one before, and all of them from the begin', () => {
+test('measures each step from the previous one, and the whole conversion from its start', () => {
   const done = conversion(steps.map((_, index) => 1_000 + 10 * (index + 1)));
   expect(shownSteps(done, queue).map(({ state }) => state)).toEqual(steps.map(() => 'done'));
   expect(new Set(shownSteps(done, queue).map(({ note }) => note)).size).toBe(1);

@@ -12,13 +12,13 @@ import {
 
 const plain = (text: string) => text.replaceAll('\u202f', ' ');
 
-test('rates group their thousands and keep three digits where they are small', () => {
+test('rates have grouped thousands, and three digits below 100', () => {
   expect(formatRate(156_517.4)).toBe('156,517/s');
   expect(formatRate(12.345)).toBe('12.3/s');
   expect(formatRate(0)).toBe('0/s');
 });
 
-test('milliseconds change their unit with their size, and nothing recorded is a dash', () => {
+test('durations use µs, ms or s, and a dash if nothing was recorded', () => {
   expect(plain(formatMs(0.332))).toBe('332 µs');
   expect(plain(formatMs(4.131))).toBe('4.13 ms');
   expect(plain(formatMs(1_230))).toBe('1.23 s');
@@ -33,11 +33,11 @@ test.each([
   [101_000, '1 min 41 s'],
   [3_600_000, '1 h'],
   [3_899_000, '1 h 4 min'],
-])('%i ms is told as %s', (ms, words) => {
-  expect(plain(formatDuration(ms))).toBe(words);
+])('%i ms is formatted as %s', (ms, text) => {
+  expect(plain(formatDuration(ms))).toBe(text);
 });
 
-test('the past is told coarsely, and a clock that runs behind is now', () => {
+test('past times are rounded, and future ones are "just now"', () => {
   const now = 1_000_000_000;
   expect(formatAgo(now + 5_000, now)).toBe('just now');
   expect(plain(formatAgo(now - 240_000, now))).toBe('4 min ago');
@@ -55,11 +55,11 @@ test('axis labels are short', () => {
   ]);
 });
 
-test('a clock counts hours only when there are any', () => {
+test('a clock shows hours only from one hour on', () => {
   expect([0, 67_400, 3_723_000].map(formatClock)).toEqual(['0:00', '1:07', '1:02:03']);
 });
 
-test('units agree with their number', () => {
+test('nouns and units agree with their number', () => {
   expect(plural(1, 'instance')).toBe('1 instance');
   expect(plural(1_200, 'trial')).toBe('1,200 trials');
   expect(plain(formatCores(0.654))).toBe('0.65 cores');

@@ -11,29 +11,29 @@ const words = (message: WaitingMessage, queue: WaitingIn) =>
 
 describe('why a message waits', () => {
   it.each<[string, WaitingMessage, WaitingIn]>([
-    ['Ready: no dequeue has reached it yet.', { state: 'ready', deliveryCount: 0 }, plain],
+    ['Ready: waiting for a consumer.', { state: 'ready', deliveryCount: 0 }, plain],
     [
-      'Ready, but the queue is stopped for dequeue.',
+      'Ready, but dequeue is stopped for this queue.',
       { state: 'ready', deliveryCount: 0 },
       { ...plain, dequeueEnabled: false },
     ],
     [
-      'Came back after 2 of 3 attempts. Ready: no dequeue has reached it yet.',
+      'Returned after 2 of 3 attempts. Ready: waiting for a consumer.',
       { state: 'ready', deliveryCount: 2 },
       limited,
     ],
     [
-      'Handed out and held until 12:30:40, in 40 s; it comes back unless it is consumed.',
+      'Delivered and held until 12:30:40, in 40 s. If it is not consumed, it becomes ready again.',
       { state: 'held', deliveryCount: 1, untilMs: nowMs + 40_000 },
       plain,
     ],
     [
-      'Handed out, the 22nd time, and held; it comes back unless it is consumed.',
+      'Delivered for the 22nd time and held. If it is not consumed, it becomes ready again.',
       { state: 'held', deliveryCount: 22 },
       plain,
     ],
     [
-      'Handed out, attempt 3 of 3, and held; if it is not consumed it moves to q.exceptions.',
+      'Delivered (attempt 3 of 3) and held. If it is not consumed, it moves to q.exceptions.',
       { state: 'held', deliveryCount: 3 },
       limited,
     ],
@@ -48,23 +48,23 @@ describe('why a message waits', () => {
       plain,
     ],
     [
-      'Came back after 1 attempt; paused until 12:30:05, in 5 s.',
+      'Returned after 1 attempt; delayed until 12:30:05, in 5 s.',
       { state: 'delayed', deliveryCount: 1, untilMs: nowMs + 5_000 },
       plain,
     ],
     [
-      'Came back after 1 of 3 attempts; paused until 12:29:59.',
+      'Returned after 1 of 3 attempts; delayed until 12:29:59.',
       { state: 'delayed', deliveryCount: 1, untilMs: nowMs - 1_000 },
       limited,
     ],
     [
-      'Came from orders: handed out 3 times without being consumed. Ready: no dequeue has reached it yet.',
+      'Moved here from orders: delivered 3 times without being consumed. Ready: waiting for a consumer.',
       {
         state: 'ready',
         deliveryCount: 0,
         properties: {
           'exception-queue-of': 'orders',
-          'exception-reason': 'handed out 3 times without being consumed',
+          'exception-reason': 'delivered 3 times without being consumed',
         },
       },
       plain,
@@ -73,7 +73,7 @@ describe('why a message waits', () => {
     expect(words(message, queue)).toBe(sentence);
   });
 
-  it('counts as people do', () => {
+  it('uses ordinal numbers', () => {
     const nth = (deliveryCount: number) => words({ state: 'held', deliveryCount }, plain).split(' ')[3];
     expect([2, 3, 4, 11, 12, 13, 21, 111, 102].map(nth)).toEqual([
       '2nd',
@@ -90,7 +90,7 @@ describe('why a message waits', () => {
 });
 
 describe('the list of queues', () => {
-  it('has each exception queue behind the queue that it belongs to', () => {
+  it('lists each exception queue after the queue that it belongs to', () => {
     const queue = (name: string, exceptionQueue: string | null = null) =>
       ({ name, exceptionQueue }) as QueueInfo;
     const listed = withExceptionQueues([

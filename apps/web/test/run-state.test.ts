@@ -1,6 +1,6 @@
 import { pointKey, type Run, type RunEvent } from '@shardlab/contract';
 import { expect, test } from 'vitest';
-import { bestPoints, integrityFaults } from '../src/model/best-point.ts';
+import { bestPoints, integrityFaults } from '../src/model/run-highlights.ts';
 import { applyRunEvent, type FollowedRun, isFinished, ticksMax } from '../src/model/run-state.ts';
 import { topWaits } from '../src/model/top-waits.ts';
 import { point } from './fixtures/points.ts';
@@ -11,9 +11,9 @@ const follow = (events: RunEvent[], from: FollowedRun | null = null) => events.r
 const snapshot: RunEvent = { type: 'snapshot', run: fresh, ticks: [] };
 const tickEvents = recorded.ticks.map((tick): RunEvent => ({ type: 'tick', tick }));
 
-test('a run followed from its first event and one joined in the middle end the same', () => {
+test('following a run from its start or from the middle gives the same result', () => {
   const pointEvents = recorded.run.points.map(
-    (each): RunEvent => ({ type: 'point', point: each, claims: [] }),
+    (measured): RunEvent => ({ type: 'point', point: measured, claims: [] }),
   );
   const end: RunEvent = { type: 'end', run: recorded.run };
   const whole = follow([snapshot, ...tickEvents, ...pointEvents, end]);
@@ -27,11 +27,11 @@ test('a run followed from its first event and one joined in the middle end the s
   expect(joined!.run).toEqual(recorded.run);
 });
 
-test('what comes before a snapshot is dropped', () => {
+test('events before the snapshot are dropped', () => {
   expect(follow(tickEvents.slice(0, 3))).toBeNull();
 });
 
-test('a point that comes again over more repeats takes the place of the first', () => {
+test('a point that is sent again after more repeats replaces the first one', () => {
   const first = point({ dequeuePerSec: 100 });
   const better = point({ dequeuePerSec: 120 });
   const state = follow([
@@ -44,12 +44,12 @@ test('a point that comes again over more repeats takes the place of the first', 
   expect(state!.run.points[0]!.dequeuePerSec).toBe(120);
 });
 
-test('ticks that a reconnection repeats are taken once', () => {
+test('ticks repeated after a reconnection are counted once', () => {
   const state = follow([snapshot, ...tickEvents, ...tickEvents.slice(-5)]);
   expect(state!.ticks).toHaveLength(recorded.ticks.length);
 });
 
-test('the ticks kept are bounded, the oldest go first', () => {
+test('the number of ticks is limited, and the oldest are dropped', () => {
   const base = recorded.ticks[0]!;
   const ticks = Array.from({ length: ticksMax }, (_, index) => ({ ...base, atMs: index }));
   const state = follow([{ type: 'tick', tick: { ...base, atMs: ticksMax } }], { run: fresh, ticks });
@@ -57,7 +57,7 @@ test('the ticks kept are bounded, the oldest go first', () => {
   expect(state!.ticks[0]!.atMs).toBe(1);
 });
 
-test('a status keeps the error that came with it', () => {
+test('a status event stores its error', () => {
   const error = { code: 'DISK_FULL', message: 'The disk is full', retryable: true };
   const state = follow([snapshot, { type: 'status', status: 'failed', error }]);
   expect(state!.run).toMatchObject({ status: 'failed', error });
@@ -65,7 +65,7 @@ test('a status keeps the error that came with it', () => {
   expect(isFinished('queued')).toBe(false);
 });
 
-test('the best points are those with the highest dequeue rate, and there is no ratio to nothing', () => {
+test('the best points are those with the highest dequeue rate, and without an unsharded rate there is no ratio', () => {
   const points = [
     point({ dequeuePerSec: 500 }),
     point({ threads: 4, dequeuePerSec: 3_000 }),
@@ -78,12 +78,12 @@ test('the best points are those with the highest dequeue rate, and there is no r
   ).toBeNull();
 });
 
-test('what is left after the drain is no integrity fault', () => {
+test('messages left after the drain are not an integrity fault', () => {
   const integrity = { lost: 1, duplicated: 2, damaged: 0, outOfOrder: 0, left: 50 };
   expect(integrityFaults([{ ...point(), integrity }, point()])).toBe(3);
 });
 
-test('wait events are added up by queue; idle ones have no share', () => {
+test('wait events are summed by implementation; idle ones have no share', () => {
   const wait = { class: 'commit' as const, waits: 10, p99Ms: 3, emulated: false };
   const waits = [
     { ...wait, event: 'log file sync', totalMs: 300 },

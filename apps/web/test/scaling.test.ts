@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placeLabel } from '../src/model/label-place.ts';
-import { metrics } from '../src/model/metrics.ts';
+import { placeLabel } from '../src/model/label-placement.ts';
+import { metrics } from '../src/model/point-metrics.ts';
 import {
   decadeTicks,
   linearGuide,
@@ -11,11 +11,11 @@ import {
   stepUp,
 } from '../src/model/scaling-geometry.ts';
 import {
+  describeSeries,
   findPoint,
   moveCursor,
-  roundTripsOf,
+  roundTripsIn,
   scalingSeries,
-  seriesInWords,
 } from '../src/model/scaling-series.ts';
 import { overThreads, point, sweep } from './fixtures/points.ts';
 
@@ -23,21 +23,21 @@ const frame = { width: 720, height: 440, margin: { top: 14, right: 18, bottom: 4
 const series = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
 const geometry = scalingGeometry(series, { frame, xs: [1, 4, 16, 32], references: [76_000] });
 
-test('points are grouped by queue, instances and round trip, rising in threads', () => {
+test('points are grouped by implementation, instances and round trip, and sorted by threads', () => {
   expect(series).toHaveLength(12);
-  expect(seriesInWords(series[0]!)).toBe('sharded, 1 instance');
-  expect(seriesInWords(series.at(-1)!)).toBe('unsharded, 4 instances, 1 ms round trip');
+  expect(describeSeries(series[0]!)).toBe('sharded, 1 instance');
+  expect(describeSeries(series.at(-1)!)).toBe('unsharded, 4 instances, 1 ms round trip');
   for (const { points } of series) expect(points.map(({ x }) => x)).toEqual([1, 4, 16, 32]);
 });
 
 test('one round trip can be shown alone', () => {
-  expect(roundTripsOf(sweep())).toEqual([0, 1]);
+  expect(roundTripsIn(sweep())).toEqual([0, 1]);
   const emulated = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 1, sweep: overThreads });
   expect(emulated.every((entry) => entry.roundTripMs === 1)).toBe(true);
   expect(emulated).toHaveLength(6);
 });
 
-test('a point that delivered nothing has no place on a logarithmic axis', () => {
+test('a point that delivered nothing is left out, since the axis is logarithmic', () => {
   const points = [point({ dequeuePerSec: 0 }), point({ threads: 4, dequeuePerSec: 10 })];
   const [only] = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
   expect(only!.points.map(({ x }) => x)).toEqual([4]);
@@ -55,17 +55,17 @@ test('every point lies inside the plot, whatever the values', () => {
         xs: [],
         references: [],
       });
-      for (const each of drawn.flatMap((entry) => entry.points)) {
-        expect(x(each.x)).toBeGreaterThanOrEqual(left);
-        expect(x(each.x)).toBeLessThanOrEqual(right);
-        expect(y(each.value)).toBeGreaterThanOrEqual(top);
-        expect(y(each.value)).toBeLessThanOrEqual(bottom);
+      for (const drawnPoint of drawn.flatMap((entry) => entry.points)) {
+        expect(x(drawnPoint.x)).toBeGreaterThanOrEqual(left);
+        expect(x(drawnPoint.x)).toBeLessThanOrEqual(right);
+        expect(y(drawnPoint.value)).toBeGreaterThanOrEqual(top);
+        expect(y(drawnPoint.value)).toBeLessThanOrEqual(bottom);
       }
     }),
   );
 });
 
-test('an empty chart has its axes already', () => {
+test('an empty chart has complete axes', () => {
   const empty = scalingGeometry([], { frame, xs: [1, 4], references: [76_000, 8_000] });
   expect(empty.xTicks).toEqual([1, 4]);
   expect(empty.y.domain()[0]).toBeLessThan(8_000);
@@ -88,7 +88,7 @@ test('labels of an axis thin out to powers of ten over many decades', () => {
   expect(decadeTicks([1, 100_000])).toEqual([1, 10, 100, 1_000, 10_000, 100_000]);
 });
 
-test('the linear guide has slope one in data and ends at the edge of the plot', () => {
+test('the linear guide has slope one and ends at the edge of the plot', () => {
   const guide = linearGuide(geometry, { x: 1, value: 12_000 })!;
   const { x, y } = geometry;
   const slope =
@@ -97,14 +97,14 @@ test('the linear guide has slope one in data and ends at the edge of the plot', 
   expect(guide.y2).toBeCloseTo(geometry.top, 6);
 });
 
-test('the nearest point is found within reach only', () => {
+test('the nearest point is found only within the given distance', () => {
   const target = series[0]!.points[1]!;
-  const place = { x: geometry.x(target.x) + 3, y: geometry.y(target.value) - 2, withinPx: 10 };
-  expect(nearestPoint(series, geometry, place)?.key).toBe(target.key);
+  const position = { x: geometry.x(target.x) + 3, y: geometry.y(target.value) - 2, withinPx: 10 };
+  expect(nearestPoint(series, geometry, position)?.key).toBe(target.key);
   expect(nearestPoint(series, geometry, { x: 60, y: 420, withinPx: 5 })).toBeNull();
 });
 
-test('arrow keys walk a series and change to the next one at the same threads', () => {
+test('arrow keys move along a series, and to other series at the same number of threads', () => {
   const start = moveCursor(series, null, 'ArrowRight');
   expect(findPoint(series, start)!.point.x).toBe(1);
   const next = moveCursor(series, start, 'ArrowRight');
@@ -118,18 +118,18 @@ test('arrow keys walk a series and change to the next one at the same threads', 
   expect(moveCursor([], null, 'ArrowRight')).toBeNull();
 });
 
-test('the label of a line covers no point and no curve where there is room', () => {
+test('the label of a line covers neither points nor curves if there is space', () => {
   const y = geometry.y(76_000);
   const label = placeLabel(['the document: 76,000/s', '76,000/s'], y, { series, geometry });
   expect(label.text).toBe('the document: 76,000/s');
   const [from, to] = [label.x, label.x + label.text.length * 5.6];
-  for (const each of series.flatMap((entry) => entry.points)) {
-    const inside = geometry.x(each.x) > from && geometry.x(each.x) < to;
-    if (inside) expect(Math.abs(geometry.y(each.value) - (label.y - 4))).toBeGreaterThan(6);
+  for (const { x, value } of series.flatMap((entry) => entry.points)) {
+    const inside = geometry.x(x) > from && geometry.x(x) < to;
+    if (inside) expect(Math.abs(geometry.y(value) - (label.y - 4))).toBeGreaterThan(6);
   }
 });
 
-test('a label that does not fit gives way to its short form', () => {
+test('a label that does not fit is replaced by its short form', () => {
   const narrow = scalingGeometry(series, {
     frame: { ...frame, width: 200 },
     xs: [1, 32],

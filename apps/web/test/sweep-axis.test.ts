@@ -1,19 +1,19 @@
 import type { PointParams } from '@shardlab/contract';
 import { expect, test } from 'vitest';
-import { metrics } from '../src/model/metrics.ts';
-import { scalingSeries, seriesInWords } from '../src/model/scaling-series.ts';
+import { metrics } from '../src/model/point-metrics.ts';
+import { describeSeries, scalingSeries } from '../src/model/scaling-series.ts';
 import { sweepAxis } from '../src/model/sweep-axis.ts';
 import { overThreads, point } from './fixtures/points.ts';
 
-test('points are shown over the threads, unless a scenario varies something else more', () => {
+test('the axis is threads unless the scenario varies another parameter more', () => {
   expect(sweepAxis(overThreads).id).toBe('threads');
   expect(sweepAxis({ ...overThreads, operationsPerTransaction: [1, 10, 100, 1000] }).id).toBe('threads');
   const sizes = { ...overThreads, threads: [4], payloadBytes: [64, 4096] };
-  expect(sweepAxis(sizes)).toMatchObject({ id: 'payloadBytes', over: 'the payload' });
-  expect(sweepAxis(sizes).inWords(4096)).toBe('4,096 bytes');
+  expect(sweepAxis(sizes)).toMatchObject({ id: 'payloadBytes', over: 'the payload size' });
+  expect(sweepAxis(sizes).describe(4096)).toBe('4,096 bytes');
 });
 
-test('what is varied and not on the axis makes lines of its own', () => {
+test('a varied parameter that is not on the axis separates series', () => {
   const sweep = {
     ...overThreads,
     operationsPerTransaction: [10, 1000],
@@ -30,14 +30,14 @@ test('what is varied and not on the axis makes lines of its own', () => {
     at({ threads: 1, durability: 'memory' }),
   ];
   const series = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all', sweep });
-  expect(series.map((entry) => [seriesInWords(entry), entry.points.length])).toEqual([
-    ['sharded, 1 instance, 10 operations a transaction, durable', 2],
-    ['sharded, 1 instance, 1,000 operations a transaction, durable', 1],
-    ['sharded, 1 instance, 10 operations a transaction, memory', 1],
+  expect(series.map((entry) => [describeSeries(entry), entry.points.length])).toEqual([
+    ['sharded, 1 instance, 10 operations per transaction, durable', 2],
+    ['sharded, 1 instance, 1,000 operations per transaction, durable', 1],
+    ['sharded, 1 instance, 10 operations per transaction, memory', 1],
   ]);
 });
 
-test('a point lies over the axis at its own value', () => {
+test('a point lies at its own value of the axis parameter', () => {
   const sweep = { ...overThreads, threads: [4], payloadBytes: [64, 4096] };
   const points = [64, 4096].map((payloadBytes) => {
     const base = point({ threads: 4 });

@@ -40,7 +40,7 @@ function tick({ atMs, trial = 0, rates = [100], p99 = [4], commitMs = 250 }: Tic
 
 const whole = (ticks: Tick[], binsMax = 400) => timeSamples(ticks, timeRange(ticks), binsMax);
 
-test('rates are summed over instances, cores stay apart, idle waits are left out', () => {
+test('rates are summed over instances, CPU is kept by instance, idle waits are excluded', () => {
   const [trial] = whole([tick({ atMs: 250, rates: [100, 50] }), tick({ atMs: 500, rates: [100, 50] })]);
   expect(trial!.samples).toHaveLength(2);
   expect(trial!.samples[0]).toMatchObject({ dequeuePerSec: 150, enqueuePerSec: 300, cpu: [0.5, 0.5] });
@@ -57,29 +57,29 @@ test('percentiles are never averaged: a bin shows its slowest tick and instance'
   expect(trial!.samples[0]!.latency).toEqual({ p50: 45, p99: 90, instance: 2 });
 });
 
-test('a moment in which nothing was delivered has no latency', () => {
+test('a sample without deliveries has no latency', () => {
   const [trial] = whole([tick({ atMs: 250, p99: [0] })]);
   expect(trial!.samples[0]!.latency).toBeNull();
   expect(latencyMarks([trial!]).lines[0]!.points).toEqual([]);
 });
 
-test('a mean over a bin weighs each tick by the time that it covers', () => {
+test('a mean over a bin weights each tick by its duration', () => {
   const ticks = [tick({ atMs: 250, rates: [100] }), tick({ atMs: 350, rates: [450] })];
   const [trial] = whole(ticks, 1);
   expect(trial!.samples[0]!.dequeuePerSec).toBeCloseTo((100 * 250 + 450 * 100) / 350, 6);
 });
 
-test('the last tick of a trial, a moment after the one before, is no sample of its own', () => {
+test('a last tick that follows too soon joins the previous sample', () => {
   const [trial] = whole([tick({ atMs: 250 }), tick({ atMs: 500 }), tick({ atMs: 509, rates: [9_000] })]);
   expect(trial!.samples.map(({ atMs }) => atMs)).toEqual([250, 509]);
 });
 
-test('ticks that the server left out do not stretch those that remain', () => {
+test('a tick after a gap does not cover the gap', () => {
   const [trial] = whole([tick({ atMs: 250 }), tick({ atMs: 2_250, commitMs: 500 })]);
   expect(trial!.samples.at(-1)!.waits.commit).toBe(2);
 });
 
-test('nothing is joined across two trials', () => {
+test('samples of two trials are kept apart', () => {
   const ticks = [tick({ atMs: 250 }), tick({ atMs: 500 }), tick({ atMs: 900, trial: 1 })];
   expect(whole(ticks).map(({ trial, samples }) => [trial, samples.length])).toEqual([
     [0, 2],
@@ -87,7 +87,7 @@ test('nothing is joined across two trials', () => {
   ]);
 });
 
-test('however long the run, no more is drawn than asked for', () => {
+test('the number of bins is limited, however long the run', () => {
   const ticks = Array.from({ length: 5_000 }, (_, index) => tick({ atMs: (index + 1) * 250 }));
   const bins = binTicks(ticks, { fromMs: 0, toMs: 5_000 * 250, binsMax: 100 })[0]!.bins;
   expect(bins.length).toBeLessThanOrEqual(102);
@@ -95,14 +95,14 @@ test('however long the run, no more is drawn than asked for', () => {
   expect(bins.reduce((sum, bin) => sum + bin.spanMs, 0)).toBe(5_000 * 250);
 });
 
-test('the range is the whole run, or the ticks of one point', () => {
+test('the time range covers the whole run, or the selected ticks', () => {
   const ticks = [tick({ atMs: 250 }), tick({ atMs: 8_000, trial: 1 }), tick({ atMs: 9_000, trial: 1 })];
   expect(timeRange(ticks)).toEqual({ fromMs: 0, toMs: 9_000 });
-  expect(timeRange(ticks, (each) => each.trial === 1)).toEqual({ fromMs: 7_750, toMs: 9_000 });
+  expect(timeRange(ticks, ({ trial }) => trial === 1)).toEqual({ fromMs: 7_750, toMs: 9_000 });
   expect(timeRange([])).toEqual({ fromMs: 0, toMs: 1_000 });
 });
 
-test('the tick at a time is the last one before it', () => {
+test('the tick at a time is the last one at or before it', () => {
   const ticks = [250, 500, 750].map((atMs) => tick({ atMs }));
   expect([0, 250, 499, 500, 9_999].map((atMs) => tickAt(ticks, atMs)!.atMs)).toEqual([
     250, 250, 250, 500, 750,
@@ -110,7 +110,7 @@ test('the tick at a time is the last one before it', () => {
   expect(tickAt([], 5)).toBeNull();
 });
 
-test('keys step from sample to sample and stop at the ends', () => {
+test('steps go from sample to sample and stop at the ends', () => {
   const trials = whole([250, 500, 750].map((atMs) => tick({ atMs })));
   expect(stepTime(trials, null, 1)).toBe(250);
   expect(stepTime(trials, null, -1)).toBe(750);
@@ -121,17 +121,17 @@ test('keys step from sample to sample and stop at the ends', () => {
   expect(sampleAt(trials, 610)!.sample.atMs).toBe(500);
 });
 
-test('stacks rest on one another and end at their sum', () => {
+test('stacked layers adjoin and end at their sum', () => {
   const trials = whole(recorded.ticks);
   const { layers } = waitMarks(trials);
   for (const { trial, samples } of trials) {
-    const own = layers.filter((layer) => layer.id.startsWith(`${trial}/`));
+    const trialLayers = layers.filter((layer) => layer.id.startsWith(`${trial}/`));
     samples.forEach((sample, index) => {
-      for (const [part, layer] of own.entries())
-        expect(layer.points[index]!.low).toBe(part === 0 ? 0 : own[part - 1]!.points[index]!.high);
+      for (const [part, layer] of trialLayers.entries())
+        expect(layer.points[index]!.low).toBe(part === 0 ? 0 : trialLayers[part - 1]!.points[index]!.high);
       const { commit, concurrency, configuration, network } = sample.waits;
       const onCpu = sample.cpu.reduce((sum, cores) => sum + cores, 0);
-      expect(own.at(-1)!.points[index]!.high).toBeCloseTo(
+      expect(trialLayers.at(-1)!.points[index]!.high).toBeCloseTo(
         onCpu + commit + concurrency + configuration + network,
         9,
       );
@@ -139,7 +139,7 @@ test('stacks rest on one another and end at their sum', () => {
   }
 });
 
-test('marks know their extent', () => {
+test('marks carry the least and greatest value', () => {
   const trials = whole([tick({ atMs: 250, rates: [100] }), tick({ atMs: 500, rates: [0] })]);
   expect(rateMarks(trials)).toMatchObject({ max: 200, minPositive: 100 });
   expect(cpuMarks(trials)).toMatchObject({ max: 0.5 });

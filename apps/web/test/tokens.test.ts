@@ -1,11 +1,11 @@
-/** The palette keeps its promises: text can be read in both themes, and the two queues stay apart for every eye. */
+/** The palette: text is readable in both themes, and colour-blind people can tell the two implementations apart. */
 import { expect, test } from 'vitest';
-import { resolveTokens, themeSide } from '../src/charts/export.ts';
+import { resolveTokens, themeValue } from '../src/charts/svg-document.ts';
 import { designTokens } from './fixtures/svg-page.ts';
 
 const tokens = designTokens();
 const themes = ['light', 'dark'] as const;
-const color = (name: string, theme: 'light' | 'dark') => themeSide(tokens.get(name) ?? '', theme);
+const color = (name: string, theme: 'light' | 'dark') => themeValue(tokens.get(name) ?? '', theme);
 
 type Rgb = [number, number, number];
 
@@ -37,17 +37,17 @@ const textTokens = [
   '--finding',
 ];
 
-test.each(themes)('text has a contrast of at least 4.5 on every ground, %s', (theme) => {
+test.each(themes)('text has a contrast of at least 4.5 on every background, %s', (theme) => {
   for (const name of textTokens)
-    for (const ground of ['--page', '--surface', '--well'])
+    for (const background of ['--page', '--surface', '--well'])
       expect(
-        contrast(color(name, theme), color(ground, theme)),
-        `${name} on ${ground}`,
+        contrast(color(name, theme), color(background, theme)),
+        `${name} on ${background}`,
       ).toBeGreaterThanOrEqual(4.5);
   expect(contrast(color('--on-accent', theme), color('--accent', theme))).toBeGreaterThanOrEqual(4.5);
 });
 
-test.each(themes)('areas of wait classes stand out from their ground, %s', (theme) => {
+test.each(themes)('areas of wait classes stand out from the background, %s', (theme) => {
   for (const name of tokens.keys())
     if (name.startsWith('--wait-'))
       expect(contrast(color(name, theme), color('--surface', theme)), name).toBeGreaterThanOrEqual(2.2);
@@ -71,9 +71,9 @@ test.each(themes)('sharded and unsharded differ to colour-blind eyes, %s', (them
   }
 });
 
-test('tokens are replaced by the side of the theme, others stay', () => {
-  expect(themeSide('light-dark(#fff, #000)', 'dark')).toBe('#000');
-  expect(themeSide(' 8px ', 'dark')).toBe('8px');
+test('a theme token is replaced by its value in the theme, other values are kept', () => {
+  expect(themeValue('light-dark(#fff, #000)', 'dark')).toBe('#000');
+  expect(themeValue(' 8px ', 'dark')).toBe('8px');
   expect(resolveTokens('fill="var(--a)" stroke="none"', () => '#123456')).toBe(
     'fill="#123456" stroke="none"',
   );

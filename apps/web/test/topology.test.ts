@@ -69,14 +69,14 @@ test('cards stay inside the drawing, cells inside their card, at any width', () 
   );
 });
 
-test('a phone shows one instance below the other, a desk shows them side by side', () => {
+test('a narrow chart stacks the instances, a wide one shows them side by side', () => {
   const columns = (width: number) =>
     new Set(layoutTopology(tick(4, 2), { ...options, width }).cards.map((card) => card.x)).size;
   expect(columns(340)).toBe(1);
   expect(columns(1_240)).toBe(4);
 });
 
-test('a cell is consumed, waiting and free in proportion', () => {
+test('a cell is divided into consumed, waiting and free in proportion', () => {
   const [card] = layoutTopology(tick(1, 1), { ...options, width: 400 }).cards;
   const [cell] = card!.shards[0]!.cells;
   expect(cell!.drained).toBeCloseTo(0.4, 9);
@@ -90,7 +90,7 @@ test('an unsharded queue is one table that every instance is linked to', () => {
   expect(layout.cards.every((card) => card.shards.length === 0)).toBe(true);
 });
 
-test('a flow is wider and faster the higher its rate, and still where nothing moves', () => {
+test('a flow is wider and faster the higher its rate, and does not move at rate 0', () => {
   expect(flowWidth(0, 10_000)).toBe(1);
   expect(flowWidth(10_000, 10_000)).toBeGreaterThan(flowWidth(100, 10_000));
   expect(flowWidth(90_000, 10_000)).toBe(flowWidth(10_000, 10_000));
@@ -98,14 +98,14 @@ test('a flow is wider and faster the higher its rate, and still where nothing mo
   expect(flowSpeed(100_000)).toBeGreaterThan(flowSpeed(100));
 });
 
-test('the table has a row for each partition', () => {
+test('the data table has a row for each partition', () => {
   const table = topologyTable(tick(2, 3));
   expect(table.rows).toHaveLength(6);
   expect(table.rows[0]).toEqual([1, 1_000, 900, 0.5, 0, 5_000, 0, 'full', 80, 50]);
   expect(topologyTable(tick(2, 0, 'unsharded')).rows).toHaveLength(2);
 });
 
-test('flows move with the clock, rest while hidden, and leave no timer when nothing moves', () => {
+test('flows move with the clock, pause while the page is hidden, and leave no timer when nothing moves', () => {
   let now = 0;
   let hidden = false;
   const timers = new Set<() => void>();
@@ -123,16 +123,16 @@ test('flows move with the clock, rest while hidden, and leave no timer when noth
     for (const step of timers) step();
   };
   const motion = createFlowMotion(clock, '12 6');
-  motion.watch([{ line, speed: 50 }]);
+  motion.animate([{ line, speed: 50 }]);
   advance(100);
   expect(line.getAttribute('stroke-dashoffset')).toBe('-5.0');
   hidden = true;
   advance(100);
   expect(line.getAttribute('stroke-dashoffset')).toBe('-5.0');
   hidden = false;
-  motion.watch([{ line, speed: 0 }]);
+  motion.animate([{ line, speed: 0 }]);
   expect(timers.size).toBe(0);
-  motion.watch([{ line, speed: 50 }]);
+  motion.animate([{ line, speed: 50 }]);
   motion.stop();
   expect(timers.size).toBe(0);
 });

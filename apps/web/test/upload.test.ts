@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toCsv } from '../src/model/csv.ts';
-import { excerptAt, excerptOfLine } from '../src/model/json-lines.ts';
+import { toCsv } from '../src/model/data-table.ts';
+import { excerptAt, excerptOfLine } from '../src/model/json-excerpt.ts';
 
 const text = `{
   "version": 1,
@@ -19,17 +19,17 @@ test.each([
   ['/sweep/threads/1', 4],
   ['/sweep/threads/2', 5],
   ['/sweep/a~1b/x~0y', 6],
-])('%s stands in line %i', (pointer, line) => {
+])('%s is in line %i', (pointer, line) => {
   expect(excerptAt(text, pointer)!.line).toBe(line);
 });
 
-test('a missing field is shown at the object that misses it', () => {
+test('a missing field is located at the object that lacks it', () => {
   expect(excerptAt(text, '/sweep/instances')!.line).toBe(3);
   expect(excerptAt(text, '/title')!.line).toBe(1);
   expect(excerptAt(text, '')!.line).toBe(1);
 });
 
-test('a text that is no JSON, or nested beyond all reason, has no paths', () => {
+test('invalid or too deeply nested JSON has no excerpt', () => {
   expect(excerptAt('{ "a": oops }', '/a')).toBeNull();
   expect(excerptAt('['.repeat(100_000) + ']'.repeat(100_000), '/0/0')).toBeNull();
 });
@@ -39,7 +39,7 @@ test('an excerpt is cut at the ends of the text', () => {
   expect(excerptOfLine('one\ntwo\nthree', 99).lines.map(({ text: line }) => line)).toEqual([]);
 });
 
-test('the line of any value of any JSON is where a search for it would find it', () => {
+test('the line of a key in any JSON is where a text search finds it', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 3 }), fc.nat(), (inner, seed) => {
       const document = { before: inner, [`key${seed}`]: 'here', after: inner };
@@ -51,7 +51,7 @@ test('the line of any value of any JSON is where a search for it would find it',
   );
 });
 
-test('a CSV file quotes what needs it and starts no formula', () => {
+test('a CSV file quotes where necessary and contains no formula', () => {
   const table = {
     columns: ['a', 'b,c'],
     rows: [

@@ -2,38 +2,40 @@ import type { Hardware, Point } from '@shardlab/contract';
 import { simulate } from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
 import exadata from '../../../scenarios/hardware/exadata-x4-2.json' with { type: 'json' };
-import { metrics } from '../src/model/metrics.ts';
+import { metrics } from '../src/model/point-metrics.ts';
 import {
-  isMeasuredSo,
-  ownSettings,
-  settingsOf,
+  machineSettings,
+  matchesSettings,
+  settingsOfPoint,
   simulationRequest,
   sliderSteps,
-  stepsWith,
+  stepsIncluding,
   whatIfDefault,
 } from '../src/model/what-if.ts';
 import { modelErrors, type SimulatedPoint, whatIfSeries } from '../src/model/what-if-series.ts';
-import { readWhatIfSearch, settingsIn } from '../src/views/what-if-search.ts';
+import { readWhatIfSearch, settingsFromSearch } from '../src/pages/what-if/what-if-search.ts';
 import { recorded } from './fixtures/recorded.ts';
 
 const hardware = exadata as unknown as Hardware;
 const [measured] = recorded.run.points as [Point, ...Point[]];
 
-describe('a request', () => {
-  test('asks for both queues at each thread count, roughly first', () => {
+describe('a simulation request', () => {
+  test('contains both implementations at each thread count, first with few operations', () => {
     const { jobs } = simulationRequest(hardware, whatIfDefault, [1, 4]);
     const keys = ['sharded/1', 'unsharded/1', 'sharded/4', 'unsharded/4'];
     expect(jobs.map(({ key }) => key)).toEqual([...keys, ...keys]);
     expect(jobs[4]!.measureOperations).toBeGreaterThan(jobs[0]!.measureOperations);
   });
 
-  test('has the machine’s own cores and sync unless a slider says otherwise', () => {
-    const own = simulationRequest(hardware, whatIfDefault, [1]).costs;
-    expect(own.machine.coresPerNode).toBe(24);
+  test('uses the cores and the sync time of the machine unless a slider is set', () => {
+    const defaults = simulationRequest(hardware, whatIfDefault, [1]).costs;
+    expect(defaults.machine.coresPerNode).toBe(24);
     const set = simulationRequest(hardware, { ...whatIfDefault, cores: 2, syncUs: 9_000 }, [1]).costs;
     expect(set.machine.coresPerNode).toBe(2);
     expect(set.redo.syncUs).toBe(9_000);
-    expect({ ...set, machine: own.machine, redo: own.redo, unsharded: own.unsharded }).toEqual(own);
+    expect({ ...set, machine: defaults.machine, redo: defaults.redo, unsharded: defaults.unsharded }).toEqual(
+      defaults,
+    );
   });
 
   test.each(Object.entries(sliderSteps))('can be simulated at both ends of the slider %s', (name, steps) => {
@@ -52,25 +54,25 @@ describe('a request', () => {
   });
 });
 
-test('a slider stops at its own value too', () => {
-  expect(stepsWith([1, 10, 100], 24)).toEqual([1, 10, 24, 100]);
-  expect(stepsWith([1, 10], 10)).toEqual([1, 10]);
+test('the steps of a slider include its current value', () => {
+  expect(stepsIncluding([1, 10, 100], 24)).toEqual([1, 10, 24, 100]);
+  expect(stepsIncluding([1, 10], 10)).toEqual([1, 10]);
 });
 
-test('the sliders of a measured point are those that it was measured with', () => {
-  const settings = settingsOf(measured.params);
-  const own = ownSettings(hardware);
-  expect(isMeasuredSo(measured.params, settings, own)).toBe(true);
-  expect(isMeasuredSo(measured.params, { ...settings, subscribers: 3 }, own)).toBe(false);
-  // The paper's clients are remote ones.
-  expect(isMeasuredSo(measured.params, { ...settings, roundTripMs: null }, own)).toBe(false);
+test('the settings of a measured point match that point', () => {
+  const settings = settingsOfPoint(measured.params);
+  const machine = machineSettings(hardware);
+  expect(matchesSettings(measured.params, settings, machine)).toBe(true);
+  expect(matchesSettings(measured.params, { ...settings, subscribers: 3 }, machine)).toBe(false);
+  // The clients of the paper are remote.
+  expect(matchesSettings(measured.params, { ...settings, roundTripMs: null }, machine)).toBe(false);
 });
 
-describe('simulated and measured side by side', () => {
+describe('simulated and measured points', () => {
   const { costs, jobs } = simulationRequest(hardware, whatIfDefault, [1]);
   const job = jobs[0]!;
-  const figures = simulate({ costs, workload: job.workload, measureOperations: 4_000 });
-  const at = (dequeuePerSec: number): SimulatedPoint[] => [{ job, figures: { ...figures, dequeuePerSec } }];
+  const result = simulate({ costs, workload: job.workload, measureOperations: 4_000 });
+  const at = (dequeuePerSec: number): SimulatedPoint[] => [{ job, result: { ...result, dequeuePerSec } }];
   const point: Point = {
     ...measured,
     implementation: 'sharded',
@@ -78,13 +80,13 @@ describe('simulated and measured side by side', () => {
     dequeuePerSec: 1_000,
   };
 
-  test('a rate that is over 20 % off misses, to either side', () => {
+  test('a rate that differs by more than 20 % in either direction is a miss', () => {
     expect(modelErrors(at(1_125), [point])).toMatchObject([{ misses: false, error: 0.125 }]);
     expect(modelErrors(at(1_300), [point])).toMatchObject([{ misses: true }]);
     expect(modelErrors(at(700), [point])).toMatchObject([{ misses: true }]);
   });
 
-  test('points that nobody simulated are not compared', () => {
+  test('points without a simulation are not compared', () => {
     const others = { ...point, params: { ...point.params, threads: 3 } };
     expect(modelErrors(at(1_000), [others])).toEqual([]);
   });
@@ -99,9 +101,9 @@ describe('simulated and measured side by side', () => {
   });
 });
 
-test('an address with nonsense in it shows the page as it begins', () => {
+test('invalid values in the address are ignored', () => {
   expect(readWhatIfSearch({ instances: -1, operations: 'x', subscribers: 1e9, metric: 'no' })).toEqual({});
-  expect(settingsIn({})).toEqual(whatIfDefault);
+  expect(settingsFromSearch({})).toEqual(whatIfDefault);
   const link = { instances: 8, syncUs: 5_000, hardware: 'exadata-x4-2', run: 'r', metric: 'p99' };
   expect(readWhatIfSearch(link)).toEqual(link);
 });

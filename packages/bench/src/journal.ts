@@ -1,4 +1,4 @@
-/** What a bench has measured so far, a line of JSON each: an interrupted one goes on where it was, given the same file. */
+/** The results of a bench so far, one line of JSON each. With the same file an interrupted bench can be resumed. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 interface Entry {
@@ -10,12 +10,12 @@ export class Journal {
   readonly #path: string | null;
   readonly #known = new Map<string, unknown>();
 
-  /** Without a path nothing is kept. Throws if the file belongs to a bench of other circumstances. */
+  /** Without a path nothing is stored. Throws if the file belongs to a bench with different conditions. */
   constructor(path: string | null, circumstances: string) {
     this.#path = path;
     if (path === null) return;
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    // What a killed bench left half written must not swallow the next line.
+    // An incomplete line left by a killed bench must not be merged with the next line.
     if (text !== '' && !text.endsWith('\n')) appendFileSync(path, '\n');
     for (const line of text.split('\n')) {
       const entry = parsed(line);
@@ -25,12 +25,12 @@ export class Journal {
     if (before === undefined) this.#write('circumstances', circumstances);
     else if (before !== circumstances) {
       throw new Error(
-        `${path} was begun under other circumstances (${String(before)}, now ${circumstances})`,
+        `${path} was started under different conditions (${String(before)}, now ${circumstances})`,
       );
     }
   }
 
-  /** What is known under a key, or else what the work results in. */
+  /** Returns the stored result of a key, or runs the work and stores its result. */
   async once<T>(key: string, work: () => Promise<T>): Promise<T> {
     if (this.#known.has(key)) return this.#known.get(key) as T;
     const value = await work();
@@ -44,7 +44,7 @@ export class Journal {
   }
 }
 
-/** A bench that was killed may have left half a line. */
+/** Skips an incomplete line left by a killed bench. */
 function parsed(line: string): Entry | null {
   try {
     return JSON.parse(line) as Entry;

@@ -21,7 +21,7 @@ const { values } = parseArgs({
 
 const payloadBytes = 512;
 const tmpfsMagic = 0x01021994;
-/** Of the largest backlog: its rows, and a log beside them. */
+/** Disk space for the largest backlog: its rows and the write-ahead log. */
 const diskBytesPerMessage = 2 * payloadBytes;
 const diskBytesLeast = 2 ** 30;
 
@@ -29,13 +29,13 @@ const scale = values.quick ? scales.quick : scales.full;
 const parent = resolve(values['data-dir']);
 const refusal = refusalOf(parent);
 if (refusal !== null) {
-  console.error(`${refusal} Name another folder with --data-dir.`);
+  console.error(`${refusal} Choose another folder with --data-dir.`);
   process.exit(1);
 }
 const interrupted = new AbortController();
 process.once('SIGINT', () => interrupted.abort(new Error('interrupted')));
 const dataDir = mkdtempSync(join(parent, 'shardlab-bench-'));
-chmodSync(dataDir, 0o755); // a server that runs as another user must reach its folder
+chmodSync(dataDir, 0o755); // servers that run as another user need access to their folders
 try {
   const measured = await measure({
     dataDir,
@@ -56,7 +56,7 @@ try {
   if (faulty || bench.failures.length > 0) process.exitCode = 1;
 } catch (error) {
   if (!interrupted.signal.aborted) throw error;
-  console.error('interrupted; with --resume FILE the next run goes on where this one was');
+  console.error('Interrupted. With --resume FILE a later run can continue this one.');
   process.exitCode = 1;
 } finally {
   rmSync(dataDir, { recursive: true, force: true, maxRetries: 3 });
@@ -64,9 +64,9 @@ try {
 
 function refusalOf(folder: string): string | null {
   const { type, bavail, bsize } = statfsSync(folder);
-  if (type === tmpfsMagic) return `${folder} is in memory (tmpfs): a sync there costs nothing.`;
+  if (type === tmpfsMagic) return `${folder} is in memory (tmpfs), where syncs cost nothing.`;
   const needed = Math.max(diskBytesLeast, scale.standing.large * diskBytesPerMessage);
   const gib = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
   if (bavail * bsize >= needed) return null;
-  return `The bench needs ${gib(needed)} in ${folder}, which has ${gib(bavail * bsize)} free.`;
+  return `The bench needs ${gib(needed)} in ${folder}, but only ${gib(bavail * bsize)} are free.`;
 }

@@ -1,6 +1,6 @@
 /**
- * A bench: probes, then rounds of every trial, so that a noisy minute hits all alike. A trial that fails is noted and
- * tried again in the next round; it never takes the others' results with it.
+ * Runs a bench: probes, then rounds of all trials, so that a noisy minute affects all of them alike. A failed trial is
+ * recorded and repeated in the next round; it does not affect the results of others.
  */
 import type { Environment } from '@shardlab/contract';
 import { captureEnvironment } from '@shardlab/lab';
@@ -19,7 +19,7 @@ export interface BenchOptions {
   dataDir: string;
   scale: Scale;
   payloadBytes: number;
-  /** Where results are kept as they come, and found again; null: nowhere. */
+  /** File to which results are appended, and from which they are read; null for none. */
   journal: string | null;
   signal?: AbortSignal;
   onProgress(progress: { done: number; total: number; what: string }): void;
@@ -31,14 +31,14 @@ export interface Failure {
   error: string;
 }
 
-/** All that a bench measured, before anything is made of it. */
+/** The raw measurements of a bench. */
 export interface Measurements {
   environment: Environment & { versions: Record<string, string> };
   payloadBytes: number;
   rounds: number;
   raw: { kind: RawKind; repeats: RawResult[] }[];
   trials: { trial: Trial; repeats: Sample[][] }[];
-  halfPerSec: number | null;
+  halfLoadPerSec: number | null;
   absent: Absence[];
   failures: Failure[];
 }
@@ -90,9 +90,9 @@ export async function measure(options: BenchOptions): Promise<Measurements> {
     }
     for (const { trial, repeats } of trials) {
       next(trial.key);
-      if (trial.messagesPerSec === 'half') halfPerSec ??= halfOf(trials);
+      if (trial.messagesPerSec === 'half') halfPerSec ??= halfLoadPerSecOf(trials);
       const samples = await attempt(trial.key, round, () =>
-        runTrial(trial, { ...common, scale, halfPerSec: halfPerSec ?? 0 }),
+        runTrial(trial, { ...common, scale, halfLoadPerSec: halfPerSec ?? 0 }),
       );
       if (samples !== null) repeats.push(samples);
     }
@@ -103,14 +103,14 @@ export async function measure(options: BenchOptions): Promise<Measurements> {
     rounds: scale.rounds,
     raw,
     trials,
-    halfPerSec,
+    halfLoadPerSec: halfPerSec,
     absent,
     failures,
   };
 }
 
-/** Half of our own saturation at the same size of transactions, as measured so far. Throws if it was not. */
-function halfOf(trials: Measurements['trials']): number {
+/** Half of our own maximum rate at the same transaction size, as measured so far. Throws if it was not measured. */
+function halfLoadPerSecOf(trials: Measurements['trials']): number {
   const closed = trials.find(({ trial }) => trial.key === names.queue10Single)?.repeats ?? [];
   const rates = closed.flatMap(([sample]) => sample?.dequeuePerSec ?? []);
   return rates.length === 0 ? 0 : Math.round(spreadOf(rates).median / 2);

@@ -31,6 +31,6 @@ describe('the journal', () => {
   it('refuses a file of other circumstances', () => {
     const path = makePath();
     new Journal(path, 'one commit');
-    expect(() => new Journal(path, 'another commit')).toThrow(/other circumstances/);
+    expect(() => new Journal(path, 'another commit')).toThrow(/different conditions/);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { names } from '../src/plan/trials.ts';
-import { type Figures, ratiosOf } from '../src/report/ratios.ts';
+import { type BenchFigures, ratiosOf } from '../src/report/ratios.ts';
 import type { Result } from '../src/report/results.ts';
 import { spreadOf } from '../src/report/spread.ts';
 import { targetsOf } from '../src/report/targets.ts';
@@ -49,7 +49,7 @@ const raw = (cycle: 'insert' | 'insert-select-delete', operationsPerTransaction:
   cpuUsPerRow: spread(2),
 });
 
-const figures: Figures = {
+const figures: BenchFigures = {
   rawLimit: [
     raw('insert', 1, 9_000),
     raw('insert', 1_000, 390_000),
@@ -103,7 +103,7 @@ const figures: Figures = {
   standing: { small: 10, large: 1_000 },
 };
 
-const targetsFrom = (changed: Figures) => {
+const targetsFrom = (changed: BenchFigures) => {
   const targets = targetsOf(changed, ratiosOf(changed));
   return (name: string) => targets.find((target) => target.name === name)!;
 };

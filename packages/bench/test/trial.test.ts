@@ -1,4 +1,4 @@
-import { createHistogram, encodeHistogram, Ledger, PayloadForge, recordMs } from '@shardlab/lab';
+import { createHistogram, encodeHistogram, Ledger, PayloadCodec, recordMs } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
 import { plainjobs, serverPeers } from '../src/drivers/systems.ts';
 import { bestConsumers, type Probed } from '../src/plan/probe.ts';
@@ -7,20 +7,20 @@ import { probesOf, trialsOf } from '../src/plan/trials.ts';
 import { cpuUsOfTrees, parseStat } from '../src/trial/process-cpu.ts';
 import { integrityOf, type Sample } from '../src/trial/sample.ts';
 
-const forge = new PayloadForge({ bytes: 64, seed: 1, nonce: 1 });
+const forge = new PayloadCodec({ bytes: 64, seed: 1, nonce: 1 });
 
-function accounts(committed: number, consumed: readonly number[], depth: number) {
+function subscriberReports(committed: number, consumed: readonly number[], depth: number) {
   const [enqueuing, dequeuing] = [new Ledger(forge), new Ledger(forge)];
-  enqueuing.committed(0, committed);
-  for (const sequence of consumed) dequeuing.consumed({ enqueuer: 0, sequence, sentAtMs: 0 });
-  const last = [{ accounts: [{ ledger: dequeuing.report(), depth }] }];
-  const history = [{ accounts: [{ ledger: enqueuing.report(), depth: 0 }] }, ...last];
+  enqueuing.recordCommitted(0, committed);
+  for (const sequence of consumed) dequeuing.recordConsumed({ enqueuer: 0, sequence, sentAtMs: 0 });
+  const last = [{ subscriberReports: [{ ledger: dequeuing.report(), depth }] }];
+  const history = [{ subscriberReports: [{ ledger: enqueuing.report(), depth: 0 }] }, ...last];
   return [history, last] as const;
 }
 
 describe('the integrity of a trial', () => {
   it('is whole when what was not consumed is still counted', () => {
-    expect(integrityOf(...accounts(3, [0, 2], 1))).toEqual({
+    expect(integrityOf(...subscriberReports(3, [0, 2], 1))).toEqual({
       lost: 0,
       duplicated: 0,
       damaged: 0,
@@ -30,12 +30,12 @@ describe('the integrity of a trial', () => {
   });
 
   it('counts a message that is neither consumed nor there as lost', () => {
-    expect(integrityOf(...accounts(3, [0], 1))).toMatchObject({ lost: 1, duplicated: 0 });
+    expect(integrityOf(...subscriberReports(3, [0], 1))).toMatchObject({ lost: 1, duplicated: 0 });
   });
 
-  it('counts a message that is consumed and still there, or consumed twice, as doubled', () => {
-    expect(integrityOf(...accounts(2, [0, 1], 1))).toMatchObject({ lost: 0, duplicated: 1 });
-    expect(integrityOf(...accounts(1, [0, 0], 0))).toMatchObject({ lost: 0, duplicated: 1 });
+  it('counts a message that is consumed and still there, or consumed twice, as duplicated', () => {
+    expect(integrityOf(...subscriberReports(2, [0, 1], 1))).toMatchObject({ lost: 0, duplicated: 1 });
+    expect(integrityOf(...subscriberReports(1, [0, 0], 0))).toMatchObject({ lost: 0, duplicated: 1 });
   });
 });
 

@@ -1,20 +1,22 @@
-/** The cluster behind the queue API: its instances, the processes that host them, what happened to them. */
+/** The cluster behind the queue API: its instances, the processes that host them, and their events. */
 import Type, { type Static } from 'typebox';
 import { ClusterLoad } from './load.ts';
-import { WaitFigure } from './run.ts';
+import { WaitSummary } from './run.ts';
 
 const closed = { additionalProperties: false } as const;
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const clusterLimits = { instancesMax: 64 } as const;
 
-/** What an instance has done. Counts and CPU run from the moment it was opened where it is. */
-export const InstanceFigures = Type.Object(
+/** What an instance has done since its present host opened it. */
+export const InstanceMetrics = Type.Object(
   {
     enqueued: Type.Integer(),
     consumed: Type.Integer(),
     commits: Type.Integer(),
-    groups: Type.Integer({ description: 'Group commits: commits ÷ groups transactions shared a sync' }),
+    groups: Type.Integer({
+      description: 'Group commits, each with one sync; commits ÷ groups is the mean size of a group',
+    }),
     cpuMs: Type.Object({ session: Type.Number(), writer: Type.Number() }, closed),
     shards: Type.Array(
       Type.Object(
@@ -43,20 +45,19 @@ export const InstanceFigures = Type.Object(
         closed,
       ),
     ),
-    waits: Type.Array(WaitFigure),
+    waits: Type.Array(WaitSummary),
   },
   closed,
 );
-export type InstanceFigures = Static<typeof InstanceFigures>;
+export type InstanceMetrics = Static<typeof InstanceMetrics>;
 
 export const ClusterInstance = Type.Object(
   {
     instance: Type.Integer(),
-    state: Type.Union([Type.Literal('up'), Type.Literal('hosted'), Type.Literal('down')], {
-      description:
-        'up: in its own process; hosted: by another one, as its guest; down: by none at the moment',
+    state: Type.Union([Type.Literal('up'), Type.Literal('failed-over'), Type.Literal('down')], {
+      description: 'up: served by its own process; failed-over: served by another process; down: not served',
     }),
-    leaving: Type.Boolean({ description: 'Removed, and served until it is empty' }),
+    leaving: Type.Boolean({ description: 'Being removed from the cluster; it is served until it is empty' }),
     process: nullable(
       Type.Object(
         {
@@ -74,12 +75,14 @@ export const ClusterInstance = Type.Object(
     host: nullable(
       Type.Object(
         { pid: Type.Integer(), instance: nullable(Type.Integer()) },
-        { ...closed, description: 'The process that hosts it, and which instance that one is for' },
+        { ...closed, description: 'The process that serves it, and the instance which that process owns' },
       ),
     ),
-    epoch: Type.Integer({ description: 'Raised at every opening of the instance; 0 while it is opened' }),
+    epoch: Type.Integer({
+      description: 'Raised each time the instance is opened; 0 while it is being opened',
+    }),
     lease: nullable(Type.Object({ claim: Type.Integer(), expiresInMs: Type.Number() }, closed)),
-    figures: nullable(InstanceFigures),
+    metrics: nullable(InstanceMetrics),
   },
   closed,
 );
@@ -87,7 +90,7 @@ export type ClusterInstance = Static<typeof ClusterInstance>;
 
 export const ClusterProcess = Type.Object(
   {
-    instance: Type.Integer({ description: 'The instance that it is for; it may host others beside it' }),
+    instance: Type.Integer({ description: 'The instance it owns; it may host others too' }),
     pid: Type.Integer(),
     cpuMs: Type.Number({ description: 'CPU time of the whole process since it started' }),
     rssBytes: Type.Integer(),
@@ -97,16 +100,16 @@ export const ClusterProcess = Type.Object(
 export type ClusterProcess = Static<typeof ClusterProcess>;
 
 const ClusterEventType = Type.Union([
-  Type.Literal('lease:taken'),
+  Type.Literal('lease:acquired'),
   Type.Literal('instance:taken-over'),
-  Type.Literal('instance:given-back'),
+  Type.Literal('instance:returned'),
   Type.Literal('instance:released'),
   Type.Literal('instance:fenced'),
   Type.Literal('instance:failed'),
   Type.Literal('takeover:blocked'),
   Type.Literal('instance:added'),
   Type.Literal('instance:removed'),
-  Type.Literal('instance:forgotten'),
+  Type.Literal('instance:deregistered'),
   Type.Literal('process:started'),
   Type.Literal('process:ended'),
   Type.Literal('process:paused'),
@@ -119,7 +122,7 @@ export const ClusterEvent = Type.Object(
     atMs: Type.Integer(),
     instance: Type.Integer(),
     pid: Type.Integer(),
-    role: Type.Optional(Type.Union([Type.Literal('home'), Type.Literal('guest')])),
+    role: Type.Optional(Type.Union([Type.Literal('owner'), Type.Literal('failover')])),
     claim: Type.Optional(Type.Integer()),
     epoch: Type.Optional(Type.Integer()),
     fromPid: Type.Optional(Type.Integer()),
@@ -137,8 +140,9 @@ export type ClusterEvent = Static<typeof ClusterEvent>;
 
 export const Cluster = Type.Object(
   {
-    placement: Type.Union([Type.Literal('inline'), Type.Literal('processes')], {
-      description: 'inline: the one instance lives in the server itself; processes: each in one of its own',
+    placement: Type.Union([Type.Literal('local'), Type.Literal('processes')], {
+      description:
+        'inline: the only instance runs inside the server; processes: each instance has a process of its own',
     }),
     instances: Type.Array(ClusterInstance),
     processes: Type.Array(ClusterProcess),
@@ -159,7 +163,7 @@ export const Kill = Type.Object(
     signal: Type.Optional(
       Type.Union([Type.Literal('SIGKILL'), Type.Literal('SIGSTOP'), Type.Literal('SIGCONT')], {
         description:
-          'SIGKILL, the default; SIGSTOP stops the process as it is, until a survivor ends it or SIGCONT wakes it',
+          'SIGKILL is the default. SIGSTOP suspends the process until a survivor kills it or SIGCONT resumes it',
       }),
     ),
   },
@@ -170,12 +174,12 @@ export type Kill = Static<typeof Kill>;
 const { placement, instances, processes } = Cluster.properties;
 const streamed = {
   atMs: Type.Integer(),
-  figuresAtMs: Type.Integer({
-    description: 'When the figures were taken; a process that hangs makes them old',
+  metricsAtMs: Type.Integer({
+    description: 'When the metrics were taken; they are out of date while a process hangs',
   }),
 };
 
-/** What those who watch the cluster are told: all of it at first, then every moment what it is and what is new. */
+/** The event stream of the cluster: one snapshot, then a tick with the present state and the new events. */
 export const ClusterStreamEvent = Type.Union([
   Type.Object(
     { type: Type.Literal('snapshot'), ...streamed, cluster: Cluster, load: nullable(ClusterLoad) },
@@ -188,7 +192,7 @@ export const ClusterStreamEvent = Type.Union([
       placement,
       instances,
       processes,
-      events: Type.Array(ClusterEvent, { description: 'Since the one before' }),
+      events: Type.Array(ClusterEvent, { description: 'Events since the previous tick' }),
       load: nullable(ClusterLoad),
     },
     closed,

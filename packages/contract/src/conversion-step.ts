@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-/** In the order of the white paper. */
+/** The steps of a conversion, in the order the white paper gives them. */
 export const ConversionStep = Type.Union([
   Type.Literal('stop-enqueue'),
   Type.Literal('drain'),

@@ -1,4 +1,4 @@
-/** An unsharded queue on its way to a sharded one of the same name (`/api/queues/{queue}/conversion`). */
+/** The conversion of an unsharded queue to a sharded queue of the same name (`/api/queues/{queue}/conversion`). */
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
 import { queueLimits } from './queue.ts';
@@ -19,25 +19,24 @@ const count = (maximum: number, description: string, minimum = 0) =>
 
 export const Convert = Type.Object(
   {
-    shards: count(16, 'Shards on each instance; default 1', 1),
-    priorities: Type.Optional(Type.Boolean({ description: 'Messages of the sharded queue have priorities' })),
+    shards: count(16, 'Shards per instance; default 1', 1),
+    priorities: Type.Optional(
+      Type.Boolean({ description: 'Whether the sharded queue delivers by priority' }),
+    ),
     attemptsMax: count(
       queueLimits.attemptsMax,
-      'Hand-outs before a message moves to the exception queue; default no limit',
+      'Deliveries of a message before it moves to the exception queue; no limit by default',
       1,
     ),
-    retryDelayMs: count(
-      queueLimits.retryDelayMsMax,
-      'Pause before a message that came back is handed out again',
-    ),
+    retryDelayMs: count(queueLimits.retryDelayMsMax, 'Pause before a returned message is delivered again'),
     cacheMiB: count(
       conversionLimits.cacheMiBMax,
-      'Size of the message cache of every instance; default as it is',
+      'Size of the message cache of every instance; unchanged by default',
       conversionLimits.cacheMiBMin,
     ),
     drainMsMax: count(
       conversionLimits.drainMsMax,
-      'How long to wait until consumers have emptied the queue; default ten minutes',
+      'How long to wait for consumers to empty the queue; ten minutes by default',
     ),
   },
   closed,
@@ -48,13 +47,15 @@ export const Conversion = Type.Object(
   {
     queue: Type.String(),
     stage: Type.Union([...ConversionStep.anyOf, Type.Literal('done')], {
-      description: 'The step that is due',
+      description: 'The next step',
     }),
     steps: Type.Array(Type.Object({ step: ConversionStep, passedAtMs: nullable(Type.Integer()) }, closed), {
-      description: 'All of them in order, with when each was done',
+      description: 'All steps in order, and when each was completed',
     }),
     startedAtMs: Type.Integer(),
-    canCancel: Type.Boolean({ description: 'The unsharded queue is there, and can go on' }),
+    canCancel: Type.Boolean({
+      description: 'Whether the unsharded queue still exists, so that it can be used again',
+    }),
     settings: Type.Object(
       {
         shards: Type.Integer(),
@@ -67,7 +68,8 @@ export const Conversion = Type.Object(
       closed,
     ),
     running: Type.Boolean({
-      description: 'This server goes on with it; if not, and it is not done, POST does, and DELETE cancels',
+      description:
+        'Whether this server is working on it. If not, POST resumes an unfinished conversion and DELETE cancels it',
     }),
     failure: nullable(ErrorBody),
   },

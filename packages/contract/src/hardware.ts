@@ -1,6 +1,6 @@
 /**
- * A hardware file (`scenarios/hardware/`): what work costs on a machine, as the model simulates it, with the source of
- * every number. The types are those of the model's `HardwareFile`; the lab's tests hold the two equal.
+ * A hardware file (`scenarios/hardware/`): the cost of each kind of work on a machine, for the model, with the source of
+ * every number. The types equal the model's `HardwareFile`; a test of the lab compares the two.
  */
 import Type, { type Static } from 'typebox';
 
@@ -9,10 +9,10 @@ const note = Type.Optional(Type.String({ maxLength: 400 }));
 
 const Known = Type.Union([Type.Literal('stated'), Type.Literal('measured'), Type.Literal('built')], {
   description:
-    'stated: by a document; measured: by a calibration; built: how the system is made, a count or a switch',
+    'stated: by a document; measured: by a calibration; built: a property of the system itself, a count or a switch',
 });
 
-/** A number that is known, or so many times a free parameter. */
+/** A known number, or a multiple of a free parameter. */
 const quantity = (description: string) =>
   Type.Union(
     [
@@ -43,7 +43,7 @@ const Sweep = Type.Object(
     operationsPerTransaction: Type.Integer({ minimum: 1, maximum: 10_000 }),
     payloadBytes: Type.Integer({ minimum: 0 }),
   },
-  { ...closed, description: 'Enqueuers by threads, and as many dequeuers for each subscriber' },
+  { ...closed, description: 'threads is the number of enqueuers, and of dequeuers per subscriber' },
 );
 
 const Costs = Type.Object(
@@ -51,9 +51,11 @@ const Costs = Type.Object(
     machine: Type.Object(
       {
         nodes: quantity('Nodes of the cluster'),
-        coresPerNode: quantity('Cores of a node'),
-        busyCoreSpeed: quantity('Speed of a core while all of its node are busy, against one busy alone'),
-        backgroundCpu: quantity('CPU of other threads of an instance for each µs of its own work'),
+        coresPerNode: quantity('Cores per node'),
+        busyCoreSpeed: quantity(
+          'Speed of a core while all cores of its node are busy, relative to one that is busy alone',
+        ),
+        backgroundCpu: quantity('CPU time of background threads of an instance per µs of its own work'),
       },
       closed,
     ),
@@ -67,38 +69,38 @@ const Costs = Type.Object(
     ),
     sessions: Type.Object(
       {
-        oneThread: choice(Type.Boolean(), 'Whether the sessions of an instance take turns on one thread'),
-        roundTripUs: quantity("A client's round trip before each call; 0: embedded"),
-        clientEnqueueUs: quantity("The client's own CPU on the instance for a message that it enqueues"),
-        clientDequeueUs: quantity('The same for a message that it dequeues'),
-        clientTransactionUs: quantity('The same for a transaction'),
+        oneThread: choice(Type.Boolean(), 'Whether all sessions of an instance share one thread'),
+        roundTripUs: quantity("A client's round trip before each call; 0 if embedded"),
+        clientEnqueueUs: quantity("The client's own CPU time on the instance per enqueued message"),
+        clientDequeueUs: quantity('The same per dequeued message'),
+        clientTransactionUs: quantity('The same per transaction'),
       },
       closed,
     ),
-    interconnectUs: quantity('From one instance to another'),
+    interconnectUs: quantity('Latency from one instance to another'),
     redo: Type.Object(
       {
-        groupsInFlight: quantity('Groups with the writer at one time'),
-        groupBytesMax: quantity('A group closes past this'),
-        syncUs: quantity('Time of a sync that needs no core and that others may overlap'),
-        syncCpuUs: quantity('CPU of a sync'),
-        usPerKib: quantity("Time that a KiB occupies the node's device"),
-        threadHopUs: quantity('From one thread of an instance to the other'),
+        groupsInFlight: quantity('Groups that the writer can have at one time'),
+        groupBytesMax: quantity('A group closes when it exceeds this'),
+        syncUs: quantity('Time of a sync that uses no core and can overlap with others'),
+        syncCpuUs: quantity('CPU time of a sync'),
+        usPerKib: quantity("Time that writing 1 KiB occupies the node's device"),
+        threadHopUs: quantity('Latency from one thread of an instance to the other'),
       },
       closed,
     ),
     sharded: Type.Object(
       {
-        callUs: quantity('A call'),
-        enqueueUs: quantity('A message in'),
-        dequeueUs: quantity('A message out'),
-        transactionUs: quantity('A transaction, beside its group'),
-        groupUs: quantity("A group commit, on the sessions' side"),
-        writeGroupUs: quantity("A group commit, on the writer's side"),
-        writeEnqueueUs: quantity("A message in, on the writer's side"),
-        writeConsumptionUs: quantity("A transaction that consumed, on the writer's side"),
-        forwardUs: quantity('A forwarded message, at its owner'),
-        forwardBatchMax: quantity('Messages forwarded at once'),
+        callUs: quantity('One call'),
+        enqueueUs: quantity('Enqueuing one message'),
+        dequeueUs: quantity('Dequeuing one message'),
+        transactionUs: quantity('One transaction, without its group'),
+        groupUs: quantity('One group commit, on the session thread'),
+        writeGroupUs: quantity('One group commit, on the writer thread'),
+        writeEnqueueUs: quantity('One enqueued message, on the writer thread'),
+        writeConsumptionUs: quantity('One transaction that consumed, on the writer thread'),
+        forwardUs: quantity('One forwarded message, on the instance that forwards it'),
+        forwardBatchMax: quantity('Messages per forwarded batch'),
       },
       closed,
     ),
@@ -106,60 +108,69 @@ const Costs = Type.Object(
       {
         scope: choice(
           Type.Union([Type.Literal('instance'), Type.Literal('cluster')]),
-          'Whether partitions are maintained by each instance, or by one resource of the cluster',
+          'Whether each instance maintains its partitions, or one resource of the cluster maintains all',
         ),
         counts: choice(
           Type.Union([Type.Literal('messages'), Type.Literal('operations')]),
           'What fills a partition: messages, or each enqueue and each dequeue',
         ),
-        operationsPerPartition: quantity('So many fill a partition'),
+        operationsPerPartition: quantity('Number that fills a partition'),
         partitionUs: quantity('Creating, assigning and truncating a partition'),
       },
       closed,
     ),
     unsharded: Type.Object(
       {
-        callUs: quantity('A call, outside the blocks of the index'),
-        enqueueUs: quantity('A message in, outside the blocks'),
-        dequeueUs: quantity('A message out, outside the blocks'),
-        transactionUs: quantity('A transaction, outside the blocks'),
-        skipUs: quantity('A message held by another session that a dequeue walks past'),
-        blocks: quantity('Blocks that are changed in turn: 1, or 2 for one at each end'),
+        callUs: quantity('One call, outside the blocks of the index'),
+        enqueueUs: quantity('Enqueuing one message, outside the blocks'),
+        dequeueUs: quantity('Dequeuing one message, outside the blocks'),
+        transactionUs: quantity('One transaction, outside the blocks'),
+        skipUs: quantity('Skipping one message that another session holds'),
+        blocks: quantity('Contended blocks of the index: 1, or 2 (one at each end)'),
         enter: Type.Object(
           {
             at: choice(
               Type.Union([Type.Literal('call'), Type.Literal('commit')]),
               'When an enqueue changes the index',
             ),
-            visitUs: quantity('Each visit of an enqueuer'),
-            entryUs: quantity('Each message and subscriber of it'),
+            visitUs: quantity('Each visit of an enqueuer to the block'),
+            entryUs: quantity('Each message and subscriber in that visit'),
           },
           closed,
         ),
         claim: Type.Object(
-          { visitUs: quantity("A dequeue's visit"), messageUs: quantity('Each message of it') },
+          {
+            visitUs: quantity('Each visit of a dequeue to the block'),
+            messageUs: quantity('Each message in that visit'),
+          },
           closed,
         ),
         leave: Type.Union(
           [
             Type.Object(
-              { visitUs: quantity("A dequeuer's commit"), messageUs: quantity('Each message of it') },
+              {
+                visitUs: quantity("Each visit of a dequeuer's commit"),
+                messageUs: quantity('Each message in that visit'),
+              },
               closed,
             ),
             Type.Null(),
           ],
-          { description: "What a dequeuer's commit changes; null if its calls did all" },
+          {
+            description:
+              "What a dequeuer's commit changes in the index; null if its calls changed everything",
+          },
         ),
-        syncInBlock: choice(Type.Boolean(), 'Whether a commit syncs by itself while it has the block'),
-        syncUs: quantity('Such a sync; 0 where commits join a group'),
-        transferUs: quantity('A block from one instance to another'),
-        visitsPerTurn: quantity('Visits before a block goes to another instance that waits'),
-        lookUs: quantity('Until a waiting dequeuer of another instance sees a message, at most'),
+        syncInBlock: choice(Type.Boolean(), 'Whether a commit syncs on its own while it holds the block'),
+        syncUs: quantity('Duration of that sync; 0 if commits join a group'),
+        transferUs: quantity('Transfer of a block between instances'),
+        visitsPerTurn: quantity('Visits before the block goes to another waiting instance'),
+        lookUs: quantity('Longest time until a waiting dequeuer of another instance sees a message'),
       },
       closed,
     ),
   },
-  { ...closed, description: 'Times are microseconds; CPU times those of a core that is busy alone' },
+  { ...closed, description: 'Times in microseconds; CPU times are those of a core that is busy alone' },
 );
 
 export const Hardware = Type.Object(
@@ -180,19 +191,19 @@ export const Hardware = Type.Object(
         },
         closed,
       ),
-      { maxProperties: 3, description: 'Free parameters: at most three, fitted to the observations' },
+      { maxProperties: 3, description: 'Free parameters, at most three, fitted to the observations' },
     ),
     observations: Type.Array(
       Type.Object(
         {
           claim: Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }),
           says: Type.String({ minLength: 1, maxLength: 400 }),
-          dequeuePerSec: Type.Number({ exclusiveMinimum: 0, description: 'The best of the sweep' }),
+          dequeuePerSec: Type.Number({ exclusiveMinimum: 0, description: 'The maximum over the sweep' }),
           sweep: Sweep,
         },
         closed,
       ),
-      { maxItems: 8, description: 'What the free parameters are fitted to, and nothing else' },
+      { maxItems: 8, description: 'The only figures to which the free parameters are fitted' },
     ),
     costs: Costs,
   },

@@ -1,4 +1,4 @@
-/** A bounded load on a queue of the cluster, which keeps book of every message: to watch what a failover does to it. */
+/** A bounded load on a queue of the cluster that accounts for every message, to observe the effect of a failover. */
 import Type, { type Static } from 'typebox';
 import { ErrorBody } from './run.ts';
 
@@ -23,7 +23,7 @@ export const StartLoad = Type.Object(
       Type.Integer({
         minimum: loadLimits.ratePerSecMin,
         maximum: loadLimits.ratePerSecMax,
-        description: 'Messages a second, over all sessions',
+        description: 'Messages per second, over all sessions',
       }),
     ),
   },
@@ -33,7 +33,7 @@ export type StartLoad = Static<typeof StartLoad>;
 
 export const LoadSample = Type.Object(
   {
-    atMs: Type.Integer({ description: 'Since the load began' }),
+    atMs: Type.Integer({ description: 'Milliseconds since the load began' }),
     acknowledgedPerSec: Type.Number(),
     consumedPerSec: Type.Number(),
   },
@@ -45,23 +45,31 @@ export const ClusterLoad = Type.Object(
   {
     queue: Type.String(),
     state: Type.Union([Type.Literal('running'), Type.Literal('draining'), Type.Literal('done')], {
-      description: 'draining: nothing more is enqueued, what is there is consumed',
+      description: 'draining: enqueuing has ended, and what is left in the queue is being consumed',
     }),
     startedAtMs: Type.Integer(),
-    durationMs: Type.Integer({ description: 'For how long it enqueues, unless it is stopped' }),
+    durationMs: Type.Integer({ description: 'How long it enqueues, unless it is stopped earlier' }),
     ratePerSec: Type.Integer(),
     acknowledged: Type.Integer({ description: 'Messages whose commit was acknowledged' }),
     consumed: Type.Integer({ description: 'Messages whose consumption was acknowledged' }),
-    unknown: Type.Integer({ description: 'Messages of commits whose outcome could not be learnt' }),
-    doubled: Type.Integer({ description: 'Messages handed out again after their consumption' }),
-    left: nullable(Type.Integer({ description: 'Still in the queue when the load ended; null until then' })),
+    outcomeUnknown: Type.Integer({
+      description: 'Messages of commits whose outcome could not be determined',
+    }),
+    duplicated: Type.Integer({
+      description: 'Messages delivered again after their consumption was acknowledged',
+    }),
+    left: nullable(
+      Type.Integer({ description: 'Messages still in the queue when the load ended; null until then' }),
+    ),
     lost: nullable(
       Type.Integer({
         description:
-          'Acknowledged, not consumed and not left; null until the load has ended with all instances served',
+          'Messages acknowledged, but neither consumed nor left; null until the load has ended and all instances are served',
       }),
     ),
-    slowestCommitMs: Type.Number({ description: 'Until a commit was done, other tries of it included' }),
+    slowestCommitMs: Type.Number({
+      description: 'The longest time until a commit succeeded, retries included',
+    }),
     error: nullable(ErrorBody),
     samples: Type.Array(LoadSample),
   },

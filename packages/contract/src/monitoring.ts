@@ -1,4 +1,4 @@
-/** What is to be seen of a queue: the figures of the views in the files, as of now (`docs/monitoring.md`). */
+/** The metrics of a queue at this moment; SQL views in the files show the same (`docs/monitoring.md`). */
 import Type, { type Static } from 'typebox';
 import { QueueKind, QueueType } from './queue.ts';
 
@@ -7,34 +7,41 @@ const nullable = <T extends Type.TSchema>(type: T, description: string) =>
   Type.Union([type, Type.Null()], { description });
 
 export const DrainState = Type.Union(
-  [Type.Literal('empty'), Type.Literal('draining'), Type.Literal('growing'), Type.Literal('standing')],
-  { description: 'standing: as many come as go, or none does either' },
+  [Type.Literal('empty'), Type.Literal('draining'), Type.Literal('growing'), Type.Literal('steady')],
+  { description: 'steady: the backlog neither grows nor shrinks' },
 );
 export type DrainState = Static<typeof DrainState>;
 
 const flow = {
   depth: Type.Integer({
-    description: 'Committed and not consumed; of a topic, before the subscriber that has most before it',
+    description:
+      'Messages committed and not consumed; of a topic, for the subscriber that is furthest behind',
   }),
   ready: Type.Integer(),
   held: Type.Integer(),
-  windowMs: Type.Number({ description: 'Over which the rates are counted' }),
+  windowMs: Type.Number({ description: 'The period over which the rates are measured' }),
   enqueuePerSec: Type.Number(),
   dequeuePerSec: Type.Number(),
   drainState: DrainState,
-  drainMs: nullable(Type.Number(), 'Until it is empty at these rates; null unless it drains'),
-  drainMsWithoutEnqueues: nullable(Type.Number(), 'The same if nothing more came; null if nothing goes'),
+  drainMs: nullable(
+    Type.Number(),
+    'Time until the queue is empty at these rates; null unless it is draining',
+  ),
+  drainMsWithoutEnqueues: nullable(
+    Type.Number(),
+    'The same if nothing more were enqueued; null if nothing is being dequeued',
+  ),
 };
 
 const cacheCounts = {
   hits: Type.Integer({
-    description: 'First hand-outs of messages that stayed in the cache since their commit',
+    description: 'First deliveries of messages that stayed in the cache since their commit',
   }),
   misses: Type.Integer({
-    description: 'First hand-outs of messages that were read back from their partition',
+    description: 'First deliveries of messages that were read back from their partition',
   }),
   evictions: Type.Integer({
-    description: 'Messages that had no place in the cache when they were committed',
+    description: 'Messages that did not fit into the cache when they were committed',
   }),
 };
 
@@ -46,18 +53,18 @@ export const PartitionState = Type.Union([
 ]);
 export type PartitionState = Static<typeof PartitionState>;
 
-export const FlowFigures = Type.Object(flow, closed);
-export type FlowFigures = Static<typeof FlowFigures>;
+export const FlowMetrics = Type.Object(flow, closed);
+export type FlowMetrics = Static<typeof FlowMetrics>;
 
-export const ShardFigures = Type.Object(
+export const ShardMetrics = Type.Object(
   {
     ...flow,
     shard: Type.Integer(),
     priority: Type.Integer(),
-    paused: Type.Integer({ description: 'Came back, and wait for their retry delay' }),
+    paused: Type.Integer({ description: 'Returned messages that wait for their retry delay' }),
     enqueued: Type.Integer({
       description:
-        'Since the queue was made, with those that came from other instances; consumed: with those that went',
+        'Since the queue was created. Includes messages forwarded from other instances; `consumed` includes those forwarded to them',
     }),
     consumed: Type.Integer(),
     cache: Type.Object({ bytes: Type.Integer(), ...cacheCounts }, closed),
@@ -68,55 +75,62 @@ export const ShardFigures = Type.Object(
   },
   closed,
 );
-export type ShardFigures = Static<typeof ShardFigures>;
+export type ShardMetrics = Static<typeof ShardMetrics>;
 
-export const SubscriberFigures = Type.Object(
+export const SubscriberMetrics = Type.Object(
   {
     ...flow,
     shard: Type.Integer(),
-    subscriber: nullable(Type.String(), 'null: the one consumer of a queue'),
+    subscriber: nullable(Type.String(), 'null for a queue, which has no subscribers'),
     durable: Type.Boolean(),
     paused: Type.Integer(),
-    watermark: Type.Integer({ description: 'Messages below are consumed by it, or not for it' }),
-    position: Type.Integer({ description: 'Messages below were handed out to it at least once' }),
+    watermark: Type.Integer({
+      description: 'All messages below are consumed by this subscriber, or were not addressed to it',
+    }),
+    position: Type.Integer({
+      description: 'All messages below were delivered to this subscriber at least once',
+    }),
     dequeued: Type.Integer({ description: 'Committed dequeues since the instance opened' }),
     lastDequeueAtMs: nullable(
       Type.Integer(),
-      'Epoch milliseconds, to the second; null: none since it opened',
+      'Epoch milliseconds, precise to the second; null if there was none since the instance opened',
     ),
     oldestReadyAtMs: nullable(
       Type.Integer(),
-      'When its oldest message that waits in the cache was enqueued; null if none does',
+      'When the oldest ready message in the cache was enqueued; null if there is none',
     ),
     cache: Type.Object(cacheCounts, closed),
   },
   closed,
 );
-export type SubscriberFigures = Static<typeof SubscriberFigures>;
+export type SubscriberMetrics = Static<typeof SubscriberMetrics>;
 
-export const PartitionFigures = Type.Object(
+export const PartitionMetrics = Type.Object(
   {
     partition: Type.Integer(),
     shard: Type.Integer(),
     state: PartitionState,
     firstSeq: Type.Integer(),
     messages: Type.Integer(),
-    terminal: Type.Integer({ description: 'Consumed by everyone' }),
+    terminal: Type.Integer({ description: 'Messages that are consumed by every subscriber' }),
     bytes: Type.Integer(),
-    fill: Type.Number({ description: 'Share of its room in use, 0 to 1' }),
+    fill: Type.Number({ description: 'Share of its capacity in use, 0 to 1' }),
   },
   closed,
 );
-export type PartitionFigures = Static<typeof PartitionFigures>;
+export type PartitionMetrics = Static<typeof PartitionMetrics>;
 
 export const QueueTotals = Type.Object(
   {
     ...flow,
-    delayed: Type.Integer({ description: 'Not due yet, or paused after they came back' }),
+    delayed: Type.Integer({ description: 'Messages that are not due yet, or wait for their retry delay' }),
     enqueued: Type.Integer(),
     consumed: Type.Integer(),
-    movedIn: Type.Integer({ description: 'From and to other instances, since the queue was made' }),
-    movedOut: Type.Integer(),
+    forwardedIn: Type.Integer({
+      description:
+        'Messages forwarded from other instances since the queue was created; forwardedOut: to other instances',
+    }),
+    forwardedOut: Type.Integer(),
   },
   closed,
 );
@@ -127,7 +141,7 @@ export const QueueStats = Type.Object(
     queue: Type.String(),
     kind: QueueKind,
     type: QueueType,
-    asOfMs: Type.Integer({ description: 'When the first of the instances was asked; epoch milliseconds' }),
+    asOfMs: Type.Integer({ description: 'When the first instance was read; epoch milliseconds' }),
     total: QueueTotals,
     instances: Type.Array(
       Type.Object(
@@ -135,17 +149,20 @@ export const QueueStats = Type.Object(
           instance: Type.Integer(),
           asOfMs: Type.Integer(),
           total: QueueTotals,
-          shards: Type.Array(ShardFigures),
-          subscribers: Type.Array(SubscriberFigures, {
-            description: 'For each shard; up to 1,000, those with the most messages before them first',
+          shards: Type.Array(ShardMetrics),
+          subscribers: Type.Array(SubscriberMetrics, {
+            description: 'One entry per shard and subscriber; at most 1,000, the largest backlog first',
           }),
-          partitions: Type.Array(PartitionFigures, {
-            description: 'Up to 1,000, the oldest of each shard first; the shards count them all',
+          partitions: Type.Array(PartitionMetrics, {
+            description: 'At most 1,000, the oldest of each shard first; `shards` counts all of them',
           }),
         },
         closed,
       ),
-      { description: 'Those that answer; of an unsharded queue one, for they share its file' },
+      {
+        description:
+          'The instances that responded; for an unsharded queue only one, because all share its file',
+      },
     ),
   },
   closed,

@@ -1,4 +1,4 @@
-/** The queue API (design, section 7). Fields that the engine does not support yet are refused with 422. */
+/** The queue API. Fields that the engine does not support yet are refused with 422. */
 import Type, { type Static } from 'typebox';
 import { Durability } from './scenario.ts';
 
@@ -8,8 +8,8 @@ export const QueueKind = Type.Union([Type.Literal('sharded'), Type.Literal('unsh
 export type QueueKind = Static<typeof QueueKind>;
 
 export const QueueType = Type.Union([
-  Type.Literal('queue', { description: 'One consumer a message; the default' }),
-  Type.Literal('topic', { description: 'Each subscriber gets it' }),
+  Type.Literal('queue', { description: 'Each message has one consumer; the default' }),
+  Type.Literal('topic', { description: 'Each subscriber receives every message' }),
 ]);
 export type QueueType = Static<typeof QueueType>;
 
@@ -22,12 +22,12 @@ export const queueLimits = {
   holdMsMin: 100,
   holdMsMax: 12 * 60 * 60_000,
   browseMax: 500,
-  /** The most urgent; 0 is the default. */
+  /** 9 is the most urgent priority, 0 the default. */
   priorityMax: 9,
   delayMsMax: 400 * 24 * 60 * 60_000,
   attemptsMax: 1_000,
   retryDelayMsMax: 60 * 60_000,
-  /** Of one queue in the message cache. */
+  /** One queue's share of the message cache. */
   cacheBytesMax: 64 * 1024 ** 3,
   subscribersMax: 1_024,
   subscriberNameMax: 128,
@@ -41,9 +41,9 @@ export const QueueName = Type.String({
 export const SubscriberName = Type.String({
   minLength: 1,
   maxLength: queueLimits.subscriberNameMax,
-  // It stands in addresses, where the other two would name a folder.
+  // The name is part of URLs, where "." and ".." would be resolved as path segments.
   pattern: '^(?!\\.{1,2}$)[^\\u0000]+$',
-  description: 'Any characters but U+0000, and neither "." nor ".."',
+  description: 'Any characters except U+0000; neither "." nor ".."',
 });
 
 export const CreateQueue = Type.Object(
@@ -51,49 +51,49 @@ export const CreateQueue = Type.Object(
     name: QueueName,
     kind: Type.Optional(QueueKind),
     type: Type.Optional(QueueType),
-    shards: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, description: 'Shards on each instance' })),
+    shards: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, description: 'Shards per instance' })),
     durability: Type.Optional(Durability),
     priorities: Type.Optional(
-      Type.Boolean({ description: 'Messages have priorities, and a more urgent one overtakes' }),
+      Type.Boolean({ description: 'Whether more urgent messages are delivered first' }),
     ),
     attemptsMax: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: queueLimits.attemptsMax,
-        description: 'Hand-outs of a message before it moves to the exception queue; without it, no limit',
+        description: 'Deliveries of a message before it moves to the exception queue; no limit by default',
       }),
     ),
     retryDelayMs: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: queueLimits.retryDelayMsMax,
-        description: 'Pause before a message that came back is handed out again, doubled each time',
+        description: 'Pause before a returned message is delivered again; doubles with each delivery',
       }),
     ),
     forwarding: Type.Optional(
       Type.Boolean({
         description:
-          'Messages without a consumer on their instance move to instances where some wait; by default they do where they can: in a persistent sharded queue that is no topic',
+          'Whether messages without a consumer on their instance are forwarded to instances where consumers wait. By default on for persistent sharded queues, off for topics and all others',
       }),
     ),
     cacheBytesMin: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: queueLimits.cacheBytesMax,
-        description: "Room in each instance's message cache that is kept for this queue; default 0",
+        description: "Bytes of each instance's message cache that are reserved for this queue; default 0",
       }),
     ),
     cacheBytesMax: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: queueLimits.cacheBytesMax,
-        description: 'How much of the message cache it may fill; without it, what is free',
+        description: 'Bytes of the message cache that this queue may use; by default whatever is free',
       }),
     ),
     correlationIndex: Type.Optional(
       Type.Boolean({
         description:
-          'Its partitions get local indexes on correlation ids, for browsing by one; of a persistent sharded queue',
+          'Whether each partition has a local index on correlation ids, which makes browsing by one fast; persistent sharded queues only',
       }),
     ),
   },
@@ -113,25 +113,27 @@ export const QueueInfo = Type.Object(
     retryDelayMs: Type.Integer(),
     forwarding: Type.Boolean(),
     cacheBytesMin: Type.Integer(),
-    cacheBytesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: as much as is free' }),
+    cacheBytesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: whatever is free' }),
     correlationIndex: Type.Boolean(),
-    cacheBytes: Type.Integer({ description: 'What its messages have in the message caches' }),
+    cacheBytes: Type.Integer({ description: 'Bytes that its messages use in the message caches' }),
     exceptionQueue: Type.Union([Type.String(), Type.Null()], {
-      description: 'Gets what was handed out too often; null without a limit',
+      description: 'Receives messages that were delivered attemptsMax times; null without that limit',
     }),
     enqueueEnabled: Type.Boolean(),
     dequeueEnabled: Type.Boolean(),
-    ready: Type.Integer({ description: 'Of a topic: what its slowest subscriber has not consumed' }),
+    ready: Type.Integer({
+      description: 'For a topic: messages that its slowest subscriber has not consumed',
+    }),
     held: Type.Integer(),
     delayed: Type.Integer({ description: 'Not due yet, or paused after they came back' }),
     enqueued: Type.Integer(),
     consumed: Type.Integer(),
-    movedIn: Type.Integer({ description: 'Came from other instances' }),
-    movedOut: Type.Integer({ description: 'Went to other instances' }),
+    forwardedIn: Type.Integer({ description: 'Messages forwarded from other instances' }),
+    forwardedOut: Type.Integer({ description: 'Messages forwarded to other instances' }),
     fault: Type.Optional(
       Type.Object(
         { code: Type.String(), message: Type.String() },
-        { ...closed, description: 'In a list: why its counts are not known, and 0' },
+        { ...closed, description: 'In a list: why the counts could not be read, and are given as 0' },
       ),
     ),
   },
@@ -139,7 +141,7 @@ export const QueueInfo = Type.Object(
 );
 export type QueueInfo = Static<typeof QueueInfo>;
 
-/** Which half of a queue a start or stop call means; without a body, both. */
+/** Whether a start or stop call concerns enqueue or dequeue; both if there is no body. */
 export const StartStop = Type.Object(
   { enqueue: Type.Optional(Type.Boolean()), dequeue: Type.Optional(Type.Boolean()) },
   closed,
@@ -149,10 +151,12 @@ export type StartStop = Static<typeof StartStop>;
 export const NewMessage = Type.Object(
   {
     payload: Type.Optional(Type.Unknown({ description: 'Any JSON value; stored as its UTF-8 text' })),
-    payloadBase64: Type.Optional(Type.String({ description: 'Bytes as base64; excludes payload' })),
+    payloadBase64: Type.Optional(
+      Type.String({ description: 'Bytes as base64; cannot be combined with payload' }),
+    ),
     correlationId: Type.Optional(Type.String({ maxLength: 128 })),
     groupKey: Type.Optional(
-      Type.String({ maxLength: 128, description: 'Messages of one key share a shard' }),
+      Type.String({ maxLength: 128, description: 'Messages with the same key go to the same shard' }),
     ),
     properties: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: 1024 }), { maxProperties: 32 }),
@@ -161,21 +165,21 @@ export const NewMessage = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: queueLimits.priorityMax,
-        description: '9 is the most urgent; only for a queue with priorities',
+        description: '9 is the most urgent; only for queues with priorities',
       }),
     ),
     delayMs: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: queueLimits.delayMsMax,
-        description: 'It can be dequeued after so long',
+        description: 'The message can be dequeued after this time',
       }),
     ),
     recipients: Type.Optional(
       Type.Array(SubscriberName, {
         minItems: 1,
         maxItems: queueLimits.subscribersMax,
-        description: 'Of a topic: the subscribers that get it; without it, all',
+        description: 'For a topic: the subscribers that receive the message; all by default',
       }),
     ),
   },
@@ -191,7 +195,7 @@ export const Enqueue = Type.Object(
 );
 export type Enqueue = Static<typeof Enqueue>;
 
-/** What stands in the address, since the body is the payload. */
+/** Properties of the message are query parameters here, because the body is the payload. */
 export const EnqueueStreamQuery = Type.Object(
   {
     correlationId: NewMessage.properties.correlationId,
@@ -200,7 +204,7 @@ export const EnqueueStreamQuery = Type.Object(
     delayMs: NewMessage.properties.delayMs,
     recipient: Type.Optional(
       Type.Union([SubscriberName, Type.Array(SubscriberName, { maxItems: queueLimits.subscribersMax })], {
-        description: 'Of a topic: a subscriber that gets it, any number of times; without it, all',
+        description: 'For a topic: a subscriber that receives the message; may be repeated; all by default',
       }),
     ),
     properties: Type.Optional(
@@ -215,7 +219,7 @@ export const PayloadQuery = Type.Object(
   {
     receipt: Type.String({ maxLength: 200 }),
     ack: Type.Optional(
-      Type.Boolean({ description: 'The message is consumed once all of its payload was sent' }),
+      Type.Boolean({ description: 'Whether the message is consumed once its whole payload has been sent' }),
     ),
   },
   closed,
@@ -232,7 +236,7 @@ export const Dequeue = Type.Object(
     mode: Type.Optional(
       Type.Union([Type.Literal('auto'), Type.Literal('manual')], {
         description:
-          'auto: consumed before the answer is sent (at most once), but for messages with streamedBytes; manual: held until ack, nack or holdMs',
+          'auto: messages are consumed before the response is sent (at most once), except those with streamedBytes; manual: they are held until ack, nack or the end of holdMs',
       }),
     ),
     holdMs: Type.Optional(Type.Integer({ minimum: queueLimits.holdMsMin, maximum: queueLimits.holdMsMax })),
@@ -245,25 +249,27 @@ export type Dequeue = Static<typeof Dequeue>;
 export const MessageOut = Type.Object(
   {
     id: Type.String(),
-    payload: Type.Optional(Type.Unknown({ description: 'Present when the bytes were enqueued as JSON' })),
-    payloadBase64: Type.Optional(Type.String({ description: 'Present when they were enqueued as bytes' })),
+    payload: Type.Optional(Type.Unknown({ description: 'Present if the payload was enqueued as JSON' })),
+    payloadBase64: Type.Optional(
+      Type.String({ description: 'Present if the payload was enqueued as bytes' }),
+    ),
     streamedBytes: Type.Optional(
       Type.Integer({
         description:
-          'Instead of either: the payload has so many bytes, too many for this answer; fetch it by receipt',
+          'Instead of a payload: its size, if it is too large for this response; fetch it with the receipt',
       }),
     ),
     correlationId: Type.Optional(Type.String()),
     groupKey: Type.Optional(Type.String()),
     properties: Type.Optional(Type.Record(Type.String(), Type.String())),
-    priority: Type.Optional(Type.Integer({ description: 'Present unless it is 0' })),
+    priority: Type.Optional(Type.Integer({ description: 'Absent if 0' })),
     recipients: Type.Optional(Type.Array(Type.String())),
     enqueuedAtMs: Type.Integer(),
     deliveryCount: Type.Integer(),
     receipt: Type.Optional(Type.String()),
     state: Type.Optional(Type.Union([Type.Literal('ready'), Type.Literal('held'), Type.Literal('delayed')])),
     untilMs: Type.Optional(
-      Type.Integer({ description: 'When a hold or a delay ends by itself; epoch milliseconds' }),
+      Type.Integer({ description: 'When the hold or delay expires; epoch milliseconds' }),
     ),
   },
   closed,
@@ -296,12 +302,13 @@ export type QueueList = Static<typeof QueueList>;
 export const BrowseQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: queueLimits.browseMax })),
-    after: Type.Optional(Type.String({ maxLength: 64, description: 'The `next` of the page before' })),
+    after: Type.Optional(Type.String({ maxLength: 64, description: 'The `next` of the previous page' })),
     subscriber: Type.Optional(SubscriberName),
     correlationId: Type.Optional(
       Type.String({
         maxLength: 128,
-        description: 'Only messages that have it; without correlationIndex this reads the whole backlog',
+        description:
+          'Only messages with this correlation id; without a correlationIndex this reads the whole backlog',
       }),
     ),
   },
@@ -321,7 +328,7 @@ export const Subscribe = Type.Object(
     durable: Type.Optional(
       Type.Boolean({
         description:
-          'Default true: misses nothing while nobody dequeues for it; a nondurable one ends with its instance',
+          'Default true: receives everything, even while nobody dequeues for it. A nondurable subscriber ends with its instance',
       }),
     ),
   },
@@ -335,10 +342,10 @@ export const SubscriberInfo = Type.Object(
     durable: Type.Boolean(),
     backlog: Type.Integer({
       description:
-        'Messages committed and not consumed by it, held ones included; those for other recipients count until they are passed over',
+        'Messages that it has not consumed, held ones included. Messages for other recipients count until delivery skips them',
     }),
     held: Type.Integer(),
-    lagMs: Type.Number({ description: 'Age of its oldest message that waits; 0 if none does' }),
+    lagMs: Type.Number({ description: 'Age of its oldest ready message; 0 if there is none' }),
   },
   closed,
 );

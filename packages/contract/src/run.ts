@@ -1,4 +1,4 @@
-/** A run, its points and the events that the server streams while it goes on (design, section 7). */
+/** A run, its points, and the events that the server streams while the run is in progress. */
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
 import { DequeuerPlace, Durability, FaultKind, Implementation, Rows, Scale, Scenario } from './scenario.ts';
@@ -14,7 +14,7 @@ export const Provenance = Type.Union([
 ]);
 export type Provenance = Static<typeof Provenance>;
 
-/** Every combination of the sweep has exactly one of these. The optional ones are there if the sweep varies them, or has subscribers. */
+/** Identifies one combination of the sweep. An optional parameter is present if the sweep varies it; `subscribers` also for topics. */
 export const PointParams = Type.Object(
   {
     instances: Type.Integer(),
@@ -25,10 +25,10 @@ export const PointParams = Type.Object(
     subscribers: Type.Optional(
       Type.Integer({
         description:
-          'Of a topic, or, unsharded, queues that each enqueue goes to: threads enqueuers, and as many dequeuers for each subscriber',
+          'Subscribers of the topic; unsharded: queues that each message is enqueued to. There are as many dequeuers per subscriber as enqueuers',
       }),
     ),
-    backlog: Type.Optional(Type.Integer({ description: 'Messages that waited before the warm-up' })),
+    backlog: Type.Optional(Type.Integer({ description: 'Messages in the queue before the warm-up' })),
     durability: Type.Optional(Durability),
     cacheMiB: Type.Optional(Type.Integer()),
     rows: Type.Optional(Rows),
@@ -60,7 +60,7 @@ export const WaitClass = Type.Union([
 ]);
 export type WaitClass = Static<typeof WaitClass>;
 
-export const WaitFigure = Type.Object(
+export const WaitSummary = Type.Object(
   {
     event: Type.String(),
     class: WaitClass,
@@ -71,9 +71,9 @@ export const WaitFigure = Type.Object(
   },
   closed,
 );
-export type WaitFigure = Static<typeof WaitFigure>;
+export type WaitSummary = Static<typeof WaitSummary>;
 
-/** Counted over the whole point, warm-up and drain included. All but `left` must be zero. */
+/** Counted over the whole point, warm-up and drain included. All except `left` must be zero. */
 export const Integrity = Type.Object(
   {
     lost: Type.Integer(),
@@ -81,33 +81,33 @@ export const Integrity = Type.Object(
     damaged: Type.Integer(),
     outOfOrder: Type.Integer(),
     left: Type.Integer({
-      description: 'Still in the queue when the bounded drain ended; browsed and counted',
+      description: 'Messages found in the queue by browsing when the bounded drain had ended',
     }),
   },
   closed,
 );
 export type Integrity = Static<typeof Integrity>;
 
-/** A fault of the scenario as it went. */
+/** A fault of the scenario and its effect. */
 export const FaultOutcome = Type.Object(
   {
     kind: FaultKind,
     instance: Type.Integer(),
-    atMs: Type.Number({ description: 'After the begin of the measured phase, as it happened' }),
-    movedMs: Type.Union([Type.Number(), Type.Null()], {
+    atMs: Type.Number({ description: 'Actual time, from the start of the measured phase' }),
+    takeoverMs: Type.Union([Type.Number(), Type.Null()], {
       description:
-        'Until another process served the instance, or its own one again; null if that did not happen',
+        'Time until another process served the instance, or its own process again; null if that did not happen',
     }),
-    withoutServiceMs: Type.Union([Type.Number(), Type.Null()], {
+    outageMs: Type.Union([Type.Number(), Type.Null()], {
       description:
-        'For how long no commit of any session of the instance was acknowledged; null if none ever was again',
+        "How long no commit of the instance's sessions was acknowledged; null if none was from then on",
     }),
     dequeuePerSec: Type.Object(
       { before: Type.Number(), during: Type.Number(), after: Type.Number() },
       {
         ...closed,
         description:
-          'Of all instances: since the fault before or the begin, while the instance was without service, and from then until the next fault or the end',
+          'Of all instances: from the previous fault or the start, during the outage, and after it until the next fault or the end',
       },
     ),
   },
@@ -120,18 +120,18 @@ const RatesAround = Type.Object(
   closed,
 );
 
-/** The conversion of the scenario as it went. Times count from the begin of the measured phase. */
+/** The conversion of the scenario and its effect. Times count from the start of the measured phase. */
 export const ConversionOutcome = Type.Object(
   {
     atMs: Type.Number(),
     tookMs: Type.Number(),
     steps: Type.Array(
       Type.Object({ step: ConversionStep, atMs: Type.Number(), tookMs: Type.Number() }, closed),
-      { description: 'In order, each from when it was due until it was done' },
+      { description: 'In order, each from when it was due until it was completed' },
     ),
     withoutEnqueueMs: Type.Union([Type.Number(), Type.Null()], {
       description:
-        'The longest time in which an instance had no enqueue acknowledged; null if it never had again',
+        'The longest time in which an instance acknowledged no enqueue; null if it acknowledged none from then on',
     }),
     enqueuePerSec: RatesAround,
     dequeuePerSec: RatesAround,
@@ -140,11 +140,11 @@ export const ConversionOutcome = Type.Object(
 );
 export type ConversionOutcome = Static<typeof ConversionOutcome>;
 
-/** What one instance's sessions did in a short time. */
+/** What one instance's sessions did in a short interval. */
 export const TimelineBin = Type.Object(
   {
     instance: Type.Integer(),
-    fromMs: Type.Number({ description: 'After the begin of the measured phase' }),
+    fromMs: Type.Number({ description: 'From the start of the measured phase' }),
     toMs: Type.Number(),
     enqueuePerSec: Type.Number(),
     dequeuePerSec: Type.Number(),
@@ -167,12 +167,12 @@ export const Repeat = Type.Object(
     dequeueCallP50Ms: Type.Optional(Type.Number()),
     dequeuePerSecByInstance: Type.Optional(Type.Array(Type.Number())),
     waitMs: Type.Optional(
-      Type.Record(Type.String(), Type.Number(), { description: 'What sessions waited for, by event' }),
+      Type.Record(Type.String(), Type.Number(), { description: 'Time that sessions waited, by wait event' }),
     ),
     faults: Type.Optional(Type.Array(FaultOutcome)),
     conversion: Type.Optional(ConversionOutcome),
     timeline: Type.Optional(
-      Type.Array(TimelineBin, { description: 'Where the scenario has faults, or a conversion' }),
+      Type.Array(TimelineBin, { description: 'Present if the scenario has faults or a conversion' }),
     ),
   },
   closed,
@@ -184,8 +184,8 @@ export const Point = Type.Object(
     implementation: Implementation,
     provenance: Provenance,
     params: PointParams,
-    enqueuePerSec: Type.Number({ description: 'Messages; one of a topic counts once' }),
-    dequeuePerSec: Type.Number({ description: 'Deliveries; of a topic over all subscribers' }),
+    enqueuePerSec: Type.Number({ description: "Messages; a topic's message counts once" }),
+    dequeuePerSec: Type.Number({ description: 'Deliveries; for a topic, over all subscribers' }),
     latencyMs: LatencyMs,
     dequeueCallMs: LatencyMs,
     cpuUsPerMessage: Type.Number({
@@ -196,7 +196,7 @@ export const Point = Type.Object(
       description: 'Cores that each instance kept busy over the measured window (1 is one core)',
     }),
     dequeuePerSecByInstance: Type.Array(Type.Number()),
-    waits: Type.Array(WaitFigure),
+    waits: Type.Array(WaitSummary),
     integrity: Integrity,
     repeats: Type.Array(Repeat),
   },
@@ -259,7 +259,7 @@ export const Progress = Type.Object(
     done: Type.Integer({ description: 'Trials finished (a trial is one repeat of one point)' }),
     total: Type.Integer(),
     etaMs: Type.Union([Type.Integer(), Type.Null()]),
-    current: Type.Optional(Type.String({ description: 'The trial under way, in words' })),
+    current: Type.Optional(Type.String({ description: 'The trial in progress, in words' })),
   },
   closed,
 );
@@ -296,7 +296,7 @@ export const Run = Type.Object(
 );
 export type Run = Static<typeof Run>;
 
-/** A run in a list: without its points. */
+/** A run as it appears in lists, without its points. */
 export const RunSummary = Type.Object(
   {
     id: Type.String(),
@@ -314,7 +314,7 @@ export const RunSummary = Type.Object(
 );
 export type RunSummary = Static<typeof RunSummary>;
 
-/** One instance as it stood at a tick; rates are over the time since the tick before. */
+/** The state of one instance at a tick; rates are over the time since the previous tick. */
 export const InstanceSample = Type.Object(
   {
     instance: Type.Integer(),
@@ -350,22 +350,22 @@ export const InstanceSample = Type.Object(
 );
 export type InstanceSample = Static<typeof InstanceSample>;
 
-/** What happened to an instance: a fault of the scenario, or what the cluster did about it; or to the queue of all. */
-export const Happening = Type.Object(
+/** A fault of the scenario, the cluster's reaction to it, or a conversion of the queue. */
+export const TickEvent = Type.Object(
   {
-    what: Type.Union([
+    type: Type.Union([
       ...FaultKind.anyOf,
       Type.Literal('taken over'),
-      Type.Literal('given back'),
+      Type.Literal('returned'),
       Type.Literal('converting'),
       Type.Literal('converted'),
     ]),
-    instance: Type.Integer({ description: '0: the queue' }),
-    agoMs: Type.Number({ description: 'Before the tick' }),
+    instance: Type.Integer({ description: '0: the event concerns the queue' }),
+    agoMs: Type.Number({ description: 'How long before the tick it happened' }),
   },
   closed,
 );
-export type Happening = Static<typeof Happening>;
+export type TickEvent = Static<typeof TickEvent>;
 
 /** Streamed about four times a second while a trial runs. `atMs` counts from the start of the run. */
 export const Tick = Type.Object(
@@ -376,15 +376,15 @@ export const Tick = Type.Object(
     params: PointParams,
     phase: Type.Union([Type.Literal('warmup'), Type.Literal('measure'), Type.Literal('drain')]),
     instances: Type.Array(InstanceSample),
-    happened: Type.Optional(Type.Array(Happening, { description: 'Since the tick before' })),
+    events: Type.Optional(Type.Array(TickEvent, { description: 'Events since the previous tick' })),
   },
   closed,
 );
 export type Tick = Static<typeof Tick>;
 
 /**
- * Server-sent events of a run: the SSE `event` field is `type`, `id` is a counter a client may resume from with
- * Last-Event-ID. A `snapshot` comes first on a fresh connection and whenever the requested id is no longer kept.
+ * Server-sent events of a run. The SSE field `event` is `type`; `id` is a counter from which a client can resume with
+ * Last-Event-ID. A new connection begins with a `snapshot`, as does one whose Last-Event-ID is no longer kept.
  */
 export const RunEvent = Type.Union([
   Type.Object({ type: Type.Literal('snapshot'), run: Run, ticks: Type.Array(Tick) }, closed),
@@ -396,14 +396,14 @@ export const RunEvent = Type.Union([
     {
       ...closed,
       description:
-        'A point finished, or was replaced by its median over more repeats; with it the verdicts so far',
+        'A point was finished, or replaced by its median over more repeats; with the verdicts so far',
     },
   ),
   Type.Object({ type: Type.Literal('end'), run: Run }, closed),
 ]);
 export type RunEvent = Static<typeof RunEvent>;
 
-/** The identity of a point inside its run: two points with the same key are the same combination. */
+/** Identifies a point inside its run: points with the same key are the same combination of parameters. */
 export function pointKey(point: { implementation: Implementation; params: PointParams }): string {
   const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
   const { subscribers, backlog, durability, cacheMiB, rows, dequeuers } = point.params;

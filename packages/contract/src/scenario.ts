@@ -6,9 +6,9 @@ import Type, { type Static } from 'typebox';
 
 const closed = { additionalProperties: false } as const;
 
-/** The implementations a driver exists for. */
+/** The implementations for which the lab has a driver. */
 export const Implementation = Type.Union([Type.Literal('sharded'), Type.Literal('unsharded')], {
-  description: 'Which queue does the work',
+  description: 'The kind of queue',
 });
 export type Implementation = Static<typeof Implementation>;
 
@@ -23,19 +23,19 @@ export type Durability = Static<typeof Durability>;
 
 export const SessionPlace = Type.Union([Type.Literal('embedded'), Type.Literal('remote')], {
   description:
-    'embedded, the default: sessions run in the process of their instance; remote: in processes of their own, over a socket',
+    'embedded, the default: sessions run in the process of their instance; remote: they run in separate processes and are connected by a socket',
 });
 export type SessionPlace = Static<typeof SessionPlace>;
 
-export const Rows = Type.Union([Type.Literal('none'), Type.Literal('together'), Type.Literal('apart')], {
+export const Rows = Type.Union([Type.Literal('none'), Type.Literal('together'), Type.Literal('separate')], {
   description:
-    'Whether a dequeuer keeps a row of the application for each message, and whether in the transaction that consumes it (together) or in one of its own before that (apart)',
+    'Whether a dequeuer inserts an application row for each message: not at all (none), in the transaction that consumes the message (together), or in a separate transaction before it (separate)',
 });
 export type Rows = Static<typeof Rows>;
 
-export const DequeuerPlace = Type.Union([Type.Literal('beside'), Type.Literal('elsewhere')], {
+export const DequeuerPlace = Type.Union([Type.Literal('same-instance'), Type.Literal('other-instance')], {
   description:
-    'beside, the default: a dequeuer runs on the instance of its enqueuer; elsewhere: on the next one, so that sharded messages are forwarded to it',
+    'same-instance, the default: a dequeuer runs on the instance of its enqueuer; other-instance: on the next instance, to which sharded messages are then forwarded',
 });
 export type DequeuerPlace = Static<typeof DequeuerPlace>;
 
@@ -47,16 +47,16 @@ export const FaultKind = Type.Union([
 ]);
 export type FaultKind = Static<typeof FaultKind>;
 
-/** Upper bounds of one scenario. A run past them is refused before it starts. */
+/** Upper bounds of one scenario. A scenario beyond them is refused before it starts. */
 export const scenarioLimits = {
   bytesMax: 256 * 1024,
   threadsMax: 256,
   instancesMax: 16,
-  /** Of a topic, as the engine has it. */
+  /** The engine's own limit for a topic. */
   subscribersMax: 1_024,
   /** Enqueuers and dequeuers of a trial, over all instances. */
   sessionsMax: 8_192,
-  /** Messages that wait before the warm-up: two million of 512 bytes fill a disk with 1 GiB in some ten seconds. */
+  /** Messages enqueued before the warm-up: two million of 512 bytes write 1 GiB in about ten seconds. */
   backlogMax: 2_000_000,
   cacheMiBMax: 4_096,
   /** Above 1 MiB a payload is streamed. */
@@ -79,10 +79,10 @@ const Phases = Type.Object(
     drainMs: Type.Integer({
       minimum: 0,
       maximum: limit.phaseMsMax,
-      description: 'Bound of the drain; what remains after it is counted as left, not lost',
+      description: 'Upper bound of the drain; messages that remain after it count as left, not as lost',
     }),
   },
-  { ...closed, description: 'Lengths of the phases of one point, in milliseconds' },
+  { ...closed, description: 'Durations of the phases of one point, in milliseconds' },
 );
 
 const axis = <T extends Type.TSchema>(item: T, description: string) =>
@@ -92,40 +92,42 @@ const PayloadBytes = Type.Integer({
   minimum: 32,
   maximum: limit.payloadBytesMax,
   description:
-    'At least 32: the check sum and the identity of the message lie in it. Above 1 MiB it is streamed in chunks: sharded queues and embedded sessions only',
+    'At least 32, because the payload holds a checksum and the identity of the message. Payloads above 1 MiB are streamed in chunks: sharded queues and embedded sessions only',
 });
 const OperationsPerTransaction = Type.Integer({ minimum: 1, maximum: limit.operationsPerTransactionMax });
 const Subscribers = Type.Integer({ minimum: 1, maximum: limit.subscribersMax });
 const CacheMiB = Type.Integer({ minimum: 1, maximum: limit.cacheMiBMax });
 
-/** The sweep: one point is run for every combination. What an optional axis names replaces the one value given elsewhere. */
+/** The sweep: one point for every combination of values. An optional axis replaces the single value given in `workload` or `queue`. */
 const Axes = Type.Object(
   {
-    implementation: axis(Implementation, 'Queues to compare'),
+    implementation: axis(Implementation, 'Kinds of queue to compare'),
     instances: axis(Type.Integer({ minimum: 1, maximum: limit.instancesMax }), 'Instances (processes), N'),
     threads: axis(
       Type.Integer({ minimum: 1, maximum: limit.threadsMax }),
-      'Enqueuer sessions, and as many dequeuer sessions, over all instances, T',
+      'Enqueuer sessions over all instances, and as many dequeuer sessions, T',
     ),
     roundTripMs: axis(
       Type.Number({ minimum: 0, maximum: limit.roundTripMsMax }),
-      'Emulated client round trip of every call, in milliseconds; 0 is none',
+      'Emulated client round trip of every call, in milliseconds; 0 for none',
     ),
     operationsPerTransaction: Type.Optional(
-      axis(OperationsPerTransaction, 'Instead of the one value of the workload'),
+      axis(OperationsPerTransaction, 'Replaces the single value of the workload'),
     ),
-    payloadBytes: Type.Optional(axis(PayloadBytes, 'Instead of the one value of the workload')),
-    subscribers: Type.Optional(axis(Subscribers, 'Instead of the one value of the workload')),
+    payloadBytes: Type.Optional(axis(PayloadBytes, 'Replaces the single value of the workload')),
+    subscribers: Type.Optional(axis(Subscribers, 'Replaces the single value of the workload')),
     backlog: Type.Optional(
       axis(
         Type.Integer({ minimum: 0, maximum: limit.backlogMax }),
-        'Messages that wait before the warm-up, over all instances; 0 is none',
+        'Messages in the queue before the warm-up, over all instances; 0 for none',
       ),
     ),
-    durability: Type.Optional(axis(Durability, 'Instead of the one value of the queue')),
-    cacheMiB: Type.Optional(axis(CacheMiB, 'Instead of the one value of the queue')),
-    rows: Type.Optional(axis(Rows, 'Rows of the application beside the messages; one sharded instance')),
-    dequeuers: Type.Optional(axis(DequeuerPlace, 'Where dequeuers run, with remote sessions')),
+    durability: Type.Optional(axis(Durability, 'Replaces the single value of the queue')),
+    cacheMiB: Type.Optional(axis(CacheMiB, 'Replaces the single value of the queue')),
+    rows: Type.Optional(
+      axis(Rows, 'Application rows that accompany the messages; one sharded instance only'),
+    ),
+    dequeuers: Type.Optional(axis(DequeuerPlace, 'Where dequeuers run; remote sessions only')),
   },
   { ...closed, description: 'Sweep axes' },
 );
@@ -142,7 +144,7 @@ export const Scenario = Type.Object(
     claims: Type.Array(Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }), {
       maxItems: 20,
       uniqueItems: true,
-      description: 'Claims of the documents that this scenario judges',
+      description: 'Claims of the documents that this scenario tests',
     }),
     seed: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }),
     queue: Type.Object(
@@ -152,7 +154,7 @@ export const Scenario = Type.Object(
         type: Type.Optional(
           Type.Union([Type.Literal('queue'), Type.Literal('topic')], {
             description:
-              'Default queue. On a topic every enqueuer comes with a dequeuer for each subscriber. The engine has no unsharded topics: with "unsharded" each subscriber has a queue of its own, and a transaction puts a copy into every one, as job tables fan out',
+              'Default: queue. With a topic, every enqueuer has one dequeuer per subscriber. The engine has no unsharded topics: with "unsharded" each subscriber has its own queue, and a transaction enqueues a copy to each of them, as job tables do',
           }),
         ),
         cacheMiB: Type.Optional(CacheMiB),
@@ -169,7 +171,7 @@ export const Scenario = Type.Object(
           minimum: 1,
           maximum: 10_000_000,
           description:
-            'Enqueuers of an instance pause while more than this many of its messages wait (beside the backlog that it began with), so that a slow dequeuer meets a bounded backlog',
+            'Enqueuers of an instance pause while its backlog exceeds this many messages (not counting the initial backlog), so that slow dequeuers cannot make it grow without bound',
         }),
       },
       closed,
@@ -185,7 +187,7 @@ export const Scenario = Type.Object(
             atMs: Type.Integer({
               minimum: 0,
               maximum: limit.phaseMsMax,
-              description: 'After the begin of the measured phase',
+              description: 'From the start of the measured phase',
             }),
           },
           closed,
@@ -194,7 +196,7 @@ export const Scenario = Type.Object(
           minItems: 1,
           maxItems: limit.faultsMax,
           description:
-            'What happens to the process of an instance in every trial, with remote sessions. kill: SIGKILL; pause: SIGSTOP, until a survivor ends it; stop: in order; start: its process again, which gets the instance back',
+            'Faults injected into instance processes in every trial; remote sessions only. kill: SIGKILL; pause: SIGSTOP, until a survivor kills the process; stop: orderly shutdown; start: start the process again, which gets its instance back',
         },
       ),
     ),
@@ -204,13 +206,13 @@ export const Scenario = Type.Object(
           atMs: Type.Integer({
             minimum: 0,
             maximum: limit.phaseMsMax,
-            description: 'After the begin of the measured phase',
+            description: 'From the start of the measured phase',
           }),
         },
         {
           ...closed,
           description:
-            'In every trial the unsharded queue becomes a sharded one, step by step, while its sessions go on',
+            'In every trial the unsharded queue is converted to a sharded one while its sessions keep working',
         },
       ),
     ),
@@ -222,7 +224,7 @@ export const Scenario = Type.Object(
           phases: Type.Optional(Phases),
           repeats: Type.Optional(Type.Integer({ minimum: 1, maximum: limit.repeatsMax })),
         },
-        { ...closed, description: 'What differs when the scenario is run with scale quick' },
+        { ...closed, description: 'Values that replace the above when the scenario is run with scale quick' },
       ),
     ),
     references: Type.Optional(
@@ -237,7 +239,7 @@ export const Scenario = Type.Object(
           },
           closed,
         ),
-        { maxItems: 8, description: "The document's own numbers: drawn as labelled lines, never as points" },
+        { maxItems: 8, description: "The document's own figures, drawn as labelled lines, never as points" },
       ),
     ),
   },

@@ -1,4 +1,4 @@
-/** The server's own answers, beside queues and runs: health, scenarios, lists of runs, claims. */
+/** Responses of the server besides queues and runs: health, scenarios, lists of runs, claims. */
 import Type, { type Static } from 'typebox';
 import { ClaimResult, ErrorBody, RunStatus, RunSummary } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
@@ -22,7 +22,7 @@ export const Health = Type.Object(
 );
 export type Health = Static<typeof Health>;
 
-/** What a run would do. `points` are combinations, `trials` their repeats. */
+/** The size of a run before it starts. `points` counts combinations, `trials` counts their repeats. */
 export const PlanFigures = Type.Object(
   { points: Type.Integer(), trials: Type.Integer(), estimatedMs: Type.Integer() },
   closed,
@@ -45,11 +45,11 @@ export type ScenarioEntry = Static<typeof ScenarioEntry>;
 export const ScenarioList = Type.Object({ scenarios: Type.Array(ScenarioEntry) }, closed);
 export type ScenarioList = Static<typeof ScenarioList>;
 
-/** A fault at its JSON pointer; an empty path is the whole document. */
+/** A fault of a document and its JSON pointer; an empty path means the whole document. */
 export const Fault = Type.Object({ path: Type.String(), message: Type.String() }, closed);
 export type Fault = Static<typeof Fault>;
 
-/** `line` and `column` count from 1 and are present where the text is no JSON. `plan` is null for a faulty scenario. */
+/** `line` and `column` count from 1 and are present if the text is not JSON. `plan` is null for an invalid scenario. */
 export const ScenarioValidation = Type.Object(
   {
     valid: Type.Boolean(),
@@ -82,7 +82,7 @@ export const RunListQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: runListLimits.limitMax })),
     after: Type.Optional(
-      Type.String({ pattern: '^[0-9]{1,15}$', description: 'The `next` of the page before' }),
+      Type.String({ pattern: '^[0-9]{1,15}$', description: 'The `next` of the previous page' }),
     ),
   },
   closed,
@@ -98,7 +98,7 @@ export type RunCancelled = Static<typeof RunCancelled>;
 
 const { id, title, document, grade, ...verdictFields } = ClaimResult.properties;
 
-/** Verdicts of a claim that an answer carries, the newest ones; all that there are, are counted. */
+/** How many verdicts of a claim a response carries, the newest first; `judged` counts all of them. */
 export const claimHistoryMax = 20;
 
 const whose = {
@@ -108,7 +108,7 @@ const whose = {
   endedAtMs: Type.Integer(),
 } as const;
 
-/** A claim, its verdict in the newest finished run that judged it, or null, and what runs said before. */
+/** A claim, its latest verdict (null if no finished run judged it), and earlier verdicts. */
 export const ClaimLedgerEntry = Type.Object(
   {
     id,
@@ -121,7 +121,8 @@ export const ClaimLedgerEntry = Type.Object(
           ...verdictFields,
           ...whose,
           runKept: Type.Boolean({
-            description: 'This server has the run; not so if the command line ran it, or it was forgotten',
+            description:
+              'Whether this server still has the run; false for runs of the command line and deleted runs',
           }),
         },
         closed,
@@ -131,7 +132,7 @@ export const ClaimLedgerEntry = Type.Object(
       Type.Object({ verdict: verdictFields.verdict, value: verdictFields.value, ...whose }, closed),
       { description: `Newest first, at most ${claimHistoryMax}` },
     ),
-    judged: Type.Integer({ description: 'How many verdicts there are' }),
+    judged: Type.Integer({ description: 'Number of verdicts' }),
   },
   closed,
 );
@@ -140,7 +141,7 @@ export type ClaimLedgerEntry = Static<typeof ClaimLedgerEntry>;
 export const ClaimLedger = Type.Object({ claims: Type.Array(ClaimLedgerEntry) }, closed);
 export type ClaimLedger = Static<typeof ClaimLedger>;
 
-/** Requests and scenarios that are refused name every fault, at the top and in `details`. */
+/** Invalid requests and scenarios list every fault, both as `errors` and in `details`. */
 export const InvalidBody = Type.Object(
   { ...ErrorBody.properties, errors: Type.Array(Fault) },
   { additionalProperties: true },

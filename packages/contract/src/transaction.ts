@@ -5,23 +5,23 @@ import { NewMessage, QueueName, queueLimits, Receipts } from './queue.ts';
 const closed = { additionalProperties: false } as const;
 
 export const transactionLimits = {
-  /** Of each kind, in one transaction. */
+  /** Operations of each kind in one transaction. */
   operationsMax: 1_000,
   sqlCharactersMax: 64 * 1024,
   parametersMax: 1_000,
 } as const;
 
-/** What JSON has no literal for, or would change in silence, is an object of one key. */
+/** A value that JSON cannot express, or would change silently, is an object with one key. */
 export const SqlValue = Type.Union(
   [
     Type.Null(),
-    Type.Number({ description: 'A whole one within 2^53' }),
+    Type.Number({ description: 'An integer within ±2^53' }),
     Type.String(),
-    Type.Object({ integer: Type.String({ description: 'Digits: an integer of up to 64 bits' }) }, closed),
-    Type.Object({ real: Type.String({ description: 'A number as text; Infinity too' }) }, closed),
+    Type.Object({ integer: Type.String({ description: 'An integer of up to 64 bits, as digits' }) }, closed),
+    Type.Object({ real: Type.String({ description: 'A number as text, which may be Infinity' }) }, closed),
     Type.Object({ base64: Type.String({ description: 'Bytes' }) }, closed),
   ],
-  { description: 'A value of SQLite' },
+  { description: 'An SQLite value' },
 );
 export type SqlValue = Static<typeof SqlValue>;
 
@@ -34,7 +34,7 @@ export const Statement = Type.Object(
           Type.Array(SqlValue, { maxItems: transactionLimits.parametersMax }),
           Type.Record(Type.String(), SqlValue, { maxProperties: transactionLimits.parametersMax }),
         ],
-        { description: 'By place, or by name without its sign' },
+        { description: 'By position, or by name without the prefix' },
       ),
     ),
   },
@@ -47,10 +47,10 @@ const listOf = <T extends Type.TSchema>(item: T, description: string) =>
 
 export const Transaction = Type.Object(
   {
-    execute: listOf(Statement, 'Run one after the other; rows and messages commit together'),
+    execute: listOf(Statement, 'Statements, run in order; rows and messages commit together'),
     acknowledge: listOf(
       Type.Object({ queue: QueueName, ...Receipts.properties }, closed),
-      'Messages that are consumed by the commit',
+      'Messages that the commit consumes',
     ),
     enqueue: listOf(
       Type.Object(
@@ -60,7 +60,7 @@ export const Transaction = Type.Object(
         },
         closed,
       ),
-      'Messages that are there once it is committed',
+      'Messages that the commit enqueues',
     ),
   },
   { ...closed, minProperties: 1 },
@@ -70,8 +70,8 @@ export type Transaction = Static<typeof Transaction>;
 export const StatementResult = Type.Object(
   {
     rows: Type.Array(Type.Record(Type.String(), SqlValue)),
-    changes: Type.Integer({ description: 'Rows that it inserted, updated or deleted itself' }),
-    lastInsertRowid: Type.Union([SqlValue], { description: 'Null if it inserted none' }),
+    changes: Type.Integer({ description: 'Rows that the statement itself inserted, updated or deleted' }),
+    lastInsertRowid: Type.Union([SqlValue], { description: 'Null if no row was inserted' }),
   },
   closed,
 );
@@ -79,7 +79,7 @@ export type StatementResult = Static<typeof StatementResult>;
 
 export const Committed = Type.Object(
   {
-    ids: Type.Array(Type.Array(Type.String()), { description: 'A list for each entry of enqueue' }),
+    ids: Type.Array(Type.Array(Type.String()), { description: 'One list for each entry of enqueue' }),
     results: Type.Array(StatementResult, { description: 'One for each entry of execute' }),
   },
   closed,

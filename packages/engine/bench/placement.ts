@@ -20,10 +20,12 @@ const totalUs = ({ user, system }: NodeJS.CpuUsage) => user + system;
 
 export async function embedded(
   { openInstance }: typeof Engine,
-  options: { dir: string; kind: Engine.QueueKind },
+  options: { dir: string; kind: Engine.QueueKind; subscribers: number },
 ): Promise<Placement> {
   const instance = await openInstance({ dir: options.dir });
-  await instance.createQueue({ name: 'q', kind: options.kind });
+  const { kind, subscribers } = options;
+  await instance.createQueue({ name: 'q', kind, type: subscribers > 0 ? 'topic' : 'queue' });
+  for (let i = 0; i < subscribers; i += 1) await instance.subscribe('q', { name: `s${i}` });
   return {
     openSession: () => instance.openSession(),
     read: async () => ({ cpuUs: totalUs(process.cpuUsage()), stats: instance.stats() }),

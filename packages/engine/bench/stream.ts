@@ -65,7 +65,7 @@ try {
   const outMs = await besideNeighbour(instance, 'stream out', async () => {
     const [message] = await session.dequeue('files');
     let read = 0;
-    for await (const piece of message!.payloadStream()) read += (piece as Buffer).length;
+    for await (const piece of message!.payloadStream()) read += piece.length;
     if (read !== bytes) throw new Error(`${read} bytes came out`);
     await session.commit();
   });

@@ -1,6 +1,7 @@
 /**
  * One short run of the engine under load, embedded in this process or, with `connections`, served by another one:
- * `node trial.ts '{"sessions": 32}'` prints its rates as JSON. `compare.ts` runs it against two checkouts in turn; `node --cpu-prof trial.ts …` shows where the time goes.
+ * `node trial.ts '{"sessions": 32}'` prints its rates as JSON. `compare.ts` runs it against two checkouts in turn;
+ * `node --cpu-prof trial.ts …` shows where the time goes.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,6 +17,8 @@ export interface TrialOptions {
   sessions?: number;
   operationsPerTransaction?: number;
   enqueueOnly?: boolean;
+  /** Makes it a topic with so many subscribers, one dequeuing session each; 0, the default, a queue. */
+  subscribers?: number;
   /** Connections to a process that serves the instance; 0, the default, embeds it in this one. */
   connections?: number;
   payloadBytes?: number;
@@ -44,6 +47,7 @@ async function runTrial({
   sessions = 32,
   operationsPerTransaction: operations = 1,
   enqueueOnly = false,
+  subscribers = 0,
   connections = 0,
   payloadBytes = 512,
   measureMs = 1_000,
@@ -53,7 +57,7 @@ async function runTrial({
   const dir = mkdtempSync(join(dataDir, 'trial-'));
   const placement =
     connections === 0
-      ? await embedded(engine, { dir, kind })
+      ? await embedded(engine, { dir, kind, subscribers })
       : await remote(engine, { dir, kind, connections, checkout });
   const body = Buffer.alloc(payloadBytes, 7);
   const sum = crc32(body);
@@ -81,14 +85,16 @@ async function runTrial({
     await session.close();
   }
 
-  async function dequeuer(): Promise<void> {
+  /** Of a topic, each delivery to a subscriber counts as one message consumed. */
+  async function dequeuer(subscriber?: string): Promise<void> {
     const session = placement.openSession();
+    const options = { max: operations, waitMs: 100, ...(subscriber !== undefined && { subscriber }) };
     while (!stopped) {
-      const messages = await session.dequeue('q', { max: operations, waitMs: 100 });
+      const messages = await session.dequeue('q', options);
       for (const { payload } of messages) if (crc32(payload) !== sum) throw new Error('a damaged payload');
       await commit(session);
       consumed += messages.length;
-      backlog -= messages.length;
+      backlog -= messages.length / Math.max(1, subscribers);
       if (backlog >= backlogMax) continue;
       for (const wake of full.splice(0)) wake();
     }
@@ -96,8 +102,9 @@ async function runTrial({
   }
 
   const all = Array.from({ length: sessions }, () =>
-    enqueueOnly ? [enqueuer()] : [enqueuer(), dequeuer()],
+    enqueueOnly || subscribers > 0 ? [enqueuer()] : [enqueuer(), dequeuer()],
   ).flat();
+  for (let i = 0; i < subscribers; i += 1) all.push(dequeuer(`s${i}`));
   const reading = async () => ({ ...(await placement.read()), at: performance.now(), enqueued, consumed });
   await new Promise((resume) => setTimeout(resume, measureMs / 2));
   commits = [];

@@ -1,4 +1,4 @@
-/** Looking at what waits: where each message stands, and until when. */
+/** Browsing: the state of each waiting message, and until when it lasts. */
 import { describe, expect, it } from 'vitest';
 import type { BrowsedMessage, Instance } from '../src/index.ts';
 import { openTestInstance, text } from './folder.ts';
@@ -31,7 +31,7 @@ describe('a browse', () => {
     expect(next).toBeNull();
   });
 
-  it('goes on within what is not due yet, page after page, each message once', async () => {
+  it('pages through messages that are not due yet, each of them once', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     const payloads = Array.from({ length: 23 }, (_, index) => String(index).padStart(2, '0'));
@@ -83,7 +83,7 @@ describe('a browse', () => {
     },
   );
 
-  it('says until when a message pauses that came back', async () => {
+  it('says until when a returned message is delayed', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders', retryDelayMs: hourMs });
     await put(instance, 'orders', { payload: 'again' });
@@ -95,7 +95,7 @@ describe('a browse', () => {
     expect(messages[0]!.untilMs).toSatisfy(about(Date.now() + hourMs));
   });
 
-  it('ends with a word on it if what it looks at goes away meanwhile', async () => {
+  it('ends with an error if the queue is dropped meanwhile', async () => {
     const instance = await openTestInstance({ partitionMessagesMax: 2 });
     await instance.createQueue({ name: 'orders' });
     await instance.createQueue({ name: 'news', type: 'topic' });
@@ -113,7 +113,7 @@ describe('a browse', () => {
     await Promise.all([instance.dropQueue('orders'), instance.unsubscribe('news', 'one'), ...ends]);
   });
 
-  it('refuses a page mark that was never given', async () => {
+  it('refuses an unknown page mark', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     for (const after of ['delayed.x.1', 'delayed.1', 'held.1.1', '1.1.1', '']) {

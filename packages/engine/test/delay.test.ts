@@ -1,15 +1,16 @@
-/** Delayed messages: kept apart until they are due, then messages like any other. */
+/** Delayed messages: stored separately until they are due, then messages like any other. */
 import { describe, expect, it } from 'vitest';
 import { openInstance } from '../src/index.ts';
-import { DelayedMessages } from '../src/instance/delayed-messages.ts';
-import type { InlineInstance } from '../src/instance/inline-instance.ts';
-import type { DueMessages } from '../src/storage/delayed-table.ts';
+import type { DueMessages } from '../src/model/delayed-message.ts';
+import { nodePorts } from '../src/node-ports.ts';
+import { DelayedMessages } from '../src/queues/delayed-messages.ts';
+import type { LocalInstance } from '../src/runtime/local-instance.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
 describe('a delayed message', () => {
-  it('is handed out once it is due, with the id that its commit gave', async () => {
+  it('is delivered once it is due, with the id that its commit gave', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     const session = instance.openSession();
@@ -84,7 +85,7 @@ describe('a delayed message', () => {
   });
 
   it('is refused, or gone, if its queue is dropped before its commit or beside it', async () => {
-    const instance = (await openTestInstance()) as InlineInstance;
+    const instance = (await openTestInstance()) as LocalInstance;
     await instance.createQueue({ name: 'orders' });
     const session = instance.openSession();
     session.enqueue('orders', { payload: 'x', delayMs: 60_000 });
@@ -96,19 +97,21 @@ describe('a delayed message', () => {
     expect(instance.isEmpty).toBe(true);
   });
 
-  it('is looked for again if it came due during a look that may have missed it', async () => {
+  it('is searched again if it became due during a search that may have missed it', async () => {
     const looks: ((found: DueMessages) => void)[] = [];
     const delayed = new DelayedMessages({
-      group: undefined as never, // nothing is found, so nothing is committed
+      groupCommit: undefined as never, // nothing is found, so nothing is committed
       slab: undefined as never,
       payloads: undefined as never,
+      ports: nodePorts,
+      firstId: 0,
       counts: new Map(),
       nextDueAtMs: Date.now(),
       readDue: () => new Promise((resolve) => looks.push(resolve)),
-      shardOf: () => undefined,
+      logOf: () => undefined,
     });
     await expect.poll(() => looks.length).toBe(1);
-    const due = { dueAtMs: Date.now(), no: 1, queueId: 1, shard: 100, record: new Uint8Array() };
+    const due = { dueAtMs: Date.now(), delayedId: 1, queueId: 1, shard: 100, record: new Uint8Array() };
     delayed.add([due]);
     await new Promise((resolve) => setTimeout(resolve, 5)); // behind the timer of that one
     looks[0]!({ rows: [], nextDueAtMs: null });

@@ -1,6 +1,6 @@
 /**
- * Two served instances under random commands: whoever asks, and wherever, gets what is ready, of each shard in the order of
- * its commits, once; and the counts of both tell it all.
+ * Two served instances under random commands: a dequeue on either gets what is ready anywhere, once, each shard in the order
+ * of its commits; and the counts of both instances add up.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -14,11 +14,11 @@ import {
 import { makeFolder } from './folder.ts';
 
 const queue = 'orders';
-const sides = [0, 1] as const;
-/** Consumers that have not called for this long are not there. */
+const indexes = [0, 1] as const;
+/** A queue without a dequeue for this long has no consumer at its instance. */
 const forwardIdleMs = 20;
 
-interface Side {
+interface OpenInstance {
   instance: Instance;
   served: ServedInstance;
   session: Session;
@@ -26,30 +26,30 @@ interface Side {
 
 class Real {
   readonly dir: string;
-  readonly sides: Side[] = [];
+  readonly instances: OpenInstance[] = [];
 
   constructor(dir: string) {
     this.dir = dir;
   }
 
-  async open(side: number): Promise<void> {
-    const instance = await openInstance({ dir: this.dir, instance: side + 1, partitionMessagesMax: 5 });
+  async open(index: number): Promise<void> {
+    const instance = await openInstance({ dir: this.dir, instance: index + 1, partitionMessagesMax: 5 });
     const served = await serveInstance(instance, { forwardIdleMs });
-    this.sides[side] = { instance, served, session: instance.openSession() };
+    this.instances[index] = { instance, served, session: instance.openSession() };
   }
 
-  async close(side: number): Promise<void> {
-    await this.sides[side]!.served.close();
-    await this.sides[side]!.instance.close();
+  async close(index: number): Promise<void> {
+    await this.instances[index]!.served.close();
+    await this.instances[index]!.instance.close();
   }
 }
 
-/** Payloads are numbers, counted up; each instance has one shard, to which its session enqueues. */
+/** Payloads are ascending numbers. Each instance has one shard, to which its session enqueues. */
 class Model {
   nextPayload = 1;
   live = new Map<number, { shard: number; heldBy: number | undefined }>();
   consumed = 0;
-  /** By shard, what was committed and never delivered, in order. */
+  /** By shard: committed and never delivered, in order. */
   undelivered: number[][] = [[], []];
   deliveryCounts = new Map<number, number>();
   staged: number[][] = [[], []];
@@ -59,10 +59,10 @@ class Model {
     return [...this.live].filter(([, { heldBy }]) => heldBy === undefined).map(([payload]) => payload);
   }
 
-  rollBack(side: number): void {
-    for (const payload of this.taken[side]!) this.live.get(payload)!.heldBy = undefined;
-    this.staged[side] = [];
-    this.taken[side] = [];
+  rollBack(index: number): void {
+    for (const payload of this.taken[index]!) this.live.get(payload)!.heldBy = undefined;
+    this.staged[index] = [];
+    this.taken[index] = [];
   }
 }
 
@@ -73,19 +73,22 @@ const command = (name: string, run: (model: Model, real: Real) => Promise<void>)
   toString: () => name,
 });
 
-const enqueue = (side: number, count: number) =>
-  command(`enqueue(${side}, ${count})`, async (model, real) => {
+const enqueue = (index: number, count: number) =>
+  command(`enqueue(${index}, ${count})`, async (model, real) => {
     for (let i = 0; i < count; i += 1) {
-      real.sides[side]!.session.enqueue(queue, { payload: String(model.nextPayload) });
-      model.staged[side]!.push(model.nextPayload);
+      real.instances[index]!.session.enqueue(queue, { payload: String(model.nextPayload) });
+      model.staged[index]!.push(model.nextPayload);
       model.nextPayload += 1;
     }
   });
 
-const dequeue = (side: number, max: number) =>
-  command(`dequeue(${side}, ${max})`, async (model, real) => {
+const dequeue = (index: number, max: number) =>
+  command(`dequeue(${index}, ${max})`, async (model, real) => {
     const isEmpty = model.ready().length === 0;
-    const messages = await real.sides[side]!.session.dequeue(queue, { max, waitMs: isEmpty ? 10 : 10_000 });
+    const messages = await real.instances[index]!.session.dequeue(queue, {
+      max,
+      waitMs: isEmpty ? 10 : 10_000,
+    });
     if (isEmpty) expect(messages).toEqual([]);
     else expect(messages.length, 'nothing is stuck').toBeGreaterThan(0);
     for (const { payload, deliveryCount } of messages) {
@@ -97,61 +100,61 @@ const dequeue = (side: number, max: number) =>
         expect(number, 'first deliveries in order').toBe(model.undelivered[message!.shard]!.shift());
       expect(deliveryCount).toBe(before + 1);
       model.deliveryCounts.set(number, deliveryCount);
-      message!.heldBy = side;
-      model.taken[side]!.push(number);
+      message!.heldBy = index;
+      model.taken[index]!.push(number);
     }
   });
 
-const commit = (side: number) =>
-  command(`commit(${side})`, async (model, real) => {
-    const { ids } = await real.sides[side]!.session.commit();
-    expect(ids).toHaveLength(model.staged[side]!.length);
-    for (const payload of model.staged[side]!) {
-      model.live.set(payload, { shard: side, heldBy: undefined });
-      model.undelivered[side]!.push(payload);
+const commit = (index: number) =>
+  command(`commit(${index})`, async (model, real) => {
+    const { ids } = await real.instances[index]!.session.commit();
+    expect(ids).toHaveLength(model.staged[index]!.length);
+    for (const payload of model.staged[index]!) {
+      model.live.set(payload, { shard: index, heldBy: undefined });
+      model.undelivered[index]!.push(payload);
     }
-    for (const payload of model.taken[side]!) model.live.delete(payload);
-    model.consumed += model.taken[side]!.length;
-    model.staged[side] = [];
-    model.taken[side] = [];
+    for (const payload of model.taken[index]!) model.live.delete(payload);
+    model.consumed += model.taken[index]!.length;
+    model.staged[index] = [];
+    model.taken[index] = [];
   });
 
-const rollback = (side: number) =>
-  command(`rollback(${side})`, async (model, real) => {
-    await real.sides[side]!.session.rollback();
-    model.rollBack(side);
+const rollback = (index: number) =>
+  command(`rollback(${index})`, async (model, real) => {
+    await real.instances[index]!.session.rollback();
+    model.rollBack(index);
   });
 
-const reopen = (side: number) =>
-  command(`reopen(${side})`, async (model, real) => {
-    await real.close(side);
-    await real.open(side);
-    model.rollBack(side);
+const reopen = (index: number) =>
+  command(`reopen(${index})`, async (model, real) => {
+    await real.close(index);
+    await real.open(index);
+    model.rollBack(index);
   });
 
-/** Connections to and from it are lost, whatever is on its way. */
-const cut = (side: number) =>
-  command(`cut(${side})`, async (_, real) => {
-    await real.sides[side]!.served.close();
-    real.sides[side]!.served = await serveInstance(real.sides[side]!.instance, { forwardIdleMs });
+/** Loses its connections, with whatever is in flight on them. */
+const cut = (index: number) =>
+  command(`cut(${index})`, async (_, real) => {
+    await real.instances[index]!.served.close();
+    real.instances[index]!.served = await serveInstance(real.instances[index]!.instance, { forwardIdleMs });
   });
 
-/** Long enough for what was forwarded to go home. */
+/** Long enough for forwarded messages to return to their owner. */
 const idle = command('idle', () => new Promise((resolve) => setTimeout(resolve, forwardIdleMs * 2)));
 
 const count = command('count', async (model, real) => {
   const totals = () => {
-    const sum = { enqueued: 0, consumed: 0, ready: 0, held: 0, movedIn: 0, movedOut: 0 };
-    for (const { instance } of real.sides) {
+    const sum = { enqueued: 0, consumed: 0, ready: 0, held: 0, forwardedIn: 0, forwardedOut: 0 };
+    for (const { instance } of real.instances) {
       const { shards: _, ...counts } = instance.queue(queue);
-      const { enqueued, movedIn, ready, held, delayed, consumed, movedOut } = counts;
-      expect(enqueued + movedIn, `instance ${instance.id}`).toBe(
-        ready + held + delayed + consumed + movedOut,
+      const { enqueued, forwardedIn, ready, held, delayed, consumed, forwardedOut } = counts;
+      expect(enqueued + forwardedIn, `instance ${instance.id}`).toBe(
+        ready + held + delayed + consumed + forwardedOut,
       );
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
     }
-    // A batch that arrived is counted at both ends until its giver has let go of it.
-    return { ...sum, settled: sum.movedIn - sum.movedOut };
+    // A batch that arrived is counted at both instances until its sender has consumed it.
+    return { ...sum, settled: sum.forwardedIn - sum.forwardedOut };
   };
   const ready = model.ready().length;
   await expect.poll(totals, { timeout: 10_000 }).toMatchObject({
@@ -163,25 +166,25 @@ const count = command('count', async (model, real) => {
   });
 });
 
-const side = fc.constantFrom(...sides);
+const anyIndex = fc.constantFrom(...indexes);
 const few = fc.integer({ min: 1, max: 12 });
 const commands = [
-  fc.tuple(side, few).map(([at, times]) => enqueue(at, times)),
-  fc.tuple(side, few).map(([at, times]) => enqueue(at, times)),
-  fc.tuple(side, few).map(([at, max]) => dequeue(at, max)),
-  fc.tuple(side, few).map(([at, max]) => dequeue(at, max)),
-  fc.tuple(side, few).map(([at, max]) => dequeue(at, max)),
-  side.map(commit),
-  side.map(commit),
-  side.map(commit),
-  side.map(rollback),
-  side.map(reopen),
-  side.map(cut),
+  fc.tuple(anyIndex, few).map(([at, times]) => enqueue(at, times)),
+  fc.tuple(anyIndex, few).map(([at, times]) => enqueue(at, times)),
+  fc.tuple(anyIndex, few).map(([at, max]) => dequeue(at, max)),
+  fc.tuple(anyIndex, few).map(([at, max]) => dequeue(at, max)),
+  fc.tuple(anyIndex, few).map(([at, max]) => dequeue(at, max)),
+  anyIndex.map(commit),
+  anyIndex.map(commit),
+  anyIndex.map(commit),
+  anyIndex.map(rollback),
+  anyIndex.map(reopen),
+  anyIndex.map(cut),
   fc.constant(idle),
   fc.constant(count),
 ];
 
-/** All that is left can be had from either. */
+/** Dequeues everything that is left at one instance. */
 const drain = (at: number) =>
   command(`drain(${at})`, async (model, real) => {
     while (model.ready().length > 0) {
@@ -194,16 +197,16 @@ it('two instances that forward agree with a model of one queue', { timeout: 300_
   const dir = makeFolder();
   let round = 0;
   await fc.assert(
-    fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), side, async (run, last) => {
+    fc.asyncProperty(fc.commands(commands, { maxCommands: 60, size: 'max' }), anyIndex, async (run, last) => {
       round += 1;
       const real = new Real(`${dir}/${round}`);
-      for (const each of sides) await real.open(each);
+      for (const index of indexes) await real.open(index);
       try {
-        await real.sides[0]!.instance.createQueue({ name: queue });
-        const end = [...sides.map(commit), drain(last), count];
+        await real.instances[0]!.instance.createQueue({ name: queue });
+        const end = [...indexes.map(commit), drain(last), count];
         await fc.asyncModelRun(() => ({ model: new Model(), real }), [...run, ...end]);
       } finally {
-        for (const each of sides) await real.close(each);
+        for (const index of indexes) await real.close(index);
       }
     }),
     { numRuns: 15 },

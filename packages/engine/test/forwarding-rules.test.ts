@@ -1,70 +1,93 @@
 import { describe, expect, it } from 'vitest';
 import {
-  deliversHere,
-  isUnsettled,
-  type LoanEvent,
-  type LoanState,
+  canDeliverLocally,
+  type ForwardingCommand,
+  type ForwardingState,
+  forwardingLife,
+  isUnconsumed,
   nextBatchSize,
-  nextLoanState,
-} from '../src/core/forwarding.ts';
+} from '../src/model/forwarding-state.ts';
+import { InvariantViolation } from '../src/model/invariant.ts';
 
-const states: LoanState[] = ['home', 'open', 'sending', 'sendingOn', 'settling', 'away', 'asking'];
-const events: LoanEvent[] = ['opened', 'closed', 'sent', 'taken', 'refused', 'lost', 'settled', 'delivered'];
+const states: ForwardingState[] = [
+  'closed',
+  'open',
+  'sending',
+  'sendingMore',
+  'consuming',
+  'forwarded',
+  'inDoubt',
+];
+const commands: ForwardingCommand[] = [
+  'open',
+  'close',
+  'send',
+  'accept',
+  'refuse',
+  'loseConnection',
+  'consume',
+  'finishDelivery',
+];
 
-/** All that may happen; every other pair is a bug. */
-const legal: Record<string, LoanState> = {
-  'home opened': 'open',
-  'open opened': 'open',
-  'open closed': 'home',
-  'open sent': 'sending',
-  'sending taken': 'settling',
-  'sending refused': 'open',
-  'sending lost': 'asking',
-  'sendingOn taken': 'settling',
-  'sendingOn refused': 'away',
-  'sendingOn lost': 'asking',
-  'settling settled': 'away',
-  'away sent': 'sendingOn',
-  'away delivered': 'open',
-  'asking taken': 'settling',
-  'asking refused': 'away',
+/** Every legal pair of state and command, with the state that follows. */
+const legal: Record<string, ForwardingState> = {
+  'closed open': 'open',
+  'open open': 'open',
+  'open close': 'closed',
+  'open send': 'sending',
+  'sending accept': 'consuming',
+  'sending refuse': 'open',
+  'sending loseConnection': 'inDoubt',
+  'sendingMore accept': 'consuming',
+  'sendingMore refuse': 'forwarded',
+  'sendingMore loseConnection': 'inDoubt',
+  'consuming consume': 'forwarded',
+  'forwarded send': 'sendingMore',
+  'forwarded finishDelivery': 'open',
+  'inDoubt accept': 'consuming',
+  'inDoubt refuse': 'forwarded',
 };
 
-describe('a loan', () => {
-  it.each(states.flatMap((state) => events.map((event) => [state, event] as const)))(
-    'that is %s: %s',
-    (state, event) => {
-      const next = legal[`${state} ${event}`];
-      if (next === undefined) expect(() => nextLoanState(state, event)).toThrow(RangeError);
-      else expect(nextLoanState(state, event)).toBe(next);
+describe('a forwarding', () => {
+  it.each(states.flatMap((state) => commands.map((command) => ({ state, command }))))(
+    'that is $state: $command',
+    ({ state, command }) => {
+      const next = legal[`${state} ${command}`];
+      if (next === undefined) expect(() => forwardingLife.next(state, command)).toThrow(InvariantViolation);
+      else expect(forwardingLife.next(state, command)).toBe(next);
     },
   );
 
-  it('delivers here only while nothing undelivered can be elsewhere', () => {
-    expect(states.filter((state) => deliversHere(state, false))).toEqual(['home', 'open']);
-    expect(states.filter((state) => deliversHere(state, true))).toEqual(['home']);
+  it('has these states and commands, and no others', () => {
+    expect(forwardingLife.states).toEqual(states);
+    expect(forwardingLife.commands.sort()).toEqual([...commands].sort());
+  });
+
+  it('delivers locally only while no undelivered message can be at another instance', () => {
+    expect(states.filter((state) => canDeliverLocally(state, false))).toEqual(['closed', 'open']);
+    expect(states.filter((state) => canDeliverLocally(state, true))).toEqual(['closed']);
   });
 });
 
 describe('a batch', () => {
-  it('is unsettled if its receiver knows of a later one than its giver has consumed', () => {
-    expect(isUnsettled(0, 0)).toBe(false);
-    expect(isUnsettled(8, 7)).toBe(true);
-    expect(isUnsettled(7, 7)).toBe(false);
-    expect(isUnsettled(6, 7)).toBe(false);
+  it('is unconsumed if its receiver has committed it and its sender has not marked it as moved', () => {
+    expect(isUnconsumed(0, 0)).toBe(false);
+    expect(isUnconsumed(8, 7)).toBe(true);
+    expect(isUnconsumed(7, 7)).toBe(false);
+    expect(isUnconsumed(6, 7)).toBe(false);
   });
 });
 
 describe('the size of the next batch', () => {
-  const sizes = { min: 16, max: 4_096, aimMs: 100 };
+  const sizes = { min: 16, max: 4_096, targetMs: 100 };
 
-  it('doubles at most, as long as batches are handed out quickly', () => {
+  it('at most doubles while batches are delivered quickly', () => {
     expect(nextBatchSize(16, 0, sizes)).toBe(32);
     expect(nextBatchSize(16, 50, sizes)).toBe(32);
     expect(nextBatchSize(4_000, 1, sizes)).toBe(4_096);
   });
 
-  it('is what is handed out in the time aimed at', () => {
+  it('is what is delivered within the target time', () => {
     expect(nextBatchSize(1_000, 100, sizes)).toBe(1_000);
     expect(nextBatchSize(1_000, 200, sizes)).toBe(500);
     expect(nextBatchSize(1_000, 60_000, sizes)).toBe(16);

@@ -1,4 +1,4 @@
-/** Two served instances: messages go where consumers wait, in order, once, and come back where nobody is. */
+/** Two served instances: messages move to where consumers wait, in order, once, and return when nobody waits there. */
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Instance, openInstance, type QueueSpec, serveInstance } from '../src/index.ts';
@@ -42,13 +42,13 @@ async function enqueue(instance: Instance, payloads: readonly string[]): Promise
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index));
 
-/** Dequeues and commits until so many came. */
+/** Dequeues and commits until it has `count` messages. */
 async function take(instance: Instance, count: number, max = 10): Promise<string[]> {
   const session = instance.openSession();
   const taken: string[] = [];
   while (taken.length < count) {
     const messages = await session.dequeue('q', { max: Math.min(max, count - taken.length), waitMs: 10_000 });
-    expect(messages.length, 'waited in vain').toBeGreaterThan(0);
+    expect(messages.length, 'a message within 10 s').toBeGreaterThan(0);
     taken.push(...text(messages));
     await session.commit();
   }
@@ -68,18 +68,20 @@ describe('two instances', () => {
     await session.commit();
     await expect
       .poll(() => owner.instance.queue('q'))
-      .toMatchObject({ enqueued: 2, consumed: 0, movedOut: 2, ready: 0 });
-    expect(other.instance.queue('q')).toMatchObject({ enqueued: 0, consumed: 2, movedIn: 2, ready: 0 });
+      .toMatchObject({ enqueued: 2, consumed: 0, forwardedOut: 2, ready: 0 });
+    expect(other.instance.queue('q')).toMatchObject({ enqueued: 0, consumed: 2, forwardedIn: 2, ready: 0 });
   });
 
-  it('move a backlog that has no consumer', async () => {
+  it('move a backlog without a local consumer', async () => {
     const { owner, other } = await pair({ shards: 1 });
     await enqueue(owner.instance, numbers(2_000));
     expect(await take(other.instance, 2_000)).toEqual(numbers(2_000));
-    await expect.poll(() => owner.instance.queue('q')).toMatchObject({ ready: 0, held: 0, movedOut: 2_000 });
+    await expect
+      .poll(() => owner.instance.queue('q'))
+      .toMatchObject({ ready: 0, held: 0, forwardedOut: 2_000 });
   });
 
-  it('leave a payload in chunks where it lies, with what is behind it, until it is consumed there', async () => {
+  it('leave a payload in chunks, and the messages behind it, at their owner until it is consumed there', async () => {
     const { owner, other } = await pair({ shards: 1 });
     const session = owner.instance.openSession();
     for (const payload of ['a', 'b']) session.enqueue('q', { payload });
@@ -88,17 +90,17 @@ describe('two instances', () => {
     session.enqueue('q', { payload: 'c' });
     await session.commit();
     expect(await take(other.instance, 2)).toEqual(['a', 'b']);
-    await expect.poll(() => owner.instance.queue('q')).toMatchObject({ ready: 2, movedOut: 2 });
+    await expect.poll(() => owner.instance.queue('q')).toMatchObject({ ready: 2, forwardedOut: 2 });
     const [message] = await session.dequeue('q', { waitMs: 10_000 });
     expect(message).toMatchObject({ streamed: true, payloadBytes: large.length, deliveryCount: 1 });
     let bytes = 0;
-    for await (const piece of message!.payloadStream()) bytes += (piece as Buffer).length;
+    for await (const piece of message!.payloadStream()) bytes += piece.length;
     expect(bytes).toBe(large.length);
     await session.commit();
     expect(await take(other.instance, 1)).toEqual(['c']);
   });
 
-  it('bring home what nobody wants any more where it went, before what is behind it', async () => {
+  it('return messages without a consumer to their owner, which delivers them before the ones behind them', async () => {
     const { owner, other } = await pair();
     await enqueue(owner.instance, numbers(100));
     expect(await take(other.instance, 3, 1)).toEqual(numbers(3));
@@ -110,9 +112,9 @@ describe('two instances', () => {
   it.each([
     ['in one batch', ''],
     ['in several batches', '.'.repeat(100_000)],
-  ])('keep the order of what goes away and comes home %s, again and again', async (_, filling) => {
+  ])('keep the order of messages that are forwarded and return %s, repeatedly', async (_, padding) => {
     const { owner, other } = await pair({}, 20);
-    const payloads = numbers(100).map((number) => `${number}${filling}`);
+    const payloads = numbers(100).map((number) => `${number}${padding}`);
     await enqueue(owner.instance, payloads);
     const taken = await take(other.instance, 20, 1);
     for (let round = 0; round < 5; round += 1) {
@@ -126,7 +128,7 @@ describe('two instances', () => {
     await expect.poll(() => owner.instance.queue('q')).toMatchObject({ enqueued: 100, ready: 0 });
   });
 
-  it('bring home at once what a waiting consumer of the owner lacks', async () => {
+  it('return messages at once when a consumer waits at their owner', async () => {
     const { owner, other } = await pair();
     await enqueue(owner.instance, numbers(20));
     const slow = other.instance.openSession();
@@ -138,7 +140,7 @@ describe('two instances', () => {
     expect(other.instance.queue('q')).toMatchObject({ consumed: 1, held: 0, ready: 0 });
   });
 
-  it('count hand-outs on, wherever a message goes', async () => {
+  it('continue the delivery count of a message wherever it goes', async () => {
     const { dir, owner, other } = await pair();
     await enqueue(owner.instance, ['a', 'b']);
     const session = other.instance.openSession();
@@ -148,27 +150,27 @@ describe('two instances', () => {
       await session.rollback();
     }
     await session.close();
-    const home = owner.instance.openSession();
-    const messages = await home.dequeue('q', { max: 2, waitMs: 10_000 });
+    const atOwner = owner.instance.openSession();
+    const messages = await atOwner.dequeue('q', { max: 2, waitMs: 10_000 });
     expect(messages.map((message) => [...text([message]), message.deliveryCount])).toEqual([
       ['a', 3],
       ['b', 3],
     ]);
-    await home.rollback();
+    await atOwner.rollback();
     await owner.close();
-    const again = (await serve(dir, 1)).instance.openSession();
-    const [first] = await again.dequeue('q', { max: 1, waitMs: 10_000 });
+    const reopened = (await serve(dir, 1)).instance.openSession();
+    const [first] = await reopened.dequeue('q', { max: 1, waitMs: 10_000 });
     expect(first!.deliveryCount).toBe(4);
   });
 
-  it('deliver behind messages that are held elsewhere, but not behind ones that were never handed out', async () => {
+  it('deliver messages behind ones that are held elsewhere, but not behind ones that were never delivered', async () => {
     const { owner, other } = await pair();
     await enqueue(owner.instance, ['a', 'b']);
-    const away = other.instance.openSession();
-    expect(text(await away.dequeue('q', { max: 2, waitMs: 10_000 }))).toEqual(['a', 'b']);
+    const remote = other.instance.openSession();
+    expect(text(await remote.dequeue('q', { max: 2, waitMs: 10_000 }))).toEqual(['a', 'b']);
     await enqueue(owner.instance, ['c']);
     expect(await take(owner.instance, 1)).toEqual(['c']);
-    await away.commit();
+    await remote.commit();
   });
 
   it('move the more urgent messages first', async () => {
@@ -179,7 +181,7 @@ describe('two instances', () => {
     expect(await take(other.instance, 3, 1)).toEqual(['9', '4', '0']);
   });
 
-  it('move what was delayed once it is due, under the id that it has', async () => {
+  it('move a delayed message once it is due, and keep its id', async () => {
     const { owner, other } = await pair();
     const session = owner.instance.openSession();
     session.enqueue('q', { payload: 'later', delayMs: 30 });
@@ -188,23 +190,23 @@ describe('two instances', () => {
     expect(message!.id).toBe(ids[0]);
   });
 
-  it('move a message that was handed out too often to the exception queue, wherever it is', async () => {
+  it('move a message that was delivered too often to the exception queue, wherever it is', async () => {
     const { owner, other } = await pair({ attemptsMax: 2 });
     await enqueue(owner.instance, ['poison', 'good']);
     const local = owner.instance.openSession();
     expect(text(await local.dequeue('q'))).toEqual(['poison']);
     await local.rollback();
     await local.close();
-    const away = other.instance.openSession();
-    const [poison] = await away.dequeue('q', { waitMs: 10_000 });
+    const remote = other.instance.openSession();
+    const [poison] = await remote.dequeue('q', { waitMs: 10_000 });
     expect(poison!.deliveryCount).toBe(2);
-    await away.rollback();
+    await remote.rollback();
     expect(await take(other.instance, 1)).toEqual(['good']);
-    const [moved] = await away.dequeue('q.exceptions', { waitMs: 10_000 });
+    const [moved] = await remote.dequeue('q.exceptions', { waitMs: 10_000 });
     expect(moved!.id).toBe(poison!.id);
   });
 
-  it('give each waiting instance its turn, one after the other for a shard', async () => {
+  it('serve waiting instances in turn, one at a time for each shard', async () => {
     const { dir, owner, other } = await pair();
     const third = await serve(dir, 3);
     const taken: string[] = [];
@@ -224,7 +226,7 @@ describe('two instances', () => {
     expect(other.instance.queue('q').consumed + third.instance.queue('q').consumed).toBe(400);
   });
 
-  it('forget all about a queue that is dropped while its messages are away', async () => {
+  it('forget a queue that is dropped while its messages are at another instance', async () => {
     const { owner, other } = await pair();
     await enqueue(owner.instance, numbers(50));
     expect(await take(other.instance, 1, 1)).toEqual(['0']);
@@ -237,28 +239,28 @@ describe('two instances', () => {
 });
 
 describe('an instance', () => {
-  it('ends a dequeue without messages where its queue does not forward', async () => {
+  it('ends a dequeue without messages if the queue does not forward', async () => {
     const { owner, other } = await pair({ forwarding: false });
     await enqueue(owner.instance, ['a']);
     expect(await other.instance.openSession().dequeue('q', { waitMs: 200 })).toEqual([]);
-    expect(owner.instance.queue('q')).toMatchObject({ forwarding: false, ready: 1, movedOut: 0 });
+    expect(owner.instance.queue('q')).toMatchObject({ forwarding: false, ready: 1, forwardedOut: 0 });
   });
 
   it.each([{ type: 'topic' }, { durability: 'memory' }, { kind: 'unsharded' }] as const)(
-    'refuses a queue that cannot forward but is to: %o',
+    'refuses to create a forwarding queue of a kind that cannot forward: %o',
     async (spec) => {
       const { owner } = await pair();
-      const make = (name: string, forwarding?: boolean) =>
+      const create = (name: string, forwarding?: boolean) =>
         owner.instance.createQueue({ name, ...spec, ...(forwarding === undefined ? {} : { forwarding }) });
-      await expect(make('one', true)).rejects.toMatchObject({ code: 'QUEUE_SPEC_INVALID' });
-      expect(await make('two')).toMatchObject({ forwarding: false });
+      await expect(create('one', true)).rejects.toMatchObject({ code: 'QUEUE_SPEC_INVALID' });
+      expect(await create('two')).toMatchObject({ forwarding: false });
     },
   );
 
-  it('delivers its own messages to its own consumers, whoever waits elsewhere', async () => {
+  it('delivers its own messages to its own consumers, even if others wait elsewhere', async () => {
     const { owner, other } = await pair();
     const stop = new AbortController();
-    const away = other.instance.openSession().dequeue('q', { waitMs: 60_000, signal: stop.signal });
+    const remote = other.instance.openSession().dequeue('q', { waitMs: 60_000, signal: stop.signal });
     const session = owner.instance.openSession();
     for (const payload of numbers(50)) {
       const waiting = session.dequeue('q', { waitMs: 10_000 });
@@ -267,33 +269,33 @@ describe('an instance', () => {
       await session.commit();
     }
     stop.abort();
-    expect(await away).toEqual([]);
+    expect(await remote).toEqual([]);
   });
 
-  it('that is opened again knows which of its messages are elsewhere, and waits for them', async () => {
+  it('that is reopened knows which of its messages are elsewhere, and waits for them', async () => {
     const { dir, owner, other } = await pair();
     await enqueue(owner.instance, numbers(40));
     expect(await take(other.instance, 2, 1)).toEqual(numbers(2));
     await owner.close();
-    const again = await serve(dir, 1);
-    await enqueue(again.instance, ['last']);
-    expect(await take(again.instance, 39)).toEqual([...numbers(40).slice(2), 'last']);
+    const reopened = await serve(dir, 1);
+    await enqueue(reopened.instance, ['last']);
+    expect(await take(reopened.instance, 39)).toEqual([...numbers(40).slice(2), 'last']);
     await expect
-      .poll(() => again.instance.queue('q'))
-      .toMatchObject({ enqueued: 41, movedIn: expect.any(Number) });
-    const { enqueued, movedIn, movedOut, consumed, ready, held } = again.instance.queue('q');
-    expect(enqueued + movedIn).toBe(ready + held + consumed + movedOut);
+      .poll(() => reopened.instance.queue('q'))
+      .toMatchObject({ enqueued: 41, forwardedIn: expect.any(Number) });
+    const { enqueued, forwardedIn, forwardedOut, consumed, ready, held } = reopened.instance.queue('q');
+    expect(enqueued + forwardedIn).toBe(ready + held + consumed + forwardedOut);
   });
 
-  it('that was given messages delivers them when it is opened again, before those behind', async () => {
+  it('that is reopened delivers the messages forwarded to it before the ones behind them', async () => {
     const { dir, owner, other } = await pair();
     await enqueue(owner.instance, numbers(40));
     expect(await take(other.instance, 2, 1)).toEqual(numbers(2));
-    const there = other.instance.queue('q').ready;
-    expect(there).toBeGreaterThan(0);
+    const forwarded = other.instance.queue('q').ready;
+    expect(forwarded).toBeGreaterThan(0);
     await other.close();
-    const again = await serve(dir, 2);
-    expect(again.instance.queue('q')).toMatchObject({ ready: there, enqueued: 0 });
-    expect(await take(again.instance, 38)).toEqual(numbers(40).slice(2));
+    const reopened = await serve(dir, 2);
+    expect(reopened.instance.queue('q')).toMatchObject({ ready: forwarded, enqueued: 0 });
+    expect(await take(reopened.instance, 38)).toEqual(numbers(40).slice(2));
   });
 });

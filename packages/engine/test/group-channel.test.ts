@@ -1,51 +1,56 @@
-/** Groups on their way to the writer: what is received is what was sent, whichever way it took. */
+/** Groups on their way to the writer: what is received is what was sent, however it was transferred. */
 import { MessageChannel, Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { limits } from '../src/core/limits.ts';
-import { createChannelMemory, GroupReceiver, GroupSender } from '../src/storage/group-channel.ts';
-import type { Group } from '../src/storage/group-message.ts';
+import { limits } from '../src/api/limits.ts';
+import type { Group } from '../src/model/group-message.ts';
+import { nodePorts } from '../src/node-ports.ts';
+import {
+  createGroupChannelMemory,
+  GroupReceiver,
+  GroupSender,
+} from '../src/storage/threads/group-channel.ts';
 
 function setUp() {
-  const memory = createChannelMemory();
+  const memory = createGroupChannelMemory();
   const { port1, port2 } = new MessageChannel();
   let posted = 0;
   const sender = new GroupSender(memory, (group) => {
     posted += 1;
     port1.postMessage(group);
   });
-  const receiver = new GroupReceiver(memory, port2);
+  const receiver = new GroupReceiver(memory, port2, nodePorts.clock);
   return { sender, receiver, posted: () => posted, close: () => port1.close() };
 }
 
 const groupOf = (changes: Partial<Group>): Group => ({
   kind: 'group',
-  no: 2 ** 32 + 1,
+  groupNumber: 2 ** 32 + 1,
   generation: 0,
   sync: 'FULL',
   buffer: new SharedArrayBuffer(64),
   blocks: [],
-  deltas: [],
-  outcomes: { offset: 0, length: 0, retired: 0 },
-  side: [],
-  sql: [],
-  pool: { create: [], assign: [], truncate: [] },
+  consumptionDeltas: [],
+  outcomes: { offset: 0, length: 0, retiredThroughGroup: 0 },
+  tableWrites: [],
+  sqlTransactions: [],
+  poolChanges: { create: [], assign: [], truncate: [] },
   ...changes,
 });
 
 const natural = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const anyGroup = fc.record({
-  no: natural,
+  groupNumber: natural,
   generation: fc.nat(),
   sync: fc.constantFrom('FULL' as const, 'NORMAL' as const),
   blocks: fc.array(
     fc.record({ partition: natural, firstSeq: natural, count: natural, offset: fc.nat(), length: fc.nat() }),
   ),
-  deltas: fc.array(
+  consumptionDeltas: fc.array(
     fc.record({ partition: natural, subscriber: fc.nat(), offset: fc.nat(), length: fc.nat() }),
   ),
-  outcomes: fc.record({ offset: fc.nat(), length: fc.nat(), retired: fc.nat() }),
-  pool: fc.record({
+  outcomes: fc.record({ offset: fc.nat(), length: fc.nat(), retiredThroughGroup: fc.nat() }),
+  poolChanges: fc.record({
     create: fc.array(fc.nat(), { maxLength: 1 }),
     assign: fc.array(
       fc.record({
@@ -53,7 +58,7 @@ const anyGroup = fc.record({
         queueId: fc.nat(),
         shard: fc.nat(),
         firstSeq: natural,
-        indexed: fc.boolean(),
+        hasCorrelationIndex: fc.boolean(),
       }),
       { maxLength: 1 },
     ),
@@ -93,7 +98,7 @@ describe('the channel of groups', () => {
     expect(send({ blocks: [block] })).toBe(0);
     expect(send({ blocks: Array(limits.groupEntriesMax).fill(block) })).toBe(0);
     expect(send({ blocks: Array(limits.groupEntriesMax + 1).fill(block) })).toBe(1);
-    expect(send({ pool: { create: [], assign: [], truncate: [7] } })).toBe(1);
+    expect(send({ poolChanges: { create: [], assign: [], truncate: [7] } })).toBe(1);
     expect(send({ buffer: new SharedArrayBuffer(128) })).toBe(1);
     expect(send({})).toBe(0);
     close();
@@ -101,26 +106,31 @@ describe('the channel of groups', () => {
 
   it('holds as many groups as may be in flight, and the order to close', () => {
     const { sender, receiver, close } = setUp();
-    for (let no = 1; no <= limits.groupsInFlightMax; no += 1) sender.send(groupOf({ no }));
+    for (let groupNumber = 1; groupNumber <= limits.groupsInFlightMax; groupNumber += 1)
+      sender.send(groupOf({ groupNumber }));
     sender.send({ kind: 'close' });
-    for (let no = 1; no <= limits.groupsInFlightMax; no += 1) expect(receiver.next()).toMatchObject({ no });
+    for (let groupNumber = 1; groupNumber <= limits.groupsInFlightMax; groupNumber += 1)
+      expect(receiver.next()).toMatchObject({ groupNumber });
     expect(receiver.next()).toEqual({ kind: 'close' });
     close();
   });
 
   /** A thread that receives, and answers the number of each group. */
   function receiverThread() {
-    const memory = createChannelMemory();
+    const memory = createGroupChannelMemory();
     const worker = new Worker(
       `import { parentPort, workerData } from 'node:worker_threads';
        const { GroupReceiver } = await import(workerData.module);
-       const receiver = new GroupReceiver(workerData.memory, parentPort);
+       const receiver = new GroupReceiver(workerData.memory, parentPort, { monotonicMs: () => performance.now(), epochMs: () => Date.now() });
        for (let request = receiver.next(); request.kind !== 'close'; request = receiver.next()) {
-         parentPort.postMessage(request.no);
+         parentPort.postMessage(request.groupNumber);
        }`,
       {
         eval: true,
-        workerData: { memory, module: new URL('../src/storage/group-channel.ts', import.meta.url).href },
+        workerData: {
+          memory,
+          module: new URL('../src/storage/threads/group-channel.ts', import.meta.url).href,
+        },
       },
     );
     const sender = new GroupSender(memory, (group) => worker.postMessage(group));
@@ -130,14 +140,14 @@ describe('the channel of groups', () => {
   it('wakes a receiver that sleeps', async () => {
     const { worker, sender, control } = receiverThread();
     const answers = new Map<number, () => void>();
-    worker.on('message', (no: number) => answers.get(no)!());
+    worker.on('message', (groupNumber: number) => answers.get(groupNumber)!());
     const buffer = new SharedArrayBuffer(64);
-    for (let no = 1; no <= 20; no += 1) {
+    for (let groupNumber = 1; groupNumber <= 20; groupNumber += 1) {
       // Half of them find it asleep, half of them follow at once.
-      while (no % 2 === 0 && Atomics.load(control, 1) === 0) await new Promise(setImmediate);
+      while (groupNumber % 2 === 0 && Atomics.load(control, 1) === 0) await new Promise(setImmediate);
       const { promise, resolve } = Promise.withResolvers<void>();
-      answers.set(no, resolve);
-      sender.send(groupOf({ no, buffer }));
+      answers.set(groupNumber, resolve);
+      sender.send(groupOf({ groupNumber, buffer }));
       await promise;
     }
     const ended = new Promise((resolve) => worker.once('exit', resolve));
@@ -148,12 +158,13 @@ describe('the channel of groups', () => {
   it('sleeps on when it is woken for a request that it has taken already', async () => {
     const { worker, sender, control } = receiverThread();
     const answered: number[] = [];
-    worker.on('message', (no: number) => answered.push(no));
+    worker.on('message', (groupNumber: number) => answered.push(groupNumber));
     const buffer = new SharedArrayBuffer(64);
-    for (let no = 1; no <= 5; no += 1) {
-      sender.send(groupOf({ no, buffer }));
+    for (let groupNumber = 1; groupNumber <= 5; groupNumber += 1) {
+      sender.send(groupOf({ groupNumber, buffer }));
       // As a sender does that was held up between writing the request and waking the receiver.
-      while (Atomics.notify(control, 0) === 0 || answered.length < no) await new Promise(setImmediate);
+      while (Atomics.notify(control, 0) === 0 || answered.length < groupNumber)
+        await new Promise(setImmediate);
     }
     const ended = new Promise((resolve) => worker.once('exit', resolve));
     sender.send({ kind: 'close' });

@@ -2,11 +2,13 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { assembleInstance } from '../src/cluster/assemble-instance.ts';
 import { Lease } from '../src/cluster/lease.ts';
-import type { InlineInstance } from '../src/instance/inline-instance.ts';
-import { LeaseFile } from '../src/storage/lease-file.ts';
-import { Membership } from '../src/storage/membership.ts';
+import { nodeClusterPorts } from '../src/cluster/node-cluster-ports.ts';
+import { nodePorts } from '../src/node-ports.ts';
+import { assembleInstance } from '../src/runtime/assemble-instance.ts';
+import type { LocalInstance } from '../src/runtime/local-instance.ts';
+import { LeaseFile } from '../src/storage/catalog/lease-file.ts';
+import { Membership } from '../src/storage/catalog/membership.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -17,7 +19,7 @@ afterEach(() => void vi.useRealTimers());
 
 interface Hosted {
   dir: string;
-  instance: InlineInstance;
+  instance: LocalInstance;
   lease: Lease;
   membership: Membership;
   file: LeaseFile;
@@ -30,19 +32,24 @@ async function host(): Promise<Hosted> {
   const dir = makeFolder();
   let nowMs = 1_000_000;
   let ill: string | undefined;
-  const membership = new Membership(dir, { busyMs: 1_000 });
+  const membership = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
   const file = new LeaseFile(dir);
   const lease = new Lease({
     instance: 1,
-    claim: membership.claim(1, 'home'),
+    claim: membership.claim(1, 'owner'),
     membership,
-    file,
-    clock: () => nowMs,
-    illness: () => ill,
+    leaseFile: file,
+    ports: { ...nodeClusterPorts, clock: { ...nodeClusterPorts.clock, monotonicMs: () => nowMs } },
+    unhealthyReason: () => ill,
     onFenced: (error) => instance.fence(error),
-    onHeldAgain: () => instance.resume(),
+    onReacquired: () => instance.onLeaseRegained(),
   });
-  const instance = await assembleInstance(1, { dir }, { lease, onClosed: () => lease.end() });
+  const instance = await assembleInstance(
+    1,
+    { dir },
+    { lease, onClosed: () => lease.stopRenewing() },
+    nodePorts,
+  );
   onTestFinished(async () => {
     await instance.close();
     file.close();
@@ -64,7 +71,7 @@ async function host(): Promise<Hosted> {
   };
 }
 
-async function enqueue(instance: InlineInstance, payload: string): Promise<void> {
+async function enqueue(instance: LocalInstance, payload: string): Promise<void> {
   const session = instance.openSession();
   session.enqueue('q', { payload });
   await session.commit();
@@ -79,20 +86,20 @@ describe('a lease', () => {
     await lease.renew();
     expect(file.read()).toMatchObject([{ epoch: 0, expiresAtMs: 1_001_250, pid: process.pid }]);
     setClock(300);
-    await lease.announce(7);
+    await lease.announceServing(7);
     expect(file.read()).toMatchObject([{ epoch: 7, expiresAtMs: 1_001_300 }]);
   });
 
-  it('that lapsed is renewed by the next hand-out, as long as nobody took the instance', async () => {
+  it('that lapsed is renewed by the next delivery, unless another process took the instance', async () => {
     const { instance, lease, setClock } = await host();
     await enqueue(instance, 'm');
     setClock(60_000);
-    expect(lease.held()).toBe(false);
+    expect(lease.isHeld()).toBe(false);
     expect(text(await instance.openSession().dequeue('q'))).toEqual(['m']);
-    expect(lease.held()).toBe(true);
+    expect(lease.isHeld()).toBe(true);
   });
 
-  it('that lapsed and cannot be renewed refuses hand-outs, and says why', async () => {
+  it('that lapsed and cannot be renewed refuses deliveries, and says why', async () => {
     const { instance, setClock, setIll } = await host();
     await enqueue(instance, 'm');
     setClock(60_000);
@@ -122,25 +129,25 @@ describe('a lease', () => {
     const waiting = instance.openSession().dequeue('q', { waitMs: 10_000 });
     const session = instance.openSession();
     session.enqueue('q', { payload: 'staged' });
-    membership.release(lease.claim);
-    membership.claim(1, 'guest');
+    membership.releaseClaim(lease.claim);
+    membership.claim(1, 'failover');
     setClock(60_000);
     await expect(instance.openSession().dequeue('q')).rejects.toThrow(code('INSTANCE_FENCED'));
     await expect(waiting).rejects.toThrow(code('INSTANCE_FENCED'));
     expect(() => instance.openSession()).toThrow(code('INSTANCE_FENCED'));
     expect(() => session.enqueue('q', { payload: 'more' })).toThrow(code('INSTANCE_FENCED'));
     setClock(0);
-    expect(lease.held()).toBe(false);
+    expect(lease.isHeld()).toBe(false);
   });
 
   it('is given up as soon as the claim is seen to have ended, lapsed or not', async () => {
     const { dir, instance, lease, membership } = await host();
-    const other = new Membership(dir, { busyMs: 1_000 });
-    other.release(lease.claim);
+    const other = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
+    other.releaseClaim(lease.claim);
     other.close();
     await lease.renew();
-    expect(lease.held()).toBe(false);
-    expect(instance.ended).toMatchObject({ code: 'INSTANCE_FENCED' });
+    expect(lease.isHeld()).toBe(false);
+    expect(instance.endReason).toMatchObject({ code: 'INSTANCE_FENCED' });
     expect(membership.hosts()).toEqual([]);
   });
 });
@@ -161,12 +168,12 @@ describe('the epoch in the file', () => {
 });
 
 describe('an instance that is to leave the cluster', () => {
-  it('takes no messages, also none that were staged before, and hands out what it has', async () => {
+  it('takes no messages, also none that were staged before, and delivers what it has', async () => {
     const { instance } = await host();
     await enqueue(instance, 'm');
     const before = instance.openSession();
     before.enqueue('q', { payload: 'staged' });
-    instance.takesMessages = false;
+    instance.acceptsMessages = false;
     await expect(before.commit()).rejects.toThrow(code('INSTANCE_LEAVING'));
     expect(() => before.enqueue('q', { payload: 'more' })).toThrow(code('INSTANCE_LEAVING'));
     expect(instance.isEmpty).toBe(false);

@@ -1,4 +1,4 @@
-/** Who hosts what: claims in the catalog, and the signs of life beside it. */
+/** Who hosts what: claims in the catalog, and the heartbeats beside it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openInstance } from '../src/index.ts';
-import { LeaseFile } from '../src/storage/lease-file.ts';
-import { Membership } from '../src/storage/membership.ts';
-import { ownProcess, processStarted } from '../src/storage/process-identity.ts';
+import { nodePorts } from '../src/node-ports.ts';
+import { readProcessStart } from '../src/node-processes.ts';
+import { LeaseFile } from '../src/storage/catalog/lease-file.ts';
+import { Membership } from '../src/storage/catalog/membership.ts';
 import { makeFolder } from './folder.ts';
 
 function openMembership(dir: string): Membership {
-  const membership = new Membership(dir, { busyMs: 1_000 });
+  const membership = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
   onTestFinished(() => membership.close());
   return membership;
 }
@@ -38,51 +39,51 @@ const inUse = (pid: number | undefined) =>
   expect.objectContaining({ code: 'INSTANCE_IN_USE', details: { instance: 1, pid } });
 
 describe('a claim', () => {
-  it('is respected as long as its process lives, and only so long', async () => {
+  it('is respected exactly as long as its process lives', async () => {
     const dir = makeFolder();
     const membership = openMembership(dir);
-    const first = membership.claim(1, 'home');
+    const first = membership.claim(1, 'owner');
     const child = await startIdle();
-    pretendHost(dir, child.pid!, processStarted(child.pid!)!);
-    expect(() => membership.claim(1, 'guest')).toThrow(inUse(child.pid));
+    pretendHost(dir, child.pid!, readProcessStart(child.pid!)!);
+    expect(() => membership.claim(1, 'failover')).toThrow(inUse(child.pid));
     child.kill('SIGKILL');
     await once(child, 'exit');
-    expect(membership.claim(1, 'guest')).toBeGreaterThan(first);
+    expect(membership.claim(1, 'failover')).toBeGreaterThan(first);
   });
 
   it('does not bind a process that got the pid of its dead one', async () => {
     const dir = makeFolder();
     const membership = openMembership(dir);
     const child = await startIdle();
-    membership.claim(1, 'home');
-    const [boot] = ownProcess().started.split('/');
+    membership.claim(1, 'owner');
+    const [boot] = nodePorts.processes.self.started.split('/');
     pretendHost(dir, child.pid!, `${boot}/1`);
-    expect(membership.claim(1, 'home')).toBeGreaterThan(0);
+    expect(membership.claim(1, 'owner')).toBeGreaterThan(0);
   });
 
   it('of an earlier boot is void, though pid and start time are those of a living process', async () => {
     const dir = makeFolder();
     await (await openInstance({ dir })).close();
     const membership = openMembership(dir);
-    membership.claim(1, 'home');
-    const [, ticks] = ownProcess().started.split('/');
+    membership.claim(1, 'owner');
+    const [, ticks] = nodePorts.processes.self.started.split('/');
     pretendHost(dir, process.pid, `00000000-0000-0000-0000-000000000000/${ticks}`);
     await (await openInstance({ dir })).close();
   });
 
-  it('is given back to the process that recalled it, without a moment in which it is free', () => {
+  it('is returned to the process that recalled it, without a moment in which it is free', () => {
     const dir = makeFolder();
     const membership = openMembership(dir);
-    const guest = membership.claim(1, 'guest');
-    membership.recall(guest);
-    expect(membership.host(1)?.recalledBy).toEqual(ownProcess());
-    membership.giveBack(guest);
+    const failover = membership.claim(1, 'failover');
+    membership.requestReturn(failover);
+    expect(membership.host(1)?.recalledBy).toEqual(nodePorts.processes.self);
+    membership.returnToOwner(failover);
     const host = membership.host(1)!;
-    expect(host).toMatchObject({ ...ownProcess(), role: 'home', recalledBy: null });
-    expect(host.claim).toBeGreaterThan(guest);
-    expect(membership.holds(1, guest)).toBe(false);
-    membership.release(guest); // an older claim frees nothing
-    expect(membership.holds(1, host.claim)).toBe(true);
+    expect(host).toMatchObject({ ...nodePorts.processes.self, role: 'owner', recalledBy: null });
+    expect(host.claim).toBeGreaterThan(failover);
+    expect(membership.holdsClaim(1, failover)).toBe(false);
+    membership.releaseClaim(failover); // an older claim frees nothing
+    expect(membership.holdsClaim(1, host.claim)).toBe(true);
   });
 });
 
@@ -91,27 +92,27 @@ describe('members', () => {
     const membership = openMembership(makeFolder());
     membership.addMember(1);
     membership.addMember(2);
-    membership.forgetMember(2);
-    membership.removeMember(2);
+    membership.deleteLeavingMember(2);
+    membership.markMemberLeaving(2);
     expect(membership.members()).toEqual([
       { instance: 1, leaving: false },
       { instance: 2, leaving: true },
     ]);
     membership.addMember(2);
     expect(membership.members()[1]).toEqual({ instance: 2, leaving: false });
-    membership.removeMember(2);
-    membership.forgetMember(2);
+    membership.markMemberLeaving(2);
+    membership.deleteLeavingMember(2);
     expect(membership.members()).toEqual([{ instance: 1, leaving: false }]);
   });
 });
 
-describe('the signs of life', () => {
+describe('the heartbeats', () => {
   it('are read by others as they were written, each in its own slot', async () => {
     const dir = makeFolder();
     const [one, other] = [new LeaseFile(dir), new LeaseFile(dir)];
     const sign = { claim: 3, expiresAtMs: 1_234.5, epoch: 9, pid: process.pid };
     expect(other.read()).toEqual([]);
-    one.writeNow({ instance: 1, ...sign });
+    one.writeBlocking({ instance: 1, ...sign });
     await other.write({ instance: 64, ...sign, claim: 4 });
     expect(one.read()).toEqual([
       { instance: 1, ...sign },
@@ -124,31 +125,9 @@ describe('the signs of life', () => {
   it('that are torn or damaged count for nothing', () => {
     const dir = makeFolder();
     const file = new LeaseFile(dir);
-    file.writeNow({ instance: 1, claim: 3, expiresAtMs: 1_000, epoch: 1, pid: 1 });
+    file.writeBlocking({ instance: 1, claim: 3, expiresAtMs: 1_000, epoch: 1, pid: 1 });
     writeFileSync(join(dir, 'leases'), Buffer.from('torn'), { flag: 'r+' });
     expect(file.read()).toEqual([]);
     file.close();
-  });
-});
-
-describe('a catalog of the first format', () => {
-  it('is brought up to the newest one and keeps its queues', async () => {
-    const dir = makeFolder();
-    const file = new Database(join(dir, 'catalog.db'));
-    file.exec(`
-      CREATE TABLE queue (
-        queue_id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
-        shards INTEGER NOT NULL, durability TEXT NOT NULL,
-        enqueue_enabled INTEGER NOT NULL DEFAULT 1, dequeue_enabled INTEGER NOT NULL DEFAULT 1
-      ) STRICT;
-      CREATE TABLE host (instance INTEGER PRIMARY KEY, pid INTEGER NOT NULL, pid_started TEXT NOT NULL) STRICT;
-      INSERT INTO queue (name, kind, shards, durability) VALUES ('old', 'sharded', 2, 'relaxed');
-      INSERT INTO host VALUES (1, 4194305, '17');
-      PRAGMA user_version = 1;
-    `);
-    file.close();
-    const instance = await openInstance({ dir });
-    expect(instance.queues()).toMatchObject([{ name: 'old', shards: 2, durability: 'relaxed' }]);
-    await instance.close();
   });
 });

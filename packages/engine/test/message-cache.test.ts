@@ -1,7 +1,7 @@
 /** How the message cache is shared: minimum, maximum, and the bound over all. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MessageCache } from '../src/instance/message-cache.ts';
+import { MessageCache } from '../src/log/message-cache.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -9,27 +9,27 @@ const code = (value: string) => expect.objectContaining({ code: value });
 describe('shares of the message cache', () => {
   it('leave to each queue what is kept for it, whatever others take', () => {
     const cache = new MessageCache(100);
-    const [greedy, small] = [cache.share(), cache.share({ bytesMin: 30 })];
-    while (!greedy.full) greedy.add(10);
-    expect([greedy.bytes, small.full]).toEqual([70, false]);
+    const [greedy, small] = [cache.openShare(), cache.openShare({ bytesMin: 30 })];
+    while (!greedy.isFull) greedy.add(10);
+    expect([greedy.bytes, small.isFull]).toEqual([70, false]);
     small.add(30);
-    expect([greedy.full, small.full]).toEqual([true, true]);
+    expect([greedy.isFull, small.isFull]).toEqual([true, true]);
     greedy.remove(10);
-    expect(small.full).toBe(false); // beyond its minimum it takes what is free
+    expect(small.isFull).toBe(false); // beyond its minimum it takes what is free
     small.add(10);
     small.close();
     small.remove(40);
-    expect(greedy.full).toBe(false);
-    while (!greedy.full) greedy.add(10);
+    expect(greedy.isFull).toBe(false);
+    while (!greedy.isFull) greedy.add(10);
     expect(greedy.bytes).toBe(100);
   });
 
   it('end at their maximum', () => {
     const cache = new MessageCache(100);
-    const share = cache.share({ bytesMin: 10, bytesMax: 20 });
+    const share = cache.openShare({ bytesMin: 10, bytesMax: 20 });
     share.add(20);
-    expect(share.full).toBe(true);
-    expect(cache.share().full).toBe(false);
+    expect(share.isFull).toBe(true);
+    expect(cache.openShare().isFull).toBe(false);
   });
 
   it('never go over the bound of all, and never refuse a minimum, under random changes', () => {
@@ -38,14 +38,14 @@ describe('shares of the message cache', () => {
     fc.assert(
       fc.property(sizes, steps, (mins, run) => {
         const cache = new MessageCache(1_000);
-        const shares = mins.map((bytesMin) => cache.share({ bytesMin }));
+        const shares = mins.map((bytesMin) => cache.openShare({ bytesMin }));
         for (const [index, add] of run) {
           const share = shares[index % shares.length]!;
           if (!add) share.remove(Math.min(share.bytes, 10));
           else if (share.bytes < mins[index % mins.length]!) {
-            expect(share.full).toBe(false);
+            expect(share.isFull).toBe(false);
             share.add(10);
-          } else if (!share.full) share.add(10);
+          } else if (!share.isFull) share.add(10);
           expect(cache.bytes).toBeLessThanOrEqual(1_000 + 10 * shares.length); // a run is added whole
         }
       }),

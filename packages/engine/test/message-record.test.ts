@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { limits } from '../src/core/limits.ts';
-import { readRecord, recordBytes, recordEnd, writeRecord } from '../src/storage/message-record.ts';
-import type { NewMessage } from '../src/types.ts';
+import { limits } from '../src/api/limits.ts';
+import type { NewMessage } from '../src/api/message.ts';
+import { readRecord, recordBytes, recordEnd, writeRecord } from '../src/model/message-record.ts';
 
 const message: fc.Arbitrary<NewMessage> = fc.record(
   {
@@ -34,7 +34,7 @@ describe('message records', () => {
     );
   });
 
-  it('hands out a copy: writing to a payload leaves the record alone', () => {
+  it('gives a copy: writing to a payload leaves the record alone', () => {
     const buffer = Buffer.alloc(100);
     writeRecord(buffer, 0, { payload: 'abc' }, { enqueuedAtMs: 1 });
     readRecord(buffer, 0).payload.fill(0);

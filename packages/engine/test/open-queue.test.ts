@@ -9,7 +9,7 @@ async function open(dir = makeFolder()): Promise<EmbeddedQueue> {
 }
 
 describe('a queue in one program', () => {
-  it('hands each message to a handler once, in order, and remembers over a restart', async () => {
+  it('delivers each message to a handler once and in order, also across a restart', async () => {
     const dir = makeFolder();
     const first = await open(dir);
     await first.enqueue([{ payload: 'a' }, { payload: 'b' }]);
@@ -29,7 +29,7 @@ describe('a queue in one program', () => {
     expect(second.info()).toMatchObject({ ready: 0, held: 0, consumed: 3 });
   });
 
-  it('shares commits between calls made side by side, each getting its own ids in order', async () => {
+  it('shares commits between concurrent calls, each with its own ids in order', async () => {
     const queue = await open();
     const calls = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
@@ -41,7 +41,7 @@ describe('a queue in one program', () => {
     expect(ids).toEqual([...ids].sort((a, b) => Number(a.split('.')[1]) - Number(b.split('.')[1])));
   });
 
-  it('refuses a bad message without failing the calls beside it', async () => {
+  it('refuses a bad message without failing concurrent calls', async () => {
     const queue = await open();
     const good = queue.enqueue({ payload: 'a' });
     const bad = queue.enqueue([{ payload: 'b' }, { payload: Buffer.alloc(2 ** 20 + 1) }]);
@@ -50,7 +50,7 @@ describe('a queue in one program', () => {
     expect(queue.info().ready).toBe(1);
   });
 
-  it('hands a message out again after its handler failed', async () => {
+  it('delivers a message again after its handler failed', async () => {
     const queue = await open();
     await queue.enqueue({ payload: 'a' });
     const counts: number[] = [];

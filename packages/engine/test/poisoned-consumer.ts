@@ -1,4 +1,4 @@
-/** Takes a message, says which, and dies of it unless it is fine: forked by attempts.test.ts. */
+/** Takes a message, reports it, and crashes on a poisoned one: forked by retries.test.ts. */
 import { openInstance } from '../src/index.ts';
 
 const instance = await openInstance({ dir: process.argv[2]! });

@@ -1,6 +1,6 @@
 /**
  * Random commands of three sessions against the engine and against a queue of a few lines. The model knows what is
- * ready, held and consumed; the engine must hand out exactly what the model would, in an order it allows.
+ * ready, held and consumed; the engine must deliver exactly what the model would, in an order it allows.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -67,8 +67,8 @@ class Model {
 const sessionNumbers = [0, 1, 2];
 const queue = 'orders';
 
-/** What was handed out is what the model has ready, and of each enqueuer the oldest first. */
-function checkHandOut(model: Model, messages: Message[], max: number): number[] {
+/** What was delivered is what the model has ready, and of each enqueuer the oldest first. */
+function checkDelivery(model: Model, messages: Message[], max: number): number[] {
   const payloads = messages.map((message) => Number(message.payload.toString()));
   const ready = model.ready();
   // Where only a part is in memory, a call may bring less than there is, but never nothing.
@@ -101,7 +101,7 @@ const enqueue = (session: number) =>
 const dequeue = (session: number, max: number) =>
   command(`dequeue(${session}, ${max})`, async (model, real) => {
     const messages = await real.sessions[session]!.dequeue(queue, { max });
-    for (const payload of checkHandOut(model, messages, max)) {
+    for (const payload of checkDelivery(model, messages, max)) {
       model.live.get(payload)!.heldBy = session;
       model.taken[session]!.push(payload);
     }
@@ -110,7 +110,7 @@ const dequeue = (session: number, max: number) =>
 const receive = (session: number, max: number) =>
   command(`receive(${session}, ${max})`, async (model, real) => {
     const messages = await real.sessions[session]!.receive(queue, { max, holdMs: 600_000 });
-    for (const [index, payload] of checkHandOut(model, messages, max).entries()) {
+    for (const [index, payload] of checkDelivery(model, messages, max).entries()) {
       model.live.get(payload)!.heldBy = 'hold';
       model.received.push({ payload, receipt: messages[index]!.receipt });
     }

@@ -68,7 +68,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(again.map((message) => message.deliveryCount)).toEqual([2, 2]);
   });
 
-  it('gives back what a closed session held', async () => {
+  it('returns what a closed session held', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
@@ -77,7 +77,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(text(await instance.openSession().dequeue('orders', { waitMs: 5_000 }))).toEqual(['a']);
   });
 
-  it('never hands a committed dequeue out again, after a restart either', async () => {
+  it('never delivers a committed dequeue again, after a restart either', async () => {
     const dir = makeFolder();
     const first = await openInstance({ dir });
     await first.createQueue({ name: 'orders', kind });
@@ -119,7 +119,7 @@ describe.each<[QueueKind, keyof typeof clients]>([
     expect(await closed).toEqual([]);
   });
 
-  it('takes a received message back when its hold expires; a late receipt changes nothing', async () => {
+  it('returns a received message when its hold expires; a late receipt changes nothing', async () => {
     const instance = await clients[client](kind);
     await put(instance, 'a');
     const session = instance.openSession();
@@ -294,7 +294,7 @@ describe('a nonpersistent queue', () => {
     expect(text((await instance.browse('orders')).messages)).toEqual(['d']);
   });
 
-  it('gives up what was received together one by one', async () => {
+  it('releases messages that were received together one by one', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders', durability: 'memory' });
     await put(instance, 'a', 'b', 'c');
@@ -312,7 +312,7 @@ describe('a nonpersistent queue', () => {
     expect(cacheBytes()).toBe(0);
   });
 
-  it('refuses messages past the bound of the cache, and takes them again once there is room', async () => {
+  it('refuses messages past the bound of the cache, and takes them again once there is space', async () => {
     const instance = await openTestInstance({ cacheBytesMax: 10_000 });
     await instance.createQueue({ name: 'orders', durability: 'memory' });
     const session = instance.openSession();

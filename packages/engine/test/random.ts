@@ -8,3 +8,6 @@ export function random(seed: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** What kills and damage are drawn from: the same in each `npm test`; `npm run torture` gives another one each time. */
+export const drawnSeed = Number(process.env.SHARDLAB_SEED ?? 1);

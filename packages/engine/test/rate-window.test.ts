@@ -1,25 +1,25 @@
-/** Rates over a stated window, and when a queue that drains is empty. */
+/** Rates over a window, and the time until a draining queue is empty. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { estimateDrain, RateWindow } from '../src/core/rate-window.ts';
+import { estimateDrain, RateWindow } from '../src/model/rate-window.ts';
 
 const lengthMs = 5_000;
 const zero = { in: 0, out: 0 };
 
 describe('a window', () => {
-  it('counts from its opening until it has been open for longer', () => {
+  it('starts when it is opened, until it has been open for its whole length', () => {
     const window = new RateWindow(0, zero, lengthMs);
     window.advance(1_000, { in: 10, out: 4 });
     expect(window.flow(2_000, { in: 20, out: 8 })).toEqual({ windowMs: 2_000, windowIn: 20, windowOut: 8 });
   });
 
-  it('reads 0 once nothing happened for two lengths of it', () => {
+  it('reads 0 after two window lengths without growth', () => {
     const window = new RateWindow(0, zero, lengthMs);
     for (let at = 1_000; at <= 11_000; at += 1_000) window.advance(at, { in: 7, out: 7 });
     expect(window.flow(11_000, { in: 7, out: 7 })).toMatchObject({ windowIn: 0, windowOut: 0 });
   });
 
-  it('covers one to two lengths whenever it is asked, and exactly what happened in it', () => {
+  it('covers one to two window lengths, and counts exactly the growth within it', () => {
     const steps = fc.array(
       fc.record({ ms: fc.integer({ min: 1, max: 1_500 }), in: fc.nat(99), out: fc.nat(99) }),
       {
@@ -30,14 +30,14 @@ describe('a window', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const window = new RateWindow(0, zero, lengthMs);
-        const seen = [{ at: 0, ...zero }];
+        const history = [{ at: 0, ...zero }];
         for (const step of all) {
-          const { at, ...before } = seen.at(-1)!;
+          const { at, ...before } = history.at(-1)!;
           const now = { at: at + step.ms, in: before.in + step.in, out: before.out + step.out };
-          seen.push(now);
+          history.push(now);
           window.advance(now.at, { in: now.in, out: now.out });
           const flow = window.flow(now.at, { in: now.in, out: now.out });
-          const from = seen.find(({ at: began }) => began === now.at - flow.windowMs)!;
+          const from = history.find(({ at: began }) => began === now.at - flow.windowMs)!;
           expect(flow).toMatchObject({ windowIn: now.in - from.in, windowOut: now.out - from.out });
           expect(flow.windowMs).toBeLessThan(2 * lengthMs + 1_500);
           if (now.at > 2 * lengthMs + 1_500) expect(flow.windowMs).toBeGreaterThanOrEqual(lengthMs);
@@ -46,7 +46,7 @@ describe('a window', () => {
     );
   });
 
-  it('does not go below 0 when a counter falls', () => {
+  it('reads 0, not less, when a counter falls', () => {
     const window = new RateWindow(0, { in: 5, out: 5 }, lengthMs);
     expect(window.flow(10, { in: 5, out: 3 })).toMatchObject({ windowOut: 0 });
   });
@@ -55,7 +55,7 @@ describe('a window', () => {
 describe('the time until a queue is empty', () => {
   const flow = { windowMs: 2_000, windowIn: 100, windowOut: 300 };
 
-  it('is the depth over what goes in excess of what comes', () => {
+  it('is the depth divided by the net rate', () => {
     expect(estimateDrain(500, flow)).toEqual({
       enqueuePerSec: 50,
       dequeuePerSec: 150,
@@ -67,10 +67,10 @@ describe('the time until a queue is empty', () => {
 
   it.each([
     ['growing', 10, { windowMs: 1_000, windowIn: 9, windowOut: 8 }],
-    ['standing', 10, { windowMs: 1_000, windowIn: 8, windowOut: 8 }],
-    ['standing', 10, { windowMs: 0, windowIn: 0, windowOut: 0 }],
+    ['steady', 10, { windowMs: 1_000, windowIn: 8, windowOut: 8 }],
+    ['steady', 10, { windowMs: 0, windowIn: 0, windowOut: 0 }],
     ['empty', 0, flow],
-  ] as const)('is not known of one that is %s', (state, depth, lately) => {
+  ] as const)('is null for a queue that is %s', (state, depth, lately) => {
     expect(estimateDrain(depth, lately)).toMatchObject({ state, drainMs: null });
   });
 });

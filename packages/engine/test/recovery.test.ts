@@ -18,7 +18,7 @@ async function put(session: Session, queue: string, ...payloads: string[]): Prom
 const refused = expect.objectContaining({ code: 'STORAGE_FAILED' });
 
 describe('after a group that could not be written', () => {
-  it('numbers of it are never given again, across a reopen', async () => {
+  it('its sequence numbers are never reused, even after a reopen', async () => {
     const dir = makeFolder();
     const first = await open(dir);
     await first.createQueue({ name: 'q' });
@@ -50,16 +50,16 @@ describe('after a group that could not be written', () => {
     await first.close();
     const second = await open(dir);
     const found: string[] = [];
-    const reader = second.openSession();
+    const consumer = second.openSession();
     while (found.length < payloads.length) {
-      const messages = await reader.dequeue('b', { max: 50 });
+      const messages = await consumer.dequeue('b', { max: 50 });
       if (messages.length === 0) break;
       found.push(...text(messages));
     }
     expect(found).toEqual(payloads);
   });
 
-  it('a dequeue goes on where it was', async () => {
+  it('a dequeue continues at its position', async () => {
     const dir = makeFolder();
     const instance = await open(dir);
     await instance.createQueue({ name: 'q' });
@@ -100,7 +100,7 @@ describe('an instance', () => {
     expect(shards.size).toBe(2);
   });
 
-  it('gives back a hundred thousand messages at once', async () => {
+  it('returns a hundred thousand messages at once', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const session = instance.openSession();

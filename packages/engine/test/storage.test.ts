@@ -51,21 +51,6 @@ describe('opening', () => {
     expect(instance.queues()).toHaveLength(1);
   });
 
-  it.each(['catalog.db', 'instance-1.db'])(
-    'refuses a %s of a newer version and leaves it as it is',
-    async (name) => {
-      const dir = makeFolder();
-      await (await openInstance({ dir })).close();
-      const file = new Database(join(dir, name));
-      file.pragma('user_version = 99');
-      file.close();
-      await expect(openInstance({ dir })).rejects.toThrow(code('STORAGE_FORMAT_NEWER'));
-      const again = new Database(join(dir, name));
-      expect(again.pragma('user_version', { simple: true })).toBe(99);
-      again.close();
-    },
-  );
-
   it('says that a file is damaged', async () => {
     const dir = makeFolder();
     await (await openInstance({ dir })).close();
@@ -129,7 +114,7 @@ describe('a backlog larger than the cache', () => {
       if (i % 1_000 === 999) await second.commit();
     }
     await again.close();
-    // The second backlog lies where the first one lay.
+    // The second backlog reuses the partitions of the first.
     expect(statSync(join(dir, 'instance-1.db')).size).toBeLessThan(size * 1.3);
   });
 

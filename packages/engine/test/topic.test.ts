@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { limits } from '../src/core/limits.ts';
+import { limits } from '../src/api/limits.ts';
 import { type Instance, type Message, openInstance } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { whileLocked } from './while-locked.ts';
@@ -83,7 +83,7 @@ describe('a topic', () => {
     expect((await Promise.all(waits)).map(text)).toEqual([['a'], ['a']]);
   });
 
-  it('goes on for durable subscribers after it was closed, and forgets the others', async () => {
+  it('continues for durable subscribers after it was closed, and forgets the others', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
     await before.createQueue({ name: 'news', type: 'topic', shards: 2 });

@@ -1,23 +1,24 @@
 /** The rows of the unsharded queues: who gets which, and what that costs. */
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { HandOutTable } from '../src/storage/hand-out-table.ts';
-import { UnshardedFile, unshardedPath } from '../src/storage/unsharded-file.ts';
+import { nodePorts } from '../src/node-ports.ts';
+import { DeliveryTable } from '../src/storage/unsharded/delivery-table.ts';
+import { UnshardedFile, unshardedPath } from '../src/storage/unsharded/unsharded-file.ts';
 import { makeFolder } from './folder.ts';
 
 function setUp() {
   const dir = makeFolder();
   const open = () => {
-    const file = new UnshardedFile(
-      dir,
-      () => [
+    const file = new UnshardedFile(dir, {
+      queues: () => [
         { queueId: 1, name: 'one' },
         { queueId: 2, name: 'two' },
       ],
-      (error) => {
+      onFailed: (error) => {
         throw error;
       },
-    );
+      ports: nodePorts,
+    });
     onTestFinished(() => file.close());
     return file;
   };
@@ -39,7 +40,7 @@ describe('the file of the unsharded queues', () => {
     expect(enqueue(2, 40)).toEqual([{ shard: 0, firstSeq: 3, count: 40 }]);
     expect(enqueue(1, 1)).toEqual([{ shard: 0, firstSeq: 43, count: 1 }]);
     expect(idsOf(file.claim(1, 10))).toEqual([1, 2, 43]);
-    expect(file.anyReady(1)).toBe(false);
+    expect(file.hasReady(1)).toBe(false);
     expect(file.claim(2, 40).map(({ record }) => record[0])).toEqual(Array.from({ length: 40 }, (_, i) => i));
   });
 
@@ -52,7 +53,7 @@ describe('the file of the unsharded queues', () => {
     expect(enqueue(1, 1)).toEqual([{ shard: 0, firstSeq: 4, count: 1 }]);
   });
 
-  it('hands out first what came back, with its count, to whichever process asks', () => {
+  it('delivers first what came back, with its count, to whichever process asks', () => {
     const { file, open, enqueue, idsOf } = setUp();
     const other = open();
     enqueue(1, 6);
@@ -88,20 +89,20 @@ describe('the file of the unsharded queues', () => {
     const { dir, file, enqueue } = setUp();
     enqueue(1, 1);
     file.claim(1, 1);
-    const reader = new Database(unshardedPath(dir), { readonly: true });
-    onTestFinished(() => void reader.close());
+    const database = new Database(unshardedPath(dir), { readonly: true });
+    onTestFinished(() => void database.close());
     const plans: string[] = [];
     const explained = {
       prepare(sql: string) {
-        const steps = reader
+        const steps = database
           .prepare(`EXPLAIN QUERY PLAN ${sql}`)
           .all(...Array(sql.split('?').length - 1).fill(1)) as { detail: string }[];
         if (sql.startsWith('SELECT') && !sql.includes('count(*)'))
           plans.push(...steps.map(({ detail }) => detail));
-        return reader.prepare(sql.startsWith('SELECT') ? sql : 'SELECT 1');
+        return database.prepare(sql.startsWith('SELECT') ? sql : 'SELECT 1');
       },
     };
-    new HandOutTable(explained as unknown as Database.Database, 1);
+    new DeliveryTable(explained as unknown as Database.Database, 1);
     expect(plans).toHaveLength(6);
     for (const plan of plans) expect(plan).toMatch(/^SEARCH .* USING .*(INDEX|PRIMARY KEY)/);
   });

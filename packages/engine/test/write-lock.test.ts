@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LockOrder } from '../src/cluster/lock-order.ts';
-import { WriteLock } from '../src/cluster/write-lock.ts';
+import { nodePorts } from '../src/node-ports.ts';
+import { LockQueue } from '../src/unsharded/lock-queue.ts';
+import { WriteLock } from '../src/unsharded/write-lock.ts';
 import { makeFolder } from './folder.ts';
 
 describe('the order of a lock', () => {
@@ -9,13 +10,13 @@ describe('the order of a lock', () => {
     recall: () => void log.push(`recall ${name}`),
   });
 
-  it('goes round first come first served, and recalls only when someone waits', () => {
+  it('serves in order of arrival, and recalls the lock only when another waits', () => {
     const log: string[] = [];
-    const order = new LockOrder();
+    const order = new LockQueue();
     const [a, b, c] = ['a', 'b', 'c'].map((name) => client(name, log));
-    order.ask(a!);
-    order.ask(b!);
-    order.ask(c!);
+    order.acquire(a!);
+    order.acquire(b!);
+    order.acquire(c!);
     expect(log).toEqual(['grant a', 'recall a']);
     order.release(a!);
     order.release(b!);
@@ -25,11 +26,11 @@ describe('the order of a lock', () => {
 
   it('passes on what a client had that left, and forgets one that waited', () => {
     const log: string[] = [];
-    const order = new LockOrder();
+    const order = new LockQueue();
     const [a, b, c] = ['a', 'b', 'c'].map((name) => client(name, log));
-    for (const each of [a, b, c]) order.ask(each!);
-    order.leave(b!);
-    order.leave(a!);
+    for (const each of [a, b, c]) order.acquire(each!);
+    order.remove(b!);
+    order.remove(a!);
     expect(log).toEqual(['grant a', 'recall a', 'grant c']);
     order.release(a!); // not the holder: nothing happens
     expect(log).toHaveLength(3);
@@ -39,7 +40,7 @@ describe('the order of a lock', () => {
 describe('the write lock', () => {
   it('lets several take turns, and another takes over when the one that keeps the order leaves', async () => {
     const dir = makeFolder();
-    const locks = [1, 2, 3].map(() => new WriteLock({ dir, onWaited: () => undefined }));
+    const locks = [1, 2, 3].map(() => new WriteLock({ dir, ports: nodePorts, onWaited: () => undefined }));
     const log: number[] = [];
     const turns = (index: number) =>
       Promise.all([1, 2, 3].map(() => locks[index]!.run('commit', () => log.push(index))));
@@ -57,7 +58,7 @@ describe('the write lock', () => {
 
   it('passes an error of the work on and serves the next call', async () => {
     const dir = makeFolder();
-    const lock = new WriteLock({ dir, onWaited: () => undefined });
+    const lock = new WriteLock({ dir, ports: nodePorts, onWaited: () => undefined });
     await expect(
       lock.run('commit', () => {
         throw new RangeError('no');
@@ -67,25 +68,25 @@ describe('the write lock', () => {
     await lock.close();
   });
 
-  it('lets those who were handed messages commit together with the enqueuers that waited', async () => {
-    const lock = new WriteLock({ dir: makeFolder(), onWaited: () => undefined });
+  it('lets consumers commit together with waiting enqueuers', async () => {
+    const lock = new WriteLock({ dir: makeFolder(), ports: nodePorts, onWaited: () => undefined });
     await lock.run('commit', () => undefined);
     const log: string[] = [];
     const dequeuer = async () => {
-      await lock.run('hand-out', () => log.push('hand-out'));
+      await lock.run('delivery', () => log.push('delivery'));
       await lock.run('commit', () => log.push('consume'));
     };
     const enqueuer = () => lock.run('commit', () => log.push('enqueue'));
     await Promise.all([enqueuer(), dequeuer(), enqueuer(), dequeuer()]);
-    expect(log).toEqual(['hand-out', 'hand-out', 'enqueue', 'enqueue', 'consume', 'consume']);
+    expect(log).toEqual(['delivery', 'delivery', 'enqueue', 'enqueue', 'consume', 'consume']);
     await lock.close();
   });
 
-  it('starves neither hand-outs nor commits, however many come of the other', async () => {
-    const lock = new WriteLock({ dir: makeFolder(), onWaited: () => undefined });
+  it('starves neither deliveries nor commits, however many of the other kind arrive', async () => {
+    const lock = new WriteLock({ dir: makeFolder(), ports: nodePorts, onWaited: () => undefined });
     for (const [flood, single] of [
-      ['hand-out', 'commit'],
-      ['commit', 'hand-out'],
+      ['delivery', 'commit'],
+      ['commit', 'delivery'],
     ] as const) {
       let served = false;
       let others = 0;

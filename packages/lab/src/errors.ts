@@ -1,30 +1,30 @@
 /**
- * Every error that the lab throws. Codes are API: never renamed, never reused. `kind` is what a host maps to a status
- * of its own, in the same words as the engine's registry.
+ * All errors that the lab throws. Codes are API: they are never renamed or reused. `kind` is mapped to a status by the
+ * server; its values are those of the engine's registry.
  */
-import { CodedError, type CodeEntry, type ErrorFacts, type ErrorKind } from '@shardlab/engine';
+import { CodedError, type ErrorContext, type ErrorDefinition, type ErrorKind } from '@shardlab/engine';
 
-interface ErrorEntry extends CodeEntry {
+interface ErrorEntry extends ErrorDefinition {
   kind: ErrorKind;
 }
 
 const table = {
   SCENARIO_INVALID: { kind: 'invalid', retryable: false, message: 'The scenario has faults' },
-  SCENARIO_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The scenario is over the size limit' },
-  SCENARIO_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no scenario of this name' },
+  SCENARIO_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The scenario exceeds the size limit' },
+  SCENARIO_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no scenario with this name' },
   HARDWARE_INVALID: { kind: 'invalid', retryable: false, message: 'The hardware file has faults' },
   HARDWARE_NOT_FOUND: {
     kind: 'not-found',
     retryable: false,
-    message: 'There is no hardware file of this name',
+    message: 'There is no hardware file with this name',
   },
   DOCUMENT_SECTION_MISSING: {
     kind: 'not-found',
     retryable: false,
     message: 'The document has no section for this table',
   },
-  RUN_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no run of this id' },
-  RUN_NOT_ACTIVE: { kind: 'conflict', retryable: false, message: 'The run has ended already' },
+  RUN_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no run with this id' },
+  RUN_NOT_ACTIVE: { kind: 'conflict', retryable: false, message: 'The run has already ended' },
   DISK_SPACE_LOW: {
     kind: 'unavailable',
     retryable: true,
@@ -33,7 +33,7 @@ const table = {
   DATA_FOLDER_UNUSABLE: {
     kind: 'failed',
     retryable: false,
-    message: 'The data folder cannot be made or written',
+    message: 'The data folder cannot be created or written',
   },
   WORKER_FAILED: { kind: 'failed', retryable: true, message: 'An instance process of the trial failed' },
 } as const satisfies Record<string, ErrorEntry>;
@@ -47,8 +47,8 @@ export class LabError extends CodedError<LabErrorCode> {
   override readonly name = 'LabError';
   readonly kind: ErrorKind;
 
-  constructor(code: LabErrorCode, facts: ErrorFacts = {}) {
-    super(code, table[code], facts);
+  constructor(code: LabErrorCode, context: ErrorContext = {}) {
+    super(code, table[code], context);
     this.kind = table[code].kind;
   }
 }

@@ -1,11 +1,16 @@
-/** All that is public of the lab: command line, server and tests run the same code through this door. */
+/** The public API of the lab. Command line, server and tests all use it. */
 
 export { type CalibrateOptions, calibrate } from './calibrate/calibrate.ts';
 export type { Claim } from './claims/claim.ts';
+export { claims } from './claims/claims.ts';
 export { type JudgeContext, judgeClaims } from './claims/judge.ts';
-export { claims } from './claims/ledger.ts';
 export { type NotMeasured, notMeasured } from './claims/not-measured.ts';
-export { type KeptVerdict, keepVerdicts, readVerdicts, verdictsOf } from './claims/verdict-history.ts';
+export {
+  appendVerdicts as keepVerdicts,
+  readVerdicts,
+  type StoredVerdict as KeptVerdict,
+  verdictsOf,
+} from './claims/verdict-history.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
 export {
   bundledHardwareFolder,
@@ -21,10 +26,10 @@ export { type StartRunOptions, startRun } from './run/start-run.ts';
 export { expandSweep } from './scenario/expand-sweep.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
-export type { ScenarioFault } from './scenario/schema-faults.ts';
+export type { ScenarioProblem } from './scenario/schema-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/schema-text.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';
-export { ChildEnd } from './trial/child-end.ts';
+export { ChildChannel } from './trial/child-channel.ts';
 export { type Clock, createMonotonicClock } from './trial/clock.ts';
 export {
   createHistogram,
@@ -35,4 +40,4 @@ export {
   recordMs,
 } from './trial/latency.ts';
 export { DeliveryOrder, Ledger, type LedgerReport, mergeLedgers } from './trial/ledger.ts';
-export { PayloadForge, type PayloadIdentity } from './trial/payload.ts';
+export { PayloadCodec, type PayloadIdentity } from './trial/payload.ts';

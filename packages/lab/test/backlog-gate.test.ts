@@ -39,7 +39,7 @@ describe('the backlog gate', () => {
     const gate = new BacklogGate(20);
     gate.enqueued(30);
     const waiting = gate.wait();
-    gate.release();
+    gate.disable();
     await waiting;
     expect(gate.full).toBe(false);
   });

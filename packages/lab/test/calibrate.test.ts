@@ -6,9 +6,9 @@ import { calibrate, parseHardware } from '@shardlab/lab';
 import { sourcesOf } from '@shardlab/model';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 // The engine's own numbers: its public door has no room for them.
-import { limits } from '../../engine/src/core/limits.ts';
+import { limits } from '../../engine/src/api/limits.ts';
 import { measureClient } from '../src/calibrate/client-costs.ts';
-import { engineBuild } from '../src/calibrate/hardware-of.ts';
+import { engineBuild } from '../src/calibrate/hardware-from-measurements.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -24,7 +24,7 @@ async function check(...args: string[]): Promise<{ code: number; said: string }>
   }
 }
 
-it('says that a folder is whole, or what is wrong, and accepts a loss when it is told to', async () => {
+it('reports that a folder is intact or damaged, and accepts a loss on request', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'shardlab-check-'));
   onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
   const dir = join(parent, 'data');
@@ -32,7 +32,7 @@ it('says that a folder is whole, or what is wrong, and accepts a loss when it is
   const instance = await openInstance({ dir });
   await instance.createQueue({ name: 'q' });
   await instance.close();
-  expect(await check(dir)).toMatchObject({ code: 0, said: expect.stringContaining(`${dir} is whole`) });
+  expect(await check(dir)).toMatchObject({ code: 0, said: expect.stringContaining(`${dir} is intact`) });
 
   rmSync(join(dir, 'instance-1.db'));
   const json = join(parent, 'out.json');

@@ -1,5 +1,5 @@
 /** A7 to A11 on points that make each claim hold and on points that make it fail. */
-import type { Point, WaitFigure } from '@shardlab/contract';
+import type { Point, WaitSummary } from '@shardlab/contract';
 import { judgeClaims } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { type PointFacts, point } from './support.ts';
@@ -76,7 +76,7 @@ describe('A8, work spread evenly', () => {
     });
   });
 
-  test('decides nothing while repeats lie on both sides', () => {
+  test('is inconclusive while repeats fall on both sides', () => {
     const shares = [
       [0.55, 0.45],
       [0.5, 0.5],
@@ -115,7 +115,7 @@ describe('A9, a dequeue under a millisecond', () => {
 });
 
 describe('A10, limited by commits and partitions', () => {
-  const waiting = (cores: number[], ...waits: Partial<WaitFigure>[]) => [
+  const waiting = (cores: number[], ...waits: Partial<WaitSummary>[]) => [
     point({ threads: 32, deq: 50_000, waits, cores }),
     point({ threads: 4, deq: 5_000 }),
   ];
@@ -142,7 +142,7 @@ describe('A10, limited by commits and partitions', () => {
     expect(judge('A10', waiting([1.9], commits, partitions), 64).verdict).toBe('holds');
   });
 
-  test('has the interval of its repeats, and decides nothing while they lie on both sides', () => {
+  test('has the interval of its repeats, and is inconclusive while they fall on both sides', () => {
     const at = (...syncs: number[]) =>
       waiting([0.5], commits, { ...reads, totalMs: 200 }).map((each) => ({
         ...each,

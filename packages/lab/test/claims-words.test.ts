@@ -30,7 +30,7 @@ describe('W1, a backlog does not slow dequeues', () => {
   test('does not hold at a half', () => {
     expect(judge('W1', at([100_000, 50_000]))).toMatchObject({
       verdict: 'does-not-hold',
-      reason: expect.stringContaining('At 100,000 waiting messages 50,000/s'),
+      reason: expect.stringContaining('With a backlog of 100,000 messages 50,000/s'),
     });
   });
 
@@ -113,7 +113,7 @@ describe('W6, some workloads do as well unsharded', () => {
     expect(judge('W6', at([0.3, 1.1, 0.2]))).toMatchObject({
       verdict: 'holds',
       value: 1.1,
-      reason: expect.stringMatching(/^At 1 of 3 workloads .*2 threads/),
+      reason: expect.stringMatching(/^For 1 of 3 workloads .*2 threads/),
     });
   });
 
@@ -131,12 +131,12 @@ describe('W6, some workloads do as well unsharded', () => {
 });
 
 describe('W7, a killed instance is served again', () => {
-  const kill = (withoutServiceMs: number | null): FaultOutcome => ({
+  const kill = (outageMs: number | null): FaultOutcome => ({
     kind: 'kill',
     instance: 2,
     atMs: 2_000,
-    movedMs: withoutServiceMs,
-    withoutServiceMs,
+    takeoverMs: outageMs,
+    outageMs,
     dequeuePerSec: { before: 40_000, during: 20_000, after: 35_000 },
   });
   const at = (times: (number | null)[], facts: Partial<PointFacts> = {}): Point[] => {
@@ -156,7 +156,7 @@ describe('W7, a killed instance is served again', () => {
   test('does not hold when one never is', () => {
     expect(judge('W7', at([300, null, 350]))).toMatchObject({
       verdict: 'does-not-hold',
-      reason: expect.stringContaining('1 of 3 instances never were served again'),
+      reason: expect.stringContaining('1 of 3 instances were never served again'),
     });
   });
 
@@ -195,7 +195,7 @@ describe('W8, a queue in use is converted', () => {
     return [{ ...made, repeats }];
   };
 
-  test('holds when its clients go on and nothing is lost', () => {
+  test('holds when its clients continue and nothing is lost', () => {
     expect(judge('W8', at([20_000, 30_000, 40_000]))).toMatchObject({
       verdict: 'holds',
       value: 3,
@@ -207,11 +207,11 @@ describe('W8, a queue in use is converted', () => {
     expect(judge('W8', at([100, 200, 300])).verdict).toBe('does-not-hold');
     expect(judge('W8', at([20_000, 30_000], {}, null))).toMatchObject({
       verdict: 'does-not-hold',
-      reason: expect.stringContaining('no enqueue was acknowledged any more'),
+      reason: expect.stringContaining('no enqueue was acknowledged'),
     });
   });
 
-  test('does not hold when a message was lost, however well they go on', () => {
+  test('does not hold when a message was lost, however well they continue', () => {
     expect(judge('W8', at([20_000, 30_000], { lost: 1 }))).toMatchObject({
       verdict: 'does-not-hold',
       reason: expect.stringContaining('lost'),
@@ -220,16 +220,16 @@ describe('W8, a queue in use is converted', () => {
 });
 
 describe('W9, forwarding does not hold enqueues up', () => {
-  const at = (rates: [beside: number, elsewhere: number]) => [
-    varied({ dequeuers: 'beside' }, { deq: rates[0] }),
-    varied({ dequeuers: 'elsewhere' }, { deq: rates[1] }),
+  const at = (rates: [sameInstance: number, otherInstance: number]) => [
+    varied({ dequeuers: 'same-instance' }, { deq: rates[0] }),
+    varied({ dequeuers: 'other-instance' }, { deq: rates[1] }),
   ];
 
   test('holds at nine tenths, and does not at a half', () => {
     expect(judge('W9', at([10_000, 9_000]))).toMatchObject({ verdict: 'holds', value: 0.9 });
     expect(judge('W9', at([10_000, 5_000]))).toMatchObject({
       verdict: 'does-not-hold',
-      reason: expect.stringContaining('Dequeued on another instance: 5,000/s in'),
+      reason: expect.stringContaining('Dequeued on another instance: 5,000/s enqueued'),
     });
   });
 
@@ -239,17 +239,17 @@ describe('W9, forwarding does not hold enqueues up', () => {
 });
 
 describe('W10, one commit for rows and messages', () => {
-  const at = (together: number, apart: number) => [
+  const at = (together: number, separate: number) => [
     varied({ rows: 'none' }, { deq: 100_000 }),
     varied({ rows: 'together' }, { deq: together }),
-    varied({ rows: 'apart' }, { deq: apart }),
+    varied({ rows: 'separate' }, { deq: separate }),
   ];
 
   test('holds when it is faster than two', () => {
     expect(judge('W10', at(80_000, 40_000))).toMatchObject({
       verdict: 'holds',
       value: 2,
-      reason: expect.stringContaining('40,000/s with rows in one of their own, 100,000/s without rows'),
+      reason: expect.stringContaining('40,000/s with rows in a separate one, 100,000/s without rows'),
     });
   });
 

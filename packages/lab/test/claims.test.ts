@@ -55,7 +55,7 @@ describe('A1, a straight line without regression', () => {
     const bent = grid({ law: (t) => Math.min(1000 * t, 9000), facts: { roundTripMs: 1 } });
     expect(judge('A1', bent)).toMatchObject({
       verdict: 'does-not-hold',
-      reason: expect.stringContaining('off their line'),
+      reason: expect.stringContaining('deviate from their line'),
     });
   });
 
@@ -63,7 +63,7 @@ describe('A1, a straight line without regression', () => {
     const flat = grid({ law: (t) => 5000 * t ** 0.4, facts: { roundTripMs: 1 } });
     expect(judge('A1', flat)).toMatchObject({
       verdict: 'does-not-hold',
-      reason: expect.stringContaining('under 0.7'),
+      reason: expect.stringContaining('less than 0.7'),
     });
   });
 
@@ -90,7 +90,7 @@ describe('A1, a straight line without regression', () => {
     const saturated = grid({ law: (t) => 40_000 * t ** 0.3 });
     const result = judge('A1', [...line, ...saturated]);
     expect(result.verdict).toBe('holds');
-    expect(result.reason).toContain('As it is, without round trip: slope 0.3');
+    expect(result.reason).toContain('For comparison, without a round trip: slope 0.3');
   });
 
   test('is inconclusive while the emulated points are too few, whatever the others show', () => {
@@ -160,7 +160,7 @@ describe('A3, dequeuers keep up', () => {
     expect(judge('A3', [point({ deq: 5_000 }), held])).toMatchObject({
       verdict: 'does-not-hold',
       value: 0.7,
-      reason: expect.stringContaining('held back 30 %'),
+      reason: expect.stringContaining('paused 30 %'),
     });
   });
 
@@ -225,7 +225,7 @@ describe('A5, unsharded is best on one instance', () => {
     });
     expect(judge('A5', disk)).toMatchObject({
       verdict: 'does-not-hold',
-      reason: expect.stringContaining('not each other'),
+      reason: expect.stringContaining('do not wait for each other'),
     });
   });
 

@@ -57,12 +57,12 @@ describe('the command line', () => {
   });
 
   test.each([
-    [[], 'A command is missing'],
+    [[], 'No command was given'],
     [['fly'], 'Unknown command "fly"'],
     [['run'], 'run needs a scenario'],
     [['run', 'first-look', '--quik'], "Unknown option '--quik'"],
     [['run', 'nowhere.json'], 'There is no scenario "nowhere.json"'],
-    [['run', 'first-look', '--require', 'A1'], 'first-look judges A3, A4, A5'],
+    [['run', 'first-look', '--require', 'A1'], 'first-look tests A3, A4, A5'],
   ])('%j is a usage error', async (args, sentence) => {
     expect(await lab(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(sentence) });
   });
@@ -86,7 +86,7 @@ describe('the command line', () => {
     const run = JSON.parse(await readFile(join(folder, 'out.json'), 'utf8')) as Run;
     expect(run).toMatchObject({ status: 'done', error: null });
     expect(run.points).toHaveLength(8);
-  }, 60_000);
+  }, 240_000);
 
   test('runs several scenarios one after the other, writes each, and sums up', async () => {
     const sweep = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
@@ -99,7 +99,7 @@ describe('the command line', () => {
     expect(out).toMatch(/^ {2}A3 {2}.* one$/m);
     const run = JSON.parse(await readFile(join(folder, 'runs/two.json'), 'utf8')) as Run;
     expect(run.status).toBe('done');
-  }, 60_000);
+  }, 240_000);
 
   test('a fault in the last of several scenarios shows before the first one runs', async () => {
     const good = await scenarioFile('good.json', smallScenario());
@@ -129,14 +129,15 @@ describe('the command line', () => {
     await lab(['run', file, ...flags]);
     const { code, out } = await lab(['claims', ...flags]);
     expect(code).toBe(0);
-    expect(out).toMatch(/^A3 (HOLDS|DOES NOT HOLD).*$/m);
+    // Which verdict is the machine's affair: a busy one has too few messages in so short a window for any but the last.
+    expect(out).toMatch(/^A3 (HOLDS|DOES NOT HOLD|INCONCLUSIVE)\b.*$/m);
     expect(out).toMatch(/From judged, full, .* UTC.*; .* [12]$/m);
     expect(out).toContain('A17 NOT MEASURED YET');
-    expect(out).toContain('white-paper-figure-10 judges it');
+    expect(out).toContain('Run white-paper-figure-10 to test it');
     expect(out).toMatch(
       new RegExp(`^${claims.length} claims: .* 1, not measured yet ${claims.length - 1}$`, 'm'),
     );
-  }, 60_000);
+  }, 240_000);
 
   test('an interrupt keeps the points so far and still writes them', async () => {
     const file = await scenarioFile(
@@ -151,7 +152,7 @@ describe('the command line', () => {
     const run = JSON.parse(await readFile(join(folder, 'cut.json'), 'utf8')) as Run;
     expect(run.status).toBe('cancelled');
     expect(run.points.length).toBeGreaterThan(0);
-  }, 60_000);
+  }, 240_000);
 });
 
 describe('what the command line prints', () => {
@@ -200,24 +201,24 @@ describe('what the command line prints', () => {
     expect(rows.map((row) => row.slice(at))).toEqual(['ok', '1 LOST']);
   });
 
-  test('faults with the time without service, and one that never ended', () => {
+  test('faults with the length of the outage, and one that never ended', () => {
     const fault = {
       kind: 'kill' as const,
       instance: 2,
       atMs: 2_500,
-      movedMs: 301.2,
-      withoutServiceMs: 342.7,
+      takeoverMs: 301.2,
+      outageMs: 342.7,
       dequeuePerSec: { before: 40_000, during: 20_000, after: 35_000 },
     };
     const made = point({ deq: 1, instances: 2 });
-    const repeats = [[fault], [{ ...fault, movedMs: null, withoutServiceMs: null }]].map((faults) => ({
+    const repeats = [[fault], [{ ...fault, takeoverMs: null, outageMs: null }]].map((faults) => ({
       ...made.repeats[0]!,
       faults,
     }));
     const [title, first, second] = faultsInWords([{ ...made, repeats }]).split('\n');
     expect(title).toBe('Faults:');
     expect(first).toBe(
-      '  2 instances, repeat 1: instance 2 killed at 2.5 s, taken over after 301 ms, 343 ms without service; all dequeued 40,000/s before, 20,000/s meanwhile, 35,000/s after',
+      '  2 instances, repeat 1: instance 2 killed at 2.5 s, taken over after 301 ms, outage of 343 ms; all instances dequeued 40,000/s before, 20,000/s during, 35,000/s after',
     );
     expect(second).toContain('not taken over, never served again');
   });

@@ -37,7 +37,7 @@ async function makeFolder(...messages: string[]): Promise<string> {
   return parent;
 }
 
-it('converts a queue of a data folder, tells each step and writes them down', async () => {
+it('converts a queue of a data folder, prints each step and writes the conversion', async () => {
   const parent = await makeFolder();
   const json = join(parent, 'conversion.json');
   const { code, said } = await start(parent, 'orders', '--shards', '2', '--json', json).ended;
@@ -45,29 +45,32 @@ it('converts a queue of a data folder, tells each step and writes them down', as
     0,
     [
       'stop enqueue',
-      'drain: consumers take what the queue holds',
+      'drain: wait until consumers have emptied the queue',
       'stop dequeue',
-      'check that it is empty',
-      'drop what its table has of it',
+      'check that the queue is empty',
+      'drop the unsharded queue',
       'size the message cache',
-      'create the sharded queue under the same name',
+      'create the sharded queue with the same name',
       'start enqueue and dequeue',
-      'orders is sharded, with 2 on each instance',
+      'orders is now sharded, with 2 shards per instance',
       '',
     ],
   ]);
   const written = JSON.parse(readFileSync(json, 'utf8')) as Conversion;
   expect(written).toMatchObject({ queue: 'orders', stage: 'done', settings: { shards: 2 } });
   const again = await start(join(parent, 'cluster'), 'orders').ended;
-  expect(again).toEqual({ code: 0, said: 'orders is sharded, with 2 on each instance\n' });
+  expect(again).toEqual({ code: 0, said: 'orders is now sharded, with 2 shards per instance\n' });
 });
 
-it('is interrupted at the drain, gone on with, and cancelled', async () => {
+it('is interrupted at the drain, resumed, and cancelled', async () => {
   const parent = await makeFolder('a');
   const first = start(parent, 'orders');
   await first.draining;
   first.interrupt();
-  expect(await first.ended).toMatchObject({ code: 130, said: expect.stringContaining('goes on with it') });
+  expect(await first.ended).toMatchObject({
+    code: 130,
+    said: expect.stringContaining('repeat the command to resume'),
+  });
   expect(await start(parent, 'orders', '--drain-s', '0').ended).toMatchObject({
     code: 1,
     said: expect.stringContaining('QUEUE_NOT_DRAINED: orders is not empty: 1 waiting, 0 held'),

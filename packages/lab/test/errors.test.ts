@@ -15,7 +15,7 @@ test('an error takes kind, retryable and its sentence from the registry', () => 
 test('a closer sentence replaces it, details and cause travel along', () => {
   const cause = new Error('disk');
   const error = new LabError('WORKER_FAILED', {
-    sentence: 'Instance 3 failed',
+    message: 'Instance 3 failed',
     details: { instance: 3 },
     cause,
   });

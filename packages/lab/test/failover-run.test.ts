@@ -18,7 +18,7 @@ const remote = (changes: Partial<Scenario>): Scenario => {
   return { ...scenario, workload: { ...scenario.workload, sessions: 'remote' } };
 };
 
-test('a killed instance is served again, goes back to its process, and every message arrives once and in order', async () => {
+test('a killed instance is served again, returns to its process, and every message arrives once and in order', async () => {
   const scenario = remote({
     claims: ['W7'],
     sweep: { implementation: ['sharded'], instances: [2], threads: [4], roundTripMs: [0] },
@@ -28,9 +28,9 @@ test('a killed instance is served again, goes back to its process, and every mes
       { kind: 'start', instance: 2, atMs: 2_500 },
     ],
   });
-  const happened: string[] = [];
+  const eventTypes: string[] = [];
   const onEvent = (event: RunEvent) => {
-    if (event.type === 'tick') for (const each of event.tick.happened ?? []) happened.push(each.what);
+    if (event.type === 'tick') for (const { type } of event.tick.events ?? []) eventTypes.push(type);
   };
   const run = await startRun({ scenario, scale: 'full', dataDir, onEvent });
   expect(run.error).toBeNull();
@@ -41,12 +41,12 @@ test('a killed instance is served again, goes back to its process, and every mes
   expect(point!.cpuShareByInstance.every((share) => share > 0)).toBe(true);
   const [repeat] = point!.repeats;
   expect(repeat!.faults).toMatchObject([
-    { kind: 'kill', instance: 2, withoutServiceMs: expect.any(Number) },
+    { kind: 'kill', instance: 2, outageMs: expect.any(Number) },
     { kind: 'start', instance: 2 },
   ]);
   expect(new Set(repeat!.timeline!.map(({ instance }) => instance))).toEqual(new Set([1, 2]));
-  expect(happened.filter((what) => what === 'kill' || what === 'start')).toEqual(['kill', 'start']);
-  expect(run.claims[0]!.value).toBe(Math.round(repeat!.faults![0]!.withoutServiceMs!));
+  expect(eventTypes.filter((type) => type === 'kill' || type === 'start')).toEqual(['kill', 'start']);
+  expect(run.claims[0]!.value).toBe(Math.round(repeat!.faults![0]!.outageMs!));
   expect(await readdir(dataDir)).toEqual([]);
 }, 90_000);
 
@@ -80,18 +80,18 @@ test('messages are dequeued on another instance than the one that they were enqu
       instances: [2],
       threads: [1],
       roundTripMs: [0],
-      dequeuers: ['beside', 'elsewhere'],
+      dequeuers: ['same-instance', 'other-instance'],
     },
     phases: { warmupMs: 500, measureMs: 2_000, drainMs: 20_000 },
   });
   const run = await startRun({ scenario, scale: 'full', dataDir });
   expect(run.error).toBeNull();
   const where = (place: string) => run.points.find(({ params }) => params.dequeuers === place)!;
-  for (const place of ['beside', 'elsewhere']) {
+  for (const place of ['same-instance', 'other-instance']) {
     expect(where(place).integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
   }
-  expect(where('beside').dequeuePerSecByInstance[1]).toBe(0);
-  expect(where('elsewhere').dequeuePerSecByInstance[0]).toBe(0);
-  expect(where('elsewhere').dequeuePerSecByInstance[1]).toBeGreaterThan(0);
-  expect(where('elsewhere').waits.some(({ event }) => event === 'forwarding')).toBe(true);
+  expect(where('same-instance').dequeuePerSecByInstance[1]).toBe(0);
+  expect(where('other-instance').dequeuePerSecByInstance[0]).toBe(0);
+  expect(where('other-instance').dequeuePerSecByInstance[1]).toBeGreaterThan(0);
+  expect(where('other-instance').waits.some(({ event }) => event === 'forwarding')).toBe(true);
 }, 120_000);

@@ -1,5 +1,5 @@
 import type { Scenario } from '@shardlab/contract';
-import { parseScenario, type ScenarioFault } from '@shardlab/lab';
+import { parseScenario, type ScenarioProblem } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { smallScenario } from './support.ts';
 
@@ -15,7 +15,7 @@ function scenario(faults: unknown, changes: Partial<Scenario> = {}): unknown {
   return { ...base, workload: { ...base.workload, sessions: 'remote' }, faults };
 }
 
-function faultsOf(input: unknown): ScenarioFault[] {
+function faultsOf(input: unknown): ScenarioProblem[] {
   const parsed = parseScenario(input);
   return parsed.ok ? [] : parsed.faults;
 }
@@ -55,7 +55,7 @@ describe('a faulty fault is named at its path', () => {
         sweep: { implementation: ['sharded'], instances: [1, 2], threads: [4], roundTripMs: [0] },
       }),
       '/faults/0/instance',
-      /two instances or more/,
+      /at least two instances/,
     ],
     [
       'where nobody would notice',
@@ -63,21 +63,21 @@ describe('a faulty fault is named at its path', () => {
         sweep: { implementation: ['sharded'], instances: [2], threads: [1, 4], roundTripMs: [0] },
       }),
       '/faults/0/instance',
-      /no sessions at the points of one thread/,
+      /no sessions at the points with one thread/,
     ],
     [
       'before the one before',
       scenario([kill, { ...kill, instance: 1, atMs: 40 }]),
       '/faults/1/atMs',
-      /after the fault before/,
+      /later than the previous fault/,
     ],
-    ['of one that is down', scenario([kill, { ...kill, atMs: 60 }]), '/faults/1/kind', /down already/],
-    ['starting one that is up', scenario([{ ...kill, kind: 'start' }]), '/faults/0/kind', /up already/],
+    ['of one that is down', scenario([kill, { ...kill, atMs: 60 }]), '/faults/1/kind', /already down/],
+    ['starting one that is up', scenario([{ ...kill, kind: 'start' }]), '/faults/0/kind', /already up/],
     [
       'of the last but one',
       scenario([kill, { ...kill, instance: 1, atMs: 60 }]),
       '/faults/1/instance',
-      /one at a time/,
+      /only one can be down/,
     ],
     [
       'with embedded sessions',
@@ -97,7 +97,7 @@ describe('a faulty fault is named at its path', () => {
         sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [4], roundTripMs: [0] },
       }),
       '/sweep/implementation/1',
-      /every process opens/,
+      /opened by every process/,
     ],
   ])('%s', (_, input, path, message) => {
     const found = faultsOf(input).find((fault) => fault.path === path);

@@ -43,8 +43,8 @@ test('service is missing from the fault to the next commit of the instance, and 
       kind: 'kill',
       instance: 2,
       atMs: 2_000,
-      movedMs: 300,
-      withoutServiceMs: 400,
+      takeoverMs: 300,
+      outageMs: 400,
       dequeuePerSec: { before: 2_000, during: 1_000, after: 2_000 },
     },
   ]);
@@ -53,7 +53,7 @@ test('service is missing from the fault to the next commit of the instance, and 
 test('an instance that is never served again has no such time', () => {
   const gaps = [[still], [{ fromMs: 12_001, toMs: Number.POSITIVE_INFINITY }]];
   const [outcome] = outcomes({ records: [kill({ movedAtMs: null })], gaps });
-  expect(outcome).toMatchObject({ movedMs: null, withoutServiceMs: null, dequeuePerSec: { before: 2_000 } });
+  expect(outcome).toMatchObject({ takeoverMs: null, outageMs: null, dequeuePerSec: { before: 2_000 } });
 });
 
 test('the gap of a give-back begins when the instance moves, long after its process was started', () => {
@@ -68,11 +68,11 @@ test('the gap of a give-back begins when the instance moves, long after its proc
     ],
   ];
   const [killed, started] = outcomes({ records: [kill(), start], gaps });
-  expect(killed!.withoutServiceMs).toBe(400);
+  expect(killed!.outageMs).toBe(400);
   expect(killed!.dequeuePerSec.after).toBe(2_000);
-  expect(started).toMatchObject({ movedMs: 700, withoutServiceMs: 140 });
+  expect(started).toMatchObject({ takeoverMs: 700, outageMs: 140 });
 });
 
-test('a fault that nobody noticed took no time', () => {
-  expect(outcomes({ gaps: [[still], [still]] })[0]!.withoutServiceMs).toBe(0);
+test('a fault without a pause in service has an outage of 0 ms', () => {
+  expect(outcomes({ gaps: [[still], [still]] })[0]!.outageMs).toBe(0);
 });

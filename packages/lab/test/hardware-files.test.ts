@@ -78,9 +78,9 @@ describe('faults of a hardware file', () => {
       parameters.stepUs!.value = 5000;
     });
     expect(faults).toEqual([
-      '/costs/interconnectUs/parameter: There is no free parameter "hop"; known are stepUs, hopUs, maintenanceUs',
-      '/parameters/stepUs/value: Must lie between 0.5 and 1000, not 5000',
-      '/parameters/maintenanceUs: No cost depends on it',
+      '/costs/interconnectUs/parameter: There is no free parameter "hop"; the parameters are stepUs, hopUs, maintenanceUs',
+      '/parameters/stepUs/value: Must be between 0.5 and 1000, not 5000',
+      '/parameters/maintenanceUs: No cost depends on this parameter',
     ]);
   });
 

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import {
   DeliveryOrder,
+  FirstSightOrder,
   Ledger,
+  mergeBySource,
   mergeLedgers,
-  mergeOutlets,
-  SightedMessages,
-  SightOrder,
+  SeenMessages,
 } from '../src/trial/ledger.ts';
-import { PayloadForge } from '../src/trial/payload.ts';
+import { PayloadCodec } from '../src/trial/payload.ts';
 
-const forge = new PayloadForge({ bytes: 40, seed: 1, nonce: 1 });
+const forge = new PayloadCodec({ bytes: 40, seed: 1, nonce: 1 });
 const message = (enqueuer: number, sequence: number, deliveryCount = 1) => ({
   payload: forge.make({ enqueuer, sequence, sentAtMs: 0 }),
   deliveryCount,
@@ -23,9 +23,10 @@ function ledger(facts: {
   left?: [number, number][];
 }) {
   const made = new Ledger(forge);
-  for (const [enqueuer, count] of facts.committed ?? []) made.committed(enqueuer, count);
-  for (const [enqueuer, sequence] of facts.consumed ?? []) made.consumed({ enqueuer, sequence, sentAtMs: 0 });
-  for (const [enqueuer, sequence] of facts.left ?? []) made.left(message(enqueuer, sequence));
+  for (const [enqueuer, count] of facts.committed ?? []) made.recordCommitted(enqueuer, count);
+  for (const [enqueuer, sequence] of facts.consumed ?? [])
+    made.recordConsumed({ enqueuer, sequence, sentAtMs: 0 });
+  for (const [enqueuer, sequence] of facts.left ?? []) made.recordRemaining(message(enqueuer, sequence));
   return made;
 }
 
@@ -104,7 +105,7 @@ describe('ledgers of several processes together', () => {
     expect(mergeLedgers([report])).toEqual({ ...clean, duplicated: 1 });
   });
 
-  test('what nobody committed is damaged and does not make up for a loss', () => {
+  test('a message that was never committed is damaged and does not compensate for a loss', () => {
     const report = ledger({
       committed: [[0, 2]],
       consumed: [
@@ -117,12 +118,12 @@ describe('ledgers of several processes together', () => {
   });
 });
 
-describe('a hand-out', () => {
+describe('a delivery', () => {
   test('is damaged if the payload is not what was sent', () => {
     const made = new Ledger(forge);
     const bad = message(0, 0);
     bad.payload[30] = bad.payload[30]! ^ 1;
-    expect(made.handedOut(bad, new DeliveryOrder())).toBeNull();
+    expect(made.recordDelivery(bad, new DeliveryOrder())).toBeNull();
     expect(made.report()).toMatchObject({ damaged: 1, outOfOrder: 0 });
   });
 
@@ -130,22 +131,22 @@ describe('a hand-out', () => {
     const made = new Ledger(forge);
     const order = new DeliveryOrder();
     for (const each of [message(0, 0), message(1, 5), message(0, 2), message(1, 4)])
-      made.handedOut(each, order);
+      made.recordDelivery(each, order);
     expect(made.report().outOfOrder).toBe(1);
   });
 
-  test('order is kept apart by observer', () => {
+  test('order is checked separately for each observer', () => {
     const made = new Ledger(forge);
-    made.handedOut(message(0, 2), new DeliveryOrder());
-    made.handedOut(message(0, 1), new DeliveryOrder());
+    made.recordDelivery(message(0, 2), new DeliveryOrder());
+    made.recordDelivery(message(0, 1), new DeliveryOrder());
     expect(made.report().outOfOrder).toBe(0);
   });
 
   test('a second delivery may come at any time', () => {
     const made = new Ledger(forge);
     const order = new DeliveryOrder();
-    made.handedOut(message(0, 5), order);
-    made.handedOut(message(0, 1, 2), order);
+    made.recordDelivery(message(0, 5), order);
+    made.recordDelivery(message(0, 1, 2), order);
     expect(made.report().outOfOrder).toBe(0);
   });
 });
@@ -159,13 +160,13 @@ describe('ledgers of several subscribers', () => {
   const good = () => ledger({ committed, consumed: all }).report();
 
   test('are clean when each of them got every message once', () => {
-    expect(mergeOutlets([[good(), good()]])).toEqual(clean);
+    expect(mergeBySource([[good(), good()]])).toEqual(clean);
   });
 
   test("one subscriber's message is not another's: missed by one is lost, however often another got it", () => {
     const missed = ledger({ committed, consumed: [[0, 0]] }).report();
     const twice = ledger({ committed, consumed: [...all, [0, 1]] }).report();
-    expect(mergeOutlets([[missed, twice]])).toEqual({ ...clean, lost: 1, duplicated: 1 });
+    expect(mergeBySource([[missed, twice]])).toEqual({ ...clean, lost: 1, duplicated: 1 });
   });
 
   test('what one of them left and another instance consumed for it are joined', () => {
@@ -173,7 +174,7 @@ describe('ledgers of several subscribers', () => {
     const there = ledger({ consumed: [[0, 1]] }).report();
     const left = ledger({ committed, consumed: [[0, 0]], left: [[0, 1]] }).report();
     expect(
-      mergeOutlets([
+      mergeBySource([
         [here, left],
         [there, ledger({}).report()],
       ]),
@@ -185,15 +186,15 @@ describe('order on first sight', () => {
   const identity = (sequence: number) => ({ enqueuer: 0, sequence, sentAtMs: 0 });
 
   test('what was seen before, by whatever session, may come again', () => {
-    const sighted = new SightedMessages();
-    const [one, two] = [new SightOrder(sighted), new SightOrder(sighted)];
+    const sighted = new SeenMessages();
+    const [one, two] = [new FirstSightOrder(sighted), new FirstSightOrder(sighted)];
     expect([0, 1].map((sequence) => one.inOrder(identity(sequence)))).toEqual([true, true]);
     expect([2, 3].map((sequence) => two.inOrder(identity(sequence)))).toEqual([true, true]);
     expect([0, 1, 4].map((sequence) => two.inOrder(identity(sequence)))).toEqual([true, true, true]);
   });
 
   test('what a session sees for the first time must not come before what it has', () => {
-    const order = new SightOrder(new SightedMessages());
+    const order = new FirstSightOrder(new SeenMessages());
     expect([0, 5, 4, 6].map((sequence) => order.inOrder(identity(sequence)))).toEqual([
       true,
       true,

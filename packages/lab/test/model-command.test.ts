@@ -52,7 +52,7 @@ describe('the model command', () => {
     expect(out).toContain('of 11 are hits');
     const document = await readFile(join(folder, 'doc.md'), 'utf8');
     expect(document).toContain('| A12 |');
-    expect(document).toContain('Of all 2 points');
+    expect(document).toContain('of all 2 points');
     expect(document).toContain('### A small scenario');
     expect(document).toContain('| Figure 7 | sharded | 1 |');
     expect(document.match(/rates are within 20 %/g)).toHaveLength(2);

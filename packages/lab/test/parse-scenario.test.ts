@@ -1,5 +1,5 @@
 import { scenarioLimits } from '@shardlab/contract';
-import { parseScenario, type ScenarioFault } from '@shardlab/lab';
+import { parseScenario, type ScenarioProblem } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { smallScenario } from './support.ts';
 
@@ -15,7 +15,7 @@ function withValue(path: (string | number)[], value: unknown): unknown {
   return scenario;
 }
 
-function faultsOf(input: unknown): ScenarioFault[] {
+function faultsOf(input: unknown): ScenarioProblem[] {
   const parsed = parseScenario(input);
   return parsed.ok ? [] : parsed.faults;
 }
@@ -63,7 +63,12 @@ describe('a single fault is named at its path, in a sentence', () => {
       '/sweep/thraeds',
       /Unknown field "thraeds"; did you mean "threads"\?/,
     ],
-    ['a field of no likeness', withValue(['colour'], 1), '/colour', /Unknown field "colour"; known here are/],
+    [
+      'a field of no likeness',
+      withValue(['colour'], 1),
+      '/colour',
+      /Unknown field "colour"; the fields here are/,
+    ],
     ['a missing field', withValue(['seed'], undefined), '/seed', /The field "seed" is missing/],
     ['another version', withValue(['version'], 2), '/version', /Must be 1, not 2/],
     [
@@ -79,13 +84,13 @@ describe('a single fault is named at its path, in a sentence', () => {
       'a claim without judge',
       withValue(['claims'], ['A3', 'B7']),
       '/claims/1',
-      /No judge exists for the claim "B7"; known are A1/,
+      /There is no claim "B7"; the claims are A1/,
     ],
     [
       'a bound under one transaction',
       withValue(['workload', 'operationsPerTransaction'], 600),
       '/workload/backlogMax',
-      /at least the operations of one transaction, 600/,
+      /at least 600, the operations per transaction/,
     ],
     [
       'quick past the full range',
@@ -103,7 +108,7 @@ describe('a single fault is named at its path, in a sentence', () => {
       'a slow client',
       withValue(['sweep', 'roundTripMs'], [500]),
       '/sweep/roundTripMs/0',
-      /takes 2,000 ms .* longer than the 100 ms/,
+      /takes at least 2,000 ms, longer than .* \(100 ms\)/,
     ],
   ])('%s', (_name, input, path, message) => {
     const faults = faultsOf(input);
@@ -161,14 +166,14 @@ describe('sizes that would not run', () => {
     const sweep = { ...smallScenario().sweep, threads: axis(16), instances: axis(16), roundTripMs: [0, 1] };
     const phases = { warmupMs: 0, measureMs: 100, drainMs: 0 };
     expect(faultsOf(smallScenario({ sweep, phases }))).toEqual([
-      { path: '/sweep', message: 'The sweep has 1,024 combinations; at most 512 are accepted' },
+      { path: '/sweep', message: 'The sweep has 1,024 combinations; the limit is 512' },
     ]);
   });
 
   test('a quick sweep larger than the full one', () => {
     const sweep = { ...smallScenario().sweep, threads: [1, 4] };
     expect(faultsOf(smallScenario({ sweep, quick: { sweep: { threads: [1, 2, 3, 4] } } }))).toEqual([
-      { path: '/quick/sweep', message: 'Quick has 16 combinations, more than the 8 of the full sweep' },
+      { path: '/quick/sweep', message: 'The quick sweep has 16 combinations, more than the full sweep (8)' },
     ]);
   });
 
@@ -177,7 +182,7 @@ describe('sizes that would not run', () => {
     expect(faultsOf(smallScenario({ queue }))).toMatchObject([{ path: '/workload/subscribers' }]);
     const sweep = { ...smallScenario().sweep, subscribers: [3] };
     expect(faultsOf(smallScenario({ sweep }))).toMatchObject([
-      { path: '/sweep/subscribers', message: expect.stringContaining('Only a topic') },
+      { path: '/sweep/subscribers', message: expect.stringContaining('Only topics') },
     ]);
     expect(faultsOf(smallScenario({ queue, sweep }))).toEqual([]);
     const crowd = { ...sweep, implementation: ['sharded' as const], subscribers: [1_000], threads: [9] };
@@ -186,7 +191,7 @@ describe('sizes that would not run', () => {
     ]);
   });
 
-  test('rows of an application where its tables cannot lie', () => {
+  test('rows of an application where its tables cannot exist', () => {
     const one = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
     const rows = ['none' as const, 'together' as const];
     expect(faultsOf(smallScenario({ sweep: { ...one, rows } }))).toEqual([]);
@@ -197,7 +202,11 @@ describe('sizes that would not run', () => {
   });
 
   test('dequeuers elsewhere where nothing is forwarded', () => {
-    const sweep = { ...smallScenario().sweep, instances: [1], dequeuers: ['beside', 'elsewhere'] as const };
+    const sweep = {
+      ...smallScenario().sweep,
+      instances: [1],
+      dequeuers: ['same-instance', 'other-instance'] as const,
+    };
     const queue = { ...smallScenario().queue, durability: 'memory' as const };
     const scenario = smallScenario({ queue, sweep: { ...sweep, implementation: ['sharded'] } as never });
     expect(faultsOf(scenario)).toMatchObject([
@@ -229,7 +238,7 @@ describe('sizes that would not run', () => {
     expect(faultsOf(smallScenario({ workload }))).toMatchObject([
       {
         path: '/workload/operationsPerTransaction',
-        message: expect.stringContaining('33 MiB; at most 32 MiB'),
+        message: expect.stringContaining('33 MiB in size; the limit is 32 MiB'),
       },
     ]);
     const sweep = { ...smallScenario().sweep, threads: [64] };

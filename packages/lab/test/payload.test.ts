@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PayloadForge, payloadHeaderBytes } from '../src/trial/payload.ts';
+import { PayloadCodec, payloadHeaderBytes } from '../src/trial/payload.ts';
 
 const identity = { enqueuer: 3, sequence: 70_000, sentAtMs: 12_345.678 };
 
 describe('a payload', () => {
   test('has the size asked for and says which message it is', () => {
-    const forge = new PayloadForge({ bytes: 512, seed: 1, nonce: 9 });
+    const forge = new PayloadCodec({ bytes: 512, seed: 1, nonce: 9 });
     const payload = forge.make(identity);
     expect(payload).toHaveLength(512);
     expect(forge.check(payload)).toEqual(identity);
@@ -14,13 +14,13 @@ describe('a payload', () => {
 
   test('is the same bytes for the same seed, others for another', () => {
     const bytes = (seed: number) =>
-      new PayloadForge({ bytes: 64, seed, nonce: 1 }).make(identity).toString('hex');
+      new PayloadCodec({ bytes: 64, seed, nonce: 1 }).make(identity).toString('hex');
     expect(bytes(5)).toBe(bytes(5));
     expect(bytes(5)).not.toBe(bytes(6));
   });
 
   test('is damaged by any change of any byte', () => {
-    const forge = new PayloadForge({ bytes: 48, seed: 1, nonce: 9 });
+    const forge = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
     fc.assert(
       fc.property(fc.nat(47), fc.integer({ min: 1, max: 255 }), (at, flip) => {
         const payload = forge.make(identity);
@@ -31,21 +31,21 @@ describe('a payload', () => {
   });
 
   test('is not believed if it is cut, longer, or of another trial', () => {
-    const forge = new PayloadForge({ bytes: 48, seed: 1, nonce: 9 });
+    const forge = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
     const payload = forge.make(identity);
     expect(forge.check(payload.subarray(0, 47))).toBeNull();
     expect(forge.check(Buffer.concat([payload, Buffer.alloc(1)]))).toBeNull();
-    expect(new PayloadForge({ bytes: 48, seed: 1, nonce: 10 }).check(payload)).toBeNull();
+    expect(new PayloadCodec({ bytes: 48, seed: 1, nonce: 10 }).check(payload)).toBeNull();
   });
 
   test('does not share memory with the one before', () => {
-    const forge = new PayloadForge({ bytes: 48, seed: 1, nonce: 9 });
+    const forge = new PayloadCodec({ bytes: 48, seed: 1, nonce: 9 });
     const first = forge.make(identity);
     forge.make({ ...identity, sequence: 1 });
     expect(forge.check(first)).toEqual(identity);
   });
 
   test('has room for its header', () => {
-    expect(() => new PayloadForge({ bytes: payloadHeaderBytes - 1, seed: 1, nonce: 1 })).toThrow(RangeError);
+    expect(() => new PayloadCodec({ bytes: payloadHeaderBytes - 1, seed: 1, nonce: 1 })).toThrow(RangeError);
   });
 });

@@ -39,7 +39,7 @@ describe('a sweep', () => {
 });
 
 describe('a plan', () => {
-  test('goes once through all combinations before it repeats any', () => {
+  test('runs all combinations once before it repeats any', () => {
     const { trials } = planRun(scenario, 'full');
     expect(trials.map((trial) => trial.repeat)).toEqual([...Array(8).fill(0), ...Array(8).fill(1)]);
     expect(trials.map((trial) => trial.index)).toEqual([...Array(16).keys()]);
@@ -67,11 +67,11 @@ describe('time left', () => {
     const left = new TimeLeft(plan);
     expect(left.etaMs()).toBe(plan.estimatedMs);
     const slow = (2 * plan.estimatedMs) / plan.trials.length;
-    left.trialTook(slow);
-    left.trialTook(slow);
+    left.recordTrial(slow);
+    left.recordTrial(slow);
     expect(left.etaMs()).toBeGreaterThan(plan.estimatedMs * 0.8);
-    left.trialTook(slow);
-    left.trialTook(slow);
+    left.recordTrial(slow);
+    left.recordTrial(slow);
     expect(left.etaMs()).toBe(0);
   });
 });

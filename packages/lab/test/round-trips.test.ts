@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RoundTrips } from '../src/trial/round-trips.ts';
 
-/** Time stands still but for `advance`. */
+/** Time passes only by `advance`. */
 let now = 0;
 async function advance(ms: number): Promise<void> {
   for (let step = 0; step < ms; step++) {

@@ -1,4 +1,4 @@
-/** Rows of an application beside the messages: one for each that was consumed, in either way of keeping them. */
+/** Rows of an application beside the messages: one per consumed message, in the same transaction or in a separate one. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import type { Host } from '../src/trial/host.ts';
 import { runTrial } from '../src/trial/run-trial.ts';
 import { smallScenario } from './support.ts';
 
-test.each(['together', 'apart'] as const)(
+test.each(['together', 'separate'] as const)(
   'a trial with rows %s has as many of them as messages',
   async (rows) => {
     const scenario = smallScenario({
@@ -30,7 +30,7 @@ test.each(['together', 'apart'] as const)(
   },
 );
 
-test('a row too few or too many fails the trial', async () => {
+test('a missing or an extra row fails the trial', async () => {
   const host = {
     openSession: () => ({
       execute: () => undefined,
@@ -40,6 +40,6 @@ test('a row too few or too many fails the trial', async () => {
   } as unknown as Host;
   await assertRows(host, { consumed: new Map([[1, Uint32Array.of(0b111)]]) });
   await expect(assertRows(host, { consumed: new Map([[1, Uint32Array.of(0b11)]]) })).rejects.toThrow(
-    '2 messages were consumed, and there are 3 rows',
+    '2 messages were consumed, but there are 3 rows',
   );
 });

@@ -80,7 +80,7 @@ test('an abort in the first moment rejects with its reason and leaves nothing', 
   expect(existsSync(dir)).toBe(false);
 });
 
-test('dequeuers that are served in the same turn are checked in the order of their hand-outs', async () => {
+test('dequeuers that are served in the same turn are checked in the order of their deliveries', async () => {
   const several = smallScenario({
     sweep: { implementation: ['sharded'], instances: [1], threads: [4], roundTripMs: [0], backlog: [2_000] },
     phases: { warmupMs: 0, measureMs: 600, drainMs: 2_000 },

@@ -136,7 +136,7 @@ test('what a bounded drain leaves is browsed and counted as left, not lost', asy
   expect(points[0]!.integrity.left).toBeGreaterThan(0);
 });
 
-test('enqueuers are held back at the bound of the backlog, which shows as a wait', async () => {
+test('enqueuers pause at the bound of the backlog, which is counted as a wait', async () => {
   const scenario = smallScenario({
     workload: { payloadBytes: 64, operationsPerTransaction: 100, backlogMax: 100 },
     sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [4], roundTripMs: [0] },

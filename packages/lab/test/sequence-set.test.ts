@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { countFrom, countShared, SequenceSet, unite } from '../src/trial/sequence-set.ts';
+import { countAtOrAbove, countShared, SequenceSet, uniteInto } from '../src/trial/sequence-set.ts';
 
 const numbers = fc.uniqueArray(fc.nat(5_000), { maxLength: 200 });
 
@@ -11,7 +11,7 @@ function setOf(values: readonly number[]): SequenceSet {
 }
 
 describe('a set of sequence numbers', () => {
-  test('tells a new number from a known one', () => {
+  test('distinguishes a new number from a known one', () => {
     const set = new SequenceSet();
     expect([set.add(31), set.add(32), set.add(31), set.add(1_000_000), set.add(0), set.add(0)]).toEqual([
       true,
@@ -28,8 +28,8 @@ describe('a set of sequence numbers', () => {
       fc.property(numbers, numbers, fc.nat(5_200), (a, b, bound) => {
         const [wordsA, wordsB] = [setOf(a).words(), setOf(b).words()];
         expect(countShared(wordsA, wordsB)).toBe(a.filter((value) => b.includes(value)).length);
-        expect(countFrom(wordsA, bound)).toBe(a.filter((value) => value >= bound).length);
-        const union = unite(wordsA.slice(), wordsB);
+        expect(countAtOrAbove(wordsA, bound)).toBe(a.filter((value) => value >= bound).length);
+        const union = uniteInto(wordsA.slice(), wordsB);
         expect(countShared(union, union)).toBe(new Set([...a, ...b]).size);
       }),
     );

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { judgeSoak, type SoakFigures } from '../src/soak/judge.ts';
+import { judgeSoak, type SoakMeasurements } from '../src/soak/judge.ts';
 import { soakReport } from '../src/soak/report.ts';
 import { runSoak } from '../src/soak/run-soak.ts';
 
@@ -18,7 +18,7 @@ function figures(change: {
   sent?: number;
   backlog?: number;
   lost?: number;
-}): SoakFigures {
+}): SoakMeasurements {
   const { memory = () => 200 * mib, log = () => 33 * mib, p99 = () => 4 } = change;
   const samples = (every: number, of: (share: number) => number) =>
     Array.from({ length: lengthMs / every }, (_, index) => {
@@ -45,7 +45,7 @@ function figures(change: {
 
 const broken = (change: Parameters<typeof figures>[0]) =>
   judgeSoak(figures(change))
-    .filter(({ held }) => !held)
+    .filter(({ passed }) => !passed)
     .map(({ name }) => name);
 
 describe('the rules of a soak', () => {
@@ -60,7 +60,7 @@ describe('the rules of a soak', () => {
     ['flat memory', { memory: (share) => (100 + 200 * share) * mib }],
     ['bounded log', { log: (share) => (share > 0.5 && share < 0.51 ? 200 : 30) * mib }],
     ['steady p99', { p99: (share) => 4 + 20 * share }],
-    ['no bad window', { p99: (share) => (share > 0.5 && share < 0.56 ? 400 : 4) }],
+    ['no slow window', { p99: (share) => (share > 0.5 && share < 0.56 ? 400 : 4) }],
     ['keeps up', { sent: 150_000 }],
     ['keeps up', { backlog: 1_001 }],
     ['integrity', { lost: 1 }],
@@ -92,10 +92,10 @@ it('a soak of seconds watches a real instance, which loses nothing', { timeout: 
     'flat memory',
     'bounded log',
     'steady p99',
-    'no bad window',
+    'no slow window',
     'keeps up',
     'integrity',
   ]);
-  expect(result.rules.find(({ name }) => name === 'integrity')?.held).toBe(true);
+  expect(result.rules.find(({ name }) => name === 'integrity')?.passed).toBe(true);
   expect(soakReport(result)).toContain('messages/s');
 });

@@ -6,14 +6,14 @@ import { planRun } from '@shardlab/lab';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { crossCheckScenario } from '../src/scenario/cross-checks.ts';
 import { runTrial } from '../src/trial/run-trial.ts';
-import { StreamedForge } from '../src/trial/streamed-payload.ts';
+import { StreamedPayloadCodec } from '../src/trial/streamed-payload.ts';
 import { smallScenario } from './support.ts';
 
 const trial = { seed: 7, nonce: 9 };
 const bytes = 1_000_001;
 const identity = { enqueuer: 3, sequence: 4, sentAtMs: 5.5 };
 
-async function whole(forge: StreamedForge): Promise<Buffer> {
+async function whole(forge: StreamedPayloadCodec): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for await (const piece of forge.make(identity)) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces);
@@ -25,7 +25,7 @@ async function* cut(payload: Buffer, pieceBytes: number): AsyncGenerator<Buffer>
 }
 
 describe('a streamed payload of the lab', () => {
-  const forge = new StreamedForge({ bytes, ...trial });
+  const forge = new StreamedPayloadCodec({ bytes, ...trial });
 
   it.each([1_000, 65_537, 262_144, 2_000_000])('is known again in pieces of %i bytes', async (pieceBytes) => {
     const payload = await whole(forge);
@@ -44,7 +44,7 @@ describe('a streamed payload of the lab', () => {
     expect(await forge.check(cut(payload.subarray(1), 65_536))).toBeNull();
     expect(await forge.check(cut(payload.subarray(0, bytes - 1), 65_536))).toBeNull();
     expect(await forge.check(cut(Buffer.concat([payload, payload.subarray(0, 9)]), 65_536))).toBeNull();
-    const other = new StreamedForge({ bytes, seed: 7, nonce: 10 });
+    const other = new StreamedPayloadCodec({ bytes, seed: 7, nonce: 10 });
     expect(await other.check(cut(payload, 65_536))).toBeNull();
   });
 });
@@ -60,7 +60,7 @@ describe('a scenario of streamed payloads', () => {
   };
 
   it.each(['embedded' as const, 'remote' as const])(
-    'runs with %s sessions: nothing lost, doubled, damaged or out of order',
+    'runs with %s sessions: nothing lost, duplicated, damaged or out of order',
     async (sessions) => {
       const phases = { warmupMs: 0, measureMs: 500, drainMs: 20_000 };
       const scenario = smallScenario({ workload: { ...workload, sessions }, sweep, phases });

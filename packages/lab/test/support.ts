@@ -1,5 +1,5 @@
 /** Builders that tests of the lab share: a small good scenario, and points with what a test cares about. */
-import type { Implementation, Point, Scenario, WaitFigure } from '@shardlab/contract';
+import type { Implementation, Point, Scenario, WaitSummary } from '@shardlab/contract';
 
 export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
   return {
@@ -28,7 +28,7 @@ export interface PointFacts {
   enq?: number;
   /** Rates of each repeat as shares of the point's; default one repeat. */
   repeats?: number[];
-  waits?: Partial<WaitFigure>[];
+  waits?: Partial<WaitSummary>[];
   lost?: number;
   /** Of a topic; for one `enq` is messages and defaults to a share of the deliveries. */
   subscribers?: number;

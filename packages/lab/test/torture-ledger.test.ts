@@ -1,25 +1,25 @@
-/** The ledger of the torture: each kind of fault is told, and what a kill may leave is none. */
+/** The ledger of the torture: each kind of fault is reported, and what a kill may leave is no fault. */
 import { describe, expect, it } from 'vitest';
 import { itemPayload, readItem } from '../src/torture/item.ts';
 import { Ledger } from '../src/torture/ledger.ts';
-import { type Delivered, movingShard, type Note, parseNote } from '../src/torture/notes.ts';
+import { type Delivered, forwardedShard, type Note, parseNote } from '../src/torture/notes.ts';
 
-const about = (transaction: string, puts: string[], takes: string[] = []): Note => ({
+const about = (transaction: string, enqueues: string[], consumes: string[] = []): Note => ({
   kind: 'about',
   transaction,
-  puts,
-  takes,
+  enqueues,
+  consumes,
 });
 const committed = (transaction: string): Note => ({ kind: 'committed', transaction });
 const refused = (transaction: string): Note => ({ kind: 'refused', transaction });
 const at = (...items: string[]): Delivered[] => items.map((item) => ({ item, shard: '100' }));
 const delivered = (...items: string[]): Note => ({ kind: 'delivered', delivered: at(...items) });
 
-/** Kinds of fault, with what they name, after these notes of one process and a look that found these. */
+/** Kinds of fault, with what they name, after these notes of one process and an inspection that found these. */
 function faultsOf(notes: Note[], found: string[], sharedOrder = true): Record<string, string[]> {
   const ledger = new Ledger({ sharedOrder });
-  for (const note of notes) ledger.take(note, 'life');
-  ledger.check(at(...found));
+  for (const note of notes) ledger.recordNote(note, 'process');
+  ledger.compareWithFound(at(...found));
   const { faults } = ledger.takeTotals();
   return Object.fromEntries(Object.entries<string[]>({ ...faults }).filter(([, list]) => list.length > 0));
 }
@@ -31,26 +31,26 @@ describe('the ledger', () => {
     expect(faultsOf([...put('s.0', 's.1'), delivered('s.0')], ['s.0', 's.1'])).toEqual({});
   });
 
-  it('tells what is lost', () => {
+  it('reports what is lost', () => {
     expect(faultsOf(put('s.0', 's.1'), ['s.1'])).toEqual({ lost: ['s.0'] });
   });
 
-  it('tells what came back after its consumption was acknowledged, from the queue or in a delivery', () => {
+  it('reports a message seen again after its consumption was acknowledged, in the queue or in a delivery', () => {
     const notes = [...put('s.0'), delivered('s.0'), about('u', [], ['s.0']), committed('u')];
     expect(faultsOf(notes, [])).toEqual({});
-    expect(faultsOf(notes, ['s.0'])).toEqual({ doubled: ['s.0'] });
-    expect(faultsOf([...notes, delivered('s.0')], [])).toEqual({ doubled: ['s.0'] });
+    expect(faultsOf(notes, ['s.0'])).toEqual({ duplicated: ['s.0'] });
+    expect(faultsOf([...notes, delivered('s.0')], [])).toEqual({ duplicated: ['s.0'] });
     const again = [about('v', [], ['s.0']), committed('v')];
-    expect(faultsOf([...notes, ...again], [])).toEqual({ doubled: ['s.0'] });
+    expect(faultsOf([...notes, ...again], [])).toEqual({ duplicated: ['s.0'] });
   });
 
-  it('tells what is there twice, and what nobody enqueued', () => {
-    expect(faultsOf(put('s.0'), ['s.0', 's.0'])).toEqual({ doubled: ['s.0'] });
+  it('reports duplicates, and messages that were never enqueued', () => {
+    expect(faultsOf(put('s.0'), ['s.0', 's.0'])).toEqual({ duplicated: ['s.0'] });
     expect(faultsOf(put('s.0'), ['s.0', 's.7'])).toEqual({ unknown: ['s.7'] });
     expect(faultsOf([about('t', ['s.0']), refused('t')], ['s.0'])).toEqual({ unknown: ['s.0'] });
   });
 
-  it('tells a first delivery, and a place in the queue, that is out of order', () => {
+  it('reports a first delivery, or a position in the queue, that is out of order', () => {
     const notes = put('s.0', 's.1');
     expect(faultsOf([...notes, delivered('s.1'), delivered('s.0')], ['s.0', 's.1'])).toEqual({
       outOfOrder: ['s.0'],
@@ -68,45 +68,45 @@ describe('the ledger', () => {
     expect(faultsOf(notes, [])).toEqual({ torn: ['open'] });
   });
 
-  it('takes a message that was handed out as proof of its commit', () => {
+  it('takes a delivered message as proof of its commit', () => {
     const notes = [about('open', ['s.0', 's.1']), delivered('s.0'), about('u', [], ['s.0']), committed('u')];
     expect(faultsOf(notes, ['s.1'])).toEqual({});
     expect(faultsOf(notes, [])).toEqual({ torn: ['open'] });
   });
 
-  it('remembers after a look what it found, and what it did not', () => {
+  it('remembers after an inspection what was present and what was not', () => {
     const ledger = new Ledger({ sharedOrder: true });
-    for (const note of [...put('s.0'), about('open', ['s.1'])]) ledger.take(note, 'a');
-    ledger.check(at('s.0'));
-    for (const note of put('s.2')) ledger.take(note, 'b');
-    ledger.check(at('s.0', 's.1', 's.2'));
+    for (const note of [...put('s.0'), about('open', ['s.1'])]) ledger.recordNote(note, 'a');
+    ledger.compareWithFound(at('s.0'));
+    for (const note of put('s.2')) ledger.recordNote(note, 'b');
+    ledger.compareWithFound(at('s.0', 's.1', 's.2'));
     expect(ledger.takeTotals().faults).toMatchObject({ unknown: ['s.1'] });
-    ledger.check(at('s.2'));
+    ledger.compareWithFound(at('s.2'));
     expect(ledger.takeTotals().faults).toMatchObject({ lost: ['s.0'] });
   });
 
   it('asks no order of a queue that several processes share', () => {
     const ledger = new Ledger({ sharedOrder: false });
-    for (const note of put('s.0', 's.1')) ledger.take(note, 'a');
-    ledger.take({ kind: 'delivered', delivered: [{ item: 's.1', shard: '0' }] }, 'a');
-    ledger.take({ kind: 'delivered', delivered: [{ item: 's.0', shard: '0' }] }, 'a');
+    for (const note of put('s.0', 's.1')) ledger.recordNote(note, 'a');
+    ledger.recordNote({ kind: 'delivered', delivered: [{ item: 's.1', shard: '0' }] }, 'a');
+    ledger.recordNote({ kind: 'delivered', delivered: [{ item: 's.0', shard: '0' }] }, 'a');
     expect(ledger.takeTotals().faults.outOfOrder).toEqual([]);
   });
 
-  it('asks one order of all processes where messages move, but not of what one that ended may have been handed', () => {
+  it('requires one order over all processes where messages move, except for what an ended process may have received', () => {
     const ledger = new Ledger({ sharedOrder: true });
     const moved = (item: string): Note => ({
       kind: 'delivered',
-      delivered: [{ item, shard: movingShard('100') }],
+      delivered: [{ item, shard: forwardedShard('100') }],
     });
-    for (const note of put('s.0', 's.1', 's.2')) ledger.take(note, 'a');
-    ledger.take(moved('s.1'), 'a');
-    ledger.take(moved('s.0'), 'b');
+    for (const note of put('s.0', 's.1', 's.2')) ledger.recordNote(note, 'a');
+    ledger.recordNote(moved('s.1'), 'a');
+    ledger.recordNote(moved('s.0'), 'b');
     expect(ledger.takeTotals().faults.outOfOrder).toEqual(['s.0']);
-    for (const note of put('r.0', 'r.1')) ledger.take(note, 'a');
-    ledger.take(moved('r.1'), 'a');
-    ledger.ended();
-    ledger.take(moved('r.0'), 'b');
+    for (const note of put('r.0', 'r.1')) ledger.recordNote(note, 'a');
+    ledger.recordNote(moved('r.1'), 'a');
+    ledger.recordProcessEnd();
+    ledger.recordNote(moved('r.0'), 'b');
     expect(ledger.takeTotals().faults.outOfOrder).toEqual([]);
   });
 });
@@ -122,7 +122,7 @@ describe('a note', () => {
       ],
     });
     expect(parseNote('12 w ').note).toEqual({ kind: 'working' });
-    expect(() => parseNote('12 ? x')).toThrow('No note');
+    expect(() => parseNote('12 ? x')).toThrow('Not a note');
   });
 });
 

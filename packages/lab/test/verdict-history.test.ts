@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Run } from '@shardlab/contract';
 import { newRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { historyFileName, keepVerdicts, readVerdicts } from '../src/claims/verdict-history.ts';
+import { appendVerdicts, historyFileName, readVerdicts } from '../src/claims/verdict-history.ts';
 import { smallScenario } from './support.ts';
 
 let folder: string;
@@ -23,8 +23,8 @@ test('nothing is kept before the first run', async () => {
 });
 
 test('verdicts are kept in order, with their run', async () => {
-  await keepVerdicts(folder, runOf('one'));
-  await keepVerdicts(folder, runOf('two'));
+  await appendVerdicts(folder, runOf('one'));
+  await appendVerdicts(folder, runOf('two'));
   const kept = await readVerdicts(folder);
   expect(kept.map(({ id, runId, verdict }) => [id, runId, verdict])).toEqual([
     ['A3', 'one', 'inconclusive'],
@@ -35,17 +35,17 @@ test('verdicts are kept in order, with their run', async () => {
 });
 
 test('a line that was cut off is passed over', async () => {
-  await keepVerdicts(folder, runOf('one'));
+  await appendVerdicts(folder, runOf('one'));
   await appendFile(join(folder, historyFileName), '{"id":"A3","verd');
   expect(await readVerdicts(folder)).toHaveLength(2);
 });
 
 test('past its bound the file loses the older half', async () => {
   const path = join(folder, historyFileName);
-  await keepVerdicts(folder, runOf('old'));
+  await appendVerdicts(folder, runOf('old'));
   const line = (await readFile(path, 'utf8')).split('\n')[0]!;
   await writeFile(path, `${line}\n`.repeat(Math.ceil((8 * 1024 ** 2) / line.length)));
-  await keepVerdicts(folder, runOf('new'));
+  await appendVerdicts(folder, runOf('new'));
   expect((await stat(path)).size).toBeLessThan(5 * 1024 ** 2);
   expect((await readVerdicts(folder)).at(-1)).toMatchObject({ id: 'A7', runId: 'new' });
 });

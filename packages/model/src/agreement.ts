@@ -1,11 +1,11 @@
-/** The model held against measurement: the same workload simulated for every measured point. */
+/** Compares the model with measurements: simulates the workload of every measured point. */
 import type { ClusterCosts } from './hardware/costs.ts';
 import { median } from './intervals.ts';
 import { bottleneckOf } from './sim/result.ts';
 import { simulate } from './sim/simulate.ts';
 import type { ModelWorkload } from './sim/workload.ts';
 
-/** A measured point, as much of it as the model repeats. A lab's `Point` is one. */
+/** The part of a measured point that the model reproduces. The lab's `Point` is assignable to it. */
 export interface MeasuredPoint {
   implementation: ModelWorkload['kind'];
   params: {
@@ -14,25 +14,25 @@ export interface MeasuredPoint {
     roundTripMs: number;
     payloadBytes: number;
     operationsPerTransaction: number;
-    /** Of a topic: as many dequeuers for each as there are threads. */
+    /** Subscribers of a topic; each has as many dequeuers as there are threads. */
     subscribers?: number;
   };
   enqueuePerSec: number;
   dequeuePerSec: number;
   cpuUsPerMessage: number;
-  /** One call of dequeue. */
+  /** Time of one dequeue call. */
   dequeueCallMs: { p50: number; p90: number };
-  /** End to end, from the begin of the enqueuing commit to the hand-out. */
+  /** From the start of the enqueuing commit to the delivery. */
   latencyMs: { p50: number; p90: number };
-  /** What sessions waited for; of an emulated round trip, event `client round trip`. */
+  /** Waits of sessions; an emulated round trip is the event `client round trip`. */
   waits?: readonly { event: string; waits: number; totalMs: number }[];
 }
 
 export interface AgreementOptions {
-  /** Of the scenario: an instance's enqueuers pause past this. */
+  /** The scenario's limit: enqueuers of an instance pause above this backlog. */
   backlogMax: number;
   durability: NonNullable<ModelWorkload['durability']>;
-  /** Of the run: what a backlog grows to depends on how long it may grow. */
+  /** Phases of the run, because the size of a growing backlog depends on the time. */
   phases: { warmupMs: number; measureMs: number };
   seed?: number;
 }
@@ -53,11 +53,11 @@ export interface AgreementRow {
   cpuUsPerMessage: Comparison;
   dequeueCallMs: TimeComparison;
   latencyMs: TimeComparison;
-  /** What the simulation says is the limit; null where nothing is in use for over half of the time. */
+  /** The simulated bottleneck; null if no resource is in use for more than half of the time. */
   bottleneck: ReturnType<typeof bottleneckOf>;
 }
 
-/** Of medians. Inside: the simulated one lies between 0.8 × p50 and p90 of the run. */
+/** Comparison of medians. Inside: the simulated one is between 0.8 × p50 and p90 of the run. */
 export interface TimeComparison extends Comparison {
   inside: boolean;
 }
@@ -90,8 +90,8 @@ export function compareWithMeasured(
 }
 
 /**
- * By the round trip that was asked for, milliseconds: what it came to, on average. Timers are a millisecond coarse, and late
- * on a busy thread; the least of all points has none of the latter, which the model adds itself.
+ * The actual mean round trip by the requested one, milliseconds. Timers have a resolution of 1 ms and are late on a busy
+ * thread. The minimum over all points excludes that lateness, which the model adds itself.
  */
 function emulatedTrips(points: readonly MeasuredPoint[]): Map<number, number> {
   const found = new Map<number, number>();

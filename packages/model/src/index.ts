@@ -1,4 +1,4 @@
-/** All that is public of the models. Pure: no Node, no clock, no randomness but seeded, so it also runs in a browser. */
+/** The public API of the models. Pure: no Node API, no clock, only seeded randomness, so it also runs in a browser. */
 
 export {
   type Agreement,
@@ -49,8 +49,8 @@ export {
   type SimulatedWait,
   type SimulationResult,
 } from './sim/result.ts';
+export type { StateName } from './sim/session-times.ts';
 export { type SimulationOptions, simulate } from './sim/simulate.ts';
 export { bestOf, type Sweep, type SweepOptions, type SweepPoint, simulateSweep } from './sim/sweep.ts';
-export type { StateName } from './sim/time-book.ts';
 export { assertWorkload, type ModelWorkload, workloadLimits } from './sim/workload.ts';
 export { studentT95 } from './student-t.ts';

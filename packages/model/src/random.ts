@@ -27,7 +27,7 @@ export class Random {
     return (sum >>> 0) / 4294967296;
   }
 
-  /** A whole number from 0 to `below` - 1. */
+  /** An integer from 0 to `below` - 1. */
   below(below: number): number {
     return Math.floor(this.next() * below);
   }
@@ -36,7 +36,7 @@ export class Random {
    * A duration around a mean: a fixed part and an exponential one, so that the coefficient of variation is `variation`
    * (0: always the mean; 1: exponential). Durations of real work have a floor and a tail; two moments are enough here.
    */
-  around(mean: number, variation: number): number {
+  sampleAround(mean: number, variation: number): number {
     if (variation === 0) return mean;
     return mean * (1 - variation - variation * Math.log(1 - this.next()));
   }

@@ -21,13 +21,13 @@ export interface ScalabilityPoint {
 export interface ScalabilityFit {
   /** Rate of one. */
   lambda: number;
-  /** Share of the work that is done one after another. */
+  /** Share of the work that is serial (contention). */
   sigma: number;
-  /** Cost of agreement between each two. */
+  /** Cost of coordination between each pair (coherency). */
   kappa: number;
   /** 95 % intervals by a seeded bootstrap; null with fewer than four points, which three factors nearly always fit. */
   intervals: { lambda: Interval; sigma: Interval; kappa: Interval } | null;
-  /** Where the rate is highest; null if it rises for ever. */
+  /** Where the rate is highest; null if it always rises. */
   peakN: number | null;
   /** Rate at the peak, or what it tends to; null if it rises without bound. */
   peakRate: number | null;
@@ -67,17 +67,17 @@ export function fitScalability(
   };
 }
 
-interface Law {
+interface ScalabilityLaw {
   lambda: number;
   sigma: number;
   kappa: number;
 }
 
-export function rateOf({ lambda, sigma, kappa }: Law, n: number): number {
+export function rateOf({ lambda, sigma, kappa }: ScalabilityLaw, n: number): number {
   return (lambda * n) / (1 + sigma * (n - 1) + kappa * n * (n - 1));
 }
 
-function solve(points: readonly { n: number; rate: number }[]): Law {
+function solve(points: readonly { n: number; rate: number }[]): ScalabilityLaw {
   const rows = points.map(({ n }) => [1, n - 1, n * (n - 1)]);
   const { factors } = nonNegativeLeastSquares(
     rows,
@@ -87,7 +87,7 @@ function solve(points: readonly { n: number; rate: number }[]): Law {
   return { lambda: 1 / base, sigma: waiting / base, kappa: agreeing / base };
 }
 
-function peakOf({ lambda, sigma, kappa }: Law): Pick<ScalabilityFit, 'peakN' | 'peakRate'> {
+function peakOf({ lambda, sigma, kappa }: ScalabilityLaw): Pick<ScalabilityFit, 'peakN' | 'peakRate'> {
   if (kappa > 0) {
     const peakN = Math.max(1, Math.sqrt((1 - Math.min(sigma, 1)) / kappa));
     return { peakN, peakRate: rateOf({ lambda, sigma, kappa }, peakN) };
@@ -106,7 +106,7 @@ function bootstrap(
   resamples: number,
 ): ScalabilityFit['intervals'] {
   const widen = Math.sqrt(residuals.length / Math.max(1, residuals.length - 3));
-  const laws: Law[] = [];
+  const laws: ScalabilityLaw[] = [];
   for (let sample = 0; sample < resamples; sample++) {
     laws.push(
       solve(
@@ -120,7 +120,7 @@ function bootstrap(
       ),
     );
   }
-  const interval = (of: (law: Law) => number): Interval => {
+  const interval = (of: (law: ScalabilityLaw) => number): Interval => {
     const sorted = laws.map(of).sort((a, b) => a - b);
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
     return [at(0.025), at(0.975)];

@@ -1,4 +1,4 @@
-/** More instances than anybody here has measured: what the costs of one say of eight, sixty-four and a thousand. */
+/** Extrapolation: from the costs of one instance to clusters of eight, sixty-four and a thousand. */
 import type { ClusterCosts } from './hardware/costs.ts';
 import { bottleneckOf, type SimulationResult } from './sim/result.ts';
 import { simulate } from './sim/simulate.ts';

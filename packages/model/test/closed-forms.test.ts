@@ -2,10 +2,10 @@
 import { simulate } from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
 import { eventKinds, Kernel } from '../src/sim/kernel.ts';
-import { layOut } from '../src/sim/layout.ts';
+import { createLayout } from '../src/sim/layout.ts';
 import { LogHistogram } from '../src/sim/log-histogram.ts';
 import { noThread, Processors } from '../src/sim/processors.ts';
-import { TimeBook } from '../src/sim/time-book.ts';
+import { SessionTimes } from '../src/sim/session-times.ts';
 import { costsWith, workloadWith } from './model-costs.ts';
 
 /** An open queue: jobs come at random and are served on the cores of one node. Mean time in the system, µs. */
@@ -13,10 +13,10 @@ function openQueue(options: { arrivalUs: number; serviceUs: number; cores: numbe
   const { arrivalUs, serviceUs, cores, jobs } = options;
   const slots = 4096;
   const costs = costsWith({ machine: { coresPerNode: cores } });
-  const layout = layOut(costs, workloadWith({ enqueuers: slots, dequeuers: 0 }));
+  const layout = createLayout(costs, workloadWith({ enqueuers: slots, dequeuers: 0 }));
   const kernel = new Kernel(7, slots);
-  const host = { demandOf: () => kernel.random.around(serviceUs, 1) };
-  const processors = new Processors(kernel, new TimeBook(slots), layout, costs.machine, host);
+  const host = { demandOf: () => kernel.random.sampleAround(serviceUs, 1) };
+  const processors = new Processors(kernel, new SessionTimes(slots), layout, costs.machine, host);
   const arrivedAt = new Float64Array(slots);
   const times = new LogHistogram();
   let arrivals = 0;
@@ -26,7 +26,7 @@ function openQueue(options: { arrivalUs: number; serviceUs: number; cores: numbe
       const job = arrivals++ % slots;
       arrivedAt[job] = kernel.now;
       processors.request(job, noThread);
-      kernel.after(kernel.random.around(arrivalUs, 1), eventKinds.delay, 0);
+      kernel.after(kernel.random.sampleAround(arrivalUs, 1), eventKinds.delay, 0);
     } else {
       processors.releaseCore(kernel.index);
       times.record(kernel.now - arrivedAt[kernel.index]!);

@@ -1,4 +1,4 @@
-/** What the server needs of the engine, whether the one instance lives here or several live in processes of their own. */
+/** What the server needs of the engine, whether the only instance runs here or several run in their own processes. */
 import type { ClusterEvent, ClusterInstance, ClusterProcess, Kill } from '@shardlab/contract';
 import type {
   Instance,
@@ -19,38 +19,38 @@ type Changes =
   | 'unsubscribe'
   | 'browse';
 
-/** The queues. Both an instance of this process and a client of a whole cluster are one. */
+/** Access to the queues: implemented by an instance in this process and by a client of a whole cluster. */
 export interface QueueHost extends Pick<Instance, Changes> {
   queues(): QueueInfo[] | Promise<QueueInfo[]>;
   queue(name: string): QueueInfo | Promise<QueueInfo>;
-  /** Of each instance that answers. */
+  /** One entry per instance that responds. */
   queueStats(name: string): QueueStats | Promise<QueueStats[]>;
   subscribers(topic: string): SubscriberInfo[] | Promise<SubscriberInfo[]>;
   openSession(): Session;
 }
 
-export interface HostedFigures {
+export interface HostedMetrics {
   stats: InstanceStats;
   waits: WaitStats[];
 }
 
 export type ProcessSignal = NonNullable<Kill['signal']>;
 
-export type InstanceState = Omit<ClusterInstance, 'figures'>;
+export type InstanceState = Omit<ClusterInstance, 'metrics'>;
 
 export interface Backend {
-  readonly placement: 'inline' | 'processes';
+  readonly placement: 'local' | 'processes';
   readonly queues: QueueHost;
-  /** Read from memory and files: no process is asked. */
+  /** Read from memory and files; no process is contacted. */
   topology(): InstanceState[];
-  /** Of all instances and processes that answer. */
-  figures(): Promise<{ processes: ClusterProcess[]; hosted: HostedFigures[] }>;
+  /** Of all instances and processes that respond. */
+  metrics(): Promise<{ processes: ClusterProcess[]; hosted: HostedMetrics[] }>;
   events(): ClusterEvent[];
-  /** Throws `INSTANCE_INLINE`, and what the engine's cluster throws; so do the next ones. */
+  /** `kill`, `stop` and `start` throw `INSTANCE_INLINE` and what the engine's cluster throws. */
   kill(instance: number, signal: ProcessSignal): void;
   stop(instance: number): Promise<void>;
   start(instance: number): Promise<void>;
-  /** False if it cannot have so many instances: another backend can. */
+  /** Resolves with false if this backend cannot have that many instances, so that another one is needed. */
   resize(instances: number): Promise<boolean>;
   close(): Promise<void>;
 }

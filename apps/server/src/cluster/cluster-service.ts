@@ -1,23 +1,23 @@
 /**
- * The cluster behind the queue API. With one instance it lives in the server itself; from two on each has a process, and
- * stays so until the server starts again with one. How many there are is kept in the folder.
+ * The cluster behind the queue API. A single instance runs inside the server. Two or more run in processes of their own,
+ * and stay there until the server restarts with one. The folder records how many instances there are.
  */
 import type {
   Cluster,
   ClusterInstance,
   ClusterProcess,
-  InstanceFigures,
-  WaitFigure,
+  InstanceMetrics,
+  WaitSummary,
 } from '@shardlab/contract';
 import { readMembers, type WaitStats, waitQuantileMs } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
-import type { Backend, HostedFigures, InstanceState, ProcessSignal, QueueHost } from './backend.ts';
-import { InlineBackend } from './inline-backend.ts';
+import type { Backend, HostedMetrics, InstanceState, ProcessSignal, QueueHost } from './backend.ts';
+import { LocalBackend } from './local-backend.ts';
 import { ProcessBackend } from './process-backend.ts';
 
-export interface ClusterFigures {
+export interface ClusterMetrics {
   processes: ClusterProcess[];
-  byInstance: ReadonlyMap<number, InstanceFigures>;
+  byInstance: ReadonlyMap<number, InstanceMetrics>;
 }
 
 export class ClusterService {
@@ -30,7 +30,7 @@ export class ClusterService {
   /** Throws what opening an instance or starting a cluster throws. */
   static async open(dir: string): Promise<ClusterService> {
     const backend =
-      readMembers(dir).length > 1 ? await ProcessBackend.open(dir) : await InlineBackend.open(dir);
+      readMembers(dir).length > 1 ? await ProcessBackend.open(dir) : await LocalBackend.open(dir);
     return new ClusterService(dir, backend);
   }
 
@@ -39,7 +39,7 @@ export class ClusterService {
     this.#backend = backend;
   }
 
-  /** Throws `TOPOLOGY_CHANGING` while the instance moves out of the server. */
+  /** Throws `TOPOLOGY_CHANGING` while the instance is being moved out of the server. */
   get queues(): QueueHost {
     return this.#current.queues;
   }
@@ -53,31 +53,34 @@ export class ClusterService {
     return this.#backend?.topology() ?? [];
   }
 
-  /** Figures of the instances that answer. */
-  async hosted(): Promise<HostedFigures[]> {
-    return (await this.#backend?.figures())?.hosted ?? [];
+  /** Metrics of the instances that respond. */
+  async hosted(): Promise<HostedMetrics[]> {
+    return (await this.#backend?.metrics())?.hosted ?? [];
   }
 
   async describe(): Promise<Cluster> {
-    return this.describeWith(await this.figures());
+    return this.describeWith(await this.metrics());
   }
 
-  /** Of the processes that answer, and what they host. */
-  async figures(): Promise<ClusterFigures> {
-    const { processes, hosted } = await this.#current.figures();
-    return { processes, byInstance: new Map(hosted.map((each) => [each.stats.instance, toWire(each)])) };
+  /** Metrics of the processes that respond, and of the instances they host. */
+  async metrics(): Promise<ClusterMetrics> {
+    const { processes, hosted } = await this.#current.metrics();
+    return {
+      processes,
+      byInstance: new Map(hosted.map((metrics) => [metrics.stats.instance, toWire(metrics)])),
+    };
   }
 
-  /** The cluster as it is now, with figures that may be older. */
-  describeWith({ processes, byInstance }: ClusterFigures): Cluster {
+  /** The present state of the cluster, with metrics that may be older. */
+  describeWith({ processes, byInstance }: ClusterMetrics): Cluster {
     const backend = this.#current;
     const instances: ClusterInstance[] = backend
       .topology()
-      .map((state) => ({ ...state, figures: byInstance.get(state.instance) ?? null }));
+      .map((state) => ({ ...state, metrics: byInstance.get(state.instance) ?? null }));
     return { placement: backend.placement, instances, processes, events: backend.events() };
   }
 
-  /** Whether every instance is served at this moment. */
+  /** Whether every instance is being served. */
   get isWhole(): boolean {
     return this.topology().every(({ state }) => state !== 'down');
   }
@@ -94,7 +97,7 @@ export class ClusterService {
     return this.#current.start(instance);
   }
 
-  /** One change after the other. Throws what starting processes throws; then the cluster is as it was. */
+  /** Changes are made one at a time. If starting processes throws, the cluster is left unchanged. */
   resize(instances: number): Promise<void> {
     const change = this.#changing.then(() => this.#resize(instances));
     this.#changing = change.catch(() => undefined);
@@ -102,15 +105,15 @@ export class ClusterService {
   }
 
   async #resize(instances: number): Promise<void> {
-    const before = this.#current;
-    if (await before.resize(instances)) return;
-    // Calls under way end with INSTANCE_CLOSED, new ones with TOPOLOGY_CHANGING: both may be made again.
+    const previous = this.#current;
+    if (await previous.resize(instances)) return;
+    // Calls in progress end with INSTANCE_CLOSED, new ones with TOPOLOGY_CHANGING; both can be retried.
     this.#backend = undefined;
-    await before.close();
+    await previous.close();
     try {
       this.#backend = await ProcessBackend.open(this.dir, instances);
     } catch (error) {
-      this.#backend = await InlineBackend.open(this.dir);
+      this.#backend = await LocalBackend.open(this.dir);
       throw error;
     }
   }
@@ -123,15 +126,15 @@ export class ClusterService {
   }
 }
 
-function toWire({ stats, waits }: HostedFigures): InstanceFigures {
+function toWire({ stats, waits }: HostedMetrics): InstanceMetrics {
   const { instance: _number, epoch: _epoch, cpu, ...counts } = stats;
   return {
     ...counts,
     cpuMs: { session: cpu.sessionUs / 1000, writer: cpu.writerUs / 1000 },
-    waits: waits.filter((wait) => wait.waits > 0).map(toFigure),
+    waits: waits.filter((wait) => wait.waits > 0).map(toWaitSummary),
   };
 }
 
-function toFigure({ buckets, ...wait }: WaitStats): WaitFigure {
+function toWaitSummary({ buckets, ...wait }: WaitStats): WaitSummary {
   return { ...wait, p99Ms: waitQuantileMs(buckets, 0.99) };
 }

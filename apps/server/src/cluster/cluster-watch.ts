@@ -1,12 +1,12 @@
 /**
- * The cluster as those see it who watch: everything at first, then at every tick how it stands and what is new. Nothing is
- * looked at while nobody watches. Who hosts what is read anew at every tick; figures are asked of the processes beside it,
- * so that a process that was stopped makes its figures old and holds up nothing else.
+ * The event stream of the cluster: a new watcher gets a snapshot, then at every tick the present state and new events.
+ * Without watchers nothing is read. The topology is read at every tick; metrics are requested from the processes
+ * concurrently, so that a suspended process delays only its own metrics.
  */
-import type { Cluster, ClusterEvent, ClusterStreamEvent, InstanceFigures } from '@shardlab/contract';
+import type { Cluster, ClusterEvent, ClusterStreamEvent, InstanceMetrics } from '@shardlab/contract';
 import { limits } from '../limits.ts';
 import type { ClusterLoad } from '../load/cluster-load.ts';
-import type { ClusterFigures, ClusterService } from './cluster-service.ts';
+import type { ClusterMetrics, ClusterService } from './cluster-service.ts';
 
 export interface ClusterWatchOptions {
   cluster: ClusterService;
@@ -18,31 +18,31 @@ export interface Watcher {
   send(frame: string): void;
 }
 
-const noFigures: ClusterFigures = { processes: [], byInstance: new Map() };
+const noMetrics: ClusterMetrics = { processes: [], byInstance: new Map() };
 
 export class ClusterWatch {
   readonly #options: ClusterWatchOptions;
   readonly #watchers = new Set<Watcher>();
-  /** They get all of it at the next tick, and what is new at those behind. */
+  /** Watchers that get a snapshot at the next tick, and ticks from then on. */
   readonly #newcomers = new Set<Watcher>();
   #ticking: NodeJS.Timeout | undefined;
-  #figures = noFigures;
-  #figuresAtMs = 0;
-  #asking: Promise<void> | undefined;
+  #metrics = noMetrics;
+  #metricsAtMs = 0;
+  #metricsRequest: Promise<void> | undefined;
   #lastEvent: ClusterEvent | undefined;
   #load: ClusterLoad | null = null;
-  #samplesTold = 0;
+  #samplesSent = 0;
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
   }
 
-  /** Returns how to stop. */
+  /** Returns a function that stops watching. */
   follow(watcher: Watcher): () => void {
     this.#newcomers.add(watcher);
     if (this.#ticking === undefined) {
       this.#ticking = setInterval(() => this.#tick(), limits.clusterTickMs);
-      this.#ask().then(() => this.#tick());
+      this.#requestMetrics().then(() => this.#tick());
     }
     return () => {
       this.#newcomers.delete(watcher);
@@ -54,18 +54,18 @@ export class ClusterWatch {
   }
 
   #tick(): void {
-    void this.#ask();
+    void this.#requestMetrics();
     let cluster: Cluster;
     try {
-      cluster = this.#options.cluster.describeWith(this.#figures);
+      cluster = this.#options.cluster.describeWith(this.#metrics);
     } catch {
-      return; // the instance is moving out of the server
+      return; // the instance is being moved out of the server
     }
     const { placement, instances, processes, events } = cluster;
-    const moment = { atMs: this.#options.now(), figuresAtMs: this.#figuresAtMs };
+    const moment = { atMs: this.#options.now(), metricsAtMs: this.#metricsAtMs };
     const { load } = this.#options.loads;
-    if (load !== this.#load) this.#samplesTold = 0;
-    const told = this.#samplesTold;
+    if (load !== this.#load) this.#samplesSent = 0;
+    const samplesSent = this.#samplesSent;
     if (this.#watchers.size > 0) {
       const frame = toFrame({
         type: 'tick',
@@ -74,7 +74,7 @@ export class ClusterWatch {
         instances,
         processes,
         events: events.slice(events.lastIndexOf(this.#lastEvent!) + 1),
-        load: load?.report(told) ?? null,
+        load: load?.report(samplesSent) ?? null,
       });
       for (const watcher of this.#watchers) watcher.send(frame);
     }
@@ -88,37 +88,37 @@ export class ClusterWatch {
     }
     this.#lastEvent = events.at(-1);
     this.#load = load;
-    this.#samplesTold = load?.sampleCount ?? 0;
+    this.#samplesSent = load?.sampleCount ?? 0;
   }
 
-  #ask(): Promise<void> {
-    this.#asking ??= this.#options.cluster
-      .figures()
+  #requestMetrics(): Promise<void> {
+    this.#metricsRequest ??= this.#options.cluster
+      .metrics()
       .then(
-        (figures) => {
-          this.#figures = trimmed(figures);
-          this.#figuresAtMs = this.#options.now();
+        (metrics) => {
+          this.#metrics = trimMetrics(metrics);
+          this.#metricsAtMs = this.#options.now();
         },
         () => {
-          this.#figures = noFigures;
+          this.#metrics = noMetrics;
         },
       )
       .finally(() => {
-        this.#asking = undefined;
+        this.#metricsRequest = undefined;
       });
-    return this.#asking;
+    return this.#metricsRequest;
   }
 }
 
-/** Without the partitions that nobody could look at. */
-function trimmed({ processes, byInstance }: ClusterFigures): ClusterFigures {
-  const trim = (figures: InstanceFigures): InstanceFigures => ({
-    ...figures,
-    shards: figures.shards.map((shard) => {
+/** Drops all but the newest partitions of each shard, which are all that a page can show. */
+function trimMetrics({ processes, byInstance }: ClusterMetrics): ClusterMetrics {
+  const trim = (metrics: InstanceMetrics): InstanceMetrics => ({
+    ...metrics,
+    shards: metrics.shards.map((shard) => {
       return { ...shard, partitions: shard.partitions.slice(-limits.partitionsWatchedMax) };
     }),
   });
-  return { processes, byInstance: new Map([...byInstance].map(([id, figures]) => [id, trim(figures)])) };
+  return { processes, byInstance: new Map([...byInstance].map(([id, metrics]) => [id, trim(metrics)])) };
 }
 
 function toFrame(event: ClusterStreamEvent): string {

@@ -1,14 +1,14 @@
-/** Each instance in a process of its own; the server is their supervisor and a client of all of them. */
+/** Each instance runs in its own process; the server is their supervisor and a client of all of them. */
 import type { ClusterEvent, ClusterProcess } from '@shardlab/contract';
 import { type Cluster, type ClusterClient, connectCluster, startCluster } from '@shardlab/engine';
-import type { Backend, HostedFigures, InstanceState, ProcessSignal } from './backend.ts';
+import type { Backend, HostedMetrics, InstanceState, ProcessSignal } from './backend.ts';
 
 export class ProcessBackend implements Backend {
   readonly placement = 'processes';
   readonly queues: ClusterClient;
   readonly #cluster: Cluster;
 
-  /** Without a number, as many instances as the folder's cluster has. Throws what `startCluster` throws. */
+  /** Without `instances`, the number of instances that the folder records. Throws what `startCluster` throws. */
   static async open(dir: string, instances?: number): Promise<ProcessBackend> {
     const cluster = await startCluster({ dir, ...(instances !== undefined && { instances }) });
     try {
@@ -28,7 +28,7 @@ export class ProcessBackend implements Backend {
     return this.#cluster.topology();
   }
 
-  async figures(): Promise<{ processes: ClusterProcess[]; hosted: HostedFigures[] }> {
+  async metrics(): Promise<{ processes: ClusterProcess[]; hosted: HostedMetrics[] }> {
     const stats = await this.#cluster.stats();
     return {
       processes: stats.map(({ instance, pid, cpuUs, rssBytes }) => ({

@@ -1,4 +1,4 @@
-/** Fastify as the routes see it: bodies, queries and parameters typed by their schemas. */
+/** The type of the Fastify app for routes: bodies, queries and parameters are typed by their schemas. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';

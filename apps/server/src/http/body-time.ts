@@ -1,10 +1,10 @@
-/** How long a client may take to send a body. Node's own bound knows no difference between a small body and a gigabyte. */
+/** Limits how long a client may take to send a body. Node's own limit cannot distinguish a small body from a gigabyte. */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { ServerError } from '../errors.ts';
 import type { App } from './app-types.ts';
 
-/** Routes with this in their config take a body piece by piece, each in time (`piecesInTime`). */
+/** Config of routes that read a body chunk by chunk; the limit then applies to each chunk (`chunksWithinTime`). */
 export const streamedBody = { streamedBody: true } as const;
 
 export function limitBodyTime(app: App, ms: number): void {
@@ -19,15 +19,15 @@ export function limitBodyTime(app: App, ms: number): void {
   });
 }
 
-/** The body of a request. A piece that takes longer fails it with `REQUEST_TIMEOUT`. */
-export async function* piecesInTime(body: IncomingMessage, ms: number): AsyncGenerator<Buffer> {
-  // Destroyed, it could not be answered any more.
-  const pieces = body.iterator({ destroyOnReturn: false });
+/** The chunks of a request body. Throws `REQUEST_TIMEOUT` if the next chunk takes longer than `ms`. */
+export async function* chunksWithinTime(body: IncomingMessage, ms: number): AsyncGenerator<Buffer> {
+  // A destroyed request could not be answered any more.
+  const chunks = body.iterator({ destroyOnReturn: false });
   for (;;) {
-    const { promise: late, reject } = Promise.withResolvers<never>();
+    const { promise: timeout, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new ServerError('REQUEST_TIMEOUT')), ms);
     try {
-      const { value, done } = await Promise.race([pieces.next(), late]);
+      const { value, done } = await Promise.race([chunks.next(), timeout]);
       if (done) return;
       yield value as Buffer;
     } finally {
@@ -36,7 +36,7 @@ export async function* piecesInTime(body: IncomingMessage, ms: number): AsyncGen
   }
 }
 
-/** A body that is not taken to its end leaves the connection of no use to another request. */
+/** Closes the connection after the response: if a body was not read to its end, no other request can use it. */
 export function closeAfter(reply: FastifyReply): void {
   reply.header('connection', 'close');
 }

@@ -1,4 +1,4 @@
-/** Answers to bytes that never became a request, in the same words as all others; Fastify sees none of them. */
+/** Responses to bytes that are not a valid HTTP request, in the usual error format. Fastify never sees these. */
 import type { Socket } from 'node:net';
 import { ServerError, type ServerErrorCode, serverErrorRegistry, toBody } from '../errors.ts';
 
@@ -8,7 +8,7 @@ const codeOf: Readonly<Record<string, ServerErrorCode>> = {
 };
 
 export function answerClientError(error: { code?: string }, socket: Socket): void {
-  // The client hung up, or an answer is on its way already: nobody reads another one.
+  // The client disconnected, or a response has already been sent: nobody would read another one.
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy();
     return;

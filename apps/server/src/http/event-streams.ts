@@ -1,11 +1,11 @@
-/** Server-sent event streams: how many there may be, how far one may fall behind, how they end. */
+/** Server-sent event streams, with a limit on their number and on how far a client may fall behind. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { ServerError } from '../errors.ts';
 
 export interface EventStreamsOptions {
   max: number;
-  /** Bytes that a reader may leave unread before it is cut off; it comes back and resumes. */
+  /** Bytes that a client may leave unread before its stream is closed. It can reconnect and resume. */
   unreadBytesMax: number;
   heartbeatMs: number;
 }
@@ -33,24 +33,24 @@ export class EventStream {
 export class EventStreams {
   readonly #options: EventStreamsOptions;
   readonly #open = new Set<EventStream>();
-  readonly #heart: NodeJS.Timeout;
+  readonly #heartbeatTimer: NodeJS.Timeout;
 
   constructor(options: EventStreamsOptions) {
     this.#options = options;
-    this.#heart = setInterval(() => this.#beat(), options.heartbeatMs).unref();
+    this.#heartbeatTimer = setInterval(() => this.#sendHeartbeats(), options.heartbeatMs).unref();
   }
 
   get size(): number {
     return this.#open.size;
   }
 
-  /** Throws `STREAMS_FULL`, before anything is sent. */
-  assertRoom(): void {
+  /** Throws `STREAMS_FULL`. To be called before anything is sent. */
+  assertCapacity(): void {
     const { max } = this.#options;
     if (this.#open.size >= max) throw new ServerError('STREAMS_FULL', { details: { max } });
   }
 
-  /** Takes the answer over from Fastify. `onClose` is called once, however the stream ends. */
+  /** Takes the response over from Fastify. `onClose` is called once, however the stream ends. */
   open(reply: FastifyReply, onClose: () => void): EventStream {
     reply.hijack();
     const headers = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
@@ -70,11 +70,11 @@ export class EventStreams {
   }
 
   close(): void {
-    clearInterval(this.#heart);
+    clearInterval(this.#heartbeatTimer);
     for (const stream of this.#open) stream.end();
   }
 
-  #beat(): void {
-    for (const stream of this.#open) stream.send(': still here\n\n');
+  #sendHeartbeats(): void {
+    for (const stream of this.#open) stream.send(': heartbeat\n\n');
   }
 }

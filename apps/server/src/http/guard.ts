@@ -1,20 +1,20 @@
 /**
- * Who may ask. The server trusts its machine's users, not web pages: a page whose name was re-pointed at 127.0.0.1
- * shows by its Host, one of another site by its Origin. With a key set, every request must carry it; no browser adds it
- * by itself, so the name under which the server is reached does not matter then.
+ * Access control. The server trusts the users of its machine, but not web pages: DNS rebinding shows in the Host header,
+ * a page of another site in the Origin header. If a key is set, every request must carry it. No browser adds it
+ * by itself, so the host name does not matter then.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { ServerError } from '../errors.ts';
 
 export interface GuardOptions {
-  /** Null: none is needed. */
+  /** Null: no key is required. */
   key: string | null;
-  /** The port that the server listens on; null before it does, and in tests that need no socket. */
+  /** The port on which the server listens; null before it does, and in tests without a socket. */
   port: () => number | null;
 }
 
-/** No name server answers for these. */
+/** Names that always mean this machine, whatever a name server says. */
 const loopbackNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
 /** Returns a check that throws `HOST_REFUSED`, `ORIGIN_REFUSED` or `KEY_REQUIRED`. */

@@ -1,4 +1,4 @@
-/** The one place where an error becomes an answer. */
+/** Maps every error to a response; no other file does. */
 import type { ErrorBody } from '@shardlab/contract';
 import { type ErrorKind, QueueError } from '@shardlab/engine';
 import { LabError } from '@shardlab/lab';
@@ -12,16 +12,17 @@ export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   unavailable: 503,
   unsupported: 422,
   failed: 500,
+  bug: 500,
 };
 
 const statusOfCode: Readonly<Record<string, number>> = {
-  // A well-formed request about a faulty document.
+  // The request is well-formed; the document it concerns is not.
   SCENARIO_INVALID: 422,
-  // Not this request failed: nothing is served until the instance is opened again.
+  // The request is not at fault: nothing is served until the instance is opened again.
   INSTANCE_FAILED: 503,
 };
 
-/** The status with which the server answers an error of the engine or the lab. */
+/** The HTTP status for an error of the engine or the lab. */
 export function statusOf(code: string, kind: ErrorKind): number {
   return statusOfCode[code] ?? statusOfKind[kind];
 }
@@ -29,7 +30,7 @@ export function statusOf(code: string, kind: ErrorKind): number {
 export interface MappedError {
   status: number;
   body: ErrorBody;
-  /** A fault of ours: it belongs into the log. */
+  /** The server itself is at fault, so the error must be logged. */
   unexpected: boolean;
 }
 
@@ -46,7 +47,7 @@ export function mapError(error: unknown): MappedError {
   return { status: 500, body: toBody(new ServerError('INTERNAL')), unexpected: true };
 }
 
-/** Fastify's own errors in our words; undefined for everything else. */
+/** Fastify's own errors as `ServerError`; undefined for everything else. */
 function fromFastify(error: unknown): ServerError | undefined {
   if (!(error instanceof Error) || error instanceof ServerError) return undefined;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
@@ -56,13 +57,13 @@ function fromFastify(error: unknown): ServerError | undefined {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ServerError('CONTENT_TYPE_UNSUPPORTED', { cause: error });
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return invalid('The body is empty; JSON is needed', error);
+      return invalid('The body is empty; JSON is required', error);
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return invalid('The body is not JSON', error);
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return invalid('The body is not as long as the header Content-Length says', error);
+      return invalid('The length of the body differs from the Content-Length header', error);
     case 'FST_ERR_BAD_URL':
-      return invalid('The address is not a valid URL path', error);
+      return invalid('The URL path is not valid', error);
   }
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return statusCode === 404
@@ -74,7 +75,7 @@ function fromFastify(error: unknown): ServerError | undefined {
 
 function invalid(sentence: string, cause: Error): ServerError {
   return new ServerError('REQUEST_INVALID', {
-    sentence,
+    message: sentence,
     details: { errors: [{ path: '', message: sentence }] },
     cause,
   });

@@ -1,11 +1,11 @@
-/** Headers of every answer. The dashboard loads nothing from elsewhere and runs no inline script; this holds it to that. */
+/** Headers of every response. They enforce that the dashboard loads nothing from other hosts and runs no inline script. */
 import type { FastifyReply } from 'fastify';
 
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Pictures of charts are made in the page: an SVG as data, drawn to a canvas.
+  // The page exports charts as images: an SVG in a data URL, drawn onto a canvas.
   "img-src 'self' data: blob:",
   "font-src 'self'",
   "connect-src 'self'",
@@ -22,7 +22,7 @@ export function setSecurityHeaders(reply: FastifyReply): void {
     'cross-origin-resource-policy': 'same-origin',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
-    // Figures change by the second; the dashboard's files set their own.
+    // Metrics change every second. The dashboard's files set their own header.
     'cache-control': 'no-store',
   });
 }

@@ -1,24 +1,24 @@
 /**
- * What the design's wire has and the engine does not do yet. It is refused by name, so that nobody takes a selector
- * that chose nothing for one that did.
+ * Features of the designed API that the engine does not support yet. They are refused by name, so that no client
+ * believes, for example, that a selector was applied when it was ignored.
  */
 import { ServerError } from '../errors.ts';
 
 interface Unsupported {
   fields: readonly string[];
-  /** Values of fields that exist, by the field's path. */
+  /** Unsupported values of supported fields, by the field's path. */
   values?: Readonly<Record<string, readonly string[]>>;
 }
 
-const finishing: Unsupported = { fields: ['session'] };
+const sessionField: Unsupported = { fields: ['session'] };
 
 const byRoute = new Map<string, Unsupported>([
   ['POST /api/queues', { fields: [], values: { '/kind': ['buffered'] } }],
   ['POST /api/queues/:queue/messages', { fields: ['session', 'expiresInMs', 'dedupKey'] }],
   ['POST /api/queues/:queue/dequeue', { fields: ['selector', 'session'] }],
-  ['POST /api/queues/:queue/ack', finishing],
-  ['POST /api/queues/:queue/nack', finishing],
-  ['POST /api/queues/:queue/extend', finishing],
+  ['POST /api/queues/:queue/ack', sessionField],
+  ['POST /api/queues/:queue/nack', sessionField],
+  ['POST /api/queues/:queue/extend', sessionField],
   ['POST /api/transactions', { fields: ['session', 'expiresInMs', 'dedupKey'] }],
   ['POST /api/queues/:queue/subscribers', { fields: ['selector'] }],
 ]);
@@ -31,15 +31,15 @@ export function isUnsupportedValue(route: string, path: string, value: unknown):
   return byRoute.get(route)?.values?.[path]?.includes(value as string) ?? false;
 }
 
-/** `feature` in the caller's words: a field, a value, an address. */
+/** `feature` begins the sentence: "The field ...", "The value ...", a route. */
 export function unsupported(feature: string, details: Record<string, unknown> = {}): ServerError {
   return new ServerError('FEATURE_UNSUPPORTED', {
-    sentence: `${feature} is not supported yet`,
+    message: `${feature} is not supported yet`,
     details: { feature, ...details },
   });
 }
 
-/** Addresses of the design that do nothing yet. */
+/** Routes of the designed API that are not supported yet. */
 export const unsupportedRoutes: readonly (readonly [
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   url: string,

@@ -1,4 +1,4 @@
-/** Checks requests against the contract's schemas, and names each fault at its path. */
+/** Validates requests against the contract's schemas and reports each fault with its path. */
 import type { Fault } from '@shardlab/contract';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
@@ -7,20 +7,20 @@ import { limits } from '../limits.ts';
 import { isUnsupportedField, isUnsupportedValue, unsupported } from './unsupported.ts';
 
 const options = { strict: true, verbose: true, removeAdditional: false, useDefaults: false } as const;
-/** A path or a query is text: numbers in it are converted. A body says itself what is a number. */
-const textual = new Ajv({ ...options, allErrors: true, coerceTypes: true });
-const whole = new Ajv({ ...options, allErrors: true });
-const first = new Ajv({ ...options, allErrors: false });
+/** For paths and queries, which are text: numbers in them are converted. JSON bodies need no conversion. */
+const coercingAjv = new Ajv({ ...options, allErrors: true, coerceTypes: true });
+const allErrorsAjv = new Ajv({ ...options, allErrors: true });
+const firstErrorAjv = new Ajv({ ...options, allErrors: false });
 
-/** For most routes: all faults of a request at once. */
-export const validateWhole: FastifySchemaCompiler<object> = compilerWith(whole);
+/** For most routes: reports all faults of a request at once. */
+export const validateAllErrors: FastifySchemaCompiler<object> = compilerWith(allErrorsAjv);
 
-/** For large bodies: a body of nothing but faults must not become a far larger list of them. */
-export const validateFirst: FastifySchemaCompiler<object> = compilerWith(first);
+/** For large bodies: reports the first fault only, because the list of all faults could be far larger than the body. */
+export const validateFirstError: FastifySchemaCompiler<object> = compilerWith(firstErrorAjv);
 
 function compilerWith(forBody: Ajv): FastifySchemaCompiler<object> {
   return ({ schema, method, url, httpPart }) => {
-    const ajv = httpPart === 'body' ? forBody : textual;
+    const ajv = httpPart === 'body' ? forBody : coercingAjv;
     const validate: ValidateFunction = ajv.compile(schema);
     const route = `${method} ${url}`;
     return (value: unknown) => {
@@ -31,7 +31,7 @@ function compilerWith(forBody: Ajv): FastifySchemaCompiler<object> {
 }
 
 function toError(errors: readonly ErrorObject[], route: string, part: string): ServerError {
-  // A value that fits no alternative fails each of them too; only the union's own error says it in one sentence.
+  // A value that matches no member of a union also fails each member; only the union's own error is kept.
   const unions = errors.filter((error) => error.keyword === 'anyOf');
   const kept = errors.filter(
     (error) =>
@@ -39,16 +39,19 @@ function toError(errors: readonly ErrorObject[], route: string, part: string): S
   );
   const features = kept.map((error) => unsupportedFeature(error, route));
   const [feature] = features;
-  if (feature !== undefined && features.every((each) => each !== undefined)) {
-    const fields = [...new Set(features.map((each) => each?.path))].slice(0, limits.faultsMax);
+  if (feature !== undefined && features.every((unsupportedField) => unsupportedField !== undefined)) {
+    const fields = [...new Set(features.map((unsupportedField) => unsupportedField?.path))].slice(
+      0,
+      limits.faultsMax,
+    );
     return unsupported(feature.name, { fields });
   }
   const faults = kept.slice(0, limits.faultsMax).map(toFault);
   const [head] = faults;
   const more = kept.length > 1 ? ` (and ${kept.length - 1} more)` : '';
-  const where = { querystring: 'query', params: 'path', headers: 'header', body: 'body' }[part] ?? part;
-  const sentence = `The ${where} is not valid: ${head?.path ? `${head.path}: ` : ''}${head?.message}${more}`;
-  return new ServerError('REQUEST_INVALID', { sentence, details: { errors: faults } });
+  const partName = { querystring: 'query', params: 'path', headers: 'header', body: 'body' }[part] ?? part;
+  const sentence = `The ${partName} is not valid: ${head?.path ? `${head.path}: ` : ''}${head?.message}${more}`;
+  return new ServerError('REQUEST_INVALID', { message: sentence, details: { errors: faults } });
 }
 
 function unsupportedFeature(error: ErrorObject, route: string): { name: string; path: string } | undefined {
@@ -71,9 +74,9 @@ function toFault(error: ErrorObject): Fault {
     case 'additionalProperties': {
       const name = String(params.additionalProperty);
       const { properties = {} } = error.parentSchema as { properties?: Record<string, unknown> };
-      const known = Object.keys(properties).map((each) => `"${each}"`);
+      const known = Object.keys(properties).map((field) => `"${field}"`);
       return at(
-        `Unknown field "${cut(name)}"; known here are ${known.join(', ')}`,
+        `Unknown field "${truncate(name)}"; the fields here are ${known.join(', ')}`,
         `${instancePath}/${pointer(name)}`,
       );
     }
@@ -98,6 +101,6 @@ function toFault(error: ErrorObject): Fault {
   }
 }
 
-const cut = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
-const pointer = (name: string) => cut(name).replaceAll('~', '~0').replaceAll('/', '~1');
+const truncate = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
+const pointer = (name: string) => truncate(name).replaceAll('~', '~0').replaceAll('/', '~1');
 const kindOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);

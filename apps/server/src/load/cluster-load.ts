@@ -1,6 +1,6 @@
 /**
- * One bounded load: sessions that enqueue at a rate and sessions that consume, as clients of the cluster do, whatever
- * happens to its processes. It ends by itself, and then says what became of every message.
+ * One bounded load: sessions that enqueue at a fixed rate and sessions that consume, as clients of the cluster, whatever
+ * happens to its processes. It ends by itself and then reports the fate of every message.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadSample, ClusterLoad as Report } from '@shardlab/contract';
@@ -14,24 +14,24 @@ import { LoadLedger, type LoadMessage } from './load-ledger.ts';
 export interface LoadOptions {
   cluster: LoadedCluster;
   durationMs: number;
-  /** Messages a second, over all sessions. */
+  /** Messages per second, over all sessions. */
   ratePerSec: number;
 }
 
 export interface LoadedCluster {
   /** Throws `TOPOLOGY_CHANGING`. */
   readonly queues: QueueHost;
-  /** Whether every instance is served at this moment. */
+  /** Whether every instance is being served. */
   readonly isWhole: boolean;
 }
 
-/** Made for each load and dropped after it. */
+/** The queue of the load: created for each load and dropped afterwards. */
 export const loadQueue = 'shardlab-failover-load';
 
 const { enqueuers, dequeuers, messagesPerCommit, sampleMs, retryMs, drainMsMax } = limits.load;
 
-/** A call that fails with one of these changed nothing, and may be made again. */
-const passing: readonly string[] = [
+/** A call that fails with one of these codes changed nothing and can be repeated. */
+const transientCodes: readonly string[] = [
   'TX_NOT_COMMITTED',
   'INSTANCE_UNREACHABLE',
   'INSTANCE_CLOSED',
@@ -49,10 +49,10 @@ export class ClusterLoad {
   readonly #startedAtMs = Date.now();
   readonly #startedAt = performance.now();
   readonly #samples: LoadSample[] = [];
-  #sampled = { atMs: 0, acknowledged: 0, consumed: 0 };
-  /** Nothing more is enqueued. */
-  readonly #enough = new AbortController();
-  /** All ends at once: the server is closing. */
+  #lastSample = { atMs: 0, acknowledged: 0, consumed: 0 };
+  /** Aborted when enqueuing must end. */
+  readonly #stopping = new AbortController();
+  /** Aborted when everything must end at once, because the server is closing. */
   readonly #closing = new AbortController();
   #state: Report['state'] = 'running';
   #slowestCommitMs = 0;
@@ -61,10 +61,10 @@ export class ClusterLoad {
   #error: unknown;
   readonly ended: Promise<void>;
 
-  /** The queue is there when this resolves. Throws what making it throws. */
+  /** The queue exists when this resolves. Throws what creating it throws. */
   static async start(options: LoadOptions): Promise<ClusterLoad> {
     const { queues } = options.cluster;
-    // One that an earlier server did not come to drop.
+    // The queue may exist because an earlier server ended before it dropped it.
     if ((await queues.queues()).some(({ name }) => name === loadQueue)) await queues.dropQueue(loadQueue);
     await queues.createQueue({ name: loadQueue });
     return new ClusterLoad(options);
@@ -79,18 +79,18 @@ export class ClusterLoad {
     return this.#state === 'done';
   }
 
-  /** Enqueues nothing more; what is there is still consumed. */
+  /** Ends enqueuing; messages in the queue are still consumed. */
   stop(): void {
-    this.#enough.abort();
+    this.#stopping.abort();
   }
 
   async close(): Promise<void> {
-    this.#enough.abort();
+    this.#stopping.abort();
     this.#closing.abort();
     await this.ended;
   }
 
-  /** As it stands; samples from the one of this index on. */
+  /** The present state, with the samples from index `firstSample` on. */
   report(firstSample = 0): Report {
     const { durationMs, ratePerSec } = this.#options;
     const { waiting: _waiting, ...counts } = this.#ledger.counts;
@@ -114,40 +114,40 @@ export class ClusterLoad {
   }
 
   async #run(): Promise<void> {
-    const sampling = setInterval(() => this.#sample(), sampleMs);
-    const ending = setTimeout(() => this.stop(), this.#options.durationMs);
+    const sampleTimer = setInterval(() => this.#sample(), sampleMs);
+    const stopTimer = setTimeout(() => this.stop(), this.#options.durationMs);
     const consumed = new AbortController();
     const consuming = times(dequeuers, () => this.#dequeue(consumed.signal));
     await Promise.all(times(enqueuers, (enqueuer) => this.#enqueue(enqueuer)));
     this.#state = 'draining';
-    await this.#drained();
+    await this.#waitUntilDrained();
     consumed.abort();
     await Promise.all(consuming);
-    clearTimeout(ending);
-    clearInterval(sampling);
-    await this.#settle().catch((error: unknown) => this.#fail(error));
+    clearTimeout(stopTimer);
+    clearInterval(sampleTimer);
+    await this.#countRemaining().catch((error: unknown) => this.#fail(error));
     this.#state = 'done';
   }
 
-  /** Each at its share of the rate. After a pause of the cluster it goes on at the rate: it does not make up for it. */
+  /** Enqueues at this session's share of the rate. After an outage it continues at that rate and does not catch up. */
   async #enqueue(enqueuer: number): Promise<void> {
     const everyMs = (enqueuers * messagesPerCommit * 1_000) / this.#options.ratePerSec;
     let nextAt = this.#startedAt + (everyMs * enqueuer) / enqueuers;
     const client = new LoadClient(this.#options.cluster);
-    for (let no = 0; !this.#isEnough; no += messagesPerCommit) {
-      await pause(nextAt - performance.now(), this.#enough.signal);
-      if (this.#isEnough) break;
+    for (let sequence = 0; !this.#isStopping; sequence += messagesPerCommit) {
+      await pause(nextAt - performance.now(), this.#stopping.signal);
+      if (this.#isStopping) break;
       await this.#commit(
         client,
-        times(messagesPerCommit, (index) => ({ enqueuer, no: no + index })),
+        times(messagesPerCommit, (index) => ({ enqueuer, sequence: sequence + index })),
       );
       nextAt = Math.max(nextAt + everyMs, performance.now());
     }
     await client.close();
   }
 
-  get #isEnough(): boolean {
-    return this.#enough.signal.aborted;
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
   }
 
   async #commit(client: LoadClient, messages: readonly LoadMessage[]): Promise<void> {
@@ -155,21 +155,22 @@ export class ClusterLoad {
     do {
       try {
         const session = client.session();
-        for (const { enqueuer, no } of messages) session.enqueue(loadQueue, { payload: `${enqueuer}.${no}` });
+        for (const { enqueuer, sequence } of messages)
+          session.enqueue(loadQueue, { payload: `${enqueuer}.${sequence}` });
         await session.commit();
-        for (const message of messages) this.#ledger.acknowledge(message);
+        for (const message of messages) this.#ledger.recordAcknowledged(message);
         this.#slowestCommitMs = Math.max(this.#slowestCommitMs, performance.now() - startedAt);
         return;
       } catch (error) {
         await client.rollback();
-        if (!isPassing(error)) {
-          for (const message of messages) this.#ledger.doNotKnow(message);
-          if (!isUnknown(error)) this.#fail(error);
+        if (!isTransient(error)) {
+          for (const message of messages) this.#ledger.recordUnknown(message);
+          if (!isOutcomeUnknown(error)) this.#fail(error);
           return;
         }
       }
       await pause(retryMs, this.#closing.signal);
-    } while (!this.#isEnough);
+    } while (!this.#isStopping);
   }
 
   async #dequeue(consumed: AbortSignal): Promise<void> {
@@ -180,21 +181,22 @@ export class ClusterLoad {
         const session = client.session();
         const taken = await session.dequeue(loadQueue, { max: 100, waitMs: 200, signal: consumed });
         messages = taken.map(({ payload }) => toMessage(payload.toString()));
-        for (const message of messages) this.#ledger.handOut(message);
+        for (const message of messages) this.#ledger.recordDelivery(message);
         await session.commit();
-        for (const message of messages) this.#ledger.consume(message, true);
+        for (const message of messages) this.#ledger.recordConsumed(message, true);
       } catch (error) {
         await client.rollback();
-        if (isUnknown(error)) for (const message of messages) this.#ledger.consume(message, false);
-        else if (!isPassing(error)) this.#fail(error);
+        if (isOutcomeUnknown(error))
+          for (const message of messages) this.#ledger.recordConsumed(message, false);
+        else if (!isTransient(error)) this.#fail(error);
         await pause(retryMs, consumed);
       }
     }
     await client.close();
   }
 
-  /** Resolves when all that was acknowledged is consumed, or after a while. */
-  async #drained(): Promise<void> {
+  /** Resolves when all acknowledged messages are consumed, or after `drainMsMax`. */
+  async #waitUntilDrained(): Promise<void> {
     const untilMs = performance.now() + drainMsMax;
     while (this.#ledger.counts.waiting > 0 && performance.now() < untilMs && !this.#isClosing) {
       await pause(sampleMs / 4, this.#closing.signal);
@@ -205,19 +207,19 @@ export class ClusterLoad {
     return this.#closing.signal.aborted;
   }
 
-  /** Counts what is left; what an instance holds that nobody serves cannot be counted, and may not be called lost. */
-  async #settle(): Promise<void> {
+  /** Counts remaining and lost messages. While an instance is not served, its messages cannot be counted and must not be reported as lost. */
+  async #countRemaining(): Promise<void> {
     if (this.#isClosing) return;
     const { cluster } = this.#options;
     const { ready, held, delayed } = await cluster.queues.queue(loadQueue);
     this.#left = ready + held + delayed;
     if (!cluster.isWhole) return;
     this.#lost = Math.max(0, this.#ledger.counts.waiting - this.#left);
-    // What is left or lost stays to be looked at.
+    // If messages are left or lost, the queue is kept for inspection.
     if (this.#ledger.counts.waiting === 0) await cluster.queues.dropQueue(loadQueue);
   }
 
-  /** Told once; the load then ends early. */
+  /** Keeps the first error; the load then ends early. */
   #fail(error: unknown): void {
     this.#error ??= error;
     this.stop();
@@ -226,18 +228,18 @@ export class ClusterLoad {
   #sample(): void {
     const atMs = Math.round(performance.now() - this.#startedAt);
     const { acknowledged, consumed } = this.#ledger.counts;
-    const before = this.#sampled;
-    const perSec = 1_000 / Math.max(1, atMs - before.atMs);
+    const last = this.#lastSample;
+    const perSec = 1_000 / Math.max(1, atMs - last.atMs);
     this.#samples.push({
       atMs,
-      acknowledgedPerSec: Math.round((acknowledged - before.acknowledged) * perSec),
-      consumedPerSec: Math.round((consumed - before.consumed) * perSec),
+      acknowledgedPerSec: Math.round((acknowledged - last.acknowledged) * perSec),
+      consumedPerSec: Math.round((consumed - last.consumed) * perSec),
     });
-    this.#sampled = { atMs, acknowledged, consumed };
+    this.#lastSample = { atMs, acknowledged, consumed };
   }
 }
 
-/** A client's session. It outlives a failover; if it is closed under the client, another one is opened. */
+/** A client's session. It survives a failover; if it was closed, the next call opens another one. */
 class LoadClient {
   readonly #cluster: LoadedCluster;
   #session: Session | undefined;
@@ -262,14 +264,14 @@ class LoadClient {
   }
 }
 
-const isPassing = (error: unknown): boolean =>
-  (error instanceof QueueError || error instanceof ServerError) && passing.includes(error.code);
-const isUnknown = (error: unknown): boolean =>
+const isTransient = (error: unknown): boolean =>
+  (error instanceof QueueError || error instanceof ServerError) && transientCodes.includes(error.code);
+const isOutcomeUnknown = (error: unknown): boolean =>
   error instanceof QueueError && error.code === 'COMMIT_OUTCOME_UNKNOWN';
 
 function toMessage(payload: string): LoadMessage {
-  const [enqueuer, no] = payload.split('.').map(Number);
-  return { enqueuer: enqueuer!, no: no! };
+  const [enqueuer, sequence] = payload.split('.').map(Number);
+  return { enqueuer: enqueuer!, sequence: sequence! };
 }
 
 const times = <T>(count: number, make: (index: number) => T): T[] =>

@@ -1,4 +1,4 @@
-/** The load that goes on, or the last one. There is one at a time. */
+/** Starts and stops loads, one at a time; keeps the latest. */
 import { loadLimits, type ClusterLoad as Report, type StartLoad } from '@shardlab/contract';
 import { ServerError } from '../errors.ts';
 import { ClusterLoad, type LoadedCluster } from './cluster-load.ts';
@@ -13,12 +13,12 @@ export class LoadService {
     this.#cluster = cluster;
   }
 
-  /** The newest one, null before the first. */
+  /** The latest load; null before the first. */
   get load(): ClusterLoad | null {
     return this.#load ?? null;
   }
 
-  /** Throws `LOAD_RUNNING`, `SERVER_CLOSING`, and what making its queue throws. */
+  /** Throws `LOAD_RUNNING`, `SERVER_CLOSING`, and what creating its queue throws. */
   async start(options: StartLoad): Promise<Report> {
     if (this.#closed) throw new ServerError('SERVER_CLOSING');
     if (this.#starting || this.#load?.isOver === false) throw new ServerError('LOAD_RUNNING');

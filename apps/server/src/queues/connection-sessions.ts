@@ -1,12 +1,12 @@
 /**
  * One enqueue session per client connection and queue. The engine binds a session to one shard and keeps its order, so
- * the messages that a client sends over one connection stay in order. Requests that a client pipelines on it take
- * their turns, so none ever meets a busy session.
+ * the messages that a client sends over one connection stay in order. Pipelined requests of a connection run one
+ * after the other, so none of them finds the session busy.
  */
 import type { Session } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 
-/** What stands for a connection: its socket. */
+/** A client connection, identified by its socket. */
 export interface Connection {
   once(event: 'close', listener: () => void): unknown;
 }
@@ -17,7 +17,7 @@ export interface SessionHost {
 
 interface Entry {
   readonly session: Session;
-  /** Settles when the last call so far has had its turn. */
+  /** Settles when the latest call has finished. */
   tail: Promise<unknown>;
   calls: number;
 }
@@ -25,7 +25,7 @@ interface Entry {
 export class ConnectionSessions {
   readonly #host: SessionHost;
   readonly #max: number;
-  /** By connection and queue, the one used longest ago first. */
+  /** By connection and queue, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #connections = new WeakMap<Connection, number>();
   #lastConnection = 0;
@@ -39,7 +39,7 @@ export class ConnectionSessions {
     return this.#entries.size;
   }
 
-  /** Runs `work` on the session of this connection and queue after the calls before it. Throws `CONNECTIONS_FULL`. */
+  /** Runs `work` on the session of this connection and queue, after earlier calls. Throws `CONNECTIONS_FULL`. */
   async run<T>(connection: Connection, queue: string, work: (session: Session) => Promise<T>): Promise<T> {
     const key = `${this.#number(connection)} ${queue}`;
     const entry = this.#entries.get(key) ?? this.#open();
@@ -83,7 +83,7 @@ export class ConnectionSessions {
     for (const [key, entry] of this.#entries) if (key.startsWith(`${number} `)) this.#close(key, entry);
   }
 
-  /** After its calls: a client that hung up while its commit was on its way does not undo it. */
+  /** Closes the session after its calls, so that a disconnect does not undo a commit in progress. */
   #close(key: string, entry: Entry): void {
     this.#entries.delete(key);
     entry.tail = entry.tail.then(() => entry.session.close()).catch(() => undefined);

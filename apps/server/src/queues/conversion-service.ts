@@ -1,6 +1,6 @@
 /**
- * Conversions that this server drives. Where each stands is kept by the engine, so one that was under way when a server ended
- * is found by the next, which goes on with it when it is asked to: nothing is converted that nobody is looking at.
+ * Conversions that this server runs. The engine stores the progress of each, so the next server finds a conversion that
+ * was interrupted. It resumes only on request: nothing is converted without somebody watching.
  */
 import type { Conversion, Convert } from '@shardlab/contract';
 import {
@@ -14,16 +14,16 @@ import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
 
-interface Drive {
-  /** Resolves when it has ended, well or not. */
+interface RunningConversion {
+  /** Resolves when the conversion has ended, successfully or not. */
   ended: Promise<void>;
   stop: AbortController;
 }
 
 export class ConversionService {
   readonly #cluster: { readonly dir: string; readonly queues: QueueHost };
-  readonly #drives = new Map<string, Drive>();
-  /** Why the last drive of a queue ended before it was done. */
+  readonly #running = new Map<string, RunningConversion>();
+  /** By queue: why its last conversion ended early. */
   readonly #failures = new Map<string, unknown>();
   #closed = false;
 
@@ -31,24 +31,24 @@ export class ConversionService {
     this.#cluster = cluster;
   }
 
-  /** Begins a conversion, or goes on with one; returns once it is begun. Throws what `convertQueue` throws before that. */
+  /** Starts or resumes a conversion and returns once it has started. Throws what `convertQueue` throws before that. */
   async start(queue: string, { cacheMiB, ...options }: Convert): Promise<Conversion> {
     if (this.#closed) throw new ServerError('SERVER_CLOSING');
-    if (!this.#drives.has(queue)) {
+    if (!this.#running.has(queue)) {
       const stop = new AbortController();
-      const begun = Promise.withResolvers<void>();
+      const started = Promise.withResolvers<void>();
       const converting = convertQueue({
         ...options,
         ...(cacheMiB !== undefined && { cacheBytesMax: cacheMiB * 1024 ** 2 }),
         dir: this.#cluster.dir,
         queue,
         signal: stop.signal,
-        onStep: () => begun.resolve(),
+        onStep: () => started.resolve(),
       });
       const ended = this.#follow(queue, converting, stop.signal);
-      this.#drives.set(queue, { ended, stop });
-      await Promise.race([begun.promise, converting]).catch((error: unknown) => {
-        this.#failures.delete(queue); // it never began: the caller has it
+      this.#running.set(queue, { ended, stop });
+      await Promise.race([started.promise, converting]).catch((error: unknown) => {
+        this.#failures.delete(queue); // it never started, and the caller gets the error
         throw error;
       });
     }
@@ -59,15 +59,15 @@ export class ConversionService {
     this.#failures.delete(queue);
     try {
       await converting;
-      await this.#cluster.queues.queues(); // every instance has seen it then
+      await this.#cluster.queues.queues(); // makes every instance see the change
     } catch (error) {
       if (!signal.aborted) this.#failures.set(queue, error);
     } finally {
-      this.#drives.delete(queue);
+      this.#running.delete(queue);
     }
   }
 
-  /** Null if there was none. Throws `QUEUE_NOT_FOUND`. */
+  /** Null if the queue was never converted. Throws `QUEUE_NOT_FOUND`. */
   async read(queue: string): Promise<Conversion | null> {
     const { dir, queues } = this.#cluster;
     const conversion = await readConversion({ dir, queue });
@@ -78,30 +78,30 @@ export class ConversionService {
     const failure = this.#failures.get(queue);
     return {
       ...conversion,
-      running: this.#drives.has(queue),
+      running: this.#running.has(queue),
       failure: failure === undefined ? null : mapError(failure).body,
     };
   }
 
-  /** The unsharded queue goes on. Throws `CONVERSION_NOT_FOUND`, `CONVERSION_PAST_CANCEL`. */
+  /** The unsharded queue can be used again. Throws `CONVERSION_NOT_FOUND`, `CONVERSION_PAST_CANCEL`. */
   async cancel(queue: string): Promise<void> {
-    const drive = this.#drives.get(queue);
-    drive?.stop.abort();
-    await drive?.ended;
+    const running = this.#running.get(queue);
+    running?.stop.abort();
+    await running?.ended;
     await cancelConversion({ dir: this.#cluster.dir, queue });
     this.#failures.delete(queue);
     await this.#cluster.queues.queues();
   }
 
-  /** They stay where they are. */
+  /** Interrupts running conversions; they can be resumed later. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { stop } of this.#drives.values()) stop.abort();
-    await Promise.all([...this.#drives.values()].map(({ ended }) => ended));
+    for (const { stop } of this.#running.values()) stop.abort();
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 }
 
-/** It was cancelled before its beginning was told. */
+/** The conversion was cancelled before its start was reported. */
 function notFound(queue: string): never {
   throw new QueueError('CONVERSION_NOT_FOUND', { details: { queue } });
 }

@@ -1,47 +1,47 @@
 /**
- * Messages between the wire and the engine. The engine stores bytes; that they are JSON is told by a property of the
- * message, so it survives a restart and an embedded consumer sees it too.
+ * Converts messages between wire and engine. The engine stores bytes; a property of the message marks them as JSON,
+ * so the mark survives a restart and embedded consumers see it too.
  */
 import type { EnqueueStreamQuery, MessageOut, NewMessage as WireMessage } from '@shardlab/contract';
 import type { Message, NewMessage, StreamedMessage } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 
-/** Properties with this prefix are the server's own. */
+/** Properties with this prefix are reserved for the server. */
 const reservedPrefix = 'shardlab-';
-const reservedSentence = `Names that begin with "${reservedPrefix}" are the server's own`;
+const reservedSentence = `Names that begin with "${reservedPrefix}" are reserved for the server`;
 const contentType = `${reservedPrefix}content-type`;
 const json = 'application/json';
 
-/** Throws `REQUEST_INVALID` at the path of the message. */
+/** `path` is the JSON pointer of the message in the request. Throws `REQUEST_INVALID`. */
 export function fromWire(message: WireMessage, path: string): NewMessage {
-  const { payload: _, payloadBase64, properties = {}, ...marks } = message;
+  const { payload: _, payloadBase64, properties = {}, ...attributes } = message;
   const reserved = Object.keys(properties).find((name) => name.startsWith(reservedPrefix));
   if (reserved !== undefined) {
     throw invalid(`${path}/properties`, reservedSentence);
   }
   const isJson = Object.hasOwn(message, 'payload');
   if (isJson === (payloadBase64 !== undefined)) {
-    throw invalid(path, 'A message has either "payload" or "payloadBase64"');
+    throw invalid(path, 'A message must have either "payload" or "payloadBase64"');
   }
   const payload =
     payloadBase64 === undefined ? encodeJson(message.payload, path) : decodeBase64(payloadBase64, path);
   const stored = isJson ? { ...properties, [contentType]: json } : properties;
   return {
-    ...marks,
+    ...attributes,
     payload,
     ...(Object.keys(stored).length === 0 ? {} : { properties: stored }),
   };
 }
 
-/** Of a message whose payload is the body of its request. Throws `REQUEST_INVALID`. */
+/** For a message whose payload is the request body. Throws `REQUEST_INVALID`. */
 export function streamedFromWire({
   properties: json,
   recipient,
-  ...marks
+  ...attributes
 }: EnqueueStreamQuery): Omit<StreamedMessage, 'payload'> {
   const properties = json === undefined ? undefined : parseProperties(json);
   return {
-    ...marks,
+    ...attributes,
     ...(properties === undefined ? {} : { properties }),
     ...(recipient === undefined ? {} : { recipients: [recipient].flat() }),
   };
@@ -52,7 +52,7 @@ function parseProperties(json: string): Record<string, string> {
   try {
     properties = JSON.parse(json);
   } catch {
-    // said below
+    // reported below
   }
   const path = '/properties';
   if (typeof properties !== 'object' || properties === null || Array.isArray(properties))
@@ -64,7 +64,7 @@ function parseProperties(json: string): Record<string, string> {
   return properties as Record<string, string>;
 }
 
-/** All but what tells a hand-out (its receipt) from a look (its state). */
+/** Everything that deliveries and browsing have in common: without the receipt of one and the state of the other. */
 export function toWire(message: Omit<Message, 'receipt' | 'payloadStream'>): MessageOut {
   const { [contentType]: type, ...properties } = message.properties ?? {};
   return {
@@ -87,7 +87,7 @@ function decodePayload(payload: Buffer, isJson: boolean): Pick<MessageOut, 'payl
     try {
       return { payload: JSON.parse(payload.toString('utf8')) };
     } catch {
-      // An embedded producer may set the property on anything; the bytes are still the truth.
+      // An embedded producer may set the property on any payload: fall back to the bytes.
     }
   }
   return { payloadBase64: payload.toString('base64') };
@@ -101,23 +101,23 @@ function encodeJson(value: unknown, path: string): string {
   }
 }
 
-/** Strict: what decodes and encodes to the same text. Node's own decoder skips what it does not know. */
+/** Accepts only text that encodes back to itself; Node's decoder silently skips invalid characters. */
 function decodeBase64(text: string, path: string): Buffer {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text)
-    throw invalid(`${path}/payloadBase64`, 'Not base64 with its padding');
+    throw invalid(`${path}/payloadBase64`, 'Not valid base64 with padding');
   return bytes;
 }
 
-/** As what a payload is sent that is fetched by itself. */
+/** The content type of a payload that is downloaded on its own. */
 export function contentTypeOf({ properties }: Pick<Message, 'properties'>): string {
   return properties?.[contentType] ?? 'application/octet-stream';
 }
 
-/** `REQUEST_INVALID`, for what a schema cannot say. */
+/** `REQUEST_INVALID`, for rules that a schema cannot express. */
 export function invalid(path: string, message: string, cause?: unknown): ServerError {
   return new ServerError('REQUEST_INVALID', {
-    sentence: `The request is not valid: ${path}: ${message}`,
+    message: `The request is not valid: ${path}: ${message}`,
     details: { errors: [{ path, message }] },
     cause,
   });

@@ -1,4 +1,4 @@
-/** The queue API over the queues of the cluster. Knows messages of the wire and clients that vanish, but no HTTP. */
+/** The queue API on the queues of the cluster. Knows wire messages and clients that disconnect, but not HTTP. */
 import {
   type BrowseQuery,
   type Dequeue,
@@ -19,15 +19,15 @@ import { limits } from '../limits.ts';
 import { type Connection, ConnectionSessions } from './connection-sessions.ts';
 import { fromWire, toWire } from './message-codec.ts';
 
-export interface HandOut {
+export interface Delivery {
   messages: MessageOut[];
-  /** The answer did not reach the client: what it holds returns to the queue at once. */
-  giveBack(): void;
+  /** To be called if the response did not reach the client: its held messages return to the queue at once. */
+  nack(): void;
 }
 
 export interface Download {
   message: Message;
-  /** To be called when its payload was sent, or could not be. */
+  /** To be called when the payload was sent, or could not be sent. */
   end(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const defaults = { max: 1, waitMs: 0, holdMs: 30_000 } as const;
 
 export class QueueService {
   readonly #cluster: { readonly queues: QueueHost };
-  #sessions: { of: QueueHost; byConnection: ConnectionSessions } | undefined;
+  #sessions: { host: QueueHost; byConnection: ConnectionSessions } | undefined;
   #dequeues = 0;
   #downloads = 0;
 
@@ -43,21 +43,21 @@ export class QueueService {
     this.#cluster = cluster;
   }
 
-  /** Those of before are closed with the instance that they were of. */
+  /** A new host, after a change of topology, gets new sessions; the old ones were closed with their instance. */
   get #connectionSessions(): ConnectionSessions {
     const { queues } = this.#cluster;
-    if (this.#sessions?.of !== queues) {
-      this.#sessions = { of: queues, byConnection: new ConnectionSessions(queues, limits.sessionsMax) };
+    if (this.#sessions?.host !== queues) {
+      this.#sessions = { host: queues, byConnection: new ConnectionSessions(queues, limits.sessionsMax) };
     }
     return this.#sessions.byConnection;
   }
 
-  /** Dequeue calls under way. */
+  /** Dequeue calls in progress. */
   get dequeues(): number {
     return this.#dequeues;
   }
 
-  /** Resolves with the ids once all messages are committed; none is, if one is refused. */
+  /** Resolves with the ids once all messages are committed. If one is refused, none is enqueued. */
   async enqueue(connection: Connection, queue: string, messages: readonly WireMessage[]): Promise<string[]> {
     const decoded = messages.map((message, index) => fromWire(message, `/messages/${index}`));
     return this.#connectionSessions.run(connection, queue, async (session) => {
@@ -67,7 +67,7 @@ export class QueueService {
           const { ids } = await session.commit();
           return ids;
         } catch (error) {
-          // Closed under this call: the instance it was on is moving.
+          // The session was closed during this call because its instance is being moved.
           if (isCode(error, 'SESSION_CLOSED')) throw new ServerError('TOPOLOGY_CHANGING', { cause: error });
           await session.rollback();
           if (!isCode(error, 'TX_NOT_COMMITTED') || attempt === limits.enqueueAttemptsMax) throw error;
@@ -76,7 +76,7 @@ export class QueueService {
     });
   }
 
-  /** As `enqueue`, of one message whose payload is not in memory. What breaks off leaves nothing. */
+  /** Like `enqueue`, for one message whose payload is streamed. An interrupted upload leaves nothing behind. */
   async enqueueStream(queue: string, message: StreamedMessage): Promise<string[]> {
     let ids: string[] = [];
     await this.#withSession(async (session) => {
@@ -86,7 +86,7 @@ export class QueueService {
     return ids;
   }
 
-  /** The message that a receipt is of, for its payload to be sent. Throws `DOWNLOADS_FULL`. */
+  /** Opens the message of a receipt so that its payload can be sent. Throws `DOWNLOADS_FULL`. */
   async download(queue: string, receipt: string): Promise<Download> {
     if (this.#downloads >= limits.downloadsMax) {
       throw new ServerError('DOWNLOADS_FULL', { details: { max: limits.downloadsMax } });
@@ -101,7 +101,7 @@ export class QueueService {
       await session.close();
     };
     try {
-      return { message: await session.lookUp(queue, receipt), end };
+      return { message: await session.messageOfReceipt(queue, receipt), end };
     } catch (error) {
       await end();
       throw error;
@@ -109,33 +109,38 @@ export class QueueService {
   }
 
   /**
-   * Hands messages out, as many as are ready, up to `max` and to what an answer may carry. With `auto` they are consumed
-   * when this returns. If `signal` aborts before, because the client is gone, they return to the queue.
+   * Delivers the ready messages, up to `max` and to what fits into a response. With `auto` they are consumed when this
+   * returns. If `signal` aborts earlier because the client disconnected, they return to the queue.
    */
-  async dequeue(queue: string, options: Dequeue, signal: AbortSignal): Promise<HandOut> {
+  async dequeue(queue: string, options: Dequeue, signal: AbortSignal): Promise<Delivery> {
     if (this.#dequeues >= limits.dequeuesMax) {
       throw new ServerError('DEQUEUES_FULL', { details: { max: limits.dequeuesMax } });
     }
     const { max = defaults.max, waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
     const from = { signal, ...subscriberOf(options) };
     this.#dequeues += 1;
-    // A session of its own: a call that waits would hold up the others of its connection.
+    // A separate session, because a waiting call would delay other calls of the connection.
     const session = this.#cluster.queues.openSession();
     try {
       const taken = await take(
         max,
         (step, first) =>
-          session.receive(queue, { ...step, ...from, holdMs, ...(first && { beside: first.receipt }) }),
+          session.receive(queue, {
+            ...step,
+            ...from,
+            holdMs,
+            ...(first && { sameInstanceAs: first.receipt }),
+          }),
         waitMs,
       );
       if (signal.aborted) {
-        this.#giveBack(queue, taken);
-        return nothing;
+        this.#nack(queue, taken);
+        return emptyDelivery;
       }
       if (options.mode !== 'auto') {
-        return { messages: taken.map(handOut), giveBack: () => this.#giveBack(queue, taken) };
+        return { messages: taken.map(toDeliveredMessage), nack: () => this.#nack(queue, taken) };
       }
-      // Who consumes a message whose payload is yet to be fetched would lose it.
+      // Consuming a message before its payload is fetched would delete the payload.
       const [streamed, whole] = [taken.filter(isStreamed), taken.filter((message) => !isStreamed(message))];
       if (whole.length > 0) {
         session.acknowledge(
@@ -144,8 +149,10 @@ export class QueueService {
         );
         await session.commit();
       }
-      const messages = taken.map((message) => (message.streamed ? handOut(message) : toWire(message)));
-      return { messages, giveBack: () => this.#giveBack(queue, streamed) };
+      const messages = taken.map((message) =>
+        message.streamed ? toDeliveredMessage(message) : toWire(message),
+      );
+      return { messages, nack: () => this.#nack(queue, streamed) };
     } finally {
       this.#dequeues -= 1;
       await session.close();
@@ -167,7 +174,7 @@ export class QueueService {
     await this.#withSession(async (session) => session.extend(queue, receipts, holdMs));
   }
 
-  /** A page of what is committed and not consumed; shorter than `limit` where the payloads are large. */
+  /** A page of committed, unconsumed messages; shorter than `limit` if the payloads are large. */
   async browse(
     queue: string,
     options: BrowseQuery,
@@ -195,13 +202,13 @@ export class QueueService {
     }
   }
 
-  #giveBack(queue: string, messages: readonly Message[]): void {
+  #nack(queue: string, messages: readonly Message[]): void {
     if (messages.length === 0) return;
     this.release(
       queue,
       messages.map(({ receipt }) => receipt),
     ).catch(() => {
-      // Some hold has ended by itself, or the queue is gone: the rest ends with its time.
+      // A hold has already ended, or the queue was dropped. The other holds will expire.
     });
   }
 
@@ -222,15 +229,18 @@ const isCode = (error: unknown, code: QueueErrorCode) => error instanceof QueueE
 
 const isStreamed = ({ streamed }: Message) => streamed;
 
-/** A streamed payload is fetched by itself. */
+/** Payload bytes in the response. Streamed payloads are fetched separately. */
 const bytesInAnswer = ({ streamed, payloadBytes }: Pick<Message, 'streamed' | 'payloadBytes'>) =>
   streamed ? 0 : payloadBytes;
 
-const handOut = (message: Message): MessageOut => ({ ...toWire(message), receipt: message.receipt });
+const toDeliveredMessage = (message: Message): MessageOut => ({
+  ...toWire(message),
+  receipt: message.receipt,
+});
 
-const nothing: HandOut = { messages: [], giveBack() {} };
+const emptyDelivery: Delivery = { messages: [], nack() {} };
 
-/** Waits for the first messages only; takes small steps where payloads are large, so that an answer stays bounded. */
+/** Waits for the first messages only, and takes several steps so that large payloads cannot exceed the response limit. */
 async function take(
   max: number,
   call: (step: { max: number; waitMs: number }, first: Message | undefined) => Promise<Message[]>,
@@ -243,7 +253,7 @@ async function take(
     if (step < 1) return taken;
     const options = { max: step, waitMs: taken.length === 0 ? waitMs : 0 };
     const messages = await call(options, taken[0]).catch((error: unknown) => {
-      // Stopped or dropped meanwhile: what was handed out before is still the caller's.
+      // The queue was stopped or dropped meanwhile; messages delivered before still belong to the caller.
       if (taken.length > 0) return [];
       throw error;
     });
@@ -253,8 +263,8 @@ async function take(
   }
 }
 
-/** How many more messages fit into an answer even if each is as large as a message may be. */
+/** How many more messages are certain to fit into a response, assuming the maximum payload size. */
 function stepWithin(wanted: number, bytesSoFar: number): number {
-  const room = Math.floor((limits.responsePayloadBytes - bytesSoFar) / queueLimits.payloadBytesMax);
-  return Math.min(wanted, room);
+  const fitting = Math.floor((limits.responsePayloadBytes - bytesSoFar) / queueLimits.payloadBytesMax);
+  return Math.min(wanted, fitting);
 }

@@ -1,8 +1,8 @@
-/** The figures of a queue over all instances that answer. */
+/** Sums the metrics of a queue over all instances that respond. */
 import type { QueueStats } from '@shardlab/contract';
 import { estimateDrain, type QueueStats as InstanceQueueStats, type QueueTotals } from '@shardlab/engine';
 
-/** At least one. Rates and counts add up; when the queue is empty is estimated from their sums. */
+/** `parts` has at least one entry. Rates and counts are summed; the time to drain is estimated from the sums. */
 export function sumQueueStats(parts: readonly InstanceQueueStats[]): QueueStats {
   const { queue, kind, type } = parts[0]!;
   return {
@@ -12,7 +12,7 @@ export function sumQueueStats(parts: readonly InstanceQueueStats[]): QueueStats 
     asOfMs: Math.min(...parts.map(({ asOfMs }) => asOfMs)),
     total: sumTotals(parts.map(({ total }) => total)),
     instances: parts
-      .map(({ queue: _queue, kind: _kind, type: _type, ...own }) => own)
+      .map(({ queue: _queue, kind: _kind, type: _type, ...instanceStats }) => instanceStats)
       .sort((a, b) => a.instance - b.instance),
   };
 }
@@ -34,8 +34,8 @@ function sumTotals(totals: readonly QueueTotals[]): QueueTotals {
     delayed: sum((total) => total.delayed),
     enqueued: sum((total) => total.enqueued),
     consumed: sum((total) => total.consumed),
-    movedIn: sum((total) => total.movedIn),
-    movedOut: sum((total) => total.movedOut),
+    forwardedIn: sum((total) => total.forwardedIn),
+    forwardedOut: sum((total) => total.forwardedOut),
     windowMs,
     drainState,
     ...estimate,

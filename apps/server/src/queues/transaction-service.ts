@@ -1,4 +1,4 @@
-/** Messages and the application's own SQL in one transaction. Knows the wire's values, but no HTTP. */
+/** Messages and the application's own SQL in one transaction. Knows wire values, but not HTTP. */
 import type { Committed, SqlValue, Statement, Transaction } from '@shardlab/contract';
 import {
   type CommitResult,
@@ -19,14 +19,14 @@ export class TransactionService {
     this.#cluster = cluster;
   }
 
-  /** Resolves once all of it is committed; nothing is, if anything is refused or fails. */
+  /** Resolves once everything is committed. If any part is refused or fails, nothing is. */
   async commit(transaction: Transaction): Promise<Committed> {
     const session = this.#cluster.queues.openSession();
     try {
       stage(session, transaction);
-      return answer(await session.commit(), transaction);
+      return toCommitted(await session.commit(), transaction);
     } catch (error) {
-      // Closed under this call: the instance it was on is moving.
+      // The session was closed during this call because its instance is being moved.
       const isClosed = error instanceof QueueError && error.code === 'SESSION_CLOSED';
       throw isClosed ? new ServerError('TOPOLOGY_CHANGING', { cause: error }) : error;
     } finally {
@@ -35,15 +35,15 @@ export class TransactionService {
   }
 }
 
-/** What comes first says on which instance the transaction lies: enqueues go anywhere, the others do not. */
+/** The first operation decides the instance of the transaction. Enqueues can go to any instance, so they come last. */
 function stage(session: Session, { execute = [], acknowledge = [], enqueue = [] }: Transaction): void {
   for (const [index, { sql, parameters }] of execute.entries()) {
     session.execute(sql, parametersOf(parameters, `/execute/${index}/parameters`));
   }
   for (const { queue, receipts } of acknowledge) session.acknowledge(queue, receipts);
   for (const [index, { queue, messages }] of enqueue.entries()) {
-    for (const [no, message] of messages.entries()) {
-      session.enqueue(queue, fromWire(message, `/enqueue/${index}/messages/${no}`));
+    for (const [messageIndex, message] of messages.entries()) {
+      session.enqueue(queue, fromWire(message, `/enqueue/${index}/messages/${messageIndex}`));
     }
   }
 }
@@ -60,12 +60,12 @@ function parametersOf(parameters: Statement['parameters'] = [], path: string): S
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, decode(value, name)]));
 }
 
-function answer({ ids, results }: CommitResult, { enqueue = [] }: Transaction): Committed {
-  let at = 0;
+function toCommitted({ ids, results }: CommitResult, { enqueue = [] }: Transaction): Committed {
+  let nextId = 0;
   return {
     ids: enqueue.map(({ messages }) => {
-      at += messages.length;
-      return ids.slice(at - messages.length, at);
+      nextId += messages.length;
+      return ids.slice(nextId - messages.length, nextId);
     }),
     results: results.map(({ rows, changes, lastInsertRowid }) => ({
       rows: rows.map((row) =>

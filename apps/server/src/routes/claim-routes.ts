@@ -8,7 +8,7 @@ export function claimRoutes(app: App, { history }: { history: ClaimHistory }): v
     {
       schema: {
         summary:
-          'Every claim with its verdict in the newest finished run that judged it, here or on the command line, and those before',
+          'Every claim with its latest verdict, from this server or the command line, and earlier verdicts',
         tags: ['runs'],
         response: { 200: ClaimLedger },
       },

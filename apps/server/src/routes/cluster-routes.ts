@@ -15,11 +15,11 @@ export interface ClusterRoutesOptions {
   streams: EventStreams;
 }
 
-/** The cluster behind the queue API: who hosts what, and faults to order. Each answer is the cluster as it is then. */
+/** The cluster behind the queue API: its topology, and faults on demand. Each response is the state after the call. */
 export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRoutesOptions): void {
   app.get(
     '/api/cluster',
-    { schema: { summary: 'Instances, who hosts them, their figures, and what happened', tags, response } },
+    { schema: { summary: 'The instances with their hosts, metrics and recent events', tags, response } },
     async () => cluster.describe(),
   );
   app.get(
@@ -27,13 +27,13 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
     {
       exposeHeadRoute: false,
       schema: {
-        summary: 'The cluster as it changes, as server-sent events: all of it, then what is new',
+        summary: 'The cluster as server-sent events: a snapshot, then changes',
         tags,
         produces: ['text/event-stream'],
       },
     },
     async (_request, reply) => {
-      streams.assertRoom();
+      streams.assertCapacity();
       let stop = () => {};
       const stream = streams.open(reply, () => stop());
       stop = watch.follow(stream);
@@ -44,7 +44,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
     {
       schema: {
         summary:
-          'Add instances, or remove those of the highest numbers; removed ones are served until they are empty',
+          'Set the number of instances. Those with the highest numbers are removed first, and served until they are empty',
         tags,
         body: Topology,
         response,
@@ -62,7 +62,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
         request.body ??= {};
       },
       schema: {
-        summary: 'Send a signal to the process of an instance; another one takes the instance over',
+        summary: 'Send a signal to the process of an instance; another process takes the instance over',
         tags,
         params,
         body: Kill,
@@ -78,7 +78,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
     '/api/cluster/instances/:instance/stop',
     {
       schema: {
-        summary: 'End the process of an instance in order; another one takes the instance over at once',
+        summary: 'Shut the process of an instance down; another process takes the instance over at once',
         tags,
         params,
         response,
@@ -92,7 +92,12 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
   app.post(
     '/api/cluster/instances/:instance/start',
     {
-      schema: { summary: 'Start the process of an instance, which gets it back', tags, params, response },
+      schema: {
+        summary: 'Start the process of an instance, which then takes its instance back',
+        tags,
+        params,
+        response,
+      },
     },
     async (request) => {
       await cluster.start(request.params.instance);

@@ -8,7 +8,7 @@ const tags = ['queues'];
 const url = '/api/queues/:queue/conversion';
 const params = Type.Object({ queue: Type.String() });
 
-/** From unsharded to sharded, under the same name. */
+/** Conversion of an unsharded queue to a sharded queue of the same name. */
 export function conversionRoutes(
   app: App,
   { cluster, conversions }: { cluster: ClusterService; conversions: ConversionService },
@@ -20,7 +20,7 @@ export function conversionRoutes(
         request.body ??= {};
       },
       schema: {
-        summary: 'Convert an unsharded queue to a sharded one of the same name, or go on with that',
+        summary: 'Convert an unsharded queue to a sharded queue of the same name, or resume the conversion',
         tags,
         params,
         body: Convert,
@@ -34,7 +34,7 @@ export function conversionRoutes(
     url,
     {
       schema: {
-        summary: 'How far the conversion of a queue is, or when it was done; null if there was none',
+        summary: 'The progress of the conversion of a queue; null if there was none',
         tags,
         params,
         response: { 200: ConversionAnswer },
@@ -46,7 +46,7 @@ export function conversionRoutes(
     url,
     {
       schema: {
-        summary: 'Cancel a conversion: the unsharded queue goes on as it was',
+        summary: 'Cancel a conversion; the unsharded queue can be used as before',
         tags,
         params,
         response: { 200: QueueInfo },

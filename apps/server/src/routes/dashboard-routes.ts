@@ -1,4 +1,4 @@
-/** The dashboard's files, and its one page for every address that the dashboard itself interprets. */
+/** Serves the dashboard's files, and its single page for every URL that the dashboard routes itself. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import staticFiles from '@fastify/static';
@@ -8,7 +8,7 @@ import type { App } from '../http/app-types.ts';
 
 const dayS = 24 * 60 * 60;
 
-/** The builder puts a hash of the content into the names of these files, so they never change. */
+/** The names of these files contain a hash of their content, so they never change. */
 const isHashed = (path: string) => /[/\\]assets[/\\]/.test(path);
 
 export async function dashboardRoutes(app: App, { webDir }: { webDir: string }): Promise<void> {
@@ -37,7 +37,7 @@ function sendPage(reply: FastifyReply): FastifyReply {
   return reply.code(200).sendFile('index.html');
 }
 
-/** Addresses without an extension outside of the API are the dashboard's own. */
+/** URLs outside the API without a file extension are routed by the dashboard. */
 function isPage({ method, url }: FastifyRequest): boolean {
   const path = url.split('?')[0]!;
   if (method !== 'GET' && method !== 'HEAD') return false;
@@ -47,7 +47,7 @@ function isPage({ method, url }: FastifyRequest): boolean {
 function notFound({ method, url }: FastifyRequest): ServerError {
   const path = url.split('?')[0]!.slice(0, 200);
   return new ServerError('ROUTE_NOT_FOUND', {
-    sentence: `There is nothing at ${method} ${path}`,
+    message: `There is nothing at ${method} ${path}`,
     details: { method, path },
   });
 }

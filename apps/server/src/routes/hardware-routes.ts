@@ -2,7 +2,7 @@ import { HardwareList } from '@shardlab/contract';
 import { LabError, readHardwareFolder } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';
 
-/** Read at each call: a calibration may have written this machine's file meanwhile. A faulty file is left out, and told. */
+/** The files are read at each call, because a calibration may have written one meanwhile. An invalid file is left out and logged. */
 export function hardwareRoutes(app: App): void {
   app.get(
     '/api/hardware',

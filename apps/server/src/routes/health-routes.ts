@@ -2,7 +2,7 @@ import { Health } from '@shardlab/contract';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 
-/** Liveness and readiness in one: 503 once no instance is served. */
+/** Liveness and readiness in one: 503 if no instance is served. */
 export function healthRoutes(
   app: App,
   { cluster, version }: { cluster: ClusterService; version: string },
@@ -11,7 +11,7 @@ export function healthRoutes(
     '/api/health',
     {
       schema: {
-        summary: 'Whether the server serves',
+        summary: 'Health of the server and its instances',
         tags: ['server'],
         response: { 200: Health, 503: Health },
       },

@@ -6,7 +6,7 @@ const tags = ['cluster'];
 const url = '/api/cluster/load';
 const response = { 200: LoadAnswer };
 
-/** A bounded load that keeps book of every message: to see what a failover does to it. */
+/** A bounded load that accounts for every message, to observe the effect of a failover. */
 export function loadRoutes(app: App, { loads }: { loads: LoadService }): void {
   app.post(
     url,
@@ -15,7 +15,7 @@ export function loadRoutes(app: App, { loads }: { loads: LoadService }): void {
         request.body ??= {};
       },
       schema: {
-        summary: 'Start a load: it ends by itself, and says what was lost or doubled',
+        summary: 'Start a load; it ends by itself and reports lost and duplicated messages',
         tags,
         body: StartLoad,
         response: { 202: LoadAnswer },
@@ -23,12 +23,12 @@ export function loadRoutes(app: App, { loads }: { loads: LoadService }): void {
     },
     async (request, reply) => reply.code(202).send({ load: await loads.start(request.body) }),
   );
-  app.get(url, { schema: { summary: 'The newest load', tags, response } }, async () => ({
+  app.get(url, { schema: { summary: 'The latest load', tags, response } }, async () => ({
     load: loads.load?.report() ?? null,
   }));
   app.delete(
     url,
-    { schema: { summary: 'Stop the load: what it enqueued is still consumed', tags, response } },
+    { schema: { summary: 'Stop the load; messages already enqueued are still consumed', tags, response } },
     async () => {
       loads.stop();
       return { load: loads.load?.report() ?? null };

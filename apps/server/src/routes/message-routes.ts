@@ -11,7 +11,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
 import type { App } from '../http/app-types.ts';
-import { validateFirst } from '../http/validation.ts';
+import { validateFirstError } from '../http/validation.ts';
 import { limits } from '../limits.ts';
 import type { QueueService } from '../queues/queue-service.ts';
 
@@ -20,7 +20,7 @@ const params = Type.Object({ queue: Type.String() });
 
 export interface MessageRoutesOptions {
   queues: QueueService;
-  /** Aborts when the server shuts down: calls that wait are answered with what there is. */
+  /** Aborted when the server shuts down: waiting calls return what they have. */
   closing: AbortSignal;
 }
 
@@ -29,9 +29,10 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
     '/api/queues/:queue/messages',
     {
       bodyLimit: limits.enqueueBodyBytes,
-      validatorCompiler: validateFirst,
+      validatorCompiler: validateFirstError,
       schema: {
-        summary: 'Enqueue; answered once committed at the durability of the queue, all messages or none',
+        summary:
+          'Enqueue messages, all or none; responds once they are committed with the durability of the queue',
         tags,
         params,
         body: Enqueue,
@@ -48,7 +49,7 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
     '/api/queues/:queue/messages',
     {
       schema: {
-        summary: 'Browse what is committed and not consumed; consumes and holds nothing',
+        summary: 'Browse committed, unconsumed messages without holding or consuming them',
         tags,
         params,
         querystring: BrowseQuery,
@@ -64,7 +65,8 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
         request.body ??= {};
       },
       schema: {
-        summary: 'Dequeue, waiting up to waitMs; manual by default: held until ack, nack or holdMs',
+        summary:
+          'Dequeue messages, waiting up to waitMs. In the default mode, manual, they are held until ack, nack or the end of holdMs',
         tags,
         params,
         body: Dequeue,
@@ -74,8 +76,8 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
     async (request, reply) => {
       const gone = goneSignal(reply);
       const signal = AbortSignal.any([closing, gone]);
-      const { messages, giveBack } = await queues.dequeue(request.params.queue, request.body, signal);
-      gone.addEventListener('abort', giveBack, { once: true });
+      const { messages, nack } = await queues.dequeue(request.params.queue, request.body, signal);
+      gone.addEventListener('abort', nack, { once: true });
       return { messages };
     },
   );
@@ -83,7 +85,7 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
     '/api/queues/:queue/ack',
     {
       schema: {
-        summary: 'Consume messages for good; a stale receipt changes nothing',
+        summary: 'Acknowledge messages: they are consumed. A stale receipt changes nothing',
         tags,
         params,
         body: Receipts,
@@ -99,7 +101,7 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
     '/api/queues/:queue/nack',
     {
       schema: {
-        summary: 'Return messages to the queue at once; a stale receipt changes nothing',
+        summary: 'Return held messages to the queue at once. A stale receipt changes nothing',
         tags,
         params,
         body: Receipts,
@@ -115,7 +117,7 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
     '/api/queues/:queue/extend',
     {
       schema: {
-        summary: 'Restart the hold of messages; a stale receipt changes nothing',
+        summary: 'Extend the holds of messages: holdMs starts again. A stale receipt changes nothing',
         tags,
         params,
         body: Extend,
@@ -130,7 +132,7 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
   );
 }
 
-/** Aborts when the client hangs up before all of its answer was given to the system. */
+/** Aborted when the client disconnects before the whole response was handed to the operating system. */
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   if (reply.raw.destroyed) gone.abort();

@@ -1,20 +1,20 @@
-/** The API's description, made from the same schemas that check requests, and a page to read and try it. */
+/** The OpenAPI description, generated from the schemas that validate requests, and a page to read and try it. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { App } from '../http/app-types.ts';
 
 const tags = [
   { name: 'queues', description: 'Queues of the cluster that this server hosts' },
-  { name: 'subscribers', description: 'Who gets the messages of a topic' },
+  { name: 'subscribers', description: 'The subscribers of a topic' },
   { name: 'messages', description: 'Enqueue, dequeue, acknowledge, browse' },
-  { name: 'transactions', description: 'Messages and rows of the application, all or nothing' },
+  { name: 'transactions', description: 'Messages and application rows, all or nothing' },
   { name: 'scenarios', description: 'Experiments as data' },
-  { name: 'runs', description: 'Experiments under way and done, and what they say about the claims' },
+  { name: 'runs', description: 'Active and finished experiments, and their verdicts about the claims' },
   { name: 'cluster', description: 'Instances, shards, waits' },
-  { name: 'server', description: 'Health and figures' },
+  { name: 'server', description: 'Health and metrics' },
 ];
 
-/** Before the routes: it collects them as they are added. */
+/** Must be registered before the routes, because it collects them as they are added. */
 export async function openApi(app: App, { version }: { version: string }): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -23,7 +23,7 @@ export async function openApi(app: App, { version }: { version: string }): Promi
         title: 'Shardlab',
         version,
         description:
-          'A performance lab for message queues and the queue engine that it puts on the bench. Errors are `{code, message, details, retryable}`; docs/errors.md lists the codes.',
+          'A performance lab for message queues, and the queue engine that it tests. Errors are `{code, message, details, retryable}`; docs/errors.md lists the codes.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       tags,
@@ -32,7 +32,7 @@ export async function openApi(app: App, { version }: { version: string }): Promi
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: true,
-    // Without this the page would ask a validator on the internet.
+    // Without this the page would contact a validator on the internet.
     uiConfig: { validatorUrl: null, docExpansion: 'list', tryItOutEnabled: true } as object,
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());

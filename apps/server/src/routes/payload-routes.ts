@@ -1,12 +1,12 @@
-/** Payloads that are larger than a JSON answer: in as the body of a request, out as that of an answer, never in memory as a whole. */
+/** Streamed payloads: uploaded as a request body, downloaded as a response body, never in memory as a whole. */
 import { finished } from 'node:stream';
 import { Enqueued, EnqueueStreamQuery, PayloadQuery } from '@shardlab/contract';
 import { QueueError } from '@shardlab/engine';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
 import type { App } from '../http/app-types.ts';
-import { closeAfter, piecesInTime, streamedBody } from '../http/body-time.ts';
-import { validateWhole } from '../http/validation.ts';
+import { chunksWithinTime, closeAfter, streamedBody } from '../http/body-time.ts';
+import { validateAllErrors } from '../http/validation.ts';
 import { limits } from '../limits.ts';
 import { contentTypeOf, streamedFromWire } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
@@ -16,7 +16,7 @@ const bytes = Type.String({ format: 'binary' });
 const params = Type.Object({ queue: Type.String() });
 
 export async function payloadRoutes(app: App, { queues }: { queues: QueueService }): Promise<void> {
-  // In a scope of its own: here alone a body is bytes, whatever it says that it is.
+  // A separate scope, because only here a body is raw bytes, whatever its content type.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
@@ -30,11 +30,11 @@ function uploadRoute(app: App, queues: QueueService): void {
     '/api/queues/:queue/messages/stream',
     {
       config: streamedBody,
-      // The description of the body is for readers: there is nothing to validate in bytes that have not come yet.
-      validatorCompiler: (part) => (part.httpPart === 'body' ? () => true : validateWhole(part)),
+      // The body schema only documents the route: bytes that have not arrived yet cannot be validated.
+      validatorCompiler: (part) => (part.httpPart === 'body' ? () => true : validateAllErrors(part)),
       schema: {
         summary:
-          'Enqueue one message whose payload is the body, up to 1 GiB; one that breaks off leaves nothing',
+          'Enqueue one message whose payload is the body, up to 1 GiB. An interrupted upload leaves nothing behind',
         body: { content: { 'application/octet-stream': { schema: bytes } } },
         tags,
         params,
@@ -43,12 +43,12 @@ function uploadRoute(app: App, queues: QueueService): void {
       },
     },
     async (request, reply) => {
-      const said = request.headers['content-length'];
+      const contentLength = request.headers['content-length'];
       try {
         const ids = await queues.enqueueStream(request.params.queue, {
           ...streamedFromWire(request.query),
-          payload: piecesInTime(request.raw, limits.requestMs),
-          ...(said === undefined ? {} : { bytes: Number(said) }),
+          payload: chunksWithinTime(request.raw, limits.requestMs),
+          ...(contentLength === undefined ? {} : { bytes: Number(contentLength) }),
         });
         return await reply.code(201).send({ ids });
       } catch (error) {
@@ -63,10 +63,10 @@ function downloadRoute(app: App, queues: QueueService): void {
   app.get(
     '/api/queues/:queue/payload',
     {
-      exposeHeadRoute: false, // it would acknowledge what it does not send
+      exposeHeadRoute: false, // HEAD would acknowledge a payload that it does not send
       schema: {
         summary:
-          'The payload of a held message, as bytes; with ack, the message is consumed once all was sent',
+          'The payload of a held message as bytes. With ack, the message is consumed once the whole payload was sent',
         tags,
         params,
         querystring: PayloadQuery,
@@ -81,7 +81,7 @@ function downloadRoute(app: App, queues: QueueService): void {
         const sent = failure ? Promise.resolve() : consume();
         sent
           .then(end, end)
-          .catch((error: unknown) => request.log.error({ err: error }, 'a download did not end'));
+          .catch((error: unknown) => request.log.error({ err: error }, 'a download could not be ended'));
       });
       const consume = async () => {
         if (ack) await queues.acknowledge(queue, [receipt]);
@@ -89,7 +89,7 @@ function downloadRoute(app: App, queues: QueueService): void {
       return reply
         .header('content-length', message.payloadBytes)
         .type(contentTypeOf(message))
-        .send(message.payloadStream() as never); // the description of the API calls it a string
+        .send(message.payloadStream() as never); // its type in the API description is string
     },
   );
 }

@@ -10,7 +10,7 @@ const params = Type.Object({ queue: Type.String() });
 export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.post(
     '/api/queues',
-    { schema: { summary: 'Make a queue', tags, body: CreateQueue, response: { 201: QueueInfo } } },
+    { schema: { summary: 'Create a queue', tags, body: CreateQueue, response: { 201: QueueInfo } } },
     async (request, reply) => {
       const info = await cluster.queues.createQueue(request.body);
       return reply.code(201).header('location', `/api/queues/${info.name}`).send(info);
@@ -31,7 +31,7 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
     {
       schema: {
         summary:
-          'Figures of a queue: by instance, shard, subscriber and partition, with rates and the time to drain',
+          'Metrics of a queue by instance, shard, subscriber and partition, with rates and the time to drain',
         tags,
         params,
         response: { 200: QueueStats },
@@ -51,12 +51,12 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
     app.post(
       `/api/queues/:queue/${action}`,
       {
-        // Without a body, both halves are meant.
+        // Without a body, the call concerns both enqueue and dequeue.
         preValidation: async (request) => {
           request.body ??= {};
         },
         schema: {
-          summary: `${action === 'start' ? 'Start' : 'Stop'} enqueue, dequeue or, without a body, both`,
+          summary: `${action === 'start' ? 'Start' : 'Stop'} enqueue, dequeue or (without a body) both`,
           tags,
           params,
           body: StartStop,

@@ -34,7 +34,7 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
     {
       bodyLimit: limits.scenarioBodyBytes,
       schema: {
-        summary: 'Queue a run; runs go one at a time',
+        summary: 'Start a run; runs are executed one at a time',
         tags,
         body: StartRun,
         response: { 202: Id },
@@ -63,7 +63,7 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
   );
   app.delete(
     '/api/runs/:id',
-    { schema: { summary: 'Forget a run that has ended', tags, params, response: { 204: Type.Null() } } },
+    { schema: { summary: 'Delete a run that has ended', tags, params, response: { 204: Type.Null() } } },
     async (request, reply) => {
       runs.remove(request.params.id);
       return reply.code(204).send(null);
@@ -72,7 +72,12 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
   app.post(
     '/api/runs/:id/cancel',
     {
-      schema: { summary: 'Cancel a run; its points are kept', tags, params, response: { 202: RunCancelled } },
+      schema: {
+        summary: 'Cancel a run; its finished points are kept',
+        tags,
+        params,
+        response: { 202: RunCancelled },
+      },
     },
     async (request, reply) => {
       const { id, status } = runs.cancel(request.params.id);
@@ -107,7 +112,7 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
     {
       exposeHeadRoute: false,
       schema: {
-        summary: 'What happens in a run, as server-sent events; resumes after Last-Event-ID',
+        summary: 'The events of a run as server-sent events; resumes after Last-Event-ID',
         tags,
         params,
         produces: ['text/event-stream'],
@@ -116,9 +121,9 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
     async (request, reply) => {
       const { id } = request.params;
       const lastEventId = parseEventId(request.headers['last-event-id']);
-      // A browser comes back whenever a stream ends; 204 tells it that there is nothing more.
+      // A browser reconnects when a stream ends; 204 tells it to stop.
       if (runs.hasEnded(id) && lastEventId === endEventId) return reply.code(204).send(null);
-      streams.assertRoom();
+      streams.assertCapacity();
       let stop = () => {};
       const stream = streams.open(reply, () => stop());
       stop = runs.follow(id, stream, lastEventId);
@@ -126,7 +131,7 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
   );
 }
 
-/** An id, or a scenario in full. Throws `SCENARIO_NOT_FOUND`, `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`. */
+/** Resolves a scenario given by id or as an object. Throws `SCENARIO_NOT_FOUND`, `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`. */
 function resolveScenario(given: StartRun['scenario'], library: ScenarioLibrary): Scenario {
   if (typeof given === 'string') return library.get(given).scenario;
   const parsed = parseScenario(given);

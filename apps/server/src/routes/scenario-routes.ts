@@ -12,7 +12,7 @@ import Type from 'typebox';
 import { ServerError } from '../errors.ts';
 import type { App } from '../http/app-types.ts';
 import { limits } from '../limits.ts';
-import { planFigures, type ScenarioLibrary } from '../scenarios/scenario-library.ts';
+import { planSummary, type ScenarioLibrary } from '../scenarios/scenario-library.ts';
 
 const tags = ['scenarios'];
 const params = Type.Object({ id: Type.String() });
@@ -44,14 +44,14 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
   app.register(async (scope) => uploads(scope as App, { library, now }));
 }
 
-/** These take a body as text, since only the lab can say where a text stops being JSON. */
+/** These routes read the body as text, because only the lab reports where a text stops being JSON. */
 function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );
   const bodyLimit = limits.scenarioBodyBytes;
-  // The schema is for the reader of the API's description; the lab checks, and says more than a schema can.
+  // The schema only documents the API; the lab validates and reports more than a schema can.
   const validatorCompiler = () => () => true;
 
   app.post(
@@ -59,7 +59,7 @@ function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
     {
       bodyLimit,
       schema: {
-        summary: 'Upload a scenario, or replace an uploaded one of the same id',
+        summary: 'Upload a scenario, or replace an uploaded scenario with the same id',
         tags,
         body: Scenario,
         response: { 201: Id, 422: InvalidBody },
@@ -76,7 +76,7 @@ function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
     {
       bodyLimit,
       schema: {
-        summary: 'Check a scenario and tell what a run of it would do',
+        summary: 'Validate a scenario and estimate the size of a run',
         tags,
         querystring: Type.Object({ scale: Type.Optional(Scale) }, { additionalProperties: false }),
         body: Scenario,
@@ -91,16 +91,16 @@ function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
 
 function textOf(body: unknown): string {
   if (typeof body === 'string') return body;
-  const message = 'The body is empty; a scenario as JSON is needed';
+  const message = 'The body is empty; a scenario as JSON is required';
   throw new ServerError('REQUEST_INVALID', {
-    sentence: message,
+    message,
     details: { errors: [{ path: '', message }] },
   });
 }
 
 function validate(text: string, scale: Scale): ScenarioValidation {
   const parsed = parseScenario(text);
-  if (parsed.ok) return { valid: true, errors: [], plan: planFigures(parsed.scenario, scale) };
+  if (parsed.ok) return { valid: true, errors: [], plan: planSummary(parsed.scenario, scale) };
   const { line, column } = parsed.error.details as { line?: number; column?: number };
   return {
     valid: false,

@@ -7,13 +7,13 @@ const tags = ['subscribers'];
 const url = '/api/queues/:queue/subscribers';
 const params = Type.Object({ queue: Type.String() });
 
-/** Who gets the messages of a topic. */
+/** The subscribers of a topic. */
 export function subscriberRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.post(
     url,
     {
       schema: {
-        summary: 'Subscribe to a topic: gets what is committed from now on; twice is once',
+        summary: 'Subscribe to a topic from now on; repeating the call changes nothing',
         tags,
         params,
         body: Subscribe,
@@ -39,7 +39,7 @@ export function subscriberRoutes(app: App, { cluster }: { cluster: ClusterServic
     `${url}/:subscriber`,
     {
       schema: {
-        summary: 'Remove a subscriber and what it has not consumed',
+        summary: 'Remove a subscriber and the messages it has not consumed',
         tags,
         params: Type.Object({ ...params.properties, subscriber: Type.String() }),
         response: { 204: Type.Null() },

@@ -1,6 +1,6 @@
 import { Committed, Transaction } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
-import { validateFirst } from '../http/validation.ts';
+import { validateFirstError } from '../http/validation.ts';
 import { limits } from '../limits.ts';
 import type { TransactionService } from '../queues/transaction-service.ts';
 
@@ -9,9 +9,9 @@ export function transactionRoutes(app: App, { transactions }: { transactions: Tr
     '/api/transactions',
     {
       bodyLimit: limits.enqueueBodyBytes,
-      validatorCompiler: validateFirst,
+      validatorCompiler: validateFirstError,
       schema: {
-        summary: 'Several enqueues, acknowledgements and statements of your own SQL, all or nothing',
+        summary: 'Several enqueues, acknowledgements and SQL statements of your own, all or nothing',
         tags: ['transactions'],
         body: Transaction,
         response: { 200: Committed },

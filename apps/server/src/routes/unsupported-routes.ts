@@ -1,7 +1,7 @@
 import type { App } from '../http/app-types.ts';
 import { unsupported, unsupportedRoutes } from '../http/unsupported.ts';
 
-/** Addresses that the design has and the engine cannot serve yet: refused by name rather than as unknown. */
+/** Routes of the designed API that the engine cannot serve yet: refused by name instead of as unknown. */
 export function unsupportedApiRoutes(app: App): void {
   for (const [method, url] of unsupportedRoutes) {
     app.route({

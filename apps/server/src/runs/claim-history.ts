@@ -1,6 +1,6 @@
 /**
- * What runs said about the claims, over time: those of this server, and those of the command line on the same data folder,
- * which keeps its verdicts in the same file. The file outlives the runs, of which only the newest are kept.
+ * All verdicts about the claims: of this server's runs, and of the command line's runs on the same data folder, which
+ * appends to the same file. The file outlives the runs, of which only the newest are kept.
  */
 
 import type { Run } from '@shardlab/contract';
@@ -17,12 +17,12 @@ export class ClaimHistory {
     this.#runs = runs;
   }
 
-  /** Of a run that is done. */
+  /** Stores the verdicts of a finished run. */
   keep(run: Run): Promise<void> {
     return keepVerdicts(this.#dataDir, run);
   }
 
-  /** Every claim with its verdicts, the newest first. */
+  /** Every claim with its verdicts, newest first. */
   async ledger(): Promise<ClaimLedgerEntry[]> {
     const kept = await this.#verdicts();
     return claims.map(({ id, title, document, grade }) => {
@@ -48,7 +48,7 @@ export class ClaimHistory {
     return { ...last, runKept: this.#runs.has(last.runId) };
   }
 
-  /** A run whose verdicts are not in the file yet is just ending, or is older than the file. */
+  /** Adds the verdicts of stored runs that are missing in the file: runs that are just ending, or are older than the file. */
   async #verdicts(): Promise<KeptVerdict[]> {
     const inFile = await readVerdicts(this.#dataDir);
     const known = new Set(inFile.map(({ runId }) => runId));

@@ -1,4 +1,4 @@
-/** The latest events of a run as server-sent event frames, each made once for all readers, for those that resume. */
+/** The latest events of a run, kept for clients that resume. Each is encoded once for all clients. */
 import type { RunEvent } from '@shardlab/contract';
 
 export interface EventLogOptions {
@@ -6,7 +6,7 @@ export interface EventLogOptions {
   bytesMax: number;
 }
 
-/** No event comes after the end: a client that has seen this id needs nothing more, even after a restart of the server. */
+/** The id of the `end` event, which is always the last: a client that has seen it needs nothing more, even after a server restart. */
 export const endEventId = Number.MAX_SAFE_INTEGER;
 
 export class EventLog {
@@ -34,7 +34,7 @@ export class EventLog {
     return frame;
   }
 
-  /** All that came after the event of this id; undefined if some of it is no longer kept, or the id never was. */
+  /** All events after this id; undefined if some of them are no longer kept, or the id was never assigned. */
   since(id: number): string[] | undefined {
     const firstKept = this.#lastId - this.#frames.length + 1;
     if (id > this.#lastId || id < firstKept - 1) return undefined;
@@ -42,7 +42,7 @@ export class EventLog {
   }
 }
 
-/** JSON has no line breaks outside of its strings and escapes those inside, so one `data` line holds it. */
+/** `JSON.stringify` emits no line breaks, so one `data` line holds the event. */
 export function toFrame(event: RunEvent, id: number): string {
   return `id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }

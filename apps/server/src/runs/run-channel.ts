@@ -1,13 +1,13 @@
-/** A run that waits or goes on, as those who follow it see it: its state, its ticks, its events. */
+/** A waiting or active run with its state, ticks and events, and the clients that follow it. */
 import type { Run, RunEvent } from '@shardlab/contract';
 import { limits } from '../limits.ts';
 import { EventLog, endEventId, toFrame } from './event-log.ts';
 import { TickHistory } from './tick-history.ts';
 
-/** A reader of a stream. It drops itself if it cannot keep up. */
+/** The client of a stream. It disconnects itself if it cannot keep up. */
 export interface Follower {
   send(frame: string): void;
-  /** Nothing more comes. */
+  /** Called after the last frame. */
   end(): void;
 }
 
@@ -39,7 +39,7 @@ export class RunChannel {
     this.#followers.clear();
   }
 
-  /** Continues after `lastEventId` where that is kept, else begins with a snapshot. Returns how to stop. */
+  /** Continues after `lastEventId` if that is kept, otherwise begins with a snapshot. Returns a function that stops. */
   follow(follower: Follower, lastEventId: number | null): () => void {
     const missed = lastEventId === null ? undefined : this.#log.since(lastEventId);
     if (missed !== undefined) for (const frame of missed) follower.send(frame);

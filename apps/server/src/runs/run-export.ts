@@ -1,11 +1,11 @@
-/** A run as a table: one row a point, with all of its parameters and figures, for spreadsheets and scripts. */
+/** A run as a table for spreadsheets and scripts: one row per point, with all parameters and figures. */
 import type { Point, Run } from '@shardlab/contract';
 
 type Cell = string | number | null;
 
 const percentiles = ['p50', 'p90', 'p99', 'p999', 'max', 'count'] as const;
 
-/** RFC 4180 with a header line. Times are milliseconds, rates per second; lists stand in one cell, parted by spaces. */
+/** RFC 4180 with a header line. Times are milliseconds, rates per second; a list is one cell, separated by spaces. */
 export function runToCsv(run: Run): string {
   const waitEvents = [
     ...new Set(run.points.flatMap((point) => point.waits.map((wait) => wait.event))),
@@ -40,7 +40,7 @@ function pointCells(run: Run, point: Point, waitEvents: readonly string[]): [nam
     ['repeats.dequeuePerSec', point.repeats.map((repeat) => repeat.dequeuePerSec).join(' ')],
     ['repeats.enqueuePerSec', point.repeats.map((repeat) => repeat.enqueuePerSec).join(' ')],
     ...waitEvents.flatMap((event): [string, Cell][] => {
-      const wait = point.waits.find((each) => each.event === event);
+      const wait = point.waits.find((candidate) => candidate.event === event);
       return [
         [`waits.${event}.class`, wait?.class ?? null],
         [`waits.${event}.count`, wait?.waits ?? null],

@@ -1,6 +1,6 @@
 /**
- * Runs, one at a time: what is measured must not share the machine with another measurement. A run's rows are written
- * as its events arrive; whoever follows it reads from its channel, which lives until the run has ended.
+ * Executes runs one at a time, because two measurements must not share the machine. A run's rows are written as its
+ * events arrive. Clients follow it through its channel, which exists until the run has ended.
  */
 import { randomUUID } from 'node:crypto';
 import type { Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
@@ -18,16 +18,16 @@ export interface RunServiceOptions {
   /** Folder for the scratch folders of trials. */
   scratchDir: string;
   now: () => number;
-  /** Keeps what runs say about claims. */
+  /** Stores the verdicts of runs. */
   history: Pick<ClaimHistory, 'keep'>;
-  /** Told what kept a run from being recorded. */
+  /** Receives the reason why a run could not be recorded. */
   onFault: (error: unknown) => void;
 }
 
 export class RunService {
   readonly #store: RunStore;
   readonly #options: RunServiceOptions;
-  /** Runs that have not ended, in the order of their turn; the first may be under way. */
+  /** Runs that have not ended, in execution order; the first may be active. */
   readonly #channels = new Map<string, RunChannel>();
   #active: { id: string; abort: AbortController; ended: Promise<void> } | undefined;
   #closing = false;
@@ -44,7 +44,7 @@ export class RunService {
     const waiting = this.#channels.size - (this.#active === undefined ? 0 : 1);
     if (waiting >= limits.runsWaitingMax) {
       throw new ServerError('RUN_QUEUE_FULL', {
-        sentence: `${waiting} runs are waiting, as many as may be; cancel one or come back later`,
+        message: `Too many runs are waiting (limit ${limits.runsWaitingMax}); cancel one or try again later`,
         details: { waiting, max: limits.runsWaitingMax },
       });
     }
@@ -67,7 +67,7 @@ export class RunService {
   }
 
   /**
-   * A waiting run is cancelled when this returns, the one under way soon after; its finished points are kept.
+   * A waiting run is cancelled when this returns, the active run soon after; its finished points are kept.
    * Throws `RUN_NOT_FOUND`, `RUN_NOT_ACTIVE`.
    */
   cancel(id: string): Run {
@@ -79,14 +79,14 @@ export class RunService {
     return channel.run;
   }
 
-  /** Forgets a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`. */
+  /** Deletes a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`. */
   remove(id: string): void {
     this.get(id);
     if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
     this.#store.remove(id);
   }
 
-  /** Streams a run to a reader: see `RunChannel.follow`. One that has ended is told whole, and ends. Returns how to stop. */
+  /** Streams a run to a client, see `RunChannel.follow`. A run that has ended is sent as a snapshot and an `end` event. */
   follow(id: string, follower: Follower, lastEventId: number | null): () => void {
     const channel = this.#channels.get(id);
     if (channel !== undefined) return channel.follow(follower, lastEventId);
@@ -102,7 +102,7 @@ export class RunService {
     return !this.#channels.has(id);
   }
 
-  /** Cancels what waits and what goes on, and resolves when all of it is in the history. */
+  /** Cancels waiting and active runs, and resolves when all of them are in the history. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const [id, channel] of this.#channels) {
@@ -139,7 +139,7 @@ export class RunService {
       });
       if (run.status === 'done') await this.#keepVerdicts(run);
     } catch (error) {
-      // The lab reports its own failures as events; what arrives here is that they could not be recorded.
+      // The lab reports its own failures as events, so an error here means that events could not be recorded.
       this.#options.onFault(error);
       this.#fail(channel, error);
     }
@@ -161,7 +161,7 @@ export class RunService {
     try {
       this.#store.update(channel.run);
     } catch {
-      // The disk that refused the events may refuse this too; the next start finds the run interrupted.
+      // The disk that refused the events may refuse this too. The next start then marks the run as interrupted.
     }
   }
 

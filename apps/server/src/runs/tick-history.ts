@@ -1,6 +1,6 @@
 /**
- * The ticks that are kept of a run, for reload and for the history: evenly spread over the whole of it. Each tick has a
- * number; past a bound every second one of those kept goes, and from then on every second new one is not kept.
+ * The ticks kept of a run, evenly spread over its whole duration. Each tick has a number. When a limit is exceeded,
+ * every second kept tick is dropped, and the stride at which new ticks are kept doubles.
  */
 import type { Tick } from '@shardlab/contract';
 
@@ -11,7 +11,7 @@ export interface TickHistoryOptions {
 
 export class TickHistory {
   readonly #options: TickHistoryOptions;
-  #kept: { no: number; tick: Tick; bytes: number }[] = [];
+  #kept: { number: number; tick: Tick; bytes: number }[] = [];
   #bytes = 0;
   #stride = 1;
   #next = 0;
@@ -25,18 +25,18 @@ export class TickHistory {
   }
 
   /**
-   * Tells what a copy elsewhere must do too: keep this tick under its number, then drop all numbers that `thinTo` does
-   * not divide.
+   * Returns what a stored copy must do: keep this tick under the number `keepAs`, then drop all ticks whose number is
+   * not a multiple of `thinTo`.
    */
   add(tick: Tick, bytes: number): { keepAs: number | null; thinTo: number | null } {
-    const no = this.#next;
+    const number = this.#next;
     this.#next += 1;
-    if (no % this.#stride !== 0) return { keepAs: null, thinTo: null };
-    this.#kept.push({ no, tick, bytes });
+    if (number % this.#stride !== 0) return { keepAs: null, thinTo: null };
+    this.#kept.push({ number, tick, bytes });
     this.#bytes += bytes;
-    if (!this.#overBounds()) return { keepAs: no, thinTo: null };
+    if (!this.#overBounds()) return { keepAs: number, thinTo: null };
     while (this.#overBounds() && this.#kept.length > 1) this.#thin();
-    return { keepAs: no, thinTo: this.#stride };
+    return { keepAs: number, thinTo: this.#stride };
   }
 
   #overBounds(): boolean {
@@ -45,7 +45,7 @@ export class TickHistory {
 
   #thin(): void {
     this.#stride *= 2;
-    this.#kept = this.#kept.filter((each) => each.no % this.#stride === 0);
-    this.#bytes = this.#kept.reduce((sum, each) => sum + each.bytes, 0);
+    this.#kept = this.#kept.filter(({ number }) => number % this.#stride === 0);
+    this.#bytes = this.#kept.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }

@@ -1,4 +1,4 @@
-/** Built-in scenarios, read once from the repository, and uploaded ones. */
+/** Built-in scenarios, read once from the repository, and uploaded scenarios. */
 import type { PlanFigures, Scale, Scenario, ScenarioEntry, ScenarioSource } from '@shardlab/contract';
 import { LabError, parseScenario, planRun, readScenarioFolder } from '@shardlab/lab';
 import { ServerError } from '../errors.ts';
@@ -7,7 +7,7 @@ import type { ScenarioStore } from '../store/scenario-store.ts';
 export class ScenarioLibrary {
   readonly #builtIn: ReadonlyMap<string, Scenario>;
   readonly #uploaded: ScenarioStore;
-  /** By scenario: a plan may have thousands of trials, too many to lay out for each look at the list. */
+  /** By scenario. Cached because a plan may have thousands of trials, too many to expand for each list request. */
   readonly #plans = new Map<string, ScenarioEntry['plans']>();
 
   private constructor(builtIn: ReadonlyMap<string, Scenario>, uploaded: ScenarioStore) {
@@ -15,7 +15,7 @@ export class ScenarioLibrary {
     this.#uploaded = uploaded;
   }
 
-  /** A faulty file of the repository is left out and told to `onFault`. */
+  /** An invalid file of the repository is left out and reported to `onFault`. */
   static async open(uploaded: ScenarioStore, onFault: (sentence: string) => void): Promise<ScenarioLibrary> {
     const builtIn = new Map<string, Scenario>();
     for (const { file, parsed } of await readScenarioFolder()) {
@@ -30,7 +30,7 @@ export class ScenarioLibrary {
       ...[...this.#builtIn.values()].map((scenario) => this.#entry(scenario, 'built-in')),
       ...this.#uploaded
         .list()
-        .filter(({ id }) => !this.#builtIn.has(id)) // a later version may bring one of the same id
+        .filter(({ id }) => !this.#builtIn.has(id)) // a newer version may bring a built-in scenario with the same id
         .map((scenario) => this.#entry(scenario, 'uploaded')),
     ];
   }
@@ -44,14 +44,14 @@ export class ScenarioLibrary {
     return this.#entry(uploaded, 'uploaded');
   }
 
-  /** Keeps a scenario given as text. Throws `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`, `SCENARIO_EXISTS`, `SCENARIOS_FULL`. */
+  /** Stores a scenario given as text. Throws `SCENARIO_INVALID`, `SCENARIO_TOO_LARGE`, `SCENARIO_EXISTS`, `SCENARIOS_FULL`. */
   upload(text: string, uploadedAtMs: number): Scenario {
     const parsed = parseScenario(text);
     if (!parsed.ok) throw parsed.error;
     const { id } = parsed.scenario;
     if (this.#builtIn.has(id)) {
       throw new ServerError('SCENARIO_EXISTS', {
-        sentence: `A built-in scenario has the id "${id}"; give yours another one`,
+        message: `A built-in scenario has the id "${id}"; choose another id`,
         details: { id },
       });
     }
@@ -70,21 +70,21 @@ export class ScenarioLibrary {
   #entry(scenario: Scenario, source: ScenarioSource): ScenarioEntry {
     let plans = this.#plans.get(scenario.id);
     if (plans === undefined) {
-      plans = { quick: planFigures(scenario, 'quick'), full: planFigures(scenario, 'full') };
+      plans = { quick: planSummary(scenario, 'quick'), full: planSummary(scenario, 'full') };
       this.#plans.set(scenario.id, plans);
     }
     return { source, scenario, plans };
   }
 }
 
-export function planFigures(scenario: Scenario, scale: Scale): PlanFigures {
+export function planSummary(scenario: Scenario, scale: Scale): PlanFigures {
   const { trials, repeats, estimatedMs } = planRun(scenario, scale);
   return { points: trials.length / repeats, trials: trials.length, estimatedMs };
 }
 
 function notFound(id: string): LabError {
   return new LabError('SCENARIO_NOT_FOUND', {
-    sentence: `There is no scenario "${id.slice(0, 64)}"`,
+    message: `There is no scenario "${id.slice(0, 64)}"`,
     details: { id: id.slice(0, 64) },
   });
 }

@@ -1,17 +1,17 @@
 /**
  * The server's own file, `lab.db` in the data folder: run history and uploaded scenarios. WAL with `synchronous`
- * NORMAL: history survives a killed process; a power cut may cost its last moments, which is what a tick is worth.
+ * NORMAL: the history survives a killed process; a power failure may lose the last moments, which is acceptable.
  */
 import Database from 'better-sqlite3';
 import { ServerError } from '../errors.ts';
 
 export type LabDatabase = Database.Database;
 
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 const schema = `
   CREATE TABLE run (
-    run_no INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of the history
+    run_number INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of the history
     id TEXT NOT NULL UNIQUE,
     scenario_id TEXT NOT NULL,
     scenario_title TEXT NOT NULL,
@@ -21,7 +21,7 @@ const schema = `
     created_at_ms INTEGER NOT NULL,
     started_at_ms INTEGER,
     ended_at_ms INTEGER,
-    updated_at_ms INTEGER NOT NULL,           -- the end of a run whose server was killed
+    updated_at_ms INTEGER NOT NULL,           -- taken as the end of a run whose server was killed
     progress TEXT NOT NULL,                   -- JSON
     claims TEXT NOT NULL,                     -- JSON
     environment TEXT,                         -- JSON
@@ -29,17 +29,17 @@ const schema = `
     error TEXT                                -- JSON
   ) STRICT;
   CREATE TABLE point (
-    run_no INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    run_number INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     key TEXT NOT NULL,
     position INTEGER NOT NULL,
     body TEXT NOT NULL,                       -- JSON
-    PRIMARY KEY (run_no, key)
+    PRIMARY KEY (run_number, key)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE tick (
-    run_no INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
-    tick_no INTEGER NOT NULL,
+    run_number INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    tick_number INTEGER NOT NULL,
     body TEXT NOT NULL,                       -- JSON
-    PRIMARY KEY (run_no, tick_no)
+    PRIMARY KEY (run_number, tick_number)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE scenario (
     id TEXT PRIMARY KEY,
@@ -48,18 +48,13 @@ const schema = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Opens or makes the file. Throws `HISTORY_FORMAT_NEWER` and leaves such a file untouched, or `DATA_DIR_UNUSABLE`. */
+/** Opens or creates the file. Throws `HISTORY_FORMAT_NEWER` or `HISTORY_FORMAT_OLDER`, leaving the file untouched, or `DATA_DIR_UNUSABLE`. */
 export function openLabDatabase(path: string): LabDatabase {
   let file: LabDatabase | undefined;
   try {
     file = new Database(path);
     const found = file.pragma('user_version', { simple: true }) as number;
-    if (found > formatVersion) {
-      throw new ServerError('HISTORY_FORMAT_NEWER', {
-        sentence: `${path} has format ${found}, written by a newer version; this one knows ${formatVersion} and leaves it untouched`,
-        details: { path, found, known: formatVersion },
-      });
-    }
+    if (found !== 0 && found !== formatVersion) throw formatError(path, found);
     file.pragma('journal_mode = WAL');
     file.pragma('synchronous = NORMAL');
     file.pragma('foreign_keys = ON');
@@ -69,11 +64,19 @@ export function openLabDatabase(path: string): LabDatabase {
     file?.close();
     if (error instanceof ServerError) throw error;
     throw new ServerError('DATA_DIR_UNUSABLE', {
-      sentence: `The run history ${path} cannot be opened: ${(error as Error).message}`,
+      message: `The run history ${path} cannot be opened: ${(error as Error).message}`,
       details: { path },
       cause: error,
     });
   }
+}
+
+function formatError(path: string, found: number): ServerError {
+  const isNewer = found > formatVersion;
+  return new ServerError(isNewer ? 'HISTORY_FORMAT_NEWER' : 'HISTORY_FORMAT_OLDER', {
+    message: `${path} has format ${found}, written by ${isNewer ? 'a newer' : 'an older'} version; this version reads format ${formatVersion} and leaves the file untouched`,
+    details: { path, found, known: formatVersion },
+  });
 }
 
 function createTables(file: LabDatabase): void {

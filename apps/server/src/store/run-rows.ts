@@ -1,8 +1,8 @@
-/** Runs as rows of the history, and back. */
+/** Converts runs to rows of the history and back. */
 import type { Run, RunSummary } from '@shardlab/contract';
 
 export interface RunRow {
-  run_no: number;
+  run_number: number;
   id: string;
   scenario_id: string;
   scenario_title: string;
@@ -20,7 +20,7 @@ export interface RunRow {
   error: string | null;
 }
 
-export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_no'> {
+export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_number'> {
   return {
     id: run.id,
     scenario_id: run.scenario.id,
@@ -58,11 +58,11 @@ export function toRun(row: RunRow, points: Run['points']): Run {
   };
 }
 
-/** What a list needs of a run: not its scenario and environment, which may be long. */
+/** The columns that a list needs; scenario and environment, which may be long, are left out. */
 export type SummaryRow = Omit<RunRow, 'scenario' | 'environment' | 'updated_at_ms' | 'watched' | 'error'>;
 
 export const summaryColumns =
-  'run_no, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms, progress, claims';
+  'run_number, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms, progress, claims';
 
 export function toSummary(row: SummaryRow): RunSummary {
   return {

@@ -1,6 +1,6 @@
 /**
- * The history of runs: rows that grow while a run goes on, so that a killed server loses at most the point under way.
- * `run_no` is the order; ids are what the wire knows.
+ * The history of runs. Rows are written while a run is active, so a killed server loses at most the current point.
+ * `run_number` gives the order; the API knows runs by their ids.
  */
 import { type Point, pointKey, type Run, type RunSummary, type Tick } from '@shardlab/contract';
 import { type KeptVerdict, verdictsOf } from '@shardlab/lab';
@@ -9,13 +9,13 @@ import type { LabDatabase } from './lab-database.ts';
 import { type RunRow, type SummaryRow, summaryColumns, toRow, toRun, toSummary } from './run-rows.ts';
 
 export interface RunStoreOptions {
-  /** Runs kept; adding one more removes the oldest that has ended. */
+  /** Number of runs kept; adding one more deletes the oldest that has ended. */
   runsKeptMax: number;
   /** Epoch milliseconds. */
   now: () => number;
 }
 
-const runNo = '(SELECT run_no FROM run WHERE id = ?)';
+const runNumberQuery = '(SELECT run_number FROM run WHERE id = ?)';
 
 export class RunStore {
   readonly #file: LabDatabase;
@@ -27,8 +27,8 @@ export class RunStore {
   }
 
   /**
-   * Ends the runs that a killed server left: cancelled, with the reason, at the moment of their last sign of life.
-   * Returns how many.
+   * Marks the runs that a killed server left unfinished as cancelled, with the reason and the time of their last update.
+   * Returns how many there were.
    */
   endInterrupted(): number {
     const rows = this.#file
@@ -58,12 +58,12 @@ export class RunStore {
     this.#file
       .prepare(
         `DELETE FROM run WHERE status NOT IN ('queued', 'running')
-           AND run_no <= (SELECT run_no FROM run ORDER BY run_no DESC LIMIT 1 OFFSET ?)`,
+           AND run_number <= (SELECT run_number FROM run ORDER BY run_number DESC LIMIT 1 OFFSET ?)`,
       )
       .run(this.#options.runsKeptMax);
   }
 
-  /** Everything but points and ticks. */
+  /** Writes everything except points and ticks. */
   update(run: Run): void {
     this.#update(run, this.#options.now());
   }
@@ -79,34 +79,36 @@ export class RunStore {
       .run({ ...changing, id });
   }
 
-  /** A point at its position in the run, or its newer version. */
+  /** Inserts a point at its position in the run, or replaces it with a newer version. */
   savePoint(runId: string, point: Point, position: number): void {
     this.#file
       .prepare(
-        `INSERT INTO point (run_no, key, position, body) VALUES (${runNo}, ?, ?, ?)
+        `INSERT INTO point (run_number, key, position, body) VALUES (${runNumberQuery}, ?, ?, ?)
          ON CONFLICT DO UPDATE SET body = excluded.body`,
       )
       .run(runId, pointKey(point), position, JSON.stringify(point));
   }
 
-  saveTick(runId: string, tickNo: number, body: string): void {
+  saveTick(runId: string, tickNumber: number, body: string): void {
     this.#file
-      .prepare(`INSERT INTO tick (run_no, tick_no, body) VALUES (${runNo}, ?, ?)`)
-      .run(runId, tickNo, body);
+      .prepare(`INSERT INTO tick (run_number, tick_number, body) VALUES (${runNumberQuery}, ?, ?)`)
+      .run(runId, tickNumber, body);
   }
 
   /** Keeps the ticks whose number is a multiple of `stride`. */
   thinTicks(runId: string, stride: number): void {
-    this.#file.prepare(`DELETE FROM tick WHERE run_no = ${runNo} AND tick_no % ? <> 0`).run(runId, stride);
+    this.#file
+      .prepare(`DELETE FROM tick WHERE run_number = ${runNumberQuery} AND tick_number % ? <> 0`)
+      .run(runId, stride);
   }
 
   find(id: string): Run | undefined {
     const row = this.#file.prepare('SELECT * FROM run WHERE id = ?').get(id) as RunRow | undefined;
     if (row === undefined) return undefined;
     const bodies = this.#file
-      .prepare('SELECT body FROM point WHERE run_no = ? ORDER BY position')
+      .prepare('SELECT body FROM point WHERE run_number = ? ORDER BY position')
       .pluck()
-      .all(row.run_no) as string[];
+      .all(row.run_number) as string[];
     return toRun(
       row,
       bodies.map((body) => JSON.parse(body)),
@@ -115,25 +117,25 @@ export class RunStore {
 
   ticks(id: string): Tick[] {
     const bodies = this.#file
-      .prepare(`SELECT body FROM tick WHERE run_no = ${runNo} ORDER BY tick_no`)
+      .prepare(`SELECT body FROM tick WHERE run_number = ${runNumberQuery} ORDER BY tick_number`)
       .pluck()
       .all(id) as string[];
     return bodies.map((body) => JSON.parse(body));
   }
 
-  /** Newest first. `after` is the `next` of the page before. */
+  /** Newest first. `after` is the `next` of the previous page. */
   list(options: { limit: number; after: string | undefined }): { runs: RunSummary[]; next: string | null } {
     const before = options.after === undefined ? Number.MAX_SAFE_INTEGER : Number(options.after);
     const rows = this.#file
-      .prepare(`SELECT ${summaryColumns} FROM run WHERE run_no < ? ORDER BY run_no DESC LIMIT ?`)
+      .prepare(`SELECT ${summaryColumns} FROM run WHERE run_number < ? ORDER BY run_number DESC LIMIT ?`)
       .all(before, options.limit + 1) as SummaryRow[];
     const page = rows.slice(0, options.limit);
     const last = page.at(-1);
-    const next = rows.length > page.length && last !== undefined ? String(last.run_no) : null;
+    const next = rows.length > page.length && last !== undefined ? String(last.run_number) : null;
     return { runs: page.map(toSummary), next };
   }
 
-  /** Of the finished runs, for the history of claims. */
+  /** The verdicts of all finished runs, for the claim history. */
   verdicts(): KeptVerdict[] {
     const rows = this.#file
       .prepare(
@@ -164,18 +166,18 @@ export class RunStore {
     }[];
   }
 
-  /** Returns whether there was one. */
+  /** Returns whether the run existed. */
   remove(id: string): boolean {
     return this.#file.prepare('DELETE FROM run WHERE id = ?').run(id).changes === 1;
   }
 }
 
-/** Why a run that the server did not let finish is cancelled. */
+/** The reason for cancelling a run when the server ends. */
 export function interrupted(status: Run['status']): ServerError {
   return new ServerError('RUN_INTERRUPTED', {
-    sentence:
+    message:
       status === 'queued'
-        ? 'The server ended before this run had its turn; start it again'
-        : 'The server ended while this run was under way; the points until then are kept',
+        ? 'The server ended before this run was started; start it again'
+        : 'The server ended during this run; the points measured until then are kept',
   });
 }

@@ -1,4 +1,4 @@
-/** Scenarios that were uploaded. */
+/** Stores uploaded scenarios. */
 import type { Scenario } from '@shardlab/contract';
 import { ServerError } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
@@ -28,7 +28,7 @@ export class ScenarioStore {
     return body === undefined ? undefined : JSON.parse(body);
   }
 
-  /** Adds a scenario or replaces the one of the same id. Throws `SCENARIOS_FULL`. */
+  /** Adds a scenario, or replaces the one with the same id. Throws `SCENARIOS_FULL`. */
   save(scenario: Scenario, uploadedAtMs: number): void {
     const others = this.#file
       .prepare('SELECT count(*) FROM scenario WHERE id <> ?')
@@ -36,7 +36,7 @@ export class ScenarioStore {
       .get(scenario.id) as number;
     if (others >= this.#max) {
       throw new ServerError('SCENARIOS_FULL', {
-        sentence: `${this.#max} uploaded scenarios are kept, as many as may be; delete one first`,
+        message: `Too many uploaded scenarios (limit ${this.#max}); delete one first`,
         details: { max: this.#max },
       });
     }
@@ -45,7 +45,7 @@ export class ScenarioStore {
       .run(scenario.id, JSON.stringify(scenario), uploadedAtMs);
   }
 
-  /** Returns whether there was one. */
+  /** Returns whether the scenario existed. */
   remove(id: string): boolean {
     return this.#file.prepare('DELETE FROM scenario WHERE id = ?').run(id).changes === 1;
   }

@@ -1,14 +1,14 @@
-/** The one door to the server: JSON in, JSON out, errors as the wire has them. */
+/** Every call to the server goes through `call`: JSON in, JSON out, and errors as typed exceptions. */
 import type { ErrorBody, Fault } from '@shardlab/contract';
 
-/** The server answered, and refused. */
+/** The server answered with an error. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: string;
   readonly status: number;
   readonly retryable: boolean;
   readonly details: Readonly<Record<string, unknown>>;
-  /** Faults by JSON pointer, where the request or a scenario was refused for what it holds. */
+  /** The faults of a refused request or scenario, each with the JSON pointer of its value. */
   readonly faults: readonly Fault[];
 
   constructor(status: number, body: ErrorBody & { errors?: Fault[] }) {
@@ -21,15 +21,15 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came at all: the server is not running, or not reachable. */
-export class ServerSilent extends Error {
-  override readonly name = 'ServerSilent';
+/** No answer arrived: the server is not running or cannot be reached. */
+export class ServerUnreachable extends Error {
+  override readonly name = 'ServerUnreachable';
   constructor(cause: unknown) {
-    super('The server does not answer', { cause });
+    super('The server does not respond', { cause });
   }
 }
 
-/** Throws `ApiError` or `ServerSilent`. An answer without a body gives undefined. */
+/** Throws `ApiError` or `ServerUnreachable`. An answer without a body resolves to undefined. */
 export async function call<Answer>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
@@ -46,20 +46,22 @@ export async function call<Answer>(
     });
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw new ServerSilent(cause);
+    throw new ServerUnreachable(cause);
   }
   const text = await response.text();
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
   throw new ApiError(response.status, errorBody(response, text));
 }
 
-/** A proxy in between may answer in its own words; those are shown as what they are. */
+/**
+ * The error of an answer. A proxy may answer with something other than our JSON; then the status line is the message.
+ */
 function errorBody(response: Response, text: string): ErrorBody {
   try {
     const body = JSON.parse(text) as Partial<ErrorBody>;
     if (typeof body.code === 'string' && typeof body.message === 'string') return body as ErrorBody;
   } catch {
-    // Not JSON: told below.
+    // Not JSON: reported below.
   }
   const message = `The server answered ${response.status} ${response.statusText}`.trim();
   return { code: `HTTP_${response.status}`, message, retryable: response.status >= 500 };

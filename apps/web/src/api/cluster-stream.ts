@@ -1,4 +1,6 @@
-/** Follows the cluster over server-sent events. Each connection begins with a snapshot, so a lost one costs nothing. */
+/**
+ * Follows the cluster over server-sent events. Each connection starts with a snapshot, so a reconnection loses nothing.
+ */
 import type { ClusterStreamEvent } from '@shardlab/contract';
 import { applyClusterEvent, type FollowedCluster } from '../model/cluster-state.ts';
 
@@ -8,10 +10,12 @@ export interface ClusterStreamState {
 }
 
 const url = '/api/cluster/events';
-/** The browser gives up where the server refused; that passes too. */
+/** The browser does not retry a connection that the server refused, so this class does. */
 const reconnectMs = 2_000;
 
-/** For `useSyncExternalStore`. Connects with the first subscriber. */
+/**
+ * The state of the stream, for `useSyncExternalStore`. Connects with the first subscriber, disconnects with the last.
+ */
 export class ClusterStream {
   readonly #listeners = new Set<() => void>();
   #state: ClusterStreamState = { followed: null, connection: 'connecting' };

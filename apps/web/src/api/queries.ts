@@ -1,4 +1,4 @@
-/** What the pages ask for, and how often. One place for keys, so that a change refreshes what it touches. */
+/** The queries and mutations of the pages. Query keys are defined only here, so that a mutation can invalidate them. */
 import type {
   Browsed,
   ClaimLedger,
@@ -30,14 +30,14 @@ import type {
   SubscriberList,
 } from '@shardlab/contract';
 import { queryOptions } from '@tanstack/react-query';
-import { call, ServerSilent } from './client.ts';
+import { call, ServerUnreachable } from './client.ts';
 
-/** While the server is silent every page asks again by itself. */
-const silentRetryMs = 2_000;
+/** While the server is unreachable, every query is retried at this interval. */
+const unreachableRetryMs = 2_000;
 
-export const retryWhileSilent = (failures: number, error: Error): boolean =>
-  error instanceof ServerSilent || (failures < 1 && !('status' in error));
-export const retryDelay = (): number => silentRetryMs;
+export const retryWhileUnreachable = (failures: number, error: Error): boolean =>
+  error instanceof ServerUnreachable || (failures < 1 && !('status' in error));
+export const retryDelay = (): number => unreachableRetryMs;
 
 const path = (id: string) => encodeURIComponent(id);
 
@@ -56,7 +56,7 @@ export const runsQuery = (limit: number) =>
   queryOptions({
     queryKey: ['runs', 'list', limit],
     queryFn: ({ signal }) => call<RunList>('GET', `/api/runs?limit=${limit}`, { signal }),
-    // Cheap, and the only way to notice a run that somebody started elsewhere.
+    // Cheap, and the only way to notice a run that was started elsewhere.
     refetchInterval: 3_000,
   });
 
@@ -89,27 +89,27 @@ export const queueStatsQuery = (queue: string) =>
     refetchInterval: 1_000,
   });
 
-export interface BrowsedOf {
+export interface BrowseOptions {
   limit: number;
   subscriber: string | undefined;
-  /** Only messages that have it. */
+  /** Only messages with this correlation id. */
   correlationId: string | undefined;
 }
 
-export const browseQuery = (queue: string, of: BrowsedOf) =>
+export const browseQuery = (queue: string, options: BrowseOptions) =>
   queryOptions({
-    queryKey: ['queues', queue, 'messages', of],
+    queryKey: ['queues', queue, 'messages', options],
     queryFn: ({ signal }) => {
-      const { limit, subscriber, correlationId } = of;
-      const asked = new URLSearchParams({
+      const { limit, subscriber, correlationId } = options;
+      const params = new URLSearchParams({
         limit: String(limit),
         ...(subscriber === undefined ? {} : { subscriber }),
         ...(correlationId === undefined ? {} : { correlationId }),
       });
-      return call<Browsed>('GET', `/api/queues/${path(queue)}/messages?${asked}`, { signal });
+      return call<Browsed>('GET', `/api/queues/${path(queue)}/messages?${params}`, { signal });
     },
-    // A search without an index reads the whole backlog: not every other second.
-    refetchInterval: of.correlationId === undefined ? 2_000 : false,
+    // A search without an index reads the whole backlog, so it is not repeated.
+    refetchInterval: options.correlationId === undefined ? 2_000 : false,
   });
 
 export const subscribersQuery = (topic: string) =>
@@ -120,7 +120,7 @@ export const subscribersQuery = (topic: string) =>
     refetchInterval: 1_500,
   });
 
-/** Asked often while steps pass; a queue that is sharded only says once how it became so. */
+/** Polled often during a conversion. A sharded queue is asked once, for the record of its conversion. */
 export const conversionQuery = ({ name, kind }: QueueInfo) =>
   queryOptions({
     queryKey: ['queues', name, 'conversion'],
@@ -147,17 +147,17 @@ export const startConversion = (queue: string, options: Convert) =>
   call<Conversion>('POST', `/api/queues/${path(queue)}/conversion`, { body: options });
 export const cancelConversion = (queue: string) =>
   call<QueueInfo>('DELETE', `/api/queues/${path(queue)}/conversion`);
-export const switchQueue = (
+export const setQueueEnabled = (
   queue: string,
   action: 'start' | 'stop',
-  which: { enqueue?: boolean; dequeue?: boolean },
-) => call<QueueInfo>('POST', `/api/queues/${path(queue)}/${action}`, { body: which });
+  operations: { enqueue?: boolean; dequeue?: boolean },
+) => call<QueueInfo>('POST', `/api/queues/${path(queue)}/${action}`, { body: operations });
 export const enqueue = (queue: string, messages: NewMessage[]) =>
   call<Enqueued>('POST', `/api/queues/${path(queue)}/messages`, { body: { messages } });
 export const dequeue = (queue: string, options: Dequeue) =>
   call<Dequeued>('POST', `/api/queues/${path(queue)}/dequeue`, { body: options });
-export const finish = (queue: string, how: 'ack' | 'nack', receipts: string[]) =>
-  call<undefined>('POST', `/api/queues/${path(queue)}/${how}`, { body: { receipts } });
+export const ackOrNack = (queue: string, action: 'ack' | 'nack', receipts: string[]) =>
+  call<undefined>('POST', `/api/queues/${path(queue)}/${action}`, { body: { receipts } });
 export const subscribe = (topic: string, subscriber: Subscribe) =>
   call<SubscriberInfo>('POST', `/api/queues/${path(topic)}/subscribers`, { body: subscriber });
 export const unsubscribe = (topic: string, subscriber: string) =>

@@ -1,4 +1,7 @@
-/** Follows a run over server-sent events. The browser reconnects by itself and names the last event that it saw. */
+/**
+ * Follows a run over server-sent events. The browser reconnects by itself and sends the id of the last event it
+ * received.
+ */
 import type { RunEvent } from '@shardlab/contract';
 import { applyRunEvent, type FollowedRun, isFinished } from '../model/run-state.ts';
 
@@ -10,12 +13,14 @@ export interface StreamState {
 const eventTypes = ['snapshot', 'status', 'progress', 'tick', 'point', 'end'] as const;
 
 /**
- * Ticks and points come faster than a chart is worth drawing again: subscribers hear of a change at most so often, so
- * that watching takes little of the machine that is being measured.
+ * The least time between two notifications of ticks and points. They arrive faster than charts need redrawing, and the
+ * page should take little CPU time from the machine that is being measured.
  */
 const notifyMs = 400;
 
-/** The state of one run's stream, for `useSyncExternalStore`. Connects with the first subscriber. */
+/**
+ * The state of the stream, for `useSyncExternalStore`. Connects with the first subscriber, disconnects with the last.
+ */
 export class RunStream {
   readonly #url: string;
   readonly #listeners = new Set<() => void>();
@@ -39,7 +44,7 @@ export class RunStream {
     };
   };
 
-  /** Tries again after the browser has given up; does nothing while it has not. */
+  /** Connects again after the browser has given up. Does nothing while a connection is open or being retried. */
   reconnect(): void {
     if (this.#listeners.size === 0 || this.#source !== null) return;
     this.#set({ connection: 'connecting' }, 'now');
@@ -57,7 +62,7 @@ export class RunStream {
       );
     source.addEventListener('open', () => this.#set({ connection: 'open' }));
     source.addEventListener('error', () => {
-      // CLOSED is final for the browser: the run is unknown, or the server refused. The page asks by itself then.
+      // The browser does not retry from CLOSED: the run is unknown or the server refused. The page finds out which.
       const closed = source.readyState === EventSource.CLOSED;
       if (closed) this.#disconnect();
       this.#set({ connection: closed ? 'closed' : 'lost' }, 'now');
@@ -68,8 +73,8 @@ export class RunStream {
     const followed = applyRunEvent(this.#state.followed, event);
     const ended = followed !== null && isFinished(followed.run.status) && event.type !== 'status';
     if (ended) this.#disconnect();
-    const soon = event.type === 'tick' || event.type === 'progress' || event.type === 'point';
-    this.#set({ followed, ...(ended ? { connection: 'closed' as const } : {}) }, soon ? 'soon' : 'now');
+    const canWait = event.type === 'tick' || event.type === 'progress' || event.type === 'point';
+    this.#set({ followed, ...(ended ? { connection: 'closed' as const } : {}) }, canWait ? 'soon' : 'now');
   }
 
   #disconnect(): void {

@@ -1,6 +1,6 @@
-/** Axes drawn plainly: hairlines, tabular figures, a unit only in the chart's heading. */
+/** Plain axes: hairlines and labels. The unit stands in the heading of the chart. */
 import type { Selection } from 'd3-selection';
-import { ink } from './ink.ts';
+import { themeColor } from './visual-encoding.ts';
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
@@ -10,19 +10,19 @@ export interface Ticks {
   format(value: number): string;
 }
 
-/** Horizontal rules with their labels at the left edge of the plot. */
+/** Horizontal grid lines with labels at the left edge of the plot. */
 export function drawLeftAxis(group: Group, ticks: Ticks, plot: { left: number; right: number }): void {
   const rows = group
     .selectAll<SVGGElement, number>('g')
     .data(ticks.values, String)
     .join((enter) => {
       const row = enter.append('g');
-      row.append('line').attr('stroke', ink.line);
+      row.append('line').attr('stroke', themeColor.line);
       row
         .append('text')
         .attr('text-anchor', 'end')
         .attr('dy', '0.32em')
-        .attr('fill', ink.muted)
+        .attr('fill', themeColor.muted)
         .attr('font-size', 11);
       return row;
     });
@@ -34,19 +34,19 @@ export function drawLeftAxis(group: Group, ticks: Ticks, plot: { left: number; r
     .text((value) => ticks.format(value));
 }
 
-/** Short marks with their labels under the plot. */
+/** Short tick marks with labels below the plot. */
 export function drawBottomAxis(group: Group, ticks: Ticks, plot: { bottom: number }): void {
   const marks = group
     .selectAll<SVGGElement, number>('g')
     .data(ticks.values, String)
     .join((enter) => {
       const mark = enter.append('g');
-      mark.append('line').attr('stroke', ink.strong).attr('y2', 4);
+      mark.append('line').attr('stroke', themeColor.strong).attr('y2', 4);
       mark
         .append('text')
         .attr('text-anchor', 'middle')
         .attr('y', 17)
-        .attr('fill', ink.muted)
+        .attr('fill', themeColor.muted)
         .attr('font-size', 11);
       return mark;
     });
@@ -54,5 +54,5 @@ export function drawBottomAxis(group: Group, ticks: Ticks, plot: { bottom: numbe
   marks.select('text').text((value) => ticks.format(value));
 }
 
-/** Positions to a tenth of a pixel: sharper than any screen, and stable in files. */
+/** Rounds to a tenth of a pixel: finer than any screen, and stable in the chart files of the tests. */
 export const px = (value: number): number => Math.round(value * 10) / 10;

@@ -1,8 +1,8 @@
-/** What every chart module offers: made once on an SVG element, then given data until it is destroyed. */
+/** The interface of every chart module: created once on an SVG element, updated with new data, then destroyed. */
 export interface Chart<Data> {
-  /** Draws the data, changing only what differs. */
+  /** Draws the data, changing only the elements that differ. */
   update(data: Data): void;
-  /** Removes everything drawn and every listener and timer. */
+  /** Removes the drawing and all listeners and timers. */
   destroy(): void;
 }
 

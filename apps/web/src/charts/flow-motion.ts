@@ -1,20 +1,20 @@
 /**
- * Moves the dashes of flows. Ten steps a second and not sixty: the page is often watched on the machine that is being
- * measured, and a smoother line is not worth a share of its cores. Nothing runs while the page is hidden.
+ * Animates the dashes of flow lines at ten steps per second instead of sixty: the page often runs on the machine that
+ * is being measured, and smoother lines are not worth its CPU time. Nothing moves while the page is hidden.
  */
 export interface FlowMotion {
   clock: {
-    /** Calls back until the function that it returns is called. */
+    /** Calls `tick` every `ms` milliseconds. The returned function stops it. */
     every(ms: number, tick: () => void): () => void;
-    /** Milliseconds that only grow. */
+    /** A monotonic time in milliseconds. */
     now(): number;
     isHidden(): boolean;
   };
 }
 
-export interface WatchedFlow {
+export interface AnimatedFlow {
   line: SVGElement;
-  /** Pixels a second. */
+  /** Pixels per second. */
   speed: number;
 }
 
@@ -40,8 +40,8 @@ export function createFlowMotion(clock: FlowMotion['clock'], dash: string) {
   };
 
   return {
-    /** Replaces the flows that move; the timer runs only while one of them does. */
-    watch(next: readonly WatchedFlow[]): void {
+    /** Replaces the animated flows. The timer runs only while one of them has a speed. */
+    animate(next: readonly AnimatedFlow[]): void {
       flows = next.filter((flow) => flow.speed > 0);
       if (flows.length > 0 && stopTimer === null) {
         last = clock.now();

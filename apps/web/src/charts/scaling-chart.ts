@@ -1,7 +1,7 @@
-/** The log-log chart of a figure over threads or what else it varies: colour is the queue, shape the instances, dash the round trip. */
+/** The log-log chart of a metric over threads or another parameter, with a line for each series. */
 import { pointer, type Selection, select } from 'd3-selection';
 import { line, symbol } from 'd3-shape';
-import { placeLabel } from '../model/label-place.ts';
+import { placeLabel } from '../model/label-placement.ts';
 import {
   linearGuide,
   nearestPoint,
@@ -12,12 +12,20 @@ import { findPoint, type ScalingPoint, type ScalingSeries } from '../model/scali
 import type { SweepAxis } from '../model/sweep-axis.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
-import { fontFamily, implementationColor, ink, instanceShape, modeDash, simulatedDash } from './ink.ts';
+import {
+  fontFamily,
+  implementationColor,
+  instanceShape,
+  pointArea,
+  roundTripDash,
+  simulatedDash,
+  themeColor,
+} from './visual-encoding.ts';
 
-/** A number of the document: a labelled line, never a point. */
+/** A value that a document states, drawn as a labelled horizontal line. */
 export interface ReferenceLine {
   label: string;
-  /** Where the label does not fit. */
+  /** Used if `label` does not fit. */
   shortLabel: string;
   value: number;
   implementation: 'sharded' | 'unsharded';
@@ -26,15 +34,15 @@ export interface ReferenceLine {
 export interface ScalingChartData extends Size {
   series: readonly ScalingSeries[];
   axis: Pick<SweepAxis, 'title' | 'format'>;
-  /** Values of the axis in the sweep, so that it is complete before its points are. */
+  /** The planned values of the horizontal axis, so that it is complete before all points are measured. */
   xs: readonly number[];
   references: readonly ReferenceLine[];
-  /** Draw the line of slope one. */
-  guide: boolean;
+  /** Whether to draw a line of slope one. */
+  hasLinearGuide: boolean;
   formatAxis(value: number): string;
   /** Key of the point under the cursor. */
   cursor: string | null;
-  /** Key of the point chosen for the time charts. */
+  /** Key of the point that the time charts show. */
   selected: string | null;
 }
 
@@ -45,7 +53,6 @@ export interface ScalingChartEvents {
 
 const margin = { top: 14, right: 18, bottom: 42, left: 50 };
 const reachPx = 36;
-const pointArea = 58;
 
 export function createScalingChart(
   element: SVGSVGElement,
@@ -57,24 +64,24 @@ export function createScalingChart(
   const axisTitle = svg
     .append('text')
     .attr('text-anchor', 'end')
-    .attr('fill', ink.muted)
+    .attr('fill', themeColor.muted)
     .attr('font-size', 11);
   const guides = svg.append('g').attr('data-part', 'guides');
   const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
-  const cross = svg.append('g').attr('data-part', 'cursor');
+  const cursor = svg.append('g').attr('data-part', 'cursor');
   const marks = svg.append('g').attr('data-part', 'points');
   let drawn: { geometry: ScalingGeometry; data: ScalingChartData } | null = null;
 
-  const under = (event: PointerEvent): ScalingPoint | null => {
+  const pointUnder = (event: PointerEvent): ScalingPoint | null => {
     if (drawn === null) return null;
     const [x, y] = pointer(event, element);
     return nearestPoint(drawn.data.series, drawn.geometry, { x, y, withinPx: reachPx });
   };
   svg
-    .on('pointermove', (event: PointerEvent) => events.onCursor(under(event)?.key ?? null))
+    .on('pointermove', (event: PointerEvent) => events.onCursor(pointUnder(event)?.key ?? null))
     .on('pointerleave', () => events.onCursor(null))
     .on('click', (event: PointerEvent) => {
-      const point = under(event);
+      const point = pointUnder(event);
       if (point !== null) events.onSelect(point.key);
     });
 
@@ -106,7 +113,7 @@ export function createScalingChart(
       drawGuides(guides, geometry, data);
       drawLines(lines, geometry, series);
       drawPoints(marks, geometry, data);
-      drawCross(cross, geometry, data);
+      drawCursor(cursor, geometry, data);
     },
     destroy() {
       svg.on('pointermove', null).on('pointerleave', null).on('click', null);
@@ -119,7 +126,7 @@ type Group = Selection<SVGGElement, unknown, null, undefined>;
 
 function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
   const firstSharded = data.series.find((entry) => entry.implementation === 'sharded')?.points[0];
-  const through = data.guide ? firstSharded : undefined;
+  const through = data.hasLinearGuide ? firstSharded : undefined;
   const guide = through === undefined ? null : linearGuide(geometry, through);
   const slopes = group
     .selectAll<SVGGElement, unknown>('g[data-guide]')
@@ -128,10 +135,10 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
       const entry = enter.append('g').attr('data-guide', 'linear');
       entry
         .append('line')
-        .attr('stroke', ink.strong)
+        .attr('stroke', themeColor.strong)
         .attr('stroke-dasharray', '1 4')
         .attr('stroke-width', 1.5);
-      entry.append('text').attr('fill', ink.muted).attr('font-size', 11);
+      entry.append('text').attr('fill', themeColor.muted).attr('font-size', 11);
       return entry;
     });
   slopes
@@ -158,7 +165,7 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
         .append('text')
         .attr('font-size', 11)
         .attr('paint-order', 'stroke')
-        .attr('stroke', ink.surface)
+        .attr('stroke', themeColor.surface)
         .attr('stroke-width', 4)
         .attr('stroke-linejoin', 'round');
       return entry;
@@ -200,7 +207,7 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
     .attr('stroke-linejoin', 'round')
     .attr('stroke-linecap', (entry) => (entry.drawnAs === 'simulated' ? 'round' : null))
     .attr('stroke-dasharray', (entry) =>
-      entry.drawnAs === 'simulated' ? simulatedDash : modeDash(entry.roundTripMs),
+      entry.drawnAs === 'simulated' ? simulatedDash : roundTripDash(entry.roundTripMs),
     )
     .attr('d', (entry) => path(entry.points));
 }
@@ -216,19 +223,19 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, data: ScalingChartD
     .attr('data-point', (item) => item.point.key)
     .attr('d', (item) => symbol(instanceShape(item.series.instances), pointArea)())
     .attr('fill', (item) => implementationColor[item.series.implementation])
-    .attr('stroke', ink.surface)
+    .attr('stroke', themeColor.surface)
     .attr('stroke-width', 1.25)
     .attr('transform', (item) => `translate(${px(x(item.point.x))},${px(y(item.point.value))})`);
 }
 
-/** Rings around the chosen point and the one under the cursor, and the cursor's own hairline. */
-function drawCross(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
+/** Rings around the selected point and the one under the cursor, and a vertical line at the cursor. */
+function drawCursor(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
   const at = findPoint(data.series, data.cursor);
   group
     .selectAll<SVGLineElement, ScalingPoint>('line')
     .data(at === null ? [] : [at.point])
     .join('line')
-    .attr('stroke', ink.strong)
+    .attr('stroke', themeColor.strong)
     .attr('x1', (point) => px(geometry.x(point.x)))
     .attr('x2', (point) => px(geometry.x(point.x)))
     .attr('y1', geometry.top)
@@ -242,7 +249,7 @@ function drawCross(group: Group, geometry: ScalingGeometry, data: ScalingChartDa
     .join('circle')
     .attr('data-ring', (ring) => ring.role)
     .attr('fill', 'none')
-    .attr('stroke', (ring) => (ring.role === 'selected' ? ink.accent : ink.text))
+    .attr('stroke', (ring) => (ring.role === 'selected' ? themeColor.accent : themeColor.text))
     .attr('stroke-width', (ring) => (ring.role === 'selected' ? 2.5 : 1.5))
     .attr('r', (ring) => (ring.role === 'selected' ? 11 : 8.5))
     .attr('cx', (ring) => px(geometry.x(ring.found!.point.x)))

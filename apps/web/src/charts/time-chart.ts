@@ -1,38 +1,40 @@
-/** A chart over the run's time: lines, bands on a log axis, or stacks with a line at the number of cores. */
+/** A chart over time: lines and bands, or stacked layers with a reference line such as the number of cores. */
 import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from 'd3-scale';
 import { pointer, type Selection, select } from 'd3-selection';
 import { area, line } from 'd3-shape';
 import { formatClock } from '../model/format.ts';
 import { decadeTicks, stepDown, stepUp } from '../model/scaling-geometry.ts';
-import type { TimeLayer, TimeMarks, TimeMoment, TimePoint } from '../model/time-chart-data.ts';
+import type { TimeAnnotation, TimeLayer, TimeMarks, TimePoint } from '../model/time-chart-data.ts';
 import type { TimeRange } from '../model/time-series.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
-import { fontFamily, implementationColor, ink, modeDash, waitColor } from './ink.ts';
-import { drawMoments } from './time-moments.ts';
+import { drawAnnotations } from './time-annotations.ts';
+import { fontFamily, implementationColor, roundTripDash, themeColor, waitColor } from './visual-encoding.ts';
 
 export interface TimeChartData extends Size {
   range: TimeRange;
   marks: TimeMarks;
-  /** Where trials begin and end, milliseconds since the start of the run. */
+  /** Start and end of each trial, milliseconds since the start of the run. */
   trials: readonly { trial: number; fromMs: number; toMs: number }[];
   scale: 'linear' | 'log';
-  /** A line at a value, such as the number of cores. */
+  /** A horizontal line at a value, such as the number of cores. */
   reference: { value: number; label: string } | null;
-  /** What happened meanwhile. */
-  moments?: readonly TimeMoment[];
+  /** Events to mark on the time axis. */
+  annotations?: readonly TimeAnnotation[];
   formatAxis(value: number): string;
 }
 
 export interface TimeChart extends Chart<TimeChartData> {
-  /** Moves the shared cursor; null hides it. Cheap: nothing else is drawn again. */
+  /** Moves the shared cursor; null hides it. Cheap: nothing else is redrawn. */
   moveCursor(atMs: number | null): void;
 }
 
 type Scale = ScaleContinuousNumeric<number, number>;
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
-/** Smaller values lie on the floor: a rate that stalls would press the others into the top of the chart. */
+/**
+ * Decades of a logarithmic axis. Smaller values are drawn at its lower end, or a stalled rate would squeeze all others.
+ */
 const logDecadesMax = 4;
 
 const margin = { top: 10, right: 12, bottom: 24, left: 50 };
@@ -48,11 +50,11 @@ export function createTimeChart(
   const areas = svg.append('g').attr('data-part', 'areas');
   const lines = svg.append('g').attr('data-part', 'lines').attr('fill', 'none');
   const reference = svg.append('g').attr('data-part', 'reference');
-  const moments = svg.append('g').attr('data-part', 'moments');
+  const annotations = svg.append('g').attr('data-part', 'annotations');
   const cursor = svg
     .append('line')
     .attr('data-part', 'cursor')
-    .attr('stroke', ink.text)
+    .attr('stroke', themeColor.text)
     .attr('stroke-width', 1)
     .attr('visibility', 'hidden');
   let x: Scale = scaleLinear([0, 1], [0, 1]);
@@ -91,7 +93,7 @@ export function createTimeChart(
       drawAreas(areas, x, y, marks);
       drawLines(lines, x, y, marks);
       drawReference(reference, y, { data, right });
-      drawMoments(moments, data.moments ?? [], { x, top: margin.top, right, bottom });
+      drawAnnotations(annotations, data.annotations ?? [], { x, top: margin.top, right, bottom });
       cursor.attr('y1', margin.top).attr('y2', bottom);
       placeCursor();
     },
@@ -113,26 +115,26 @@ function valueScale(data: TimeChartData, range: [number, number]): Scale {
     const low = Number.isFinite(marks.minPositive) ? stepDown(marks.minPositive) : high / 10;
     return scaleLog([Math.min(high / 10, Math.max(low, high / 10 ** logDecadesMax)), high], range);
   }
-  // A core count far over the values must not press them flat: then its line is left out by the domain.
-  const wanted = reference !== null && reference.value <= marks.max * 4 ? reference.value : 0;
-  return scaleLinear([0, Math.max(marks.max, wanted) * 1.08 || 1], range).nice(4);
+  // A reference far above the values would flatten them. The scale then ends below it, and its line is not drawn.
+  const included = reference !== null && reference.value <= marks.max * 4 ? reference.value : 0;
+  return scaleLinear([0, Math.max(marks.max, included) * 1.08 || 1], range).nice(4);
 }
 
-/** One label for each 24 pixels at most. */
+/** At most one tick per 24 pixels. */
 function sparseTicks(y: Scale, heightPx: number): number[] {
   const ticks = decadeTicks(y.domain() as [number, number]);
-  const room = Math.max(2, Math.floor(heightPx / 24));
+  const ticksMax = Math.max(2, Math.floor(heightPx / 24));
   const powers = ticks.filter((tick) => Math.abs(Math.log10(tick) % 1) < 1e-9);
-  return ticks.length <= room
+  return ticks.length <= ticksMax
     ? ticks
-    : powers.filter((_, index) => index % Math.ceil(powers.length / room) === 0);
+    : powers.filter((_, index) => index % Math.ceil(powers.length / ticksMax) === 0);
 }
 
 const clockSteps = [0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600].map(
   (seconds) => seconds * 1000,
 );
 
-/** Round times of a range: fifths of a second up to whole hours, at most `count` of them. */
+/** Round times within a range, about `count` of them, in steps from 0.2 s to 1 h. */
 export function clockTicks({ fromMs, toMs }: TimeRange, count: number): number[] {
   const step = clockSteps.find((candidate) => (toMs - fromMs) / candidate <= count) ?? clockSteps.at(-1)!;
   const ticks: number[] = [];
@@ -140,13 +142,13 @@ export function clockTicks({ fromMs, toMs }: TimeRange, count: number): number[]
   return ticks;
 }
 
-/** A clock, with tenths where the range is so short that whole seconds would repeat. */
+/** Elapsed time as a clock, with tenths for a tick between whole seconds. */
 const clockLabel = (ms: number): string =>
   ms % 1000 === 0
     ? formatClock(ms)
     : `${formatClock(Math.floor(ms / 1000) * 1000)}.${Math.round((ms % 1000) / 100)}`;
 
-/** Every other trial stands on a faint ground, so that a change of curve is seen to be a change of trial. */
+/** Shades every other trial, so that a jump of a curve is recognised as the start of another trial. */
 function drawTrials(group: Group, x: Scale, data: TimeChartData & { bottom: number }): void {
   const [from, to] = x.domain() as [number, number];
   const even = data.trials.filter((trial) => trial.trial % 2 === 0);
@@ -154,7 +156,7 @@ function drawTrials(group: Group, x: Scale, data: TimeChartData & { bottom: numb
     .selectAll<SVGRectElement, TimeChartData['trials'][number]>('rect')
     .data(even, (trial) => String(trial.trial))
     .join('rect')
-    .attr('fill', ink.well)
+    .attr('fill', themeColor.well)
     .attr('x', (trial) => px(x(Math.max(from, trial.fromMs))))
     .attr('width', (trial) =>
       px(Math.max(0.5, x(Math.min(to, trial.toMs)) - x(Math.max(from, trial.fromMs)))),
@@ -176,7 +178,7 @@ function drawAreas(group: Group, x: Scale, y: Scale, { bands, layers }: TimeMark
       opacity: 0.24,
       points: band.points,
     })),
-    ...layers.map((layer) => ({ id: layer.id, ...layerInk(layer), points: layer.points })),
+    ...layers.map((layer) => ({ id: layer.id, ...layerFill(layer), points: layer.points })),
   ];
   group
     .selectAll<SVGPathElement, (typeof items)[number]>('path')
@@ -187,12 +189,12 @@ function drawAreas(group: Group, x: Scale, y: Scale, { bands, layers }: TimeMark
     .attr('d', (item) => path(widenSingle(item.points)));
 }
 
-function layerInk({ kind }: TimeLayer): { fill: string; opacity: number } {
-  if ('wait' in kind) return { fill: waitColor[kind.wait] ?? ink.muted, opacity: 0.9 };
+function layerFill({ kind }: TimeLayer): { fill: string; opacity: number } {
+  if ('wait' in kind) return { fill: waitColor[kind.wait] ?? themeColor.muted, opacity: 0.9 };
   return { fill: implementationColor[kind.implementation], opacity: kind.instance % 2 === 1 ? 0.75 : 0.45 };
 }
 
-/** A trial may be so short that it has one sample: drawn as a sliver, not as nothing. */
+/** Widens a trial with a single sample, which would otherwise be invisible. */
 function widenSingle<Point extends { atMs: number }>(points: readonly Point[]): readonly Point[] {
   const [only] = points;
   return points.length === 1 && only !== undefined ? [{ ...only, atMs: only.atMs - 120 }, only] : points;
@@ -210,9 +212,9 @@ function drawLines(group: Group, x: Scale, y: Scale, { lines }: TimeMarks): void
     .join('path')
     .attr('data-line', (entry) => entry.id)
     .attr('stroke', (entry) => implementationColor[entry.implementation])
-    .attr('stroke-width', (entry) => (entry.weight === 'main' ? 1.75 : 1))
-    .attr('stroke-opacity', (entry) => (entry.weight === 'main' ? 1 : 0.55))
-    .attr('stroke-dasharray', (entry) => modeDash(entry.roundTripMs))
+    .attr('stroke-width', (entry) => (entry.role === 'primary' ? 1.75 : 1))
+    .attr('stroke-opacity', (entry) => (entry.role === 'primary' ? 1 : 0.55))
+    .attr('stroke-dasharray', (entry) => roundTripDash(entry.roundTripMs))
     .attr('stroke-linejoin', 'round')
     .attr('d', (entry) => path(widenSingle(entry.points)));
 }
@@ -229,14 +231,14 @@ function drawReference(
     .data(shown)
     .join((enter) => {
       const entry = enter.append('g');
-      entry.append('line').attr('stroke', ink.text).attr('stroke-width', 1);
+      entry.append('line').attr('stroke', themeColor.text).attr('stroke-width', 1);
       entry
         .append('text')
-        .attr('fill', ink.text)
+        .attr('fill', themeColor.text)
         .attr('font-size', 11)
         .attr('text-anchor', 'end')
         .attr('paint-order', 'stroke')
-        .attr('stroke', ink.surface)
+        .attr('stroke', themeColor.surface)
         .attr('stroke-width', 3);
       return entry;
     });

@@ -1,4 +1,4 @@
-/** Instances holding shards holding partitions, with the flow of messages; fill is the backlog. */
+/** Instances with their shards and partitions, and the flow of messages. The fill of a partition shows its messages. */
 import { type Selection, select } from 'd3-selection';
 import { formatCores, formatCount, formatRate } from '../model/format.ts';
 import type {
@@ -12,10 +12,10 @@ import type {
 import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { createFlowMotion, type FlowMotion } from './flow-motion.ts';
-import { fontFamily, implementationColor, ink } from './ink.ts';
+import { fontFamily, implementationColor, themeColor } from './visual-encoding.ts';
 
 export interface TopologyChartOptions {
-  /** Moves the dashes of the flows; left out where motion is unwanted or there is no clock. */
+  /** The clock of the flow animation; left out for a still picture. */
   motion?: FlowMotion['clock'];
 }
 
@@ -48,7 +48,7 @@ export function createTopologyChart(
       updateCards(entries, color);
       drawTable(table, layout.table, color);
       drawLinks(links, layout.table, color);
-      motion?.watch(
+      motion?.animate(
         [...element.querySelectorAll<SVGElement>('[data-flow]')].map((line) => ({
           line,
           speed: Number(line.getAttribute('data-speed')),
@@ -68,7 +68,7 @@ function text(group: Group<InstanceCard>, part: string, size = 11): void {
     .attr('data-text', part)
     .attr('font-size', size)
     .attr('font-variant-numeric', 'tabular-nums')
-    .attr('fill', ink.muted);
+    .attr('fill', themeColor.muted);
 }
 
 function enterCard(card: Selection<SVGGElement, InstanceCard, SVGGElement, unknown>) {
@@ -77,10 +77,15 @@ function enterCard(card: Selection<SVGGElement, InstanceCard, SVGGElement, unkno
     .append('rect')
     .attr('data-box', 'card')
     .attr('rx', 6)
-    .attr('fill', ink.surface)
-    .attr('stroke', ink.strong);
-  card.append('rect').attr('data-box', 'cpu-room').attr('rx', 2).attr('height', 4).attr('fill', ink.line);
-  card.append('rect').attr('data-box', 'cpu').attr('rx', 2).attr('height', 4).attr('fill', ink.text);
+    .attr('fill', themeColor.surface)
+    .attr('stroke', themeColor.strong);
+  card
+    .append('rect')
+    .attr('data-box', 'cpu-track')
+    .attr('rx', 2)
+    .attr('height', 4)
+    .attr('fill', themeColor.line);
+  card.append('rect').attr('data-box', 'cpu').attr('rx', 2).attr('height', 4).attr('fill', themeColor.text);
   text(card, 'name', 12);
   text(card, 'cpu');
   text(card, 'in');
@@ -100,7 +105,7 @@ function updateCards(cards: Selection<SVGGElement, InstanceCard, SVGGElement, un
     .attr('width', (d) => px(d.width - 1))
     .attr('height', (d) => px(d.height - 1));
   cards
-    .select('[data-box=cpu-room]')
+    .select('[data-box=cpu-track]')
     .attr('x', (d) => px(right(d) - d.cpuBar))
     .attr('y', (d) => px(d.y + 16))
     .attr('width', (d) => d.cpuBar);
@@ -111,7 +116,7 @@ function updateCards(cards: Selection<SVGGElement, InstanceCard, SVGGElement, un
     .attr('width', (d) => px(d.cpuBar * d.cpuShare));
   cards
     .select('[data-text=name]')
-    .attr('fill', ink.text)
+    .attr('fill', themeColor.text)
     .attr('font-weight', 600)
     .attr('x', (d) => px(d.x + 12))
     .attr('y', (d) => px(d.y + 22))
@@ -155,7 +160,7 @@ function updateCards(cards: Selection<SVGGElement, InstanceCard, SVGGElement, un
         .append('text')
         .attr('font-size', 11)
         .attr('font-variant-numeric', 'tabular-nums')
-        .attr('fill', ink.muted);
+        .attr('fill', themeColor.muted);
       return row;
     });
   drawShards(shards, color);
@@ -165,7 +170,7 @@ function drawFlows(flows: Selection<SVGLineElement, Flow, SVGGElement, InstanceC
   flows
     .attr('data-flow', (d) => d.kind)
     .attr('data-speed', (d) => px(d.speed))
-    .attr('stroke', (d) => (d.perSec > 0 ? color : ink.strong))
+    .attr('stroke', (d) => (d.perSec > 0 ? color : themeColor.strong))
     .attr('stroke-opacity', (d) => (d.perSec > 0 ? 0.85 : 1))
     .attr('stroke-width', (d) => px(d.width))
     .attr('stroke-dasharray', dash)
@@ -192,10 +197,10 @@ function drawShards(rows: Selection<SVGGElement, ShardRow, SVGGElement, Instance
       cell.append('title');
       cell
         .append('rect')
-        .attr('data-box', 'room')
+        .attr('data-box', 'frame')
         .attr('rx', 2)
-        .attr('fill', ink.well)
-        .attr('stroke', ink.strong);
+        .attr('fill', themeColor.well)
+        .attr('stroke', themeColor.strong);
       cell.append('rect').attr('data-box', 'drained').attr('fill-opacity', 0.25);
       cell.append('rect').attr('data-box', 'waiting');
       return cell;
@@ -211,14 +216,14 @@ function drawShards(rows: Selection<SVGGElement, ShardRow, SVGGElement, Instance
       (d) =>
         `Partition ${d.partition}, ${d.state}: ${Math.round((d.drained + d.waiting) * 100)} % filled, ${Math.round(d.waiting * 100)} % waiting`,
     );
-  box('room')
+  box('frame')
     .attr('x', (d) => px(d.x))
     .attr('width', (d) => px(d.width));
   box('drained')
     .attr('fill', color)
     .attr('x', (d) => px(d.x))
     .attr('width', (d) => px(d.width * d.drained));
-  // At least a hairline: where the consumers keep up, the messages that wait are a sliver moving through the partition.
+  // At least a hairline: when consumers keep up, very few messages wait, and they must stay visible.
   box('waiting')
     .attr('fill', color)
     .attr('x', (d) => px(d.x + d.width * d.drained))
@@ -233,16 +238,16 @@ function drawTable(group: Group, table: SharedTable | null, color: string): void
       const entry = enter.append('g');
       entry
         .append('rect')
-        .attr('data-box', 'room')
+        .attr('data-box', 'frame')
         .attr('rx', 6)
-        .attr('fill', ink.well)
-        .attr('stroke', ink.strong);
+        .attr('fill', themeColor.well)
+        .attr('stroke', themeColor.strong);
       entry.append('rect').attr('data-box', 'backlog').attr('fill-opacity', 0.3);
-      entry.append('text').attr('font-size', 12).attr('fill', ink.text);
+      entry.append('text').attr('font-size', 12).attr('fill', themeColor.text);
       return entry;
     });
   entries
-    .select('[data-box=room]')
+    .select('[data-box=frame]')
     .attr('x', (d) => px(d.x + 0.5))
     .attr('y', (d) => px(d.y + 0.5))
     .attr('width', (d) => px(d.width - 1))

@@ -1,4 +1,4 @@
-/** The cluster as its stream has told it so far, with the rates that follow from its counts. */
+/** The cluster as far as its event stream has reported it, with rates computed from its counters. */
 import type {
   Cluster,
   ClusterInstance,
@@ -14,52 +14,57 @@ export interface InstanceRates {
 
 export interface FollowedCluster {
   atMs: number;
-  /** When the figures were taken: a process that hangs makes them old. */
-  figuresAtMs: number;
+  /** When the counters were read. It falls behind `atMs` while a process does not respond. */
+  metricsAtMs: number;
   cluster: Cluster;
   load: ClusterLoad | null;
-  /** By instance; one that was opened a moment ago has none. */
+  /** By instance. An instance has no rates before its second reading. */
   rates: ReadonlyMap<number, InstanceRates>;
-  /** Cores kept busy, by process id. */
+  /** Number of cores kept busy, by process id. */
   cores: ReadonlyMap<number, number>;
 }
 
-const eventsKept = 200;
+const eventsMax = 200;
 
 export function applyClusterEvent(
   before: FollowedCluster | null,
   event: ClusterStreamEvent,
 ): FollowedCluster {
-  const { atMs, figuresAtMs } = event;
-  const cluster = event.type === 'snapshot' ? event.cluster : grown(before, event);
-  const load = event.type === 'snapshot' ? event.load : joined(before?.load ?? null, event.load);
-  return { atMs, figuresAtMs, cluster, load, ...speeds(before, { figuresAtMs, ...cluster }) };
+  const { atMs, metricsAtMs } = event;
+  const cluster = event.type === 'snapshot' ? event.cluster : withTick(before, event);
+  const load = event.type === 'snapshot' ? event.load : withSamples(before?.load ?? null, event.load);
+  return { atMs, metricsAtMs, cluster, load, ...ratesAndCores(before, { metricsAtMs, ...cluster }) };
 }
 
-function grown(
+function withTick(
   before: FollowedCluster | null,
   { placement, instances, processes, events }: Extract<ClusterStreamEvent, { type: 'tick' }>,
 ): Cluster {
-  const all = [...(before?.cluster.events ?? []), ...events];
-  return { placement, instances, processes, events: all.slice(-eventsKept) };
+  const allEvents = [...(before?.cluster.events ?? []), ...events];
+  return { placement, instances, processes, events: allEvents.slice(-eventsMax) };
 }
 
-/** A tick has the samples since the one before. */
-function joined(before: ClusterLoad | null, now: ClusterLoad | null): ClusterLoad | null {
+/** A tick carries only the samples since the previous tick. */
+function withSamples(before: ClusterLoad | null, now: ClusterLoad | null): ClusterLoad | null {
   if (now === null || before?.startedAtMs !== now.startedAtMs) return now;
   return { ...now, samples: [...before.samples, ...now.samples] };
 }
 
-type Figures = { figuresAtMs: number } & Pick<Cluster, 'instances' | 'processes'>;
+type CounterReading = { metricsAtMs: number } & Pick<Cluster, 'instances' | 'processes'>;
 
-function speeds(before: FollowedCluster | null, now: Figures): Pick<FollowedCluster, 'rates' | 'cores'> {
+function ratesAndCores(
+  before: FollowedCluster | null,
+  now: CounterReading,
+): Pick<FollowedCluster, 'rates' | 'cores'> {
   if (before === null) return { rates: new Map(), cores: new Map() };
-  const ms = now.figuresAtMs - before.figuresAtMs;
+  const ms = now.metricsAtMs - before.metricsAtMs;
   if (ms <= 0) return { rates: before.rates, cores: before.cores };
   return {
     rates: new Map(
       now.instances.flatMap((instance) => {
-        const earlier = before.cluster.instances.find((each) => each.instance === instance.instance);
+        const earlier = before.cluster.instances.find(
+          (candidate) => candidate.instance === instance.instance,
+        );
         const rates = ratesOf(earlier, instance, ms);
         return rates === null ? [] : [[instance.instance, rates]];
       }),
@@ -70,18 +75,18 @@ function speeds(before: FollowedCluster | null, now: Figures): Pick<FollowedClus
   };
 }
 
-/** Counts begin anew where an instance is opened: then there is nothing to compare with. */
+/** Null if the counters went down: an instance that is opened again counts from zero. */
 function ratesOf(
   earlier: ClusterInstance | undefined,
-  { figures }: ClusterInstance,
+  { metrics }: ClusterInstance,
   ms: number,
 ): InstanceRates | null {
-  const past = earlier?.figures;
-  if (figures === null || past == null) return null;
-  if (figures.enqueued < past.enqueued || figures.consumed < past.consumed) return null;
+  const past = earlier?.metrics;
+  if (metrics === null || past == null) return null;
+  if (metrics.enqueued < past.enqueued || metrics.consumed < past.consumed) return null;
   return {
-    enqueuePerSec: ((figures.enqueued - past.enqueued) * 1_000) / ms,
-    dequeuePerSec: ((figures.consumed - past.consumed) * 1_000) / ms,
+    enqueuePerSec: ((metrics.enqueued - past.enqueued) * 1_000) / ms,
+    dequeuePerSec: ((metrics.consumed - past.consumed) * 1_000) / ms,
   };
 }
 
@@ -90,28 +95,28 @@ function coresOf(earlier: readonly ClusterProcess[], process: ClusterProcess, ms
   return past === undefined ? 0 : Math.max(0, (process.cpuMs - past.cpuMs) / ms);
 }
 
-export const backlogOf = ({ figures }: ClusterInstance): number =>
-  figures?.shards.reduce((sum, { backlog }) => sum + backlog, 0) ?? 0;
+export const backlogOf = ({ metrics }: ClusterInstance): number =>
+  metrics?.shards.reduce((sum, { backlog }) => sum + backlog, 0) ?? 0;
 
-/** A place for each instance: its own process, and what that hosts. */
-export interface ProcessPlace {
-  instance: ClusterInstance;
-  /** What the process of this place hosts, its own instance first; without a process only an instance that is down. */
+/** The process that belongs to one instance, and all instances that it hosts. */
+export interface InstanceProcess {
+  owner: ClusterInstance;
+  /** Its own instance first, then those it took over. Without a process: its own instance, if nobody hosts it. */
   hosted: ClusterInstance[];
-  figures: ClusterProcess | null;
+  usage: ClusterProcess | null;
 }
 
-export function processPlaces({ instances, processes }: Cluster): ProcessPlace[] {
+export function instanceProcesses({ instances, processes }: Cluster): InstanceProcess[] {
   const pids = new Set(instances.flatMap(({ process }) => process?.pid ?? []));
   const isHosted = ({ host, state }: ClusterInstance) =>
     host !== null && state !== 'down' && pids.has(host.pid);
-  return instances.map((instance) => {
-    const pid = instance.process?.pid;
-    const hosted = instances.filter((each) =>
-      isHosted(each) ? each.host?.pid === pid : each.instance === instance.instance,
+  return instances.map((owner) => {
+    const pid = owner.process?.pid;
+    const hosted = instances.filter((candidate) =>
+      isHosted(candidate) ? candidate.host?.pid === pid : candidate.instance === owner.instance,
     );
-    const rank = (each: ClusterInstance) => (each.instance === instance.instance ? 0 : each.instance);
+    const rank = ({ instance }: ClusterInstance) => (instance === owner.instance ? 0 : instance);
     hosted.sort((a, b) => rank(a) - rank(b));
-    return { instance, hosted, figures: processes.find((process) => process.pid === pid) ?? null };
+    return { owner, hosted, usage: processes.find((process) => process.pid === pid) ?? null };
   });
 }

@@ -1,12 +1,12 @@
-/** The steps of a conversion as they are shown: what each is, and whether it is done, under way or yet to come. */
+/** The steps of a conversion for display: a label, the state and a note for each. */
 import type { Conversion, ConversionStep, QueueInfo } from '@shardlab/contract';
 import { formatMs, plural } from './format.ts';
 
 export interface ShownStep {
   step: ConversionStep;
   label: string;
-  state: 'done' | 'current' | 'due';
-  /** How long it took, or what it waits for; empty where there is nothing to say. */
+  state: 'done' | 'current' | 'pending';
+  /** How long the step took, or what it waits for; may be empty. */
   note: string;
 }
 
@@ -14,29 +14,29 @@ const labels: Readonly<Record<ConversionStep, string>> = {
   'stop-enqueue': 'Stop enqueue',
   drain: 'Drain',
   'stop-dequeue': 'Stop dequeue',
-  'check-empty': 'Check that it is empty',
-  drop: 'Drop what its table has of it',
+  'check-empty': 'Check that the queue is empty',
+  drop: 'Drop the unsharded queue',
   'size-cache': 'Size the message cache',
-  create: 'Create the sharded queue under its name',
+  create: 'Create the sharded queue under the same name',
   start: 'Start enqueue and dequeue',
 };
 
 export function shownSteps({ steps, stage, startedAtMs }: Conversion, queue: QueueInfo): ShownStep[] {
-  let beforeMs = startedAtMs;
+  let previousMs = startedAtMs;
   return steps.map(({ step, passedAtMs }) => {
     const label = labels[step];
     if (passedAtMs === null) {
       const isCurrent = step === stage;
-      const note = isCurrent && step === 'drain' ? leftInWords(queue) : '';
-      return { step, label, state: isCurrent ? 'current' : 'due', note };
+      const note = isCurrent && step === 'drain' ? describeRemaining(queue) : '';
+      return { step, label, state: isCurrent ? 'current' : 'pending', note };
     }
-    const note = formatMs(Math.max(0, passedAtMs - beforeMs));
-    beforeMs = passedAtMs;
+    const note = formatMs(Math.max(0, passedAtMs - previousMs));
+    previousMs = passedAtMs;
     return { step, label, state: 'done', note };
   });
 }
 
-function leftInWords({ ready, held }: QueueInfo): string {
+function describeRemaining({ ready, held }: QueueInfo): string {
   if (ready + held === 0) return '';
   const words = [
     ...(ready > 0 ? [`${plural(ready, 'message')} to dequeue`] : []),
@@ -45,7 +45,7 @@ function leftInWords({ ready, held }: QueueInfo): string {
   return words.join(', ');
 }
 
-/** How long it took in all, once it is done. */
+/** Duration of a finished conversion, from its start to its last step. */
 export function tookMs({ steps, startedAtMs }: Conversion): number {
   return (steps.at(-1)?.passedAtMs ?? startedAtMs) - startedAtMs;
 }

@@ -1,10 +1,10 @@
-/** Numbers in words and figures. Every quantity leaves here with its unit. */
+/** Formats numbers for display, each with its unit. */
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const threeDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 const twoDecimals = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-/** Keeps number and unit on one line. */
+/** Does not break, so number and unit stay on one line. */
 const narrowSpace = '\u202f';
-const none = '–';
+const dash = '–';
 
 /** A count with thousands grouped: 31,763. */
 export const formatCount = (value: number): string => whole.format(value);
@@ -13,9 +13,9 @@ export const formatCount = (value: number): string => whole.format(value);
 export const formatRate = (perSec: number): string =>
   `${perSec < 100 ? threeDigits.format(perSec) : whole.format(perSec)}/s`;
 
-/** A duration in milliseconds to three digits in µs, ms or s; a dash where nothing was recorded (0). */
+/** A duration to three digits in µs, ms or s. Zero means that nothing was recorded and gives a dash. */
 export function formatMs(ms: number): string {
-  if (!(ms > 0)) return none;
+  if (!(ms > 0)) return dash;
   if (ms < 1) return `${threeDigits.format(ms * 1000)}${narrowSpace}µs`;
   if (ms < 1000) return `${threeDigits.format(ms)}${narrowSpace}ms`;
   return `${threeDigits.format(ms / 1000)}${narrowSpace}s`;
@@ -28,27 +28,27 @@ export const formatMicros = (us: number): string => `${threeDigits.format(us)}${
 export const formatCores = (cores: number): string =>
   `${twoDecimals.format(cores)}${narrowSpace}${cores === 1 ? 'core' : 'cores'}`;
 
-/** Sessions on average: two decimals, without a unit of its own. */
+/** Average active sessions: two decimals, no unit. */
 export const formatSessions = (sessions: number): string => twoDecimals.format(sessions);
 
-/** Memory and files: 12 kB, 87 MB, 1.2 GB, in powers of 1,000. */
+/** Sizes of memory and files in powers of 1,000: 12 kB, 87 MB, 1.2 GB. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1e6) return `${whole.format(bytes / 1e3)}${narrowSpace}kB`;
   if (bytes < 1e9) return `${whole.format(bytes / 1e6)}${narrowSpace}MB`;
   return `${threeDigits.format(bytes / 1e9)}${narrowSpace}GB`;
 }
 
-/** A moment of today to the millisecond: 12:30:05.123. */
+/** The time of day to the millisecond: 12:30:05.123. */
 export function formatTimeOfDay(atMs: number): string {
   const time = new Date(atMs);
   return `${time.toLocaleTimeString('en-GB')}.${String(time.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/** For values that carry their unit elsewhere: whole from 1,000 on, else three significant digits. */
+/** A number without a unit: whole from 1,000 on, else three significant digits. */
 export const formatValue = (value: number): string =>
   Math.abs(value) >= 1_000 ? whole.format(value) : threeDigits.format(value);
 
-/** A length of time for people: 40 s, 2 min 10 s, 1 h 5 min. Whole seconds, at least one. */
+/** A duration in whole seconds, at least one: 40 s, 2 min 10 s, 1 h 5 min. */
 export function formatDuration(ms: number): string {
   const seconds = Math.max(1, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds}${narrowSpace}s`;
@@ -62,7 +62,7 @@ export function formatDuration(ms: number): string {
   return rest === 0 ? `${hours}${narrowSpace}h` : `${hours}${narrowSpace}h ${rest}${narrowSpace}min`;
 }
 
-/** How long ago, coarse: "just now", "3 min ago", "2 days ago". */
+/** The time since a moment, roughly: "just now", "3 min ago", "2 days ago". */
 export function formatAgo(atMs: number, nowMs: number): string {
   const seconds = Math.max(0, Math.round((nowMs - atMs) / 1000));
   if (seconds < 45) return 'just now';
@@ -77,14 +77,14 @@ export function formatAgo(atMs: number, nowMs: number): string {
 export const plural = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** A tick of a logarithmic axis: 100, 1k, 10k, 1M; 0.1 below one. */
+/** The label of an axis tick: 0.1, 100, 1k, 10k, 1M. */
 export function formatAxisCount(value: number): string {
   if (value >= 1e6) return `${threeDigits.format(value / 1e6)}M`;
   if (value >= 1e3) return `${threeDigits.format(value / 1e3)}k`;
   return threeDigits.format(value);
 }
 
-/** Seconds since the start of a run as a clock: 0:07, 12:30, 1:02:03. */
+/** Elapsed time as a clock: 0:07, 12:30, 1:02:03. */
 export function formatClock(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   const two = (part: number) => String(part).padStart(2, '0');

@@ -1,22 +1,28 @@
-/** The throughput of a load over its time, with what happened to the cluster meanwhile. */
+/** Data for the chart of a load: its throughput over time, and the cluster events during it. */
 import type { ClusterEvent, ClusterLoad } from '@shardlab/contract';
-import { eventMark } from './cluster-words.ts';
-import type { DataTable } from './csv.ts';
-import type { TimeMarks, TimeMoment } from './time-chart-data.ts';
+import { eventLabel } from './cluster-event-text.ts';
+import type { DataTable } from './data-table.ts';
+import type { TimeAnnotation, TimeMarks } from './time-chart-data.ts';
 import type { TimeRange } from './time-series.ts';
 
-/** Wide enough that the first seconds do not fill the chart while more are to come. */
-const spanMsMin = { goingOn: 15_000, done: 1_000 } as const;
+/**
+ * The least time range of the chart. While the load runs it is wide, so that the first seconds do not fill the chart.
+ */
+const rangeMsMin = { running: 15_000, done: 1_000 } as const;
 
 export function loadRange({ samples, state }: ClusterLoad): TimeRange {
-  const least = state === 'done' ? spanMsMin.done : spanMsMin.goingOn;
+  const least = state === 'done' ? rangeMsMin.done : rangeMsMin.running;
   return { fromMs: 0, toMs: Math.max(least, samples.at(-1)?.atMs ?? 0) };
 }
 
 export function loadMarks({ samples }: ClusterLoad): TimeMarks {
-  const line = (id: string, weight: 'main' | 'side', read: (sample: (typeof samples)[number]) => number) => {
+  const line = (
+    id: string,
+    role: 'primary' | 'secondary',
+    read: (sample: (typeof samples)[number]) => number,
+  ) => {
     const points = samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) }));
-    return { id, implementation: 'sharded' as const, roundTripMs: 0, weight, points };
+    return { id, implementation: 'sharded' as const, roundTripMs: 0, role, points };
   };
   const values = samples.flatMap(({ acknowledgedPerSec, consumedPerSec }) => [
     acknowledgedPerSec,
@@ -24,8 +30,8 @@ export function loadMarks({ samples }: ClusterLoad): TimeMarks {
   ]);
   return {
     lines: [
-      line('acknowledged', 'side', (sample) => sample.acknowledgedPerSec),
-      line('consumed', 'main', (sample) => sample.consumedPerSec),
+      line('acknowledged', 'secondary', (sample) => sample.acknowledgedPerSec),
+      line('consumed', 'primary', (sample) => sample.consumedPerSec),
     ],
     bands: [],
     layers: [],
@@ -34,10 +40,10 @@ export function loadMarks({ samples }: ClusterLoad): TimeMarks {
   };
 }
 
-export function loadMoments(load: ClusterLoad, events: readonly ClusterEvent[]): TimeMoment[] {
+export function loadAnnotations(load: ClusterLoad, events: readonly ClusterEvent[]): TimeAnnotation[] {
   const { toMs } = loadRange(load);
   return events.flatMap((event) => {
-    const label = eventMark(event);
+    const label = eventLabel(event);
     const atMs = event.atMs - load.startedAtMs;
     return label === null || atMs < 0 || atMs > toMs ? [] : [{ atMs, label }];
   });

@@ -1,11 +1,11 @@
-/** What a page saw of a queue since it began to look: rates between one look and the next, and the depth. */
+/** Rates and depth of a queue since its page was opened, computed from successive readings of its counters. */
 import type { QueueStats } from '@shardlab/contract';
-import type { DataTable } from './csv.ts';
+import type { DataTable } from './data-table.ts';
 import type { TimeMarks } from './time-chart-data.ts';
 import type { TimeRange } from './time-series.ts';
 
-/** Counters as of a moment, epoch ms. */
-export interface QueueLook {
+/** The counters of a queue at one time (`asOfMs`, epoch milliseconds). */
+export interface QueueReading {
   asOfMs: number;
   enqueued: number;
   consumed: number;
@@ -13,55 +13,61 @@ export interface QueueLook {
 }
 
 export interface QueueSample {
-  /** Milliseconds since the first look. */
+  /** Time since the first reading. */
   atMs: number;
   enqueuePerSec: number;
   dequeuePerSec: number;
   depth: number;
 }
 
-/** Five minutes of looks, a second apart. */
-const looksMax = 300;
-/** Wide enough that the first seconds do not fill the chart while more are to come. */
-const spanMsMin = 30_000;
+/** Five minutes at one reading per second. */
+const readingsMax = 300;
+/** The least time range of the chart, so that the first seconds do not fill it. */
+const rangeMsMin = 30_000;
 
-/** Adds what was seen, unless it is no newer than the last look. A cluster that answers in part counts for nothing. */
-export function withLook(looks: readonly QueueLook[], { asOfMs, total }: QueueStats): readonly QueueLook[] {
-  const last = looks.at(-1);
-  if (last !== undefined && asOfMs <= last.asOfMs) return looks;
+/**
+ * Adds a reading if it is newer than the last one. Counters that went down come from an answer that lacks an instance
+ * of the cluster; such a reading is dropped.
+ */
+export function addReading(
+  readings: readonly QueueReading[],
+  { asOfMs, total }: QueueStats,
+): readonly QueueReading[] {
+  const last = readings.at(-1);
+  if (last !== undefined && asOfMs <= last.asOfMs) return readings;
   const { enqueued, consumed, depth } = total;
-  if (last !== undefined && (enqueued < last.enqueued || consumed < last.consumed)) return looks;
-  return [...looks.slice(1 - looksMax), { asOfMs, enqueued, consumed, depth }];
+  if (last !== undefined && (enqueued < last.enqueued || consumed < last.consumed)) return readings;
+  return [...readings.slice(1 - readingsMax), { asOfMs, enqueued, consumed, depth }];
 }
 
-export function queueSamples(looks: readonly QueueLook[]): QueueSample[] {
-  const startMs = looks[0]?.asOfMs ?? 0;
-  return looks.slice(1).map((look, index) => {
-    const before = looks[index]!;
-    const perSec = (count: number) => (count * 1000) / (look.asOfMs - before.asOfMs);
+export function queueSamples(readings: readonly QueueReading[]): QueueSample[] {
+  const startMs = readings[0]?.asOfMs ?? 0;
+  return readings.slice(1).map((reading, index) => {
+    const before = readings[index]!;
+    const perSec = (count: number) => (count * 1000) / (reading.asOfMs - before.asOfMs);
     return {
-      atMs: look.asOfMs - startMs,
-      enqueuePerSec: perSec(look.enqueued - before.enqueued),
-      dequeuePerSec: perSec(look.consumed - before.consumed),
-      depth: look.depth,
+      atMs: reading.asOfMs - startMs,
+      enqueuePerSec: perSec(reading.enqueued - before.enqueued),
+      dequeuePerSec: perSec(reading.consumed - before.consumed),
+      depth: reading.depth,
     };
   });
 }
 
 export function queueRange(samples: readonly QueueSample[]): TimeRange {
   const [fromMs, lastMs] = [samples[0]?.atMs ?? 0, samples.at(-1)?.atMs ?? 0];
-  return { fromMs, toMs: Math.max(fromMs + spanMsMin, lastMs) };
+  return { fromMs, toMs: Math.max(fromMs + rangeMsMin, lastMs) };
 }
 
 export function queueMarks(samples: readonly QueueSample[], kind: QueueStats['kind']): TimeMarks {
-  const line = (id: string, weight: 'main' | 'side', read: (sample: QueueSample) => number) => {
+  const line = (id: string, role: 'primary' | 'secondary', read: (sample: QueueSample) => number) => {
     const points = samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) }));
-    return { id, implementation: kind, roundTripMs: 0, weight, points };
+    return { id, implementation: kind, roundTripMs: 0, role, points };
   };
   return {
     lines: [
-      line('enqueued', 'side', (sample) => sample.enqueuePerSec),
-      line('dequeued', 'main', (sample) => sample.dequeuePerSec),
+      line('enqueued', 'secondary', (sample) => sample.enqueuePerSec),
+      line('dequeued', 'primary', (sample) => sample.dequeuePerSec),
     ],
     bands: [],
     layers: [],

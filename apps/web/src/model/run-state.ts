@@ -1,18 +1,18 @@
-/** A followed run: the run object and its ticks, and how an event changes them. */
+/** A run that is followed live: the run, its ticks, and how each event changes them. */
 import { pointKey, type Run, type RunEvent, type RunStatus, type Tick } from '@shardlab/contract';
 
 export interface FollowedRun {
   run: Run;
-  /** Rising in `atMs`. */
+  /** In order of `atMs`. */
   ticks: readonly Tick[];
 }
 
-/** Ticks kept in the browser: half an hour at four a second. Older ones go first. */
+/** Ticks kept in the browser: half an hour at four per second. The oldest are dropped first. */
 export const ticksMax = 7_200;
 
 /**
- * The state after an event, null while no snapshot has come: what precedes it cannot be placed. Never changes the
- * state given; `ticks` is a new array only when it changed.
+ * The state after an event. It is null until a snapshot arrives, since earlier events have no run to apply to. `state`
+ * is not modified; `ticks` is a new array only if it changed.
  */
 export function applyRunEvent(state: FollowedRun | null, event: RunEvent): FollowedRun | null {
   if (event.type === 'snapshot') return { run: event.run, ticks: event.ticks };
@@ -26,7 +26,7 @@ export function applyRunEvent(state: FollowedRun | null, event: RunEvent): Follo
     case 'progress':
       return { run: { ...run, progress: event.progress }, ticks };
     case 'tick':
-      return { run, ticks: withTick(ticks, event.tick) };
+      return { run, ticks: appendTick(ticks, event.tick) };
     case 'point': {
       const key = pointKey(event.point);
       const known = run.points.findIndex((point) => pointKey(point) === key);
@@ -36,13 +36,13 @@ export function applyRunEvent(state: FollowedRun | null, event: RunEvent): Follo
   }
 }
 
-/** After a reconnection the server may repeat a tick; one that is not newer than the last is dropped. */
-function withTick(ticks: readonly Tick[], tick: Tick): readonly Tick[] {
+/** Drops a tick that is not newer than the last: the server may repeat ticks after a reconnection. */
+function appendTick(ticks: readonly Tick[], tick: Tick): readonly Tick[] {
   const last = ticks.at(-1);
   if (last !== undefined && tick.atMs <= last.atMs) return ticks;
   return ticks.length < ticksMax ? [...ticks, tick] : [...ticks.slice(1), tick];
 }
 
-/** Whether a run will change no more. */
+/** Whether the run has reached a final state. */
 export const isFinished = (status: RunStatus): boolean =>
   status === 'done' || status === 'failed' || status === 'cancelled';

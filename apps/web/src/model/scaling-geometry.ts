@@ -1,6 +1,7 @@
 /**
- * Geometry of the log-log scaling chart. Data space: threads (or what else the axis is) and a value of the metric, both over 0. Chart space: CSS
- * pixels from the drawing's upper left corner. `x` and `y` are the only way from one to the other.
+ * Geometry of the log-log scaling chart. Data space is the parameter on the horizontal axis (threads, payload bytes, …)
+ * and the value of the metric, both greater than 0. Chart space is CSS pixels from the upper left corner of the
+ * drawing. The scales `x` and `y` are the only conversion between the two.
  */
 import { extent } from 'd3-array';
 import { type ScaleLogarithmic, scaleLog } from 'd3-scale';
@@ -25,8 +26,8 @@ export interface ScalingGeometry {
 }
 
 /**
- * Scales over the values and the reference lines, the vertical one to whole 1-2-5 steps. `xs` are those of the
- * scenario, so that the axis stands still while points arrive.
+ * Scales that hold all points and reference lines. The vertical scale ends at 1-2-5 steps. `xs` are the planned values
+ * of the sweep, so the horizontal axis does not change while points arrive.
  */
 export function scalingGeometry(
   series: readonly ScalingSeries[],
@@ -46,35 +47,36 @@ export function scalingGeometry(
   const bottom = Math.max(top + 1, height - margin.bottom);
   const first = xTicks[0] ?? 1;
   const last = xTicks.at(-1) ?? 1;
-  const room = 1.18;
-  const x = scaleLog([first / room, Math.max(last, first) * room], [left, right]);
+  /** Padding at both ends of the logarithmic axis. */
+  const paddingFactor = 1.18;
+  const x = scaleLog([first / paddingFactor, Math.max(last, first) * paddingFactor], [left, right]);
   const y = scaleLog(domain, [bottom, top]);
   return { x, y, left, right, top, bottom, xTicks, yTicks: decadeTicks(domain) };
 }
 
 const steps = [1, 2, 5] as const;
 
-/** The greatest 1-2-5 step not over a value over 0. */
+/** The greatest 1-2-5 step that is ≤ `value`, which must be positive. */
 export function stepDown(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value));
   const step = steps.findLast((candidate) => candidate * decade <= value * (1 + 1e-9)) ?? 1;
   return step * decade;
 }
 
-/** The smallest 1-2-5 step not under a value over 0. */
+/** The smallest 1-2-5 step that is ≥ `value`, which must be positive. */
 export function stepUp(value: number): number {
   const decade = 10 ** Math.floor(Math.log10(value));
   const step = steps.find((candidate) => candidate * decade >= value * (1 - 1e-9)) ?? 10;
   return step * decade;
 }
 
-/** Labels of a logarithmic axis: 1-2-5 over up to three decades, powers of ten over more. */
+/** Ticks of a logarithmic axis: 1-2-5 steps over up to three decades, powers of ten over more. */
 export function decadeTicks([low, high]: readonly [number, number]): number[] {
   const decades = Math.log10(high / low);
-  const wanted: readonly number[] = decades > 3 ? [1] : steps;
+  const mantissas: readonly number[] = decades > 3 ? [1] : steps;
   const ticks: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
-    for (const step of wanted) {
+    for (const step of mantissas) {
       const value = Number((step * 10 ** power).toPrecision(3));
       if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) ticks.push(value);
     }
@@ -82,8 +84,8 @@ export function decadeTicks([low, high]: readonly [number, number]): number[] {
 }
 
 /**
- * A line of slope one in log-log space through the middle of the plot's left edge, clipped to the plot: what a value
- * in proportion to the threads would look like. Chart space.
+ * A line of slope one in log-log space through the given point, clipped to the plot: the values that would be
+ * proportional to the threads. Coordinates are in chart space; null if the line misses the plot.
  */
 export function linearGuide(geometry: ScalingGeometry, through: { x: number; value: number }) {
   const { x, y } = geometry;
@@ -96,17 +98,17 @@ export function linearGuide(geometry: ScalingGeometry, through: { x: number; val
   return { x1: x(from), y1: y(from * perX), x2: x(to), y2: y(to * perX) };
 }
 
-/** The point nearest to a place in chart space, within `withinPx`. */
+/** The point nearest to a position in chart space, at most `withinPx` away. */
 export function nearestPoint(
   series: readonly ScalingSeries[],
   geometry: ScalingGeometry,
-  place: { x: number; y: number; withinPx: number },
+  position: { x: number; y: number; withinPx: number },
 ): ScalingPoint | null {
   let nearest: ScalingPoint | null = null;
-  let best = place.withinPx;
+  let best = position.withinPx;
   for (const entry of series)
     for (const point of entry.points) {
-      const distance = Math.hypot(geometry.x(point.x) - place.x, geometry.y(point.value) - place.y);
+      const distance = Math.hypot(geometry.x(point.x) - position.x, geometry.y(point.value) - position.y);
       if (distance <= best) {
         best = distance;
         nearest = point;

@@ -1,18 +1,18 @@
-/** The lines of the scaling chart: points of a run grouped by queue, instances, round trip and whatever is not on the axis. */
+/** The lines of the scaling chart: points grouped by all parameters except the one on the horizontal axis. */
 import { type Implementation, type Point, pointKey, type Scenario } from '@shardlab/contract';
 import { plural } from './format.ts';
-import type { Metric } from './metrics.ts';
-import { besideAxis, sweepAxis } from './sweep-axis.ts';
+import type { Metric } from './point-metrics.ts';
+import { otherVariedParams, sweepAxis } from './sweep-axis.ts';
 
 export interface ScalingPoint {
   key: string;
-  /** On the axis: threads, or what else the sweep varies most. */
+  /** The parameter on the horizontal axis: threads, or the one that the sweep varies most. */
   x: number;
-  /** In the metric's unit; always over 0, since the axis is logarithmic. */
+  /** In the unit of the metric; always positive, since the axis is logarithmic. */
   value: number;
 }
 
-/** One of a run. */
+/** A measured point of a run. */
 export interface RunPoint extends ScalingPoint {
   point: Point;
 }
@@ -21,22 +21,22 @@ export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
   id: string;
   implementation: Implementation;
   instances: number;
-  /** Emulated round trip of a call, milliseconds; 0 as it is. */
+  /** Emulated round trip of a client call in milliseconds; 0 for none. */
   roundTripMs: number;
-  /** What tells it from others of the same queue, instances and round trip: "10 subscribers". */
-  beside: string[];
-  /** Rising in x. */
+  /** Further parameters that tell it from other series: "10 subscribers". */
+  otherParams: string[];
+  /** In order of `x`. */
   points: P[];
-  /** Default a line with its points. `simulated`: a dotted line; `measured`: points alone, on top of such lines. */
+  /** Left out: a line with its points. `simulated`: a dotted line without points; `measured`: points without a line. */
   drawnAs?: 'simulated' | 'measured';
 }
 
-/** Which round trips are shown: all of them, or one. */
+/** The emulated round trip to show, milliseconds, or all of them. */
 export type RoundTripChoice = 'all' | number;
 
 /**
- * Series in the order of the legend: implementation, then round trip, then instances. Points without a value to show
- * (nothing delivered) are left out; a series without points is not listed.
+ * Series ordered by implementation, round trip and instances, like the legend. Points without a positive value, such as
+ * those that delivered nothing, are left out.
  */
 export function scalingSeries(
   points: readonly Point[],
@@ -51,9 +51,9 @@ export function scalingSeries(
     const value = metric.read(point);
     const x = point.params[axis.id] ?? 0;
     if ((roundTrip !== 'all' && roundTrip !== roundTripMs) || !(value > 0) || !(x > 0)) continue;
-    const beside = besideAxis(point.params, sweep, axis);
-    const id = [implementation, instances, roundTripMs, ...beside].join('/');
-    const series = byId.get(id) ?? { id, implementation, instances, roundTripMs, beside, points: [] };
+    const otherParams = otherVariedParams(point.params, sweep, axis);
+    const id = [implementation, instances, roundTripMs, ...otherParams].join('/');
+    const series = byId.get(id) ?? { id, implementation, instances, roundTripMs, otherParams, points: [] };
     byId.set(id, series);
     series.points.push({ key: pointKey(point), x, value, point });
   }
@@ -66,17 +66,17 @@ export function scalingSeries(
   );
 }
 
-/** The round trips that occur, rising. */
-export const roundTripsOf = (points: readonly Point[]): number[] =>
+/** The distinct round trips of the points, in ascending order. */
+export const roundTripsIn = (points: readonly Point[]): number[] =>
   [...new Set(points.map((point) => point.params.roundTripMs))].sort((a, b) => a - b);
 
 /** "sharded, 2 instances, 1 ms round trip" */
-export function seriesInWords(
-  series: Pick<ScalingSeries, 'implementation' | 'instances' | 'roundTripMs' | 'beside'>,
+export function describeSeries(
+  series: Pick<ScalingSeries, 'implementation' | 'instances' | 'roundTripMs' | 'otherParams'>,
 ) {
   const trip = series.roundTripMs > 0 ? `, ${series.roundTripMs} ms round trip` : '';
-  const beside = series.beside.map((words) => `, ${words}`).join('');
-  return `${series.implementation}, ${plural(series.instances, 'instance')}${trip}${beside}`;
+  const otherParams = series.otherParams.map((text) => `, ${text}`).join('');
+  return `${series.implementation}, ${plural(series.instances, 'instance')}${trip}${otherParams}`;
 }
 
 export const cursorKeys: readonly string[] = [
@@ -90,8 +90,8 @@ export const cursorKeys: readonly string[] = [
 export type CursorKey = 'ArrowLeft' | 'ArrowRight' | 'ArrowUp' | 'ArrowDown' | 'Home' | 'End';
 
 /**
- * Where a key moves the cursor: left and right along the series, up and down to the next greater or smaller value of
- * another series at the same place of the axis. Stays where it is at an edge; starts at the first point.
+ * The point to which a key moves the cursor: left and right along the series, up and down to the next value among all
+ * points at the same `x`. At an edge the cursor stays; without a current point it starts at the first one.
  */
 export function moveCursor(
   series: readonly ScalingSeries[],
@@ -115,7 +115,7 @@ export function moveCursor(
   return (column[index] ?? at.point).key;
 }
 
-/** The point of a key and the series that it lies in. */
+/** The point with the given key, and its series. */
 export function findPoint<P extends ScalingPoint>(
   series: readonly ScalingSeries<P>[],
   key: string | null,

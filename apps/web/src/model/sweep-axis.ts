@@ -1,5 +1,5 @@
-/** What the scaling chart shows its points over: the threads, or what a scenario varies more than them. */
-import { type PointParams, rowsInWords, type Scenario } from '@shardlab/contract';
+/** The horizontal axis of the scaling chart: threads, or the parameter that the scenario varies most. */
+import { type PointParams, rowsDescriptions, type Scenario } from '@shardlab/contract';
 import { formatAxisCount, formatCount, plural } from './format.ts';
 
 type Sweep = Scenario['sweep'];
@@ -13,66 +13,66 @@ type AxisId =
 
 export interface SweepAxis {
   id: AxisId;
-  /** "Dequeue rate over threads" */
+  /** Completes a title: "Dequeue rate over threads". */
   over: string;
-  /** Below the axis. */
+  /** Label below the axis. */
   title: string;
   /** "16 threads" */
-  inWords(value: number): string;
+  describe(value: number): string;
   format(value: number): string;
 }
 
 const axes: Readonly<Record<AxisId, Omit<SweepAxis, 'id' | 'format'>>> = {
   threads: {
     over: 'threads',
-    title: 'threads (enqueuers, and as many dequeuers)',
-    inWords: (value) => plural(value, 'thread'),
+    title: 'threads (n enqueuers and n dequeuers)',
+    describe: (value) => plural(value, 'thread'),
   },
   subscribers: {
     over: 'subscribers',
     title: 'subscribers of the topic',
-    inWords: (value) => plural(value, 'subscriber'),
+    describe: (value) => plural(value, 'subscriber'),
   },
   backlog: {
     over: 'the backlog',
-    title: 'messages that waited before the warm-up',
-    inWords: (value) => `backlog of ${formatCount(value)}`,
+    title: 'messages in the queue before the warm-up',
+    describe: (value) => `backlog of ${formatCount(value)}`,
   },
   payloadBytes: {
-    over: 'the payload',
-    title: 'bytes of a payload',
-    inWords: (value) => `${formatCount(value)} bytes`,
+    over: 'the payload size',
+    title: 'payload bytes',
+    describe: (value) => `${formatCount(value)} bytes`,
   },
   operationsPerTransaction: {
-    over: 'the batch',
-    title: 'operations a transaction',
-    inWords: (value) => `${formatCount(value)} operations a transaction`,
+    over: 'the operations per transaction',
+    title: 'operations per transaction',
+    describe: (value) => `${formatCount(value)} operations per transaction`,
   },
   cacheMiB: {
-    over: 'the message cache',
-    title: 'MiB of message cache',
-    inWords: (value) => `cache of ${formatCount(value)} MiB`,
+    over: 'the size of the message cache',
+    title: 'message cache, MiB',
+    describe: (value) => `cache of ${formatCount(value)} MiB`,
   },
 };
 
-/** The axis of the most values in the whole sweep, the threads where others have as many. */
+/** The parameter with the most values in the sweep; threads on a tie. */
 export function sweepAxis(sweep: Sweep): SweepAxis {
   const ids = Object.keys(axes) as AxisId[];
   const count = (id: AxisId) => sweep[id]?.length ?? 0;
-  const id = ids.reduce((most, each) => (count(each) > count(most) ? each : most), 'threads');
+  const id = ids.reduce((most, candidate) => (count(candidate) > count(most) ? candidate : most), 'threads');
   return { id, ...axes[id], format: formatAxisCount };
 }
 
-/** What the lines of one queue, instance count and round trip differ in, since it is not on the axis. */
-export function besideAxis(params: PointParams, sweep: Sweep, axis: SweepAxis): string[] {
-  const words = (Object.keys(axes) as AxisId[]).flatMap((id) => {
+/** Text for the further parameters that the sweep varies and that are not on the axis. */
+export function otherVariedParams(params: PointParams, sweep: Sweep, axis: SweepAxis): string[] {
+  const texts = (Object.keys(axes) as AxisId[]).flatMap((id) => {
     const value = params[id];
     const isVaried = (sweep[id]?.length ?? 0) > 1;
-    return id === axis.id || value === undefined || !isVaried ? [] : [axes[id].inWords(value)];
+    return id === axis.id || value === undefined || !isVaried ? [] : [axes[id].describe(value)];
   });
-  if ((sweep.durability?.length ?? 0) > 1 && params.durability !== undefined) words.push(params.durability);
-  if ((sweep.rows?.length ?? 0) > 1 && params.rows !== undefined) words.push(rowsInWords[params.rows]);
+  if ((sweep.durability?.length ?? 0) > 1 && params.durability !== undefined) texts.push(params.durability);
+  if ((sweep.rows?.length ?? 0) > 1 && params.rows !== undefined) texts.push(rowsDescriptions[params.rows]);
   if ((sweep.dequeuers?.length ?? 0) > 1 && params.dequeuers !== undefined)
-    words.push(`dequeuers ${params.dequeuers}`);
-  return words;
+    texts.push(`dequeuers ${params.dequeuers}`);
+  return texts;
 }

@@ -1,23 +1,25 @@
-/** Ticks put into bins of equal width, so that a long run costs no more to draw than a short one. */
+/** Groups ticks into bins of equal width, so that drawing a long run costs no more than a short one. */
 import type { Tick } from '@shardlab/contract';
 
-/** A tick and the time that its rates and waits cover. */
+/** A tick and the duration that its rates and waits cover. */
 export interface TimedTick {
   tick: Tick;
-  /** Milliseconds since the tick that was taken before it in the same trial. */
+  /** Time since the previous tick of the same trial. */
   spanMs: number;
 }
 
 export interface TickBin {
-  /** When its first tick began and its last one was taken, milliseconds since the start of the run. */
+  /** From the start of its first tick to its last tick, milliseconds since the start of the run. */
   fromMs: number;
   atMs: number;
-  /** Time that its ticks cover together: less than from `fromMs` to `atMs` where ticks were left out. */
+  /** Duration that its ticks cover. Less than `atMs - fromMs` if the server left out ticks. */
   spanMs: number;
   ticks: TimedTick[];
 }
 
-/** All ticks of one trial in time order: lines are not drawn across the gap between two trials. */
+/**
+ * The ticks of one trial in order of time. Trials are kept apart, so that no line is drawn across the gap between two.
+ */
 export interface TrialTicks {
   trial: number;
   first: Tick;
@@ -26,18 +28,18 @@ export interface TrialTicks {
   bins: TickBin[];
 }
 
-/** What the lab aims at between two ticks; the span of a trial's first one, which has none before it. */
+/** The interval at which the lab sends ticks. It also stands for the span of the first tick of a trial. */
 const usualSpanMs = 250;
 
 /**
- * A gap longer than this is not one late tick but ticks left out: the server thins those of a long run. What is left
- * still covers its own moment only.
+ * A longer gap means that ticks were left out, not that one was late: the server thins out the ticks of a long run. A
+ * tick after such a gap still covers only the usual span.
  */
 const spanMsMax = 450;
 
 /**
- * Groups ticks by trial and bin. A bin is at least as wide as a usual tick: the last tick of a trial may come a few
- * milliseconds after the one before, and a rate over so little says nothing alone.
+ * Groups ticks by trial and bin. A tick that follows too soon after the previous one joins its bin: the last tick of a
+ * trial may come after a few milliseconds, and a rate over so short a time is noise.
  */
 export function binTicks(
   ticks: readonly Tick[],
@@ -46,12 +48,12 @@ export function binTicks(
   const { fromMs, toMs, binsMax } = options;
   const widthMs = Math.max(usualSpanMs, (toMs - fromMs) / binsMax);
   const trials: TrialTicks[] = [];
-  let before: Tick | null = null;
+  let previous: Tick | null = null;
   for (const tick of ticks) {
-    const continues = before?.trial === tick.trial;
-    const gapMs = continues ? tick.atMs - before!.atMs : usualSpanMs;
+    const continues = previous?.trial === tick.trial;
+    const gapMs = continues ? tick.atMs - previous!.atMs : usualSpanMs;
     const spanMs = gapMs > spanMsMax ? usualSpanMs : gapMs;
-    before = tick;
+    previous = tick;
     if (tick.atMs < fromMs || tick.atMs > toMs || spanMs <= 0) continue;
     let trial = trials.at(-1);
     if (trial?.trial !== tick.trial) {
@@ -62,8 +64,8 @@ export function binTicks(
     trial.toMs = tick.atMs;
     const bin = trial.bins.at(-1);
     const fits = bin !== undefined && tick.atMs - bin.fromMs <= widthMs;
-    const stub = bin !== undefined && gapMs < usualSpanMs / 2;
-    if (fits || stub) {
+    const isTooShort = bin !== undefined && gapMs < usualSpanMs / 2;
+    if (fits || isTooShort) {
       bin.ticks.push({ tick, spanMs });
       bin.atMs = tick.atMs;
       bin.spanMs += spanMs;
@@ -74,7 +76,7 @@ export function binTicks(
   return trials;
 }
 
-/** Mean over a bin, each tick weighted by the time that it covers. For rates and for shares of time only. */
+/** Mean over a bin, weighted by the duration of each tick. Valid for rates and for shares of time only. */
 export function meanOver(bin: TickBin, read: (tick: Tick) => number): number {
   return bin.ticks.reduce((sum, { tick, spanMs }) => sum + read(tick) * spanMs, 0) / bin.spanMs;
 }

@@ -1,4 +1,4 @@
-/** Turns samples into what the time chart draws: lines, bands and stacks, all over the run's one time axis. */
+/** Turns samples into the marks of a time chart: lines, bands and stacked layers over one time axis. */
 import type { Implementation } from '@shardlab/contract';
 import type { TimeSample, TrialSamples } from './time-series.ts';
 import { waitClasses } from './time-series.ts';
@@ -12,8 +12,8 @@ export interface TimeLine {
   id: string;
   implementation: Implementation;
   roundTripMs: number;
-  /** The main line of a chart is heavier than the one it is compared with. */
-  weight: 'main' | 'side';
+  /** The primary line of a chart is drawn heavier than the line it is compared with. */
+  role: 'primary' | 'secondary';
   points: TimePoint[];
 }
 
@@ -23,16 +23,16 @@ export interface TimeBand {
   points: { atMs: number; low: number; high: number }[];
 }
 
-/** One layer of a stack in one trial; `low` and `high` are the sums under and with it. */
+/** One layer of a stack in one trial: `low` is the sum of the layers below, `high` adds its own value. */
 export interface TimeLayer {
   id: string;
-  /** Names the colour: a wait class, or an instance of an implementation. */
+  /** Determines the colour: a wait class, or an instance of an implementation. */
   kind: { wait: string } | { implementation: Implementation; instance: number };
   points: { atMs: number; low: number; high: number }[];
 }
 
-/** Something that happened, marked over the whole height of a chart. */
-export interface TimeMoment {
+/** An event, drawn as a vertical line with a label. */
+export interface TimeAnnotation {
   atMs: number;
   label: string;
 }
@@ -41,19 +41,19 @@ export interface TimeMarks {
   lines: TimeLine[];
   bands: TimeBand[];
   layers: TimeLayer[];
-  /** The greatest value drawn, 0 without any. */
+  /** The greatest value drawn; 0 if there is none. */
   max: number;
-  /** The smallest value over 0, for a logarithmic axis; Infinity without any. */
+  /** The smallest positive value, for a logarithmic axis; Infinity if there is none. */
   minPositive: number;
 }
 
-/** Enqueue and dequeue rate, messages per second over all instances. */
+/** Enqueue and dequeue rate: messages per second, sum of all instances. */
 export function rateMarks(trials: readonly TrialSamples[]): TimeMarks {
   const line = (trial: TrialSamples, id: string, read: (sample: TimeSample) => number): TimeLine => ({
     id: `${trial.trial}/${id}`,
     implementation: trial.implementation,
     roundTripMs: trial.params.roundTripMs,
-    weight: id === 'dequeue' ? 'main' : 'side',
+    role: id === 'dequeue' ? 'primary' : 'secondary',
     points: trial.samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) })),
   });
   const lines = trials.flatMap((trial) => [
@@ -63,7 +63,7 @@ export function rateMarks(trials: readonly TrialSamples[]): TimeMarks {
   return withExtent({ lines, bands: [], layers: [] });
 }
 
-/** Median and the band from it to the 99th percentile, milliseconds, of the slowest instance. */
+/** Latency of the slowest instance in milliseconds: the median, and a band up to the 99th percentile. */
 export function latencyMarks(trials: readonly TrialSamples[]): TimeMarks {
   const lines: TimeLine[] = [];
   const bands: TimeBand[] = [];
@@ -74,7 +74,7 @@ export function latencyMarks(trials: readonly TrialSamples[]): TimeMarks {
       id: `${trial}/p50`,
       implementation,
       roundTripMs: params.roundTripMs,
-      weight: 'main',
+      role: 'primary',
       points,
     });
     bands.push({
@@ -86,7 +86,7 @@ export function latencyMarks(trials: readonly TrialSamples[]): TimeMarks {
   return withExtent({ lines, bands, layers: [] });
 }
 
-/** Cores kept busy, one layer for each instance. */
+/** Cores kept busy, one layer per instance. */
 export function cpuMarks(trials: readonly TrialSamples[]): TimeMarks {
   const layers = trials.flatMap((trial) =>
     stack(
@@ -100,7 +100,7 @@ export function cpuMarks(trials: readonly TrialSamples[]): TimeMarks {
   return withExtent({ lines: [], bands: [], layers });
 }
 
-/** Average active sessions: on CPU at the bottom, then waiting by class. Idle waits are left out. */
+/** Average active sessions: on CPU at the bottom, then waiting by wait class. Idle waits are excluded. */
 export function waitMarks(trials: readonly TrialSamples[]): TimeMarks {
   const layers = trials.flatMap((trial) =>
     stack(trial, [
@@ -137,15 +137,15 @@ function stack(
 function withExtent(marks: Pick<TimeMarks, 'lines' | 'bands' | 'layers'>): TimeMarks {
   let max = 0;
   let minPositive = Number.POSITIVE_INFINITY;
-  const see = (value: number) => {
+  const include = (value: number) => {
     max = Math.max(max, value);
     if (value > 0) minPositive = Math.min(minPositive, value);
   };
-  for (const { points } of marks.lines) for (const { value } of points) see(value);
+  for (const { points } of marks.lines) for (const { value } of points) include(value);
   for (const { points } of [...marks.bands, ...marks.layers])
     for (const { low, high } of points) {
-      see(low);
-      see(high);
+      include(low);
+      include(high);
     }
   return { ...marks, max, minPositive };
 }

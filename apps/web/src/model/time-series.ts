@@ -1,20 +1,23 @@
-/** What the time charts draw, made from binned ticks. Times are milliseconds since the start of the run. */
+/** The samples of the time charts, made from binned ticks. All times are milliseconds since the start of the run. */
 import type { Implementation, Tick } from '@shardlab/contract';
 import { binTicks, meanOver, type TickBin, type TrialTicks } from './tick-bins.ts';
 
 export const waitClasses = ['commit', 'concurrency', 'configuration', 'network'] as const;
 export type ShownWaitClass = (typeof waitClasses)[number];
 
-/** One moment of a trial, summed or taken over its instances. */
+/** One bin of a trial, over all its instances. */
 export interface TimeSample {
   atMs: number;
   enqueuePerSec: number;
   dequeuePerSec: number;
-  /** Of the slowest tick and instance in the bin: percentiles are never averaged. Null where nothing was delivered. */
+  /**
+   * Latency of the slowest tick and instance of the bin, since percentiles cannot be averaged. Null if nothing was
+   * delivered.
+   */
   latency: { p50: number; p99: number; instance: number } | null;
-  /** Cores kept busy, by instance in the order of the tick. */
+  /** Cores kept busy by each instance, in the order of the tick. */
   cpu: number[];
-  /** Average active sessions: waited time over elapsed time. */
+  /** Average number of sessions in each wait class: time waited ÷ time elapsed. */
   waits: Record<ShownWaitClass, number>;
 }
 
@@ -27,8 +30,8 @@ export interface TrialSamples {
   samples: TimeSample[];
 }
 
-/** What a cursor can step through. */
-export interface Timed {
+/** A series of samples that the time cursor can step through. */
+export interface SampledSeries {
   samples: readonly { atMs: number }[];
 }
 
@@ -37,7 +40,7 @@ export interface TimeRange {
   toMs: number;
 }
 
-/** Samples of the range by trial. `binsMax` bounds what is drawn, whatever the length of the run. */
+/** The samples of a time range by trial. `binsMax` bounds their number, whatever the length of the run. */
 export function timeSamples(ticks: readonly Tick[], range: TimeRange, binsMax = 400): TrialSamples[] {
   return binTicks(ticks, { ...range, binsMax }).map(trialSamples);
 }
@@ -85,7 +88,7 @@ function activeSessions(bin: TickBin): TimeSample['waits'] {
   };
 }
 
-/** From the start to the last tick, or to the range of one point's trials; at least a second wide. */
+/** The time range of all ticks, or of those that `isShown` accepts; at least one second wide. */
 export function timeRange(ticks: readonly Tick[], isShown?: (tick: Tick) => boolean): TimeRange {
   if (isShown !== undefined) {
     const shown = ticks.filter(isShown);
@@ -96,7 +99,7 @@ export function timeRange(ticks: readonly Tick[], isShown?: (tick: Tick) => bool
   return { fromMs: 0, toMs: Math.max(1_000, ticks.at(-1)?.atMs ?? 0) };
 }
 
-/** The sample nearest to a time, over all trials; null without samples. */
+/** The sample nearest to a time among all trials; null if there are none. */
 export function sampleAt(
   trials: readonly TrialSamples[],
   atMs: number,
@@ -109,7 +112,7 @@ export function sampleAt(
   return nearest;
 }
 
-/** The last tick at or before a time (the first one if none is), by halving. */
+/** The last tick at or before a time, or else the first tick. Binary search. */
 export function tickAt(ticks: readonly Tick[], atMs: number): Tick | null {
   let low = 0;
   let high = ticks.length - 1;
@@ -121,8 +124,14 @@ export function tickAt(ticks: readonly Tick[], atMs: number): Tick | null {
   return ticks[low] ?? null;
 }
 
-/** The sample a number of steps away from the one at a time: what an arrow key moves the shared cursor to. */
-export function stepTime(trials: readonly Timed[], atMs: number | null, steps: number): number | null {
+/**
+ * The time of the sample that lies `steps` away from the one nearest to `atMs`: where an arrow key moves the cursor.
+ */
+export function stepTime(
+  trials: readonly SampledSeries[],
+  atMs: number | null,
+  steps: number,
+): number | null {
   const times = trials.flatMap((trial) => trial.samples.map((sample) => sample.atMs));
   if (times.length === 0) return null;
   if (atMs === null) return steps < 0 ? times.at(-1)! : times[0]!;

@@ -1,15 +1,15 @@
-/** The wait events of a run's points by the time that they took. */
-import type { Implementation, Point, WaitFigure } from '@shardlab/contract';
+/** The wait events of a run, ranked by the total time waited. */
+import type { Implementation, Point, WaitSummary } from '@shardlab/contract';
 
-export interface TopWait extends Pick<WaitFigure, 'event' | 'class' | 'emulated' | 'waits' | 'totalMs'> {
+export interface TopWait extends Pick<WaitSummary, 'event' | 'class' | 'emulated' | 'waits' | 'totalMs'> {
   implementation: Implementation;
-  /** The greatest p99 of any one point: percentiles of several points cannot be put together. */
+  /** The highest p99 of any point, since percentiles of several points cannot be combined. */
   p99MsMax: number;
-  /** Share of the queue's waiting time, 0 to 1; null for an idle wait, which is no waiting for work. */
+  /** Share of the implementation's total wait time, 0 to 1; null for an idle wait, which counts for nothing. */
   share: number | null;
 }
 
-/** By queue, then by time, longest first; events that never occurred are left out. */
+/** Ordered by implementation, then by total time, longest first. Events that never occurred are left out. */
 export function topWaits(points: readonly Point[]): TopWait[] {
   const byEvent = new Map<string, TopWait>();
   for (const { implementation, waits } of points)
@@ -35,8 +35,8 @@ export function topWaits(points: readonly Point[]): TopWait[] {
   const all = [...byEvent.values()];
   const busy = all.filter((wait) => wait.class !== 'idle');
   for (const wait of busy) {
-    const own = busy.filter((other) => other.implementation === wait.implementation);
-    const total = own.reduce((sum, other) => sum + other.totalMs, 0);
+    const sameImplementation = busy.filter((other) => other.implementation === wait.implementation);
+    const total = sameImplementation.reduce((sum, other) => sum + other.totalMs, 0);
     wait.share = total > 0 ? wait.totalMs / total : null;
   }
   return all.sort((a, b) => a.implementation.localeCompare(b.implementation) || b.totalMs - a.totalMs);

@@ -1,6 +1,6 @@
 /**
- * Where the parts of a topology lie: instances holding shards holding partitions, with messages flowing in from the
- * left and out to the right. Units are CSS pixels of the drawing; its height follows from its content.
+ * The layout of the topology chart: cards for instances, with rows for their shards and cells for their partitions.
+ * Messages flow in from the left and out to the right. All lengths are CSS pixels; the height follows from the content.
  */
 import type { Implementation, InstanceSample, Tick } from '@shardlab/contract';
 
@@ -14,7 +14,7 @@ export interface Box {
 export interface PartitionCell extends Box {
   partition: number;
   state: string;
-  /** Shares of the cell's width, from its left end: consumed, then waiting; the rest is free. */
+  /** Shares of the cell's width from the left: first consumed, then waiting messages; the rest is free. */
   drained: number;
   waiting: number;
 }
@@ -23,7 +23,7 @@ export interface ShardRow extends Box {
   label: string;
   backlog: number;
   cells: PartitionCell[];
-  /** Partitions that found no room in the row. */
+  /** Number of partitions that do not fit into the row. */
   hidden: number;
 }
 
@@ -37,16 +37,16 @@ export interface Flow {
   perSec: number;
   /** Stroke width. */
   width: number;
-  /** Pixels a second that the dashes move. */
+  /** Speed of the dashes, pixels per second. */
   speed: number;
 }
 
 export interface InstanceCard extends Box {
   instance: number;
   cpu: number;
-  /** Share of the CPU bar, against the cores of the machine. */
+  /** Filled share of the CPU bar: cores kept busy ÷ cores of the machine. */
   cpuShare: number;
-  /** Width of a full CPU bar; 0 where the card has no room for one. */
+  /** Width of the whole CPU bar; 0 if the card is too narrow for one. */
   cpuBar: number;
   enqueuePerSec: number;
   dequeuePerSec: number;
@@ -56,7 +56,7 @@ export interface InstanceCard extends Box {
 
 export interface SharedTable extends Box {
   backlog: number;
-  /** Backlog against the bound of the workload, 0 to 1. */
+  /** Backlog ÷ the limit of the workload, 0 to 1. */
   share: number;
   links: { x: number; y1: number; y2: number; width: number }[];
 }
@@ -66,29 +66,29 @@ export interface TopologyLayout {
   height: number;
   implementation: Implementation;
   cards: InstanceCard[];
-  /** The one table that all instances of an unsharded queue open; null for a sharded one. */
+  /** The table that all instances of an unsharded queue share; null for a sharded queue. */
   table: SharedTable | null;
 }
 
 export interface TopologyOptions {
   width: number;
-  /** Cores of the machine: a full CPU bar. */
+  /** Cores of the machine; a full CPU bar stands for all of them. */
   cores: number;
-  /** The rate that the widest flow stands for, messages per second over one instance. */
+  /** The rate at which a flow has its full width: messages per second of one instance. */
   rateMax: number;
-  /** Messages that an unsharded queue may hold before its enqueuers pause. */
+  /** Backlog at which the enqueuers of the workload pause. */
   backlogMax: number;
 }
 
 const gap = 12;
 const pad = 12;
-const head = 34;
+const headHeight = 34;
 const rowHeight = 34;
-/** A row of flows only: an instance of an unsharded queue holds nothing itself. */
-const bareRowHeight = 18;
+/** Height of a row with flows only: an instance of an unsharded queue has no shards. */
+const flowRowHeight = 18;
 const cellHeight = 16;
-/** Narrowest and widest drawing of a partition. */
-const cellWidth = 40;
+/** Least and greatest width of a partition. */
+const cellWidthMin = 40;
 const cellWidthMax = 200;
 const cellGap = 4;
 const cardWidthMin = { sharded: 226, unsharded: 160 };
@@ -97,20 +97,23 @@ const tableHeight = 46;
 const linkHeight = 26;
 const flowWidthMax = 7;
 
-/** Room for the flow at each side of a card: wide cards show more of it. */
-const laneWidthOf = (cardWidth: number): number => Math.min(150, Math.max(56, cardWidth * 0.2));
+/** Width for the flow at each end of a card; more in wide cards. */
+const flowAreaWidthOf = (cardWidth: number): number => Math.min(150, Math.max(56, cardWidth * 0.2));
 
 export function layoutTopology(tick: Tick, options: TopologyOptions): TopologyLayout {
   const { width } = options;
   const narrowest = cardWidthMin[tick.implementation];
   const sharded = tick.implementation === 'sharded';
   const count = tick.instances.length;
-  const columnsRoom = Math.max(1, Math.min(count, columnsMax, Math.floor((width + gap) / (narrowest + gap))));
-  // As many rows as that takes, filled evenly: four instances stand as two and two, not as three and one.
-  const columns = Math.ceil(count / Math.max(1, Math.ceil(count / columnsRoom)));
+  const columnsFitting = Math.max(
+    1,
+    Math.min(count, columnsMax, Math.floor((width + gap) / (narrowest + gap))),
+  );
+  // The least number of rows, filled evenly: four instances become two and two, not three and one.
+  const columns = Math.ceil(count / Math.max(1, Math.ceil(count / columnsFitting)));
   const cardWidth = (width - gap * (columns - 1)) / Math.max(1, columns);
   const rows = Math.max(1, ...tick.instances.map((sample) => (sharded ? sample.shards.length : 1)));
-  const cardHeight = head + (sharded ? rows * rowHeight : bareRowHeight) + 26;
+  const cardHeight = headHeight + (sharded ? rows * rowHeight : flowRowHeight) + 26;
   const cards = tick.instances.map((sample, index) => {
     const x = (index % columns) * (cardWidth + gap);
     const y = Math.floor(index / columns) * (cardHeight + gap);
@@ -127,16 +130,16 @@ function placeCard(
   { sample, sharded, options }: { sample: InstanceSample; sharded: boolean; options: TopologyOptions },
 ): InstanceCard {
   const { enqueuePerSec, dequeuePerSec, cpu, instance } = sample;
-  const laneWidth = laneWidthOf(box.width);
-  const left = box.x + pad + laneWidth;
-  const inner = box.width - 2 * (pad + laneWidth);
+  const flowAreaWidth = flowAreaWidthOf(box.width);
+  const left = box.x + pad + flowAreaWidth;
+  const inner = box.width - 2 * (pad + flowAreaWidth);
   const shards = sharded
     ? sample.shards.map((shard, index) => {
-        const y = box.y + head + index * rowHeight;
+        const y = box.y + headHeight + index * rowHeight;
         return placeShard({ x: left, y, width: inner, height: rowHeight }, shard);
       })
     : [];
-  const ends = shards.length > 0 ? shards : [{ y: box.y + head, height: bareRowHeight }];
+  const ends = shards.length > 0 ? shards : [{ y: box.y + headHeight, height: flowRowHeight }];
   const perSec = { enqueue: enqueuePerSec / ends.length, dequeue: dequeuePerSec / ends.length };
   const flows = ends.flatMap((row, index) => {
     const y = row.y + row.height - cellHeight / 2;
@@ -150,7 +153,7 @@ function placeCard(
       }),
       flow(`${instance}/${index}/out`, 'dequeue', perSec.dequeue, options.rateMax, {
         ...common,
-        x1: right - laneWidth + 6,
+        x1: right - flowAreaWidth + 6,
         x2: right,
       }),
     ];
@@ -170,21 +173,21 @@ function flow(
   return { id, kind, perSec, ...line, width: flowWidth(perSec, rateMax), speed: flowSpeed(perSec) };
 }
 
-/** The area of a flow grows with its rate, so its width with the root; at least a hairline where anything moves. */
+/** Proportional to the square root of the rate; never thinner than a hairline while messages flow. */
 export function flowWidth(perSec: number, rateMax: number): number {
   if (perSec <= 0) return 1;
   return Math.max(1.5, flowWidthMax * Math.sqrt(Math.min(1, perSec / Math.max(rateMax, 1))));
 }
 
-/** From a crawl at 1/s to 60 pixels a second at 100,000/s, in steps of decades: faster could not be followed. */
+/** Pixels per second: 10 at 1 message/s, 10 more per decade, at most 60, since the eye cannot follow faster dashes. */
 export function flowSpeed(perSec: number): number {
   return perSec < 1 ? 0 : 10 + 10 * Math.min(5, Math.log10(perSec));
 }
 
 function placeShard(box: Box, shard: InstanceSample['shards'][number]): ShardRow {
-  const room = Math.max(1, Math.floor((box.width + cellGap) / (cellWidth + cellGap)));
-  // The newest partitions are the ones that move; older ones are named by their number only.
-  const shown = shard.partitions.slice(-room);
+  const cellsFitting = Math.max(1, Math.floor((box.width + cellGap) / (cellWidthMin + cellGap)));
+  // The newest partitions are the ones in use. Of the older ones only their number is shown.
+  const shown = shard.partitions.slice(-cellsFitting);
   const width = Math.min(cellWidthMax, (box.width + cellGap) / Math.max(1, shown.length) - cellGap);
   const cells = shown.map((partition, index) => {
     const drained = partition.fill * partition.drained;
@@ -205,17 +208,17 @@ function placeShard(box: Box, shard: InstanceSample['shards'][number]): ShardRow
 
 function placeTable(
   tick: Tick,
-  place: { cards: InstanceCard[]; columns: number; bottom: number; options: TopologyOptions },
+  grid: { cards: InstanceCard[]; columns: number; bottom: number; options: TopologyOptions },
 ): SharedTable {
-  const { cards, columns, bottom, options } = place;
+  const { cards, columns, bottom, options } = grid;
   const y = bottom + linkHeight;
-  // Every instance reports the whole file, each at its own moment: the newest figure is as good as any.
+  // Every instance reports the backlog of the whole table, each at a slightly different time. Take the highest.
   const backlog = Math.max(0, ...tick.instances.map((sample) => sample.shards[0]?.backlog ?? 0));
   const share = Math.min(1, backlog / Math.max(1, options.backlogMax));
   const links = cards.map((card, index) => ({
     x: card.x + card.width / 2,
     y1: card.y + card.height,
-    // A card above another is linked through it: the line of the lower one carries on.
+    // The line of a card ends at the card below it, whose own line continues to the table.
     y2: cards[index + columns]?.y ?? y,
     width: flowWidth(card.enqueuePerSec + card.dequeuePerSec, 2 * options.rateMax),
   }));

@@ -1,6 +1,8 @@
-/** The topology at one moment as rows: one for each partition, or for a shard or instance without any. */
+/**
+ * The topology at one moment as a table: a row for each partition, and for each shard or instance without partitions.
+ */
 import type { Tick } from '@shardlab/contract';
-import type { DataTable } from './csv.ts';
+import type { DataTable } from './data-table.ts';
 
 type Row = DataTable['rows'][number];
 

@@ -1,4 +1,4 @@
-/** Verdicts in words. A claim that does not hold on this machine is a finding, not a failure. */
+/** Text for the verdicts on claims. A claim that does not hold on this machine is a finding, not an error. */
 import type { ClaimResult, Verdict } from '@shardlab/contract';
 import { formatValue } from './format.ts';
 
@@ -12,12 +12,14 @@ export const verdictLabels: Readonly<Record<Verdict, string>> = {
 const gradeLabels: Readonly<Record<ClaimResult['grade'], string>> = {
   table: 'from a table',
   prose: 'from the text',
-  shape: 'a shape',
+  shape: 'from the shape of a curve',
 };
 
-export const gradeInWords = (grade: ClaimResult['grade']): string => gradeLabels[grade];
+export const describeGrade = (grade: ClaimResult['grade']): string => gradeLabels[grade];
 
-/** "0.89" and "× the best of several instances (0.81 to 0.97)"; null where nothing could be measured. */
+/**
+ * Value and unit with interval: "0.89", "× the best of several instances (0.81 to 0.97)". Null if nothing was measured.
+ */
 export function claimFigure(
   claim: Pick<ClaimResult, 'value' | 'unit' | 'interval'>,
 ): { value: string; rest: string } | null {
@@ -29,11 +31,18 @@ export function claimFigure(
   return { value: formatValue(claim.value), rest: `${claim.unit}${range}` };
 }
 
-/** How many claims have which verdict, in the order of the labels and without the empty ones. */
+/** The number of claims for each verdict that occurs, in the order of `verdictLabels`. */
 export function countVerdicts(
   claims: readonly { verdict: Verdict }[],
 ): { verdict: Verdict; count: number }[] {
   return (Object.keys(verdictLabels) as Verdict[])
     .map((verdict) => ({ verdict, count: claims.filter((claim) => claim.verdict === verdict).length }))
     .filter(({ count }) => count > 0);
+}
+
+/** "4 hold here", "1 does not hold here", "2 inconclusive". */
+export function describeVerdictCount({ verdict, count }: { verdict: Verdict; count: number }): string {
+  if (verdict === 'holds') return `${count} ${count === 1 ? 'holds' : 'hold'} here`;
+  if (verdict === 'does-not-hold') return `${count} ${count === 1 ? 'does' : 'do'} not hold here`;
+  return `${count} ${verdictLabels[verdict].toLowerCase()}`;
 }

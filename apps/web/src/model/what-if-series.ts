@@ -1,23 +1,23 @@
-/** What the what-if chart draws: simulated lines, measured points on top of them, and how far apart they are. */
+/** The series of the what-if chart: simulated lines, measured points on top of them, and the error between the two. */
 import { type Implementation, type Point, pointKey } from '@shardlab/contract';
 import { agreementAim, type SimulationResult } from '@shardlab/model';
-import type { Figures, Metric } from './metrics.ts';
+import type { Metric, PointMetrics } from './point-metrics.ts';
 import type { ScalingPoint, ScalingSeries } from './scaling-series.ts';
 import type { SimulationJob } from './what-if.ts';
 
-/** Of a simulation, what the page shows. */
-export interface SimulatedFigures extends Figures {
+/** The part of a simulation result that the page shows. */
+export interface SimulatedMetrics extends PointMetrics {
   use: SimulationResult['use'];
 }
 
 export interface SimulatedPoint {
   job: SimulationJob;
-  figures: SimulatedFigures;
+  result: SimulatedMetrics;
 }
 
 export interface WhatIfPoint extends ScalingPoint {
-  figures: Figures;
-  /** Null of a measured one. */
+  metrics: PointMetrics;
+  /** Utilisation of each resource; null for a measured point. */
   use: SimulationResult['use'] | null;
 }
 
@@ -29,12 +29,12 @@ export function whatIfSeries(
   return (['sharded', 'unsharded'] as const).flatMap((implementation) => {
     const lines: WhatIfPoint[] = simulated
       .filter(({ job }) => job.implementation === implementation)
-      .map(({ job, figures }) => ({
+      .map(({ job, result }) => ({
         key: `simulated/${job.key}`,
         x: job.threads,
-        value: metric.read(figures),
-        figures,
-        use: figures.use,
+        value: metric.read(result),
+        metrics: result,
+        use: result.use,
       }));
     const points: WhatIfPoint[] = measured
       .filter((point) => point.implementation === implementation)
@@ -42,19 +42,24 @@ export function whatIfSeries(
         key: pointKey(point),
         x: point.params.threads,
         value: metric.read(point),
-        figures: point,
+        metrics: point,
         use: null,
       }));
-    const common = { implementation, instances, roundTripMs: 0, beside: [] };
+    const common = { implementation, instances, roundTripMs: 0, otherParams: [] };
     return [
-      { ...common, id: `simulated/${implementation}`, points: shown(lines), drawnAs: 'simulated' as const },
-      { ...common, id: `measured/${implementation}`, points: shown(points), drawnAs: 'measured' as const },
+      {
+        ...common,
+        id: `simulated/${implementation}`,
+        points: drawable(lines),
+        drawnAs: 'simulated' as const,
+      },
+      { ...common, id: `measured/${implementation}`, points: drawable(points), drawnAs: 'measured' as const },
     ].filter((series) => series.points.length > 0);
   });
 }
 
-/** What a logarithmic axis can show, rising in x. */
-const shown = (points: WhatIfPoint[]): WhatIfPoint[] =>
+/** The points that a logarithmic axis can show, in order of `x`. */
+const drawable = (points: WhatIfPoint[]): WhatIfPoint[] =>
   points.filter(({ value }) => value > 0).sort((a, b) => a.x - b.x);
 
 export interface ModelError {
@@ -64,24 +69,28 @@ export interface ModelError {
   simulated: number;
   /** Simulated ÷ measured − 1. */
   error: number;
+  /** Whether the error exceeds `agreementAim`. */
   misses: boolean;
 }
 
-/** Rates of dequeues side by side, in the order of the measured points; those that were not simulated are left out. */
+/**
+ * Compares simulated with measured dequeue rates, in the order of the measured points. Points without a simulation are
+ * left out.
+ */
 export function modelErrors(simulated: readonly SimulatedPoint[], measured: readonly Point[]): ModelError[] {
   return measured.flatMap(({ implementation, params: { threads }, dequeuePerSec }) => {
-    const same = simulated.find(
+    const match = simulated.find(
       ({ job }) => job.implementation === implementation && job.threads === threads,
     );
-    if (same === undefined || dequeuePerSec === 0) return [];
-    const error = same.figures.dequeuePerSec / dequeuePerSec - 1;
+    if (match === undefined || dequeuePerSec === 0) return [];
+    const error = match.result.dequeuePerSec / dequeuePerSec - 1;
     const misses = Math.abs(error) > agreementAim;
     return [
       {
         implementation,
         threads,
         measured: dequeuePerSec,
-        simulated: same.figures.dequeuePerSec,
+        simulated: match.result.dequeuePerSec,
         error,
         misses,
       },

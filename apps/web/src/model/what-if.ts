@@ -1,22 +1,22 @@
-/** The settings of the what-if page, and the simulations that they call for. */
+/** The settings of the what-if page, and the simulations that they require. */
 import type { Hardware, Implementation, PointParams } from '@shardlab/contract';
 import { type ClusterCosts, type ModelWorkload, resolveHardware } from '@shardlab/model';
 
-/** What the sliders set; null is the machine's own. */
-export interface WhatIf {
+/** The values of the sliders; null stands for the value of the selected machine. */
+export interface WhatIfSettings {
   instances: number;
-  /** Operations of a transaction. */
+  /** Operations per transaction. */
   operations: number;
-  /** 0: a queue. */
+  /** Subscribers of a topic; 0 for a queue. */
   subscribers: number;
   payloadBytes: number;
   roundTripMs: number | null;
-  /** Of each node. */
+  /** Cores per node. */
   cores: number | null;
   syncUs: number | null;
 }
 
-export const whatIfDefault: WhatIf = {
+export const whatIfDefault: WhatIfSettings = {
   instances: 2,
   operations: 10,
   subscribers: 0,
@@ -26,7 +26,7 @@ export const whatIfDefault: WhatIf = {
   syncUs: null,
 };
 
-/** Where each slider stops. */
+/** The values that each slider can take. */
 export const sliderSteps = {
   instances: [1, 2, 4, 8, 16, 32, 64],
   operations: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
@@ -35,14 +35,14 @@ export const sliderSteps = {
   roundTripMs: [0, 0.1, 0.2, 0.5, 1, 2, 5, 10],
   cores: [1, 2, 4, 8, 16, 24, 32, 64],
   syncUs: [0, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000],
-} as const satisfies Record<keyof WhatIf, readonly number[]>;
+} as const satisfies Record<keyof WhatIfSettings, readonly number[]>;
 
-/** The stops of a slider with the value that it has: a machine's own, or one of a link, need not be among them. */
-export function stepsWith(steps: readonly number[], value: number): number[] {
+/** The steps of a slider and its current value: that of a machine or from a link need not be one of the steps. */
+export function stepsIncluding(steps: readonly number[], value: number): number[] {
   return [...new Set([...steps, value])].sort((a, b) => a - b);
 }
 
-/** Enqueuers, and as many dequeuers for each subscriber: the axis of the chart. */
+/** The horizontal axis of the chart: the number of enqueuers, and of dequeuers per subscriber. */
 export const whatIfThreads: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
 export interface SimulationJob {
@@ -55,59 +55,59 @@ export interface SimulationJob {
 
 export interface SimulationRequest {
   costs: ClusterCosts;
-  /** In the order in which they are to be done. */
+  /** In the order of execution. */
   jobs: SimulationJob[];
 }
 
-/** The lab's own bound, so that a slow dequeuer meets the same backlog. */
+/** The same limit as in the lab, so that simulated dequeuers see the same backlog. */
 const backlogMax = 20_000;
 
 /**
- * How long a point is simulated: enough for each session to commit a few times, and no longer than a slider waits. All
- * points come roughly first, then well.
+ * Every point is simulated twice, first quickly, then more precisely. Each pass runs long enough for every session to
+ * commit `transactions` times, within the limits on operations, so that a moved slider shows an effect soon.
  */
-const efforts = [
-  { transactions: 2, least: 4_000, most: 40_000 },
-  { transactions: 12, least: 60_000, most: 400_000 },
+const passes = [
+  { transactions: 2, operationsMin: 4_000, operationsMax: 40_000 },
+  { transactions: 12, operationsMin: 60_000, operationsMax: 400_000 },
 ] as const;
 
-export interface OwnSettings {
+export interface MachineSettings {
   roundTripMs: number;
   cores: number;
   syncUs: number;
 }
 
-/** What a machine has where no slider says otherwise. */
-export function ownSettings(hardware: Hardware): OwnSettings {
+/** The values of the machine, which apply while a slider is not set. */
+export function machineSettings(hardware: Hardware): MachineSettings {
   const { sessions, machine, redo } = resolveHardware(hardware);
   return { roundTripMs: sessions.roundTripUs / 1000, cores: machine.coresPerNode, syncUs: redo.syncUs };
 }
 
 export function simulationRequest(
   hardware: Hardware,
-  settings: WhatIf,
+  settings: WhatIfSettings,
   threads: readonly number[],
 ): SimulationRequest {
   const { cores, syncUs } = settings;
-  const own = resolveHardware(hardware);
+  const resolved = resolveHardware(hardware);
   const costs: ClusterCosts = {
-    ...own,
-    machine: { ...own.machine, coresPerNode: cores ?? own.machine.coresPerNode },
-    redo: { ...own.redo, syncUs: syncUs ?? own.redo.syncUs },
-    unsharded: { ...own.unsharded, syncUs: syncUs ?? own.unsharded.syncUs },
+    ...resolved,
+    machine: { ...resolved.machine, coresPerNode: cores ?? resolved.machine.coresPerNode },
+    redo: { ...resolved.redo, syncUs: syncUs ?? resolved.redo.syncUs },
+    unsharded: { ...resolved.unsharded, syncUs: syncUs ?? resolved.unsharded.syncUs },
   };
-  const jobs = efforts.flatMap((effort) =>
+  const jobs = passes.flatMap((pass) =>
     threads.flatMap((count) =>
       (['sharded', 'unsharded'] as const).map((implementation): SimulationJob => {
         const workload = workloadOf(settings, implementation, count);
         const sessions = workload.enqueuers + workload.dequeuers;
-        const wanted = sessions * settings.operations * effort.transactions;
+        const operations = sessions * settings.operations * pass.transactions;
         return {
           key: `${implementation}/${count}`,
           implementation,
           threads: count,
           workload,
-          measureOperations: Math.min(effort.most, Math.max(effort.least, wanted)),
+          measureOperations: Math.min(pass.operationsMax, Math.max(pass.operationsMin, operations)),
         };
       }),
     ),
@@ -115,7 +115,7 @@ export function simulationRequest(
   return { costs, jobs };
 }
 
-function workloadOf(settings: WhatIf, kind: Implementation, threads: number): ModelWorkload {
+function workloadOf(settings: WhatIfSettings, kind: Implementation, threads: number): ModelWorkload {
   const subscribers = Math.max(1, settings.subscribers);
   return {
     kind,
@@ -130,19 +130,23 @@ function workloadOf(settings: WhatIf, kind: Implementation, threads: number): Mo
   };
 }
 
-/** Whether a point was measured with what the sliders say of the workload; the machine is another question. */
-export function isMeasuredSo(params: PointParams, settings: WhatIf, own: OwnSettings): boolean {
+/** Whether a point was measured with the workload that the sliders describe. The machine is not compared. */
+export function matchesSettings(
+  params: PointParams,
+  settings: WhatIfSettings,
+  machine: MachineSettings,
+): boolean {
   return (
     params.instances === settings.instances &&
     params.operationsPerTransaction === settings.operations &&
     params.payloadBytes === settings.payloadBytes &&
-    params.roundTripMs === (settings.roundTripMs ?? own.roundTripMs) &&
+    params.roundTripMs === (settings.roundTripMs ?? machine.roundTripMs) &&
     (params.subscribers ?? 0) === settings.subscribers
   );
 }
 
-/** The sliders as a measured point has them, for the machine as it is. */
-export function settingsOf(params: PointParams): WhatIf {
+/** The workload of a measured point as slider values; those of the machine stay unset. */
+export function settingsOfPoint(params: PointParams): WhatIfSettings {
   return {
     instances: params.instances,
     operations: params.operationsPerTransaction,

@@ -1,4 +1,4 @@
-/** Why a message that is browsed has not been delivered for good, in one sentence. */
+/** Explains why a message is still in the queue. */
 import type { MessageOut, QueueInfo } from '@shardlab/contract';
 import { formatDuration, plural } from './format.ts';
 
@@ -7,9 +7,9 @@ export type WaitingIn = Pick<QueueInfo, 'dequeueEnabled' | 'attemptsMax' | 'exce
 
 export function whyWaiting(message: WaitingMessage, queue: WaitingIn, nowMs: number): string {
   const sentence = sentenceOf(message, queue, nowMs);
-  const from = message.properties?.['exception-queue-of'];
-  if (from === undefined) return sentence;
-  return `Came from ${from}: ${message.properties?.['exception-reason'] ?? 'moved there'}. ${sentence}`;
+  const source = message.properties?.['exception-queue-of'];
+  if (source === undefined) return sentence;
+  return `Moved here from ${source}: ${message.properties?.['exception-reason'] ?? 'no reason given'}. ${sentence}`;
 }
 
 function sentenceOf(message: WaitingMessage, queue: WaitingIn, nowMs: number): string {
@@ -17,35 +17,35 @@ function sentenceOf(message: WaitingMessage, queue: WaitingIn, nowMs: number): s
   const until = untilMs === undefined ? '' : ` until ${timeOf(untilMs, nowMs)}`;
   switch (state) {
     case 'held':
-      return `Handed out${times(deliveryCount, queue)} and held${until}; ${fate(deliveryCount, queue)}.`;
+      return `Delivered${attemptNote(deliveryCount, queue)} and held${until}. ${ifNotConsumed(deliveryCount, queue)}.`;
     case 'delayed':
       return deliveryCount > 0
-        ? `Came back after ${attempts(deliveryCount, queue)}; paused${until}.`
+        ? `Returned after ${attempts(deliveryCount, queue)}; delayed${until}.`
         : `Delayed${until}.`;
     default:
       break;
   }
-  const before = deliveryCount > 0 ? `Came back after ${attempts(deliveryCount, queue)}. ` : '';
+  const history = deliveryCount > 0 ? `Returned after ${attempts(deliveryCount, queue)}. ` : '';
   return queue.dequeueEnabled
-    ? `${before}Ready: no dequeue has reached it yet.`
-    : `${before}Ready, but the queue is stopped for dequeue.`;
+    ? `${history}Ready: waiting for a consumer.`
+    : `${history}Ready, but dequeue is stopped for this queue.`;
 }
 
-/** "2 of 5 attempts"; "1 attempt" where there is no limit. */
+/** "2 of 5 attempts", or "1 attempt" if the queue has no limit. */
 const attempts = (count: number, { attemptsMax }: WaitingIn): string =>
   attemptsMax === null ? plural(count, 'attempt') : `${count} of ${plural(attemptsMax, 'attempt')}`;
 
-function times(count: number, { attemptsMax }: WaitingIn): string {
-  if (attemptsMax !== null) return `, attempt ${count} of ${attemptsMax},`;
-  return count > 1 ? `, the ${ordinal(count)} time,` : '';
+function attemptNote(count: number, { attemptsMax }: WaitingIn): string {
+  if (attemptsMax !== null) return ` (attempt ${count} of ${attemptsMax})`;
+  return count > 1 ? ` for the ${ordinal(count)} time` : '';
 }
 
-/** What becomes of it if its holder does not consume it. */
-function fate(count: number, { attemptsMax, exceptionQueue }: WaitingIn): string {
+/** What happens if the holder does not consume the message. */
+function ifNotConsumed(count: number, { attemptsMax, exceptionQueue }: WaitingIn): string {
   const isLast = attemptsMax !== null && count >= attemptsMax;
   return isLast && exceptionQueue !== null
-    ? `if it is not consumed it moves to ${exceptionQueue}`
-    : 'it comes back unless it is consumed';
+    ? `If it is not consumed, it moves to ${exceptionQueue}`
+    : 'If it is not consumed, it becomes ready again';
 }
 
 function ordinal(count: number): string {
@@ -54,12 +54,12 @@ function ordinal(count: number): string {
   return `${count}${ending}`;
 }
 
-/** Within half a day a clock says it; beyond, it needs the day. */
-const farMs = 12 * 60 * 60_000;
+/** Times further away than this are shown with their date. */
+const dateFromMs = 12 * 60 * 60_000;
 
 function timeOf(atMs: number, nowMs: number): string {
   const leftMs = atMs - nowMs;
-  if (leftMs > farMs)
+  if (leftMs > dateFromMs)
     return new Date(atMs).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
   const clock = new Date(atMs).toLocaleTimeString('en-GB');
   return leftMs < 1_000 ? clock : `${clock}, in ${formatDuration(leftMs)}`;

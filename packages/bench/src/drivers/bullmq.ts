@@ -1,4 +1,4 @@
-/** BullMQ on Redis: its own bulk call to enqueue, its own worker to dequeue; it has no batch call for workers. */
+/** BullMQ on Redis: enqueues with its bulk call, dequeues with its worker, which has no batch call. */
 import type { Delivery, OpenClient } from './driver.ts';
 import { peerPackage } from './peer-packages.ts';
 
@@ -69,7 +69,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
       const worker = new Worker(
         name,
         async ({ id, data }) => {
-          underWay.set(id, deliveries.handedOut(Buffer.from(data, 'base64'), 0));
+          underWay.set(id, deliveries.delivered(Buffer.from(data, 'base64'), 0));
         },
         { connection: connect(), concurrency: consumers },
       );

@@ -1,6 +1,6 @@
 /**
- * What the bench needs of a queue, ours or another. A driver runs inside the client process of a trial; its server, if
- * it has one, is started by the bench (`servers/`). Payloads cross as bytes; what is not a payload is the driver's own.
+ * The interface between the bench and a queue system. A driver runs inside the client process of a trial; its server, if
+ * it has one, is started by the bench (`servers/`). Payloads are bytes; everything else is up to the driver.
  */
 
 import type { PayloadIdentity } from '@shardlab/lab';
@@ -8,61 +8,61 @@ import type { PayloadIdentity } from '@shardlab/lab';
 export interface ClientOptions {
   /** Folder of an embedded system's files. */
   dir: string;
-  /** Where servers listen: paths of Unix sockets or URLs. None for what has no server, several for a cluster. */
+  /** Unix sockets or URLs of the servers: none for embedded systems, several for a cluster. */
   endpoints: readonly string[];
   durability: string;
-  /** This process among those of the trial, from 1: an embedded instance has the same number. */
+  /** Number of this process in the trial, from 1; also the number of an embedded instance. */
   process: number;
-  /** The first process of a trial makes the queue. */
-  creates: boolean;
-  /** Sessions of either kind in this process: what connection pools are sized for. */
+  /** Whether this process, the first of the trial, creates the queue. */
+  createsQueue: boolean;
+  /** Enqueuers and dequeuers in this process, by which connection pools are sized. */
   enqueuers: number;
   dequeuers: number;
   /** Messages that one transaction enqueues or dequeues. */
   operations: number;
-  /** 0: a queue. Else a topic with so many subscribers, of which consumer `i` serves number `i` modulo theirs. */
+  /** 0 for a queue. Otherwise a topic with this many subscribers; consumer `i` serves subscriber `i` modulo their number. */
   subscribers: number;
-  /** Emulated: what every sync takes beyond the disk's own time, milliseconds. Only our own engine knows it. */
+  /** Emulated time added to every sync, milliseconds. Only our own engine supports it. */
   emulatedSyncMs: number;
 }
 
 export type OpenClient = (options: ClientOptions) => Promise<QueueClient>;
 
 export interface QueueClient {
-  /** Durability as the system itself states it, read back after opening: "PRAGMA synchronous = 2". */
+  /** Durability as reported by the system after opening: "PRAGMA synchronous = 2". */
   readonly stated: string;
   openProducer(): Promise<Producer>;
-  /** Starts consumers of this process; they go on until stopped, and a failure of one ends the process. */
+  /** Starts the consumers of this process. They run until stopped; a failing consumer ends the process. */
   consume(options: ConsumeOptions): Promise<Consumption>;
-  /** Messages in the queue, held ones included, when nothing is under way; of a topic, those of a subscriber. */
+  /** Messages in the queue, held ones included, while nothing is in progress; for a topic, those of one subscriber. */
   depth(subscriber: number): Promise<number>;
   close(): Promise<void>;
 }
 
 export interface Producer {
-  /** One transaction; resolves when the system acknowledges it as durable as it promises. */
+  /** Runs one transaction; resolves when the system acknowledges it with its promised durability. */
   send(payloads: readonly Buffer[]): Promise<void>;
 }
 
 export interface ConsumeOptions {
   consumers: number;
-  /** Messages that one transaction of a consumer takes at most. */
+  /** Maximum messages per transaction of a consumer. */
   operations: number;
   deliveries: DeliverySink;
 }
 
-/** Where a driver reports each delivery. A message that was damaged is reported like any other. */
+/** Receives each delivery of a driver. Damaged messages are reported like all others. */
 export interface DeliverySink {
-  /** Call once for each hand-out, as soon as the client has the bytes; pass the result on to `consumed`. */
-  handedOut(payload: Buffer, consumer: number): Delivery;
-  /** Call when the system has acknowledged the consumption by a consumer. */
+  /** To be called once per delivery, as soon as the client has the bytes; pass the result to `consumed`. */
+  delivered(payload: Buffer, consumer: number): Delivery;
+  /** To be called when the system has acknowledged the consumption. */
   consumed(deliveries: readonly Delivery[], consumer: number): void;
 }
 
-/** Opaque to drivers: what a payload turned out to be; null if it was damaged. */
+/** Opaque to drivers: the identity of a payload; null if it is damaged. */
 export type Delivery = PayloadIdentity | null;
 
 export interface Consumption {
-  /** Takes no more messages; resolves when nothing that was taken is unfinished. */
+  /** Stops dequeuing; resolves when all dequeued messages are finished. */
   stop(): Promise<void>;
 }

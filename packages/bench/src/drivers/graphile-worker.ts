@@ -1,6 +1,6 @@
 /**
- * graphile-worker on PostgreSQL: addJobs to enqueue, its runner to dequeue. In transactions of several it fetches through
- * its local queue and completes in batches, its own way to share a sync; its `job:complete` may precede that sync.
+ * graphile-worker on PostgreSQL: enqueues with addJobs, dequeues with its runner. For transactions of several messages it
+ * fetches through its local queue and completes in batches, which share a sync; its `job:complete` may precede that sync.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Delivery, OpenClient } from './driver.ts';
@@ -51,7 +51,7 @@ interface Pg {
 const task = 'bench';
 const countJobs = 'SELECT count(*) FROM graphile_worker._private_jobs';
 
-export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, dequeuers, creates }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, dequeuers, createsQueue }) => {
   const { makeWorkerUtils, run, Logger } = peerPackage<Graphile>('graphile-worker');
   const { Pool } = peerPackage<Pg>('pg');
   const logger = new Logger(() => () => undefined);
@@ -60,7 +60,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, deque
     throw error;
   });
   const utils = await makeWorkerUtils({ pgPool, logger });
-  if (creates) await utils.migrate();
+  if (createsQueue) await utils.migrate();
   const { stated, count, end } = await statedByPostgres(endpoint!);
   return {
     stated,
@@ -86,7 +86,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, deque
         parsedCronItems: [],
         taskList: {
           async [task](payload, { job }) {
-            underWay.set(job.id, deliveries.handedOut(Buffer.from(payload.payload, 'base64'), 0));
+            underWay.set(job.id, deliveries.delivered(Buffer.from(payload.payload, 'base64'), 0));
           },
         },
         preset: { worker: { concurrentJobs: consumers, pollInterval: 100, ...batching } },
@@ -99,7 +99,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, deque
       return {
         async stop() {
           await runner.stop();
-          // What was reported complete may still be on its way out of the table.
+          // Jobs reported as complete may not be deleted from the table yet.
           while ((await count(`${countJobs} WHERE locked_at IS NOT NULL`)) > 0) await pause(10);
         },
       };

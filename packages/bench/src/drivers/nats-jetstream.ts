@@ -1,6 +1,6 @@
 /**
- * NATS JetStream: a work-queue stream in files, one durable consumer that all share. Publishes of a transaction are in
- * flight together, as are confirmed acknowledgements: it has no batch call for either.
+ * NATS JetStream: a work-queue stream in files and one shared durable consumer. There are no batch calls, so the publishes
+ * of a transaction are in flight together, as are confirmed acknowledgements.
  */
 import type { OpenClient } from './driver.ts';
 import { peerPackage } from './peer-packages.ts';
@@ -41,12 +41,12 @@ interface Transport {
 
 const name = 'bench';
 
-export const open: OpenClient = async ({ endpoints: [endpoint], creates, durability }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, durability }) => {
   const { connect } = peerPackage<Transport>('@nats-io/transport-node');
   const { jetstream, jetstreamManager } = peerPackage<JetStreamPackage>('@nats-io/jetstream');
   const connection = await connect({ servers: endpoint! });
   const manager = await jetstreamManager(connection);
-  if (creates) {
+  if (createsQueue) {
     await manager.streams.add({ name, subjects: [name], storage: 'file', retention: 'workqueue' });
     await manager.consumers.add(name, { durable_name: name, ack_policy: 'explicit', max_ack_pending: -1 });
   }
@@ -69,7 +69,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint], creates, durabil
       const working = all.map(async (messages, consumer) => {
         const underWay = new Set<Promise<void>>();
         for await (const message of messages) {
-          const delivery = deliveries.handedOut(Buffer.from(message.data), consumer);
+          const delivery = deliveries.delivered(Buffer.from(message.data), consumer);
           const acknowledged = message.ackAck().then(() => {
             deliveries.consumed([delivery], consumer);
             underWay.delete(acknowledged);

@@ -1,6 +1,6 @@
 /**
- * The client libraries of the server peers. They lie in a folder of their own that is no workspace, so that installing
- * the product does not fetch a hundred packages that only the bench needs; the bench installs them at its first use.
+ * The client libraries of the peers with servers. They are in a separate folder outside the workspaces, so that
+ * installing the product does not fetch a hundred packages that only the bench needs. The bench installs them when needed.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const folder = fileURLToPath(new URL('../../peers', import.meta.url));
 const requirePeer = createRequire(join(folder, 'package.json'));
 
-/** A package of the peers' folder, with the part of its shape that its driver uses. */
+/** Loads a package of the peers' folder; `T` describes the part that its driver uses. */
 export function peerPackage<T>(name: string): T {
   return requirePeer(name) as T;
 }
@@ -21,7 +21,7 @@ export function peerPackageVersion(name: string): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Installs what the lockfile names unless it is there; returns why it could not, or null. Takes seconds, once. */
+/** Installs the packages of the lockfile unless present. Returns null, or why it failed. Takes seconds the first time. */
 export function installPeerPackages(): string | null {
   const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
     join(folder, name),
@@ -30,7 +30,7 @@ export function installPeerPackages(): string | null {
   const npm = process.env.npm_execpath;
   const [command, first] =
     npm?.endsWith('npm-cli.js') === true ? [process.execPath, [npm]] : ['npm', [] as string[]];
-  // Not `npm ci`: it refuses a lockfile that lacks the optional binary of some other platform.
+  // `npm ci` would refuse a lockfile that lacks an optional binary of another platform.
   const args = ['install', '--no-save', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund'];
   try {
     execFileSync(command, [...first, ...args, '--loglevel=error'], {

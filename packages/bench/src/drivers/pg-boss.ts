@@ -1,6 +1,6 @@
 /**
- * pg-boss on PostgreSQL, by its own bulk calls: insert, fetch of a batch, complete of a batch. Its worker would do the
- * same at its polling interval, half a second at the least; here a consumer that found nothing asks again at once.
+ * pg-boss on PostgreSQL with its bulk calls: insert, fetch a batch, complete a batch. Its worker does the same at its
+ * polling interval of at least half a second; here a consumer that found nothing fetches again at once.
  */
 import type { OpenClient } from './driver.ts';
 import { peerPackage } from './peer-packages.ts';
@@ -27,14 +27,14 @@ interface PgBossPackage {
 const queue = 'bench';
 const pauseMs = 2;
 
-export const open: OpenClient = async ({ endpoints: [endpoint], creates, enqueuers, dequeuers }) => {
+export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, enqueuers, dequeuers }) => {
   const { PgBoss } = peerPackage<PgBossPackage>('pg-boss');
   const boss = new PgBoss({ ...connectPostgres(endpoint!), max: Math.max(enqueuers, dequeuers) + 2 });
   boss.on('error', (error) => {
     throw error;
   });
   await boss.start();
-  if (creates) await boss.createQueue(queue);
+  if (createsQueue) await boss.createQueue(queue);
   const { stated, count, end } = await statedByPostgres(endpoint!);
   return {
     stated,
@@ -54,7 +54,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint], creates, enqueue
           const jobs = await boss.fetch(queue, { batchSize: operations });
           if (jobs.length === 0) return false;
           const taken = jobs.map(({ data }) =>
-            deliveries.handedOut(Buffer.from(data.payload, 'base64'), consumer),
+            deliveries.delivered(Buffer.from(data.payload, 'base64'), consumer),
           );
           await boss.complete(
             queue,

@@ -1,6 +1,6 @@
 /**
- * plainjob, the SQLite job queue, at its best: its own calls without its worker, which would look for scheduled jobs
- * before each job and sleep between polls. It sets `synchronous = NORMAL` itself; FULL is set after it.
+ * plainjob, the SQLite job queue, at its best: its calls without its worker, which would check for scheduled jobs before
+ * each job and sleep between polls. It sets `synchronous = NORMAL` itself; FULL is set afterwards.
  */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -39,7 +39,7 @@ export const open: OpenClient = async ({ dir, durability }) => {
           const job = queue.getAndMarkJobAsProcessing(jobType);
           if (job === undefined) return false;
           const { data } = queue.getJobById(job.id)!;
-          const delivery = deliveries.handedOut(Buffer.from(data, 'base64'), consumer);
+          const delivery = deliveries.delivered(Buffer.from(data, 'base64'), consumer);
           queue.markJobAsDone(job.id);
           deliveries.consumed([delivery], consumer);
           return true;

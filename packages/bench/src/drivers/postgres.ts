@@ -1,4 +1,4 @@
-/** What the drivers on PostgreSQL share: how to reach the server, and what it says of its durability. */
+/** Shared by the PostgreSQL drivers: connecting to the server, and reading its durability. */
 import { peerPackage } from './peer-packages.ts';
 
 interface Client {
@@ -15,7 +15,7 @@ export function connectPostgres(endpoint: string) {
   return { host: endpoint, user: 'bench', database: 'postgres' };
 }
 
-/** `stated`, and a connection to count rows with. */
+/** Reads the durability, and opens a connection for counting rows. */
 export async function statedByPostgres(endpoint: string) {
   const { Client } = peerPackage<Pg>('pg');
   const client = new Client(connectPostgres(endpoint));

@@ -1,14 +1,14 @@
-/** Consumers that ask for messages themselves: what most drivers are. */
-import { breathe } from '../trial/turns.ts';
+/** Consumers that fetch messages in a loop, as most drivers do. */
+import { yieldToEventLoop } from '../trial/yield-to-event-loop.ts';
 import type { Consumption } from './driver.ts';
 
-/** One round of a consumer: takes messages, reports them, acknowledges them. False if there was none. */
+/** One round of a consumer: fetches, reports and acknowledges messages. Returns false if there were none. */
 export type ConsumerTurn = (consumer: number, stopping: AbortSignal) => Promise<boolean>;
 
 export interface PullOptions {
   consumers: number;
   turn: ConsumerTurn;
-  /** How long a consumer pauses after it found nothing; 0 where its call waits by itself. */
+  /** Pause after a call that found nothing, milliseconds; 0 if the call itself waits. */
   pauseMs: number;
 }
 
@@ -18,7 +18,7 @@ export function startPulling({ consumers, turn, pauseMs }: PullOptions): Consump
     while (!stopping.signal.aborted) {
       const found = await turn(consumer, stopping.signal);
       if (!found && pauseMs > 0) await pause(pauseMs);
-      await breathe();
+      await yieldToEventLoop();
     }
   };
   const all = Promise.all(Array.from({ length: consumers }, (_, consumer) => work(consumer)));

@@ -1,13 +1,13 @@
 /**
- * A Redis list as a queue that loses nothing: a consumer moves messages to a list of its own (LMOVE, BLMOVE where there
- * is one to wait for) and removes them from there when they are done. A transaction of several is one pipeline, which
- * Redis answers after one sync.
+ * A Redis list as a reliable queue: a consumer moves messages to a list of its own (LMOVE, or BLMOVE when it waits) and
+ * removes them from there when they are finished. A transaction of several messages is one pipeline, to which Redis
+ * responds after one sync.
  */
 import type { ConsumeOptions, OpenClient } from './driver.ts';
 import { peerPackage } from './peer-packages.ts';
 import { startPulling } from './pull-consumers.ts';
 
-/** What is used of ioredis. */
+/** The part of ioredis that is used. */
 interface Redis {
   connect(): Promise<void>;
   config(get: 'GET', name: string): Promise<string[]>;
@@ -26,8 +26,8 @@ interface Pipeline {
 type RedisConstructor = new (options: { path: string; lazyConnect: boolean }) => Redis;
 
 const queue = 'queue';
-const heldBy = (consumer: number) => `held:${consumer}`;
-/** How long a consumer waits for a message before it looks whether it is to stop. */
+const heldList = (consumer: number) => `held:${consumer}`;
+/** How long a consumer waits for a message before it checks whether it must stop. */
 const waitSeconds = 0.1;
 
 export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
@@ -57,11 +57,11 @@ export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
       return startPulling({
         consumers: options.consumers,
         pauseMs: 0,
-        turn: (consumer) => takeAndRemove(own[consumer]!, consumer, options),
+        turn: (consumer) => popMessages(own[consumer]!, consumer, options),
       });
     },
     async depth() {
-      const lists = [queue, ...(await control.keys(heldBy(0).replace('0', '*')))];
+      const lists = [queue, ...(await control.keys(heldList(0).replace('0', '*')))];
       const lengths = await Promise.all(lists.map((list) => control.llen(list)));
       return lengths.reduce((sum, length) => sum + length, 0);
     },
@@ -71,25 +71,25 @@ export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
   };
 };
 
-async function takeAndRemove(
+async function popMessages(
   connection: Redis,
   consumer: number,
   { operations, deliveries }: ConsumeOptions,
 ): Promise<boolean> {
-  const held = heldBy(consumer);
-  let payloads = operations > 1 ? await moveSeveral(connection, held, operations) : [];
+  const held = heldList(consumer);
+  let payloads = operations > 1 ? await moveToHeld(connection, held, operations) : [];
   if (payloads.length === 0) {
     const payload = await connection.blmoveBuffer(queue, held, 'LEFT', 'RIGHT', waitSeconds);
     if (payload === null) return false;
     payloads = [payload];
   }
-  const taken = payloads.map((payload) => deliveries.handedOut(payload, consumer));
+  const taken = payloads.map((payload) => deliveries.delivered(payload, consumer));
   await connection.lpop(held, taken.length);
   deliveries.consumed(taken, consumer);
   return true;
 }
 
-async function moveSeveral(connection: Redis, held: string, count: number): Promise<Buffer[]> {
+async function moveToHeld(connection: Redis, held: string, count: number): Promise<Buffer[]> {
   const pipeline = connection.pipeline();
   for (let each = 0; each < count; each += 1) pipeline.lmoveBuffer(queue, held, 'LEFT', 'RIGHT');
   const payloads: Buffer[] = [];

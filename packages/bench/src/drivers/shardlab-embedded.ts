@@ -1,20 +1,20 @@
-/** Our engine inside the client's process: one instance, its sessions beside it. Sharded and unsharded, queues and topics. */
+/** Our engine inside the client's process, with one instance. Sharded and unsharded, queues and topics. */
 import { openInstance, type QueueKind } from '@shardlab/engine';
 import type { OpenClient } from './driver.ts';
 import {
   consumeBySessions,
-  makeQueue,
+  createQueue,
   produceBySession,
   queueName,
   subscriberName,
 } from './shardlab-sessions.ts';
 
 export function openEmbedded(kind: QueueKind): OpenClient {
-  return async ({ dir, process, creates, subscribers, emulatedSyncMs }) => {
+  return async ({ dir, process, createsQueue, subscribers, emulatedSyncMs }) => {
     const instance = await openInstance({ dir, instance: process, emulatedSyncMs });
-    if (creates) await makeQueue(instance, { kind, subscribers });
+    if (createsQueue) await createQueue(instance, { kind, subscribers });
     return {
-      // The engine reads the pragma back at every opening and refuses to serve if SQLite did not take it.
+      // The engine reads the pragma back at every opening and refuses to serve if SQLite did not apply it.
       stated: `${instance.queue(queueName).durability}: PRAGMA synchronous = 2, asserted at opening`,
       async openProducer() {
         return produceBySession(instance.openSession());

@@ -1,12 +1,12 @@
-/** Our engine in processes of its own, reached over their sockets: sessions are spread over the instances. */
+/** Our engine in separate processes, reached over sockets; sessions are spread over the instances. */
 import { connect } from '@shardlab/engine';
 import type { OpenClient } from './driver.ts';
-import { consumeBySessions, makeQueue, produceBySession, queueName } from './shardlab-sessions.ts';
+import { consumeBySessions, createQueue, produceBySession, queueName } from './shardlab-sessions.ts';
 
-export const open: OpenClient = async ({ endpoints, creates, subscribers }) => {
+export const open: OpenClient = async ({ endpoints, createsQueue, subscribers }) => {
   const instances = await Promise.all(endpoints.map((path) => connect({ path })));
   const [first] = instances as [(typeof instances)[number]];
-  if (creates) await makeQueue(first, { kind: 'sharded', subscribers });
+  if (createsQueue) await createQueue(first, { kind: 'sharded', subscribers });
   let producers = 0;
   return {
     stated: `${(await first.queue(queueName)).durability}: PRAGMA synchronous = 2, asserted at opening`,

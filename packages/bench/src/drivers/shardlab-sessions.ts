@@ -1,4 +1,4 @@
-/** How our sessions enqueue and dequeue on the bench: the same calls, embedded or remote, of a queue or a topic. */
+/** How our sessions enqueue and dequeue: the same calls for embedded and remote sessions, queues and topics. */
 import type { Instance, QueueKind, Session } from '@shardlab/engine';
 import type { ConsumeOptions, Consumption, Delivery, Producer } from './driver.ts';
 import { startPulling } from './pull-consumers.ts';
@@ -6,11 +6,11 @@ import { startPulling } from './pull-consumers.ts';
 export const queueName = 'bench';
 export const subscriberName = (no: number) => `subscriber-${no}`;
 
-/** How long a dequeue waits before the session commits what it has and asks again. */
+/** How long a dequeue waits before the session commits what it has and dequeues again. */
 const waitMs = 100;
 
-/** The queue, or the topic with its subscribers. */
-export async function makeQueue(
+/** Creates the queue, or the topic with its subscribers. */
+export async function createQueue(
   instance: Pick<Instance, 'createQueue' | 'subscribe'>,
   { kind, subscribers }: { kind: QueueKind; subscribers: number },
 ): Promise<void> {
@@ -29,7 +29,7 @@ export function produceBySession(session: Session): Producer {
   };
 }
 
-/** Each consumer is a session that collects the operations of a transaction, or what there is, and commits. */
+/** Each consumer is a session that collects the messages of a transaction, or as many as there are, and commits. */
 export function consumeBySessions(
   options: ConsumeOptions & { openSession: (consumer: number) => Session; subscribers: number },
 ): Consumption {
@@ -48,7 +48,7 @@ export function consumeBySessions(
         const max = operations - taken.length;
         const messages = await session.dequeue(queueName, { ...whose[consumer], max, waitMs, signal });
         if (messages.length === 0) break;
-        for (const { payload } of messages) taken.push(deliveries.handedOut(payload, consumer));
+        for (const { payload } of messages) taken.push(deliveries.delivered(payload, consumer));
       }
       if (taken.length === 0) return false;
       await session.commit();

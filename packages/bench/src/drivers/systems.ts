@@ -1,4 +1,4 @@
-/** Every system on the bench: a driver at one durability. */
+/** All systems of the bench; a system is a driver at one durability. */
 import { nats, natsSynced } from '../servers/nats.ts';
 import { postgres } from '../servers/postgres.ts';
 import { redis } from '../servers/redis.ts';
@@ -6,7 +6,7 @@ import type { ServerKind } from '../servers/server.ts';
 import { shardlab } from '../servers/shardlab.ts';
 import type { OpenClient } from './driver.ts';
 
-/** Each module is loaded by the client process that needs it. */
+/** Modules are loaded only by the client processes that need them. */
 const modules = {
   sharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('sharded'),
   unsharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('unsharded'),
@@ -29,13 +29,13 @@ export async function loadDriver(name: DriverName, placement: System['placement'
 export interface System {
   driver: DriverName;
   durability: string;
-  /** Whether the disk has a message before it is acknowledged. */
+  /** Whether messages are synced to the disk before they are acknowledged. */
   synced: boolean;
   placement: 'embedded' | 'remote';
-  /** Over what a sender's messages are first handed out in order: all consumers of a process, each one, or none. */
+  /** Scope in which first deliveries of a sender's messages are in order: all consumers of a process, each consumer, or none. */
   order: 'process' | 'consumer' | 'none';
   server: ServerKind | null;
-  /** Packages of the peers' folder that it needs; the first gives the version shown. */
+  /** Required packages of the peers' folder; the first one gives the version shown. */
   packages: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export const sharded: System = {
   synced: true,
   order: 'process',
 };
-/** Over one connection that all its sessions share, what a process sees first is not what was handed out first. */
+/** Sessions that share one connection may observe deliveries in a different order than they were made. */
 export const shardedRemote: System = {
   ...sharded,
   placement: 'remote',

@@ -1,8 +1,8 @@
-/** Which systems can take part on this machine, and why the others can't. */
+/** Determines which systems are available on this machine, and why the others are not. */
 import { installPeerPackages, peerPackageVersion } from '../drivers/peer-packages.ts';
 import type { System } from '../drivers/systems.ts';
 
-/** A system that could not take part, and why. */
+/** A system that is not available, and the reason. */
 export interface Absence {
   driver: string;
   durability: string;
@@ -12,11 +12,11 @@ export interface Absence {
 export interface Availability {
   present: System[];
   absent: Absence[];
-  /** Of servers and client libraries. */
+  /** Versions of servers and client libraries. */
   versions: Record<string, string>;
 }
 
-/** Installs the peers' client libraries if one of the systems needs them. Never throws: what is missing makes a system absent. */
+/** Installs the peers' client libraries if one of the systems needs them. Never throws: a system with missing parts is absent. */
 export function availabilityOf(systems: readonly System[], install = installPeerPackages): Availability {
   const versions: Record<string, string> = {};
   const absent: Absence[] = [];

@@ -1,4 +1,4 @@
-/** Short trials that find how many consumers suit a peer best, for each shape and size of transactions. */
+/** Short trials that find the best number of consumers for a peer, for each shape and transaction size. */
 import { latencyOf, mergeHistograms } from '@shardlab/lab';
 import type { System } from '../drivers/systems.ts';
 import { runTrial, type TrialOptions } from '../trial/run-trial.ts';
@@ -26,14 +26,14 @@ export async function probe(options: {
   for (const [done, trial] of trials.entries()) {
     onProgress({ done, total: trials.length, what: trial.key });
     const samples = await attempt(trial.key, 0, () =>
-      runTrial(trial, { ...common, scale: short, halfPerSec: 0 }),
+      runTrial(trial, { ...common, scale: short, halfLoadPerSec: 0 }),
     );
     if (samples?.[0] !== undefined) probed.push({ trial, sample: samples[0] });
   }
   return probed;
 }
 
-/** By throughput; in an open loop, where all have the same, by the p99 of the latency. */
+/** By throughput, or by p99 latency in an open loop, where the throughput is always the same. */
 export function bestConsumers(probed: readonly Probed[]): ConsumersOf {
   return (system, shape, operations) => {
     const like: Shape = shape === 'open loop' ? 'open loop' : 'both at once';

@@ -1,21 +1,21 @@
-/** How long and how much: the whole bench, a quick one, and the smallest, which only shows that everything works. */
+/** Durations and amounts: the full bench, a quick one, and the smallest, which only shows that everything works. */
 export interface Scale {
-  /** Repeats of every trial, interleaved. */
+  /** Repeats of every trial, interleaved with the others. */
   rounds: number;
   warmupMs: number;
   measureMs: number;
   drainMs: number;
-  /** Warm-up and window of the probes that find a peer's best number of sessions; 0: no probes. */
+  /** Warm-up and window of the probes for a peer's best number of consumers; 0: no probes. */
   probeMs: number;
-  /** Instances of our engine, in trials that every system does. */
+  /** Instances of our engine in trials that all systems run. */
   instances: readonly number[];
   operations: readonly number[];
   rawOperations: readonly number[];
-  /** What is filled up to before messages are only dequeued. */
+  /** Messages enqueued before the phase that only dequeues. */
   dequeueBacklog: { messages: number; withinMs: number };
-  /** The backlogs that must not differ. */
+  /** The small and the large backlog whose rates must not differ. */
   standing: { small: number; large: number };
-  /** Whether peers with a server of their own take part. */
+  /** Whether peers with servers are included. */
   servers: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Which trials make up a bench. */
+/** The trials of a bench. */
 import {
   generator,
   plainjobs,
@@ -17,39 +17,39 @@ export interface Trial {
   key: string;
   shape: Shape;
   system: System;
-  /** Of our engine, each in a process of its own. 1 for everything else. */
+  /** Instances of our engine, each in its own process; 1 for all other systems. */
   instances: number;
   operations: number;
-  /** Over all instances. */
+  /** Sessions over all instances. */
   enqueuers: number;
   dequeuers: number;
-  /** Messages a second of an open loop; `half` of what our engine moves in a closed one on one instance. */
+  /** Messages per second of an open loop; `half` of our engine's rate in a closed loop on one instance. */
   messagesPerSec?: number | 'half';
   emulatedSyncMs?: number;
-  /** A topic with so many subscribers. */
+  /** Number of subscribers of a topic. */
   subscribers?: number;
-  /** Messages that stand while others come and go. */
+  /** Messages that stay in the queue while others are enqueued and dequeued. */
   standing?: number;
 }
 
-/** By size of the transactions: few sessions that move much, many that wait for a sync. The same senders for all systems. */
+/** Enqueuers by transaction size: few sessions for large transactions, many for small ones that wait for a sync. Equal for all systems. */
 export const sessionsFor = (operations: number) => (operations >= 1_000 ? 4 : operations >= 10 ? 16 : 32);
-const both = (sessions: number) => ({ enqueuers: sessions, dequeuers: sessions });
+const bothSides = (sessions: number) => ({ enqueuers: sessions, dequeuers: sessions });
 
 export const pacedPerSec = 500;
 export const pacedEnqueuers = 8;
 export const emulatedSyncMs = 20;
 const topicSubscribers = 10;
-/** Each session awaits its commit, so at thousands of transactions a second hundreds wait for such a disk. */
+/** Each session awaits its commit, so at thousands of transactions per second such a disk needs hundreds of sessions. */
 const slowDiskSessions = 512;
 
-/** The number of consumers at which a peer is at its best in a shape, as probed. */
+/** The best number of consumers for a peer in a shape, as probed. */
 export type ConsumersOf = (system: System, shape: Shape, operations: number) => number;
 
 export const consumersUnprobed = (shape: Shape, operations: number) =>
   shape === 'open loop' ? pacedEnqueuers : sessionsFor(operations);
 
-/** What ratios and targets look up. */
+/** Names of trials that ratios and targets refer to. */
 export const names = {
   queue10: 'sharded × 2, both at once, 10',
   queue10Single: 'sharded, both at once, 10',
@@ -75,11 +75,11 @@ export function trialsOf(scale: Scale, peers: readonly System[], consumersOf: Co
   ];
 }
 
-/** What every system does. */
+/** The trials that every system runs. */
 function systemTrials(scale: Scale, system: System, consumersOf: ConsumersOf, instances = 1): Trial[] {
   const title = titleOf(system, instances);
   const trial = (shape: Shape, operations: number, suffix: string): Trial => {
-    // Twice the sessions on two instances, but where few large transactions fill a disk already.
+    // Twice the sessions on two instances, except where a few large transactions already saturate the disk.
     const times = operations >= 1_000 ? 1 : instances;
     const enqueuers = consumersUnprobed(shape, operations);
     const dequeuers = consumersOf(system, shape, operations);
@@ -101,24 +101,24 @@ function systemTrials(scale: Scale, system: System, consumersOf: ConsumersOf, in
   return [...bySize, { ...trial('open loop', 1, ` at ${pacedPerSec}/s`), messagesPerSec: pacedPerSec }];
 }
 
-/** What only targets of our own engine ask for, and the bench's own cost. */
+/** The trials for targets of our own engine, and the one for the bench's own cost. */
 function specialTrials(scale: Scale): Trial[] {
-  const one = { system: sharded, instances: 1, operations: 10, ...both(sessionsFor(10)) };
+  const one = { system: sharded, instances: 1, operations: 10, ...bothSides(sessionsFor(10)) };
   const half = { ...one, shape: 'open loop', messagesPerSec: 'half' } as const;
   return [
-    { ...one, key: names.single1, shape: 'enqueue, then dequeue', operations: 1, ...both(1) },
+    { ...one, key: names.single1, shape: 'enqueue, then dequeue', operations: 1, ...bothSides(1) },
     {
       ...one,
       key: names.topic10,
       shape: 'both at once',
       instances: 2,
       enqueuers: 2 * sessionsFor(10),
-      // As many for each subscriber as a queue has: a commit of theirs carries one batch, so few of them starve the group.
+      // As many consumers per subscriber as a queue has: each commits one batch at a time, so a few cannot fill a group.
       dequeuers: 2 * sessionsFor(10) * topicSubscribers,
       subscribers: topicSubscribers,
     },
     { ...half, key: names.half },
-    { ...half, key: names.halfSlowDisk, emulatedSyncMs, ...both(slowDiskSessions) },
+    { ...half, key: names.halfSlowDisk, emulatedSyncMs, ...bothSides(slowDiskSessions) },
     ...[scale.standing.small, scale.standing.large].map((standing) => ({
       ...one,
       key: names.standing(standing),
@@ -129,7 +129,7 @@ function specialTrials(scale: Scale): Trial[] {
   ];
 }
 
-/** The trials that find how many consumers suit a peer best. */
+/** The trials that find the best number of consumers for a peer. */
 export function probesOf(scale: Scale, system: System): Trial[] {
   return [1, 8, 32].flatMap((dequeuers) =>
     systemTrials(scale, system, () => dequeuers)
@@ -145,7 +145,7 @@ export function titleOf(system: System, instances = 1): string {
   return instances === 1 ? name : `${name} × ${instances}`;
 }
 
-/** Peers without a server of their own, and with one. */
+/** Peers without and with servers. */
 export function peersOf(scale: Scale, serverPeers: readonly System[]): readonly System[] {
   return scale.servers ? [...plainjobs, ...serverPeers] : plainjobs;
 }

@@ -1,4 +1,4 @@
-/** The limit of SQLite through its binding: the same rows, nothing around them. Each trial runs in a fresh process. */
+/** The limit of SQLite through its binding: the same rows without a queue. Each trial runs in a new process. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -32,13 +32,14 @@ export interface RawResult {
   cpuUsPerRow: number;
 }
 
-/** Runs a job in a folder of its own under `dir`, which it removes; rejects if the process fails. */
+/** Runs a job in a temporary folder under `dir`; rejects if the process fails. */
 export async function measureRaw(job: RawJob): Promise<RawResult> {
   const text = JSON.stringify({ ...job, dir: join(job.dir, 'raw') });
   const child = fork(new URL('./raw-process.ts', import.meta.url), [text]);
   const ended = once(child, 'exit');
   const answer = await Promise.race([once(child, 'message'), ended.then(() => undefined)]);
   const [code] = (await ended) as [number | null];
-  if (answer === undefined || code !== 0) throw new Error(`the raw trial ended with ${String(code)}`);
+  if (answer === undefined || code !== 0)
+    throw new Error(`The raw trial ended with exit code ${String(code)}`);
   return answer[0] as RawResult;
 }

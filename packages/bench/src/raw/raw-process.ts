@@ -17,7 +17,7 @@ const stated = {
   page: file.pragma('page_size', { simple: true }),
 };
 if (stated.sync !== 2 || stated.page !== job.pageBytes)
-  throw new Error(`SQLite took ${JSON.stringify(stated)}`);
+  throw new Error(`SQLite applied other settings: ${JSON.stringify(stated)}`);
 file.exec('CREATE TABLE message (seq INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT');
 
 const insert = file.prepare('INSERT INTO message (body) VALUES (?)');
@@ -31,7 +31,7 @@ function inTransaction(work: () => void): void {
   file.exec('COMMIT');
 }
 
-/** One transaction of inserts, and in the cycle a second one that reads the rows and deletes them, as job tables do. */
+/** One transaction of inserts; in the full cycle a second one reads and deletes the rows, as job tables do. */
 function step(): void {
   inTransaction(() => {
     for (let i = 0; i < job.operationsPerTransaction; i += 1) insert.run(body);

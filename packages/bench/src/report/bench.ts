@@ -1,15 +1,15 @@
-/** A bench as one object: what `--json` writes, and what the tables are made from. */
+/** A bench as one object, which `--json` writes and from which the tables are made. */
 import type { Absence } from '../plan/availability.ts';
 import type { Failure, Measurements } from '../run-bench.ts';
 import { type Ratio, ratiosOf } from './ratios.ts';
-import { type RawFigure, type Result, rawFigureOf, resultsOf } from './results.ts';
+import { type RawMeasurement, type Result, rawMeasurementOf, resultsOf } from './results.ts';
 import { type Target, targetsOf } from './targets.ts';
 
 export interface Bench {
   environment: Measurements['environment'];
   payloadBytes: number;
   rounds: number;
-  rawLimit: RawFigure[];
+  rawLimit: RawMeasurement[];
   results: Result[];
   ratios: Record<string, number | null>;
   targets: Target[];
@@ -19,7 +19,7 @@ export interface Bench {
 
 export function benchOf(measured: Measurements, standing: { small: number; large: number }): Bench {
   const { environment, payloadBytes, rounds, absent, failures } = measured;
-  const rawLimit = measured.raw.flatMap(({ kind, repeats }) => rawFigureOf(kind, repeats));
+  const rawLimit = measured.raw.flatMap(({ kind, repeats }) => rawMeasurementOf(kind, repeats));
   const results = measured.trials.flatMap(({ trial, repeats }) => resultsOf(trial, repeats));
   const figures = { rawLimit, results, standing };
   const ratios = ratiosOf(figures);

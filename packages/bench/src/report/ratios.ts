@@ -1,31 +1,31 @@
-/** The ratios that targets are about: never a rate alone, since machines differ and this one is measured in the same run. */
+/** The ratios that targets refer to. Rates alone would not be comparable between machines; ratios of the same run are. */
 import { names } from '../plan/trials.ts';
-import type { RawFigure, Result } from './results.ts';
+import type { RawMeasurement, Result } from './results.ts';
 
 export interface Ratio {
-  /** Null: not measured, and the reason says why. */
+  /** Null if not measured; `reason` then says why. */
   value: number | null;
   reason: string;
 }
 
-export interface Figures {
-  rawLimit: readonly RawFigure[];
+export interface BenchFigures {
+  rawLimit: readonly RawMeasurement[];
   results: readonly Result[];
-  /** The backlogs that were compared. */
+  /** The compared backlogs. */
   standing: { small: number; large: number };
 }
 
 const whole = (value: number) => Math.round(value).toLocaleString('en');
 const short = (value: number) => value.toLocaleString('en', { maximumSignificantDigits: 3 });
-const unmeasured = (what: string): Ratio => ({ value: null, reason: `${what}: not measured` });
+const unmeasured = (subject: string): Ratio => ({ value: null, reason: `${subject}: not measured` });
 
 type Phase = Result['phase'];
 
-export function ratiosOf(figures: Figures) {
+export function ratiosOf(figures: BenchFigures) {
   const { rawLimit, results, standing } = figures;
   const find = (trial: string, phase: Phase = 'both at once') =>
     results.find((result) => result.trial === trial && result.phase === phase);
-  const raw = (cycle: RawFigure['cycle'], operations: number) =>
+  const raw = (cycle: RawMeasurement['cycle'], operations: number) =>
     Math.max(
       0,
       ...rawLimit
@@ -33,7 +33,7 @@ export function ratiosOf(figures: Figures) {
         .map((figure) => figure.rowsPerSec.median),
     );
   const ofR = (trial: string) =>
-    over(find(trial)?.dequeuePerSec, raw('insert', 1_000), {
+    ratioBetween(find(trial)?.dequeuePerSec, raw('insert', 1_000), {
       what: trial,
       unit: 'dequeues/s',
       base: 'rows/s (R)',
@@ -46,24 +46,24 @@ export function ratiosOf(figures: Figures) {
     queue10: ofR(names.queue10),
     queue1000: ofR(names.queue1000),
     queue1x32: ofR(names.queue1x32),
-    single1: over(single?.enqueuePerSec, raw('insert', 1), {
+    single1: ratioBetween(single?.enqueuePerSec, raw('insert', 1), {
       what: names.single1,
       unit: 'commits/s',
       base: 'raw',
     }),
-    topic10: over(find(names.topic10)?.dequeuePerSec, raw('insert', 1_000), {
+    topic10: ratioBetween(find(names.topic10)?.dequeuePerSec, raw('insert', 1_000), {
       what: names.topic10,
       unit: 'deliveries/s',
       base: 'rows/s (R)',
     }),
-    cpuUnshardedOverSharded: over(cpuUnsharded?.cpuUsPerMessage, cpuSharded?.cpuUsPerMessage ?? 0, {
-      what: 'CPU a message',
+    cpuUnshardedOverSharded: ratioBetween(cpuUnsharded?.cpuUsPerMessage, cpuSharded?.cpuUsPerMessage ?? 0, {
+      what: 'CPU per message',
       unit: 'µs unsharded',
       base: 'sharded',
     }),
     unshardedOverRawCycle: worst(
       sizesOf(rawLimit).map((operations) =>
-        over(
+        ratioBetween(
           find(`unsharded, both at once, ${operations}`)?.dequeuePerSec,
           raw('insert-select-delete', operations),
           { what: `unsharded × ${operations}`, unit: 'dequeues/s', base: 'of the raw cycle' },
@@ -77,16 +77,16 @@ export function ratiosOf(figures: Figures) {
       what: 'plainjob FULL',
     }),
     overBestSyncedPeer: comparison(figures, {
-      ours: remoteOurs,
-      theirs: (result) => serverPeer(result) && result.synced,
+      ours: isOurRemote,
+      theirs: (result) => isServerPeer(result) && result.synced,
       what: 'our remote sessions against servers that sync before they acknowledge',
     }),
     overBestPeer: comparison(figures, {
-      ours: remoteOurs,
-      theirs: serverPeer,
+      ours: isOurRemote,
+      theirs: isServerPeer,
       what: 'our remote sessions against servers at any durability',
     }),
-    backlog: over(large?.dequeuePerSec, small?.dequeuePerSec ?? 0, {
+    backlog: ratioBetween(large?.dequeuePerSec, small?.dequeuePerSec ?? 0, {
       what: `a standing backlog of ${whole(standing.large)}`,
       unit: 'dequeues/s',
       base: `with ${whole(standing.small)}`,
@@ -96,11 +96,11 @@ export function ratiosOf(figures: Figures) {
 
 export type RatioName = keyof ReturnType<typeof ratiosOf>;
 
-const remoteOurs = ({ driver, placement }: Result) => driver === 'sharded' && placement === 'remote';
-const serverPeer = ({ driver, placement }: Result) => driver !== 'sharded' && placement === 'remote';
+const isOurRemote = ({ driver, placement }: Result) => driver === 'sharded' && placement === 'remote';
+const isServerPeer = ({ driver, placement }: Result) => driver !== 'sharded' && placement === 'remote';
 
-/** Both measured: their quotient. `unit` names the first figure and `base` the second. */
-function over(
+/** The quotient, if both were measured. `unit` names the first figure and `base` the second. */
+function ratioBetween(
   value: number | null | undefined,
   base: number,
   words: { what: string; unit: string; base: string },
@@ -111,11 +111,11 @@ function over(
   return { value: value / base, reason: `${figure(value)} ${words.unit} over ${figure(base)} ${words.base}` };
 }
 
-/** Sizes of transactions that both the queues and the raw cycle were measured at. */
-const sizesOf = (rawLimit: readonly RawFigure[]) =>
+/** Transaction sizes at which both the queues and the raw cycle were measured. */
+const sizesOf = (rawLimit: readonly RawMeasurement[]) =>
   [1, 10, 1_000].filter((size) => rawLimit.some((figure) => figure.operationsPerTransaction === size));
 
-/** A target for every size of transactions holds where the worst holds; the reason names them all. */
+/** A target for all transaction sizes is met if the worst ratio meets it; the reason lists all of them. */
 function worst(ratios: readonly Ratio[], what: string): Ratio {
   const measured = ratios.filter((ratio) => ratio.value !== null);
   if (measured.length === 0) return unmeasured(what);
@@ -129,8 +129,8 @@ interface Comparison {
   what: string;
 }
 
-/** Our best over their best on the same work, both at once, at every size of transactions; the worst of these. */
-function comparison({ results, rawLimit }: Figures, { ours, theirs, what }: Comparison): Ratio {
+/** Our best ÷ the peers' best with enqueue and dequeue at once, at every transaction size; the worst of these ratios. */
+function comparison({ results, rawLimit }: BenchFigures, { ours, theirs, what }: Comparison): Ratio {
   const best = (who: (result: Result) => boolean, operations: number) =>
     results
       .filter(
@@ -140,9 +140,9 @@ function comparison({ results, rawLimit }: Figures, { ours, theirs, what }: Comp
       .toSorted((a, b) => (b.dequeuePerSec ?? 0) - (a.dequeuePerSec ?? 0))[0];
   const ratios = sizesOf(rawLimit).map((operations) => {
     const their = best(theirs, operations);
-    return over(best(ours, operations)?.dequeuePerSec, their?.dequeuePerSec ?? 0, {
+    return ratioBetween(best(ours, operations)?.dequeuePerSec, their?.dequeuePerSec ?? 0, {
       what,
-      unit: `dequeues/s at ${operations} a transaction`,
+      unit: `dequeues/s at ${operations} per transaction`,
       base: `of ${their?.driver} ${their?.durability}`,
     });
   });

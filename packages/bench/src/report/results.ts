@@ -1,4 +1,4 @@
-/** Rows of the bench: what the repeats of a trial say together. */
+/** The rows of the bench: each combines the repeats of a trial. */
 import type { Integrity, LatencyMs } from '@shardlab/contract';
 import { latencyOf, mergeHistograms } from '@shardlab/lab';
 import type { Trial } from '../plan/trials.ts';
@@ -10,27 +10,27 @@ export interface Result {
   trial: string;
   driver: string;
   durability: string;
-  /** Whether the disk has a message before it is acknowledged. */
+  /** Whether messages are synced to the disk before they are acknowledged. */
   synced: boolean;
-  /** As the system itself said when asked. */
+  /** Durability as reported by the system. */
   durabilityStated: string;
   placement: 'embedded' | 'remote';
   phase: Phase;
   operationsPerTransaction: number;
-  /** Enqueuers and dequeuers that take part in the phase. */
+  /** Active enqueuers and dequeuers in the phase. */
   sessions: number;
   enqueuers: number;
   dequeuers: number;
   instances: number;
-  /** Of a topic; 0 for a queue. Its dequeues are deliveries, to all of them together. */
+  /** Subscribers of a topic, whose dequeues are deliveries to all of them; 0 for a queue. */
   subscribers: number;
-  /** Messages a second that an open loop was to send; null in a closed one. */
+  /** Target rate of an open loop, messages per second; null in a closed loop. */
   intendedPerSec: number | null;
-  /** Medians of the repeats; null where the phase has none. */
+  /** Medians of the repeats; null if the phase does not have the operation. */
   enqueuePerSec: number | null;
   dequeuePerSec: number | null;
   cpuUsPerMessage: number | null;
-  /** From histograms merged over the repeats: intended send to hand-out. */
+  /** Intended send time to delivery, from histograms merged over the repeats. */
   latencyMs: LatencyMs | null;
   scheduleLagMs: LatencyMs | null;
   eventLoopDelayMs: LatencyMs;
@@ -39,23 +39,23 @@ export interface Result {
     dequeuePerSec: Spread | null;
     cpuUsPerMessage: Spread | null;
   };
-  /** Added up over the repeats. */
+  /** Sum over the repeats. */
   integrity: Integrity;
-  /** Median of the repeats: messages that stood when the phase began. */
+  /** Messages in the queue when the phase began; median of the repeats. */
   backlog: number;
-  /** Largest of the repeats. */
+  /** Maximum over the repeats. */
   openMs: number;
   residentMiB: number;
   emulatedSyncMs: number;
   repeats: number;
 }
 
-export interface RawFigure extends RawKind {
+export interface RawMeasurement extends RawKind {
   rowsPerSec: Spread;
   cpuUsPerRow: Spread;
 }
 
-/** A row for each phase of a trial; none if all its repeats failed. */
+/** One row per phase of a trial; none if all its repeats failed. */
 export function resultsOf(trial: Trial, repeats: readonly Sample[][]): Result[] {
   return (repeats[0] ?? []).map(({ phase }) => {
     const samples = repeats.map((repeat) => repeat.find((sample) => sample.phase === phase)!);
@@ -102,7 +102,7 @@ function resultOf(trial: Trial, phase: Phase, samples: readonly Sample[]): Resul
   };
 }
 
-export function rawFigureOf(kind: RawKind, repeats: readonly RawResult[]): RawFigure[] {
+export function rawMeasurementOf(kind: RawKind, repeats: readonly RawResult[]): RawMeasurement[] {
   if (repeats.length === 0) return [];
   return [
     {
@@ -113,7 +113,7 @@ export function rawFigureOf(kind: RawKind, repeats: readonly RawResult[]): RawFi
   ];
 }
 
-/** Messages that were treated wrongly: what a queue may never do. */
+/** The number of messages with any fault. */
 export const faultsOf = ({ lost, duplicated, damaged, outOfOrder }: Integrity): number =>
   lost + duplicated + damaged + outOfOrder;
 

@@ -4,7 +4,7 @@ export interface Spread {
   max: number;
 }
 
-/** Of at least one value. */
+/** `values` must not be empty. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;

@@ -1,4 +1,4 @@
-/** The tables of a bench as rows of text: the terminal pads them, the document draws lines between them. */
+/** The tables of a bench as rows of text, for the terminal and for the document. */
 import type { Bench } from './bench.ts';
 import { faultsOf, type Result } from './results.ts';
 import type { Spread } from './spread.ts';
@@ -25,7 +25,7 @@ export function tablesOf(bench: Bench): Table[] {
     targetTable(bench),
     rateTable('Both at once', of('both at once')),
     rateTable('Enqueue only', of('enqueue only')),
-    rateTable('Dequeue only, from a backlog that another process left', of('dequeue only')),
+    rateTable('Dequeue only, from a backlog that another process enqueued', of('dequeue only')),
     latencyTable(of('open loop')),
     standingTable(of('standing backlog')),
     rawTable(bench),
@@ -57,7 +57,7 @@ const nameOf = ({ driver, instances, subscribers, durability, synced }: Result) 
 function rateTable(title: string, results: readonly Result[]): Table {
   return {
     title,
-    head: ['system', 'sessions', 'a transaction', 'where', 'enqueues/s', 'dequeues/s', 'CPU µs', 'faults'],
+    head: ['system', 'sessions', 'per transaction', 'where', 'enqueues/s', 'dequeues/s', 'CPU µs', 'faults'],
     rows: results.map((result) => [
       nameOf(result),
       `${result.enqueuers} + ${result.dequeuers}`,
@@ -73,13 +73,13 @@ function rateTable(title: string, results: readonly Result[]): Table {
 
 function latencyTable(results: readonly Result[]): Table {
   return {
-    title: 'Latency, open loop: from the intended send to the hand-out',
+    title: 'Latency, open loop: from the intended send time to the delivery',
     head: [
       'system',
       'where',
       'sent/s',
       'delivered/s',
-      'a transaction',
+      'per transaction',
       'p50 ms',
       'p99 ms',
       'schedule lag p99 ms',
@@ -119,8 +119,8 @@ function standingTable(results: readonly Result[]): Table {
 
 function rawTable({ rawLimit }: Bench): Table {
   return {
-    title: 'Raw limit of SQLite, synchronous = FULL, one process, nothing around it',
-    head: ['cycle', 'rows a transaction', 'page', 'rows/s', 'CPU µs a row'],
+    title: 'Raw limit of SQLite, synchronous = FULL, one process, without a queue',
+    head: ['cycle', 'rows per transaction', 'page', 'rows/s', 'CPU µs per row'],
     rows: rawLimit.map(({ cycle, operationsPerTransaction, pageBytes, rowsPerSec, cpuUsPerRow }) => [
       cycle,
       String(operationsPerTransaction),

@@ -1,11 +1,11 @@
-/** What is to be reached, and whether it was. */
+/** The targets, and whether they were met. */
 import { names, pacedPerSec } from '../plan/trials.ts';
-import type { Figures, Ratio, RatioName } from './ratios.ts';
+import type { BenchFigures, Ratio, RatioName } from './ratios.ts';
 import type { Result } from './results.ts';
 
 export interface Target {
   name: string;
-  /** To be reached at least, or not to be passed. */
+  /** The target value, a minimum or a maximum depending on `bound`. */
   target: number;
   bound: 'at least' | 'at most';
   value: number | null;
@@ -27,10 +27,10 @@ const ratioTargets: Record<RatioName, number> = {
   backlog: 0.8,
 };
 
-/** The backlog that the target is about; a quick bench makes a smaller one, which proves less. */
+/** The backlog of the target; a quick bench uses a smaller one, which proves less. */
 const backlogLarge = 10_000_000;
 
-export function targetsOf(figures: Figures, ratios: Record<RatioName, Ratio>): Target[] {
+export function targetsOf(figures: BenchFigures, ratios: Record<RatioName, Ratio>): Target[] {
   const atLeast = Object.entries(ratioTargets).map(([name, target]) =>
     judged({ name, target, bound: 'at least', ...ratios[name as RatioName] }),
   );
@@ -38,14 +38,14 @@ export function targetsOf(figures: Figures, ratios: Record<RatioName, Ratio>): T
   for (const target of atLeast) {
     if (target.name === 'backlog' && target.value !== null && large < backlogLarge) {
       target.met = false;
-      target.reason += `; the target asks for ${backlogLarge.toLocaleString('en')}`;
+      target.reason += `; the target requires ${backlogLarge.toLocaleString('en')}`;
     }
   }
   return [...atLeast, ...limitsOf(figures)];
 }
 
-/** Targets that are no ratio of rates: pace, latency, event loop, memory and recovery. */
-function limitsOf({ results, standing }: Figures): Target[] {
+/** Targets that are not ratios of rates: balance, latency, event loop, memory and recovery. */
+function limitsOf({ results, standing }: BenchFigures): Target[] {
   const find = (trial: string, phase?: Result['phase']) =>
     results.find((result) => result.trial === trial && (phase === undefined || result.phase === phase));
   const queue10 = find(names.queue10);
@@ -57,7 +57,7 @@ function limitsOf({ results, standing }: Figures): Target[] {
       target: 5,
       bound: 'at most',
       value: result?.eventLoopDelayMs.p99 ?? null,
-      reason: `p99 of how late a timer of the session thread fires, ms: ${result?.trial ?? 'not measured'}`,
+      reason: `p99 delay of timers on the session thread, ms: ${result?.trial ?? 'not measured'}`,
     });
   const pace =
     queue10?.dequeuePerSec && queue10.enqueuePerSec !== null
@@ -69,7 +69,7 @@ function limitsOf({ results, standing }: Figures): Target[] {
       target: 0.95,
       bound: 'at least',
       value: pace,
-      reason: 'enqueues over dequeues of queue10',
+      reason: 'enqueues ÷ dequeues of queue10',
     }),
     judged({
       name: 'topic10CpuOverQueue',
@@ -79,7 +79,7 @@ function limitsOf({ results, standing }: Figures): Target[] {
         topic?.cpuUsPerMessage && queue10?.cpuUsPerMessage
           ? topic.cpuUsPerMessage / queue10.cpuUsPerMessage
           : null,
-      reason: 'CPU of a delivery of topic10 over that of a message of queue10',
+      reason: 'CPU per delivery of topic10 ÷ CPU per message of queue10',
     }),
     ...(['p50', 'p99'] as const).map((percentile) => latencyTarget(results, percentile)),
     delay('eventLoopDelayHalfLoad', find(names.half)),
@@ -90,19 +90,19 @@ function limitsOf({ results, standing }: Figures): Target[] {
       target: 512,
       bound: 'at most',
       value: large?.residentMiB ?? null,
-      reason: `resident memory with ${standing.large.toLocaleString('en')} messages standing, the load generator included`,
+      reason: `resident memory with ${standing.large.toLocaleString('en')} messages in the queue, including the load generator`,
     }),
     judged({
       name: 'backlogReadyAfterKillMs',
       target: 5_000,
       bound: 'at most',
       value: large?.openMs ?? null,
-      reason: `from opening until it serves, after kill -9 with ${standing.large.toLocaleString('en')} messages`,
+      reason: `from opening until ready, after kill -9 with ${standing.large.toLocaleString('en')} messages`,
     }),
   ];
 }
 
-/** Ours over the best of the peers that sync before they acknowledge. */
+/** Our latency ÷ the best latency of the peers that sync before they acknowledge. */
 function latencyTarget(results: readonly Result[], percentile: 'p50' | 'p99'): Target {
   const paced = results.filter(
     ({ phase, placement, operationsPerTransaction, latencyMs }) =>

@@ -1,7 +1,7 @@
 import type { Bench } from './bench.ts';
 import { type Table, tablesOf } from './tables.ts';
 
-/** The bench as text for a terminal. */
+/** The results of a bench as text for a terminal. */
 export function terminalReport(bench: Bench): string {
   return [...tablesOf(bench).flatMap(lines), ...notes(bench)].join('\n');
 }

@@ -1,4 +1,4 @@
-/** NATS with JetStream on a free port of the loopback address: it knows no Unix sockets. */
+/** NATS with JetStream on a free loopback port, because it does not support Unix sockets. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ function configuration(storeDir: string, durability: string): string {
   return `host: 127.0.0.1\nport: -1\njetstream { store_dir: ${JSON.stringify(storeDir)}${sync} }\n`;
 }
 
-/** Servers before 2.10 have no option to sync before they acknowledge; the server itself is asked. */
+/** Whether the installed server can sync before it acknowledges (from 2.10 on); tested with the server itself. */
 function acceptsConfiguration(durability: string): boolean {
   const dir = mkdtempSync(join(tmpdir(), 'shardlab-nats-'));
   try {

@@ -1,13 +1,13 @@
 /**
- * PostgreSQL as a private cluster on a Unix socket, run as a user without privileges, since it refuses root. A cluster
- * is made once a bench and copied for each trial.
+ * PostgreSQL as a private cluster on a Unix socket, run as an unprivileged user, because it refuses root. A cluster is
+ * created once per bench and copied for each trial.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { accepts, findProgram, type ServerKind, spawnServer } from './server.ts';
 
-/** Debian keeps the programs of each version out of the PATH; the newest is taken. */
+/** Debian does not put the programs of each version on the PATH; the newest version is used. */
 function program(name: string): string | null {
   const parent = '/usr/lib/postgresql';
   const versions = existsSync(parent) ? readdirSync(parent).sort((a, b) => Number(b) - Number(a)) : [];
@@ -17,7 +17,7 @@ function program(name: string): string | null {
   );
 }
 
-/** Only root can and must become somebody else. */
+/** Root must run the server as another user; other users cannot change theirs. */
 function identity(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string, user: string) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));

@@ -1,4 +1,4 @@
-/** Redis on a Unix socket, with its append-only file synced always or every second, and no snapshots beside it. */
+/** Redis on a Unix socket, with an append-only file synced always or every second, and without snapshots. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { accepts, findProgram, type ServerKind, spawnServer } from './server.ts';
@@ -22,7 +22,7 @@ export const redis: ServerKind = {
       save: '',
       appendonly: 'yes',
       appendfsync: durability,
-      // A rewrite of the log in the middle of a window of two seconds would be measured as the peer's speed.
+      // A rewrite of the append-only file during a window of two seconds would distort the result.
       'auto-aof-rewrite-percentage': '0',
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);

@@ -1,4 +1,4 @@
-/** Servers of the peers, started and stopped by the bench on private sockets and folders. */
+/** Servers of the peers, started and stopped by the bench with private sockets and folders. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,35 +6,35 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface ServerOptions {
-  /** A folder on the disk under test, for what the server stores; made already. */
+  /** An existing folder on the tested disk for the server's data. */
   dir: string;
-  /** A folder for sockets: short, since a socket's path may have at most about 100 bytes. */
+  /** A folder for sockets with a short path, because the path of a socket can have at most about 100 bytes. */
   socketDir: string;
   durability: string;
-  /** Members of a cluster; only our own server has them. */
+  /** Number of cluster members; only our own server has several. */
   instances: number;
 }
 
 export interface Server {
   endpoints: string[];
-  /** Roots of the process trees whose CPU is the server's. */
+  /** Roots of the process trees whose CPU time counts as the server's. */
   pids: number[];
   stop(): Promise<void>;
 }
 
-/** How a server is found and started. */
+/** Finds and starts a kind of server. */
 export interface ServerKind {
-  /** The Debian package that has it; null for what comes with the bench. */
+  /** The Debian package that contains it; null if it is part of the bench. */
   aptPackage: string | null;
-  /** Null where it is not installed. */
+  /** Null if it is not installed. */
   version(): string | null;
-  /** Why a durability cannot be had from the installed version; null if it can. */
+  /** Why the installed version does not support a durability; null if it does. */
   refuses?(durability: string): string | null;
-  /** Resolves when it accepts connections. */
+  /** Resolves when the server accepts connections. */
   start(options: ServerOptions): Promise<Server>;
 }
 
-/** The path of a program, looked for on the PATH and in further folders; null if it is nowhere. */
+/** The path of a program on the PATH or in further folders; null if not found. */
 export function findProgram(name: string, folders: readonly string[] = []): string | null {
   const path = (process.env.PATH ?? '').split(delimiter);
   for (const folder of [...folders, ...path, '/usr/sbin', '/usr/bin', '/usr/local/bin']) {
@@ -51,17 +51,17 @@ export function findProgram(name: string, folders: readonly string[] = []): stri
 
 const readyWithinMs = 20_000;
 const stopWithinMs = 10_000;
-/** What is kept of what a server said, to name the cause when it does not start. */
+/** Characters of a server's output that are kept, to report why it did not start. */
 const outputCharsMax = 2_000;
 
 export interface SpawnedServer {
   child: ChildProcess;
-  /** Resolves when `ready` does; rejects with the server's last words if it ends before or takes too long. */
+  /** Resolves when `ready` does; rejects with the server's last output if it ends earlier or takes too long. */
   untilReady(ready: () => Promise<boolean>): Promise<void>;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a server as a child that is killed with the bench, and stops it by a signal. */
+/** Starts a server as a child process that is killed with the bench and stopped by a signal. */
 export function spawnServer(
   command: string,
   args: readonly string[],
@@ -93,7 +93,7 @@ export function spawnServer(
       const until = performance.now() + readyWithinMs;
       while (!(await ready())) {
         if (ended !== null || performance.now() > until) {
-          throw new Error(`${command} ${ended ?? 'is not ready in time'}: ${output.trim()}`);
+          throw new Error(`${command} ${ended ?? 'did not become ready in time'}: ${output.trim()}`);
         }
         await pause(10);
       }
@@ -109,7 +109,7 @@ export function spawnServer(
   };
 }
 
-/** Whether somebody accepts connections at a Unix socket. */
+/** Whether a Unix socket accepts connections. */
 export function accepts(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -1,4 +1,4 @@
-/** Our own instances, each served by a process of its own over a Unix socket. */
+/** Our own instances, each served by its own process over a Unix socket. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { accepts, type ServerKind, spawnServer } from './server.ts';

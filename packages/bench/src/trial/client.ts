@@ -1,19 +1,19 @@
 /**
- * The client process of a job: opens the system through its driver, runs the phases in step with the other processes of
- * the act, and reports. Forked by `client-process.ts`; ends with it.
+ * The client process of a job: opens the system through its driver, runs the phases together with the other processes
+ * of the step, and reports. Forked by `client-process.ts`; ends with it.
  */
-import { type Clock, createMonotonicClock, encodeHistogram, PayloadForge } from '@shardlab/lab';
+import { type Clock, createMonotonicClock, encodeHistogram, PayloadCodec } from '@shardlab/lab';
 import type { QueueClient } from '../drivers/driver.ts';
 import { loadDriver } from '../drivers/systems.ts';
 import { Deliveries } from './deliveries.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';
-import type { Account, FromClient, Job, ToClient } from './job.ts';
+import type { FromClient, Job, SubscriberReport, ToClient } from './job.ts';
 import { Load } from './load.ts';
 import { Window } from './window.ts';
 
-/** A queue from which nothing came for so long has nothing to give. */
+/** A queue that delivered nothing for this time counts as empty, milliseconds. */
 const idleMs = 500;
-const lookMs = 5;
+const pollMs = 5;
 /** While a backlog still grows towards its bound, senders have the system to themselves: that is not both at once. */
 const settleMsMax = 3_000;
 
@@ -22,7 +22,7 @@ const send = (message: FromClient): void => {
 };
 
 /** Messages of the bench, each awaited once. */
-class Orders {
+class ParentMessages {
   readonly #arrived = new Map<ToClient['type'], ToClient>();
   readonly #awaited = new Map<ToClient['type'], (message: ToClient) => void>();
 
@@ -44,24 +44,24 @@ class Orders {
 }
 
 async function main(): Promise<void> {
-  const orders = new Orders();
+  const orders = new ParentMessages();
   const { job } = await orders.next('job');
   const clock = createMonotonicClock();
   const openedFrom = performance.now();
   const client = await (await loadDriver(job.driver, job.placement))(job.client);
   const openMs = performance.now() - openedFrom;
-  await work({ job, client, orders, clock, openMs });
+  await runJob({ job, client, orders, clock, openMs });
 }
 
-async function work(options: {
+async function runJob(options: {
   job: Job;
   client: QueueClient;
-  orders: Orders;
+  orders: ParentMessages;
   clock: Clock;
   openMs: number;
 }): Promise<void> {
   const { job, client, orders, clock, openMs } = options;
-  const forge = new PayloadForge({ bytes: job.payloadBytes, seed: 1, nonce: job.nonce });
+  const forge = new PayloadCodec({ bytes: job.payloadBytes, seed: 1, nonce: job.nonce });
   const producers = await Promise.all(job.enqueuers.map(() => client.openProducer()));
   const window = new Window({
     clock,
@@ -73,13 +73,13 @@ async function work(options: {
   const onConsumed = (deliveries: number) => load.gate.consumed(deliveries / subscribers);
   const deliveries: Deliveries = new Deliveries({ job, forge, clock, window, onConsumed });
   const delay = new EventLoopDelay();
-  await load.ready();
+  await load.waitUntilReady();
   send({ type: 'opened' });
 
   const { startAtMs } = await orders.next('run');
   const until = async (atMs: number, unless = () => false) => {
     for (let left = atMs - clock(); left > 0 && !unless(); left = atMs - clock()) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(left, lookMs)));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, pollMs)));
     }
   };
   await until(startAtMs);
@@ -121,7 +121,7 @@ async function work(options: {
   send({ type: 'drained' });
 
   await orders.next('finish');
-  const accounts: Account[] = [];
+  const accounts: SubscriberReport[] = [];
   for (const [subscriber, ledger] of deliveries.reports(load.committedBy).entries()) {
     accounts.push({ ledger, depth: job.crash ? load.committed : await client.depth(subscriber) });
   }
@@ -138,12 +138,12 @@ async function work(options: {
       residentBytesMax: delay.residentBytesMax,
       committed: load.committed,
       consumed: deliveries.count,
-      accounts,
+      subscriberReports: accounts,
     },
   });
 }
 
-/** In a closed loop of both: consumers keep pace, or senders wait for them. */
+/** In a closed loop of both, consumers keep up, or enqueuers wait for them. */
 function isSettled(job: Job, load: Load, deliveries: Deliveries): boolean {
   if (job.enqueuers.length === 0 || job.dequeuers === 0 || job.transactionsPerSec !== null) return true;
   const consumed = deliveries.count / Math.max(1, job.client.subscribers);

@@ -1,10 +1,10 @@
-/** Every delivery of a process: its check sum, its order, its latency, and that it came once to each who was to get it. */
+/** Checks every delivery of a process: checksum, order, latency, and that each subscriber received it exactly once. */
 import {
   type Clock,
   DeliveryOrder,
   Ledger,
   type LedgerReport,
-  type PayloadForge,
+  type PayloadCodec,
   recordMs,
 } from '@shardlab/lab';
 import type { Delivery, DeliverySink } from '../drivers/driver.ts';
@@ -31,7 +31,7 @@ export class Deliveries implements DeliverySink {
 
   constructor(options: {
     job: Pick<Job, 'order' | 'dequeuers' | 'client'>;
-    forge: PayloadForge;
+    forge: PayloadCodec;
     clock: Clock;
     window: Window;
     onConsumed: (deliveries: number) => void;
@@ -48,9 +48,9 @@ export class Deliveries implements DeliverySink {
     this.#onConsumed = options.onConsumed;
   }
 
-  handedOut(payload: Buffer, consumer: number): Delivery {
+  delivered(payload: Buffer, consumer: number): Delivery {
     const ledger = this.#ledgers[consumer % this.#ledgers.length]!;
-    const identity = ledger.handedOut({ payload, deliveryCount: 1 }, this.#orders[consumer]!);
+    const identity = ledger.recordDelivery({ payload, deliveryCount: 1 }, this.#orders[consumer]!);
     if (identity !== null && this.#window.covers(identity.sentAtMs)) {
       recordMs(this.#window.latency, this.#clock() - identity.sentAtMs);
     }
@@ -59,7 +59,7 @@ export class Deliveries implements DeliverySink {
 
   consumed(deliveries: readonly Delivery[], consumer: number): void {
     const ledger = this.#ledgers[consumer % this.#ledgers.length]!;
-    for (const delivery of deliveries) if (delivery !== null) ledger.consumed(delivery);
+    for (const delivery of deliveries) if (delivery !== null) ledger.recordConsumed(delivery);
     this.count += deliveries.length;
     this.lastAtMs = this.#clock();
     this.#onConsumed(deliveries.length);

@@ -1,7 +1,6 @@
 /**
- * How late timers fire on the thread that samples: the event-loop delay of a session thread, and of whatever else lives
- * in its process. A delay longer than the interval counts for each sample that it swallowed, as it would for each of the
- * host's own timers.
+ * How late timers fire on the sampling thread: the event-loop delay of a session thread, and of the application in its
+ * process. A delay longer than the interval counts once for each skipped sample, as it would for the application's timers.
  */
 import { createHistogram, type Histogram } from '@shardlab/lab';
 
@@ -9,7 +8,7 @@ const intervalMs = 2;
 
 export class EventLoopDelay {
   readonly histogram: Histogram = createHistogram();
-  /** Resident memory at its largest, looked at with every sample. */
+  /** Maximum resident memory, read with every sample. */
   residentBytesMax = 0;
   #timer: NodeJS.Timeout | undefined;
 

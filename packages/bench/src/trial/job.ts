@@ -1,29 +1,29 @@
-/** What the bench and a client process say to each other. One process does one job and ends. */
+/** The messages between the bench and a client process. One process does one job and ends. */
 import type { LedgerReport } from '@shardlab/lab';
 import type { ClientOptions } from '../drivers/driver.ts';
 import type { DriverName, System } from '../drivers/systems.ts';
 
-/** One client process in one act of a trial: enqueuers, dequeuers, or both, for a bounded time. */
+/** One client process in one step of a trial: enqueuers, dequeuers, or both, for a bounded time. */
 export interface Job {
   driver: DriverName;
   placement: System['placement'];
   order: System['order'];
   client: ClientOptions;
   payloadBytes: number;
-  /** One for all acts of a trial: a message of another trial is a foreign one. */
+  /** The same for all steps of a trial; detects messages of other trials. */
   nonce: number;
   /** Numbers of its enqueuers, each used once in a trial. */
   enqueuers: number[];
   dequeuers: number;
   /** Open loop: transactions that this process begins a second, whatever became of those before. Null: closed loop. */
   transactionsPerSec: number | null;
-  /** Enqueuers in a closed loop wait while so many of their messages are in the queue. */
+  /** Enqueuers in a closed loop wait while this many of their messages are in the queue. */
   backlogMax: number;
   /** Messages that are in the queue already when the job starts. */
   standing: number;
   warmupMs: number;
   measureMs: number;
-  /** What is left is consumed for so long at most. */
+  /** Maximum time to consume the remaining messages, milliseconds. */
   drainMs: number;
   /** After the window, not measured: enqueues in bulk until so many messages stand, or the time is over. */
   fill: { messages: number; withinMs: number } | null;
@@ -36,7 +36,7 @@ export interface JobWindow {
   ms: number;
   enqueued: number;
   consumed: number;
-  /** Client and server together; null where the system does not tell. */
+  /** CPU time of client and server together; null if the system does not report it. */
   cpuUs: number | null;
 }
 
@@ -44,7 +44,7 @@ export interface JobResult {
   openMs: number;
   stated: string;
   window: JobWindow;
-  /** Encoded histograms: from the intended send to the hand-out, of messages whose send lies in the window; … */
+  /** Encoded histograms: from the intended send to the delivery, of messages whose send is in the window; … */
   latency: string;
   /** … from the intended send to the begin of the transaction; … */
   scheduleLag: string;
@@ -55,11 +55,11 @@ export interface JobResult {
   /** Deliveries: of a topic, of all subscribers together. */
   consumed: number;
   /** One for each subscriber; one for a queue. */
-  accounts: Account[];
+  subscriberReports: SubscriberReport[];
 }
 
 /** What a process knows of the messages of a queue or of one subscriber. */
-export interface Account {
+export interface SubscriberReport {
   ledger: LedgerReport;
   /** Messages in the queue at the end, as this process sees them. */
   depth: number;
@@ -69,7 +69,7 @@ export type ToClient =
   | { type: 'job'; job: Job }
   /** On the monotonic clock that all processes share. */
   | { type: 'run'; startAtMs: number }
-  /** No process enqueues any more. */
+  /** No process will enqueue any more. */
   | { type: 'sealed' }
   | { type: 'finish' };
 

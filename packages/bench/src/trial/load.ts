@@ -1,10 +1,10 @@
-/** The enqueuers of a job: in a closed loop, in an open one, or filling up a backlog. */
-import { BacklogGate, type Clock, createHistogram, type PayloadForge } from '@shardlab/lab';
+/** The enqueuers of a job: in a closed loop, in an open loop, or filling a backlog. */
+import { BacklogGate, type Clock, createHistogram, type PayloadCodec } from '@shardlab/lab';
 import type { Producer } from '../drivers/driver.ts';
 import type { Job } from './job.ts';
 import { PacedLoad } from './paced-load.ts';
-import { breathe } from './turns.ts';
 import type { Window } from './window.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 /** A backlog is filled by few senders with large transactions: quick for every system. */
 const fillers = 4;
@@ -20,7 +20,7 @@ export class Load {
   readonly committedBy = new Map<number, number>();
   readonly #job: Job;
   readonly #clock: Clock;
-  readonly #forge: PayloadForge;
+  readonly #codec: PayloadCodec;
   readonly #producers: readonly Producer[];
   /** By index of the producer: messages that it has committed. */
   readonly #sequences: number[];
@@ -30,13 +30,13 @@ export class Load {
   constructor(options: {
     job: Job;
     clock: Clock;
-    forge: PayloadForge;
+    forge: PayloadCodec;
     producers: readonly Producer[];
     window: Window;
   }) {
     this.#job = options.job;
     this.#clock = options.clock;
-    this.#forge = options.forge;
+    this.#codec = options.forge;
     this.#producers = options.producers;
     this.#sequences = options.producers.map(() => 0);
     this.gate = new BacklogGate(options.job.backlogMax);
@@ -54,8 +54,8 @@ export class Load {
           });
   }
 
-  async ready(): Promise<void> {
-    await this.#paced?.ready();
+  async waitUntilReady(): Promise<void> {
+    await this.#paced?.waitUntilReady();
   }
 
   /** Enqueues until `stop`; resolves when every transaction has been acknowledged. An open loop counts from `startAtMs`. */
@@ -66,7 +66,7 @@ export class Load {
 
   stop(): void {
     this.#stopped = true;
-    this.gate.release();
+    this.gate.disable();
     this.#paced?.stop();
   }
 
@@ -74,7 +74,7 @@ export class Load {
     return this.#paced?.scheduleLag ?? createHistogram();
   }
 
-  /** Enqueues in bulk until so many messages stand, or the time is over. */
+  /** Enqueues in bulk until the backlog is reached or the time is over. */
   async fill({ messages, withinMs }: NonNullable<Job['fill']>): Promise<void> {
     const until = this.#clock() + withinMs;
     let missing = messages - this.committed;
@@ -83,7 +83,7 @@ export class Load {
         const count = Math.min(fillOperations, missing);
         missing -= count;
         await this.#transaction(index, count, this.#clock());
-        await breathe();
+        await yieldToEventLoop();
       }
     };
     await Promise.all(this.#producers.slice(0, fillers).map((_, index) => fillWith(index)));
@@ -95,7 +95,7 @@ export class Load {
         this.wasFull = true;
         await this.gate.wait();
       } else await this.#transaction(index, this.#job.client.operations, this.#clock());
-      await breathe();
+      await yieldToEventLoop();
     }
   }
 
@@ -104,7 +104,7 @@ export class Load {
     const sequence = this.#sequences[index]!;
     const payloads: Buffer[] = [];
     for (let each = 0; each < operations; each += 1) {
-      payloads.push(this.#forge.make({ enqueuer, sequence: sequence + each, sentAtMs }));
+      payloads.push(this.#codec.make({ enqueuer, sequence: sequence + each, sentAtMs }));
     }
     await this.#producers[index]!.send(payloads);
     this.#sequences[index] = sequence + operations;

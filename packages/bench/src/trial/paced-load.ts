@@ -1,6 +1,6 @@
 /**
- * Open loop: transactions begin at their intended times, whatever became of those before. Each message carries the
- * intended time, so a system that stalls is charged for every message that should have been sent meanwhile.
+ * Open loop: transactions start at their intended times, whether or not earlier ones have finished. Each message carries
+ * its intended time, so a stall counts against every message that should have been sent meanwhile.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -23,7 +23,7 @@ export class PacedLoad {
   readonly #clock: Clock;
   readonly #producers: readonly Producer[];
   readonly #send: SendTransaction;
-  readonly #counts: (sentAtMs: number) => boolean;
+  readonly #isMeasured: (sentAtMs: number) => boolean;
   /** Started ahead of time: a thread takes as long to start as many transactions. */
   readonly #pacer: Worker;
   readonly #ready: Promise<unknown>;
@@ -32,7 +32,7 @@ export class PacedLoad {
   #due = 0;
   #issued = 0;
   #stopped = false;
-  #underWay = 0;
+  #inFlight = 0;
   #failed: ((error: unknown) => void) | undefined;
   #idle: (() => void) | undefined;
 
@@ -51,14 +51,14 @@ export class PacedLoad {
     this.#clock = options.clock;
     this.#producers = options.producers;
     this.#send = options.send;
-    this.#counts = options.counts;
+    this.#isMeasured = options.counts;
     this.#free = options.producers.map((_, index) => index);
     this.#pacer = new Worker(new URL('./pacer-thread.ts', import.meta.url), { workerData: this.#options });
     this.#ready = once(this.#pacer, 'message');
   }
 
   /** Resolves when transactions can begin on time. */
-  async ready(): Promise<void> {
+  async waitUntilReady(): Promise<void> {
     await this.#ready;
   }
 
@@ -84,21 +84,21 @@ export class PacedLoad {
     this.#stopped = true;
     Atomics.store(this.#options.stop, 0, 1);
     Atomics.notify(this.#options.stop, 0);
-    if (this.#underWay === 0) this.#idle?.();
+    if (this.#inFlight === 0) this.#idle?.();
   }
 
   #issue(): void {
     while (!this.#stopped && this.#issued < this.#due && this.#free.length > 0) {
       const sentAtMs = this.#startAtMs + this.#issued * this.#options.intervalMs;
       this.#issued += 1;
-      if (this.#counts(sentAtMs)) recordMs(this.scheduleLag, this.#clock() - sentAtMs);
+      if (this.#isMeasured(sentAtMs)) recordMs(this.scheduleLag, this.#clock() - sentAtMs);
       const index = this.#free.pop()!;
-      this.#underWay += 1;
+      this.#inFlight += 1;
       this.#send(this.#producers[index]!, index, sentAtMs).then(
         () => {
           this.#free.push(index);
-          this.#underWay -= 1;
-          if (this.#stopped && this.#underWay === 0) this.#idle?.();
+          this.#inFlight -= 1;
+          if (this.#stopped && this.#inFlight === 0) this.#idle?.();
           else this.#issue();
         },
         (error: unknown) => this.#failed?.(error),

@@ -1,6 +1,6 @@
 /**
- * The clock of an open loop, on a thread of its own: says how many transactions are due by now. A timer of the session
- * thread is a millisecond coarse and late when the thread is busy; a spinning loop would cost it a core.
+ * The clock of an open loop on a separate thread: announces how many transactions are due. Timers on the session thread
+ * have a resolution of 1 ms and are late when the thread is busy; a busy loop would occupy a core.
  */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** One trial: a fresh folder, a fresh server if it has one, and its acts. */
+/** One trial: a new folder, a new server if needed, and its steps. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Scale } from '../plan/scale.ts';
 import type { Trial } from '../plan/trials.ts';
 import type { Server } from '../servers/server.ts';
 import type { Job, JobResult } from './job.ts';
-import { runAct } from './run-act.ts';
+import { runTrialStep } from './run-trial-step.ts';
 import { type Sample, sampleOf } from './sample.ts';
 
 export interface TrialOptions {
@@ -15,11 +15,11 @@ export interface TrialOptions {
   scale: Scale;
   payloadBytes: number;
   /** Messages a second at which an open loop at half load runs. */
-  halfPerSec: number;
+  halfLoadPerSec: number;
   signal?: AbortSignal;
 }
 
-/** Senders in a closed loop wait beyond so many messages in the queue, so that in and out are the same work. */
+/** Enqueuers in a closed loop wait above this backlog, so that enqueue and dequeue are the same amount of work. */
 const backlogMaxLeast = 5_000;
 let nonce = process.pid & 0xffff;
 
@@ -33,7 +33,7 @@ export async function runTrial(trial: Trial, options: TrialOptions): Promise<Sam
   let server: Server | null = null;
   try {
     server = await startServer(trial, dir, socketDir);
-    return await new Acts(trial, options, dir, server).run();
+    return await new TrialSteps(trial, options, dir, server).run();
   } finally {
     await server?.stop();
     rmSync(socketDir, { recursive: true, force: true });
@@ -52,13 +52,13 @@ async function startServer(
   return system.server.start({ dir, socketDir, durability: system.durability, instances });
 }
 
-class Acts {
+class TrialSteps {
   readonly #trial: Trial;
   readonly #options: TrialOptions;
   readonly #dir: string;
   readonly #server: Server | null;
   readonly #history: JobResult[] = [];
-  #acts = 0;
+  #stepsRun = 0;
 
   constructor(trial: Trial, options: TrialOptions, dir: string, server: Server | null) {
     this.#trial = trial;
@@ -78,7 +78,7 @@ class Acts {
       case 'enqueue, then dequeue':
         return this.#enqueueThenDequeue();
       case 'both at once':
-        return this.#once('both at once', {});
+        return this.#runStep('both at once', {});
       case 'open loop':
         return this.#openLoop();
       case 'standing backlog':
@@ -89,33 +89,33 @@ class Acts {
   /** The backlog that one process has left is dequeued by another one. */
   async #enqueueThenDequeue(): Promise<Sample[]> {
     const { dequeueBacklog: fill } = this.#options.scale;
-    const [enqueued] = await this.#once('enqueue only', { dequeuers: 0, backlogMax: Infinity, fill });
-    const dequeued = await this.#once('dequeue only', { enqueuers: [], drainMs: 0 });
+    const [enqueued] = await this.#runStep('enqueue only', { dequeuers: 0, backlogMax: Infinity, fill });
+    const dequeued = await this.#runStep('dequeue only', { enqueuers: [], drainMs: 0 });
     return [enqueued!, ...dequeued];
   }
 
   async #openLoop(): Promise<Sample[]> {
     const { messagesPerSec = 0, operations } = this.#trial;
-    const rate = messagesPerSec === 'half' ? this.#options.halfPerSec : messagesPerSec;
-    if (!(rate > 0)) throw new Error('half of our saturation is not known: its trial failed');
-    return this.#once('open loop', { transactionsPerSec: rate / operations / this.#processes });
+    const rate = messagesPerSec === 'half' ? this.#options.halfLoadPerSec : messagesPerSec;
+    if (!(rate > 0)) throw new Error('Half of our maximum rate is not known, because its trial failed');
+    return this.#runStep('open loop', { transactionsPerSec: rate / operations / this.#processes });
   }
 
-  /** The process that made the backlog is killed, so what follows opens a file that nobody closed. */
+  /** The process that created the backlog is killed, so the next step opens a file that was not closed. */
   async #standingBacklog(): Promise<Sample[]> {
     const messages = this.#trial.standing!;
-    await this.#once('enqueue only', {
+    await this.#runStep('enqueue only', {
       dequeuers: 0,
       warmupMs: 0,
       measureMs: 0,
       fill: { messages, withinMs: 600_000 },
       crash: true,
     });
-    // All that stands at the end is counted, not drained.
-    return this.#once('standing backlog', { backlogMax: messages + backlogMaxLeast, drainMs: 0 });
+    // The remaining backlog is counted, not drained.
+    return this.#runStep('standing backlog', { backlogMax: messages + backlogMaxLeast, drainMs: 0 });
   }
 
-  async #once(phase: Sample['phase'], change: Partial<Job>): Promise<Sample[]> {
+  async #runStep(phase: Sample['phase'], change: Partial<Job>): Promise<Sample[]> {
     const processes = this.#processes;
     const standing = this.#history.map(({ committed, consumed }) => committed - consumed);
     const backlog = standing.reduce((sum, each) => sum + each, 0);
@@ -127,8 +127,8 @@ class Acts {
     for (const job of jobs) {
       job.client = { ...job.client, enqueuers: job.enqueuers.length, dequeuers: job.dequeuers };
     }
-    const results = await runAct(jobs, this.#options.signal);
-    this.#acts += 1;
+    const results = await runTrialStep(jobs, this.#options.signal);
+    this.#stepsRun += 1;
     this.#history.push(...results);
     const [{ transactionsPerSec, client }] = jobs as [Job];
     const intendedPerSec =
@@ -159,7 +159,7 @@ class Acts {
         endpoints: this.#server?.endpoints ?? [],
         durability: system.durability,
         process: index + 1,
-        creates: index === 0 && this.#acts === 0,
+        createsQueue: index === 0 && this.#stepsRun === 0,
         enqueuers: mine.length,
         dequeuers: takers,
         operations,
@@ -168,7 +168,7 @@ class Acts {
       },
       payloadBytes,
       nonce,
-      enqueuers: mine.map((no) => this.#acts * 10_000 + no),
+      enqueuers: mine.map((no) => this.#stepsRun * 10_000 + no),
       dequeuers: takers,
       transactionsPerSec: null,
       backlogMax: Math.max(backlogMaxLeast, 2 * mine.length * operations),

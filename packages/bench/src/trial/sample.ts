@@ -1,4 +1,4 @@
-/** What one repeat of a row measured: the results of its processes put together. Plain data, kept in the journal. */
+/** One repeat of a row: the combined results of its processes. Plain data, stored in the journal. */
 import type { Integrity } from '@shardlab/contract';
 import { encodeHistogram, mergeHistograms, mergeLedgers } from '@shardlab/lab';
 import type { JobResult } from './job.ts';
@@ -27,7 +27,7 @@ export interface Sample {
   backlog: number;
 }
 
-export interface Act {
+export interface TrialStepResults {
   phase: Phase;
   results: readonly JobResult[];
   /** Results of all acts of the trial up to this one, for the ledger. */
@@ -36,7 +36,7 @@ export interface Act {
   intendedPerSec: number | null;
 }
 
-export function sampleOf({ phase, results, history, backlog, intendedPerSec }: Act): Sample {
+export function sampleOf({ phase, results, history, backlog, intendedPerSec }: TrialStepResults): Sample {
   const enqueues = phase !== 'dequeue only';
   const dequeues = phase !== 'enqueue only';
   const rate = (count: (window: JobResult['window']) => number) =>
@@ -62,13 +62,16 @@ export function sampleOf({ phase, results, history, backlog, intendedPerSec }: A
 }
 
 /**
- * What the ledgers of a trial prove, for each subscriber. What is left is counted by the system, not read: a message that is neither consumed
- * nor counted is lost, one that is counted beyond those is there although it was consumed.
+ * The integrity of a trial per subscriber. Remaining messages are counted by the system, not read: if fewer are counted
+ * than were not consumed, messages are lost; if more are counted, consumed messages are still in the queue.
  */
-export function integrityOf(history: readonly Accounts[], last: readonly Accounts[]): Integrity {
-  const subscribers = last[0]!.accounts.map((_, subscriber) => {
-    const ledgers = history.map(({ accounts }) => accounts[subscriber]!.ledger);
-    const depth = sum(last.map(({ accounts }) => accounts[subscriber]!.depth));
+export function integrityOf(
+  history: readonly SubscriberReports[],
+  last: readonly SubscriberReports[],
+): Integrity {
+  const subscribers = last[0]!.subscriberReports.map((_, subscriber) => {
+    const ledgers = history.map(({ subscriberReports }) => subscriberReports[subscriber]!.ledger);
+    const depth = sum(last.map(({ subscriberReports }) => subscriberReports[subscriber]!.depth));
     const { lost: missing, duplicated, ...rest } = mergeLedgers(ledgers);
     return {
       ...rest,
@@ -80,7 +83,7 @@ export function integrityOf(history: readonly Accounts[], last: readonly Account
   return subscribers.reduce(addIntegrity);
 }
 
-type Accounts = Pick<JobResult, 'accounts'>;
+type SubscriberReports = Pick<JobResult, 'subscriberReports'>;
 
 export function addIntegrity(a: Integrity, b: Integrity): Integrity {
   return {

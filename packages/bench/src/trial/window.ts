@@ -1,4 +1,4 @@
-/** The measured window of a job: what its process and its server did between two readings. */
+/** The measured window of a job: the work of its process and its server between two readings. */
 import { type Clock, createHistogram } from '@shardlab/lab';
 import type { JobWindow } from './job.ts';
 import { cpuUsOfTrees } from './process-cpu.ts';
@@ -28,7 +28,7 @@ export class Window {
     this.#counts = options.counts;
   }
 
-  /** May be called again: the window then begins anew. */
+  /** May be called again, which restarts the window. */
   open(): void {
     this.#from = this.#read();
   }

@@ -1,34 +1,35 @@
-/** Changes of the catalog by processes that serve sessions: they come again rather than wait inside SQLite. */
-import { setTimeout as pause } from 'node:timers/promises';
-import { isBusy } from '../storage/sqlite.ts';
+/** Changes of the catalog by processes that serve sessions: they retry later instead of blocking the thread in SQLite. */
+import { pause } from '../model/pause.ts';
+import type { Timers } from '../model/ports.ts';
+import { isBusy } from '../storage/sqlite/open-sqlite.ts';
 
-/** Another process is making a change: such changes are short. */
+/** Pause while another process makes a change, milliseconds; such changes are short. */
 const busyRetryMs = 5;
-/** The disk is full, or worse. */
+/** Pause after another failure of the storage, milliseconds. */
 const failedRetryMs = 250;
 
-/** Makes the change once no other process makes one. Throws what the change throws. */
-export async function changeMembership<T>(change: () => T): Promise<T> {
+/** Makes the change when no other process is making one. Throws what the change throws. */
+export async function changeMembership<T>(timers: Timers, change: () => T): Promise<T> {
   for (;;) {
     try {
       return change();
     } catch (error) {
       if (!isBusy(error)) throw error;
-      await pause(busyRetryMs);
+      await pause(timers, busyRetryMs);
     }
   }
 }
 
 /**
- * Ends a claim, however long it takes: until then the caller keeps its lease, so that nobody takes this process for dead
- * and ends it for an instance that it has closed.
+ * Ends a claim, however long it takes. Until then the caller must keep its lease: otherwise another process would consider
+ * this one dead and kill it for an instance that is already closed.
  */
-export async function endClaim(change: () => void): Promise<void> {
+export async function endClaim(timers: Timers, change: () => void): Promise<void> {
   for (;;) {
     try {
-      return await changeMembership(change);
+      return await changeMembership(timers, change);
     } catch {
-      await pause(failedRetryMs);
+      await pause(timers, failedRetryMs);
     }
   }
 }

@@ -1,33 +1,38 @@
-/** Looks over a cluster's folder, or repairs it; what a person runs after a fault of the storage. */
+/** Checks or repairs a cluster's folder; for an operator after a storage fault. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { QueueError } from '../core/errors.ts';
-import { limits } from '../core/limits.ts';
-import { catalogPath } from '../storage/catalog-file.ts';
-import { checkFile } from '../storage/check-file.ts';
-import { checkInstance, type DamagedPartition, type InstanceCheck } from '../storage/check-instance.ts';
-import { instancePath } from '../storage/instance-file.ts';
-import { Membership } from '../storage/membership.ts';
-import { repairInstance } from '../storage/repair-instance.ts';
-import { unshardedPath } from '../storage/unsharded-file.ts';
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import { nodePorts } from '../node-ports.ts';
+import { catalogPath } from '../storage/catalog/catalog-file.ts';
+import { Membership } from '../storage/catalog/membership.ts';
+import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
+import {
+  checkInstanceFile,
+  type DamagedPartition,
+  type InstanceFileCheck,
+} from '../storage/instance-file/recovery/check-instance-file.ts';
+import { repairInstanceFile } from '../storage/instance-file/recovery/repair-instance-file.ts';
+import { checkSqliteFile } from '../storage/sqlite/check-sqlite-file.ts';
+import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 
 export interface FolderCheck {
   dir: string;
-  instances: InstanceCheck[];
-  /** All that is wrong in all of its files, in sentences; none: the folder is whole. */
+  instances: InstanceFileCheck[];
+  /** The faults of all files, as sentences; empty if the folder is intact. */
   faults: string[];
 }
 
-/** Changes nothing; instances may be at work meanwhile. Throws `STORAGE_READ_ONLY` if there is no such folder. */
+/** Changes nothing; instances may be running. Throws `STORAGE_READ_ONLY` if there is no such folder. */
 export function checkFolder(dir: string): FolderCheck {
-  const instances = instancesOf(dir).map((instance) => checkInstance(instancePath(dir, instance)));
+  const instances = listInstances(dir).map((instance) => checkInstanceFile(instanceFilePath(dir, instance)));
   const others = [catalogPath(dir), unshardedPath(dir)].filter((path) => existsSync(path));
-  const faults = [...instances.flatMap((each) => each.faults), ...others.flatMap(checkFile)];
+  const faults = [...instances.flatMap(({ faults }) => faults), ...others.flatMap(checkSqliteFile)];
   return { dir, instances, faults };
 }
 
 export interface FolderRepair {
-  /** By number of the instance. */
+  /** Sorted by instance. */
   replaced: { instance: number; partitions: DamagedPartition[] }[];
 }
 
@@ -36,15 +41,18 @@ export interface FolderRepair {
  * first. Throws `INSTANCE_IN_USE`, and the storage errors where a file is beyond this repair.
  */
 export function repairFolder(dir: string): FolderRepair {
-  const membership = new Membership(dir, { busyMs: limits.catalogBusyMs });
+  const membership = new Membership(dir, {
+    busyMs: limits.catalogBusyMsMax,
+    processes: nodePorts.processes,
+  });
   try {
     const replaced: FolderRepair['replaced'] = [];
-    for (const instance of instancesOf(dir)) {
+    for (const instance of listInstances(dir)) {
       const claim = membership.claim(instance, 'embedded');
       try {
-        replaced.push({ instance, partitions: repairInstance(instancePath(dir, instance)) });
+        replaced.push({ instance, partitions: repairInstanceFile(instanceFilePath(dir, instance)) });
       } finally {
-        membership.release(claim);
+        membership.releaseClaim(claim);
       }
     }
     return { replaced };
@@ -53,18 +61,18 @@ export function repairFolder(dir: string): FolderRepair {
   }
 }
 
-/** Those of which there is a file, or a note of what they acknowledged. */
-function instancesOf(dir: string): number[] {
-  const names = list(dir).map((name) => /^instance-(\d+)\.(?:db|ack)$/.exec(name)?.[1]);
-  return [...new Set(names.filter((no) => no !== undefined).map(Number))].sort((a, b) => a - b);
+/** Instances that have a database file or a record of their acknowledged groups. */
+function listInstances(dir: string): number[] {
+  const names = readFolder(dir).map((name) => /^instance-(\d+)\.(?:db|ack)$/.exec(name)?.[1]);
+  return [...new Set(names.filter((digits) => digits !== undefined).map(Number))].sort((a, b) => a - b);
 }
 
-function list(dir: string): string[] {
+function readFolder(dir: string): string[] {
   try {
     return readdirSync(join(dir));
   } catch (cause) {
     throw new QueueError('STORAGE_READ_ONLY', {
-      sentence: `${dir} cannot be read: ${(cause as Error).message}`,
+      message: `${dir} cannot be read: ${(cause as Error).message}`,
       details: { path: dir },
       cause,
     });

@@ -1,23 +1,23 @@
-/** What happens in a cluster that its operator may want to see. */
+/** What happens in a cluster that concerns its operator. */
 export type ClusterEventType =
-  /** A process hosts the instance from now on: `role`, `claim`, `epoch`, `tookMs` from the claim until it serves. */
-  | 'lease:taken'
-  /** A survivor hosts it: `fromPid` if a process had it, `killed` if that one still ran, `tookMs` since it was missed. */
+  /** A process now hosts the instance: `role`, `claim`, `epoch`; `tookMs` from the claim until clients are served. */
+  | 'lease:acquired'
+  /** Another process took the instance over: `fromPid` is the host before, `killed` whether it still ran; `tookMs` since the loss was noticed. */
   | 'instance:taken-over'
-  /** Its own process has it again: `toPid`, `tookMs` from the recall until it was free. */
-  | 'instance:given-back'
-  /** The host let go of it in order, and nobody has it yet. */
+  /** The failover host returned the instance to its owner: `toPid`; `tookMs` for closing it. */
+  | 'instance:returned'
+  /** The host closed the instance in order; no process hosts it yet. */
   | 'instance:released'
-  /** The host found out that another process has it. */
+  /** The host found that another process has claimed the instance. */
   | 'instance:fenced'
-  /** It stopped, or could not be opened: `code`, `message`. */
+  /** The instance failed, or could not be opened: `code`, `message`. */
   | 'instance:failed'
-  /** Another process should be ended before its instance is taken, and cannot be: `fromPid`. */
+  /** The instance cannot be taken over, because its host cannot be killed: `fromPid`. */
   | 'takeover:blocked'
   | 'instance:added'
   | 'instance:removed'
-  /** A removed instance is empty: nobody serves it any more. */
-  | 'instance:forgotten'
+  /** A removed instance is empty and no longer a member. */
+  | 'instance:deregistered'
   | 'process:started'
   /** `exitCode` or `signal`. */
   | 'process:ended'
@@ -29,9 +29,9 @@ export interface ClusterEvent {
   /** Epoch milliseconds. */
   atMs: number;
   instance: number;
-  /** Of the process that it happened in. */
+  /** Process in which it happened. */
   pid: number;
-  role?: 'home' | 'guest';
+  role?: 'owner' | 'failover';
   claim?: number;
   epoch?: number;
   fromPid?: number;

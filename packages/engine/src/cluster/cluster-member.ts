@@ -1,67 +1,69 @@
 /**
- * A process of a cluster: hosts its own instance and, while their processes are gone, those of others as guests. Every
- * process watches all leases; there is no chief. Who wins an instance is decided by a transaction of the catalog
- * (`membership.ts`), and only after the process that had it is dead for certain.
+ * A process of a cluster. It hosts its own instance and, by failover, instances whose own processes are gone. Every
+ * process observes all leases; there is no leader. A transaction of the catalog (`membership.ts`) decides which process
+ * claims an instance, and a claim is made only after the process that hosted it before is certainly dead.
  *
- * Of an instance at most one thing is under way here at a time: opening it, closing it or taking it over (`#moving`).
+ * At most one transition of an instance is in progress in this process: opening, closing or taking it over.
  */
-import { QueueError } from '../core/errors.ts';
-import { LeaseWatch } from '../core/lease-watch.ts';
-import { limits } from '../core/limits.ts';
-import { LeaseFile } from '../storage/lease-file.ts';
-import { type Host, type Member, Membership } from '../storage/membership.ts';
-import { isAlive, mayBeAlive } from '../storage/process-identity.ts';
-import type { Instance, InstanceOptions } from '../types.ts';
+import { QueueError } from '../api/errors.ts';
+import type { Instance, InstanceOptions } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import { LeaseMonitor } from '../model/lease-monitor.ts';
+import type { Timer } from '../model/ports.ts';
+import { LeaseFile } from '../storage/catalog/lease-file.ts';
+import { type Host, type Member, Membership } from '../storage/catalog/membership.ts';
 import { changeMembership } from './change-membership.ts';
-import { claimHome } from './claim-home.ts';
+import { claimOwnInstance } from './claim-own-instance.ts';
 import type { ClusterEvent } from './cluster-events.ts';
-import { endProcess } from './end-process.ts';
-import { Hosting, type Serving } from './hosting.ts';
-import { monotonicMs } from './monotonic-clock.ts';
+import { HostedInstance, type ServingHandle } from './hosted-instance.ts';
+import { killProcess } from './kill-process.ts';
+import type { ClusterPorts } from './processes.ts';
 
-export interface MemberOptions extends Omit<InstanceOptions, 'instance'> {
+export interface ClusterMemberOptions extends Omit<InstanceOptions, 'instance'> {
   /** The instance whose own process this is. */
   instance: number;
-  /** Without an answer of its writer thread for this long, milliseconds, an instance gives up its lease. */
+  /** An instance whose writer thread has not answered for this long stops renewing its lease, milliseconds. */
   writerSilentMsMax?: number;
-  serve(instance: Instance): Promise<Serving>;
+  ports: ClusterPorts;
+  serve(instance: Instance): Promise<ServingHandle>;
   onEvent(event: ClusterEvent): void;
 }
 
 type EventFields = Omit<ClusterEvent, 'atMs' | 'pid'>;
 
 export class ClusterMember {
-  readonly #options: MemberOptions;
+  readonly #options: ClusterMemberOptions;
   readonly #membership: Membership;
-  readonly #leases: LeaseFile;
-  readonly #watch = new LeaseWatch({
+  readonly #leaseFile: LeaseFile;
+  readonly #leaseMonitor = new LeaseMonitor({
     leaseMs: limits.leaseMs,
-    lookLateMs: limits.leaseRenewMs,
+    scanLateMs: limits.leaseRenewMs,
     graceMs: limits.leaseGraceMs,
   });
-  readonly #hostings = new Map<number, Hosting>();
-  readonly #moving = new Map<number, Promise<void>>();
-  /** Instances that nobody hosts, and since when. */
-  readonly #missing = new Map<number, number>();
-  /** Not tried again before: an instance that could not be taken or opened. */
-  readonly #notBefore = new Map<number, { atMs: number; pauseMs: number }>();
-  #looking: NodeJS.Timeout | undefined;
-  #retired = false;
+  readonly #hostings = new Map<number, HostedInstance>();
+  readonly #transitions = new Map<number, Promise<void>>();
+  /** When this process noticed that nobody serves an instance, monotonic ms. */
+  readonly #unhostedSinceMs = new Map<number, number>();
+  /** The earliest next attempt for an instance that could not be taken over or opened, monotonic ms. */
+  readonly #retryNotBefore = new Map<number, { atMs: number; pauseMs: number }>();
+  #scanTimer: Timer | undefined;
+  #isFailoverStopped = false;
 
   /**
-   * Opens the process's own instance, taking it back from whoever hosts it meanwhile. Throws `INSTANCE_IN_USE`, and what
+   * Opens the process's own instance; a failover host returns it first. Throws `INSTANCE_IN_USE`, and what
    * opening an instance throws.
    */
-  static async join(options: MemberOptions): Promise<ClusterMember> {
+  static async join(options: ClusterMemberOptions): Promise<ClusterMember> {
     const member = new ClusterMember(options);
     try {
-      const claim = await claimHome({
+      const claim = await claimOwnInstance({
         instance: options.instance,
         membership: member.#membership,
-        leases: member.#leases,
-        watch: member.#watch,
+        leaseFile: member.#leaseFile,
+        leaseMonitor: member.#leaseMonitor,
+        ports: options.ports,
       });
-      await member.#host(options.instance, claim, 'home');
+      await member.#openHosting(options.instance, claim, 'owner');
     } catch (error) {
       member.#closeFiles();
       throw error;
@@ -69,10 +71,18 @@ export class ClusterMember {
     return member;
   }
 
-  private constructor(options: MemberOptions) {
+  private constructor(options: ClusterMemberOptions) {
     this.#options = options;
-    this.#membership = new Membership(options.dir, { busyMs: 0 });
-    this.#leases = new LeaseFile(options.dir);
+    this.#membership = new Membership(options.dir, { busyMs: 0, processes: options.ports.processes });
+    this.#leaseFile = new LeaseFile(options.dir);
+  }
+
+  get #processes(): ClusterPorts['processes'] {
+    return this.#options.ports.processes;
+  }
+
+  #monotonicMs(): number {
+    return this.#options.ports.clock.monotonicMs();
   }
 
   /** The instance whose own process this is. */
@@ -80,183 +90,196 @@ export class ClusterMember {
     return this.#options.instance;
   }
 
-  /** Own one first, then the guests, in the order in which they came. */
+  /** Its own instance first, then the others in the order in which it took them over. */
   get instances(): Instance[] {
     return [...this.#hostings.values()].map((hosting) => hosting.instance);
   }
 
-  /** From now on takes over what nobody serves. In a cluster that starts, that is for when all had time to come. */
-  watch(): void {
-    this.#looking ??= setInterval(() => this.#look(), limits.leaseLookMs);
+  /** From now on takes over instances that nobody serves. Call it when all processes of a new cluster had time to start. */
+  startFailover(): void {
+    this.#scanTimer ??= this.#options.ports.timers.every(limits.leaseCheckMs, () => this.#scan());
   }
 
-  #look(): void {
+  #scan(): void {
     let hosts: Map<number, Host>;
     let members: Member[];
     try {
-      const nowMs = monotonicMs(); // before the signs are read
+      const nowMs = this.#monotonicMs(); // must be read before the heartbeats
       hosts = new Map(this.#membership.hosts().map((host) => [host.instance, host]));
       members = this.#membership.members();
-      this.#watch.look(nowMs, hosts.values(), this.#leases.read());
+      this.#leaseMonitor.observe(nowMs, hosts.values(), this.#leaseFile.read());
     } catch {
-      return; // the next look tries again
+      return; // the next scan tries again
     }
     const byId = new Map(members.map((member) => [member.instance, member]));
     for (const hosting of this.#hostings.values()) {
-      if (!this.#moving.has(hosting.id)) this.#tend(hosting, hosts.get(hosting.id), byId.get(hosting.id));
+      if (!this.#transitions.has(hosting.instanceId))
+        this.#reconcileHosting(hosting, hosts.get(hosting.instanceId), byId.get(hosting.instanceId));
     }
-    if (this.#retired) return;
+    if (this.#isFailoverStopped) return;
     for (const { instance } of members) {
-      // Its own one, once it has failed here, is for a new process or for the others.
+      // After a failure of its own instance this process ends: a new process or another host recovers it.
       if (instance === this.#options.instance) continue;
-      if (this.#hostings.has(instance) || this.#moving.has(instance)) continue;
-      this.#consider(instance, hosts.get(instance));
+      if (this.#hostings.has(instance) || this.#transitions.has(instance)) continue;
+      this.#considerTakeover(instance, hosts.get(instance));
     }
   }
 
-  /** What is asked of an instance that this process hosts. */
-  #tend(hosting: Hosting, host: Host | undefined, member: Member | undefined): void {
+  /** Returns or deregisters a hosted instance if the catalog asks for it. */
+  #reconcileHosting(hosting: HostedInstance, host: Host | undefined, member: Member | undefined): void {
     const leaving = member?.leaving ?? false;
-    hosting.instance.takesMessages = !leaving;
-    if (hosting.role !== 'guest' || host?.claim !== hosting.claim) return;
-    if (host.recalledBy !== null) this.#move(hosting.id, () => this.#giveBack(hosting, host.recalledBy!.pid));
-    else if (leaving && hosting.instance.isEmpty) this.#move(hosting.id, () => this.#forget(hosting));
+    hosting.instance.acceptsMessages = !leaving;
+    if (hosting.role !== 'failover' || host?.claim !== hosting.claim) return;
+    if (host.recalledBy !== null)
+      this.#runTransition(hosting.instanceId, () => this.#returnToOwner(hosting, host.recalledBy!.pid));
+    else if (leaving && hosting.instance.isEmpty)
+      this.#runTransition(hosting.instanceId, () => this.#deregister(hosting));
   }
 
-  /** Takes an instance that nobody serves, those first that host fewest. */
-  #consider(instance: number, host: Host | undefined): void {
+  /** Takes over an instance that nobody serves. Processes that host more instances wait longer, so the load spreads. */
+  #considerTakeover(instance: number, host: Host | undefined): void {
     if (host !== undefined && this.#isServing(host)) {
-      this.#missing.delete(instance);
+      this.#unhostedSinceMs.delete(instance);
       return;
     }
-    const nowMs = monotonicMs();
-    const since = this.#missing.get(instance) ?? nowMs;
-    this.#missing.set(instance, since);
-    const guests = this.#hostings.size + this.#moving.size - 1;
-    // A returning process is as good as there: it needs no help unless it dies too.
-    const returning = host?.recalledBy != null && isAlive(host.recalledBy);
-    const patienceMs = guests * limits.guestDelayMs + (returning ? limits.leaseMs : 0);
-    if (nowMs < since + patienceMs || nowMs < (this.#notBefore.get(instance)?.atMs ?? 0)) return;
-    this.#move(instance, () => this.#takeOver(instance, host, since));
+    const nowMs = this.#monotonicMs();
+    const since = this.#unhostedSinceMs.get(instance) ?? nowMs;
+    this.#unhostedSinceMs.set(instance, since);
+    const hostedCount = this.#hostings.size + this.#transitions.size - 1;
+    // An owner that is coming back opens the instance itself: it gets the time of a lease for that.
+    const returning = host?.recalledBy != null && this.#processes.isAlive(host.recalledBy);
+    const patienceMs =
+      hostedCount * limits.takeoverDelayPerHostedInstanceMs + (returning ? limits.leaseMs : 0);
+    if (nowMs < since + patienceMs || nowMs < (this.#retryNotBefore.get(instance)?.atMs ?? 0)) return;
+    this.#runTransition(instance, () => this.#takeOver(instance, host, since));
   }
 
   #isServing(host: Host): boolean {
-    if (host.role === 'embedded') return isAlive(host);
-    return mayBeAlive(host.pid) && !this.#watch.lapsed(host.instance);
+    if (host.role === 'embedded') return this.#processes.isAlive(host);
+    return this.#processes.mayBeAlive(host.pid) && !this.#leaseMonitor.hasLapsed(host.instance);
   }
 
   async #takeOver(instance: number, host: Host | undefined, missingSince: number): Promise<void> {
-    const killed = host !== undefined && isAlive(host);
+    const killed = host !== undefined && this.#processes.isAlive(host);
     const from = host === undefined ? {} : { fromPid: host.pid, killed };
-    if (killed && !(await endProcess(host))) {
-      this.#tell({ type: 'takeover:blocked', instance, ...from });
+    if (killed && !(await killProcess(host, this.#options.ports))) {
+      this.#emit({ type: 'takeover:blocked', instance, ...from });
       throw new QueueError('INSTANCE_IN_USE', { details: { instance, pid: host.pid } });
     }
-    const claim = await changeMembership(() => this.#membership.claim(instance, 'guest'));
-    await this.#host(instance, claim, 'guest');
-    this.#missing.delete(instance);
-    const tookMs = monotonicMs() - missingSince;
-    this.#tell({ type: 'instance:taken-over', instance, ...from, tookMs });
+    const claim = await changeMembership(this.#options.ports.timers, () =>
+      this.#membership.claim(instance, 'failover'),
+    );
+    await this.#openHosting(instance, claim, 'failover');
+    this.#unhostedSinceMs.delete(instance);
+    const tookMs = this.#monotonicMs() - missingSince;
+    this.#emit({ type: 'instance:taken-over', instance, ...from, tookMs });
   }
 
-  async #host(id: number, claim: number, role: 'home' | 'guest'): Promise<void> {
-    const startedAt = monotonicMs();
+  async #openHosting(id: number, claim: number, role: 'owner' | 'failover'): Promise<void> {
+    const startedAt = this.#monotonicMs();
     const { writerSilentMsMax = limits.writerSilentMsDefault, serve } = this.#options;
-    const hosting = await Hosting.open({
-      id,
+    const hosting = await HostedInstance.open({
+      instanceId: id,
       claim,
       role,
       membership: this.#membership,
-      leases: this.#leases,
-      instance: this.#options,
+      leaseFile: this.#leaseFile,
+      instanceOptions: this.#options,
       writerSilentMsMax,
+      ports: this.#options.ports,
       leaving: this.#membership.members().some((member) => member.instance === id && member.leaving),
       serve,
       onEnded: (error) => this.#onEnded(id, error),
     });
     this.#hostings.set(id, hosting);
-    if (hosting.instance.ended !== undefined) this.#move(id, () => this.#release(hosting));
-    const tookMs = monotonicMs() - startedAt;
+    if (hosting.instance.endReason !== undefined) this.#runTransition(id, () => this.#closeHosting(hosting));
+    const tookMs = this.#monotonicMs() - startedAt;
     const { epoch } = hosting.instance;
-    this.#tell({ type: 'lease:taken', instance: id, role, claim, epoch, tookMs });
+    this.#emit({ type: 'lease:acquired', instance: id, role, claim, epoch, tookMs });
   }
 
-  /** The instance stopped by itself: it is closed and free, for this process or another one to recover it. */
+  /** A failed instance is closed and its claim ended, so that another process can recover it. */
   #onEnded(instance: number, error: QueueError): void {
     const { code, message } = error;
     const type = code === 'INSTANCE_FENCED' ? 'instance:fenced' : 'instance:failed';
-    this.#tell({ type, instance, code, message });
+    this.#emit({ type, instance, code, message });
     const hosting = this.#hostings.get(instance);
-    if (hosting !== undefined) this.#move(instance, () => this.#release(hosting));
+    if (hosting !== undefined) this.#runTransition(instance, () => this.#closeHosting(hosting));
   }
 
-  async #giveBack(hosting: Hosting, toPid: number): Promise<void> {
-    const startedAt = monotonicMs();
-    await this.#release(hosting);
-    const tookMs = monotonicMs() - startedAt;
-    this.#tell({ type: 'instance:given-back', instance: hosting.id, toPid, tookMs });
+  async #returnToOwner(hosting: HostedInstance, toPid: number): Promise<void> {
+    const startedAt = this.#monotonicMs();
+    await this.#closeHosting(hosting);
+    const tookMs = this.#monotonicMs() - startedAt;
+    this.#emit({ type: 'instance:returned', instance: hosting.instanceId, toPid, tookMs });
   }
 
-  async #forget(hosting: Hosting): Promise<void> {
-    await this.#release(hosting);
-    await changeMembership(() => this.#membership.forgetMember(hosting.id));
-    this.#tell({ type: 'instance:forgotten', instance: hosting.id });
+  async #deregister(hosting: HostedInstance): Promise<void> {
+    await this.#closeHosting(hosting);
+    await changeMembership(this.#options.ports.timers, () =>
+      this.#membership.deleteLeavingMember(hosting.instanceId),
+    );
+    this.#emit({ type: 'instance:deregistered', instance: hosting.instanceId });
   }
 
-  async #release(hosting: Hosting): Promise<void> {
+  async #closeHosting(hosting: HostedInstance): Promise<void> {
     try {
       await hosting.close();
     } finally {
-      this.#hostings.delete(hosting.id);
+      this.#hostings.delete(hosting.instanceId);
     }
   }
 
-  #move(instance: number, work: () => Promise<void>): void {
-    const moving = (this.#moving.get(instance) ?? Promise.resolve())
+  #runTransition(instance: number, work: () => Promise<void>): void {
+    const moving = (this.#transitions.get(instance) ?? Promise.resolve())
       .then(work)
-      .then(() => void this.#notBefore.delete(instance))
-      .catch((error: unknown) => this.#onMoveFailed(instance, error))
+      .then(() => void this.#retryNotBefore.delete(instance))
+      .catch((error: unknown) => this.#onTransitionFailed(instance, error))
       .finally(() => {
-        if (this.#moving.get(instance) === moving) this.#moving.delete(instance);
+        if (this.#transitions.get(instance) === moving) this.#transitions.delete(instance);
       });
-    this.#moving.set(instance, moving);
+    this.#transitions.set(instance, moving);
   }
 
-  #onMoveFailed(instance: number, error: unknown): void {
+  #onTransitionFailed(instance: number, error: unknown): void {
     const { code = 'INTERNAL', message } = error as Partial<QueueError>;
     if (code !== 'INSTANCE_IN_USE') {
-      this.#tell({ type: 'instance:failed', instance, code, message: message ?? String(error) });
+      this.#emit({ type: 'instance:failed', instance, code, message: message ?? String(error) });
     }
-    const before = this.#notBefore.get(instance)?.pauseMs ?? limits.takeoverRetryMsMin / 2;
+    const before = this.#retryNotBefore.get(instance)?.pauseMs ?? limits.takeoverRetryMsMin / 2;
     const pauseMs = Math.min(before * 2, limits.takeoverRetryMsMax);
-    this.#notBefore.set(instance, { atMs: monotonicMs() + pauseMs, pauseMs });
+    this.#retryNotBefore.set(instance, { atMs: this.#monotonicMs() + pauseMs, pauseMs });
   }
 
-  #tell(fields: EventFields): void {
-    this.#options.onEvent({ ...fields, atMs: Date.now(), pid: process.pid });
+  #emit(fields: EventFields): void {
+    this.#options.onEvent({
+      ...fields,
+      atMs: this.#options.ports.clock.epochMs(),
+      pid: this.#processes.self.pid,
+    });
   }
 
-  /** Takes nothing over any more: the whole cluster is ending. */
-  retire(): void {
-    this.#retired = true;
+  /** Takes over no more instances: the whole cluster is ending. */
+  stopFailover(): void {
+    this.#isFailoverStopped = true;
   }
 
-  /** Hands over what this process hosts: closed in order and free for others. */
+  /** Closes all hosted instances in order, so that other processes can claim them. */
   async leave(): Promise<void> {
-    this.retire();
-    clearInterval(this.#looking);
-    await Promise.all(this.#moving.values());
+    this.stopFailover();
+    this.#scanTimer?.cancel();
+    await Promise.all(this.#transitions.values());
     await Promise.all(
       [...this.#hostings.values()].map(async (hosting) => {
-        await this.#release(hosting);
-        this.#tell({ type: 'instance:released', instance: hosting.id });
+        await this.#closeHosting(hosting);
+        this.#emit({ type: 'instance:released', instance: hosting.instanceId });
       }),
     );
     this.#closeFiles();
   }
 
   #closeFiles(): void {
-    this.#leases.close();
+    this.#leaseFile.close();
     this.#membership.close();
   }
 }

@@ -1,135 +1,143 @@
 /**
- * The lease under which this process hosts an instance: renewed while the instance is well, checked before each
- * hand-out. Commits are checked by the epoch in the file besides, so a lease guards only what is not written down.
+ * The lease under which this process hosts an instance: renewed while the instance is healthy, checked before each
+ * delivery. Commits need no lease, because the epoch in the instance's file is checked in each of them.
  *
- * A lease that lapsed is not lost: nobody may have taken the instance meanwhile (the process stood still, or nobody
- * watches). It is held again once the catalog says that the claim still stands; if it does not, this process is fenced.
+ * A lapsed lease can be held again: the process may have been stopped for a while without any other process claiming the
+ * instance. The catalog decides: if the claim is still valid the lease is renewed, if not this process is fenced.
  */
-import { QueueError } from '../core/errors.ts';
-import { limits } from '../core/limits.ts';
-import type { HandOutLease } from '../instance/hand-out-lease.ts';
-import type { LeaseFile } from '../storage/lease-file.ts';
-import type { Membership } from '../storage/membership.ts';
-import { type Clock, monotonicMs } from './monotonic-clock.ts';
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Clock, Timer } from '../model/ports.ts';
+import type { DeliveryLease } from '../queues/delivery-lease.ts';
+import type { LeaseFile } from '../storage/catalog/lease-file.ts';
+import type { Membership } from '../storage/catalog/membership.ts';
+import type { ClusterPorts } from './processes.ts';
 
 export interface LeaseOptions {
   instance: number;
   claim: number;
   membership: Membership;
-  file: LeaseFile;
-  clock?: Clock;
-  /** Why the instance is not well enough to keep its lease; undefined if it is. */
-  illness(): string | undefined;
-  /** Another process has the instance. */
+  leaseFile: LeaseFile;
+  ports: ClusterPorts;
+  /** Why the instance is too unhealthy to keep its lease; undefined if it is healthy. */
+  unhealthyReason(): string | undefined;
+  /** Another process has claimed the instance. */
   onFenced(error: QueueError): void;
-  /** Held again after it had lapsed: calls that wait may be served. */
-  onHeldAgain(): void;
+  /** The lease is held again after it had lapsed: waiting calls can be served. */
+  onReacquired(): void;
 }
 
-export class Lease implements HandOutLease {
+export class Lease implements DeliveryLease {
   readonly claim: number;
   readonly #options: LeaseOptions;
   readonly #clock: Clock;
-  readonly #renewing: NodeJS.Timeout;
+  readonly #renewTimer: Timer;
   #expiresAtMs = 0;
-  /** Of the instance's file; 0 until it is open. */
+  /** Epoch of the instance's file; 0 until it is open. */
   #epoch = 0;
   #catalogVersion: number;
-  /** A renewal that is on its way to the file. */
-  #writing: Promise<void> | undefined;
+  /** Set while a renewal is being written. */
+  #pendingWrite: Promise<void> | undefined;
   #fenced: QueueError | undefined;
   #released = false;
 
-  /** The claim was just won. Throws the storage errors. */
+  /** The claim must have just been won. Throws the storage errors. */
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.claim = options.claim;
-    this.#clock = options.clock ?? monotonicMs;
-    this.#catalogVersion = options.membership.version();
-    this.#renewNow();
-    this.#renewing = setInterval(() => void this.renew(), limits.leaseRenewMs).unref();
+    this.#clock = options.ports.clock;
+    this.#catalogVersion = options.membership.dataVersion();
+    this.#renewSync();
+    this.#renewTimer = options.ports.timers.every(limits.leaseRenewMs, () => void this.renew());
   }
 
-  held(): boolean {
-    return this.#fenced === undefined && this.#clock() < this.#expiresAtMs;
+  isHeld(): boolean {
+    return this.#fenced === undefined && this.#clock.monotonicMs() < this.#expiresAtMs;
   }
 
   assertHeld(): void {
-    if (this.held()) return;
+    if (this.isHeld()) return;
     if (this.#fenced !== undefined) throw this.#fenced;
-    const { instance, illness } = this.#options;
-    const reason = illness();
-    if (reason === undefined && this.#assertClaim()) {
-      this.#renewNow();
+    const { instance, unhealthyReason } = this.#options;
+    const reason = unhealthyReason();
+    if (reason === undefined && this.#verifyClaim()) {
+      this.#renewSync();
       return;
     }
     if (this.#fenced !== undefined) throw this.#fenced;
     throw new QueueError('LEASE_LAPSED', { details: { instance, ...(reason && { reason }) } });
   }
 
-  /** The instance is open and served: resolves when others can see it. */
-  async announce(epoch: number): Promise<void> {
+  /** Writes the epoch of the opened instance; resolves when other processes can read it. */
+  async announceServing(epoch: number): Promise<void> {
     this.#epoch = epoch;
-    await this.#writing?.catch(() => undefined); // it would overwrite this one
-    if (!this.#ended && (this.held() || this.#assertClaim())) this.#renewNow();
+    await this.#pendingWrite?.catch(() => undefined); // it would overwrite this heartbeat
+    if (!this.#ended && (this.isHeld() || this.#verifyClaim())) this.#renewSync();
   }
 
-  /** What the timer does; resolves when others can see that the lease is renewed, or when it is not. */
+  /** Called by the timer. Resolves when the renewal can be read by other processes, or when there is none. */
   async renew(): Promise<void> {
-    if (this.#writing !== undefined || this.#ended || this.#options.illness() !== undefined) return;
-    const lapsed = !this.held();
-    if (!this.#assertClaim({ unlessUnchanged: !lapsed })) return;
-    const expiresAtMs = this.#clock() + limits.leaseMs;
-    this.#writing = this.#options.file.write(this.#sign(expiresAtMs));
+    if (this.#pendingWrite !== undefined || this.#ended || this.#options.unhealthyReason() !== undefined)
+      return;
+    const lapsed = !this.isHeld();
+    if (!this.#verifyClaim({ unlessUnchanged: !lapsed })) return;
+    const expiresAtMs = this.#clock.monotonicMs() + limits.leaseMs;
+    this.#pendingWrite = this.#options.leaseFile.write(this.#heartbeat(expiresAtMs));
     try {
-      await this.#writing;
+      await this.#pendingWrite;
     } catch {
-      return; // the next round tries again; without a success the lease lapses
+      return; // the next renewal tries again; the lease lapses if none succeeds
     } finally {
-      this.#writing = undefined;
+      this.#pendingWrite = undefined;
     }
     if (this.#ended) return;
     this.#expiresAtMs = Math.max(this.#expiresAtMs, expiresAtMs);
-    if (lapsed) this.#options.onHeldAgain();
+    if (lapsed) this.#options.onReacquired();
   }
 
   get #ended(): boolean {
     return this.#released || this.#fenced !== undefined;
   }
 
-  #renewNow(): void {
-    const expiresAtMs = this.#clock() + limits.leaseMs;
-    this.#options.file.writeNow(this.#sign(expiresAtMs));
+  #renewSync(): void {
+    const expiresAtMs = this.#clock.monotonicMs() + limits.leaseMs;
+    this.#options.leaseFile.writeBlocking(this.#heartbeat(expiresAtMs));
     this.#expiresAtMs = expiresAtMs;
   }
 
-  #sign(expiresAtMs: number) {
+  #heartbeat(expiresAtMs: number) {
     const { instance } = this.#options;
-    return { instance, claim: this.claim, epoch: this.#epoch, pid: process.pid, expiresAtMs };
+    return {
+      instance,
+      claim: this.claim,
+      epoch: this.#epoch,
+      pid: this.#options.ports.processes.self.pid,
+      expiresAtMs,
+    };
   }
 
-  /** Whether the claim still stands, as far as the catalog can be read; ends the lease if it does not. */
-  #assertClaim({ unlessUnchanged = false } = {}): boolean {
+  /** Whether the catalog confirms the claim. Ends the lease if another process has claimed the instance. */
+  #verifyClaim({ unlessUnchanged = false } = {}): boolean {
     const { instance, membership, onFenced } = this.#options;
     try {
-      const version = membership.version();
+      const version = membership.dataVersion();
       if (unlessUnchanged && version === this.#catalogVersion) return true;
-      if (membership.holds(instance, this.claim)) {
+      if (membership.holdsClaim(instance, this.claim)) {
         this.#catalogVersion = version;
         return true;
       }
     } catch {
-      return false; // it cannot be told now; who cannot tell does not renew
+      return false; // the catalog cannot be read now, so the lease must not be renewed
     }
-    clearInterval(this.#renewing);
+    this.#renewTimer.cancel();
     this.#fenced = new QueueError('INSTANCE_FENCED', { details: { instance, claim: this.claim } });
     onFenced(this.#fenced);
     return false;
   }
 
-  /** Not renewed any more. The claim is the caller's to release, once nothing is written under it. */
-  end(): void {
+  /** Stops renewing. The caller releases the claim once nothing more is written under it. */
+  stopRenewing(): void {
     this.#released = true;
-    clearInterval(this.#renewing);
+    this.#renewTimer.cancel();
   }
 }

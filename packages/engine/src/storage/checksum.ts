@@ -1,89 +1,94 @@
 /**
- * Checksums of what lies in an instance's file: SQLite has none over its pages once they left the log, so a damaged
- * byte in a payload, or a page that was written to the wrong place, would be handed out as if it were good. The place
- * of the bytes is part of the sum. CRC-32 by zlib: 21 µs for 128 KiB, 0.05 µs for each message of 512 bytes in a large
- * group; a cryptographic hash would guard against an author of damage, which is not what disks are.
+ * Checksums of rows of an instance's file. SQLite has none over its pages once they have left the log, so a damaged byte,
+ * or a page written to the wrong place, would be delivered as if it were good. The key of a row is part of its checksum.
+ * CRC-32 of zlib costs 21 µs for 128 KiB, or 0.05 µs for a message of 512 bytes in a large group. A cryptographic hash would
+ * guard against intentional changes, which is not the aim.
  */
-import { crc32 } from 'node:zlib';
 
-const place = new Float64Array(4);
-const placeBytes = Buffer.from(place.buffer);
+import { crc32 } from 'node:zlib';
+import type { GroupNumber, LogId, PartitionId, PayloadId, QueueId, SubscriberId } from '../model/ids.ts';
+
+const boundNumbers = new Float64Array(4);
+const boundNumbersAsBytes = Buffer.from(boundNumbers.buffer);
 
 /** Of a row of the pool. */
-export function poolChecksum(row: {
-  partition: number;
-  queueId: number | null;
-  shard: number | null;
+export function partitionRowChecksum(row: {
+  partition: PartitionId;
+  queueId: QueueId | null;
+  shard: LogId | null;
   firstSeq: number | null;
 }): number {
-  place[0] = row.partition;
-  place[1] = row.queueId ?? -1;
-  place[2] = row.shard ?? -1;
-  place[3] = row.firstSeq ?? -1;
-  return crc32(placeBytes);
+  boundNumbers[0] = row.partition;
+  boundNumbers[1] = row.queueId ?? -1;
+  boundNumbers[2] = row.shard ?? -1;
+  boundNumbers[3] = row.firstSeq ?? -1;
+  return crc32(boundNumbersAsBytes);
 }
 
 /** Of a block's body, bound to its partition, its first sequence number, its count and its group. */
 export function blockChecksum(
-  at: { partition: number; firstSeq: number; count: number; groupNo: number },
+  at: { partition: PartitionId; firstSeq: number; count: number; groupNumber: GroupNumber },
   body: Uint8Array,
 ): number {
-  place[0] = at.partition;
-  place[1] = at.firstSeq;
-  place[2] = at.count;
-  place[3] = at.groupNo;
-  return crc32(body, crc32(placeBytes));
+  boundNumbers[0] = at.partition;
+  boundNumbers[1] = at.firstSeq;
+  boundNumbers[2] = at.count;
+  boundNumbers[3] = at.groupNumber;
+  return crc32(body, crc32(boundNumbersAsBytes));
 }
 
-/** Of a delayed message, bound to when and where it is to go. */
+/** Of a delayed message, bound to its due time and log. */
 export function delayedChecksum(row: {
   dueAtMs: number;
-  no: number;
-  queueId: number;
-  shard: number;
+  delayedId: number;
+  queueId: QueueId;
+  shard: LogId;
   record: Uint8Array;
 }): number {
-  place[0] = row.dueAtMs;
-  place[1] = row.no;
-  place[2] = row.queueId;
-  place[3] = row.shard;
-  return crc32(row.record, crc32(placeBytes));
+  boundNumbers[0] = row.dueAtMs;
+  boundNumbers[1] = row.delayedId;
+  boundNumbers[2] = row.queueId;
+  boundNumbers[3] = row.shard;
+  return crc32(row.record, crc32(boundNumbersAsBytes));
 }
 
-/** Of a chunk of a streamed payload, bound to its payload and its place in it. */
-export function chunkChecksum({ payload, no }: { payload: number; no: number }, body: Uint8Array): number {
-  place[0] = payload;
-  place[1] = no;
-  place[2] = 0;
-  place[3] = 0;
-  return crc32(body, crc32(placeBytes));
+/** Of a chunk of a streamed payload, bound to its payload and index. */
+export function chunkChecksum(
+  { payloadId, chunkIndex }: { payloadId: PayloadId; chunkIndex: number },
+  body: Uint8Array,
+): number {
+  boundNumbers[0] = payloadId;
+  boundNumbers[1] = chunkIndex;
+  boundNumbers[2] = 0;
+  boundNumbers[3] = 0;
+  return crc32(body, crc32(boundNumbersAsBytes));
 }
 
-/** Of the row that says which message has a streamed payload. */
-export function payloadUseChecksum(row: {
-  queueId: number;
-  shard: number;
+/** Of a message's reference to a streamed payload. */
+export function payloadReferenceChecksum(row: {
+  queueId: QueueId;
+  shard: LogId;
   seq: number;
-  payload: number;
+  payloadId: PayloadId;
   bytes: number;
 }): number {
-  place[0] = row.queueId;
-  place[1] = row.shard;
-  place[2] = row.seq;
-  place[3] = row.payload;
-  const at = crc32(placeBytes);
-  place[0] = row.bytes;
-  return crc32(placeBytes.subarray(0, Float64Array.BYTES_PER_ELEMENT), at);
+  boundNumbers[0] = row.queueId;
+  boundNumbers[1] = row.shard;
+  boundNumbers[2] = row.seq;
+  boundNumbers[3] = row.payloadId;
+  const at = crc32(boundNumbersAsBytes);
+  boundNumbers[0] = row.bytes;
+  return crc32(boundNumbersAsBytes.subarray(0, Float64Array.BYTES_PER_ELEMENT), at);
 }
 
-/** Of what a subscriber consumed, bound to its partition and its group. */
-export function deltaChecksum(
-  at: { partition: number; subscriber: number; groupNo: number },
+/** Of a subscriber's consumed ranges, bound to partition and group. */
+export function consumptionDeltaChecksum(
+  at: { partition: PartitionId; subscriber: SubscriberId; groupNumber: GroupNumber },
   ranges: Uint8Array,
 ): number {
-  place[0] = at.partition;
-  place[1] = at.subscriber;
-  place[2] = at.groupNo;
-  place[3] = 0;
-  return crc32(ranges, crc32(placeBytes));
+  boundNumbers[0] = at.partition;
+  boundNumbers[1] = at.subscriber;
+  boundNumbers[2] = at.groupNumber;
+  boundNumbers[3] = 0;
+  return crc32(ranges, crc32(boundNumbersAsBytes));
 }

@@ -24,9 +24,9 @@ async function start(instances: number): Promise<{ cluster: Cluster; client: Clu
 /** Enqueues to all instances; returns the payloads of each session. */
 async function fill(client: ClusterClient, sessions: number, each = 10): Promise<string[][]> {
   return Promise.all(
-    Array.from({ length: sessions }, async (_, no) => {
+    Array.from({ length: sessions }, async (_, sessionIndex) => {
       const session = client.openSession();
-      const payloads = Array.from({ length: each }, (__, index) => `${no}.${index}`);
+      const payloads = Array.from({ length: each }, (__, index) => `${sessionIndex}.${index}`);
       for (const payload of payloads) session.enqueue('q', { payload });
       await session.commit();
       await session.close();
@@ -59,8 +59,8 @@ describe('a client of a cluster', () => {
     const taken = await drain(client.openSession());
     expect([...taken].sort()).toEqual(payloads.flat().sort());
     for (const own of payloads) {
-      const no = own[0]!.split('.')[0];
-      expect(taken.filter((payload) => payload.startsWith(`${no}.`))).toEqual(own);
+      const sessionIndex = own[0]!.split('.')[0];
+      expect(taken.filter((payload) => payload.startsWith(`${sessionIndex}.`))).toEqual(own);
     }
     expect(await client.queues()).toMatchObject([{ name: 'q', ready: 0, consumed: 60 }]);
   });
@@ -85,7 +85,7 @@ describe('a client of a cluster', () => {
     while (receipts.length < 4) {
       receipts.push(...(await session.receive('q', { max: 1 })).map((message) => message.receipt));
     }
-    const [again] = await session.receive('q', { beside: receipts[0]! });
+    const [again] = await session.receive('q', { sameInstanceAs: receipts[0]! });
     expect(again).toBeUndefined();
     const byInstance = Map.groupBy(receipts, (receipt) => receipt.split('/')[0]);
     expect(byInstance.size).toBe(2);
@@ -111,7 +111,7 @@ describe('a client of a cluster', () => {
     const other = client.openSession();
     const messages = await other.receive('q', { max: 2, waitMs: 20_000 });
     expect(messages.map(({ streamed }) => streamed)).toEqual([false, true]);
-    const found = await client.openSession().lookUp('q', messages[1]!.receipt);
+    const found = await client.openSession().messageOfReceipt('q', messages[1]!.receipt);
     for (const message of [messages[1]!, found]) {
       expect(await digest(message.payloadStream())).toEqual(await digest(bytesOf(1, bytes)));
     }
@@ -166,7 +166,7 @@ describe('a client of a cluster', () => {
     expect(await client.queues()).toEqual([]);
   });
 
-  it('finds an instance where it is served, and leaves one that is removed', {
+  it('finds an instance where it is served, and leaves a removed one', {
     timeout: 60_000,
   }, async () => {
     const { cluster, client } = await start(2);

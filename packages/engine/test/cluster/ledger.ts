@@ -33,7 +33,7 @@ export function readLedger(log: string): Ledger {
   return ledger;
 }
 
-/** What the queue `q` of these instances holds, in the order it hands it out; nothing is consumed. */
+/** What the queue `q` of these instances holds, in the order of delivery; nothing is consumed. */
 export async function readLeft(dir: string, instances: readonly number[]): Promise<string[]> {
   const left: string[] = [];
   for (const id of instances) {

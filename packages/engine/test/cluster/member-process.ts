@@ -72,7 +72,7 @@ export class MemberProcess {
   /** It hosts its own instance, and takes over others from now on. */
   async watch(): Promise<void> {
     await this.until((message) => (message.type === 'joined' ? true : undefined));
-    this.child.send('watch');
+    this.child.send('start-failover');
   }
 
   /** The instance is in service in this process: a consumption on it was acknowledged. */
@@ -96,7 +96,7 @@ export class MemberProcess {
     );
   }
 
-  /** Resolves when no transaction is under way in it; sent `work`, it goes on. */
+  /** Resolves when no transaction is under way in it; sent `work`, it continues. */
   async calm(): Promise<void> {
     this.child.send('calm');
     await this.until((message) => (message.type === 'calm' ? true : undefined));

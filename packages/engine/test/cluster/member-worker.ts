@@ -1,5 +1,5 @@
 /**
- * A process of a cluster under load: whatever instance it hosts, its own or a guest, two sessions enqueue to it and one
+ * A process of a cluster under load: whatever instance it hosts, its own or one taken over, two sessions enqueue to it and one
  * dequeues, and all that is tried and acknowledged is written down (`ledger.ts` reads it). A line is written by one system
  * call, so what the line says happened before a kill.
  */
@@ -7,6 +7,7 @@ import { openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterEvent } from '../../src/cluster/cluster-events.ts';
 import { ClusterMember } from '../../src/cluster/cluster-member.ts';
+import { nodeClusterPorts } from '../../src/cluster/node-cluster-ports.ts';
 import { type Instance, QueueError } from '../../src/index.ts';
 
 export interface MemberWorkerOptions {
@@ -118,13 +119,14 @@ class Load {
 
 const member = await ClusterMember.join({
   ...options,
+  ports: nodeClusterPorts,
   partitionMessagesMax: 64,
   serve: async (instance) => new Load(instance),
   onEvent: (event) => send({ type: 'event', event }),
 });
-process.on('message', async (command: 'watch' | 'calm' | 'work' | 'retire' | 'leave') => {
-  if (command === 'watch') return member.watch();
-  if (command === 'retire') return member.retire();
+process.on('message', async (command: 'start-failover' | 'calm' | 'work' | 'stop-failover' | 'leave') => {
+  if (command === 'start-failover') return member.startFailover();
+  if (command === 'stop-failover') return member.stopFailover();
   if (command === 'calm') {
     calm = Promise.withResolvers();
     return;

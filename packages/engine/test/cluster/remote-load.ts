@@ -34,7 +34,7 @@ export class RemoteLoad {
   #draining = false;
   #ending = false;
 
-  /** `forwards`: messages are not consumed where they are enqueued, so the backlog is bounded over all instances. */
+  /** `forwards`: messages are not consumed on the instance where they are enqueued, so the backlog is bounded over all instances. */
   constructor(dir: string, { forwards = false } = {}) {
     this.#dir = dir;
     this.#forwards = forwards;

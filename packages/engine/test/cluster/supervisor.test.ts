@@ -10,7 +10,7 @@ import {
   openInstance,
   startCluster,
 } from '../../src/index.ts';
-import { mayBeAlive } from '../../src/storage/process-identity.ts';
+import { nodePorts } from '../../src/node-ports.ts';
 import { makeFolder } from '../folder.ts';
 import { readLeft } from './ledger.ts';
 import { RemoteLoad } from './remote-load.ts';
@@ -79,13 +79,13 @@ describe('a cluster', () => {
       expect(each.hosted).toMatchObject([{ stats: { instance: each.instance } }]);
     }
     expect(cluster.events().map((event) => event.type)).toEqual(
-      expect.arrayContaining(['process:started', 'lease:taken']),
+      expect.arrayContaining(['process:started', 'lease:acquired']),
     );
     await cluster.close();
-    expect(pids.some(mayBeAlive)).toBe(false);
+    expect(pids.some(nodePorts.processes.mayBeAlive)).toBe(false);
   });
 
-  it('goes on with the instances that its folder has, and is the only one there', async () => {
+  it('continues with the instances that its folder has, and is the only one there', async () => {
     const dir = makeFolder();
     const first = await start({ dir, instances: 2 });
     await expect(startCluster({ dir })).rejects.toMatchObject({
@@ -139,23 +139,25 @@ describe('a cluster', () => {
     const parent = fork(new URL('./supervisor-process.ts', import.meta.url), [dir], { execArgv: [] });
     onTestFinished(() => void parent.kill('SIGKILL'));
     const [pids] = (await once(parent, 'message')) as [number[]];
-    expect(pids.every(mayBeAlive)).toBe(true);
+    expect(pids.every(nodePorts.processes.mayBeAlive)).toBe(true);
     const ended = once(parent, 'exit');
     parent.kill('SIGKILL');
     await ended;
     // A new one does not wait for a person: the processes of the old one are ending.
     const next = await start({ dir });
     expect(next.topology()).toMatchObject([{ state: 'up' }, { state: 'up' }]);
-    await vi.waitFor(() => expect(pids.some(mayBeAlive)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(pids.some(nodePorts.processes.mayBeAlive)).toBe(false), {
+      timeout: 10_000,
+    });
   });
 });
 
 describe('clients of a cluster', () => {
-  it('go on through kills, stops and returns of every process', { timeout: 120_000 }, async () => {
+  it('continue through kills, stops and returns of every process', { timeout: 120_000 }, async () => {
     const { cluster, load } = await startUnderLoad(3);
     for (const instance of [1, 2, 3]) {
       cluster.kill(instance);
-      await untilState(cluster, instance, { state: 'hosted', process: null });
+      await untilState(cluster, instance, { state: 'failed-over', process: null });
       await load.progress(instance);
       report('kill -9', load, instance);
       await cluster.start(instance);
@@ -164,14 +166,14 @@ describe('clients of a cluster', () => {
       report('give-back', load, instance);
     }
     cluster.pause(2);
-    await untilState(cluster, 2, { state: 'hosted', process: null });
+    await untilState(cluster, 2, { state: 'failed-over', process: null });
     await load.progress(2);
     report('SIGSTOP', load, 2);
     await cluster.start(2);
     await load.progress(2);
     load.takeGapMs(2);
     await cluster.stop(2);
-    await untilState(cluster, 2, { state: 'hosted' });
+    await untilState(cluster, 2, { state: 'failed-over' });
     await load.progress(2);
     report('stop', load, 2);
     await endAndCheck({ cluster, load });
@@ -190,7 +192,7 @@ describe('clients of a cluster', () => {
       timeout: 20_000,
     });
     await cluster.remove(3);
-    await untilState(cluster, 3, { state: 'hosted', leaving: true, process: null });
+    await untilState(cluster, 3, { state: 'failed-over', leaving: true, process: null });
     await vi.waitFor(() => expect(load.leaving.has(3)).toBe(true), { timeout: 20_000 });
     expect((await remote.queue('q')).ready).toBeGreaterThan(20);
     await remote.close();
@@ -198,11 +200,11 @@ describe('clients of a cluster', () => {
     await load.progress(3, 1);
     await untilGone(cluster, 3);
     await vi.waitFor(() =>
-      expect(cluster.events().map((event) => event.type)).toContain('instance:forgotten'),
+      expect(cluster.events().map((event) => event.type)).toContain('instance:deregistered'),
     );
     await Promise.all([load.progress(1), load.progress(2)]);
 
-    // Its numbers go on where they were.
+    // Its numbers continue where they were.
     expect(await cluster.add()).toBe(3);
     expect(find(cluster, 3)!.epoch).toBeGreaterThan(2);
     await endAndCheck({ cluster, load });

@@ -133,7 +133,7 @@ describe('a conversion', () => {
     await consumer.commit();
   });
 
-  it('is lived through by a consumer of the embedded queue', async () => {
+  it('does not disturb a consumer of the embedded queue', async () => {
     const dir = makeFolder();
     const embedded = await openQueue({ dir, name: queue, kind: 'unsharded' });
     const got: string[] = [];
@@ -170,8 +170,8 @@ describe('a conversion', () => {
   });
 });
 
-describe('a conversion that cannot go on', () => {
-  it('says how much is left when the drain does not end, and goes on when it has', async () => {
+describe('a conversion that cannot continue', () => {
+  it('says how much is left when the drain does not end, and continues when it has', async () => {
     const { dir, instance } = await withMessages('a', 'b');
     const holder = instance.openSession();
     await holder.dequeue(queue);
@@ -230,7 +230,7 @@ describe('a conversion that cannot go on', () => {
     expect(instance.queue(queue)).toMatchObject({ kind: 'unsharded', enqueueEnabled: true });
   });
 
-  it('is gone on with as it was begun: other settings need another conversion', async () => {
+  it('is resumed as it was begun: other settings need another conversion', async () => {
     const { dir } = await withMessages('a');
     await expect(convertQueue({ dir, queue, shards: 2, drainMsMax: 0 })).rejects.toThrow(
       code('QUEUE_NOT_DRAINED'),
@@ -258,7 +258,7 @@ describe('a queue that is being converted', () => {
   });
 
   it.each(['stop-enqueue', 'drain', 'stop-dequeue', 'check-empty', 'drop', 'size-cache', 'create'] as const)(
-    'goes on as it was when the conversion is cancelled before %s',
+    'continues as it was when the conversion is cancelled before %s',
     async (stage) => {
       const { dir, instance } = await withMessages('a');
       if (stage !== 'stop-enqueue' && stage !== 'drain') await takeAll(instance);

@@ -5,7 +5,7 @@ import { QueueLoad } from './queue-load.ts';
 const [dir = '', instanceText] = process.argv.slice(2);
 const instance = await openInstance({ dir, instance: Number(instanceText) });
 let load: QueueLoad | undefined;
-let book = { put: [] as string[], took: [] as string[] };
+let record = { put: [] as string[], took: [] as string[] };
 
 type Order = { do: 'load'; queue: string } | { do: 'end producers' } | { do: 'end' } | { do: 'close' };
 
@@ -13,7 +13,7 @@ async function obey(order: Order): Promise<unknown> {
   switch (order.do) {
     case 'load': {
       const lists = { put: [] as string[], took: [] as string[] };
-      book = lists;
+      record = lists;
       load = new QueueLoad({
         instance,
         queue: order.queue,
@@ -26,7 +26,7 @@ async function obey(order: Order): Promise<unknown> {
       return load!.endProducers();
     case 'end':
       await load!.end();
-      return book;
+      return record;
     case 'close':
       await instance.close();
       return null;

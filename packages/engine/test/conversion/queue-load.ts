@@ -1,8 +1,8 @@
-/** Producers and consumers that use a queue by its name and live through what is retryable, and the book of what they did. */
+/** Producers and consumers that use a queue by its name and repeat what is retryable, and the record of what they did. */
 import { type Instance, QueueError, type Session } from '../../src/index.ts';
 
 /**
- * `put`: acknowledged. `taking`: handed out and about to be committed. `took`: committed. What was being put or taken when
+ * `put`: acknowledged. `taking`: delivered and about to be committed. `took`: committed. What was being put or taken when
  * a process was killed may have been done or not.
  */
 export type Note = (what: 'put' | 'taking' | 'took', payload: string) => void;
@@ -31,8 +31,8 @@ export class QueueLoad {
   async #produce(producer: string): Promise<void> {
     const { instance, queue, name, note } = this.#options;
     const session = instance.openSession();
-    for (let no = 1; this.#producing; no += 1) {
-      const payload = `${name}.${producer}.${no}`;
+    for (let number = 1; this.#producing; number += 1) {
+      const payload = `${name}.${producer}.${number}`;
       await untilDone(session, async () => {
         session.enqueue(queue, { payload });
         await session.commit();

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  afterCommand,
-  type ConversionCommand,
-  type ConversionStage,
-  canCancel,
-  conversionSteps,
-} from '../../src/core/conversion.ts';
+import { type ConversionStage, conversionSteps } from '../../src/api/conversion.ts';
+import { type ConversionCommand, canCancel, nextConversionStage } from '../../src/model/conversion.ts';
 
 const stages: readonly ConversionStage[] = [...conversionSteps, 'done'];
 
@@ -25,24 +20,25 @@ describe('the steps of a conversion', () => {
 
   it('lead from one to the next, and from the last to the end', () => {
     for (const [index, stage] of stages.entries()) {
-      expect(afterCommand(stage, 'pass')).toBe(stages[index + 1]);
+      expect(nextConversionStage(stage, 'pass')).toBe(stages[index + 1]);
     }
   });
 
   it('can be cancelled until the sharded queue has taken the place of the old one', () => {
     expect(stages.filter(canCancel)).toEqual(stages.slice(0, stages.indexOf('start')));
-    for (const stage of stages.filter(canCancel)) expect(afterCommand(stage, 'cancel')).toBe('cancelled');
+    for (const stage of stages.filter(canCancel))
+      expect(nextConversionStage(stage, 'cancel')).toBe('cancelled');
   });
 
   it('go back only from a queue that is not empty after all, and only to its drain', () => {
-    const back = stages.filter((stage) => afterCommand(stage, 'refill') !== undefined);
+    const back = stages.filter((stage) => nextConversionStage(stage, 'refill') !== undefined);
     expect(back).toEqual(['check-empty']);
-    expect(afterCommand('check-empty', 'refill')).toBe('drain');
+    expect(nextConversionStage('check-empty', 'refill')).toBe('drain');
   });
 
   it('allow nothing once it is done', () => {
     const commands: ConversionCommand[] = ['pass', 'refill', 'cancel'];
-    expect(commands.map((command) => afterCommand('done', command))).toEqual([
+    expect(commands.map((command) => nextConversionStage('done', command))).toEqual([
       undefined,
       undefined,
       undefined,

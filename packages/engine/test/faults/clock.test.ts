@@ -1,4 +1,4 @@
-/** The wall clock jumps, as it does when a machine wakes up or somebody sets it: nothing that was promised moves with it. */
+/** The wall clock jumps, as after a suspend or a manual change: no promised time moves with it. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openTestInstance, text } from '../folder.ts';
 

@@ -1,4 +1,4 @@
-/** The file of the unsharded queues is damaged: calls on them say so, and the sharded queues go on. */
+/** The file of the unsharded queues is damaged: calls on them say so, and the sharded queues continue. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -6,7 +6,7 @@ import { FailingDisk, noFailingDisk } from './failing-disk.ts';
 const failed = { code: 'INSTANCE_FAILED', details: { cause: 'STORAGE_FAILED' } };
 
 describe.skipIf(noFailingDisk)(`a sync that fails (${noFailingDisk ?? 'of a real file'})`, () => {
-  it('of a group commit ends the instance; reopened, it has what was acknowledged and goes on', async () => {
+  it('of a group commit ends the instance; reopened, it has what was acknowledged and continues', async () => {
     const dir = makeFolder();
     const disk = new FailingDisk();
     const { process: worker } = disk;

@@ -58,7 +58,8 @@ export class FaultProcess {
 
   async #ask(call: FaultCall): Promise<FaultAnswer> {
     const answer = once(this.#child, 'message') as Promise<[FaultAnswer]>;
-    this.#child.send(call);
+    // It may have been killed since: then its end says so, not the pipe to it.
+    this.#child.send(call, () => {});
     return (await Promise.race([answer, this.#ended]))[0];
   }
 

@@ -1,10 +1,11 @@
 /**
- * One of two instances between which messages move is killed right before one of its writes, syncs or cuts: while it gives,
- * takes in, sends home or writes down what it knows of the other. Then it is killed once more while it recovers from that.
+ * One of two instances between which messages move is killed right before one of its writes, syncs or cuts: while it sends,
+ * receives, returns messages or records what it knows of the other. Then it is killed once more while it recovers from that.
  */
 import { describe, expect, it } from 'vitest';
 import { openInstance, type Session, serveInstance } from '../../src/index.ts';
 import { makeFolder, text } from '../folder.ts';
+import { drawnSeed } from '../random.ts';
 import { killedAtCall, noFailingDisk } from './failing-disk.ts';
 import type { FaultProcess } from './fault-process.ts';
 
@@ -15,10 +16,10 @@ const receiver = 2;
 const steps = 6;
 const puts = 3;
 const takes = 2;
-/** Not all of them at once: a test takes seconds, and begins at another one each time. */
+/** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
 const stride = 43;
 
-/** Who enqueues, or dequeues, wherever its instance is. */
+/** Enqueues or dequeues, on an instance in this or another process. */
 interface Side {
   put(payloads: string[]): Promise<unknown>;
   take(max: number): Promise<string[]>;
@@ -27,7 +28,7 @@ interface Side {
 class Here implements Side {
   readonly #session: Session;
   readonly close: () => Promise<void>;
-  readonly counts: () => { movedIn: number; movedOut: number; open: number };
+  readonly counts: () => { forwardedIn: number; forwardedOut: number; open: number };
 
   private constructor(session: Session, counts: Here['counts'], close: () => Promise<void>) {
     this.#session = session;
@@ -40,9 +41,11 @@ class Here implements Side {
     if (instance.queues().length === 0) await instance.createQueue({ name: 'q' });
     const served = await serveInstance(instance, { forwardIdleMs });
     const counts = () => {
-      const { enqueued, movedIn, movedOut, consumed, ready, held } = instance.queue('q');
-      expect(enqueued + movedIn, `messages of instance ${id}`).toBe(ready + held + consumed + movedOut);
-      return { movedIn, movedOut, open: ready + held };
+      const { enqueued, forwardedIn, forwardedOut, consumed, ready, held } = instance.queue('q');
+      expect(enqueued + forwardedIn, `messages of instance ${id}`).toBe(
+        ready + held + consumed + forwardedOut,
+      );
+      return { forwardedIn, forwardedOut, open: ready + held };
     };
     return new Here(instance.openSession(), counts, async () => {
       await served.close();
@@ -62,8 +65,8 @@ class Here implements Side {
   }
 }
 
-/** What was acknowledged, and what was under way when a process was killed. */
-class Book {
+/** What was acknowledged, and what was in progress when a process was killed. */
+class Ledger {
   readonly there: string[] = [];
   #putting: string[] = [];
   #taking = 0;
@@ -79,11 +82,11 @@ class Book {
     this.#taking = takes;
     const taken = await side.take(takes);
     this.#taking = 0;
-    // Whatever was killed: what comes is the next that is there, or nothing.
+    // Whichever process was killed, a dequeue returns the next messages, or none.
     expect(taken).toEqual(this.there.splice(0, taken.length));
   }
 
-  /** What may be left: those in doubt are there as a whole or not at all. */
+  /** What may be left: messages in doubt are present as a whole or not at all. */
   get allowed(): string[][] {
     const prefixes = Array.from({ length: this.#taking + 1 }, (_, taken) => this.there.slice(taken));
     return [...prefixes, ...prefixes.map((left) => [...left, ...this.#putting])].map((each) =>
@@ -91,14 +94,19 @@ class Book {
     );
   }
 
-  /** Those that nobody can have seen yet. */
+  /** Whether nobody can have received the message yet. */
   isUnseen(payload: string): boolean {
     return this.there.indexOf(payload) >= this.#taking;
   }
 }
 
-/** Messages go from the owner to the receiver, and home again in the middle of it. Returns whether the victim was killed. */
-async function work(victim: FaultProcess, survivor: Here, survives: number, book: Book): Promise<boolean> {
+/** Messages go from the owner to the receiver, and return to it halfway. Returns whether the victim was killed. */
+async function work(
+  victim: FaultProcess,
+  survivor: Here,
+  survives: number,
+  ledger: Ledger,
+): Promise<boolean> {
   const gone = new AbortController();
   victim.ended.catch(() => gone.abort());
   const there: Side = {
@@ -113,8 +121,8 @@ async function work(victim: FaultProcess, survivor: Here, survives: number, book
   try {
     for (let step = 0; step < steps; step += 1) {
       const payloads = Array.from({ length: puts }, (_, index) => `${step}${'abc'[index]}`);
-      await book.put(sides[0]!, payloads);
-      await book.take(sides[step % 3 === 2 ? 0 : 1]!);
+      await ledger.put(sides[0]!, payloads);
+      await ledger.take(sides[step % 3 === 2 ? 0 : 1]!);
       if (gone.signal.aborted) return true;
     }
     await victim.close();
@@ -125,38 +133,39 @@ async function work(victim: FaultProcess, survivor: Here, survives: number, book
   }
 }
 
-/** All that is there comes, once and in order, to a consumer on either side; and the counts of both tell so. */
-async function expectSound(sides: readonly Here[], from: Here, book: Book): Promise<void> {
+/** A consumer on either instance receives everything once and in order, and the counts of both instances agree. */
+async function expectSound(sides: readonly Here[], from: Here, ledger: Ledger): Promise<void> {
   const open = () => sides.reduce((sum, side) => sum + side.counts().open, 0);
   const found: string[] = [];
   while (open() > 0) found.push(...(await from.take(99, { waitMs: 100 })));
-  expect(book.allowed).toContainEqual(found.toSorted());
-  const unseen = found.filter((payload) => book.isUnseen(payload));
+  expect(ledger.allowed).toContainEqual(found.toSorted());
+  const unseen = found.filter((payload) => ledger.isUnseen(payload));
   expect(unseen, 'first deliveries in order').toEqual(unseen.toSorted());
-  const balance = () => sides.reduce((sum, side) => sum + side.counts().movedIn - side.counts().movedOut, 0);
+  const balance = () =>
+    sides.reduce((sum, side) => sum + side.counts().forwardedIn - side.counts().forwardedOut, 0);
   await expect.poll(balance).toBe(0);
 }
 
 describe.skipIf(noFailingDisk)(`at its writes (${noFailingDisk ?? `every ${stride}rd is tried`})`, () => {
   it.each([
-    ['gives', owner, receiver],
-    ['is given', receiver, owner],
+    ['sends', owner, receiver],
+    ['receives', receiver, owner],
   ])(
-    'an instance that %s messages may die, and again while it recovers',
+    'an instance that %s messages may be killed, and again while it recovers',
     {
       timeout: 300_000,
     },
     async (_, victim, survives) => {
-      const first = 1 + Math.floor(Math.random() * stride);
+      const first = 1 + (drawnSeed % stride);
       console.info(`instance ${victim} killed at a write: from call ${first} on`);
       let kills = 0;
       for (let call = first; ; call += stride) {
         const dir = makeFolder();
         const survivor = await Here.open(dir, survives);
-        const book = new Book();
+        const ledger = new Ledger();
         const killed = killedAtCall(call, { instance: victim });
         const isOpen = await open(killed, dir, victim);
-        if (isOpen && !(await work(killed, survivor, survives, book))) {
+        if (isOpen && !(await work(killed, survivor, survives, ledger))) {
           await survivor.close();
           break;
         }
@@ -165,7 +174,7 @@ describe.skipIf(noFailingDisk)(`at its writes (${noFailingDisk ?? `every ${strid
         await open(again, dir, victim);
         await again.kill();
         const revived = await Here.open(dir, victim);
-        await expectSound([survivor, revived], kills % 2 === 0 ? survivor : revived, book);
+        await expectSound([survivor, revived], kills % 2 === 0 ? survivor : revived, ledger);
         await revived.close();
         await survivor.close();
       }

@@ -1,5 +1,5 @@
 /**
- * Disks without room: a real small file system where the machine lets a test mount one (as root, or with user
+ * Full disks: a real small file system where the machine lets a test mount one (as root, or with user
  * namespaces), a real limit on the size of files anywhere, and a disk that says it is full (`failing-disk.c`).
  */
 import { spawnSync } from 'node:child_process';
@@ -46,7 +46,7 @@ async function fill(worker: FaultProcess, queue: string) {
 }
 
 describe.skipIf(noSmallDisk)(`a file system of 24 MiB (${noSmallDisk ?? 'mounted for the test'})`, () => {
-  it('refuses commits when it is full, keeps all that was acknowledged, and takes more when there is room', async () => {
+  it('refuses commits when it is full, keeps all that was acknowledged, and accepts more when there is space', async () => {
     const dir = makeFolder();
     const worker = new FaultProcess({ through: onSmallDisk(dir, 24) });
     await worker.open({ dir, partitionMessagesMax: 20 });
@@ -76,7 +76,7 @@ describe.skipIf(noSmallDisk)(`a file system of 24 MiB (${noSmallDisk ?? 'mounted
 });
 
 describe.skipIf(noFailingDisk)(`a disk that is full (${noFailingDisk ?? 'for one file'})`, () => {
-  it('stops the queues of that file, and no others; all go on when there is room', async () => {
+  it('stops the queues of that file, and no others; all continue when there is space', async () => {
     const dir = makeFolder();
     const disk = new FailingDisk();
     const { process: worker } = disk;

@@ -1,25 +1,26 @@
 /**
- * A process is killed right before one of its writes, syncs or cuts of an instance's files: at its first opening, inside
+ * A process is killed right before one of its writes, syncs or truncations of an instance's files: at its first opening, inside
  * commits, truncations and checkpoints, and then while it recovers from just that.
  */
 import { expect, it } from 'vitest';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
+import { drawnSeed } from '../random.ts';
 import { killedAtCall, noFailingDisk } from './failing-disk.ts';
 import type { FaultProcess } from './fault-process.ts';
 
 /** What was acknowledged, and the one step that was not. */
-interface Book {
+interface Ledger {
   there: string[];
   inDoubt: { puts: string[]; takes: string[] };
 }
 
 const partitionMessagesMax = 4;
-/** Not all of them at once: a test takes seconds, and begins at another one each time. */
+/** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
 const stride = 17;
 
-/** Puts and takes until it is killed, or done; keeps the book. Returns whether it was killed. */
-async function work(worker: FaultProcess, dir: string, book: Book, name: string): Promise<boolean> {
-  book.inDoubt = { puts: [], takes: [] };
+/** Puts and takes until it is killed, or done; records it in the ledger. Returns whether it was killed. */
+async function work(worker: FaultProcess, dir: string, ledger: Ledger, name: string): Promise<boolean> {
+  ledger.inDoubt = { puts: [], takes: [] };
   try {
     await worker.open({ dir, partitionMessagesMax });
     await worker.create({ name: 'q' }).catch((error: unknown) => {
@@ -27,13 +28,13 @@ async function work(worker: FaultProcess, dir: string, book: Book, name: string)
     });
     for (let step = 0; step < 6; step += 1) {
       const puts = [`${name}.${step}a`, `${name}.${step}b`, `${name}.${step}c`];
-      book.inDoubt = { puts, takes: [] };
+      ledger.inDoubt = { puts, takes: [] };
       await worker.put('q', ...puts);
-      book.there.push(...puts);
-      book.inDoubt = { puts: [], takes: book.there.slice(0, 2) };
-      expect(await worker.take('q', 2)).toEqual(book.inDoubt.takes);
-      book.there.splice(0, 2);
-      book.inDoubt = { puts: [], takes: [] };
+      ledger.there.push(...puts);
+      ledger.inDoubt = { puts: [], takes: ledger.there.slice(0, 2) };
+      expect(await worker.take('q', 2)).toEqual(ledger.inDoubt.takes);
+      ledger.there.splice(0, 2);
+      ledger.inDoubt = { puts: [], takes: [] };
     }
     await worker.close();
     return false;
@@ -44,7 +45,7 @@ async function work(worker: FaultProcess, dir: string, book: Book, name: string)
 }
 
 /** What the folder holds must be what was acknowledged, with the step in doubt done or not done as a whole. */
-async function look(dir: string, { there, inDoubt }: Book): Promise<string[]> {
+async function readAndCompare(dir: string, { there, inDoubt }: Ledger): Promise<string[]> {
   const instance = await openTestInstance({ dir, partitionMessagesMax });
   const found: string[] = [];
   if (instance.queues().length > 0) {
@@ -61,14 +62,14 @@ it.skipIf(noFailingDisk)(
   `at each of its writes a process may die (${noFailingDisk ?? 'every 17th is tried'}), and so may the one that recovers`,
   { timeout: 300_000 },
   async () => {
-    const first = 1 + Math.floor(Math.random() * stride);
+    const first = 1 + (drawnSeed % stride);
     console.info(`killed at a write: from call ${first} on`);
     let kills = 0;
     let recoveries = 0;
     for (let call = first; ; call += stride) {
       const dir = makeFolder();
-      const book: Book = { there: [], inDoubt: { puts: [], takes: [] } };
-      if (!(await work(killedAtCall(call), dir, book, 'x'))) break;
+      const ledger: Ledger = { there: [], inDoubt: { puts: [], takes: [] } };
+      if (!(await work(killedAtCall(call), dir, ledger, 'x'))) break;
       kills += 1;
       // The same files, as they were left: killed once more while it opens them, at one of the first calls.
       const again = killedAtCall(1 + (kills % 7));
@@ -78,8 +79,8 @@ it.skipIf(noFailingDisk)(
       );
       if (!opened) recoveries += 1;
       await again.kill();
-      book.there = await look(dir, book);
-      await look(dir, { ...book, inDoubt: { puts: [], takes: [] } });
+      ledger.there = await readAndCompare(dir, ledger);
+      await readAndCompare(dir, { ...ledger, inDoubt: { puts: [], takes: [] } });
     }
     expect(kills).toBeGreaterThan(3);
     expect(recoveries).toBeGreaterThan(0);

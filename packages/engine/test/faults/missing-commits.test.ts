@@ -59,7 +59,7 @@ async function readOrCode(dir: string): Promise<number | string> {
 describe('the write-ahead log of a killed process', () => {
   const wal = 'instance-1.db-wal';
 
-  it('is told to be damaged wherever a byte of it changes, or the change does no harm', {
+  it('is reported as damaged wherever a byte changes, or the change is harmless', {
     timeout: 120_000,
   }, async () => {
     const puts = 40;
@@ -135,7 +135,7 @@ describe('an instance file', () => {
     expect(await readOrCode(dir)).toBe('COMMITS_MISSING');
   });
 
-  it('opens without the note of what was acknowledged, and keeps one from then on', async () => {
+  it('opens without the file of the last acknowledged group, and writes it from then on', async () => {
     const dir = await killedAfter(5);
     rmSync(join(dir, 'instance-1.ack'));
     expect(await readOrCode(dir)).toBe(2);

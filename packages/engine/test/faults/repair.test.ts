@@ -1,4 +1,4 @@
-/** Looking over a folder, and repairing it: what can be read is saved, what is lost is named, and the queues serve again. */
+/** Checking and repairing a folder: readable messages are saved, lost ones are named, and the queues are served again. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -28,16 +28,16 @@ async function makeQueue(): Promise<{ dir: string; path: string }> {
   return { dir, path: join(dir, 'instance-1.db') };
 }
 
-async function takeAll(instance: Instance): Promise<{ payload: string; no: number }[]> {
+async function takeAll(instance: Instance): Promise<{ payload: string; seq: number }[]> {
   const session = instance.openSession();
-  const found: { payload: string; no: number }[] = [];
+  const found: { payload: string; seq: number }[] = [];
   for (;;) {
     const messages = await session.dequeue('q', { max: 100 });
     if (messages.length === 0) return found;
     found.push(
       ...messages.map(({ id, payload }) => ({
         payload: payload.toString(),
-        no: Number(id.split('.')[1]),
+        seq: Number(id.split('.')[1]),
       })),
     );
     await session.commit();
@@ -49,7 +49,10 @@ const payloads = (messages: { payload: string }[]) => messages.map(({ payload })
 describe('a folder', () => {
   it('that is whole has no faults, at rest and at work, and a repair changes nothing', async () => {
     const { dir, path } = await makeQueue();
-    expect(checkFolder(dir)).toMatchObject({ faults: [], instances: [{ partitions: 3, messages: 27 }] });
+    expect(checkFolder(dir)).toMatchObject({
+      faults: [],
+      instances: [{ partitions: 3, unconsumedMessages: 27 }],
+    });
     const before = readFileSync(path);
     expect(repairFolder(dir).replaced).toEqual([{ instance: 1, partitions: [] }]);
     expect(readFileSync(path).equals(before)).toBe(true);
@@ -66,19 +69,21 @@ describe('a folder', () => {
   });
 });
 
-describe('a message that is not what was written', () => {
+describe('a message whose bytes changed', () => {
   it('is named, given up by a repair, and the rest is served in order', async () => {
     const { dir, path } = await makeQueue();
     overwriteText(path, 'm14;');
     const { faults, instances } = checkFolder(dir);
     expect(faults).toEqual([expect.stringContaining('Partition 2 of shard 100 is damaged: 1 blocks')]);
-    expect(instances[0]!.damaged).toMatchObject([{ partition: 2, readable: 9, missing: [[15, 16]] }]);
-    expect(repairFolder(dir).replaced[0]!.partitions).toMatchObject([{ missing: [[15, 16]] }]);
+    expect(instances[0]!.damagedPartitions).toMatchObject([
+      { partition: 2, readableMessages: 9, missingRanges: [[15, 16]] },
+    ]);
+    expect(repairFolder(dir).replaced[0]!.partitions).toMatchObject([{ missingRanges: [[15, 16]] }]);
     expect(checkFolder(dir).faults).toEqual([]);
     const instance = await openTestInstance({ dir, partitionMessagesMax });
     const found = await takeAll(instance);
     expect(payloads(found)).toEqual([...numbered(3, 14), ...numbered(15, 30)]);
-    expect(found[0]!.no).toBe(4);
+    expect(found[0]!.seq).toBe(4);
     expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 });
   });
 });
@@ -96,7 +101,7 @@ describe('a partition that cannot be read', () => {
     await session.commit();
     const found = await takeAll(instance);
     expect(payloads(found)).toEqual([...numbered(3, 20), 'new']);
-    expect(found.at(-1)!.no).toBeGreaterThan(30);
+    expect(found.at(-1)!.seq).toBeGreaterThan(30);
   });
 });
 
@@ -125,7 +130,7 @@ describe('commits that are missing', () => {
   });
 });
 
-it('files without sums of their own are looked over by SQLite', async () => {
+it('files without sums of their own are checked by SQLite', async () => {
   const { dir } = await makeQueue();
   overwrite(join(dir, 'catalog.db'), 16_384 + 4, 200);
   expect(checkFolder(dir).faults[0]).toContain('catalog.db');

@@ -1,9 +1,9 @@
-/** Messages that are looked for by their correlation id, with a local index on each partition and without. */
+/** Browsing by correlation id, with and without a local index on each partition. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { type Instance, openInstance, type QueueSpec, repairFolder } from '../../src/index.ts';
-import { CorrelationKey } from '../../src/storage/correlation-index.ts';
+import { CorrelationKey } from '../../src/model/correlation-key.ts';
 import { smashTable } from '../faults/damage.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
 import { all, marked, put, take } from './marked.ts';
@@ -41,7 +41,7 @@ describe.each([
 ] as [string, Partial<QueueSpec>][])('a browse of %s for a correlation id', (_, spec) => {
   it('finds the messages that have it, in order, page by page, and no others', async () => {
     const instance = await withQueue(spec);
-    for (let no = 0; no < 40; no += 4) await put(instance, 'orders', marked(no, no + 4, 8));
+    for (let first = 0; first < 40; first += 4) await put(instance, 'orders', marked(first, first + 4, 8));
     const found = await all(instance, 'orders', { correlationId: 'id-3' });
     expect(text(found)).toEqual(['m3', 'm11', 'm19', 'm27']);
     expect(found.every(({ correlationId }) => correlationId === 'id-3')).toBe(true);
@@ -56,7 +56,7 @@ describe('a browse by an index', () => {
   it('tells ids apart that have the same mark', async () => {
     const instance = await withQueue({ correlationIndex: true });
     const [one, other] = twins;
-    expect(new CorrelationKey(one).mark).toBe(new CorrelationKey(other).mark);
+    expect(new CorrelationKey(one).hash).toBe(new CorrelationKey(other).hash);
     await put(instance, 'orders', [
       { payload: 'one', correlationId: one },
       { payload: 'other', correlationId: other },
@@ -113,27 +113,27 @@ describe('the index of a partition', () => {
     await instance.createQueue({ name: 'indexed', correlationIndex: true });
     await put(instance, 'orders', marked(0, 10, 4));
     expect(indexes(dir)).toEqual({});
-    for (let no = 0; no < 40; no += 10) await put(instance, 'indexed', marked(no, no + 10, 4));
+    for (let first = 0; first < 40; first += 10) await put(instance, 'indexed', marked(first, first + 10, 4));
     expect(Object.values(indexes(dir))).toEqual([1, 1, 1, 1]);
     while ((await take(instance, 'indexed', 10)) > 0);
     await put(instance, 'indexed', [{ payload: 'last' }]);
     await expect.poll(() => Object.values(indexes(dir)).filter((rows) => rows > 0).length).toBeLessThan(2);
-    for (let no = 0; no < 200; no += 10) await put(instance, 'orders', marked(no, no + 10, 4));
+    for (let first = 0; first < 200; first += 10) await put(instance, 'orders', marked(first, first + 10, 4));
     expect(Object.keys(indexes(dir)).length).toBeLessThan(3);
     expect(text(await all(instance, 'orders', { correlationId: 'id-3', limit: 100 }))).toHaveLength(42);
   });
 
-  it('costs no message if it is damaged: the queue goes on, and a browse reads the messages', async () => {
+  it('costs no message if it is damaged: the queue continues, and a browse reads the messages', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir, partitionMessagesMax });
     await before.createQueue({ name: 'orders', correlationIndex: true });
-    for (let no = 0; no < 15; no += 5) await put(before, 'orders', marked(no, no + 5, 4));
+    for (let first = 0; first < 15; first += 5) await put(before, 'orders', marked(first, first + 5, 4));
     await before.close();
     for (const name of Object.keys(indexes(dir))) smashTable(join(dir, 'instance-1.db'), name);
     const instance = await openTestInstance({ dir, partitionMessagesMax });
     await put(instance, 'orders', marked(15, 20, 4));
     await put(instance, 'orders', marked(20, 30, 4));
-    const wanted = [3, 7, 11, 19, 23, 27].map((no) => `m${no}`);
+    const wanted = [3, 7, 11, 19, 23, 27].map((number) => `m${number}`);
     expect(text(await all(instance, 'orders', { correlationId: 'id-3' }))).toEqual(wanted);
     let taken = 0;
     while (taken < 30) taken += await take(instance, 'orders', 100);
@@ -145,7 +145,7 @@ describe('the index of a partition', () => {
     const dir = makeFolder();
     const before = await openInstance({ dir, partitionMessagesMax });
     await before.createQueue({ name: 'orders', correlationIndex: true });
-    for (let no = 0; no < 10; no += 5) await put(before, 'orders', marked(no, no + 5, 4));
+    for (let first = 0; first < 10; first += 5) await put(before, 'orders', marked(first, first + 5, 4));
     await before.close();
     const file = new Database(join(dir, 'instance-1.db'));
     file.exec('UPDATE partition_1 SET body = zeroblob(20) WHERE seq = 1');

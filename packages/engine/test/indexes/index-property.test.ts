@@ -54,14 +54,14 @@ it('a browse for a correlation id finds what a browse of everything shows of it'
       const dir = makeFolder();
       const open = () => openInstance({ dir, partitionMessagesMax: 4 });
       let instance = await open();
-      let no = 0;
+      let nextPayload = 0;
       try {
         await instance.createQueue({ name: 'indexed', correlationIndex: true, priorities: true });
         await instance.createQueue({ name: 'plain', priorities: true });
         for (const each of steps) {
           if (each.kind === 'put') {
             const messages = each.messages.map(({ id, priority, delayed }) => ({
-              payload: String(no++),
+              payload: String(nextPayload++),
               priority,
               ...(id !== undefined && { correlationId: id }),
               ...(delayed && { delayMs: 3_600_000 }),

@@ -8,10 +8,10 @@ if (instance.queues().length === 0) {
   await instance.createQueue({ name: 'plain' });
 }
 const session = instance.openSession();
-for (let no = 0; ; no += 3) {
-  const queue = Math.floor(no / 30) % 2 === 0 ? 'indexed' : 'plain';
-  for (const message of marked(no, no + 3, 4)) session.enqueue(queue, message);
-  if (no % 2 === 0) await session.dequeue(queue, { max: 6 });
+for (let first = 0; ; first += 3) {
+  const queue = Math.floor(first / 30) % 2 === 0 ? 'indexed' : 'plain';
+  for (const message of marked(first, first + 3, 4)) session.enqueue(queue, message);
+  if (first % 2 === 0) await session.dequeue(queue, { max: 6 });
   await session.commit();
-  process.send!(no);
+  process.send!(first);
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
+import { drawnSeed, random } from '../random.ts';
 import { all } from './marked.ts';
 
 const worker = fileURLToPath(new URL('./index-worker.ts', import.meta.url));
@@ -12,12 +13,13 @@ it('after each kill a browse by the index finds what a browse of everything show
   timeout: 120_000,
 }, async () => {
   const dir = makeFolder();
+  const next = random(drawnSeed);
   for (let round = 0; round < 4; round += 1) {
     const child = fork(worker, [dir], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     const ended = once(child, 'exit');
-    const killAt = 30 + Math.floor(Math.random() * 200);
-    child.on('message', (no: number) => {
-      if (no >= killAt) child.kill('SIGKILL');
+    const killAt = 30 + Math.floor(next() * 200);
+    child.on('message', (first: number) => {
+      if (first >= killAt) child.kill('SIGKILL');
     });
     expect((await ended)[1]).toBe('SIGKILL');
 

@@ -38,6 +38,6 @@ export async function all(
 /** `m0`, `m1` … of which those of one remainder have the same id; of every fifth there is none. */
 export const marked = (from: number, to: number, ids: number): NewMessage[] =>
   Array.from({ length: to - from }, (_, index) => {
-    const no = from + index;
-    return { payload: `m${no}`, ...(no % 5 !== 0 && { correlationId: `id-${no % ids}` }) };
+    const number = from + index;
+    return { payload: `m${number}`, ...(number % 5 !== 0 && { correlationId: `id-${number % ids}` }) };
   });

@@ -1,7 +1,7 @@
-/** Counts what an instance's file holds from its tables alone: blocks, ranges of what is consumed, and stragglers. */
+/** Counts what an instance's file holds from its tables alone: blocks, consumed ranges and evacuated messages. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { decodeRanges } from '../../src/core/consumption.ts';
+import { decodeRanges } from '../../src/model/consumption.ts';
 
 interface PartitionRow {
   partition: number;
@@ -51,7 +51,7 @@ export function countTables(dir: string): CountedTables {
       .prepare('SELECT queue_id, shard, subscriber, first_seq FROM subscription')
       .raw()
       .all();
-    const stragglers = db.prepare('SELECT queue_id, shard, subscriber FROM straggler').raw().all();
+    const evacuated = db.prepare('SELECT queue_id, shard, subscriber FROM evacuated').raw().all();
     const count = (of: unknown[], key: readonly number[]) =>
       (of as number[][]).filter((row) => key.every((each, index) => row[index] === each)).length;
 
@@ -72,7 +72,7 @@ export function countTables(dir: string): CountedTables {
       free: rows.length - partitions.length,
       partitions,
       depth: (queueId, shard, subscriber) => {
-        let live = count(stragglers, [queueId, shard, subscriber]);
+        let live = count(evacuated, [queueId, shard, subscriber]);
         for (const partition of partitions) {
           if (partition.queueId !== queueId || partition.shard !== shard) continue;
           const terminal = isTerminal(partition, subscriber);
@@ -80,8 +80,8 @@ export function countTables(dir: string): CountedTables {
         }
         return live;
       },
-      terminal: (no, subscribers) => {
-        const partition = partitions.find((each) => each.partition === no)!;
+      terminal: (partitionId, subscribers) => {
+        const partition = partitions.find((each) => each.partition === partitionId)!;
         const checks = subscribers.map((subscriber) => isTerminal(partition, subscriber));
         let fewest = partition.seqs.size;
         for (const check of checks) fewest = Math.min(fewest, [...partition.seqs].filter(check).length);

@@ -1,13 +1,15 @@
-/** When samples are written: about once a second while something changes, and never while nothing does. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { limits } from '../../src/core/limits.ts';
-import { WaitRecorder } from '../../src/core/waits.ts';
-import type { GroupCommit } from '../../src/instance/group-commit.ts';
-import { MessageCache } from '../../src/instance/message-cache.ts';
-import { Monitor } from '../../src/instance/monitoring/monitor.ts';
-import { ShardedQueue } from '../../src/instance/sharded-queue.ts';
-import type { QueueRow } from '../../src/storage/catalog.ts';
-import type { Sample } from '../../src/storage/sample-table.ts';
+/** Samples are written about once a second while something changes, and not at all while nothing does. */
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/api/limits.ts';
+import { WaitRecorder } from '../../src/api/waits.ts';
+import type { GroupCommit } from '../../src/commit/group-commit.ts';
+import { MessageCache } from '../../src/log/message-cache.ts';
+import type { QueueRow } from '../../src/model/queue-row.ts';
+import type { Sample } from '../../src/model/sample.ts';
+import { MetricsSampler } from '../../src/monitoring/metrics-sampler.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { ShardedQueue } from '../../src/queues/sharded-queue.ts';
+import { ManualPorts } from '../support/manual-ports.ts';
 
 const row: QueueRow = {
   queueId: 1,
@@ -34,6 +36,7 @@ function setUp() {
     instance: 1,
     cache: new MessageCache(1_000),
     waits: new WaitRecorder(),
+    ports: nodePorts,
     partitionMessagesMax: 10,
     epoch: 1,
     recovered: new Map(),
@@ -42,86 +45,85 @@ function setUp() {
   const failing = { now: false };
   const group = {
     groups: 0,
-    async submit({ side }: { side(): { sample: Sample }[] }) {
-      if (failing.now) throw new Error('no room');
+    async write({ onClose }: { onClose(): { sample: Sample }[] }) {
+      if (failing.now) throw new Error('disk full');
       group.groups += 1;
-      samples.push(...side().map(({ sample }) => sample));
+      samples.push(...onClose().map(({ sample }) => sample));
     },
   };
-  const monitor = new Monitor({
+  const ports = new ManualPorts();
+  const sampler = new MetricsSampler({
     epoch: 1,
     sampleMs: 1_000,
+    ports,
     group: group as unknown as GroupCommit,
     queues: () => [queue],
     instanceSample: () => ({ instance: 1, commits: 0, groups: 0, cacheBytes: 0, cacheBytesMax: 1 }),
   });
   const enqueue = (count: number) => {
-    queue.firstShard.committedEnd += count;
+    queue.firstLog.committedEndSeq += count;
   };
-  return { monitor, samples, failing, group, enqueue, queue };
+  return { ports, sampler, samples, failing, group, enqueue, queue };
 }
 
 describe('samples', () => {
-  beforeEach(() => void vi.useFakeTimers());
-  afterEach(() => void vi.useRealTimers());
-
-  it('are written each second while something changes, and then never', async () => {
-    const { samples, enqueue, monitor } = setUp();
+  it('are written each second while something changes, and then no more', async () => {
+    const { ports, samples, enqueue, sampler } = setUp();
     for (let second = 0; second < 5; second += 1) {
       enqueue(10);
-      await vi.advanceTimersByTimeAsync(1_000);
+      await ports.advance(1_000);
     }
     expect(samples).toHaveLength(5);
-    await vi.advanceTimersByTimeAsync(2 * limits.rateWindowMs + 1_000);
+    await ports.advance(2 * limits.rateWindowMs + 1_000);
     const settled = samples.length;
-    expect(settled, 'the window of the rates goes on twice').toBeLessThanOrEqual(7);
+    expect(settled, 'the rate window advances twice more').toBeLessThanOrEqual(7);
     expect(samples.at(-1)!.rows.shard).toMatchObject([{ enqueued: 50, windowIn: 0 }]);
-    await vi.advanceTimersByTimeAsync(60 * 60_000);
+    await ports.advance(60 * 60_000);
     expect(samples).toHaveLength(settled);
-    await monitor.close();
+    await sampler.close();
   });
 
   it('hold only the rows that changed', async () => {
-    const { samples, enqueue } = setUp();
+    const { ports, samples, enqueue } = setUp();
     enqueue(1);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await ports.advance(1_000);
     expect(samples[0]!.rows.queue).toHaveLength(1);
     enqueue(1);
-    await vi.advanceTimersByTimeAsync(1_000);
+    await ports.advance(1_000);
     expect(samples[1]!.rows).toMatchObject({ queue: [], partition: [] });
     expect(samples[1]!.rows.shard).toHaveLength(1);
   });
 
-  it('that could not be written are written again once another commit went well', async () => {
-    const { samples, enqueue, failing, group } = setUp();
+  it('that could not be written are written again after another commit succeeded', async () => {
+    const { ports, samples, enqueue, failing, group } = setUp();
     failing.now = true;
     enqueue(1);
-    await vi.advanceTimersByTimeAsync(10_000);
+    await ports.advance(10_000);
     failing.now = false;
-    await vi.advanceTimersByTimeAsync(10_000);
+    await ports.advance(10_000);
     expect(samples).toEqual([]);
     group.groups += 1;
-    await vi.advanceTimersByTimeAsync(1_000);
+    await ports.advance(1_000);
     expect(samples[0]!.rows.queue).toHaveLength(1);
     expect(samples[0]!.rows.shard).toMatchObject([{ enqueued: 1 }]);
   });
 
   it('leave out what was dropped before they are written', async () => {
-    const { samples, enqueue, queue } = setUp();
+    const { ports, samples, enqueue, queue } = setUp();
     enqueue(1);
-    queue.firstShard.dropped = true;
-    await vi.advanceTimersByTimeAsync(1_000);
+    queue.firstLog.dropped = true;
+    await ports.advance(1_000);
     expect(samples[0]!.rows).toEqual({ queue: [], shard: [], subscriber: [], partition: [] });
   });
 
-  it('are written at the end, so that a closed file is exact', async () => {
-    const { samples, enqueue, monitor } = setUp();
-    await vi.advanceTimersByTimeAsync(1_000);
+  it('are written at the close, so that a closed file is exact', async () => {
+    const { ports, samples, enqueue, sampler } = setUp();
+    await ports.advance(1_000);
     enqueue(3);
-    await monitor.close();
+    await sampler.close();
     expect(samples.at(-1)!.rows.shard).toMatchObject([{ enqueued: 3 }]);
     enqueue(1);
-    await vi.advanceTimersByTimeAsync(60_000);
+    await ports.advance(60_000);
     expect(samples).toHaveLength(2);
   });
 });

@@ -74,8 +74,10 @@ function check(dir: string, stats: readonly QueueStats[]): void {
     expect(row).toMatchObject({ depth, ready: depth, held: 0, paused: 0 });
   }
   for (const row of readView(dir, 'shardlab_shards')) {
-    const own = subscribers.filter(({ queue_id, shard }) => queue_id === row.queue_id && shard === row.shard);
-    const depth = Math.max(0, ...own.map((each) => each.depth as number));
+    const cursors = subscribers.filter(
+      ({ queue_id, shard }) => queue_id === row.queue_id && shard === row.shard,
+    );
+    const depth = Math.max(0, ...cursors.map((cursor) => cursor.depth as number));
     expect(row).toMatchObject({ depth, held: 0 });
     expect(row.enqueued).toBe(depth + (row.consumed as number));
     const said = stats
@@ -91,26 +93,26 @@ function check(dir: string, stats: readonly QueueStats[]): void {
   expect(partitions.filter(({ state }) => state === 'free')).toHaveLength(tables.free);
   expect(partitions).toHaveLength(tables.free + tables.partitions.length);
   for (const { partition, seqs, bytes, queueId, shard } of tables.partitions) {
-    const readers = subscribers.filter((row) => row.queue_id === queueId && row.shard === shard);
+    const cursors = subscribers.filter((row) => row.queue_id === queueId && row.shard === shard);
     expect(partitions.find((row) => row.partition === partition)).toMatchObject({
       messages: seqs.size,
       terminal: tables.terminal(
         partition,
-        readers.map((row) => row.subscriber_id as number),
+        cursors.map((row) => row.subscriber_id as number),
       ),
       bytes,
     });
   }
 }
 
-it('the views of a file say what its tables hold, and what the instance said', {
+it('the views of a file agree with its tables and with the statistics of the instance', {
   timeout: 120_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
       const dir = makeFolder();
       // Samples come all the time, so that most rows are not written anew at the end.
-      const open = () => openInstance({ dir, partitionMessagesMax: 6, sampleMs: 10 });
+      const open = () => openInstance({ dir, partitionMessagesMax: 6, sampleIntervalMs: 10 });
       let instance = await open();
       try {
         await instance.createQueue({ name: 'orders', shards: 2 });

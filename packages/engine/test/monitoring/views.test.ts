@@ -1,16 +1,17 @@
-/** The views in an instance's file, read by a second connection, against what the instance says and does. */
+/** The views in an instance's file, read over a second connection, compared with what the instance reports. */
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { estimateDrain } from '../../src/core/rate-window.ts';
 import type { Session } from '../../src/index.ts';
-import { InstanceFile, instancePath } from '../../src/storage/instance-file.ts';
+import { estimateDrain } from '../../src/model/rate-window.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { InstanceFile, instanceFilePath } from '../../src/storage/instance-file/instance-file.ts';
 import { FaultProcess } from '../faults/fault-process.ts';
 import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
 import { pick, readView, type ViewRow } from './read-views.ts';
 
 const sampleMs = 10;
-/** A busy machine takes its time. */
+/** Samples may be late on a busy machine. */
 const until = <T>(read: () => T) => expect.poll(read, { timeout: 30_000 });
 
 async function put(session: Session, queue: string, count: number) {
@@ -19,9 +20,9 @@ async function put(session: Session, queue: string, count: number) {
 }
 
 describe('the views of an instance', () => {
-  it('show while it runs what it has in memory, as of a moment', async () => {
+  it('show the state of its memory while it runs, and when that was true', async () => {
     const dir = makeFolder();
-    const instance = await openTestInstance({ dir, sampleMs, partitionMessagesMax: 10 });
+    const instance = await openTestInstance({ dir, sampleIntervalMs: sampleMs, partitionMessagesMax: 10 });
     await instance.createQueue({ name: 'orders', shards: 2 });
     const before = Date.now();
     const session = instance.openSession();
@@ -46,7 +47,7 @@ describe('the views of an instance', () => {
     expect(subscribers.reduce((sum, { dequeued }) => sum + dequeued, 0)).toBe(12);
   });
 
-  it('show partitions by the state that they are in, and none of an earlier owner', async () => {
+  it('show partitions by their state, and no figures of an earlier owner', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir, partitionMessagesMax: 10 });
     await instance.createQueue({ name: 'orders' });
@@ -65,9 +66,9 @@ describe('the views of an instance', () => {
     );
   });
 
-  it('follow what is consumed in a partition that was sampled when it was full', async () => {
+  it('follow the consumption of a partition that was full at an earlier sample', async () => {
     const dir = makeFolder();
-    const instance = await openTestInstance({ dir, sampleMs, partitionMessagesMax: 10 });
+    const instance = await openTestInstance({ dir, sampleIntervalMs: sampleMs, partitionMessagesMax: 10 });
     await instance.createQueue({ name: 'orders' });
     const session = instance.openSession();
     for (let group = 0; group < 3; group += 1) await put(session, 'orders', 10);
@@ -86,7 +87,7 @@ describe('the views of an instance', () => {
     await until(used).toEqual([{ ...full, terminal: 2 }, filling]);
   });
 
-  it('count first hand-outs of what stayed in the cache, and of what was read back', async () => {
+  it('count first deliveries from the cache, and of messages read from their partition', async () => {
     const dir = makeFolder();
     const payload = 'x'.repeat(10_000);
     const instance = await openTestInstance({ dir, cacheBytesMax: 45_000 });
@@ -106,9 +107,9 @@ describe('the views of an instance', () => {
     ]);
   });
 
-  it('show each subscriber of a topic, and forget those that are gone', async () => {
+  it('show each subscriber of a topic, and none that was removed', async () => {
     const dir = makeFolder();
-    const instance = await openTestInstance({ dir, sampleMs });
+    const instance = await openTestInstance({ dir, sampleIntervalMs: sampleMs });
     await instance.createQueue({ name: 'news', type: 'topic' });
     await instance.subscribe('news', { name: 'a' });
     await instance.subscribe('news', { name: 'b', durable: false });
@@ -127,7 +128,7 @@ describe('the views of an instance', () => {
     expect(readView(dir, 'shardlab_queues')).toEqual([]);
   });
 
-  it('count what is not due yet where it lies', async () => {
+  it('count delayed messages in their table', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     await instance.createQueue({ name: 'orders' });
@@ -140,17 +141,17 @@ describe('the views of an instance', () => {
     expect(readView(dir, 'shardlab_queues')).toMatchObject([{ depth: 1, not_due: 1, enqueued: 1 }]);
   });
 
-  it('say after a kill and a restart that they are of before', async () => {
+  it('mark rows from before a kill and a restart', async () => {
     const dir = makeFolder();
     const worker = new FaultProcess();
-    await worker.open({ dir, sampleMs });
+    await worker.open({ dir, sampleIntervalMs: sampleMs });
     await worker.create({ name: 'orders' });
     await worker.put('orders', 'a', 'b');
     await until(() => readView(dir, 'shardlab_queues')).toMatchObject([{ depth: 2 }]);
     await worker.kill();
     const left = pick(readView(dir, 'shardlab_queues'), 'depth', 'as_of_ms');
 
-    const file = new InstanceFile(instancePath(dir, 1));
+    const file = new InstanceFile(instanceFilePath(dir, 1), nodePorts.clock);
     file.recover();
     file.close();
     expect(readView(dir, 'shardlab_queues')).toMatchObject([{ ...left[0], before_restart: 1 }]);
@@ -163,7 +164,7 @@ describe('the views of an instance', () => {
     expect(readView(dir, 'shardlab_instance')).toMatchObject([{ before_restart: 0 }]);
   });
 
-  it('forget queues that were dropped while the instance was away', async () => {
+  it('omit queues that were dropped while the instance was closed', async () => {
     const dir = makeFolder();
     const first = await openTestInstance({ dir });
     await first.createQueue({ name: 'orders' });
@@ -179,7 +180,7 @@ describe('the views of an instance', () => {
     expect(readView(dir, 'shardlab_partition_states')).toMatchObject([{ state: 'free' }]);
   });
 
-  it('are the same figures over a socket', async () => {
+  it('agree with the statistics returned over a socket', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });
     await put(instance.openSession(), 'orders', 3);
@@ -190,15 +191,17 @@ describe('the views of an instance', () => {
   });
 
   it.each([9, 3_600_001, Number.NaN])('are not written every %s ms', async (wrong) => {
-    await expect(openTestInstance({ sampleMs: wrong })).rejects.toThrow('sampleMs must be 10 to 3600000');
+    await expect(openTestInstance({ sampleIntervalMs: wrong })).rejects.toThrow(
+      'sampleIntervalMs must be 10 to 3600000',
+    );
   });
 });
 
 describe('rates and the time to drain', () => {
-  it('are in SQL what they are in memory', () => {
+  it('are the same in SQL as in memory', () => {
     const dir = makeFolder();
-    new InstanceFile(instancePath(dir, 1)).close();
-    const db = new Database(instancePath(dir, 1));
+    new InstanceFile(instanceFilePath(dir, 1), nodePorts.clock).close();
+    const db = new Database(instanceFilePath(dir, 1));
     onTestFinished(() => void db.close());
     db.exec("INSERT INTO sample_queue VALUES (1, 1, 0, 'q', 'queue', 'durable')");
     const counts = fc.record({
@@ -243,7 +246,7 @@ describe('rates and the time to drain', () => {
 describe('the view of the unsharded queues', () => {
   const view = (dir: string) => readView(dir, 'shardlab_queues', 'unsharded.db');
 
-  it('counts what the file holds, with rates up to now', async () => {
+  it('counts the rows of the file, with rates up to now', async () => {
     const dir = makeFolder();
     const instance = await openTestInstance({ dir });
     await instance.createQueue({ name: 'jobs', kind: 'unsharded' });

@@ -2,8 +2,9 @@
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ClientLink } from '../../src/cluster/remote/client-link.ts';
+import { ClientLink } from '../../src/client/client-link.ts';
 import { connect, type QueueKind, serveInstance } from '../../src/index.ts';
+import { nodePorts } from '../../src/node-ports.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { code, connectTo, drain, serve } from './serving.ts';
 import { makeUnreliableLink, type UnreliableLink } from './unreliable-link.ts';
@@ -84,7 +85,7 @@ describe('a session whose connection was lost', () => {
     expect(await drain(instance)).toEqual(['other']);
   });
 
-  it('learns that what its transaction held went back, and goes on', async () => {
+  it('learns that what its transaction held was returned, and continues', async () => {
     const { instance, client, link } = await setUp();
     const session = client.openSession();
     session.enqueue('q', { payload: 'a' });
@@ -186,14 +187,14 @@ describe('a client whose instance does not read', () => {
       server.close();
       for (const socket of sockets) socket.destroy();
     });
-    const link = new ClientLink(path, 10_000);
+    const link = new ClientLink({ path, connectMs: 10_000, ports: nodePorts });
     onTestFinished(() => link.close());
-    await link.connected();
+    await link.ensureConnected();
     const megabyte = Buffer.alloc(1024 * 1024);
     let asked = 0;
     for (; !link.full; asked += 1) {
       expect(asked).toBeLessThan(12);
-      link.ask(99, (outbox) => outbox.bytes(megabyte, 0, megabyte.length)).catch(() => undefined);
+      link.request(99, (outbox) => outbox.bytes(megabyte, 0, megabyte.length)).catch(() => undefined);
     }
     const drained = link.drained();
     sockets[0]!.resume();

@@ -1,26 +1,27 @@
-/** The remote protocol as bytes: frames, staged operations and hand-outs come back as they went, and nonsense is refused. */
+/** The remote protocol as bytes: frames, staged operations and deliveries come back as they went, and nonsense is refused. */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BodyReader } from '../../src/cluster/remote/body-reader.ts';
-import { FrameReader } from '../../src/cluster/remote/frame-reader.ts';
-import { readHandOuts, sendHandOuts } from '../../src/cluster/remote/hand-outs.ts';
-import { Outbox } from '../../src/cluster/remote/outbox.ts';
-import { errorFromJson, errorToJson, replies } from '../../src/cluster/remote/protocol.ts';
-import {
-  type OperationSink,
-  readOperations,
-  StagedOperations,
-} from '../../src/cluster/remote/staged-operations.ts';
-import { limits } from '../../src/core/limits.ts';
-import type { SqlStatement } from '../../src/core/sql-statement.ts';
+import { limits } from '../../src/api/limits.ts';
+import type { Message, NewMessage } from '../../src/api/message.ts';
+import type { SqlValue } from '../../src/api/sql.ts';
+import { readDeliveries } from '../../src/client/read-deliveries.ts';
+import { StagedOperations } from '../../src/client/staged-operations.ts';
 import { QueueError } from '../../src/index.ts';
-import { type Delivery, messagesOf } from '../../src/instance/hand-out.ts';
-import { readRecord, recordBytes, writeRecord } from '../../src/storage/message-record.ts';
-import { checkRecord } from '../../src/storage/record-check.ts';
-import type { Message, NewMessage, SqlValue } from '../../src/types.ts';
+import type { Delivery } from '../../src/log/delivery.ts';
+import { readRecord, recordBytes, writeRecord } from '../../src/model/message-record.ts';
+import type { SqlStatement } from '../../src/model/sql-statement.ts';
+import { validateRecord } from '../../src/model/validate-record.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { messagesOf } from '../../src/queues/dispatcher.ts';
+import { type OperationHandler, readOperations } from '../../src/server/read-operations.ts';
+import { sendDeliveries } from '../../src/server/send-deliveries.ts';
+import { BodyReader } from '../../src/wire/body-reader.ts';
+import { FrameReader } from '../../src/wire/frame-reader.ts';
+import { FrameWriter } from '../../src/wire/frame-writer.ts';
+import { errorFromJson, errorToJson, replies } from '../../src/wire/protocol.ts';
 
 /** What is written to it, and nothing else of a socket. */
 class Pipe extends EventEmitter {
@@ -126,7 +127,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 );
 
 function stage(all: readonly Operation[]): StagedOperations {
-  const staged = new StagedOperations();
+  const staged = new StagedOperations(nodePorts.clock);
   for (const each of all) {
     if (each.kind === 'enqueue') staged.enqueue(each.queue, each.message);
     else if (each.kind === 'enqueueUploaded') staged.enqueueUploaded(each.queue, each.upload, each.message);
@@ -142,7 +143,7 @@ function bytesOf(staged: StagedOperations): Buffer {
   staged.writeTo({
     bytes: (source: Buffer, start: number, end: number) =>
       chunks.push(Buffer.from(source.subarray(start, end))),
-  } as unknown as Outbox);
+  } as unknown as FrameWriter);
   return Buffer.concat(chunks);
 }
 
@@ -151,10 +152,10 @@ function read(
   bytes: Buffer,
 ): { queue?: string; payload?: string; upload?: number; receipt?: string; statement?: SqlStatement }[] {
   const found: ReturnType<typeof read> = [];
-  const sink: OperationSink = {
+  const sink: OperationHandler = {
     enqueue: (name, { source, start, end }) => {
-      for (let at = start; at < end; at = checkRecord(source, at, end)) {
-        checkRecord(source, at, end);
+      for (let at = start; at < end; at = validateRecord(source, at, end)) {
+        validateRecord(source, at, end);
         found.push({ queue: name, payload: readRecord(source, at).payload.toString('hex') });
       }
     },
@@ -163,7 +164,7 @@ function read(
     },
     execute: (statement) => found.push({ statement }),
     enqueueUploaded: (upload, source, start, end) => {
-      const next = checkRecord(source, start, end);
+      const next = validateRecord(source, start, end);
       found.push({ upload, payload: readRecord(source, start).payload.toString('hex') });
       return next;
     },
@@ -177,12 +178,12 @@ describe('frames', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(frame), fc.array(fc.nat(100)), async (frames, pieces) => {
         const pipe = new Pipe();
-        const outbox = new Outbox(pipe as unknown as Socket);
+        const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
         for (const { kind, request, body } of frames) {
           const bytes = Buffer.from(body, 'hex');
-          outbox.begin(kind, request);
+          outbox.beginFrame(kind, request);
           outbox.bytes(bytes, 0, bytes.length);
-          outbox.end();
+          outbox.endFrame();
         }
         await turn();
         expect(framesOf(Buffer.concat(pipe.chunks), pieces)).toEqual(frames);
@@ -192,10 +193,10 @@ describe('frames', () => {
 
   it('of one turn of the event loop leave in one write, and so does what comes while they are written', async () => {
     const pipe = new Pipe();
-    const outbox = new Outbox(pipe as unknown as Socket);
+    const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
     for (let i = 0; i < 50; i += 1) {
-      outbox.begin(replies.done, i);
-      outbox.end();
+      outbox.beginFrame(replies.done, i);
+      outbox.endFrame();
     }
     await turn();
     expect(pipe.chunks).toHaveLength(1);
@@ -260,7 +261,7 @@ describe('staged operations', () => {
   });
 
   it('are bounded as a transaction is', () => {
-    const staged = new StagedOperations();
+    const staged = new StagedOperations(nodePorts.clock);
     const payload = Buffer.alloc(limits.payloadBytesMax);
     const fill = () => {
       for (let i = 0; i < 40; i += 1) staged.enqueue('q', { payload });
@@ -285,7 +286,7 @@ function inHand(content: Omit<Message, 'payloadBytes' | 'streamed' | 'payloadStr
   };
 }
 
-/** Messages as an unsharded queue hands them out, one by one. */
+/** Messages as an unsharded queue delivers them, one by one. */
 const single: fc.Arbitrary<Message[]> = fc
   .record({
     message: message.map(({ priority: _, delayMs: __, ...rest }) => rest),
@@ -298,7 +299,7 @@ const single: fc.Arbitrary<Message[]> = fc
     return [inHand({ ...rest, ...more, id, payload: Buffer.from(payload), receipt: `${id}.${hold}` })];
   });
 
-/** Messages as a shard hands them out: consecutive records. */
+/** Messages as a log delivers them: consecutive records. */
 const together: fc.Arbitrary<Message[]> = fc
   .record({
     messages: fc.array(message, { minLength: 1, maxLength: 5 }),
@@ -306,40 +307,48 @@ const together: fc.Arbitrary<Message[]> = fc
     firstSeq: fc.nat(),
     deliveryCount: fc.integer({ min: 1, max: 1_000 }),
     epoch: fc.nat(),
-    holdNo: fc.nat(),
+    holdNumber: fc.nat(),
   })
   .map(({ messages, shard, epoch, ...rest }) => {
     const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytes(each), 3));
     let end = 3;
     for (const each of messages) end = writeRecord(buffer, end, each, { enqueuedAtMs: 5 });
-    const reader = { shard: { no: shard } } as Delivery['reader'];
+    const cursor = { log: { id: shard } } as Delivery['cursor'];
     const run = {
       buffer,
       firstSeq: rest.firstSeq,
       count: messages.length,
       start: 3,
       end,
-      readBack: false,
-      kept: 0,
+      fromDisk: false,
+      retainCount: 0,
     };
     const out: Message[] = [];
-    const delivery = { ...rest, reader, run, count: messages.length, start: 3, end };
+    const delivery = {
+      ...rest,
+      cursor,
+      run,
+      count: messages.length,
+      start: 3,
+      end,
+      state: 'held' as const,
+    };
     messagesOf(delivery, { epoch, payloads: undefined as never }, out);
     return out;
   });
 
-describe('hand-outs', () => {
+describe('deliveries', () => {
   it('come back as the messages they were', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof(single, together), { maxLength: 5 }), async (handOuts) => {
-        const messages = handOuts.flat();
+      fc.asyncProperty(fc.array(fc.oneof(single, together), { maxLength: 5 }), async (deliveries) => {
+        const messages = deliveries.flat();
         const pipe = new Pipe();
-        await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
+        await sendDeliveries(new FrameWriter(pipe as unknown as Socket, nodePorts.timers), 7, messages);
         await turn();
         const [only] = framesOf(Buffer.concat(pipe.chunks));
         const body = Buffer.from(only!.body, 'hex');
         const out: Message[] = [];
-        readHandOuts(new BodyReader(body, 0, body.length), out, noChunks);
+        readDeliveries(new BodyReader(body, 0, body.length), out, noChunks);
         expect(out.map((each) => JSON.parse(JSON.stringify(each)))).toEqual(
           messages.map((each) => JSON.parse(JSON.stringify(each))),
         );
@@ -354,12 +363,12 @@ describe('hand-outs', () => {
         fc.array(fc.tuple(fc.nat(4_000), fc.nat(255)), { maxLength: 4 }),
         async (messages, spots) => {
           const pipe = new Pipe();
-          await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
+          await sendDeliveries(new FrameWriter(pipe as unknown as Socket, nodePorts.timers), 7, messages);
           await turn();
           const body = Buffer.concat(pipe.chunks).subarray(9);
           for (const [at, value] of spots) body[at % body.length] = value;
           try {
-            readHandOuts(new BodyReader(body, 0, body.length), [], noChunks);
+            readDeliveries(new BodyReader(body, 0, body.length), [], noChunks);
           } catch (error) {
             expect(error).toBeInstanceOf(QueueError);
           }
@@ -374,10 +383,10 @@ describe('hand-outs', () => {
       return inHand({ id: `${index}`, payload, receipt: `${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 });
     });
     const pipe = new Pipe();
-    await sendHandOuts(new Outbox(pipe as unknown as Socket), 7, messages);
+    await sendDeliveries(new FrameWriter(pipe as unknown as Socket, nodePorts.timers), 7, messages);
     await turn();
     const kinds = framesOf(Buffer.concat(pipe.chunks)).map((each) => each.kind);
-    expect(kinds).toEqual([replies.part, replies.part, replies.handedOut]);
+    expect(kinds).toEqual([replies.deliveryPart, replies.deliveryPart, replies.delivered]);
   });
 });
 
@@ -386,9 +395,9 @@ describe('answers to a peer that does not read', () => {
     const payload = Buffer.alloc(1_000_000, 1);
     const messages = [inHand({ id: '1', payload, receipt: '1.1', deliveryCount: 1, enqueuedAtMs: 0 })];
     const pipe = new Pipe();
-    const outbox = new Outbox(pipe as unknown as Socket);
+    const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
     pipe.writableLength = limits.outboxBytesMax + 1;
-    const sent = [1, 2, 3].map((request) => sendHandOuts(outbox, request, messages));
+    const sent = [1, 2, 3].map((request) => sendDeliveries(outbox, request, messages));
     await turn();
     expect(pipe.chunks).toEqual([]);
     pipe.write = (chunk) => {
@@ -406,14 +415,14 @@ describe('answers to a peer that does not read', () => {
 
   it('go nowhere once it is gone', async () => {
     const pipe = new Pipe();
-    const outbox = new Outbox(pipe as unknown as Socket);
+    const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
     pipe.writableLength = limits.outboxBytesMax + 1;
     const drained = outbox.drained();
     pipe.destroyed = true;
     pipe.emit('close');
     await drained;
-    outbox.begin(replies.done, 1);
-    outbox.end();
+    outbox.beginFrame(replies.done, 1);
+    outbox.endFrame();
     await turn();
     expect(pipe.chunks).toEqual([]);
   });
@@ -421,7 +430,7 @@ describe('answers to a peer that does not read', () => {
 
 describe('an error', () => {
   it('arrives with its code, sentence and details', () => {
-    const error = new QueueError('BACKLOG_FULL', { sentence: 'Full', details: { most: 3 } });
+    const error = new QueueError('BACKLOG_FULL', { message: 'Full', details: { most: 3 } });
     expect(errorFromJson(errorToJson(error))).toMatchObject({
       code: 'BACKLOG_FULL',
       message: 'Full',

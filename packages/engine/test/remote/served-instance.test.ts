@@ -4,10 +4,10 @@ import { statSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { protocolVersion } from '../../src/cluster/remote/protocol.ts';
-import { limits } from '../../src/core/limits.ts';
+import { limits } from '../../src/api/limits.ts';
 import { connect, serveInstance } from '../../src/index.ts';
-import type { InlineInstance } from '../../src/instance/inline-instance.ts';
+import type { LocalInstance } from '../../src/runtime/local-instance.ts';
+import { protocolVersion } from '../../src/wire/protocol.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
 import { code, connectTo, drain, serve } from './serving.ts';
 
@@ -27,7 +27,7 @@ describe('a served instance', () => {
     await expect(serveInstance(instance, { path })).rejects.toThrow(code('INSTANCE_IN_USE'));
   });
 
-  it('gives back what a client held that is gone, and frees its sessions', async () => {
+  it('returns what a disconnected client held, and frees its sessions', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const served = await serve(instance);
@@ -45,17 +45,17 @@ describe('a served instance', () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const client = await openTestClient(instance);
-    const book = (instance as InlineInstance).recoverOutcomes();
+    const outcomes = (instance as LocalInstance).recoverOutcomes();
     const sessions = [client.openSession(), client.openSession()];
     for (const session of sessions) {
       session.enqueue('q', { payload: 'a' });
       await session.commit();
     }
-    expect(book.size).toBe(2);
+    expect(outcomes.size).toBe(2);
     await sessions[0]!.close();
-    expect(book.size).toBe(1);
+    expect(outcomes.size).toBe(1);
     await client.close();
-    expect(book.size).toBe(0);
+    expect(outcomes.size).toBe(0);
   });
 
   it('serves a session that found no room as soon as there is some', async () => {

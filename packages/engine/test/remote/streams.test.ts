@@ -1,9 +1,8 @@
 /** Streamed payloads over a socket: in and out, with few of their bytes in memory, and nothing left of what was not committed. */
-import type { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { limits } from '../../src/core/limits.ts';
+import { limits } from '../../src/api/limits.ts';
 import type { QueueSpec } from '../../src/index.ts';
-import { PayloadStore } from '../../src/instance/payload-store.ts';
+import { PayloadStore } from '../../src/queues/payloads/payload-store.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { bytesOf, digest, putStream, stored } from '../streams/payloads.ts';
 import { code, connectTo, serve } from './serving.ts';
@@ -63,8 +62,8 @@ describe('a payload streamed over a socket', () => {
   it('of 64 MiB goes there and back with a few chunks of it under way at any moment', async () => {
     const { dir, session } = await setUp();
     const bytes = 64 * MiB;
-    const written = vi.spyOn(PayloadStore.prototype, 'write');
-    const read = vi.spyOn(PayloadStore.prototype, 'read');
+    const written = vi.spyOn(PayloadStore.prototype, 'writeChunk');
+    const read = vi.spyOn(PayloadStore.prototype, 'readChunk');
     onTestFinished(() => void vi.restoreAllMocks());
     let given = 0;
     let aheadMost = 0;
@@ -86,7 +85,7 @@ describe('a payload streamed over a socket', () => {
     let taken = 0;
     let readAheadMost = 0;
     const taking = async function* () {
-      for await (const piece of message!.payloadStream() as AsyncIterable<Buffer>) {
+      for await (const piece of message!.payloadStream()) {
         taken += piece.length;
         readAheadMost = Math.max(readAheadMost, read.mock.calls.length * chunk - taken);
         yield piece;
@@ -119,14 +118,14 @@ describe('a payload streamed over a socket', () => {
     const { client, session } = await setUp();
     await putStream(session, 'files', { seed: 7, bytes: MiB });
     const [received] = await session.receive('files');
-    const found = await client.openSession().lookUp('files', received!.receipt);
+    const found = await client.openSession().messageOfReceipt('files', received!.receipt);
     expect(found).toMatchObject({ id: received!.id, receipt: received!.receipt });
     expect(await digest(found.payloadStream())).toEqual(await digest(bytesOf(7, MiB)));
     await session.release('files', [received!.receipt]);
-    await expect(session.lookUp('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
+    await expect(session.messageOfReceipt('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
   });
 
-  it('can be read by who browses, before it is handed out', async () => {
+  it('can be read by who browses, before it is delivered', async () => {
     const { client, session } = await setUp();
     await putStream(session, 'files', { seed: 3, bytes: MiB });
     await putStream(session, 'files', { seed: 4, bytes: MiB, delayMs: 600_000 });
@@ -163,7 +162,7 @@ describe('a payload streamed over a socket', () => {
 });
 
 describe('while a payload is under way', () => {
-  it('the other sessions of the connection go on', async () => {
+  it('the other sessions of the connection continue', async () => {
     const { dir, client, session } = await setUp();
     const { payload, came } = hanging(4 * MiB);
     const upload = session.enqueueStream('files', { payload });
@@ -182,8 +181,8 @@ describe('while a payload is under way', () => {
   it('they do so while the disk takes no chunk, of which the client then brings no more', async () => {
     const { client, session } = await setUp();
     const gate = Promise.withResolvers<void>();
-    const write = PayloadStore.prototype.write;
-    vi.spyOn(PayloadStore.prototype, 'write').mockImplementation(async function (
+    const write = PayloadStore.prototype.writeChunk;
+    vi.spyOn(PayloadStore.prototype, 'writeChunk').mockImplementation(async function (
       this: PayloadStore,
       ...args
     ) {
@@ -217,9 +216,9 @@ describe('while a payload is under way', () => {
     const { client, session } = await setUp();
     await putStream(session, 'files', { seed: 1, bytes: 16 * MiB });
     const [message] = await session.dequeue('files');
-    const read = vi.spyOn(PayloadStore.prototype, 'read');
+    const read = vi.spyOn(PayloadStore.prototype, 'readChunk');
     onTestFinished(() => void vi.restoreAllMocks());
-    const pieces = message!.payloadStream()[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    const pieces = message!.payloadStream()[Symbol.asyncIterator]();
     await pieces.next();
     for (let i = 0; i < 20; i += 1) await client.queues();
     expect(read.mock.calls.length).toBeLessThanOrEqual(4);
@@ -325,12 +324,12 @@ it('a payload is read on by its receipt after the connection was lost', async ()
   const { link, session } = await setUp();
   await putStream(session, 'files', { seed: 1, bytes: 8 * MiB });
   const [message] = await session.receive('files', { holdMs: 600_000 });
-  const stream: Readable = message!.payloadStream();
+  const stream = message!.payloadStream();
   const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   await pieces.next();
   link.cut();
-  const found = await session.lookUp('files', message!.receipt).catch(() => {
-    return session.lookUp('files', message!.receipt); // the first call may be what hears of the loss
+  const found = await session.messageOfReceipt('files', message!.receipt).catch(() => {
+    return session.messageOfReceipt('files', message!.receipt); // the first call may be what hears of the loss
   });
   expect(await digest(found.payloadStream())).toEqual(await digest(bytesOf(1, 8 * MiB)));
   await pieces.return?.();

@@ -7,7 +7,7 @@ import { makeFolder } from '../folder.ts';
 
 export interface UnreliableLink {
   readonly path: string;
-  /** Keeps back what clients send from here on, until `deliver`. */
+  /** Withholds what clients send from now on, until `deliver`. */
   holdRequests(): void;
   /** Drops what the instance answers from here on, on the connections of now. */
   loseAnswers(): void;
@@ -15,7 +15,7 @@ export interface UnreliableLink {
   lost(): Promise<void>;
   /** Cuts the clients off. What was kept back of their requests is still to come. */
   cut(): void;
-  /** Hands over what was kept back. */
+  /** Delivers what was withheld. */
   deliver(): void;
 }
 

@@ -1,8 +1,8 @@
 /** Parts of a payload between the socket and the upload: in order, few at a time, and nobody left waiting. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { UploadParts } from '../../src/cluster/remote/upload-parts.ts';
-import { limits } from '../../src/core/limits.ts';
+import { limits } from '../../src/api/limits.ts';
+import { UploadParts } from '../../src/server/upload-parts.ts';
 import { code } from './serving.ts';
 
 const part = (text: string) => Buffer.from(text);
@@ -15,13 +15,13 @@ describe('parts of an upload', () => {
         let heldMost = 0;
         const sent = Array.from({ length: count }, (_, index) => `part ${index}`);
         const send = async () => {
-          await parts.wanted;
+          await parts.whenStarted;
           const unanswered: Promise<void>[] = [];
           for (const each of sent) {
             if (unanswered.length === limits.uploadPartsMax) await unanswered.shift();
             await scheduler.schedule(Promise.resolve());
             unanswered.push(parts.push(part(each)));
-            heldMost = Math.max(heldMost, parts.held);
+            heldMost = Math.max(heldMost, parts.bufferedParts);
           }
           await Promise.all(unanswered);
           parts.end();
@@ -36,7 +36,7 @@ describe('parts of an upload', () => {
         await scheduler.waitFor(Promise.all([send(), take()]));
         expect(taken).toEqual(sent);
         expect(heldMost).toBeLessThanOrEqual(limits.uploadPartsMax);
-        expect(parts.held).toBe(0);
+        expect(parts.bufferedParts).toBe(0);
       }),
     );
   });
@@ -64,7 +64,7 @@ describe('parts of an upload', () => {
     for (const each of [given, waiting, parts.push(part('later')), pieces.next()]) {
       await expect(each).rejects.toThrow('disk');
     }
-    expect(parts.held).toBe(0);
+    expect(parts.bufferedParts).toBe(0);
   });
 
   it('that are waited for end with the upload, whether it began or not', async () => {
@@ -72,9 +72,9 @@ describe('parts of an upload', () => {
     const next = parts[Symbol.asyncIterator]().next();
     parts.fail(new Error('given up'));
     await expect(next).rejects.toThrow('given up');
-    await parts.wanted; // it had begun
+    await parts.whenStarted; // it had begun
     const refused = new UploadParts();
     refused.fail(new Error('too many'));
-    await expect(refused.wanted).rejects.toThrow('too many');
+    await expect(refused.whenStarted).rejects.toThrow('too many');
   });
 });

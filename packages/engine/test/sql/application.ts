@@ -49,7 +49,7 @@ export function shareApplication(): {
   let instance: Instance;
   let session: Session;
   beforeAll(async () => {
-    instance = await openInstance({ dir, sqlHoldMsMax: 10_000 });
+    instance = await openInstance({ dir, writerReservationMsMax: 10_000 });
     session = await makeApplication(instance);
   });
   afterAll(async () => {

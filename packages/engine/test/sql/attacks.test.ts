@@ -183,7 +183,7 @@ function engineOf(dir: string) {
   try {
     const schema = file.prepare("SELECT * FROM sqlite_schema WHERE tbl_name <> 'item' ORDER BY name").all();
     const state = ['foreign_keys', 'user_version', 'journal_mode'].map((name) => file.pragma(name));
-    const tables = ['partition', 'subscription', 'straggler', 'attempt', 'delayed', 'partition_1'];
+    const tables = ['partition', 'subscription', 'evacuated', 'attempt', 'delayed', 'partition_1'];
     return [schema, state, ...tables.map((name) => file.prepare(`SELECT * FROM ${name}`).all())];
   } finally {
     file.close();
@@ -239,7 +239,7 @@ describe.each(Object.entries(forms))(
       expect(instance.queue('q')).toMatchObject({ enqueued: 2, ready: 2 });
     });
 
-    it('but what was judged before a rollback is judged again', async () => {
+    it('but statements checked before a rollback are checked again', async () => {
       const { session } = shared;
       const look = 'SELECT * FROM place';
       session.execute('CREATE VIEW place AS SELECT 1 AS a');
@@ -313,8 +313,8 @@ describe('what an application may do with its schema', () => {
     await run(session, 'CREATE TABLE place (a)');
     await run(session, 'INSERT INTO place VALUES (1)');
     await run(session, 'DROP TABLE place');
-    for (let no = 0; no < 8; no += 1) {
-      session.enqueue('q', { payload: `${no}` });
+    for (let index = 0; index < 8; index += 1) {
+      session.enqueue('q', { payload: `${index}` });
       await session.commit();
     }
     await expect(run(session, 'INSERT INTO place VALUES (1)')).rejects.toThrow();

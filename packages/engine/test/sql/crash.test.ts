@@ -4,20 +4,22 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { makeFolder, openTestInstance } from '../folder.ts';
+import { drawnSeed, random } from '../random.ts';
 import { rowsOf } from './application.ts';
 
 const worker = fileURLToPath(new URL('./transfer-worker.ts', import.meta.url));
-const holder = fileURLToPath(new URL('./hold-worker.ts', import.meta.url));
+const holder = fileURLToPath(new URL('./reserving-worker.ts', import.meta.url));
 
 it('what was acknowledged is there after each kill, and rows and messages agree', {
   timeout: 120_000,
 }, async () => {
   const dir = makeFolder();
+  const next = random(drawnSeed);
   let acknowledged = 0;
   for (let round = 0; round < 6; round += 1) {
     const child = fork(worker, [dir], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     const ended = once(child, 'exit');
-    const killAt = acknowledged + 1 + Math.floor(Math.random() * 60);
+    const killAt = acknowledged + 1 + Math.floor(next() * 60);
     child.on('message', (done: number) => {
       acknowledged = Math.max(acknowledged, done);
       if (done >= killAt) child.kill('SIGKILL');
@@ -25,14 +27,14 @@ it('what was acknowledged is there after each kill, and rows and messages agree'
     expect((await ended)[1]).toBe('SIGKILL');
 
     const instance = await openTestInstance({ dir });
-    const made = await rowsOf(instance, 'SELECT no FROM made ORDER BY no');
-    const moved = await rowsOf(instance, 'SELECT no FROM moved ORDER BY no');
+    const made = await rowsOf(instance, 'SELECT item FROM made ORDER BY item');
+    const moved = await rowsOf(instance, 'SELECT item FROM moved ORDER BY item');
     const waiting = (await instance.browse('todo', { limit: 1_000 })).messages.map(({ payload }) =>
       Number(payload),
     );
     // A row of `made` came with its message; a row of `moved` went with it.
-    const numbers = [...moved.map(({ no }) => Number(no)), ...waiting].sort((a, b) => a - b);
-    expect(numbers).toEqual(made.map(({ no }) => no));
+    const numbers = [...moved.map(({ item }) => Number(item)), ...waiting].sort((a, b) => a - b);
+    expect(numbers).toEqual(made.map(({ item }) => item));
     expect(moved.length).toBeGreaterThanOrEqual(acknowledged);
     expect(moved.length).toBe(instance.queue('done').enqueued);
     acknowledged = moved.length;
@@ -40,18 +42,18 @@ it('what was acknowledged is there after each kill, and rows and messages agree'
   }
 });
 
-it('a process that is killed while it holds the writer leaves nothing of the transaction', {
+it('a process killed while it has reserved the writer leaves nothing of the transaction', {
   timeout: 60_000,
 }, async () => {
   const dir = makeFolder();
   const child = fork(holder, [dir], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const ended = once(child, 'exit');
-  expect(await once(child, 'message')).toEqual([[{ no: 1 }], undefined]); // it sees its own row
+  expect(await once(child, 'message')).toEqual([[{ item: 1 }], undefined]); // it sees its own row
   child.kill('SIGKILL');
   expect((await ended)[1]).toBe('SIGKILL');
 
   const instance = await openTestInstance({ dir });
-  expect(await rowsOf(instance, 'SELECT no FROM moved')).toEqual([]);
+  expect(await rowsOf(instance, 'SELECT item FROM moved')).toEqual([]);
   expect(instance.queue('todo')).toMatchObject({ ready: 1, held: 0, consumed: 0 });
   expect(instance.queue('done')).toMatchObject({ ready: 0, enqueued: 0 });
 });

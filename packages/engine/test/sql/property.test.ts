@@ -116,7 +116,11 @@ it('a transaction is there as a whole or not at all, across reopening', { timeou
         const dir = `${folder}/${run}`;
         const model: Model = { stock: new Map(rows.map((row) => [row, 2])), live: new Set(), next: 1 };
         for (const [life, rounds] of [...lives, []].entries()) {
-          const instance = await openInstance({ dir, partitionMessagesMax: 3, sqlHoldMsMax: 10_000 });
+          const instance = await openInstance({
+            dir,
+            partitionMessagesMax: 3,
+            writerReservationMsMax: 10_000,
+          });
           try {
             if (life === 0) {
               await instance.createQueue({ name: 'q', shards: 2 });

@@ -1,4 +1,4 @@
-/** Statements that are answered at once: what they see, what becomes of them, and for how long they may hold others up. */
+/** Statements that are answered at once: what they see, how they end, and how long they may delay other commits. */
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Instance, InstanceOptions, Session } from '../../src/index.ts';
@@ -8,9 +8,9 @@ import { code, openApplication, rowsOf } from './application.ts';
 
 const insert = 'INSERT INTO item (id, stock) VALUES (?, ?)';
 
-/** A hold that a busy machine does not end. */
+/** A reservation long enough not to expire on a busy machine. */
 const open = (options: Partial<InstanceOptions> = {}) =>
-  openApplication({ sqlHoldMsMax: 10_000, ...options });
+  openApplication({ writerReservationMsMax: 10_000, ...options });
 
 function commitOf(session: Session, payload: string) {
   session.enqueue('q', { payload });
@@ -18,10 +18,10 @@ function commitOf(session: Session, payload: string) {
 }
 
 const holdsOf = (instance: Instance) =>
-  instance.waits.snapshot().find(({ event }) => event === 'writer hold')!.waits;
+  instance.waits.snapshot().find(({ event }) => event === 'writer reservation')!.waits;
 
 describe('a transaction with queries', () => {
-  it('sees what it did, and what depends on it commits with it', async () => {
+  it('sees its own changes, and all of them commit together', async () => {
     const dir = makeFolder();
     const { instance, session } = await open({ dir });
     await commitOf(session, '7');
@@ -62,7 +62,7 @@ describe('a transaction with queries', () => {
     expect(text(await session.dequeue('fast'))).toEqual(['a']);
   });
 
-  it('leaves nothing when it is rolled back, and gives the writer and its messages back', async () => {
+  it('leaves nothing when it is rolled back, and releases the writer and its messages', async () => {
     const { instance, session } = await open();
     await commitOf(session, 'a');
     await session.dequeue('q');
@@ -76,7 +76,7 @@ describe('a transaction with queries', () => {
     expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['a']);
   });
 
-  it('goes on after a statement that failed, which is undone by itself', async () => {
+  it('continues after a failed statement, which alone is undone', async () => {
     const { instance, session } = await open();
     await session.query(insert, [1, 1]);
     await expect(session.query('INSERT INTO item (id, stock) VALUES (2, 1), (3, -1)')).rejects.toThrow(
@@ -90,7 +90,7 @@ describe('a transaction with queries', () => {
     expect((await rowsOf(instance)).map(({ id }) => id)).toEqual([1, 4]);
   });
 
-  it('is rolled back whole by a receipt that is stale', async () => {
+  it('is rolled back as a whole if a receipt is stale', async () => {
     const { instance, session } = await open();
     await commitOf(session, 'a');
     const [message] = await session.receive('q');
@@ -101,7 +101,7 @@ describe('a transaction with queries', () => {
     expect(await rowsOf(instance)).toEqual([]);
   });
 
-  it('refuses what might wait for the writer that it holds itself, and statements of the other form', async () => {
+  it('refuses calls that would wait for its own reservation, and staged statements', async () => {
     const { session } = await open();
     await session.query('SELECT 1');
     await expect(session.dequeue('q')).rejects.toThrow(code('SQL_HOLDS_WRITER', { call: 'dequeue' }));
@@ -124,26 +124,26 @@ describe('a transaction with queries', () => {
   });
 
   it('may not be held for ever', async () => {
-    for (const sqlHoldMsMax of [0, 10_001, Number.NaN]) {
-      await expect(open({ sqlHoldMsMax })).rejects.toThrow(code('OPTIONS_INVALID'));
+    for (const writerReservationMsMax of [0, 10_001, Number.NaN]) {
+      await expect(open({ writerReservationMsMax })).rejects.toThrow(code('OPTIONS_INVALID'));
     }
   });
 
-  it('is not for sessions of another process', async () => {
+  it('is refused for sessions of another process', async () => {
     const { instance } = await open();
     const remote = (await openTestClient(instance)).openSession();
     await expect(remote.query('SELECT 1')).rejects.toThrow(code('QUERY_UNSUPPORTED'));
   });
 });
 
-describe('while a session holds the writer', () => {
-  it('others wait, are counted, and share its group', async () => {
+describe('while a session has reserved the writer', () => {
+  it('other commits wait, are counted, and share its group', async () => {
     const { instance, session } = await open();
     const others = [instance.openSession(), instance.openSession()];
     await session.query(insert, [1, 1]);
     const before = holdsOf(instance);
     const { groups } = instance.stats();
-    const commits = others.map((other, no) => commitOf(other, `${no}`));
+    const commits = others.map((other, index) => commitOf(other, `${index}`));
     expect(await session.query('SELECT count(*) AS items FROM item')).toMatchObject({ rows: [{ items: 1 }] });
     expect(instance.queue('q').ready).toBe(0);
     await commitOf(session, 'first');
@@ -153,27 +153,27 @@ describe('while a session holds the writer', () => {
     expect(instance.queue('q').ready).toBe(3);
   });
 
-  it('others hold it after each other, in the order in which they asked', async () => {
+  it('others reserve it one after the other, in the order of their requests', async () => {
     const { instance } = await open();
     const order: number[] = [];
-    const work = async (no: number) => {
+    const work = async (index: number) => {
       const session = instance.openSession();
       const { rows } = await session.query('SELECT count(*) AS items FROM item');
-      await session.query(insert, [no, Number(rows[0]!.items)]);
-      order.push(no);
-      await (no % 2 === 0 ? session.rollback() : commitOf(session, `${no}`));
+      await session.query(insert, [index, Number(rows[0]!.items)]);
+      order.push(index);
+      await (index % 2 === 0 ? session.rollback() : commitOf(session, `${index}`));
     };
     await Promise.all([1, 2, 3, 4, 5].map(work));
     expect(order).toEqual([1, 2, 3, 4, 5]);
     expect((await rowsOf(instance)).map(({ stock }) => stock)).toEqual([0, 1, 2]);
   });
 
-  it('its time runs out: others go on, it is undone, and the session goes on', async () => {
-    const { instance, session } = await open({ sqlHoldMsMax: 200 });
+  it('an expired reservation is undone, and all sessions continue', async () => {
+    const { instance, session } = await open({ writerReservationMsMax: 200 });
     await commitOf(session, 'a');
     await session.dequeue('q');
     await session.query(insert, [1, 1]).catch(() => undefined); // on a busy machine it may run out here
-    await commitOf(instance.openSession(), 'other'); // waits for the end of the hold
+    await commitOf(instance.openSession(), 'other'); // waits for the end of the reservation
     await expect(session.query(insert, [2, 1])).rejects.toThrow(code('SQL_HOLD_EXPIRED', { msMax: 200 }));
     session.enqueue('q', { payload: 'never' });
     await expect(session.commit()).rejects.toThrow(code('SQL_HOLD_EXPIRED'));
@@ -196,7 +196,7 @@ describe('while a session holds the writer', () => {
     expect(await rowsOf(await openTestInstance({ dir }))).toEqual([]);
   });
 
-  it('a failure of storage undoes it, and the session goes on', async () => {
+  it('a failure of storage undoes it, and the session continues', async () => {
     const dir = makeFolder();
     const { instance, session } = await open({ dir });
     await whileLocked(dir, async () => {

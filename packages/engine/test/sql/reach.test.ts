@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openInstance } from '../../src/index.ts';
-import { ApplicationSchema } from '../../src/storage/application-schema.ts';
-import { ApplicationSql } from '../../src/storage/application-sql.ts';
-import { instanceNames } from '../../src/storage/instance-file.ts';
-import { refusalOf } from '../../src/storage/sql-program.ts';
-import type { SqliteFile } from '../../src/storage/sqlite.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { ApplicationSchema } from '../../src/storage/application-sql/application-schema.ts';
+import { ApplicationSqlExecutor } from '../../src/storage/application-sql/application-sql-executor.ts';
+import { refusalReason } from '../../src/storage/application-sql/sql-program.ts';
+import { engineSchemaNames } from '../../src/storage/instance-file/instance-file.ts';
+import type { SqliteFile } from '../../src/storage/sqlite/open-sqlite.ts';
 
 /** `$` stands for a table; all places but one get the application's own. */
 const forms = [
@@ -65,7 +66,7 @@ const quotes = [
 ];
 
 let file: SqliteFile;
-let sql: ApplicationSql;
+let sql: ApplicationSqlExecutor;
 let engineTables: string[];
 
 beforeAll(async () => {
@@ -86,7 +87,7 @@ beforeAll(async () => {
     .pluck()
     .all('view') as string[];
   engineTables = engineTables.filter((name) => !name.startsWith('sqlite_'));
-  sql = new ApplicationSql(file, instanceNames());
+  sql = new ApplicationSqlExecutor(file, engineSchemaNames(), nodePorts.clock);
   file.exec('CREATE TABLE own (a INTEGER PRIMARY KEY, b)');
 });
 
@@ -98,7 +99,7 @@ function attempt(statement: string): string {
     return failure?.code ?? 'done';
   } finally {
     file.exec('ROLLBACK');
-    sql.forget();
+    sql.invalidateCompiled();
   }
 }
 
@@ -123,30 +124,30 @@ describe('a statement of the application', () => {
   });
 
   it('reaches nothing of a new file', () => {
-    const names = instanceNames();
+    const names = engineSchemaNames();
     expect(engineTables.length).toBeGreaterThan(8);
     const schema = new ApplicationSchema(file, names);
-    const roots = file
+    const rootPages = file
       .prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'own' AND rootpage > 0")
       .pluck();
-    expect([...schema.roots()]).toEqual(roots.all());
-    expect([...schema.before().views]).toEqual([]);
+    expect([...schema.rootPages()]).toEqual(rootPages.all());
+    expect([...schema.snapshot().applicationViews]).toEqual([]);
   });
 });
 
 describe('a program', () => {
-  const judged = { keyword: 'SELECT', roots: new Set([7]) } as const;
+  const judged = { keyword: 'SELECT', rootPages: new Set([7]) } as const;
   const instruction = { addr: 0, opcode: 'Noop', p1: 0, p2: 0, p3: 0, p4: null, p5: 0 };
 
-  it('with an instruction that nobody has looked at is refused', () => {
-    expect(refusalOf([{ ...instruction, opcode: 'Tomorrow' }], judged)).toContain('Tomorrow');
+  it('with an unreviewed instruction is refused', () => {
+    expect(refusalReason([{ ...instruction, opcode: 'Tomorrow' }], judged)).toContain('Tomorrow');
   });
 
   it.each(['OpenRead', 'OpenWrite', 'ReopenIdx'])('may %s a root of the application only', (opcode) => {
-    expect(refusalOf([{ ...instruction, opcode, p2: 7 }], judged)).toBeUndefined();
-    expect(refusalOf([{ ...instruction, opcode, p2: 8 }], judged)).toBeDefined();
-    expect(refusalOf([{ ...instruction, opcode, p2: 7, p3: 1 }], judged)).toBeDefined();
-    expect(refusalOf([{ ...instruction, opcode, p2: 7, p5: 0x10 }], judged) === undefined).toBe(
+    expect(refusalReason([{ ...instruction, opcode, p2: 7 }], judged)).toBeUndefined();
+    expect(refusalReason([{ ...instruction, opcode, p2: 8 }], judged)).toBeDefined();
+    expect(refusalReason([{ ...instruction, opcode, p2: 7, p3: 1 }], judged)).toBeDefined();
+    expect(refusalReason([{ ...instruction, opcode, p2: 7, p5: 0x10 }], judged) === undefined).toBe(
       opcode !== 'OpenWrite',
     );
   });

@@ -87,18 +87,18 @@ describe('statements of a remote session', () => {
 });
 
 describe('statements of a session over a cluster', () => {
-  it('go to the home of the tables, which cannot leave', { timeout: 60_000 }, async () => {
+  it('go to the SQL instance, which cannot leave', { timeout: 60_000 }, async () => {
     const dir = makeFolder();
     const cluster = await startCluster({ dir, instances: 2 });
     onTestFinished(() => cluster.close());
     const client = connectCluster({ dir });
     onTestFinished(() => client.close());
     await client.createQueue({ name: 'q' });
-    for (let no = 0; no < 3; no += 1) {
+    for (let index = 0; index < 3; index += 1) {
       const session = client.openSession();
-      session.execute('CREATE TABLE IF NOT EXISTS item (no INTEGER)');
-      session.enqueue('q', { payload: `${no}` });
-      session.execute('INSERT INTO item VALUES (?)', [no]);
+      session.execute('CREATE TABLE IF NOT EXISTS item (number INTEGER)');
+      session.enqueue('q', { payload: `${index}` });
+      session.execute('INSERT INTO item VALUES (?)', [index]);
       await session.commit();
     }
     expect((await run(client.openSession(), 'SELECT count(*) AS items FROM item')).rows).toEqual([

@@ -1,8 +1,8 @@
 /** What one statement answers, what it takes, and where its bounds are. */
 import { describe, expect, it } from 'vitest';
-import { limits } from '../../src/core/limits.ts';
+import { limits } from '../../src/api/limits.ts';
 import type { SqlValue } from '../../src/index.ts';
-import { SqlBudget } from '../../src/storage/sql-budget.ts';
+import { SqlBudget } from '../../src/storage/application-sql/sql-budget.ts';
 import { code, openApplication, rowsOf, run, shareApplication } from './application.ts';
 
 describe('a statement of the application', () => {
@@ -117,7 +117,7 @@ describe('a statement of the application', () => {
 
   it('is refused past so many in a transaction', async () => {
     const { session } = shared;
-    for (let no = 0; no < limits.sqlStatementsMax; no += 1) session.execute('SELECT 1');
+    for (let index = 0; index < limits.sqlStatementsMax; index += 1) session.execute('SELECT 1');
     expect(() => session.execute('SELECT 1')).toThrow(code('SQL_TOO_LARGE'));
     expect((await session.commit()).results).toHaveLength(limits.sqlStatementsMax);
   });
@@ -148,13 +148,15 @@ describe('what statements answer', () => {
     );
   });
 
-  it('may take so long, and is looked at after each row', () => {
+  it('is bounded in time, checked after each row', () => {
     let now = 0;
-    const budget = new SqlBudget(() => now);
-    now = limits.sqlMsMax;
-    budget.take({ a: 1 });
+    const budget = new SqlBudget({ monotonicMs: () => now, epochMs: () => now });
+    now = limits.sqlExecutionMsMax;
+    budget.countRow({ a: 1 });
     now += 1;
-    expect(() => budget.take({ a: 1 })).toThrow(code('SQL_TOO_LONG', { msMax: limits.sqlMsMax }));
-    expect(() => budget.assertTime()).toThrow(code('SQL_TOO_LONG'));
+    expect(() => budget.countRow({ a: 1 })).toThrow(
+      code('SQL_TOO_LONG', { msMax: limits.sqlExecutionMsMax }),
+    );
+    expect(() => budget.assertDeadlineNotPassed()).toThrow(code('SQL_TOO_LONG'));
   });
 });

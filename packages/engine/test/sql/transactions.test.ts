@@ -24,10 +24,10 @@ describe('a group with transactions of which some fail', () => {
     const { instance } = await openApplication({ dir, partitionMessagesMax: 3 });
     const sessions = Array.from({ length: 6 }, () => instance.openSession());
     const { groups } = instance.stats();
-    for (const [no, session] of sessions.entries()) {
-      session.enqueue('q', { payload: `${no}a` });
-      if (no % 3 > 0) insert(session, no, no % 3 === 1 ? 1 : -1); // 1 and 4 succeed, 2 and 5 fail
-      session.enqueue('q', { payload: `${no}b` });
+    for (const [index, session] of sessions.entries()) {
+      session.enqueue('q', { payload: `${index}a` });
+      if (index % 3 > 0) insert(session, index, index % 3 === 1 ? 1 : -1); // 1 and 4 succeed, 2 and 5 fail
+      session.enqueue('q', { payload: `${index}b` });
     }
     expect(await together(...sessions)).toEqual([
       'fulfilled',
@@ -42,25 +42,25 @@ describe('a group with transactions of which some fail', () => {
     expect(instance.queue('q')).toMatchObject({ enqueued: 8, ready: 8 });
     await instance.close();
     const again = await openTestInstance({ dir, partitionMessagesMax: 3 });
-    const reader = again.openSession();
+    const consumer = again.openSession();
     const found: string[] = [];
-    while (again.queue('q').ready > 0) found.push(...text(await reader.dequeue('q', { max: 99 })));
+    while (again.queue('q').ready > 0) found.push(...text(await consumer.dequeue('q', { max: 99 })));
     expect(found).toEqual(expected);
-    await reader.commit();
+    await consumer.commit();
     expect(again.queue('q')).toMatchObject({ enqueued: 8, consumed: 8, ready: 0 });
     expect(await idsOf(again)).toEqual([1, 4]);
   });
 
-  it('gives the messages back that a failed one had taken, and keeps what others took of the same partition', async () => {
+  it('returns the messages of a failed transaction, and keeps what others took from the same partition', async () => {
     const dir = makeFolder();
     const { instance } = await openApplication({ dir });
     const feeder = instance.openSession();
     for (const payload of ['a', 'b', 'c', 'd']) feeder.enqueue('q', { payload });
     await feeder.commit();
     const sessions = [0, 1, 2, 3].map(() => instance.openSession());
-    for (const [no, session] of sessions.entries()) {
+    for (const [index, session] of sessions.entries()) {
       await session.dequeue('q');
-      if (no > 0) insert(session, no, no === 2 ? -1 : 1);
+      if (index > 0) insert(session, index, index === 2 ? -1 : 1);
     }
     expect(await together(...sessions)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(instance.queue('q')).toMatchObject({ ready: 1, held: 0, consumed: 3 });
@@ -112,9 +112,9 @@ describe('a group with transactions of which some fail', () => {
   it('is written on its own where none of it succeeds', async () => {
     const dir = makeFolder();
     const { instance, session } = await openApplication({ dir });
-    for (let no = 0; no < 3; no += 1) {
+    for (let index = 0; index < 3; index += 1) {
       session.enqueue('q', { payload: 'never' });
-      insert(session, no, -1);
+      insert(session, index, -1);
       await expect(session.commit()).rejects.toThrow(code('SQL_FAILED'));
     }
     await instance.close();
@@ -139,7 +139,7 @@ describe('a group with transactions of which some fail', () => {
 });
 
 describe('a group that cannot be written', () => {
-  it('does nothing of its transactions with statements, and the next one is judged anew', async () => {
+  it('does nothing of its transactions with statements, and the next group is checked anew', async () => {
     const dir = makeFolder();
     const { instance, session } = await openApplication({ dir });
     await whileLocked(dir, async () => {
@@ -176,12 +176,12 @@ describe('a transaction with statements', () => {
     expect(await idsOf(instance)).toEqual([]);
   });
 
-  it('runs on the one instance that the first of all made the home of the tables', async () => {
+  it('runs only on the SQL instance, which the first statement determines', async () => {
     const dir = makeFolder();
     const { instance } = await openApplication({ dir, instance: 2 });
     const other = await openTestInstance({ dir, instance: 1 });
     expect(() => other.openSession().execute('SELECT 1')).toThrow(
-      code('SQL_ELSEWHERE', { home: 2, instance: 1 }),
+      code('SQL_ELSEWHERE', { sqlInstance: 2, instance: 1 }),
     );
     await instance.close();
     const again = await openTestInstance({ dir, instance: 2 });

@@ -1,15 +1,19 @@
 /** Makes messages with rows and moves them on, several at a time, one of them asking before it does; tells after each commit how many it has moved. */
 import { openInstance } from '../../src/index.ts';
 
-const instance = await openInstance({ dir: process.argv[2]!, partitionMessagesMax: 8, sqlHoldMsMax: 10_000 });
+const instance = await openInstance({
+  dir: process.argv[2]!,
+  partitionMessagesMax: 8,
+  writerReservationMsMax: 10_000,
+});
 if (instance.queues().length === 0) {
   await instance.createQueue({ name: 'todo' });
   await instance.createQueue({ name: 'done' });
 }
 const first = instance.openSession();
-first.execute('CREATE TABLE IF NOT EXISTS made (no INTEGER PRIMARY KEY)');
-first.execute('CREATE TABLE IF NOT EXISTS moved (no INTEGER PRIMARY KEY)');
-first.execute('SELECT coalesce(max(no), 0) AS last FROM made');
+first.execute('CREATE TABLE IF NOT EXISTS made (item INTEGER PRIMARY KEY)');
+first.execute('CREATE TABLE IF NOT EXISTS moved (item INTEGER PRIMARY KEY)');
+first.execute('SELECT coalesce(max(item), 0) AS last FROM made');
 first.execute('SELECT count(*) AS count FROM moved');
 const { results } = await first.commit();
 let last = Number(results[2]!.rows[0]!.last);
@@ -23,11 +27,11 @@ async function work(asks: boolean): Promise<void> {
     session.execute('INSERT INTO made VALUES (?)', [last]);
     await session.commit();
     const [message] = await session.dequeue('todo', { waitMs: 10_000 });
-    const no = Number(message!.payload);
+    const item = Number(message!.payload);
     if (asks) {
-      const { rows } = await session.query('SELECT 1 FROM moved WHERE no = ?', [no]);
-      if (rows.length === 0) await session.query('INSERT INTO moved VALUES (?)', [no]);
-    } else session.execute('INSERT INTO moved VALUES (?)', [no]);
+      const { rows } = await session.query('SELECT 1 FROM moved WHERE item = ?', [item]);
+      if (rows.length === 0) await session.query('INSERT INTO moved VALUES (?)', [item]);
+    } else session.execute('INSERT INTO moved VALUES (?)', [item]);
     session.enqueue('done', { payload: message!.payload });
     await session.commit();
     moved += 1;

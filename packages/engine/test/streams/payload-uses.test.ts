@@ -1,23 +1,23 @@
-/** Who has which payload, against a list of a few lines. */
+/** Which messages have which payload, against a list of a few lines. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type PayloadUse, PayloadUses } from '../../src/core/payload-uses.ts';
+import { type PayloadReference, PayloadReferences } from '../../src/model/payload-references.ts';
 
 const use = fc.record({
   queueId: fc.integer({ min: 1, max: 2 }),
   shard: fc.integer({ min: 100, max: 101 }),
   seq: fc.integer({ min: 1, max: 12 }),
-  payload: fc.integer({ min: 1, max: 4 }),
+  payloadId: fc.integer({ min: 1, max: 4 }),
 });
 
 it('knows which messages have a payload, in order, and when it has none left', () => {
   fc.assert(
     fc.property(fc.array(use, { maxLength: 60 }), fc.nat(13), fc.nat(13), (steps, start, end) => {
-      const uses = new PayloadUses();
-      let list: PayloadUse[] = [];
+      const uses = new PayloadReferences();
+      let list: PayloadReference[] = [];
       for (const step of steps) {
-        const each = { ...step, bytes: step.payload * 10 };
-        const isSame = (other: PayloadUse) =>
+        const each = { ...step, bytes: step.payloadId * 10 };
+        const isSame = (other: PayloadReference) =>
           other.queueId === each.queueId && other.shard === each.shard && other.seq === each.seq;
         const there = list.find(isSame);
         if (there === undefined) {
@@ -25,14 +25,14 @@ it('knows which messages have a payload, in order, and when it has none left', (
           uses.add(each);
         } else {
           list = list.filter((other) => other !== there);
-          expect(uses.remove(each)).toBe(list.some(({ payload }) => payload === there.payload));
+          expect(uses.remove(each)).toBe(list.some(({ payloadId }) => payloadId === there.payloadId));
         }
         expect(uses.find(each.queueId, each.shard, each.seq)).toEqual(list.find(isSame));
       }
-      const used = new Set(list.map(({ payload }) => payload));
+      const used = new Set(list.map(({ payloadId }) => payloadId));
       expect(uses.size).toBe(list.length);
       expect(uses.bytes).toBe([...used].reduce((sum, payload) => sum + payload * 10, 0));
-      for (const payload of [1, 2, 3, 4]) expect(uses.isUsed(payload)).toBe(used.has(payload));
+      for (const payload of [1, 2, 3, 4]) expect(uses.isReferenced(payload)).toBe(used.has(payload));
       const within = list.filter(
         ({ queueId, shard, seq }) => queueId === 1 && shard === 100 && start <= seq && seq < end,
       );
@@ -43,9 +43,9 @@ it('knows which messages have a payload, in order, and when it has none left', (
 });
 
 it('refuses what cannot be', () => {
-  const uses = new PayloadUses();
-  const one = { queueId: 1, shard: 100, seq: 1, payload: 1, bytes: 1 };
+  const uses = new PayloadReferences();
+  const one = { queueId: 1, shard: 100, seq: 1, payloadId: 1, bytes: 1 };
   uses.add(one);
-  expect(() => uses.add({ ...one, payload: 2 })).toThrow(RangeError);
+  expect(() => uses.add({ ...one, payloadId: 2 })).toThrow(RangeError);
   expect(() => uses.remove({ ...one, seq: 2 })).toThrow(RangeError);
 });

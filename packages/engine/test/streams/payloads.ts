@@ -43,8 +43,8 @@ export function stored(dir: string) {
     const one = (sql: string) => file.prepare(sql).pluck().get() as number;
     return {
       chunks: one('SELECT count(*) FROM payload_chunk'),
-      payloads: one('SELECT count(DISTINCT payload) FROM payload_chunk'),
-      uses: one('SELECT count(*) FROM payload_use'),
+      payloads: one('SELECT count(DISTINCT payload_id) FROM payload_chunk'),
+      uses: one('SELECT count(*) FROM payload_reference'),
       pages: one('PRAGMA page_count'),
       freePages: one('PRAGMA freelist_count'),
     };

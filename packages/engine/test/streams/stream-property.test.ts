@@ -1,5 +1,5 @@
 /**
- * Random uploads, commits, rollbacks, hand-outs and reopenings against a model of a few lines: each message comes out
+ * Random uploads, commits, rollbacks, deliveries and reopenings against a model of a few lines: each message comes out
  * with the payload that went in, and the file holds the chunks of messages that somebody waits for, and no others.
  */
 import fc from 'fast-check';
@@ -124,7 +124,7 @@ const look = (who: Subscriber) =>
     expect(seeds.sort((a, b) => a - b)).toEqual([...model.live.get(who)!.keys()].sort((a, b) => a - b));
   });
 
-/** Deletions go on behind the commits. */
+/** Deletions continue after the commits. */
 const count = command('count', async (model, real) => {
   await vi.waitFor(() => expect(stored(real.dir).chunks).toBe(model.chunks), {
     timeout: 20_000,

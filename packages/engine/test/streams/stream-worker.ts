@@ -40,7 +40,7 @@ async function obey(call: StreamCall, answer: (value: unknown) => void): Promise
   const [message] = await session.dequeue('files', { waitMs: 10_000 });
   let came = 0;
   const collecting = async function* () {
-    for await (const piece of message!.payloadStream() as AsyncIterable<Buffer>) {
+    for await (const piece of message!.payloadStream()) {
       came += piece.length;
       collectGarbage(came);
       yield piece;
@@ -53,7 +53,7 @@ async function obey(call: StreamCall, answer: (value: unknown) => void): Promise
 
 const sessions: { enqueuer?: ReturnType<Instance['openSession']> } = {};
 
-/** Left to itself the runtime lets some 60 MiB of buffers lie about before it looks at them: here only what is in use counts. */
+/** The runtime would keep some 60 MiB of unused buffers before it collects them; here only used memory counts. */
 function collectGarbage(came: number): void {
   if (came % (1024 * 1024) === 0) globalThis.gc!();
 }

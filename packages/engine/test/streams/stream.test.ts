@@ -2,8 +2,9 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 import { type Instance, openInstance, type QueueSpec } from '../../src/index.ts';
-import type { PayloadStore } from '../../src/instance/payload-store.ts';
-import { PayloadUpload, uploadAll } from '../../src/instance/payload-upload.ts';
+import { uploadAll } from '../../src/payloads/upload-all.ts';
+import type { PayloadStore } from '../../src/queues/payloads/payload-store.ts';
+import { PayloadUpload } from '../../src/queues/payloads/payload-upload.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { bytesOf, digest, putStream, stored } from './payloads.ts';
 
@@ -18,7 +19,7 @@ async function withQueue(spec: Partial<QueueSpec> = {}): Promise<{ instance: Ins
   return { instance, dir };
 }
 
-/** Chunks that nobody needs are deleted behind the commits. */
+/** Unused chunks are deleted after the commits. */
 const untilStored = (dir: string, chunks: number) =>
   vi.waitFor(() => expect(stored(dir)).toMatchObject({ chunks }), { timeout: 20_000, interval: 20 });
 
@@ -51,7 +52,7 @@ describe('a streamed payload', () => {
     expect(JSON.parse(JSON.stringify(message))).toMatchObject({ payloadBytes: MiB, streamed: true });
   });
 
-  it('takes hardly any room in the message cache', async () => {
+  it('takes hardly any space in the message cache', async () => {
     const { instance } = await withQueue();
     await putStream(instance.openSession(), 'files', { seed: 1, bytes: 2 * MiB });
     expect(instance.stats().shards[0]!.cacheBytes).toBeLessThan(100);
@@ -73,7 +74,7 @@ describe('a streamed payload', () => {
     expect(await digest(messages[2]!.payloadStream())).toEqual(await digest(bytesOf(2, MiB)));
   });
 
-  it('is deleted once its message is consumed, and its room is used again', async () => {
+  it('is deleted once its message is consumed, and its space is reused', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();
     const round = async () => {
@@ -104,11 +105,11 @@ describe('a streamed payload', () => {
     const session = instance.openSession();
     await putStream(session, 'files', { seed: 7, bytes: MiB });
     const [received] = await session.receive('files');
-    const found = await instance.openSession().lookUp('files', received!.receipt);
+    const found = await instance.openSession().messageOfReceipt('files', received!.receipt);
     expect(found.id).toBe(received!.id);
     expect(await digest(found.payloadStream())).toEqual(await digest(bytesOf(7, MiB)));
     await session.release('files', [received!.receipt]);
-    await expect(session.lookUp('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
+    await expect(session.messageOfReceipt('files', received!.receipt)).rejects.toThrow(code('RECEIPT_STALE'));
   });
 
   it('can be read by who browses', async () => {
@@ -192,7 +193,7 @@ describe('an upload', () => {
     const store = {
       beginUpload: () => 1,
       endUpload: () => undefined,
-      write: async (_place: unknown, body: Uint8Array) => void written.push(body.byteLength),
+      writeChunk: async (_place: unknown, body: Uint8Array) => void written.push(body.byteLength),
       discard: (_payload: number, chunks: number) => expect(chunks).toBe(written.length),
     };
     const piece = Buffer.alloc(64 * MiB);
@@ -351,7 +352,7 @@ describe('the chunks of a payload', () => {
     await untilStored(dir, 0);
   });
 
-  it('outlive the partition of a message that straggles', async () => {
+  it('outlive the partition of a message that is evacuated', async () => {
     const dir = makeFolder();
     const small = { dir, partitionMessagesMax: 4 };
     const instance = await openInstance(small);

@@ -1,6 +1,6 @@
 /**
- * Measures what the engine's work costs on this machine, through its public door, for the model to simulate. Workloads
- * take the work apart; none of them is a point of a figure, so that a figure can prove the model wrong.
+ * Measures the costs of the engine's work on this machine through its public API, as input of the model. Each workload
+ * isolates one cost. None of them is a point of a figure, so that the figures can prove the model wrong.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,22 +11,22 @@ import { captureEnvironment } from '../run/environment.ts';
 import { makeScratchFolder } from '../run/scratch-folder.ts';
 import { measureClient } from './client-costs.ts';
 import { measureBusyCoreSpeed } from './core-speed.ts';
-import { hardwareOf } from './hardware-of.ts';
+import { hardwareFromMeasurements } from './hardware-from-measurements.ts';
 import { measureSharded } from './sharded-costs.ts';
 import { measureTransfer } from './transfer-cost.ts';
 import { measureUnsharded } from './unsharded-costs.ts';
 
 export interface CalibrateOptions {
-  /** Folder for the scratch data; default the system's. */
+  /** Folder for scratch data; default: the system's temporary folder. */
   dataDir?: string;
   payloadBytes?: number;
-  /** Milliseconds of each slice, and how many slices of each workload; default 80 and 3, about 12 s on a quiet machine. */
+  /** Duration of a slice in milliseconds, and slices per workload; default 80 and 3: about 12 s on a quiet machine. */
   sliceMs?: number;
   rounds?: number;
   onProgress?: (what: string) => void;
 }
 
-/** Rejects with an error of the engine or with `DATA_FOLDER_UNUSABLE`; leaves nothing behind. */
+/** Rejects with an error of the engine or with `DATA_FOLDER_UNUSABLE`; leaves no files behind. */
 export async function calibrate(options: CalibrateOptions = {}): Promise<HardwareFile> {
   const { payloadBytes = 512, sliceMs = 80, rounds = 3, onProgress = () => undefined } = options;
   const folder = await makeScratchFolder(options.dataDir ?? tmpdir());
@@ -36,7 +36,7 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
     onProgress('the machine');
     const environment = await captureEnvironment(folder);
     const busyCoreSpeed = await measureBusyCoreSpeed({ ms: sliceMs, tries: rounds });
-    onProgress('the load generator itself');
+    onProgress('the load generator');
     const client = await measureClient(payloadBytes);
     const instance = await openInstance({ dir });
     const slices = { payloadBytes, ms: sliceMs, rounds };
@@ -45,9 +45,9 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
       const sharded = await measureSharded(instance, slices);
       onProgress('an unsharded queue');
       const unsharded = await measureUnsharded(instance, slices);
-      onProgress('two processes at one file');
+      onProgress('two processes sharing one file');
       const transferUs = await measureTransfer(instance, { dir, payloadBytes, ms: 2 * sliceMs });
-      return hardwareOf({ environment, busyCoreSpeed, client, sharded, unsharded, transferUs });
+      return hardwareFromMeasurements({ environment, busyCoreSpeed, client, sharded, unsharded, transferUs });
     } finally {
       await instance.close();
     }

@@ -1,10 +1,10 @@
-/** What the load generator itself costs: the enqueuer and the dequeuer of a trial, run on an instance that does nothing. */
+/** The costs of the load generator: the enqueuer and dequeuer of a trial, run on an instance that does nothing. */
 import { nonNegativeLeastSquares } from '@shardlab/model';
 import { createMonotonicClock } from '../trial/clock.ts';
 import { runDequeuer } from '../trial/dequeuer.ts';
 import { Enqueuer } from '../trial/enqueuer.ts';
 import { Meter } from '../trial/meter.ts';
-import { PayloadForge } from '../trial/payload.ts';
+import { PayloadCodec } from '../trial/payload.ts';
 import { Workload } from '../trial/workload.ts';
 import { NullInstance } from './null-instance.ts';
 
@@ -15,16 +15,16 @@ export interface ClientCosts {
 }
 
 const messages = 12_000;
-const lengths = [1, 4, 40] as const;
+const operationsPerTransactionSteps = [1, 4, 40] as const;
 
 export async function measureClient(payloadBytes: number): Promise<ClientCosts> {
-  const inOnly: Line[] = [];
-  const outOnly: Line[] = [];
-  // The first round warms the code up; it is measured over by the second.
+  const inOnly: TransactionTime[] = [];
+  const outOnly: TransactionTime[] = [];
+  // The first round warms the code up; only the second one counts.
   for (let round = 0; round < 2; round++) {
     inOnly.length = 0;
     outOnly.length = 0;
-    for (const operations of lengths) {
+    for (const operations of operationsPerTransactionSteps) {
       const { inUs, outUs } = await measure(payloadBytes, operations);
       inOnly.push({ operations, us: inUs });
       outOnly.push({ operations, us: outUs });
@@ -38,7 +38,7 @@ export async function measureClient(payloadBytes: number): Promise<ClientCosts> 
   };
 }
 
-interface Line {
+interface TransactionTime {
   operations: number;
   us: number;
 }
@@ -55,23 +55,23 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
   const clock = createMonotonicClock();
   const kept = new NullInstance();
   const host = NullInstance.asHost(kept);
-  const forge = new PayloadForge({ bytes: payloadBytes, seed: 1, nonce: 1 });
+  const forge = new PayloadCodec({ bytes: payloadBytes, seed: 1, nonce: 1 });
   const work = new Workload({
     host,
     clock,
-    forge,
+    codec: forge,
     streams: null,
     meter: new Meter(host, clock),
     config: {
       dir: '',
       instance: 1,
       sessions: 'embedded',
-      layout: { queues: [], inlets: ['null'], outlets: [{ queue: 'null' }] },
+      layout: { queues: [], enqueueQueues: ['null'], dequeueSources: [{ queue: 'null' }] },
       createsQueues: false,
       cacheBytesMax: null,
       enqueuers: [0],
       dequeuers: 1,
-      feeders: [],
+      forwardsFrom: [],
       backlog: 0,
       payloadBytes,
       operationsPerTransaction,
@@ -91,7 +91,7 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
   return work;
 }
 
-/** CPU of this thread for each message, µs. */
+/** CPU time of this thread per message, µs. */
 async function cpuOf(run: () => Promise<void>): Promise<number> {
   const before = process.threadCpuUsage();
   await run();
@@ -99,7 +99,7 @@ async function cpuOf(run: () => Promise<void>): Promise<number> {
   return (user + system) / messages;
 }
 
-function lineThrough(lines: readonly Line[]): { messageUs: number; transactionUs: number } {
+function lineThrough(lines: readonly TransactionTime[]): { messageUs: number; transactionUs: number } {
   const { factors } = nonNegativeLeastSquares(
     lines.map(({ operations }) => [1, 1 / operations]),
     lines.map(({ us }) => us),

@@ -1,8 +1,8 @@
-/** How much slower a core is while all are busy: virtual cores often share units of one real core. */
+/** How much slower a core is while all cores are busy: virtual cores often share one physical core. */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
-/** Copies and check sums, as sessions and writers mostly do; counts how often in the time. */
+/** Copies and checksums, which is most of what sessions and writers do; counts iterations in the given time. */
 const work = `
   const { parentPort, workerData } = require('node:worker_threads');
   const { crc32 } = require('node:zlib');
@@ -18,7 +18,7 @@ const work = `
   parentPort.postMessage('ready');
 `;
 
-async function turnsOf(threads: number, ms: number): Promise<number> {
+async function countTurns(threads: number, ms: number): Promise<number> {
   const workers = Array.from({ length: threads }, () => new Worker(work, { eval: true, workerData: { ms } }));
   const said = (worker: Worker) => new Promise<unknown>((resolve) => worker.once('message', resolve));
   await Promise.all(workers.map(said));
@@ -29,12 +29,12 @@ async function turnsOf(threads: number, ms: number): Promise<number> {
   return turns.reduce((sum, each) => sum + each, 0) / threads;
 }
 
-/** Speed of a core while all are busy against one that is busy alone, 0 to 1: best of some tries of each. */
+/** Speed of a core while all cores are busy, relative to one that is busy alone, 0 to 1; the best of several attempts. */
 export async function measureBusyCoreSpeed({ ms, tries }: { ms: number; tries: number }): Promise<number> {
   let [alone, together] = [0, 0];
   for (let index = 0; index < tries; index++) {
-    alone = Math.max(alone, await turnsOf(1, ms));
-    together = Math.max(together, await turnsOf(availableParallelism(), ms));
+    alone = Math.max(alone, await countTurns(1, ms));
+    together = Math.max(together, await countTurns(availableParallelism(), ms));
   }
   return Math.min(1, together / alone);
 }

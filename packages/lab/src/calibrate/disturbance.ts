@@ -1,8 +1,8 @@
-/** How much of the machine's CPU went to other processes meanwhile: a figure taken beside them is not the machine's. */
+/** The share of the machine's CPU that other processes used during a measurement, which they falsify. */
 import { cpus } from 'node:os';
 
 export interface CpuReading {
-  /** Of all cores, milliseconds; the system counts in steps of about ten. */
+  /** Summed over all cores, milliseconds; the system's resolution is about 10 ms. */
   allMs: number;
   idleMs: number;
   ownMs: number;
@@ -18,7 +18,7 @@ export function readCpu(): CpuReading {
   return { allMs, idleMs, ownMs: (user + system) / 1000 };
 }
 
-/** Share of the machine's CPU since then that was neither idle nor this process's, 0 to 1. */
+/** Share of the machine's CPU since `start` that was neither idle nor used by this process, 0 to 1. */
 export function disturbanceSince(before: CpuReading): number {
   const after = readCpu();
   const all = after.allMs - before.allMs;
@@ -26,9 +26,9 @@ export function disturbanceSince(before: CpuReading): number {
   return all <= 0 ? 0 : Math.min(1, Math.max(0, others / all));
 }
 
-/** Under this, the system's own work and the steps of its clock; over it, a slice is measured again. */
-const quiet = 0.12;
-/** After so many times the slices asked for, the least disturbed have to do. */
+/** Below this, disturbance is explained by the system itself and the clock's resolution; above it, a slice is repeated. */
+const quietDisturbanceMax = 0.12;
+/** At most this many times the requested slices are measured; then the least disturbed ones are used. */
 const patience = 4;
 
 export interface Slice<T> {
@@ -36,10 +36,10 @@ export interface Slice<T> {
   disturbance: number;
 }
 
-/** So many slices that others disturbed least, of a few times as many at most. */
+/** Returns the `slices` least disturbed measurements. */
 export async function leastDisturbed<T>(count: number, slice: () => Promise<T>): Promise<Slice<T>[]> {
   const slices: Slice<T>[] = [];
-  const quietOnes = () => slices.filter(({ disturbance }) => disturbance <= quiet).length;
+  const quietOnes = () => slices.filter(({ disturbance }) => disturbance <= quietDisturbanceMax).length;
   while (quietOnes() < count && slices.length < count * patience) {
     const before = readCpu();
     const result = await slice();

@@ -1,6 +1,6 @@
 /**
- * Small workloads that take the engine's work apart: messages only in or only out, few or many to a transaction, one or
- * many transactions to a group commit. None is a point of a figure: those have both directions at once.
+ * Small workloads that isolate the costs of the engine: only enqueue or only dequeue, few or many messages per
+ * transaction, one or many transactions per group commit. None is a point of a figure: figures always have both directions.
  */
 import type { Instance, Session } from '@shardlab/engine';
 import { median } from '@shardlab/model';
@@ -9,38 +9,38 @@ import { readSample, type Sample, sampleBetween } from './sample.ts';
 export interface MicroWorkload {
   queue: string;
   direction: 'in' | 'out';
-  /** Their transactions commit in step, so that each round is one group commit of all. */
+  /** Number of sessions. They commit at the same time, so that each round is one group commit. */
   sessions: number;
   operationsPerTransaction: number;
-  /** A call for each message out, instead of one for all. */
-  oneByOne?: boolean;
+  /** One dequeue call per message, instead of one call for all. */
+  oneMessagePerCall?: boolean;
 }
 
 export interface MicroResult extends Sample {
-  /** Medians over the rounds: all operations, the wait for the commit, and what of both was not this thread's CPU. */
+  /** Medians over the rounds: all operations, the wait for the commit, and the part of both that was not CPU time of this thread. */
   operationsUs: number;
   commitUs: number;
-  beyondCpuUs: number;
-  /** Of the middle half of the commits, scaled to the whole: single stalls must not decide it. */
+  offCpuUs: number;
+  /** Estimated from the middle half of the commits, so that single stalls do not decide it. */
   commitVariation: number;
 }
 
 export interface MicroOptions {
   instance: Instance;
   payloadBytes: number;
-  /** How long the measured part takes. */
+  /** Duration of the measured part, milliseconds. */
   ms: number;
 }
 
-/** What waits for a dequeuing workload; it ends when they are gone. */
+/** Messages preloaded for a dequeuing workload, which ends when they are consumed. */
 const preloadMessages = 24_000;
 const preloadBatch = 2_000;
-/** The warm-up must leave most of what was preloaded. */
+/** The warm-up may consume only a small part of the preloaded messages. */
 const warmRoundsMax = 8;
-/** However slow the machine is, a median needs a few. */
+/** A median needs a few rounds, however slow the machine is. */
 const roundsMin = 5;
 
-/** Runs one workload for its time, after a short warm-up. Leaves the queue empty. */
+/** Runs one workload for its duration, after a short warm-up. Leaves the queue empty. */
 export async function runMicroWorkload(work: MicroWorkload, options: MicroOptions): Promise<MicroResult> {
   const { instance, payloadBytes, ms } = options;
   const payload = Buffer.alloc(payloadBytes, 0x5a);
@@ -50,12 +50,12 @@ export async function runMicroWorkload(work: MicroWorkload, options: MicroOption
   const warmUntil = performance.now() + ms / 4;
   let more = true;
   while (more && rounds.length < warmRoundsMax && performance.now() < warmUntil)
-    more = await round(work, sessions, payload, rounds);
+    more = await runRound(work, sessions, payload, rounds);
   rounds.length = 0;
   const before = readSample(instance);
   const until = performance.now() + ms;
   while (more && (rounds.length < roundsMin || performance.now() < until))
-    more = await round(work, sessions, payload, rounds);
+    more = await runRound(work, sessions, payload, rounds);
   const sample = sampleBetween(before, readSample(instance));
   for (const session of sessions) await session.close();
   await drain(instance, work.queue);
@@ -63,12 +63,12 @@ export async function runMicroWorkload(work: MicroWorkload, options: MicroOption
     ...sample,
     operationsUs: median(rounds.map((each) => each.operationsUs)),
     commitUs: median(rounds.map((each) => each.commitUs)),
-    beyondCpuUs: median(rounds.map((each) => each.operationsUs + each.commitUs - each.cpuUs)),
+    offCpuUs: median(rounds.map((each) => each.operationsUs + each.commitUs - each.cpuUs)),
     commitVariation: variationOf(rounds.map((each) => each.commitUs)),
   };
 }
 
-/** From the quartiles, which lie 1.1 means apart in an exponential distribution, whose variation is 1. */
+/** Estimated from the quartiles, whose distance is 1.1 means in an exponential distribution (variation 1). */
 function variationOf(times: readonly number[]): number {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
@@ -82,8 +82,8 @@ interface Round {
   cpuUs: number;
 }
 
-/** One transaction of every session; false once there was not enough left for all. */
-async function round(
+/** Runs one transaction of every session; returns false once there are not enough messages for all. */
+async function runRound(
   work: MicroWorkload,
   sessions: readonly Session[],
   payload: Buffer,
@@ -96,7 +96,7 @@ async function round(
     if (work.direction === 'in') {
       for (let operation = 0; operation < work.operationsPerTransaction; operation++)
         session.enqueue(work.queue, { payload });
-    } else full = (await takeMessages(work, session)) && full;
+    } else full = (await dequeueMessages(work, session)) && full;
   }
   const committingAt = performance.now();
   await Promise.all(sessions.map((session) => session.commit()));
@@ -110,11 +110,11 @@ async function round(
   return full;
 }
 
-async function takeMessages(work: MicroWorkload, session: Session): Promise<boolean> {
-  const { queue, operationsPerTransaction, oneByOne } = work;
+async function dequeueMessages(work: MicroWorkload, session: Session): Promise<boolean> {
+  const { queue, operationsPerTransaction, oneMessagePerCall } = work;
   let taken = 0;
   while (taken < operationsPerTransaction) {
-    const max = oneByOne ? 1 : operationsPerTransaction - taken;
+    const max = oneMessagePerCall ? 1 : operationsPerTransaction - taken;
     const messages = await session.dequeue(queue, { max });
     if (messages.length === 0) return false;
     taken += messages.length;

@@ -1,6 +1,6 @@
 /**
- * A process that hosts another instance and commits one message after another to the unsharded queue, from `go` until
- * `stop`: the other side in the measurement of what it takes to hand the lock over. Ends with its parent.
+ * A process that hosts a second instance and commits single messages to the unsharded queue from `go` until `stop`: the
+ * opponent in the measurement of a lock transfer. Ends with its parent.
  */
 import { openInstance } from '@shardlab/engine';
 

@@ -1,6 +1,6 @@
 /**
- * An instance that does nothing but keep what it is given, in order: the sessions of a trial run on it cost what the
- * load generator itself costs.
+ * An instance that only keeps messages in order. The sessions of a trial that run on it cost what the load generator
+ * itself costs.
  */
 import { type Message, type Session, WaitRecorder } from '@shardlab/engine';
 import type { Host } from '../trial/host.ts';
@@ -10,15 +10,15 @@ export class NullInstance {
   readonly waits = new WaitRecorder();
   readonly #messages: Buffer[] = [];
   #first = 0;
-  /** Called at each commit that put something in, with how many there are. */
+  /** Called at each commit that enqueued, with the number of messages in the queue. */
   onCommit: (messages: number) => void = () => undefined;
 
-  /** As a host, for code that opens sessions and looks at what waits; anything else is not there. */
+  /** Implements the part of a host that opens sessions and counts ready messages; nothing else. */
   static asHost(instance: NullInstance): Host {
     return instance as unknown as Host;
   }
 
-  async waiting(): Promise<number> {
+  async waitingCount(): Promise<number> {
     return this.#messages.length - this.#first;
   }
 

@@ -1,4 +1,4 @@
-/** What an instance did between two readings: units of work, and the time that they took. */
+/** The work of an instance between two readings, and the time it took. */
 import type { Instance } from '@shardlab/engine';
 
 export interface Sample {
@@ -7,7 +7,7 @@ export interface Sample {
   messagesOut: number;
   transactions: number;
   groups: number;
-  /** CPU of the session thread, of the writer thread, and of all other threads of the process, µs. */
+  /** CPU time of the session thread, the writer thread, and all other threads of the process, µs. */
   sessionUs: number;
   writerUs: number;
   otherUs: number;

@@ -1,4 +1,4 @@
-/** The costs of a sharded queue, from workloads that differ in one thing at a time. */
+/** The costs of a sharded queue, derived from workloads that differ in one respect at a time. */
 import type { Instance } from '@shardlab/engine';
 import { median, nonNegativeLeastSquares } from '@shardlab/model';
 import { leastDisturbed } from './disturbance.ts';
@@ -18,70 +18,80 @@ export interface ShardedCosts {
   writeGroupUs: number;
   writeEnqueueUs: number;
   writeConsumptionUs: number;
-  /** What a sync takes of a core, and beyond it; and what each KiB adds. */
+  /** CPU time of a sync, its time beyond that, and the time added per KiB. */
   syncCpuUs: number;
   syncUs: number;
   syncUsPerKib: number;
-  /** How much commits of a lone session differ, as a coefficient of variation. */
+  /** Coefficient of variation of the commits of a single session. */
   syncVariation: number;
   backgroundCpu: number;
   partitionUs: number;
-  /** Typical relative error of the sums that the costs are taken from. */
+  /** Typical relative error when sums of the costs are compared with the measured workloads. */
   error: number;
-  /** Share of the machine's CPU that others took during the slices that counted, in the median workload. */
+  /** Share of the machine's CPU used by other processes during the slices that count, in the median workload. */
   disturbance: number;
 }
 
-const durable = 'calibrate-durable';
-const relaxed = 'calibrate-relaxed';
+const durableQueue = 'calibrate-durable';
+const relaxedQueue = 'calibrate-relaxed';
 
-const into = (queue: string, sessions: number, operationsPerTransaction: number): MicroWorkload => ({
+const enqueueWorkload = (
+  queue: string,
+  sessions: number,
+  operationsPerTransaction: number,
+): MicroWorkload => ({
   queue,
   direction: 'in',
   sessions,
   operationsPerTransaction,
 });
-const outOf = (
+const dequeueWorkload = (
   queue: string,
   sessions: number,
   operationsPerTransaction: number,
   oneByOne = false,
-): MicroWorkload => ({ queue, direction: 'out', sessions, operationsPerTransaction, oneByOne });
+): MicroWorkload => ({
+  queue,
+  direction: 'out',
+  sessions,
+  operationsPerTransaction,
+  oneMessagePerCall: oneByOne,
+});
 
-/** In each the sessions commit in step, so a round is one group from end to end with nothing beside it. */
+/** In each workload the sessions commit at the same time, so a round is exactly one group from start to end. */
 const workloads: readonly MicroWorkload[] = [
-  into(durable, 1, 1),
-  into(relaxed, 1, 1),
-  into(durable, 1, 25),
-  into(relaxed, 1, 25),
-  into(durable, 1, 300),
-  into(relaxed, 1, 300),
-  into(durable, 12, 25),
-  into(relaxed, 12, 25),
-  into(relaxed, 24, 1),
-  outOf(durable, 4, 25),
-  outOf(relaxed, 4, 25),
-  outOf(durable, 24, 4),
-  outOf(relaxed, 24, 4),
-  outOf(relaxed, 12, 25),
-  outOf(relaxed, 12, 25, true),
+  enqueueWorkload(durableQueue, 1, 1),
+  enqueueWorkload(relaxedQueue, 1, 1),
+  enqueueWorkload(durableQueue, 1, 25),
+  enqueueWorkload(relaxedQueue, 1, 25),
+  enqueueWorkload(durableQueue, 1, 300),
+  enqueueWorkload(relaxedQueue, 1, 300),
+  enqueueWorkload(durableQueue, 12, 25),
+  enqueueWorkload(relaxedQueue, 12, 25),
+  enqueueWorkload(relaxedQueue, 24, 1),
+  dequeueWorkload(durableQueue, 4, 25),
+  dequeueWorkload(relaxedQueue, 4, 25),
+  dequeueWorkload(durableQueue, 24, 4),
+  dequeueWorkload(relaxedQueue, 24, 4),
+  dequeueWorkload(relaxedQueue, 12, 25),
+  dequeueWorkload(relaxedQueue, 12, 25, true),
 ];
 
 interface Row {
   work: MicroWorkload;
-  /** The slice in the middle, by the time of a round. */
+  /** The median slice by the time of a round. */
   result: MicroResult;
-  /** Of the most disturbed slice that counted. */
+  /** Disturbance of the most disturbed slice that counts. */
   disturbance: number;
 }
 
-/** Of every workload the slices that others disturbed least. */
+/** The least disturbed slices of every workload. */
 export async function measureSharded(
   instance: Instance,
   options: Omit<MicroOptions, 'instance'> & { rounds: number },
 ): Promise<ShardedCosts> {
-  await instance.createQueue({ name: durable, durability: 'durable' });
-  await instance.createQueue({ name: relaxed, durability: 'relaxed' });
+  await instance.createQueue({ name: durableQueue, durability: 'durable' });
+  await instance.createQueue({ name: relaxedQueue, durability: 'relaxed' });
   const rows: Row[] = [];
   for (const work of workloads) {
     const slices = await leastDisturbed(options.rounds, () =>
@@ -89,18 +99,18 @@ export async function measureSharded(
     );
     rows.push({
       work,
-      result: middleOf(slices.map(({ result }) => result)),
+      result: medianResult(slices.map(({ result }) => result)),
       disturbance: Math.max(...slices.map(({ disturbance }) => disturbance)),
     });
   }
   const partitionUs = await measurePartitions(instance, options);
-  await instance.dropQueue(durable);
-  await instance.dropQueue(relaxed);
+  await instance.dropQueue(durableQueue);
+  await instance.dropQueue(relaxedQueue);
   return { ...costsOf(rows, options.payloadBytes), partitionUs };
 }
 
-/** What comes in between (a collection of garbage) makes a slice slower, what it left out makes it faster. */
-function middleOf(slices: readonly MicroResult[]): MicroResult {
+/** The median is used because garbage collection makes some slices slower, and its absence makes others faster. */
+function medianResult(slices: readonly MicroResult[]): MicroResult {
   const roundUs = ({ operationsUs, commitUs }: MicroResult) => operationsUs + commitUs;
   const sorted = [...slices].sort((a, b) => roundUs(a) - roundUs(b));
   return sorted[Math.floor((sorted.length - 1) / 2)]!;
@@ -113,7 +123,7 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
       result.messagesOut,
       result.transactions,
       result.groups,
-      work.queue === durable ? result.groups : 0,
+      work.queue === durableQueue ? result.groups : 0,
       callsOf(work, result),
     ]),
     rows.map(({ result }) => result.sessionUs),
@@ -121,16 +131,16 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
   const [enqueueUs, dequeueUs, transactionUs, plainGroupUs, syncedGroupUs, callUs] =
     session.factors as number[];
 
-  // What a round takes beyond the session thread's CPU is the writer's, since the one waits for the other.
-  const beyond = ({ result }: Row) => Math.max(1, result.beyondCpuUs);
-  const plain = rows.filter(({ work }) => work.queue === relaxed);
+  // The time of a round beyond the session thread's CPU time belongs to the writer, because one waits for the other.
+  const beyond = ({ result }: Row) => Math.max(1, result.offCpuUs);
+  const plain = rows.filter(({ work }) => work.queue === relaxedQueue);
   const writer = nonNegativeLeastSquares(
     plain.map(({ work }) => writing(work)),
     plain.map(beyond),
   );
   const [writeEnqueueUs, writeConsumptionUs, writeGroupUs] = writer.factors as number[];
 
-  const synced = rows.filter(({ work }) => work.queue === durable);
+  const synced = rows.filter(({ work }) => work.queue === durableQueue);
   const written = ({ work }: Row) =>
     writing(work).reduce((sum, count, column) => sum + count * writer.factors[column]!, 0);
   const sync = nonNegativeLeastSquares(
@@ -162,18 +172,21 @@ function costsOf(rows: readonly Row[], payloadBytes: number): Omit<ShardedCosts,
   };
 }
 
-/** Of a round: messages that are written, transactions whose consumption is, and the group itself. */
+/** The units of a round: messages written, transactions whose consumption is written, and the group. */
 function writing({ direction, sessions, operationsPerTransaction }: MicroWorkload): [number, number, number] {
   return direction === 'in' ? [sessions * operationsPerTransaction, 0, 1] : [0, sessions, 1];
 }
 
-/** Calls of dequeue; enqueues only stage and are counted as messages. */
-function callsOf({ direction, oneByOne }: MicroWorkload, { transactions, messagesOut }: MicroResult): number {
+/** Dequeue calls; enqueues only stage and are counted as messages. */
+function callsOf(
+  { direction, oneMessagePerCall }: MicroWorkload,
+  { transactions, messagesOut }: MicroResult,
+): number {
   if (direction === 'in') return 0;
-  return oneByOne ? messagesOut : transactions;
+  return oneMessagePerCall ? messagesOut : transactions;
 }
 
-/** Fills and drains a few partitions by one session, and reads what their upkeep took off the wait event. */
+/** Fills and drains a few partitions with one session, and reads the cost of their maintenance from the wait event. */
 async function measurePartitions(
   instance: Instance,
   { payloadBytes }: { payloadBytes: number },
@@ -184,9 +197,9 @@ async function measurePartitions(
     instance.waits.snapshot().find(({ event }) => event === 'partition maintenance')!.totalMs;
   const before = maintenance();
   for (let batch = 0; batch < partitionsToFill * batchesPerPartition; batch++) {
-    for (let each = 0; each < batchMessages; each++) session.enqueue(durable, { payload });
+    for (let each = 0; each < batchMessages; each++) session.enqueue(durableQueue, { payload });
     await session.commit();
-    await session.dequeue(durable, { max: batchMessages });
+    await session.dequeue(durableQueue, { max: batchMessages });
     await session.commit();
   }
   await session.close();
@@ -196,5 +209,5 @@ async function measurePartitions(
 const partitionsToFill = 3;
 const batchMessages = 1_024;
 const batchesPerPartition = 32;
-/** What fills one: `limits.partitionMessagesMax` of the engine. */
+/** The engine's `limits.partitionMessagesMax`. */
 export const messagesPerPartition = batchMessages * batchesPerPartition;

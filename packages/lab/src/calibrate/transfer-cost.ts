@@ -1,4 +1,4 @@
-/** What it takes to hand the lock of the unsharded file from one process to another. */
+/** The cost of passing the lock of the unsharded file from one process to another. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,8 @@ export interface TransferOptions {
 }
 
 /**
- * Two processes with a session each commit single messages without a sync: the lock changes hands at every commit, so
- * a commit takes its own time, known from a lone session, and a transfer. Microseconds.
+ * Two processes with one session each commit single messages without a sync. The lock changes hands at every commit, so
+ * a commit takes the time of a single session's commit plus one transfer. Microseconds.
  */
 export async function measureTransfer(instance: Instance, options: TransferOptions): Promise<number> {
   await instance.createQueue({ name: queue, kind: 'unsharded', durability: 'relaxed' });
@@ -40,7 +40,7 @@ export async function measureTransfer(instance: Instance, options: TransferOptio
     send('stop');
     const [report] = await stopped;
     const theirs = report.type === 'stopped' ? report.commits : 0;
-    // Theirs began a little before ours and ended a little later; both alternate, so ours tell how many there were.
+    // The neighbour starts a little earlier and ends a little later. Because both alternate, our commits give the count.
     const commits = together.commits + Math.min(theirs, together.commits);
     return Math.max(0, together.us / commits - alone.us / alone.commits);
   } finally {

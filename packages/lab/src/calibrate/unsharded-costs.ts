@@ -1,4 +1,4 @@
-/** The costs of the unsharded queue: its three kinds of write, each in the session thread and under the one lock. */
+/** The costs of the unsharded queue: its three kinds of write, each on the session thread under the single lock. */
 import type { Instance } from '@shardlab/engine';
 import { median, nonNegativeLeastSquares } from '@shardlab/model';
 import { leastDisturbed } from './disturbance.ts';
@@ -7,11 +7,11 @@ import { type MicroOptions, type MicroResult, runMicroWorkload } from './micro-w
 export interface UnshardedCosts {
   /** Staging a message, outside the lock. */
   enqueueUs: number;
-  /** CPU of the writes, a sync's own included. */
+  /** CPU time of the writes, including that of a sync. */
   enter: VisitCost;
   claim: VisitCost;
   leave: VisitCost;
-  /** What a synced write takes beyond its CPU. */
+  /** Time of a synced write beyond its CPU time. */
   syncUs: number;
 }
 
@@ -21,25 +21,25 @@ export interface VisitCost {
 }
 
 const queue = 'calibrate-unsharded';
-const lengths = [1, 25, 150] as const;
+const operationsPerTransactionSteps = [1, 25, 150] as const;
 
-interface Line {
+interface TransactionTime {
   operations: number;
-  /** Of a transaction, µs: its CPU, and the time of its operations and of its commit. */
+  /** Per transaction, µs: its CPU time, and the time of its operations and its commit. */
   cpuUs: number;
   operationsUs: number;
   commitUs: number;
 }
 
-/** Times are those of a lone session: it has no group to share, and its writes run in the thread that is measured. */
+/** Measured with a single session, which shares no group, and whose writes run on the measured thread. */
 export async function measureUnsharded(
   instance: Instance,
   options: Omit<MicroOptions, 'instance'> & { rounds: number },
 ): Promise<UnshardedCosts> {
   await instance.createQueue({ name: queue, kind: 'unsharded', durability: 'durable' });
-  const into: Line[] = [];
-  const outOf: Line[] = [];
-  for (const operations of lengths) {
+  const into: TransactionTime[] = [];
+  const outOf: TransactionTime[] = [];
+  for (const operations of operationsPerTransactionSteps) {
     into.push(await measure('in', operations, instance, options));
     outOf.push(await measure('out', operations, instance, options));
   }
@@ -47,7 +47,7 @@ export async function measureUnsharded(
 
   const staging = Math.min(...into.map(({ operations, operationsUs }) => operationsUs / operations));
   const entering = into.map((line) => line.cpuUs - line.operationsUs);
-  // A claim is not synced, so its time is its CPU; what is left of the transaction's CPU is the commit's.
+  // A claim is not synced, so its time is CPU time; the rest of the transaction's CPU time belongs to the commit.
   const leaving = outOf.map((line) => line.cpuUs - line.operationsUs);
   const waits = [
     ...into.map(({ commitUs }, index) => commitUs - entering[index]!),
@@ -67,7 +67,7 @@ async function measure(
   operations: number,
   instance: Instance,
   options: Omit<MicroOptions, 'instance'> & { rounds: number },
-): Promise<Line> {
+): Promise<TransactionTime> {
   const work = { queue, direction, sessions: 1, operationsPerTransaction: operations };
   const slices = await leastDisturbed(options.rounds, () => runMicroWorkload(work, { ...options, instance }));
   const middle = (of: (result: MicroResult) => number) => median(slices.map(({ result }) => of(result)));
@@ -79,10 +79,10 @@ async function measure(
   };
 }
 
-/** A fixed part and one for each message. */
+/** Separates the fixed cost from the cost per message. */
 function lineThrough(times: readonly number[]): VisitCost {
   const { factors } = nonNegativeLeastSquares(
-    lengths.map((operations) => [1, operations]),
+    operationsPerTransactionSteps.map((operations) => [1, operations]),
     times.map((time) => Math.max(time, 1)),
   );
   const [visitUs, messageUs] = factors as [number, number];

@@ -1,6 +1,7 @@
-/** A3, A6 and A19: whether dequeuers keep up with as many enqueuers. */
+/** Claims A3, A6 and A19: whether dequeuers keep up with the same number of enqueuers. */
 import type { Point } from '@shardlab/contract';
 import { fitLogLog, median, ratioInterval } from '@shardlab/model';
+import { whitePaper } from './claims.ts';
 import {
   distinct,
   familiesOf,
@@ -13,25 +14,24 @@ import {
   keepUpRatio,
   noInterval,
   percent,
+  pointInWords,
   rounded,
   sharded,
   underLoad,
   unsharded,
-  where,
 } from './judgement.ts';
-import { whitePaper } from './ledger.ts';
 
-/** Slopes of enqueue and dequeue nearer than this are the same line. */
+/** Slopes of enqueue and dequeue that differ by less than this count as equal. */
 const slopeDifferenceMax = 0.15;
 
 export const judgeA3: Judge = (points) =>
   judgeKeepingUp(
     sharded(points).filter((point) => point.dequeuePerSec <= whitePaper.shardedDequeuePerSec),
-    'dequeues for each enqueue',
+    'dequeues per enqueue',
   );
 
 export const judgeA19: Judge = (points) =>
-  judgeKeepingUp(sharded(points), 'deliveries for each that enqueues call for');
+  judgeKeepingUp(sharded(points), 'share of the required deliveries');
 
 function judgeKeepingUp(all: readonly Point[], unit: string): Judgement {
   if (distinct(all, 'threads').length < 2) {
@@ -42,13 +42,13 @@ function judgeKeepingUp(all: readonly Point[], unit: string): Judgement {
   const short = all.filter((point) => keepUpRatio(point) < keepUpMin);
   const behind = short.filter((point) => keepUpRatio(point) + inFlightShare(point) < keepUpMin);
   const held = heldBackShare(worst);
-  const numbers = `The lowest of ${all.length} points is ${fixed(ratio)} (${where(worst)}${held > 0.005 ? `; its enqueuers were held back ${percent(held)} of the time` : ''}).`;
+  const numbers = `The lowest of ${all.length} points is ${fixed(ratio)} (${pointInWords(worst)}${held > 0.005 ? `; its enqueuers were paused ${percent(held)} of the time` : ''}).`;
   const finding =
     behind.length > 0
-      ? ` At ${behind.length} of them dequeuers consume less than ${keepUpMin} of what is enqueued.`
+      ? ` At ${behind.length} of them dequeuers consume less than ${keepUpMin} of the enqueued messages.`
       : short.length > 0
-        ? ` At ${short.length} of them less than ${keepUpMin} is consumed, but no less than so few messages, some under way at the edges of the window, can tell apart.`
-        : ` Dequeuers keep up, at ${keepUpMin} or more, at each.`;
+        ? ` At ${short.length} of them less than ${keepUpMin} is consumed, but so few messages were enqueued that those in flight at the edges of the window explain the difference.`
+        : ` Dequeuers keep up (${keepUpMin} or more) at every point.`;
   return {
     verdict: behind.length > 0 ? 'does-not-hold' : short.length > 0 ? 'inconclusive' : 'holds',
     value: fixed(ratio, 3),
@@ -59,8 +59,8 @@ function judgeKeepingUp(all: readonly Point[], unit: string): Judgement {
 }
 
 /**
- * A transaction of each enqueuer may be under way at an edge of the window: enqueued in it and consumed after it, or the
- * other way round. As a share of all that was enqueued, which is little where a slow point has enqueued little.
+ * The share of enqueued messages that may be in flight at the edges of the window: one transaction per enqueuer, which
+ * is enqueued inside the window and consumed after it, or the other way round. Large if a slow point enqueued little.
  */
 function inFlightShare({ params, enqueuePerSec, repeats }: Point): number {
   const measuredMs = median(repeats.map((repeat) => repeat.measuredMs));
@@ -69,17 +69,17 @@ function inFlightShare({ params, enqueuePerSec, repeats }: Point): number {
 }
 
 export const judgeA6: Judge = (points) => {
-  const unit = 'unsharded dequeues for each enqueue';
+  const unit = 'unsharded dequeues per enqueue';
   const family = familiesOf(points)[0];
   const threads = family === undefined ? [] : distinct(unsharded(family.points), 'threads');
   if (family === undefined || threads.length < 2 || distinct(sharded(family.points), 'threads').length < 3) {
-    return inconclusive(unit, 'Needs unsharded points of two thread counts and sharded ones of three.');
+    return inconclusive(unit, 'Needs unsharded points with two thread counts and sharded points with three.');
   }
   const loaded = underLoad(unsharded(points));
   const ratio = median(loaded.map(keepUpRatio));
   const worst = worstOf(loaded);
   const slopes = slopesOf(sharded(family.points));
-  if (slopes === null) return inconclusive(unit, 'The sharded points give no slope.');
+  if (slopes === null) return inconclusive(unit, 'The sharded points do not determine a slope.');
   const apart = Math.abs(slopes.enqueue - slopes.dequeue);
   const faults = [
     ...(ratio < keepUpMin ? [] : ['unsharded dequeues do not fall behind']),
@@ -90,7 +90,7 @@ export const judgeA6: Judge = (points) => {
     value: fixed(ratio, 3),
     unit,
     interval: rounded(intervalOf(worst), 3),
-    reason: `Median of the ${loaded.length} unsharded points under load: ${fixed(ratio)}, lowest ${fixed(keepUpRatio(worst))} (${where(worst)}${heldBackShare(worst) > 0.005 ? `; enqueuers held back ${percent(heldBackShare(worst))} of the time` : ''}), whose repeats give the interval. Sharded ${family.words}: enqueue slope ${fixed(slopes.enqueue)}, dequeue slope ${fixed(slopes.dequeue)}.${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(worst.repeats.length)}`,
+    reason: `Median of the ${loaded.length} unsharded points under load: ${fixed(ratio)}, lowest ${fixed(keepUpRatio(worst))} (${pointInWords(worst)}${heldBackShare(worst) > 0.005 ? `; enqueuers paused ${percent(heldBackShare(worst))} of the time` : ''}), whose repeats give the interval. Sharded ${family.words}: enqueue slope ${fixed(slopes.enqueue)}, dequeue slope ${fixed(slopes.dequeue)}.${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(worst.repeats.length)}`,
   };
 };
 
@@ -98,7 +98,7 @@ function worstOf(points: readonly Point[]): Point {
   return points.reduce((low, point) => (keepUpRatio(point) < keepUpRatio(low) ? point : low));
 }
 
-/** Slopes over threads, the median of the instance counts'. */
+/** Slopes over threads: the median over all instance counts. */
 function slopesOf(points: readonly Point[]): { enqueue: number; dequeue: number } | null {
   const slopes = (metric: 'enqueuePerSec' | 'dequeuePerSec') =>
     distinct(points, 'instances').flatMap((instances) => {

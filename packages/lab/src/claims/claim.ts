@@ -3,7 +3,7 @@ import type { ClaimResult } from '@shardlab/contract';
 export interface Claim {
   id: string;
   title: string;
-  /** What the document says, in our words. */
+  /** The statement of the document, in our words. */
   document: string;
   grade: ClaimResult['grade'];
 }

@@ -1,53 +1,58 @@
-/** Points compared that differ in one thing only, with the interval of their repeats. */
+/** Compares points that differ in one parameter only, with an interval from their repeats. */
 import type { Point, PointParams } from '@shardlab/contract';
 import { type Interval, ratioInterval } from '@shardlab/model';
-import { fixed, type Judgement, noInterval, rounded, sideOf } from './judgement.ts';
+import { fixed, type Judgement, noInterval, rounded, verdictAgainstBar } from './judgement.ts';
 
-/** A figure of a point, and the same of each repeat. */
-interface Figure {
+/** A figure of a point, and of each of its repeats. */
+interface MeasuredValue {
   rate: number;
   repeats: number[];
 }
 
-export const rateOf = ({ dequeuePerSec, repeats }: Point): Figure => ({
+export const rateOf = ({ dequeuePerSec, repeats }: Point): MeasuredValue => ({
   rate: dequeuePerSec,
   repeats: repeats.map((repeat) => repeat.dequeuePerSec),
 });
-export const enqueuesOf = ({ enqueuePerSec, repeats }: Point): Figure => ({
+export const enqueuesOf = ({ enqueuePerSec, repeats }: Point): MeasuredValue => ({
   rate: enqueuePerSec,
   repeats: repeats.map((repeat) => repeat.enqueuePerSec),
 });
-export const cpuOf = ({ cpuUsPerMessage, repeats }: Point): Figure => ({
+export const cpuOf = ({ cpuUsPerMessage, repeats }: Point): MeasuredValue => ({
   rate: cpuUsPerMessage,
   repeats: repeats.map((repeat) => repeat.cpuUsPerMessage),
 });
-export const bytesOf = (point: Point): Figure => {
+export const bytesOf = (point: Point): MeasuredValue => {
   const { rate, repeats } = rateOf(point);
   const { payloadBytes } = point.params;
-  return { rate: rate * payloadBytes, repeats: repeats.map((each) => each * payloadBytes) };
+  return { rate: rate * payloadBytes, repeats: repeats.map((repeatRate) => repeatRate * payloadBytes) };
 };
 
 export interface Comparison {
-  over: Point;
-  under: Point;
+  numerator: Point;
+  denominator: Point;
   value: number;
   interval: Interval | null;
 }
 
-export function comparison(over: Point, under: Point, figureOf: (point: Point) => Figure): Comparison {
+export function comparison(over: Point, under: Point, figureOf: (point: Point) => MeasuredValue): Comparison {
   const [above, below] = [figureOf(over), figureOf(under)];
   const value = above.rate / below.rate;
-  return { over, under, value, interval: ratioInterval(above.repeats, below.repeats) };
+  return {
+    numerator: over,
+    denominator: under,
+    value,
+    interval: ratioInterval(above.repeats, below.repeats),
+  };
 }
 
 export function judged(
-  { value, interval, over, under }: Comparison,
+  { value, interval, numerator, denominator }: Comparison,
   { bar, wanted, unit }: { bar: number; wanted: 'over' | 'under'; unit: string },
   sentences: readonly string[],
 ): Judgement {
-  const repeats = Math.min(over.repeats.length, under.repeats.length);
+  const repeats = Math.min(numerator.repeats.length, denominator.repeats.length);
   return {
-    verdict: sideOf({ value, interval, bar, wanted }),
+    verdict: verdictAgainstBar({ value, interval, bar, wanted }),
     value: fixed(value),
     unit,
     interval: rounded(interval),
@@ -57,8 +62,8 @@ export function judged(
 
 type Axis = 'backlog' | 'payloadBytes' | 'subscribers' | 'cacheMiB';
 
-/** Points that differ in one thing only, in its order; lines of one point are left out. */
-export function alike(points: readonly Point[], axis: Axis): Map<string, Point[]> {
+/** Groups of points that differ only in `axis`, sorted by it; groups of one point are left out. */
+export function groupByOtherParams(points: readonly Point[], axis: Axis): Map<string, Point[]> {
   const varied = points.filter((point) => point.params[axis] !== undefined && point.dequeuePerSec > 0);
   const lines = Map.groupBy(varied, ({ params }) => JSON.stringify({ ...params, [axis]: undefined }));
   for (const [key, line] of lines) {
@@ -68,11 +73,11 @@ export function alike(points: readonly Point[], axis: Axis): Map<string, Point[]
   return lines;
 }
 
-/** The two ends of each such line. */
+/** The first and last point of each such group. */
 export const pairsAlong = (points: readonly Point[], axis: Axis): [low: Point, high: Point][] =>
-  [...alike(points, axis).values()].map((line) => [line[0]!, line.at(-1)!]);
+  [...groupByOtherParams(points, axis).values()].map((line) => [line[0]!, line.at(-1)!]);
 
-export function sameBut(name: keyof PointParams, a: Point, b: Point): boolean {
+export function sameParamsExcept(name: keyof PointParams, a: Point, b: Point): boolean {
   const rest = ({ params }: Point) => JSON.stringify({ ...params, [name]: undefined });
   return rest(a) === rest(b);
 }

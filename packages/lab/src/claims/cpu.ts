@@ -1,6 +1,7 @@
-/** A7 and A14: CPU of a message, sharded against unsharded. A17: CPU of each of eight instances. */
+/** Claims A7 and A14: CPU per message, sharded compared with unsharded. A17: CPU of each of eight instances. */
 import type { Point } from '@shardlab/contract';
 import { type Interval, ratioInterval, spread } from '@shardlab/model';
+import { whitePaper } from './claims.ts';
 import {
   best,
   fixed,
@@ -9,24 +10,23 @@ import {
   noInterval,
   percent,
   perSec,
+  pointInWords,
   rounded,
   sharded,
-  sideOf,
   standIn,
   underLoad,
   unsharded,
-  where,
+  verdictAgainstBar,
 } from './judgement.ts';
-import { whitePaper } from './ledger.ts';
 
 export const judgeA7: Judge = (points) => {
-  const unit = '× the dequeues for each CPU second of unsharded';
+  const unit = '× the dequeues per CPU second of the unsharded queue';
   const middle = middlePair(points, ({ costly, cheap }) => [costly, cheap]);
   if (middle === null)
-    return inconclusive(unit, 'Needs points of both queues at the same threads, under load.');
+    return inconclusive(unit, 'Needs points of both queues with the same number of threads, under load.');
   const { value, interval } = middle;
   return {
-    verdict: sideOf({ value, interval, bar: whitePaper.dequeuesPerCpuRatio, wanted: 'over' }),
+    verdict: verdictAgainstBar({ value, interval, bar: whitePaper.dequeuesPerCpuRatio, wanted: 'over' }),
     value: fixed(value),
     unit,
     interval: rounded(interval),
@@ -35,17 +35,17 @@ export const judgeA7: Judge = (points) => {
 };
 
 export const judgeA14: Judge = (points) => {
-  const unit = '× the CPU for a delivery of unsharded';
+  const unit = '× the CPU per delivery of the unsharded topic';
   const middle = middlePair(points, ({ costly, cheap }) => [cheap, costly]);
   if (middle === null) {
     return inconclusive(
       unit,
-      'Needs points of a sharded and an unsharded topic at the same threads, under load.',
+      'Needs points of a sharded and an unsharded topic with the same number of threads, under load.',
     );
   }
   const { value, interval } = middle;
   return {
-    verdict: sideOf({ value, interval, bar: whitePaper.topicCpuRatio, wanted: 'under' }),
+    verdict: verdictAgainstBar({ value, interval, bar: whitePaper.topicCpuRatio, wanted: 'under' }),
     value: fixed(value, 3),
     unit,
     interval: rounded(interval, 3),
@@ -54,13 +54,13 @@ export const judgeA14: Judge = (points) => {
 };
 
 interface Pair {
-  /** Unsharded. */
+  /** The unsharded point. */
   costly: Point;
-  /** Sharded, with the same parameters. */
+  /** The sharded point with the same parameters. */
   cheap: Point;
 }
 
-/** The pair under load whose ratio of CPU is the middle one; null without any pair. */
+/** The pair under load with the median ratio of CPU; null if there is no pair. */
 function middlePair(points: readonly Point[], ratio: (pair: Pair) => [over: Point, under: Point]) {
   const pairs = underLoad(unsharded(points)).flatMap((costly) => {
     const cheap = sharded(points).find((point) => sameParams(point, costly));
@@ -81,7 +81,7 @@ function middlePair(points: readonly Point[], ratio: (pair: Pair) => [over: Poin
   return {
     value: costRatio(middle),
     interval: ratioInterval(cpu(over), cpu(under)),
-    words: `The middle of ${sorted.length} pairs of points under load (${range}): ${where(middle.cheap)}, ${fixed(middle.cheap.cpuUsPerMessage, 1)} µs of CPU a dequeued message sharded and ${fixed(middle.costly.cpuUsPerMessage, 1)} µs unsharded, the load generator included in both.`,
+    words: `The median of ${sorted.length} pairs of points under load (range ${range}): ${pointInWords(middle.cheap)}, ${fixed(middle.cheap.cpuUsPerMessage, 1)} µs of CPU per dequeued message sharded and ${fixed(middle.costly.cpuUsPerMessage, 1)} µs unsharded, both including the load generator.`,
     noInterval: noInterval(middle.cheap.repeats.length),
   };
 }
@@ -91,11 +91,11 @@ function sameParams(a: Point, b: Point): boolean {
 }
 
 /**
- * Another machine's utilisation cannot be measured here, but CPU time can: what each of eight instances takes, at the
- * document's rate of deliveries, as a share of one of its nodes. A core here is taken for one there.
+ * The utilisation of the document's machines cannot be measured here, but CPU time can: the value is the CPU time of one
+ * of eight instances at the document's delivery rate, as a share of one of its nodes, assuming equal cores.
  */
 export const judgeA17: Judge = (points) => {
-  const unit = 'of a node of the document, each instance';
+  const unit = "of one of the document's nodes, per instance";
   const { nodes, coresPerNode, topicDequeuePerSec, topicCpuShare } = whitePaper;
   const top = best(sharded(points).filter((point) => point.params.instances === nodes));
   if (top === null || top.dequeuePerSec === 0) {
@@ -103,18 +103,18 @@ export const judgeA17: Judge = (points) => {
   }
   const busiest = Math.max(...top.cpuShareByInstance);
   const value = ((busiest / top.dequeuePerSec) * topicDequeuePerSec) / coresPerNode;
-  const interval = scaled(
+  const interval = scaleInterval(
     spread(top.repeats.map((repeat) => repeat.cpuUsPerMessage)),
     value / top.cpuUsPerMessage,
   );
   return {
-    verdict: sideOf({ value, interval, bar: topicCpuShare, wanted: 'under' }),
+    verdict: verdictAgainstBar({ value, interval, bar: topicCpuShare, wanted: 'under' }),
     value: fixed(value, 4),
     unit,
     interval: rounded(interval, 4),
-    reason: `The busiest of ${nodes} instances keeps ${fixed(busiest)} cores busy at ${perSec(top.dequeuePerSec)} (${where(top)}). At the document's ${perSec(topicDequeuePerSec)} that is ${percent(value)} of a node of ${coresPerNode} cores, if a core there is worth one here; the instances share this machine's cores, and the load generator is included.${noInterval(top.repeats.length)}`,
+    reason: `The busiest of ${nodes} instances keeps ${fixed(busiest)} cores busy at ${perSec(top.dequeuePerSec)} (${pointInWords(top)}). At the document's ${perSec(topicDequeuePerSec)} that is ${percent(value)} of a node with ${coresPerNode} cores, if its cores equal the cores here; the instances share this machine's cores, and the load generator is included.${noInterval(top.repeats.length)}`,
   };
 };
 
-const scaled = (interval: Interval | null, by: number): Interval | null =>
+const scaleInterval = (interval: Interval | null, by: number): Interval | null =>
   interval === null || !Number.isFinite(by) ? null : [interval[0] * by, interval[1] * by];

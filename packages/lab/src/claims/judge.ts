@@ -1,11 +1,11 @@
-/** Judges claims on the points that a run has so far. Pure: the same points give the same verdicts anywhere. */
+/** Judges claims by the points that a run has so far. Pure. */
 import type { ClaimResult, Point } from '@shardlab/contract';
 import { judgeA3, judgeA6, judgeA19 } from './balance.ts';
+import { claims } from './claims.ts';
 import { judgeW8 } from './conversion.ts';
 import { judgeA7, judgeA14, judgeA17 } from './cpu.ts';
 import { judgeW7 } from './failover.ts';
 import { inconclusive, isFaulty, type Judge, type JudgeContext } from './judgement.ts';
-import { claims } from './ledger.ts';
 import { judgeA9, judgeA18 } from './response.ts';
 import { judgeA1, judgeA4, judgeA13, judgeA15 } from './scaling.ts';
 import { judgeA8, judgeA10 } from './spread.ts';
@@ -14,18 +14,18 @@ import { judgeW1, judgeW2, judgeW3, judgeW4, judgeW5, judgeW6, judgeW9, judgeW10
 
 export type { JudgeContext };
 
-interface Judging {
-  /** Only points of such a workload are looked at. */
-  of: 'queue' | 'topic';
+interface ClaimJudge {
+  /** Only points with this type of queue are considered. */
+  queueType: 'queue' | 'topic';
   judge: Judge;
-  /** Whether messages arrive is what the claim is about: faulty points are judged, not put aside. */
+  /** The claim is about integrity itself, so points with integrity faults are judged too. */
   aboutIntegrity?: true;
 }
 
-const ofQueue = (judge: Judge): Judging => ({ of: 'queue', judge });
-const ofTopic = (judge: Judge): Judging => ({ of: 'topic', judge });
+const ofQueue = (judge: Judge): ClaimJudge => ({ queueType: 'queue', judge });
+const ofTopic = (judge: Judge): ClaimJudge => ({ queueType: 'topic', judge });
 
-const judges: Readonly<Record<string, Judging>> = {
+const judges: Readonly<Record<string, ClaimJudge>> = {
   A1: ofQueue(judgeA1),
   A2: ofQueue(judgeA2),
   A3: ofQueue(judgeA3),
@@ -58,8 +58,8 @@ const judges: Readonly<Record<string, Judging>> = {
 };
 
 /**
- * The verdict of each claim named, in that order. A point whose integrity is faulty proves nothing: while there is one,
- * every claim is inconclusive but those about integrity itself.
+ * The verdicts of the given claims, in that order. A point with an integrity fault proves nothing, so one such point
+ * makes every claim inconclusive, except claims about integrity itself.
  */
 export function judgeClaims(
   ids: readonly string[],
@@ -75,12 +75,12 @@ export function judgeClaims(
       faulty.length > 0 && judging.aboutIntegrity !== true
         ? inconclusive(
             '',
-            `Messages were lost, doubled, damaged or out of order at ${faulty.length} of the points.`,
+            `Messages were lost, duplicated, damaged or out of order at ${faulty.length} of the points.`,
           )
-        : judging.judge(ofWorkload(points, judging.of), context);
+        : judging.judge(pointsOfQueueType(points, judging.queueType), context);
     return { ...claim, ...judgement };
   });
 }
 
-const ofWorkload = (points: readonly Point[], of: Judging['of']) =>
-  points.filter((point) => (point.params.subscribers !== undefined) === (of === 'topic'));
+const pointsOfQueueType = (points: readonly Point[], queueType: ClaimJudge['queueType']) =>
+  points.filter((point) => (point.params.subscribers !== undefined) === (queueType === 'topic'));

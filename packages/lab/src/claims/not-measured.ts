@@ -1,12 +1,12 @@
-/** What document A says in words beside its numbered claims and no scenario measures yet, with the reason. */
+/** Statements of document A that no scenario measures yet, with the reason. */
 export interface NotMeasured {
-  what: string;
+  statement: string;
   reason: string;
 }
 
 export const notMeasured: readonly NotMeasured[] = [
   {
-    what: 'Backup, recovery and a standby database cover queues as they cover tables',
-    reason: 'there is no standby; recovery is tested by crashes, not timed by a scenario',
+    statement: 'Backup, recovery and a standby database protect queues as they protect tables',
+    reason: 'there is no standby; crash tests verify recovery, but no scenario times it',
   },
 ];

@@ -1,19 +1,19 @@
-/** A9: how long a dequeue call of the sharded queue takes. A18: how that of a topic grows with instances and dequeuers. */
+/** Claim A9: response time of a dequeue from the sharded queue. A18: its growth with instances and dequeuers, for a topic. */
 import type { Point } from '@shardlab/contract';
 import { median, ratioInterval, spread } from '@shardlab/model';
+import { whitePaper } from './claims.ts';
 import {
   fixed,
   inconclusive,
   type Judge,
   noInterval,
+  pointInWords,
   rounded,
   sharded,
-  sideOf,
   standIn,
   unsharded,
-  where,
+  verdictAgainstBar,
 } from './judgement.ts';
-import { whitePaper } from './ledger.ts';
 
 export const judgeA9: Judge = (points) => {
   const unit = 'ms, median dequeue call';
@@ -25,33 +25,33 @@ export const judgeA9: Judge = (points) => {
   const interval = spread(middle.repeats.flatMap((repeat) => repeat.dequeueCallP50Ms ?? []));
   const slowest = sorted.at(-1)!;
   return {
-    verdict: sideOf({ value, interval, bar: whitePaper.dequeueCallMs, wanted: 'under' }),
+    verdict: verdictAgainstBar({ value, interval, bar: whitePaper.dequeueCallMs, wanted: 'under' }),
     value: fixed(value, 3),
     unit,
     interval: rounded(interval, 3),
-    reason: `The middle of ${sorted.length} points (${where(middle)}); the slowest has ${fixed(slowest.dequeueCallMs.p50, 3)} ms (${where(slowest)}). A call is timed where messages are ready; from the enqueuing commit to the hand-out it is ${fixed(middle.latencyMs.p50, 2)} ms there.${noInterval(middle.repeats.length)}`,
+    reason: `The median of ${sorted.length} points (${pointInWords(middle)}); the slowest takes ${fixed(slowest.dequeueCallMs.p50, 3)} ms (${pointInWords(slowest)}). Calls are timed if messages are ready. From the enqueuing commit to the delivery it takes ${fixed(middle.latencyMs.p50, 2)} ms at the median point.${noInterval(middle.repeats.length)}`,
   };
 };
 
-/** A response time that stays under this many times its start is flat; one that goes past it rises. */
+/** A response time that grows by less than this factor is flat; otherwise it rises. */
 const flatMax = 2;
 
 export const judgeA18: Judge = (points) => {
-  const unit = '× the response time of the fewest sessions, sharded';
+  const unit = '× the response time with the fewest sessions, sharded';
   const [flat, rising] = [growthOf(sharded(points)), growthOf(unsharded(points))];
   if (flat === null || rising === null) {
     return inconclusive(
       unit,
-      'Needs points of a sharded and an unsharded topic, with several counts of instances or dequeuers.',
+      'Needs points of a sharded and an unsharded topic with several numbers of instances or dequeuers.',
     );
   }
   const [shardedSide, unshardedSide] = [
-    sideOf({ value: flat.value, interval: flat.interval, bar: flatMax, wanted: 'under' }),
-    sideOf({ value: rising.value, interval: rising.interval, bar: flatMax, wanted: 'over' }),
+    verdictAgainstBar({ value: flat.value, interval: flat.interval, bar: flatMax, wanted: 'under' }),
+    verdictAgainstBar({ value: rising.value, interval: rising.interval, bar: flatMax, wanted: 'over' }),
   ];
   const faults = [
-    ...(shardedSide === 'does-not-hold' ? ['the sharded one is not flat'] : []),
-    ...(unshardedSide === 'does-not-hold' ? ['the unsharded one does not rise'] : []),
+    ...(shardedSide === 'does-not-hold' ? ['the sharded topic is not flat'] : []),
+    ...(unshardedSide === 'does-not-hold' ? ['the unsharded topic does not rise'] : []),
   ];
   const doubtful = [shardedSide, unshardedSide].includes('inconclusive');
   return {
@@ -59,11 +59,11 @@ export const judgeA18: Judge = (points) => {
     value: fixed(flat.value),
     unit,
     interval: rounded(flat.interval),
-    reason: `Sharded: ${flat.words}. Unsharded: ${rising.words}. Under ${flatMax} times counts as flat.${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(flat.repeats)}${standIn}`,
+    reason: `Sharded: ${flat.words}. Unsharded: ${rising.words}. Less than ${flatMax} times counts as flat.${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(flat.repeats)}${standIn}`,
   };
 };
 
-/** The slowest point's mean response time against that of the fewest instances and dequeuers. */
+/** The mean response time of the slowest point, relative to that with the fewest instances and dequeuers. */
 function growthOf(points: readonly Point[]) {
   const called = points.filter((point) => meanCalls(point).length > 0);
   const sorted = called.sort(
@@ -78,7 +78,7 @@ function growthOf(points: readonly Point[]) {
     value: to / from,
     interval: ratioInterval(meanCalls(slowest), meanCalls(first)),
     repeats: Math.min(first.repeats.length, slowest.repeats.length),
-    words: `${fixed(from, 3)} ms a call (${where(first)}), ${fixed(to, 3)} ms at the slowest (${where(slowest)}), ${fixed(to / from, 1)} times as long`,
+    words: `${fixed(from, 3)} ms per call (${pointInWords(first)}), ${fixed(to, 3)} ms at the slowest point (${pointInWords(slowest)}), ${fixed(to / from, 1)} times as long`,
   };
 }
 

@@ -1,6 +1,7 @@
-/** A1, A15: a straight log-log line, no regression. A4, A13: what the unsharded queue or topic gains instead. */
+/** Claims A1, A15: a straight log-log line without regression. A4, A13: the gain of the unsharded queue or topic. */
 import type { Point } from '@shardlab/contract';
 import { fitLogLog, type Interval, type LogLogFit, ratioInterval } from '@shardlab/model';
+import { whitePaper } from './claims.ts';
 import {
   best,
   distinct,
@@ -13,22 +14,21 @@ import {
   noInterval,
   percent,
   perSec,
+  pointInWords,
   rounded,
   sharded,
-  sideOf,
   singleRepeatNoise,
   standIn,
   topWait,
   unsharded,
-  where,
+  verdictAgainstBar,
 } from './judgement.ts';
-import { whitePaper } from './ledger.ts';
 
-/** Under this, doubling the threads gives less than 1.6 times the rate: that is no longer the figure's line. */
+/** Smallest slope: below it, doubling the threads multiplies the rate by less than 1.6, unlike the figure. */
 const slopeMin = 0.7;
-/** Further off its line than this, a curve is bent: a queue that saturates at half of its last point is 30 % off. */
+/** Largest deviation from a straight line. For comparison: a queue that saturates at half of its last point deviates by 30 %. */
 const deviationMax = 0.25;
-/** More instances may lose this share at equal threads before it counts as a regression: a sixth is no change of shape. */
+/** Loss by adding instances at equal threads that does not count as a regression: a sixth does not change the shape. */
 const regressionMax = 0.15;
 
 interface Scaling {
@@ -36,13 +36,13 @@ interface Scaling {
   regression: Regression | null;
 }
 
-/** The largest share of the rate that was lost by adding instances at equal threads. */
+/** The largest share of the rate lost by adding instances at equal threads. */
 interface Regression {
   share: number;
   words: string;
-  /** Of the rate with more instances over the rate with fewer. */
+  /** Interval of the rate with more instances ÷ the rate with fewer. */
   interval: Interval | null;
-  /** Whether the repeats show that there is a loss at all; one repeat does if the loss is past its noise. */
+  /** Whether the repeats prove a loss; with one repeat, whether the loss exceeds the noise. */
   shown: boolean;
 }
 
@@ -56,22 +56,25 @@ export const judgeA1: Judge = (points) => {
   if (judged === undefined || judged.family !== families[0]) {
     return inconclusive(
       unit,
-      'Needs sharded points of at least three thread counts up to 32 on the same instances.',
+      'Needs sharded points with at least three thread counts up to 32 on the same number of instances.',
     );
   }
   const { fits, regression } = judged.scaling;
   if (regression === null) {
-    return inconclusive(unit, 'Needs sharded points of at least two instance counts at the same threads.');
+    return inconclusive(
+      unit,
+      'Needs sharded points with at least two instance counts at the same number of threads.',
+    );
   }
   const flattest = fits.reduce((low, each) => (each.fit.slope < low.fit.slope ? each : low));
   const bent = fits.filter(({ fit }) => fit.worstDeviation > deviationMax);
   const faults = [
     ...(flattest.fit.slope < slopeMin
-      ? [`the slope is ${fixed(flattest.fit.slope)} on ${count(flattest.instances)}, under ${slopeMin}`]
+      ? [`the slope is ${fixed(flattest.fit.slope)} on ${count(flattest.instances)}, less than ${slopeMin}`]
       : []),
     ...bent.map(
       ({ instances, fit }) =>
-        `the points of ${count(instances)} lie up to ${percent(fit.worstDeviation)} off their line`,
+        `the points of ${count(instances)} deviate from their line by up to ${percent(fit.worstDeviation)}`,
     ),
     ...(regression.share > regressionMax && regression.shown
       ? [`adding instances loses ${regression.words}`]
@@ -82,7 +85,7 @@ export const judgeA1: Judge = (points) => {
     .filter((other) => other !== judged && other.scaling.fits.length > 0)
     .map(
       ({ family, scaling }) =>
-        ` As it is, ${family.words}: ${slopesInWords(scaling)}${scaling.regression === null ? '' : `, largest loss by adding instances ${scaling.regression.words}`}.`,
+        ` For comparison, ${family.words}: ${slopesInWords(scaling)}${scaling.regression === null ? '' : `, largest loss by adding instances ${scaling.regression.words}`}.`,
     );
   const summary = `${capital(judged.family.words)}: ${slopesInWords(judged.scaling)}; largest loss by adding instances: ${regression.words}.`;
   return {
@@ -90,7 +93,7 @@ export const judgeA1: Judge = (points) => {
     value: fixed(flattest.fit.slope, 3),
     unit,
     interval: rounded(flattest.fit.slopeInterval, 3),
-    reason: `${summary}${doubtful ? ' These repeats cannot tell such a loss from noise.' : ''}${faults.length === 0 ? '' : ` But ${faults.join('; ')}.`}${others.join('')}`,
+    reason: `${summary}${doubtful ? ' These repeats cannot distinguish such a loss from noise.' : ''}${faults.length === 0 ? '' : ` But ${faults.join('; ')}.`}${others.join('')}`,
   };
 };
 
@@ -104,7 +107,7 @@ function scalingOf(family: Family): Scaling {
   return { fits, regression: regressionOf(family.points, 'dequeuePerSec') };
 }
 
-/** Compares each instance count with the next lower one, where both have threads for every instance. */
+/** Compares each instance count with the next lower one, if both have at least one thread per instance. */
 function regressionOf(points: readonly Point[], metric: RateMetric): Regression | null {
   let worst: Regression | null = null;
   for (const threads of distinct(points, 'threads')) {
@@ -137,35 +140,35 @@ const slopesInWords = ({ fits }: Scaling) =>
 const count = (instances: number) => (instances === 1 ? 'one instance' : `${instances} instances`);
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** "Little", as a number: at most half of what the sharded queue gains by the same threads and instances. */
+/** Defines "little": at most half of the sharded queue's gain from the same threads and instances. */
 const gainShareMax = 0.5;
 
 export const judgeA4: Judge = (points) => judgeGain(points);
 
-/** As A4, and sessions of several instances wait for each other. */
+/** Like A4, and sessions of several instances must wait for each other. */
 export const judgeA13: Judge = (points) => {
   const gain = judgeGain(points);
   if (gain.verdict === 'inconclusive') return gain;
   const crowded = best(unsharded(points).filter((point) => point.params.threads > 1));
   const wait = crowded === null ? null : topWait(crowded);
-  const waits = ` At its best it waits most for ${wait === null ? 'nothing' : `"${wait.event}"`}.`;
+  const waits = ` At its best point it waits most for ${wait === null ? 'nothing' : `"${wait.event}"`}.`;
   if (wait?.class === 'concurrency') return { ...gain, reason: gain.reason + waits + standIn };
   return {
     ...gain,
     verdict: 'does-not-hold',
-    reason: `${gain.reason}${waits} But that is not a wait for another session.${standIn}`,
+    reason: `${gain.reason}${waits} But that is not a wait for other sessions.${standIn}`,
   };
 };
 
-/** The rate of the sharded topic's enqueues, each instance count against the next lower one. */
+/** The enqueue rate of the sharded topic: each instance count compared with the next lower one. */
 export const judgeA15: Judge = (points) => {
-  const unit = 'of the rate is lost at most';
+  const unit = 'largest loss of the rate';
   const family = familiesOf(sharded(points))[0];
   const regression = family === undefined ? null : regressionOf(family.points, 'enqueuePerSec');
   if (regression === null) {
     return inconclusive(
       unit,
-      'Needs points of a sharded topic with two instance counts at the same threads.',
+      'Needs points of a sharded topic with two instance counts at the same number of threads.',
     );
   }
   const { share, words, interval, shown } = regression;
@@ -176,12 +179,12 @@ export const judgeA15: Judge = (points) => {
     unit,
     interval:
       interval === null ? null : rounded([Math.max(0, 1 - interval[1]), Math.max(0, 1 - interval[0])], 3),
-    reason: `Largest loss of the enqueue rate by adding instances: ${words}; up to ${percent(regressionMax)} counts as none.${share > regressionMax && !shown ? ' These repeats cannot tell such a loss from noise.' : ''}${interval === null ? noInterval(1) : ''}`,
+    reason: `Largest loss of the enqueue rate by adding instances: ${words}; a loss of up to ${percent(regressionMax)} does not count.${share > regressionMax && !shown ? ' These repeats cannot distinguish such a loss from noise.' : ''}${interval === null ? noInterval(1) : ''}`,
   };
 };
 
 function judgeGain(points: readonly Point[]): Judgement {
-  const unit = '× the gain of sharded';
+  const unit = '× the gain of the sharded queue';
   const gains = familiesOf(points).map((family) => ({
     family,
     sharded: gainOf(sharded(family.points)),
@@ -189,23 +192,26 @@ function judgeGain(points: readonly Point[]): Judgement {
   }));
   const judged = gains[0];
   if (judged === undefined || judged.sharded === null || judged.unsharded === null) {
-    return inconclusive(unit, 'Needs points of both queues with one thread on one instance, and with more.');
+    return inconclusive(
+      unit,
+      'Needs points of both queues with one thread on one instance, and with more threads.',
+    );
   }
   const share = judged.unsharded.gain / judged.sharded.gain;
   const inWords = gains.flatMap((each) =>
     each.sharded === null || each.unsharded === null
       ? []
       : [
-          `${each.family.words} unsharded gains ${fixed(each.unsharded.gain, 1)} times from one thread to its best (${perSec(each.unsharded.top.dequeuePerSec)}, ${where(each.unsharded.top)}), sharded ${fixed(each.sharded.gain, 1)} times (${perSec(each.sharded.top.dequeuePerSec)})`,
+          `${each.family.words} the unsharded queue gains a factor of ${fixed(each.unsharded.gain, 1)} from one thread to its best point (${perSec(each.unsharded.top.dequeuePerSec)}, ${pointInWords(each.unsharded.top)}), the sharded queue ${fixed(each.sharded.gain, 1)} (${perSec(each.sharded.top.dequeuePerSec)})`,
         ],
   );
   const interval = shareInterval(judged.unsharded, judged.sharded);
   return {
-    verdict: sideOf({ value: share, interval, bar: gainShareMax, wanted: 'under' }),
+    verdict: verdictAgainstBar({ value: share, interval, bar: gainShareMax, wanted: 'under' }),
     value: fixed(share),
     unit,
     interval: rounded(interval),
-    reason: `${capital(inWords.join('; '))}. "Little" is read as at most half of what sharded gains.${noInterval(judged.unsharded.top.repeats.length)}`,
+    reason: `${capital(inWords.join('; '))}. "Little" means at most half of the sharded queue's gain.${noInterval(judged.unsharded.top.repeats.length)}`,
   };
 }
 
@@ -215,7 +221,7 @@ interface Gain {
   top: Point;
 }
 
-/** From the four points' rates, repeat by repeat. */
+/** The interval from the rates of the four points, repeat by repeat. */
 function shareInterval(unsharded: Gain, sharded: Gain): Interval | null {
   const products = (a: Point, b: Point) =>
     a.repeats
@@ -224,7 +230,7 @@ function shareInterval(unsharded: Gain, sharded: Gain): Interval | null {
   return ratioInterval(products(unsharded.top, sharded.start), products(unsharded.start, sharded.top));
 }
 
-/** From one thread on one instance to the best of all. Null without the former or without any other point. */
+/** The gain from one thread on one instance to the best point. Null without the former or without any other point. */
 function gainOf(points: readonly Point[]): Gain | null {
   const start = points.find((point) => point.params.threads === 1 && point.params.instances === 1);
   const top = best(points);

@@ -1,6 +1,7 @@
-/** A2, A11, A12, A16: sharded rates against the document's. A5: where the unsharded queue is best, and what it waits for. */
+/** Claims A2, A11, A12, A16: sharded rates compared with the document's. A5: where the unsharded queue is fastest. */
 import type { Point } from '@shardlab/contract';
 import { spread } from '@shardlab/model';
+import { whitePaper } from './claims.ts';
 import {
   best,
   distinct,
@@ -12,39 +13,38 @@ import {
   largeBatchMin,
   noInterval,
   perSec,
+  pointInWords,
   rounded,
   sharded,
   singleRepeatNoise,
   topWait,
   unsharded,
-  where,
 } from './judgement.ts';
-import { whitePaper } from './ledger.ts';
 import { rateRatioInterval } from './scaling.ts';
 
 interface RateClaim {
   unit: string;
   needs: string;
   document: number;
-  /** Points that may show it. */
-  of(points: readonly Point[]): readonly Point[];
+  /** The points by which the claim is judged. */
+  select(points: readonly Point[]): readonly Point[];
   rate(measured: { enqueuePerSec: number; dequeuePerSec: number }): number;
 }
 
-/** An absolute rate of the document: reached, or not to be expected of less hardware. */
+/** Judges an absolute rate of the document, which smaller hardware is not expected to reach. */
 export function judgeRate(claim: RateClaim): Judge {
   const { unit, document, rate } = claim;
   return (points, { cores }) => {
-    const top = bestBy(claim.of(points), rate);
+    const top = bestBy(claim.select(points), rate);
     if (top === null) return inconclusive(unit, claim.needs);
     const { nodes, coresPerNode } = whitePaper;
-    const here = `${cores ?? 'an unknown number of'} ${cores === 1 ? 'core' : 'cores'}`;
+    const cpuInWords = `${cores ?? 'an unknown number of'} ${cores === 1 ? 'core' : 'cores'}`;
     const value = Math.round(rate(top));
     const reached = value >= document;
     const asMany = cores !== null && cores >= nodes * coresPerNode;
     const reason = reached
-      ? `The best sharded point reaches ${perSec(value)} on ${here} (${where(top)}), past the ${perSec(document)} of the document's ${nodes} nodes of ${coresPerNode} cores. The hardware and the clients differ, so this says that the rate is within reach, not that the systems are equal.`
-      : `The best sharded point reaches ${perSec(value)} on ${here} (${where(top)}), ${fixed(value / document)} of the ${perSec(document)} that the document had on ${nodes} nodes of ${coresPerNode} cores${asMany ? '' : '; the absolute rate of such hardware cannot be judged here'}.`;
+      ? `The best sharded point reaches ${perSec(value)} on ${cpuInWords} (${pointInWords(top)}), more than the ${perSec(document)} of the document's ${nodes} nodes with ${coresPerNode} cores. Hardware and clients differ, so this shows that the rate can be reached, not that the systems are equal.`
+      : `The best sharded point reaches ${perSec(value)} on ${cpuInWords} (${pointInWords(top)}), ${fixed(value / document)} of the ${perSec(document)} that the document reports for ${nodes} nodes with ${coresPerNode} cores${asMany ? '' : '; such an absolute rate cannot be judged on this machine'}.`;
     return {
       verdict: reached ? 'holds' : asMany ? 'does-not-hold' : 'not-comparable',
       value,
@@ -68,7 +68,7 @@ export const judgeA2 = judgeRate({
   unit: 'dequeues/s',
   needs: 'Needs sharded points.',
   document: whitePaper.shardedDequeuePerSec,
-  of: sharded,
+  select: sharded,
   rate: ({ dequeuePerSec }) => dequeuePerSec,
 });
 
@@ -76,27 +76,27 @@ export const judgeA12 = judgeRate({
   unit: 'dequeues/s',
   needs: 'Needs points of a sharded topic.',
   document: whitePaper.topicDequeuePerSec,
-  of: (points) => sharded(points).filter((point) => !isLarge(point)),
+  select: (points) => sharded(points).filter((point) => !isLarge(point)),
   rate: ({ dequeuePerSec }) => dequeuePerSec,
 });
 
 export const judgeA16 = judgeRate({
   unit: 'enqueues and dequeues/s',
-  needs: `Needs points of a sharded topic with at least ${largeBatchMin} operations a transaction.`,
+  needs: `Needs points of a sharded topic with at least ${largeBatchMin} operations per transaction.`,
   document: whitePaper.topicLargeBatchOperationsPerSec,
-  of: (points) => sharded(points).filter(isLarge),
+  select: (points) => sharded(points).filter(isLarge),
   rate: ({ enqueuePerSec, dequeuePerSec }) => enqueuePerSec + dequeuePerSec,
 });
 
 const judgeLargeRate = judgeRate({
   unit: 'dequeues/s',
-  needs: `Needs points of a sharded queue with at least ${largeBatchMin} operations a transaction.`,
+  needs: `Needs points of a sharded queue with at least ${largeBatchMin} operations per transaction.`,
   document: whitePaper.largeBatchDequeuePerSec,
-  of: (points) => sharded(points).filter(isLarge),
+  select: (points) => sharded(points).filter(isLarge),
   rate: ({ dequeuePerSec }) => dequeuePerSec,
 });
 
-/** The rate, and with it that dequeuers keep up and that the management of partitions is what sessions wait for most. */
+/** Besides the rate, dequeuers must keep up, and partition maintenance must be the top wait event. */
 export const judgeA11: Judge = (points, context) => {
   const judgement = judgeLargeRate(points, context);
   const top = best(sharded(points).filter(isLarge));
@@ -104,7 +104,7 @@ export const judgeA11: Judge = (points, context) => {
   const keepsUp = keepUpRatio(top);
   const wait = topWait(top);
   const faults = [
-    ...(keepsUp >= keepUpMin ? [] : [`dequeuers consume only ${fixed(keepsUp)} of what is enqueued`]),
+    ...(keepsUp >= keepUpMin ? [] : [`dequeuers consume only ${fixed(keepsUp)} of the enqueued messages`]),
     ...(wait?.event === 'partition maintenance'
       ? []
       : [
@@ -121,17 +121,17 @@ export const judgeA11: Judge = (points, context) => {
 };
 
 export const judgeA5: Judge = (points) => {
-  const unit = '× the best of several instances';
+  const unit = '× the best rate of several instances';
   const all = unsharded(points);
   const one = best(all.filter((point) => point.params.instances === 1));
-  // With fewer threads than instances the rest idles, which is one instance again.
+  // With fewer threads than instances some instances are idle, so the point does not have that many instances.
   const several = best(
     all.filter(({ params: { instances, threads } }) => instances > 1 && threads >= instances),
   );
   if (one === null || several === null || distinct(all, 'threads').length < 2) {
     return inconclusive(
       unit,
-      'Needs unsharded points of one and of several instances, with at least two thread counts.',
+      'Needs unsharded points of one and of several instances with at least two thread counts.',
     );
   }
   if (several.dequeuePerSec === 0) return inconclusive(unit, 'Several instances dequeued nothing.');
@@ -141,18 +141,19 @@ export const judgeA5: Judge = (points) => {
   const lockLeads = wait?.class === 'concurrency';
   const { unshardedDequeuePerSec: document } = whitePaper;
   const cpu = fixed(one.cpuShareByInstance[0] ?? 0);
-  const numbers = `Best on one instance ${perSec(one.dequeuePerSec)} (${where(one)}, ${cpu} cores busy), on several ${perSec(several.dequeuePerSec)} (${where(several)}), which wait most for ${wait === null ? 'nothing' : `"${wait.event}"`}. The document's bound of ${document.toLocaleString('en-US')}/s is of its own hardware: here one instance is ${one.dequeuePerSec < document ? 'under' : 'over'} it.`;
+  const numbers = `Best on one instance ${perSec(one.dequeuePerSec)} (${pointInWords(one)}, ${cpu} cores busy), on several ${perSec(several.dequeuePerSec)} (${pointInWords(several)}), which wait most for ${wait === null ? 'nothing' : `"${wait.event}"`}. The document's limit of ${document.toLocaleString('en-US')}/s applies to its own hardware; here one instance is ${one.dequeuePerSec < document ? 'below' : 'above'} it.`;
   const common = { value: fixed(ratio), unit, interval: rounded(interval) };
   if (interval !== null && interval[0] <= 1 && interval[1] >= 1) {
     return { ...common, verdict: 'inconclusive', reason: `${numbers} The interval of the ratio contains 1.` };
   }
   if (interval === null && Math.abs(ratio - 1) < singleRepeatNoise) {
-    const doubt = 'One repeat cannot tell rates so near each other apart; the full scale has more.';
+    const doubt =
+      'A single repeat cannot distinguish rates that are so close; the full scale has more repeats.';
     return { ...common, verdict: 'inconclusive', reason: `${numbers} ${doubt}` };
   }
   const faults = [
     ...(ratio > 1 ? [] : ['several instances are not slower']),
-    ...(lockLeads ? [] : ['what several instances wait for is not each other']),
+    ...(lockLeads ? [] : ['several instances do not wait for each other']),
   ];
   return {
     ...common,

@@ -1,7 +1,7 @@
 /**
- * What runs said about the claims, one verdict a line, oldest first: those of the command line and those of a server on the
- * same data folder. Lines are only added, so that runs at the same time keep each other's; past its bound the file loses
- * its older half.
+ * All verdicts about the claims, one per line, oldest first: those of the command line and those of a server on the same
+ * data folder. Lines are only appended, so that concurrent runs do not overwrite each other. When the file exceeds its
+ * limit, the older half is dropped.
  */
 import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,16 +9,16 @@ import type { ClaimResult, Run } from '@shardlab/contract';
 
 export const historyFileName = 'claim-verdicts.jsonl';
 
-/** Some 10,000 verdicts: years of runs. */
+/** About 10,000 verdicts, which is years of runs. */
 const historyBytesMax = 8 * 1024 ** 2;
 
-export interface KeptVerdict
+export interface StoredVerdict
   extends Pick<ClaimResult, 'id' | 'verdict' | 'value' | 'unit' | 'interval' | 'reason'> {
   runId: string;
   scenarioId: string;
   scale: Run['scale'];
   endedAtMs: number;
-  /** Of the code that ran; null if it was not in a checkout. */
+  /** Git commit of the code that ran; null outside a checkout. */
   commit: string | null;
 }
 
@@ -26,7 +26,7 @@ export interface JudgedRun extends Pick<Run, 'id' | 'scale' | 'endedAtMs' | 'cla
   scenarioId: string;
 }
 
-export function verdictsOf(run: JudgedRun): KeptVerdict[] {
+export function verdictsOf(run: JudgedRun): StoredVerdict[] {
   return run.claims.map(({ id, verdict, value, unit, interval, reason }) => ({
     id,
     verdict,
@@ -42,8 +42,8 @@ export function verdictsOf(run: JudgedRun): KeptVerdict[] {
   }));
 }
 
-/** Adds the verdicts of a run that is done to the folder's file, which is made if it is missing. */
-export async function keepVerdicts(folder: string, run: Run): Promise<void> {
+/** Appends the verdicts of a finished run to the folder's file, which is created if missing. */
+export async function appendVerdicts(folder: string, run: Run): Promise<void> {
   const { id: scenarioId } = run.scenario;
   const lines = verdictsOf({ ...run, scenarioId }).map((kept) => `${JSON.stringify(kept)}\n`);
   if (lines.length === 0) return;
@@ -53,8 +53,8 @@ export async function keepVerdicts(folder: string, run: Run): Promise<void> {
   if ((await stat(path)).size > historyBytesMax) await dropOlderHalf(path);
 }
 
-/** Oldest first; empty if nothing was kept yet. A line that was cut off by a crash is passed over. */
-export async function readVerdicts(folder: string): Promise<KeptVerdict[]> {
+/** Oldest first; empty if there is no file yet. Lines truncated by a crash are skipped. */
+export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
   let text: string;
   try {
     text = await readFile(join(folder, historyFileName), 'utf8');
@@ -65,7 +65,7 @@ export async function readVerdicts(folder: string): Promise<KeptVerdict[]> {
   return text.split('\n').flatMap((line) => {
     if (line === '') return [];
     try {
-      return [JSON.parse(line) as KeptVerdict];
+      return [JSON.parse(line) as StoredVerdict];
     } catch {
       return [];
     }

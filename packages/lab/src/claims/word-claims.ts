@@ -1,31 +1,32 @@
-/** What document A says in words beside its figures. It gives no numbers there: the bars are ours, and each reason names them. */
+/** Claims from the text of document A, which gives no numbers: the bars are ours, and each reason states them. */
 import type { Claim } from './claim.ts';
 
 export const wordClaims: readonly Claim[] = [
   {
     id: 'W1',
     title: 'A huge backlog does not slow dequeues',
-    document: 'Sharded queues lie in the database, and so they handle huge backlogs.',
+    document: 'Sharded queues are stored in the database, so they can handle huge backlogs.',
     grade: 'shape',
   },
   {
     id: 'W2',
     title: 'Larger messages move more bytes',
     document:
-      'The size of messages affects the throughput of every queue, and the architecture is well designed for it: the cache keeps only the metadata of large ones.',
+      'Message size affects the throughput of every queue, and the architecture takes this into account: the cache keeps only the metadata of large messages.',
     grade: 'shape',
   },
   {
     id: 'W3',
     title: 'Many subscribers are cheap',
-    document: 'Bitmaps that track the subscribers of a message support a large number of them efficiently.',
+    document:
+      'Bitmaps track the subscribers of a message, which supports large numbers of subscribers efficiently.',
     grade: 'shape',
   },
   {
     id: 'W4',
     title: 'The message cache saves CPU',
     document:
-      'Where dequeuers keep up the message cache gives the order of a shard without SQL, which reduces the CPU and disk overhead of enqueues and dequeues.',
+      'If dequeuers keep up, the message cache provides the order of a shard without SQL, which reduces the CPU and disk overhead of enqueues and dequeues.',
     grade: 'shape',
   },
   {
@@ -36,36 +37,36 @@ export const wordClaims: readonly Claim[] = [
   },
   {
     id: 'W6',
-    title: 'Some workloads do as well unsharded',
-    document: 'Where an unsharded queue satisfies the requirements, there is no compelling need to migrate.',
+    title: 'Some workloads need no sharded queue',
+    document: 'If an unsharded queue satisfies the requirements, there is no compelling need to migrate.',
     grade: 'shape',
   },
   {
     id: 'W7',
-    title: 'A failed instance is served again, with all its messages',
+    title: 'A failed instance is taken over with all its messages',
     document:
-      'Persistent messages fail over and are recovered as the tables of the database are, which makes the queue highly available.',
+      "Persistent messages fail over and are recovered like the database's tables, which makes the queue highly available.",
     grade: 'shape',
   },
   {
     id: 'W8',
-    title: 'A queue in use is converted, and its clients go on',
+    title: 'A queue in use can be converted without changing its clients',
     document:
-      'Existing applications need no changes: the queue is drained, dropped empty and created anew as a sharded one under its name.',
+      'Existing applications need no changes: the queue is drained, dropped when empty, and created again as a sharded queue with the same name.',
     grade: 'shape',
   },
   {
     id: 'W9',
-    title: 'Forwarding does not hold enqueues up',
+    title: 'Forwarding does not slow enqueues',
     document:
-      'With one session that enqueues on one instance and one that dequeues on another, messages are forwarded between them, asynchronously to the enqueuing transaction.',
+      'If one session enqueues on one instance and another dequeues on a second instance, messages are forwarded between them, asynchronously to the enqueuing transaction.',
     grade: 'shape',
   },
   {
     id: 'W10',
     title: 'Messages and rows need one commit, not two',
     document:
-      'Enqueues and dequeues are committed in the same transaction as other operations of the database, without a two-phase commit.',
+      'Enqueues and dequeues commit in the same transaction as other database operations, without a two-phase commit.',
     grade: 'shape',
   },
 ];

@@ -18,7 +18,7 @@ export async function calibrateCommand(flags: CalibrateFlags): Promise<number> {
       ? join(bundledHardwareFolder, `${calibratedId}.json`)
       : resolve(base, flags.json);
   const hardware = await calibrate({
-    onProgress: (what) => process.stderr.write(`measuring ${what}\n`),
+    onProgress: (subject) => process.stderr.write(`measuring ${subject}\n`),
     ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(base, flags['data-dir']) }),
   });
   await mkdir(dirname(path), { recursive: true });

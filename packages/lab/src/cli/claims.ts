@@ -1,12 +1,12 @@
-import { claims } from '../claims/ledger.ts';
+import { claims } from '../claims/claims.ts';
 import { notMeasured } from '../claims/not-measured.ts';
-import { type KeptVerdict, readVerdicts } from '../claims/verdict-history.ts';
+import { readVerdicts, type StoredVerdict } from '../claims/verdict-history.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { dataFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 import { verdictsInWords } from './result-table.ts';
 
-/** `claims`: every claim, the last verdict that a run of the command line gave it, and how often which was given. */
+/** `claims`: every claim with its latest verdict, and how often each verdict was given. */
 export async function claimsCommand(flags: { 'data-dir'?: string | undefined }): Promise<number> {
   const kept = await readVerdicts(dataFolder(flags['data-dir']));
   const judgedBy = await scenariosByClaim();
@@ -15,15 +15,16 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
     const last = verdicts.at(-1);
     if (last === undefined) {
       const scenarios = judgedBy.get(id) ?? [];
-      const how = scenarios.length === 0 ? 'no scenario judges it' : `${scenarios.join(' or ')} judges it`;
-      return `${id} NOT MEASURED YET\n   ${title}. ${document}\n   ${how}`;
+      const source =
+        scenarios.length === 0 ? 'No scenario tests it' : `Run ${scenarios.join(' or ')} to test it`;
+      return `${id} NOT MEASURED YET\n   ${title}. ${document}\n   ${source}`;
     }
     const words = verdictsInWords([{ ...last, title, document, grade }]);
     return `${words}\n   The document: ${document} (${grade})\n   ${sourceInWords(last)}; ${countsInWords(verdicts)}`;
   });
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
-  process.stdout.write('Not measured yet, in words of the document:\n');
-  for (const { what, reason } of notMeasured) process.stdout.write(`   ${what}: ${reason}\n`);
+  process.stdout.write('Statements of the document that no scenario measures yet:\n');
+  for (const { statement, reason } of notMeasured) process.stdout.write(`   ${statement}: ${reason}\n`);
   const last = claims.flatMap(({ id }) => kept.findLast((verdict) => verdict.id === id) ?? []);
   const open = claims.length - last.length;
   process.stdout.write(
@@ -42,15 +43,15 @@ async function scenariosByClaim(): Promise<Map<string, string[]>> {
   return judgedBy;
 }
 
-function sourceInWords({ scenarioId, scale, endedAtMs, commit }: KeptVerdict): string {
+function sourceInWords({ scenarioId, scale, endedAtMs, commit }: StoredVerdict): string {
   const when = new Date(endedAtMs).toISOString().slice(0, 16).replace('T', ' ');
   return `From ${scenarioId}, ${scale}, ${when} UTC${commit === null ? '' : `, commit ${commit}`}`;
 }
 
 /** "holds 3, inconclusive 1" */
-function countsInWords(verdicts: readonly KeptVerdict[]): string {
+function countsInWords(verdicts: readonly StoredVerdict[]): string {
   const counts = new Map<string, number>();
   for (const { verdict } of verdicts) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
   const words = [...counts].map(([verdict, count]) => `${verdict.replaceAll('-', ' ')} ${count}`);
-  return words.join(', ') || 'none judged';
+  return words.join(', ') || 'no verdicts';
 }

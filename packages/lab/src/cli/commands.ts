@@ -1,4 +1,4 @@
-/** Reads the arguments and does what they say. Every command resolves with the exit code of the process. */
+/** Parses the arguments and runs the command. Every command resolves with the exit code of the process. */
 import { parseArgs } from 'node:util';
 import { calibrateCommand } from './calibrate.ts';
 import { checkCommand } from './check.ts';
@@ -12,44 +12,44 @@ import { validateCommand } from './validate.ts';
 
 const help = `Usage: npm run lab -- <command>
 
-  run <scenario>... [options]  run scenarios one after the other: files, or ids of those in scenarios/
-    --quick                  the smaller sweep and shorter phases that the scenario names
-    --json <file>            write the run, with points, claims and environment, as JSON; of several
-                             scenarios the folder for a file of each
-    --require <claim>        fail unless this claim holds; may be given several times
-    --data-dir <folder>      where the scratch data lies; default the system's folder for it.
-                             The verdicts are kept there too, by default in DATA_DIR or data/
-  claims                     what the document says, and the last verdict of each claim
-    --data-dir <folder>      as above
-  validate <file>            name every fault of a scenario
-  list                       the scenarios that come with the lab
-  calibrate [options]        measure what the engine's work costs here, for the model; about 15 s
-    --json <file>            where to; default scenarios/hardware/this-machine.json
-    --data-dir <folder>      as above
-  model <hardware> [options] simulate a machine: a file, or the id of one in scenarios/hardware/
-    --fit                    fit its free parameters to its observations again, and write the file
-    --run <file>             hold the model against the points of a run, as run --json wrote it;
-                             may be given several times
-    --scale                  what more instances and larger machines would do
-    --write <file>           put the tables into their sections of a Markdown file
-  check <folder> [options]   look over the data of an engine: every block, and what was acknowledged
-    --json <file>            write what was found as JSON
-    --accept-loss            save what can be read, give up what cannot; keep a copy of the folder first
-  convert <folder> <queue>   turn an unsharded queue into a sharded one of the same name: stop enqueue, drain,
-                             stop dequeue, check empty, drop, size the cache, create, start. Its processes may
-                             be at work; if it is interrupted the same command goes on with it
-    --shards <n>             shards on each instance; default 1
-    --attempts-max <n>       hand-outs before a message goes to the exception queue; default no limit
-    --retry-delay <ms>       pause before a message that came back is handed out again
-    --priorities             messages have priorities
-    --cache-mib <n>          size of the message cache of each instance; default as it is
-    --drain-s <n>            how long to wait for the queue to be emptied; default 600
-    --cancel                 give a conversion up that is not done: the queue goes on as it was
-    --json <file>            write the conversion, with when each step was done, as JSON
-  --help                     this text
+  run <scenario>... [options]  run one or more scenarios, given as files or as ids from scenarios/
+    --quick                  use the smaller sweep and shorter phases that the scenario defines
+    --json <file>            write the run as JSON, with points, claims and environment; with several
+                             scenarios this is a folder that gets one file per scenario
+    --require <claim>        fail unless this claim holds; can be repeated
+    --data-dir <folder>      folder for scratch data; default: the system's temporary folder.
+                             Verdicts are kept there too; default: DATA_DIR or data/
+  claims                     show each claim of the document and its latest verdict
+    --data-dir <folder>      folder of the verdicts; default: DATA_DIR or data/
+  validate <file>            list every fault of a scenario
+  list                       list the built-in scenarios
+  calibrate [options]        measure the costs of the engine's work on this machine, for the model; about 15 s
+    --json <file>            output file; default: scenarios/hardware/this-machine.json
+    --data-dir <folder>      folder for scratch data; default: the system's temporary folder
+  model <hardware> [options] simulate a machine, given as a file or as an id from scenarios/hardware/
+    --fit                    fit the free parameters to the observations again and write the file
+    --run <file>             compare the model with the points of a run written by run --json;
+                             can be repeated
+    --scale                  predict the effect of more instances and larger machines
+    --write <file>           write the tables into their sections of a Markdown file
+  check <folder> [options]   verify the data of an engine: every block, and every acknowledged commit
+    --json <file>            write the findings as JSON
+    --accept-loss            save what can be read and give up the rest; copy the folder first
+  convert <folder> <queue>   convert an unsharded queue to a sharded queue of the same name: stop enqueue,
+                             drain, stop dequeue, check that it is empty, drop, size the cache, create, start.
+                             Clients may stay connected. Repeat the command to resume after an interruption
+    --shards <n>             shards per instance; default: 1
+    --attempts-max <n>       deliveries before a message moves to the exception queue; default: no limit
+    --retry-delay <ms>       pause before a returned message is delivered again
+    --priorities             deliver by priority
+    --cache-mib <n>          size of each instance's message cache; default: unchanged
+    --drain-s <n>            seconds to wait for the queue to be emptied; default: 600
+    --cancel                 cancel an unfinished conversion; the queue can be used as before
+    --json <file>            write the conversion as JSON, with the time of each step
+  --help                     show this text
 
-Exit code: 0 done; 1 an error, lost, doubled, damaged or disordered messages, or a required
-claim that does not hold; 2 unusable arguments or scenario; 130 interrupted.
+Exit codes: 0 success; 1 an error, or messages lost, duplicated, damaged or out of order, or a
+required claim that does not hold; 2 invalid arguments or scenario; 130 interrupted.
 A claim that does not hold is a finding, not an error, unless --require names it.
 `;
 
@@ -94,7 +94,7 @@ export async function runCommand(args: string[]): Promise<number> {
       if (target !== undefined) return usageError(`Unexpected argument "${target}"`);
       return claimsCommand(values);
     case undefined:
-      return usageError('A command is missing');
+      return usageError('No command was given');
     default:
       return usageError(`Unknown command "${command}"`);
   }

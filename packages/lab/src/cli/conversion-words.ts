@@ -1,9 +1,9 @@
-/** What the conversions of a run did, a line for each repeat. */
+/** The conversions of a run in words, one line per repeat. */
 import type { ConversionOutcome, Point } from '@shardlab/contract';
 
 const number = (value: number) => Math.round(value).toLocaleString('en-US');
 
-/** Empty without conversions. */
+/** An empty string if there are no conversions. */
 export function conversionsInWords(points: readonly Point[]): string {
   const lines = points.flatMap(({ params, repeats }) =>
     repeats.flatMap(({ conversion }, repeat) =>
@@ -17,9 +17,12 @@ export function conversionsInWords(points: readonly Point[]): string {
 
 function conversionInWords(conversion: ConversionOutcome): string {
   const { atMs, tookMs, steps, withoutEnqueueMs, enqueuePerSec, dequeuePerSec } = conversion;
-  const each = steps.map(({ step, tookMs: ms }) => `${step} ${number(ms)}`).join(', ');
-  const without = withoutEnqueueMs === null ? 'for good' : `for ${number(withoutEnqueueMs)} ms`;
+  const stepTimes = steps.map(({ step, tookMs: ms }) => `${step} ${number(ms)}`).join(', ');
+  const outage =
+    withoutEnqueueMs === null
+      ? 'no enqueue acknowledged from then on'
+      : `no enqueue acknowledged for ${number(withoutEnqueueMs)} ms`;
   const around = ({ before, during, after }: ConversionOutcome['enqueuePerSec']) =>
-    `${number(before)}/s before, ${number(during)}/s meanwhile, ${number(after)}/s after`;
-  return `begun at ${(atMs / 1000).toFixed(1)} s, ${number(tookMs)} ms (${each}), without an enqueue ${without}; enqueued ${around(enqueuePerSec)}; dequeued ${around(dequeuePerSec)}`;
+    `${number(before)}/s before, ${number(during)}/s during, ${number(after)}/s after`;
+  return `started at ${(atMs / 1000).toFixed(1)} s, took ${number(tookMs)} ms (${stepTimes}), ${outage}; enqueued ${around(enqueuePerSec)}; dequeued ${around(dequeuePerSec)}`;
 }

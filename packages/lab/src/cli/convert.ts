@@ -22,19 +22,19 @@ export interface ConvertFlags {
   json?: string | undefined;
 }
 
-const inWords: Readonly<Record<ConversionStage, string>> = {
+const stageInWords: Readonly<Record<ConversionStage, string>> = {
   'stop-enqueue': 'stop enqueue',
-  drain: 'drain: consumers take what the queue holds',
+  drain: 'drain: wait until consumers have emptied the queue',
   'stop-dequeue': 'stop dequeue',
-  'check-empty': 'check that it is empty',
-  drop: 'drop what its table has of it',
+  'check-empty': 'check that the queue is empty',
+  drop: 'drop the unsharded queue',
   'size-cache': 'size the message cache',
-  create: 'create the sharded queue under the same name',
+  create: 'create the sharded queue with the same name',
   start: 'start enqueue and dequeue',
   done: 'done',
 };
 
-/** `convert <folder> <queue>`: turns an unsharded queue into a sharded one, or goes on with that, or cancels it. */
+/** `convert <folder> <queue>`: converts an unsharded queue to a sharded one, resumes that, or cancels it. */
 export async function convertCommand(folder: string, queue: string, flags: ConvertFlags): Promise<number> {
   const base = process.env.INIT_CWD ?? process.cwd();
   const dir = clusterFolder(resolve(base, folder));
@@ -44,7 +44,7 @@ export async function convertCommand(folder: string, queue: string, flags: Conve
   try {
     if (flags.cancel) {
       await cancelConversion({ dir, queue });
-      process.stdout.write(`The conversion of ${queue} is cancelled; the queue goes on as it was\n`);
+      process.stdout.write(`The conversion of ${queue} was cancelled; the queue can be used as before\n`);
       return exitCodes.done;
     }
     const conversion = await convertQueue({
@@ -52,7 +52,7 @@ export async function convertCommand(folder: string, queue: string, flags: Conve
       dir,
       queue,
       signal: stop.signal,
-      onStep: say,
+      onStep: printConversion,
     });
     if (flags.json !== undefined) {
       await writeFile(resolve(base, flags.json), `${JSON.stringify(conversion, null, 2)}\n`);
@@ -60,13 +60,15 @@ export async function convertCommand(folder: string, queue: string, flags: Conve
     return exitCodes.done;
   } catch (error) {
     if (stop.signal.aborted) {
-      process.stderr.write('Interrupted; the same command goes on with it, and --cancel ends it\n');
+      process.stderr.write(
+        'Interrupted; repeat the command to resume the conversion, or use --cancel to cancel it\n',
+      );
       return exitCodes.interrupted;
     }
     if (!(error instanceof QueueError)) throw error;
     process.stderr.write(`${error.code}: ${error.message}\n`);
     if (error.code === 'QUEUE_NOT_DRAINED') {
-      process.stderr.write('The same command goes on with the conversion, and --cancel ends it\n');
+      process.stderr.write('Repeat the command to resume the conversion, or use --cancel to cancel it\n');
     }
     return exitCodes.failed;
   } finally {
@@ -74,18 +76,21 @@ export async function convertCommand(folder: string, queue: string, flags: Conve
   }
 }
 
-function say({ queue, stage, settings: { shards } }: Conversion): void {
-  const line = stage === 'done' ? `${queue} is sharded, with ${shards} on each instance` : inWords[stage];
+function printConversion({ queue, stage, settings: { shards } }: Conversion): void {
+  const line =
+    stage === 'done'
+      ? `${queue} is now sharded, with ${shards} ${shards === 1 ? 'shard' : 'shards'} per instance`
+      : stageInWords[stage];
   process.stdout.write(`${line}\n`);
 }
 
-/** The engine's own folder, or the data folder of a server, which has it in `cluster/`. */
+/** Accepts the engine's folder, or the data folder of a server, which contains it as `cluster/`. */
 function clusterFolder(dir: string): string {
   const within = join(dir, 'cluster');
   return !existsSync(join(dir, 'catalog.db')) && existsSync(within) ? within : dir;
 }
 
-/** What is no number is refused by the engine, by name. */
+/** Text that is not a number becomes NaN, which the engine refuses, naming the option. */
 function optionsOf(flags: ConvertFlags): Partial<ConvertOptions> {
   const number = (name: keyof ConvertOptions, text: string | undefined, factor = 1) =>
     text === undefined ? {} : { [name]: Number(text) * factor };

@@ -1,12 +1,12 @@
-/** Where what outlives a run is kept: beside the server's data. */
+/** The folder for data that outlives a run. It is the server's data folder. */
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const ofTheCheckout = fileURLToPath(new URL('../../../../data/', import.meta.url));
+const checkoutDataFolder = fileURLToPath(new URL('../../../../data/', import.meta.url));
 
-/** The folder of `--data-dir`, of `DATA_DIR`, or `data` in the checkout. */
+/** The folder named by `--data-dir`, else by `DATA_DIR`, else `data` in the checkout. */
 export function dataFolder(flag: string | undefined): string {
   const base = process.env.INIT_CWD ?? process.cwd();
   const named = flag ?? process.env.DATA_DIR;
-  return named === undefined || named === '' ? ofTheCheckout : resolve(base, named);
+  return named === undefined || named === '' ? checkoutDataFolder : resolve(base, named);
 }

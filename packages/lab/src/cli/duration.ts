@@ -1,4 +1,4 @@
-/** "45 s", "2 min 10 s", "3 h 5 min": two units at most, rounded to the smaller. */
+/** "45 s", "2 min 10 s", "3 h 5 min": at most two units, rounded to the smaller one. */
 export function durationInWords(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;

@@ -17,7 +17,7 @@ export async function listCommand(): Promise<number> {
       (scale) => planRun(parsed.scenario, scale).estimatedMs,
     );
     process.stdout.write(
-      `${id}\n  ${title}\n  claims ${claims.join(', ') || 'none'}; quick about ${durationInWords(quick!)}, full about ${durationInWords(full!)}\n`,
+      `${id}\n  ${title}\n  claims ${claims.join(', ') || 'none'}; quick takes about ${durationInWords(quick!)}, full about ${durationInWords(full!)}\n`,
     );
   }
   return faulty ? exitCodes.failed : exitCodes.done;

@@ -1,4 +1,4 @@
-/** Finds the scenario that an argument names, and prints what is wrong with it. */
+/** Finds the scenario that an argument names, and prints its faults. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Scenario } from '@shardlab/contract';
@@ -6,14 +6,14 @@ import { LabError } from '../errors.ts';
 import { type ParsedScenario, parseScenario } from '../scenario/parse-scenario.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 
-/** A path, relative to where the command was called, or the id of a scenario that comes with the lab. */
+/** Loads a scenario by path, relative to the caller's folder, or by the id of a built-in scenario. */
 export async function loadScenario(nameOrPath: string): Promise<ParsedScenario> {
   if (/^[a-z0-9-]+$/.test(nameOrPath)) {
     for (const { parsed } of await readScenarioFolder()) {
       if (parsed.ok && parsed.scenario.id === nameOrPath) return parsed;
     }
   }
-  // npm runs scripts in the package's folder and keeps the caller's in INIT_CWD.
+  // npm runs scripts in the folder of the package; INIT_CWD is the folder of the caller.
   const base = process.env.INIT_CWD ?? process.cwd();
   try {
     return parseScenario(await readFile(resolve(base, nameOrPath), 'utf8'));
@@ -21,13 +21,13 @@ export async function loadScenario(nameOrPath: string): Promise<ParsedScenario> 
     const code = (cause as NodeJS.ErrnoException).code;
     const sentence =
       code === 'ENOENT'
-        ? `There is no scenario "${nameOrPath}": neither a file of this name nor an id of scenarios/`
+        ? `There is no scenario "${nameOrPath}": neither a file with this name nor a built-in scenario with this id`
         : `The scenario "${nameOrPath}" cannot be read: ${(cause as Error).message}`;
-    throw new LabError('SCENARIO_NOT_FOUND', { sentence, details: { scenario: nameOrPath }, cause });
+    throw new LabError('SCENARIO_NOT_FOUND', { message: sentence, details: { scenario: nameOrPath }, cause });
   }
 }
 
-/** The scenario, or null after its faults were printed. */
+/** Returns the scenario, or prints its faults and returns null. */
 export async function loadOrExplain(nameOrPath: string): Promise<Scenario | null> {
   let parsed: ParsedScenario;
   try {

@@ -19,12 +19,12 @@ export interface ModelFlags {
 }
 
 /**
- * `model <hardware>`: each part on standard output, and with `--write` into the section of that name of a document:
- * `model-fit`, `model-predictions`, `model-agreement`, `model-scaling`.
+ * `model <hardware>`: writes its tables to standard output, and with `--write` also into the sections `model-fit`,
+ * `model-predictions`, `model-agreement` and `model-scaling` of a document.
  */
 export async function modelCommand(target: string, flags: ModelFlags): Promise<number> {
   const base = process.env.INIT_CWD ?? process.cwd();
-  const tell = async (section: string, text: string) => {
+  const report = async (section: string, text: string) => {
     process.stdout.write(`${text}\n\n`);
     if (flags.write !== undefined) await writeSection(resolve(base, flags.write), section, text);
   };
@@ -39,16 +39,16 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
   let { hardware } = loaded;
   process.stdout.write(`${hardware.title}\n${hardware.about}\n\n`);
   if (flags.fit) {
-    const found = fitAloud(loaded);
+    const found = fitWithProgress(loaded);
     hardware = found.hardware;
     await writeFile(loaded.path, hardwareText(hardware));
-    await tell('model-fit', `${parameterTable(hardware)}\n\n${residualTable(found.residuals)}`);
+    await report('model-fit', `${parameterTable(hardware)}\n\n${residualTable(found.residuals)}`);
   }
   if (hardware.observations.length > 0)
-    await tell('model-predictions', predictionTable(predictionsOf(hardware)));
+    await report('model-predictions', predictionTable(predictionsOf(hardware)));
   if (flags.run.length > 0) {
     const runs = await Promise.all(flags.run.map((path) => readRun(resolve(base, path))));
-    await tell(
+    await report(
       'model-agreement',
       agreementReport(
         hardware,
@@ -56,11 +56,11 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
       ),
     );
   }
-  if (flags.scale) await tell('model-scaling', scalingTable(scalingOf(hardware)));
+  if (flags.scale) await report('model-scaling', scalingTable(scalingOf(hardware)));
   return exitCodes.done;
 }
 
-function fitAloud({ hardware }: LoadedHardware): Fit {
+function fitWithProgress({ hardware }: LoadedHardware): Fit {
   return fit(hardware, hardware.observations, {
     onProgress: (evaluations, error) => {
       if (evaluations % 10 !== 0) return;
@@ -69,7 +69,7 @@ function fitAloud({ hardware }: LoadedHardware): Fit {
   });
 }
 
-/** As `run --json` wrote it. */
+/** Reads a run that `run --json` wrote. */
 async function readRun(path: string): Promise<Run> {
   return JSON.parse(await readFile(path, 'utf8')) as Run;
 }

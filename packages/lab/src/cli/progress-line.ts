@@ -1,4 +1,4 @@
-/** Progress on a terminal as one line that is rewritten, elsewhere as one line a trial. */
+/** Shows progress: on a terminal as one line that is rewritten, otherwise as one line per trial. */
 import type { Progress, Tick } from '@shardlab/contract';
 import { durationInWords } from './duration.ts';
 
@@ -34,7 +34,7 @@ export class ProgressLine {
     if (this.#out.isTTY) this.#draw();
   }
 
-  /** Makes room for other output. */
+  /** Erases the line so that other output can be written. */
   clear(): void {
     if (this.#out.isTTY) this.#out.write('\r\x1b[2K');
   }

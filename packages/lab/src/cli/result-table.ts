@@ -1,10 +1,10 @@
-/** Points as a table of plain text, and verdicts as paragraphs. */
+/** Points as a plain-text table, and verdicts as paragraphs. */
 import type { ClaimResult, Environment, Integrity, Point } from '@shardlab/contract';
 
 const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** Whole from 100 on, else three significant digits: a share of a thousandth is not nothing. */
+/** Integers from 100 on, otherwise three significant digits, so that small shares do not become 0. */
 const figure = (value: number) =>
   Math.abs(value) >= 100 ? number(value) : String(Number(value.toPrecision(3)));
 
@@ -14,7 +14,7 @@ interface Column {
   left?: boolean;
 }
 
-/** Shown only where points differ in them. */
+/** Columns shown only if the points differ in them. */
 const varied: readonly Column[] = [
   { title: 'ops/tx', cell: ({ params }) => number(params.operationsPerTransaction) },
   { title: 'bytes', cell: ({ params }) => number(params.payloadBytes) },
@@ -38,14 +38,14 @@ const columns: readonly Column[] = [
   { title: 'p99 ms', cell: ({ latencyMs }) => number(latencyMs.p99, 2) },
   { title: 'call p99', cell: ({ dequeueCallMs }) => number(dequeueCallMs.p99, 3) },
   { title: 'CPU µs/msg', cell: ({ cpuUsPerMessage }) => number(cpuUsPerMessage, 1) },
-  { title: 'most waited for', cell: (point) => topWait(point), left: true },
+  { title: 'top wait event', cell: (point) => topWait(point), left: true },
   { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
 ];
 
-/** Queue, instances, threads and round trip: what differs otherwise stands behind them. */
+/** Queue, instances, threads and round trip. The columns of `varied` follow these. */
 const identityColumns = 4;
 
-/** One line a point, sorted so that a curve's points follow each other. */
+/** One line per point, sorted so that the points of a curve are adjacent. */
 export function resultTable(points: readonly Point[]): string {
   const sorted = [...points].sort(
     (a, b) =>
@@ -54,8 +54,8 @@ export function resultTable(points: readonly Point[]): string {
       a.params.instances - b.params.instances ||
       a.params.threads - b.params.threads,
   );
-  const differ = varied.filter(({ cell }) => new Set(points.map(cell)).size > 1);
-  const shown = [...columns.slice(0, identityColumns), ...differ, ...columns.slice(identityColumns)];
+  const shownVaried = varied.filter(({ cell }) => new Set(points.map(cell)).size > 1);
+  const shown = [...columns.slice(0, identityColumns), ...shownVaried, ...columns.slice(identityColumns)];
   const rows = [
     shown.map(({ title }) => title),
     ...sorted.map((point) => shown.map(({ cell }) => cell(point))),
@@ -85,8 +85,8 @@ function integrityInWords(integrity: Integrity): string {
     [integrity.outOfOrder, 'OUT OF ORDER'],
     [integrity.left, 'left'],
   ] as const;
-  const told = faults.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
-  return told.length === 0 ? 'ok' : told.join(', ');
+  const present = faults.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
+  return present.length === 0 ? 'ok' : present.join(', ');
 }
 
 export function verdictsInWords(claims: readonly ClaimResult[]): string {

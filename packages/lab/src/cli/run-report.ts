@@ -1,4 +1,4 @@
-/** What a run found, and what several found together, in plain text. */
+/** The results of one run, and the summary of several, as plain text. */
 import type { Run } from '@shardlab/contract';
 import { isFaulty } from '../claims/judgement.ts';
 import { conversionsInWords } from './conversion-words.ts';
@@ -6,14 +6,16 @@ import { durationInWords } from './duration.ts';
 import { faultsInWords } from './fault-words.ts';
 import { environmentInWords, resultTable, verdictsInWords } from './result-table.ts';
 
-/** Its parts are apart by an empty line. */
+/** The parts of the report, separated by empty lines. */
 export function reportInWords(run: Run): string {
   const { points, claims, environment, status } = run;
   const emulated = points.some((point) => point.provenance === 'emulated');
   const ended = `${status} after ${durationInWords(tookMs(run))}`;
   return [
     points.length > 0 ? resultTable(points) : 'No point was finished.',
-    emulated ? 'Points with a round trip are emulated: the real engine, each call delayed by that time.' : '',
+    emulated
+      ? 'Points with a round trip are emulated: the real engine, with every call delayed by that time.'
+      : '',
     faultsInWords(points),
     conversionsInWords(points),
     verdictsInWords(claims),
@@ -23,12 +25,12 @@ export function reportInWords(run: Run): string {
     .join('\n\n');
 }
 
-/** A line for each run, then one for each verdict. */
+/** One line per run, then one line per verdict. */
 export function summaryInWords(runs: readonly Run[], planned: number): string {
   const lines = runs.map((run) => {
     const faulty = run.points.filter(isFaulty).length;
     const integrity =
-      faulty === 0 ? 'integrity ok' : `INTEGRITY FAULTY at ${faulty} of ${run.points.length} points`;
+      faulty === 0 ? 'integrity ok' : `INTEGRITY VIOLATED at ${faulty} of ${run.points.length} points`;
     return [run.scenario.id, run.status, durationInWords(tookMs(run)), integrity];
   });
   const verdicts = runs.flatMap(({ scenario, claims }) =>

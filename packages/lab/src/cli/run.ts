@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Run, RunEvent, Scenario } from '@shardlab/contract';
+import { claimIds } from '../claims/claims.ts';
 import { isFaulty } from '../claims/judgement.ts';
-import { claimIds } from '../claims/ledger.ts';
-import { keepVerdicts } from '../claims/verdict-history.ts';
+import { appendVerdicts } from '../claims/verdict-history.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
 import { dataFolder } from './data-folder.ts';
@@ -20,18 +20,18 @@ export interface RunFlags {
   'data-dir'?: string | undefined;
 }
 
-const base = () => process.env.INIT_CWD ?? process.cwd();
+const baseFolder = () => process.env.INIT_CWD ?? process.cwd();
 
-/** `run <scenario>...`: one after the other; progress on standard error, results on standard output. */
+/** `run <scenario>...`: runs scenarios in order; progress goes to standard error, results to standard output. */
 export async function runScenariosCommand(targets: readonly string[], flags: RunFlags): Promise<number> {
-  // All are read before the first one runs: a fault in the last must not show after an hour.
+  // All scenarios are validated first, so that a fault in the last one does not show up only after an hour.
   const scenarios: Scenario[] = [];
   for (const target of targets) {
     const scenario = await loadOrExplain(target);
     if (scenario === null) return exitCodes.usage;
     scenarios.push(scenario);
   }
-  const unjudged = unjudgedOf(flags.require, scenarios);
+  const unjudged = unjudgedClaimsError(flags.require, scenarios);
   if (unjudged !== null) {
     process.stderr.write(unjudged);
     return exitCodes.usage;
@@ -39,27 +39,27 @@ export async function runScenariosCommand(targets: readonly string[], flags: Run
   const runs: Run[] = [];
   for (const [index, scenario] of scenarios.entries()) {
     if (index > 0) process.stdout.write('\n');
-    const run = await runOne(scenario, flags);
+    const run = await runScenario(scenario, flags);
     runs.push(run);
-    if (flags.json !== undefined) await write(run, flags.json, scenarios.length > 1);
+    if (flags.json !== undefined) await writeRun(run, flags.json, scenarios.length > 1);
     if (run.status === 'cancelled') break;
   }
   if (scenarios.length > 1) process.stdout.write(`\n${summaryInWords(runs, scenarios.length)}\n`);
   return exitCode(runs, flags.require);
 }
 
-/** Why a required claim cannot be: no scenario judges it. */
-function unjudgedOf(required: readonly string[], scenarios: readonly Scenario[]): string | null {
+/** The error if a required claim is not tested by any of the scenarios; null if there is none. */
+function unjudgedClaimsError(required: readonly string[], scenarios: readonly Scenario[]): string | null {
   const judged = scenarios.flatMap(({ claims }) => claims);
-  const id = required.find((each) => !judged.includes(each));
+  const id = required.find((claim) => !judged.includes(claim));
   if (id === undefined) return null;
   const known = claimIds.includes(id)
-    ? scenarios.map((scenario) => `${scenario.id} judges ${scenario.claims.join(', ') || 'none'}`).join('; ')
-    : `known are ${claimIds.join(', ')}`;
-  return `--require ${id}: this claim is not judged here; ${known}\n`;
+    ? scenarios.map((scenario) => `${scenario.id} tests ${scenario.claims.join(', ') || 'none'}`).join('; ')
+    : `the known claims are ${claimIds.join(', ')}`;
+  return `--require ${id}: no scenario given here tests this claim; ${known}\n`;
 }
 
-async function runOne(scenario: Scenario, flags: RunFlags): Promise<Run> {
+async function runScenario(scenario: Scenario, flags: RunFlags): Promise<Run> {
   const scale = flags.quick ? 'quick' : 'full';
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
@@ -69,7 +69,7 @@ async function runOne(scenario: Scenario, flags: RunFlags): Promise<Run> {
   const cancel = new AbortController();
   const onInterrupt = () => {
     line.clear();
-    process.stderr.write('Interrupted: the points so far are kept\n');
+    process.stderr.write('Interrupted: the points measured so far are kept\n');
     cancel.abort();
   };
   process.once('SIGINT', onInterrupt);
@@ -78,8 +78,8 @@ async function runOne(scenario: Scenario, flags: RunFlags): Promise<Run> {
     scenario,
     scale,
     signal: cancel.signal,
-    onEvent: (event) => show(event, line),
-    ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(base(), flags['data-dir']) }),
+    onEvent: (event) => showProgress(event, line),
+    ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(baseFolder(), flags['data-dir']) }),
   });
   process.off('SIGINT', onInterrupt);
   process.off('SIGTERM', onInterrupt);
@@ -90,20 +90,20 @@ async function runOne(scenario: Scenario, flags: RunFlags): Promise<Run> {
     const cause = run.error.details?.cause;
     if (cause !== undefined) process.stderr.write(`${JSON.stringify(cause, null, 2)}\n`);
   }
-  if (run.status === 'done') await keepVerdicts(dataFolder(flags['data-dir']), run);
+  if (run.status === 'done') await appendVerdicts(dataFolder(flags['data-dir']), run);
   return run;
 }
 
-function show(event: RunEvent, line: ProgressLine): void {
+function showProgress(event: RunEvent, line: ProgressLine): void {
   if (event.type === 'progress') line.progress(event.progress);
   else if (event.type === 'tick') line.tick(event.tick);
 }
 
-/** One run into the file, several into a folder of that name, each named by its scenario. */
-async function write(run: Run, json: string, several: boolean): Promise<void> {
+/** Writes a single run to the file `json`, or one of several runs to a file in the folder `json`, named by its scenario. */
+async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
   const path = several ? join(json, `${run.scenario.id}.json`) : json;
-  await mkdir(dirname(resolve(base(), path)), { recursive: true });
-  await writeFile(resolve(base(), path), `${JSON.stringify(run, null, 2)}\n`);
+  await mkdir(dirname(resolve(baseFolder(), path)), { recursive: true });
+  await writeFile(resolve(baseFolder(), path), `${JSON.stringify(run, null, 2)}\n`);
   process.stdout.write(`\nWritten to ${path}\n`);
 }
 

@@ -7,7 +7,7 @@ import { loadOrExplain } from './load-scenario.ts';
 export async function validateCommand(target: string): Promise<number> {
   const scenario = await loadOrExplain(target);
   if (scenario === null) return exitCodes.usage;
-  process.stdout.write(`${scenario.id} is a good scenario\n`);
+  process.stdout.write(`${scenario.id} is a valid scenario\n`);
   for (const scale of ['quick', 'full'] as const) {
     const { trials, estimatedMs } = planRun(scenario, scale);
     process.stdout.write(`  ${scale}: ${trials.length} trials, about ${durationInWords(estimatedMs)}\n`);

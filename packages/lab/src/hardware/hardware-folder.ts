@@ -1,4 +1,4 @@
-/** Where the hardware files lie that come with the lab: one JSON file each, beside the schema that editors use. */
+/** The folder of hardware files: one JSON file each, and the schema that editors use. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HardwareFile } from '@shardlab/model';
@@ -10,10 +10,10 @@ export const bundledHardwareFolder = join(bundledScenarioFolder, 'hardware');
 
 export const hardwareSchemaFileName = 'hardware.schema.json';
 
-/** What a calibration writes unless told otherwise. */
+/** The id of the file that a calibration writes by default. */
 export const calibratedId = 'this-machine';
 
-/** Reads every hardware file of a folder, by file name. A faulty file is reported beside the good ones, not thrown. */
+/** Reads every hardware file of a folder, sorted by file name. Invalid files are returned as errors, not thrown. */
 export async function readHardwareFolder(
   folder: string = bundledHardwareFolder,
 ): Promise<{ file: string; read: HardwareFile | LabError }[]> {

@@ -11,7 +11,7 @@ export interface LoadedHardware {
 }
 
 /**
- * A file, relative to `base`, or the id of one in `scenarios/hardware/`. Throws `HARDWARE_NOT_FOUND` or
+ * Loads a file by path, relative to `base`, or by an id from `scenarios/hardware/`. Throws `HARDWARE_NOT_FOUND` or
  * `HARDWARE_INVALID`.
  */
 export async function loadHardware(nameOrPath: string, base: string): Promise<LoadedHardware> {
@@ -22,7 +22,7 @@ export async function loadHardware(nameOrPath: string, base: string): Promise<Lo
     text = await readFile(path, 'utf8');
   } catch (cause) {
     throw new LabError('HARDWARE_NOT_FOUND', {
-      sentence: `The hardware file "${nameOrPath}" cannot be read: ${(cause as Error).message}`,
+      message: `The hardware file "${nameOrPath}" cannot be read: ${(cause as Error).message}`,
       details: { hardware: nameOrPath },
       cause,
     });

@@ -1,4 +1,4 @@
-/** The model held against several runs: one table for each, and in front of them what all of them say together. */
+/** The model compared with several runs: a summary of all, then one table per run. */
 import type { Run } from '@shardlab/contract';
 import { type Agreement, type AgreementRow, agreementAim, type HardwareFile, median } from '@shardlab/model';
 import { table } from './markdown.ts';
@@ -23,12 +23,12 @@ function overall(rows: readonly AgreementRow[]): string {
   const errors = rows.map(errorOf);
   const within = errors.filter((error) => error <= agreementAim).length;
   const middle = Math.round(median(errors) * 100);
-  return `Of all ${rows.length} points ${within} have a rate within ${agreementAim * 100} % of the measured one; the median error is ${middle} %. By figure, queue and instances:`;
+  return `For ${within} of all ${rows.length} points the simulated rate is within ${agreementAim * 100} % of the measured rate; the median error is ${middle} %. By figure, queue and instances:`;
 }
 
 const errorOf = (row: AgreementRow) => Math.abs(row.dequeuePerSec.error);
 
-/** Where the misses are, and to which side: what an explanation has to explain. */
+/** Shows where the misses are and in which direction. */
 function groupTable(runs: readonly RunAgreement[]): string {
   const lines = runs.flatMap(({ run, agreement }) => {
     const groups = Map.groupBy(
@@ -53,7 +53,7 @@ function groupTable(runs: readonly RunAgreement[]): string {
   return table(head, lines);
 }
 
-/** What was run, so that the table can be made again. */
+/** The command and conditions of the run, so that the table can be reproduced. */
 function runInWords({ scenario, scale, points, environment, endedAtMs }: Run): string {
   const repeats = points[0]?.repeats.length ?? 0;
   const when = endedAtMs === null ? '' : `, ${new Date(endedAtMs).toISOString().slice(0, 10)}`;

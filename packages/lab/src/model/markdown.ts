@@ -1,4 +1,4 @@
-/** Tables of Markdown, and sections of a document that a command writes. */
+/** Markdown tables, and sections of a document that commands write. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { LabError } from '../errors.ts';
 
@@ -8,8 +8,8 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /**
- * Replaces what stands between `<!-- name -->` and `<!-- /name -->` of a document. Throws `DOCUMENT_SECTION_MISSING`
- * where the document has no such section: a command must not guess where its table belongs.
+ * Replaces the text between `<!-- name -->` and `<!-- /name -->` in a document. Throws `DOCUMENT_SECTION_MISSING` if the
+ * document has no such section, because a command must not guess where its table belongs.
  */
 export async function writeSection(path: string, name: string, text: string): Promise<void> {
   const document = await readFile(path, 'utf8');
@@ -18,7 +18,7 @@ export async function writeSection(path: string, name: string, text: string): Pr
   const to = document.indexOf(end);
   if (from < 0 || to < from) {
     throw new LabError('DOCUMENT_SECTION_MISSING', {
-      sentence: `${path} has no section between "${start}" and "${end}"`,
+      message: `${path} has no section between "${start}" and "${end}"`,
       details: { path, section: name },
     });
   }

@@ -1,4 +1,4 @@
-/** What `npm run lab -- model` computes: from a hardware file, and from a run if there is one. */
+/** The computations of `npm run lab -- model`, from a hardware file and optionally a run. */
 import type { Run } from '@shardlab/contract';
 import {
   type Agreement,
@@ -27,7 +27,7 @@ export function agreementWith(hardware: HardwareFile, run: Run): Agreement {
   });
 }
 
-/** This machine as it is, a large one, and one machine of this kind for each instance. */
+/** This machine, a larger one, and one such machine per instance. */
 export function scalingOf(hardware: HardwareFile): ScalingPoint[] {
   const costs = resolveHardware(hardware);
   const here = costs.machine.coresPerNode;

@@ -1,4 +1,4 @@
-/** What the model says, as tables of Markdown. */
+/** The results of the model as Markdown tables. */
 import {
   type Agreement,
   agreementAim,
@@ -18,7 +18,7 @@ const figure = (value: number) =>
 
 export function parameterTable({ parameters }: HardwareFile): string {
   return table(
-    ['free parameter', 'value', 'what it is'],
+    ['free parameter', 'value', 'meaning'],
     Object.entries(parameters).map(([name, { value, meaning }]) => [`\`${name}\``, figure(value), meaning]),
   );
 }
@@ -44,7 +44,7 @@ export function predictionTable(predictions: readonly Prediction[]): string {
     hit ? 'hit' : '**miss**',
     reason,
   ]);
-  return `${hits} of ${predictions.length} are hits.\n\n${table(['claim', 'the paper', 'the model', '', 'how'], rows)}`;
+  return `${hits} of ${predictions.length} are hits.\n\n${table(['claim', 'the paper', 'the model', '', 'method'], rows)}`;
 }
 
 export function agreementTable({ rows, within, medianError }: Agreement): string {
@@ -58,11 +58,11 @@ export function agreementTable({ rows, within, medianError }: Agreement): string
     'error',
     'dequeue call p50 ms measured',
     'simulated',
-    'commit to hand-out p50 ms measured',
+    'commit to delivery p50 ms measured',
     'simulated',
-    'CPU µs a message measured',
+    'CPU µs per message measured',
     'simulated',
-    'used most, simulated',
+    'bottleneck, simulated',
   ];
   const time = ({ measured, simulated, inside }: TimeComparison) => [
     figure(measured),
@@ -94,11 +94,11 @@ export function agreementTable({ rows, within, medianError }: Agreement): string
       ];
     },
   );
-  const inside = (of: 'dequeueCallMs' | 'latencyMs') => rows.filter((row) => row[of].inside).length;
+  const inside = (metric: 'dequeueCallMs' | 'latencyMs') => rows.filter((row) => row[metric].inside).length;
   const summary =
-    `${within} of ${rows.length} rates are within ${agreementAim * 100} %, the median error is ${Math.round(medianError * 100)} %. ` +
-    `Of the medians of dequeue calls ${inside('dequeueCallMs')}, of the times from commit to hand-out ${inside('latencyMs')} ` +
-    'lie between 0.8 × p50 and p90 of the run. Bold: outside.';
+    `${within} of ${rows.length} rates are within ${agreementAim * 100} %; the median error is ${Math.round(medianError * 100)} %. ` +
+    `The medians of ${inside('dequeueCallMs')} dequeue calls and of ${inside('latencyMs')} latencies from commit to delivery ` +
+    'are between 0.8 × p50 and p90 of the run. Bold: outside.';
   return `${summary}\n\n${table(head, body)}`;
 }
 
@@ -108,7 +108,7 @@ export function scalingTable(points: readonly ScalingPoint[]): string {
     'instances',
     'machines × cores',
     'dequeues/s',
-    'for each instance',
+    'per instance',
     'p50 / p99 ms',
     'used most',
   ];
@@ -121,7 +121,7 @@ export function scalingTable(points: readonly ScalingPoint[]): string {
     `${figure(result.latencyMs.p50)} / ${figure(result.latencyMs.p99)}`,
     bottleneckInWords(bottleneck),
   ]);
-  return `${sessionsPerInstance} + ${sessionsPerInstance} embedded sessions an instance, 10 operations a transaction, 512 bytes.\n\n${table(head, body)}`;
+  return `${sessionsPerInstance} + ${sessionsPerInstance} embedded sessions per instance, 10 operations per transaction, 512 bytes.\n\n${table(head, body)}`;
 }
 
 const bottleneckInWords = (bottleneck: ScalingPoint['bottleneck']) =>

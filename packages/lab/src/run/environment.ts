@@ -1,4 +1,4 @@
-/** What the figures of a run depend on, captured before its first trial. */
+/** The environment of a run, on which its figures depend, captured before the first trial. */
 import { execFile } from 'node:child_process';
 import { open, readFile, realpath, rm } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
@@ -10,11 +10,11 @@ import type { Environment } from '@shardlab/contract';
 import { sqliteVersion } from '@shardlab/engine';
 
 const syncSamples = 100;
-/** A disk of 20 ms a sync must not hold the run up for long. */
+/** Bounded so that a disk with a sync of 20 ms does not delay the run for long. */
 const syncBudgetMs = 1_500;
 const syncBytes = 4096;
 
-/** Takes up to about a second and a half, most of it syncs in the data folder. */
+/** Takes up to about 1.5 s, most of it for syncs in the data folder. */
 export async function captureEnvironment(folder: string): Promise<Environment> {
   const [fileSystem, syncMs, commit] = await Promise.all([
     fileSystemOf(folder),
@@ -35,7 +35,7 @@ export async function captureEnvironment(folder: string): Promise<Environment> {
   };
 }
 
-/** Appends 4 KiB and waits for the disk, as often as the budget allows; milliseconds. */
+/** Appends 4 KiB and syncs, as often as the time budget allows; milliseconds. */
 async function measureSync(folder: string): Promise<Environment['syncMs']> {
   const path = join(folder, 'sync-probe');
   const file = await open(path, 'w');
@@ -68,7 +68,7 @@ async function fileSystemOf(folder: string): Promise<string> {
   }
 }
 
-/** The type of the mount that a path lies in: the longest mount point that is a prefix of it, the last one mounted there. */
+/** The file system type of a path: that of the longest mount point that is a prefix of it, and the last one mounted there. */
 export function fileSystemFromMounts(mounts: string, path: string): string {
   let best = { point: '', type: 'unknown' };
   for (const line of mounts.split('\n')) {

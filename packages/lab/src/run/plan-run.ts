@@ -1,13 +1,13 @@
-/** What a run will do, before it does it: its trials in order and about how long they take. */
-import { paramsInWords, pointKey, type Scale, type Scenario } from '@shardlab/contract';
+/** The plan of a run: its trials in order, and about how long they take. */
+import { describeParams, pointKey, type Scale, type Scenario } from '@shardlab/contract';
 import { type Combination, expandSweep, scaleScenario } from '../scenario/expand-sweep.ts';
 
 /** One repeat of one combination. */
 export interface Trial extends Combination {
-  /** Counts from 0 in the order of the run. */
+  /** Position in the run, from 0. */
   index: number;
   repeat: number;
-  /** The identity of the point that it belongs to. */
+  /** Identifies the point to which the trial belongs. */
   key: string;
 }
 
@@ -16,13 +16,13 @@ export interface RunPlan {
   sweep: Scenario['sweep'];
   phases: Scenario['phases'];
   repeats: number;
-  /** About how long the whole run takes, milliseconds. */
+  /** Estimated duration of the whole run, milliseconds. */
   estimatedMs: number;
 }
 
 /**
- * The trials of a run. Repeats are the outermost loop, so that a slow minute of the machine hits one repeat of many
- * points rather than every repeat of one.
+ * The trials of a run. Repeats are the outermost loop, so that a slow minute of the machine affects one repeat of many
+ * points rather than all repeats of one point.
  */
 export function planRun(scenario: Scenario, scale: Scale): RunPlan {
   const { sweep, phases, repeats } = scaleScenario(scenario, scale);
@@ -35,13 +35,13 @@ export function planRun(scenario: Scenario, scale: Scale): RunPlan {
   return { trials, sweep, phases, repeats, estimatedMs: Math.round(estimatedMs) };
 }
 
-/** Measured on two cores: a message of the backlog goes in, and what is left of it is browsed; a subscriber is made. */
+/** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */
 const fillMsPerMessage = 0.01;
 const subscribeMs = 1;
 
 /**
- * The phases, a part of the drain's bound, and the start of the processes: 250 ms and 120 ms for each more instance
- * (measured on two cores). The run replaces this overhead by what it observes.
+ * The phases, a part of the drain's limit, and starting the processes: 250 ms plus 120 ms for each further instance
+ * (measured on two cores). During the run this overhead is replaced by the observed one.
  */
 export function estimateTrialMs(trial: Combination, phases: Scenario['phases']): number {
   const drain = phases.drainMs / 4;
@@ -59,7 +59,7 @@ export function trialInWords(trial: Trial, { sweep, repeats }: RunPlan): string 
     `${threads} ${threads === 1 ? 'thread' : 'threads'}`,
   ];
   if (roundTripMs > 0) parts.push(`${roundTripMs} ms round trip`);
-  parts.push(...paramsInWords(trial.params, sweep));
+  parts.push(...describeParams(trial.params, sweep));
   if (repeats > 1) parts.push(`repeat ${trial.repeat + 1} of ${repeats}`);
   return parts.join(', ');
 }

@@ -1,9 +1,9 @@
-/** A run as data, and how an event changes it: the runner keeps its own run this way, and a host may too. */
+/** A run as data, and how events change it. */
 import { pointKey, type Run, type RunEvent, type Scale, type Scenario } from '@shardlab/contract';
 import { judgeClaims } from '../claims/judge.ts';
 import { planRun } from './plan-run.ts';
 
-/** A run that has not started: status `queued`, every claim still without points. */
+/** A run that has not started: status `queued`, all claims without points. */
 export function newRun(options: { id: string; scenario: Scenario; scale: Scale; createdAtMs: number }): Run {
   const { id, scenario, scale, createdAtMs } = options;
   const plan = planRun(scenario, scale);
@@ -24,7 +24,7 @@ export function newRun(options: { id: string; scenario: Scenario; scale: Scale; 
   };
 }
 
-/** The run after an event; ticks leave it as it is. Does not change the run given. */
+/** The run after an event. Ticks leave it unchanged. Does not modify its argument. */
 export function applyRunEvent(run: Run, event: RunEvent): Run {
   switch (event.type) {
     case 'snapshot':

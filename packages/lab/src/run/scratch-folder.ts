@@ -1,11 +1,11 @@
-/** The folder that a run's trials lie in. It names its process, so that the next run can remove what a killed one left. */
+/** The folder of a run's trials. Its name contains the process id, so that the next run can remove what a killed run left behind. */
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LabError } from '../errors.ts';
 
 const namePattern = /^shardlab-run-(\d+)-/;
 
-/** Makes the folder in `parent`, which is made too. Throws `DATA_FOLDER_UNUSABLE`. */
+/** Creates the folder in `parent`, and `parent` if missing. Throws `DATA_FOLDER_UNUSABLE`. */
 export async function makeScratchFolder(parent: string): Promise<string> {
   try {
     await mkdir(parent, { recursive: true });
@@ -13,7 +13,7 @@ export async function makeScratchFolder(parent: string): Promise<string> {
     return await mkdtemp(join(parent, `shardlab-run-${process.pid}-`));
   } catch (cause) {
     throw new LabError('DATA_FOLDER_UNUSABLE', {
-      sentence: `The data folder ${parent} cannot be made or written: ${(cause as Error).message}`,
+      message: `The data folder ${parent} cannot be created or written: ${(cause as Error).message}`,
       details: { folder: parent },
       cause,
     });
@@ -24,7 +24,7 @@ async function removeAbandoned(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const pid = Number(namePattern.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(pid) || isAlive(pid)) continue;
-    // Somebody else's folder may not be ours to remove; that is no reason not to run.
+    // The folder may belong to another user; failing to remove it must not stop the run.
     await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** Runs a scenario: its trials one after another, each in a folder and processes of its own. */
+/** Runs a scenario: its trials in order, each in its own folder and processes. */
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,20 +16,20 @@ import { makeScratchFolder } from './scratch-folder.ts';
 import { TimeLeft } from './time-left.ts';
 
 export interface StartRunOptions {
-  /** As `parseScenario` returned it. */
+  /** A scenario returned by `parseScenario`. */
   scenario: Scenario;
   scale: Scale;
-  /** Default a random UUID. */
+  /** Default: a random UUID. */
   id?: string;
-  /** When the run was asked for, epoch milliseconds; default now. */
+  /** When the run was requested, epoch milliseconds; default: now. */
   createdAtMs?: number;
-  /** Folder for the scratch folders of the trials; made if missing; default the system's. */
+  /** Parent of the scratch folder; created if missing; default: the system's temporary folder. */
   dataDir?: string;
-  /** Called for each event with the run as it stands after it. It must not throw. */
+  /** Called with each event and the run after it. Must not throw. */
   onEvent?: (event: RunEvent, run: Run) => void;
-  /** Cancels: the trial under way is dropped, the points before it are kept. */
+  /** Cancels the run: the current trial is discarded, finished points are kept. */
   signal?: AbortSignal;
-  /** Whether somebody follows the run right now: it costs CPU, so a run records whether it ever was so. */
+  /** Whether a client is following the run. Followers cost CPU time, so the run records whether it ever had one. */
   watched?: () => boolean;
   /** Epoch milliseconds. */
   now?: () => number;
@@ -37,8 +37,8 @@ export interface StartRunOptions {
 }
 
 /**
- * Runs to the end and resolves with the run: `done`, `cancelled` by the signal, or `failed` with its error; in each
- * case with the points finished until then. Never rejects. The events end with `status` and `end`.
+ * Resolves with the run when it is `done`, `cancelled` by the signal, or `failed` with its error; in each case with the
+ * finished points. Never rejects. The last events are `status` and `end`.
  */
 export async function startRun(options: StartRunOptions): Promise<Run> {
   const { scenario, scale, signal } = options;
@@ -87,7 +87,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
         ...(signal === undefined ? {} : { signal }),
         onTick: (tick) => emit({ type: 'tick', tick: { ...tick, atMs: now() - startedAtMs } }),
       });
-      timeLeft.trialTook(now() - trialStart);
+      timeLeft.recordTrial(now() - trialStart);
       const repeats = [...(outcomes.get(trial.key) ?? []), outcome];
       outcomes.set(trial.key, repeats);
       const point = summarisePoint(trial, repeats);
@@ -98,7 +98,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   } catch (error) {
     failure = error;
   }
-  // Before the run says that it has ended: who sees the status may delete the run or stop the process.
+  // Before the run reports its end, because whoever sees the status may delete the run or stop the process.
   if (folder !== null) await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => {});
   if (failure === undefined) finish('done');
   else if (signal?.aborted) finish('cancelled');
@@ -107,7 +107,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   return run;
 }
 
-/** Errors of the engine arrive here inside `WORKER_FAILED`, since they happen in another process. */
+/** Errors of the engine arrive here as the cause of `WORKER_FAILED`, because they happen in another process. */
 function errorBody(error: unknown): ErrorBody {
   if (!(error instanceof LabError)) return { code: 'INTERNAL', message: String(error), retryable: false };
   const { code, message, retryable, details } = error;

@@ -1,4 +1,4 @@
-/** Estimates how long the rest of a run takes, from what its trials took beside their phases so far. */
+/** Estimates the remaining time of a run from the overhead that its trials had so far. */
 import type { RunPlan } from './plan-run.ts';
 import { estimateTrialMs } from './plan-run.ts';
 
@@ -12,14 +12,14 @@ export class TimeLeft {
     this.#estimates = plan.trials.map((trial) => estimateTrialMs(trial, plan.phases));
   }
 
-  /** Call after each trial, in the order of the plan, with how long it took. */
-  trialTook(ms: number): void {
+  /** To be called after each trial, in the order of the plan, with its duration. */
+  recordTrial(ms: number): void {
     this.#estimatedDone += this.#estimates[this.#done] ?? 0;
     this.#actualDone += ms;
     this.#done += 1;
   }
 
-  /** Milliseconds; the plan's own estimate, corrected by how far the trials so far were from theirs. */
+  /** The plan's estimate, corrected by the deviation of the trials so far; milliseconds. */
   etaMs(): number {
     const rest = this.#estimates.slice(this.#done).reduce((sum, ms) => sum + ms, 0);
     const correction = this.#estimatedDone > 0 ? this.#actualDone / this.#estimatedDone : 1;

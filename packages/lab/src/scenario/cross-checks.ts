@@ -1,23 +1,23 @@
-/** What a schema cannot say: bounds on products of fields, and what one field must mean to another. */
+/** Checks that a schema cannot express: limits on products of fields, and consistency between fields. */
 import { queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
-import { claimIds } from '../claims/ledger.ts';
+import { claimIds } from '../claims/claims.ts';
 import { checkConversion } from './conversion-checks.ts';
 import { combinationCount, scaleScenario } from './expand-sweep.ts';
 import { checkFaults } from './fault-checks.ts';
 import { nearestName } from './nearest-name.ts';
-import type { ScenarioFault } from './schema-faults.ts';
+import type { ScenarioProblem } from './schema-problems.ts';
 
-/** What the engine accepts in one transaction. */
+/** The engine's limit for one transaction. */
 const transactionBytesMax = 32 * 1024 ** 2;
-/** Sessions stage their transactions in memory: all of them together must fit beside the rest. */
+/** Sessions stage their transactions in memory; all of them together must fit. */
 const stagedBytesMax = 1024 ** 3;
-/** Messages that wait at most, all instances together, must fit on an ordinary disk. */
+/** The maximum backlog of all instances together must fit on an ordinary disk. */
 const backlogBytesMax = 16 * 1024 ** 3;
-/** A run longer than this is a mistyped number. */
+/** A longer run is probably a typing error. */
 const runMsMax = 24 * 60 * 60_000;
 
-/** Faults of a scenario whose shape is right already; empty if it may run. */
-export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
+/** The faults of a scenario that matches the schema; empty if it can run. */
+export function crossCheckScenario(scenario: Scenario): ScenarioProblem[] {
   return [
     ...checkClaims(scenario),
     ...checkTopic(scenario),
@@ -29,13 +29,13 @@ export function crossCheckScenario(scenario: Scenario): ScenarioFault[] {
     ...checkRoundTrips(scenario),
     ...checkFaults(scenario),
     ...checkConversion(scenario),
-    ...checkPlaces(scenario),
+    ...checkSessionPlaces(scenario),
     ...checkQuick(scenario),
     ...checkReferences(scenario),
   ];
 }
 
-function checkClaims(scenario: Scenario): ScenarioFault[] {
+function checkClaims(scenario: Scenario): ScenarioProblem[] {
   return scenario.claims.flatMap((id, index) => {
     if (claimIds.includes(id)) return [];
     const nearest = nearestName(id, claimIds);
@@ -43,13 +43,13 @@ function checkClaims(scenario: Scenario): ScenarioFault[] {
     return [
       {
         path: `/claims/${index}`,
-        message: `No judge exists for the claim "${id}"; known are ${claimIds.join(', ')}${hint}`,
+        message: `There is no claim "${id}"; the claims are ${claimIds.join(', ')}${hint}`,
       },
     ];
   });
 }
 
-function checkTopic(scenario: Scenario): ScenarioFault[] {
+function checkTopic(scenario: Scenario): ScenarioProblem[] {
   const isTopic = scenario.queue.type === 'topic';
   const { subscribers } = scenario.workload;
   const isTold = subscribers !== undefined || scenario.sweep.subscribers !== undefined;
@@ -57,13 +57,13 @@ function checkTopic(scenario: Scenario): ScenarioFault[] {
     return [
       {
         path: '/workload/subscribers',
-        message: 'A topic needs subscribers, here or as an axis of the sweep',
+        message: 'A topic needs subscribers, either here or as an axis of the sweep',
       },
     ];
   }
   if (!isTopic && isTold) {
     const path = subscribers === undefined ? '/sweep/subscribers' : '/workload/subscribers';
-    return [{ path, message: 'Only a topic has subscribers: set the type of the queue to "topic"' }];
+    return [{ path, message: 'Only topics have subscribers: set the type of the queue to "topic"' }];
   }
   const { sweep } = scaleScenario(scenario, 'full');
   const sessions = Math.max(...sweep.threads) * (1 + Math.max(...(sweep.subscribers ?? [subscribers ?? 1])));
@@ -71,15 +71,15 @@ function checkTopic(scenario: Scenario): ScenarioFault[] {
   return [
     {
       path: '/sweep/threads',
-      message: `Enqueuers and their dequeuers for every subscriber are up to ${number(sessions)} sessions; at most ${number(scenarioLimits.sessionsMax)} are accepted`,
+      message: `The scenario needs up to ${number(sessions)} sessions (enqueuers, and dequeuers for every subscriber); the limit is ${number(scenarioLimits.sessionsMax)}`,
     },
   ];
 }
 
-function checkDurability(scenario: Scenario): ScenarioFault[] {
+function checkDurability(scenario: Scenario): ScenarioProblem[] {
   if (!scenario.sweep.implementation.includes('unsharded')) return [];
   const message =
-    'An unsharded queue lies in a file: with "unsharded" in the sweep it must be "durable" or "relaxed"';
+    'Unsharded queues are always stored in a file: with "unsharded" in the sweep, durability must be "durable" or "relaxed"';
   const swept = scenario.sweep.durability;
   const at = swept?.indexOf('memory') ?? -1;
   if (at >= 0) return [{ path: `/sweep/durability/${at}`, message }];
@@ -88,21 +88,21 @@ function checkDurability(scenario: Scenario): ScenarioFault[] {
   return [];
 }
 
-/** The tables of an application lie on one instance, in the file of its sharded queues. */
-function checkRows({ sweep, queue }: Scenario): ScenarioFault[] {
+/** Application tables are on one instance, in the file of its sharded queues. */
+function checkRows({ sweep, queue }: Scenario): ScenarioProblem[] {
   const at = sweep.rows?.findIndex((rows) => rows !== 'none') ?? -1;
   const fits =
     sweep.implementation.every((each) => each === 'sharded') &&
     sweep.instances.every((instances) => instances === 1) &&
     queue.type !== 'topic';
   if (at < 0 || fits) return [];
-  const message = 'Rows need one instance and a sharded queue: their tables lie in its file';
+  const message = 'Rows require one instance and a sharded queue, whose file contains their table';
   return [{ path: `/sweep/rows/${at}`, message }];
 }
 
-/** Messages move only between instances that are served, and of queues that can forward. */
-function checkPlaces({ sweep, workload, queue }: Scenario): ScenarioFault[] {
-  const index = sweep.dequeuers?.indexOf('elsewhere') ?? -1;
+/** Messages are forwarded only between served instances, and only by queues that support it. */
+function checkSessionPlaces({ sweep, workload, queue }: Scenario): ScenarioProblem[] {
+  const index = sweep.dequeuers?.indexOf('other-instance') ?? -1;
   if (index < 0) return [];
   const path = `/sweep/dequeuers/${index}`;
   const memory = queue.durability === 'memory' || sweep.durability?.includes('memory') === true;
@@ -112,21 +112,20 @@ function checkPlaces({ sweep, workload, queue }: Scenario): ScenarioFault[] {
       : [
           {
             path,
-            message:
-              'Needs sessions "remote": an instance in the process of its sessions is not served to others',
+            message: 'Requires remote sessions: an embedded instance cannot be reached by other instances',
           },
         ]),
     ...(Math.min(...sweep.instances) > 1
       ? []
-      : [{ path, message: 'Needs two instances or more at every point' }]),
+      : [{ path, message: 'Requires at least two instances at every point' }]),
     ...(queue.type === 'topic' || memory
-      ? [{ path, message: 'Only messages of a persistent queue are forwarded, not those of a topic' }]
+      ? [{ path, message: 'Only persistent queues forward messages; topics do not' }]
       : []),
   ];
 }
 
-function checkSize(scenario: Scenario): ScenarioFault[] {
-  const faults: ScenarioFault[] = [];
+function checkSize(scenario: Scenario): ScenarioProblem[] {
+  const faults: ScenarioProblem[] = [];
   for (const scale of ['full', 'quick'] as const) {
     const path = scale === 'full' ? '/sweep' : '/quick/sweep';
     const { sweep, phases, repeats } = scaleScenario(scenario, scale);
@@ -134,63 +133,63 @@ function checkSize(scenario: Scenario): ScenarioFault[] {
     if (points > scenarioLimits.pointsMax) {
       faults.push({
         path,
-        message: `The sweep has ${number(points)} combinations; at most ${number(scenarioLimits.pointsMax)} are accepted`,
+        message: `The sweep has ${number(points)} combinations; the limit is ${number(scenarioLimits.pointsMax)}`,
       });
     }
     const ms = points * repeats * (phases.warmupMs + phases.measureMs);
     if (ms > runMsMax) {
       faults.push({
         path: scale === 'full' ? '/phases' : '/quick/phases',
-        message: `Would measure for ${number(Math.round(ms / 3_600_000))} hours (combinations × repeats × phases); at most 24 are accepted`,
+        message: `The run would take ${number(Math.round(ms / 3_600_000))} hours (combinations × repeats × phases); the limit is 24`,
       });
     }
-    // Without a part of its own, quick repeats what full says already.
+    // Without a quick section, the quick scale is checked as part of the full scale.
     if (scenario.quick === undefined) break;
   }
   return faults;
 }
 
-/** A payload too large for a message is streamed, which only a persistent sharded queue can. */
-function checkStreams({ queue, workload, sweep }: Scenario): ScenarioFault[] {
+/** A payload too large for a message is streamed, which only persistent sharded queues support. */
+function checkStreams({ queue, workload, sweep }: Scenario): ScenarioProblem[] {
   const payloads = sweep.payloadBytes ?? [workload.payloadBytes];
   if (Math.max(...payloads) <= queueLimits.payloadBytesMax) return [];
-  const faults: ScenarioFault[] = [];
+  const faults: ScenarioProblem[] = [];
   const other = sweep.implementation.findIndex((implementation) => implementation !== 'sharded');
   if (other >= 0) {
-    const message = 'Payloads above 1 MiB are streamed, which a sharded queue alone does';
+    const message = 'Payloads above 1 MiB are streamed, which only sharded queues support';
     faults.push({ path: `/sweep/implementation/${other}`, message });
   }
   if ((sweep.durability ?? [queue.durability]).includes('memory')) {
     const path = sweep.durability === undefined ? '/queue/durability' : '/sweep/durability';
-    faults.push({ path, message: 'A nonpersistent queue has no place for payloads above 1 MiB' });
+    faults.push({ path, message: 'Payloads above 1 MiB require a persistent queue' });
   }
   return faults;
 }
 
-function checkMemory(scenario: Scenario): ScenarioFault[] {
-  const faults: ScenarioFault[] = [];
+function checkMemory(scenario: Scenario): ScenarioProblem[] {
+  const faults: ScenarioProblem[] = [];
   const { backlogMax } = scenario.workload;
   const { sweep } = scaleScenario(scenario, 'full');
   const threads = Math.max(...sweep.threads);
   const payloadBytes = Math.max(...(sweep.payloadBytes ?? [scenario.workload.payloadBytes]));
   const operationsPerTransaction = operationsMax(scenario.workload, sweep);
-  // Unsharded, an enqueue makes a copy for each subscriber of a topic.
+  // Unsharded, an enqueue stores one copy per subscriber of the topic.
   const subscribers = Math.max(...(sweep.subscribers ?? [scenario.workload.subscribers ?? 1]));
   const copies = sweep.implementation.includes('unsharded') ? subscribers : 1;
-  // What is streamed lies in chunks by then.
+  // Streamed payloads have been written in chunks before the commit.
   const inMemory = Math.min(payloadBytes, queueLimits.payloadBytesMax);
   const transaction = inMemory * operationsPerTransaction * copies;
   if (transaction > transactionBytesMax) {
     faults.push({
       path: '/workload/operationsPerTransaction',
-      message: `A transaction of ${number(operationsPerTransaction * copies)} messages of ${number(payloadBytes)} bytes has ${mib(transaction)}; at most ${mib(transactionBytesMax)} is accepted`,
+      message: `A transaction of ${number(operationsPerTransaction * copies)} messages of ${number(payloadBytes)} bytes is ${mib(transaction)} in size; the limit is ${mib(transactionBytesMax)}`,
     });
   }
   const staged = transaction * threads;
   if (transaction <= transactionBytesMax && staged > stagedBytesMax) {
     faults.push({
       path: '/workload/operationsPerTransaction',
-      message: `${number(threads)} sessions that stage ${number(operationsPerTransaction * copies)} messages of ${number(payloadBytes)} bytes need ${gib(staged)} of memory; at most ${gib(stagedBytesMax)} is accepted`,
+      message: `${number(threads)} sessions that stage ${number(operationsPerTransaction * copies)} messages of ${number(payloadBytes)} bytes need ${gib(staged)} of memory; the limit is ${gib(stagedBytesMax)}`,
     });
   }
   const standing = Math.max(...(sweep.backlog ?? [0]));
@@ -198,13 +197,13 @@ function checkMemory(scenario: Scenario): ScenarioFault[] {
   if (backlog > backlogBytesMax) {
     faults.push({
       path: '/workload/backlogMax',
-      message: `The backlog may reach ${gib(backlog)} over all instances; at most ${gib(backlogBytesMax)} is accepted`,
+      message: `The backlog may reach ${gib(backlog)} over all instances; the limit is ${gib(backlogBytesMax)}`,
     });
   }
   if (backlogMax < operationsPerTransaction) {
     faults.push({
       path: '/workload/backlogMax',
-      message: `Must be at least the operations of one transaction, ${number(operationsPerTransaction)}, not ${number(backlogMax)}`,
+      message: `Must be at least ${number(operationsPerTransaction)}, the operations per transaction, not ${number(backlogMax)}`,
     });
   }
   return faults;
@@ -213,8 +212,8 @@ function checkMemory(scenario: Scenario): ScenarioFault[] {
 const operationsMax = (workload: Scenario['workload'], sweep: Scenario['sweep']): number =>
   Math.max(...(sweep.operationsPerTransaction ?? [workload.operationsPerTransaction]));
 
-/** A client so slow that it finishes no transaction while it is measured would show a rate of zero. */
-function checkRoundTrips(scenario: Scenario): ScenarioFault[] {
+/** A client that is too slow to finish a transaction in the measured phase would have a rate of zero. */
+function checkRoundTrips(scenario: Scenario): ScenarioProblem[] {
   const scales = scenario.quick === undefined ? (['full'] as const) : (['full', 'quick'] as const);
   return scales.flatMap((scale) => {
     const { sweep, phases } = scaleScenario(scenario, scale);
@@ -226,29 +225,29 @@ function checkRoundTrips(scenario: Scenario): ScenarioFault[] {
         : [
             {
               path: `${axis}/roundTripMs/${index}`,
-              message: `A transaction of ${number(calls)} round trips takes ${number(roundTripMs * calls)} ms at least, longer than the ${number(phases.measureMs)} ms that ${scale} measures`,
+              message: `A transaction of ${number(calls)} round trips takes at least ${number(roundTripMs * calls)} ms, longer than the measured phase of scale ${scale} (${number(phases.measureMs)} ms)`,
             },
           ],
     );
   });
 }
 
-function checkQuick(scenario: Scenario): ScenarioFault[] {
+function checkQuick(scenario: Scenario): ScenarioProblem[] {
   const quick = scenario.quick?.sweep;
   if (quick === undefined) return [];
-  const faults: ScenarioFault[] = [];
+  const faults: ScenarioProblem[] = [];
   for (const [axis, values] of Object.entries(quick)) {
     const fullValues: readonly (number | string)[] | undefined =
       scenario.sweep[axis as keyof Scenario['sweep']];
     if (fullValues === undefined) {
       faults.push({
         path: `/quick/sweep/${axis}`,
-        message: 'Not an axis of the full sweep, which quick may only narrow',
+        message: 'The full sweep does not have this axis; quick can only narrow the full sweep',
       });
       continue;
     }
     for (const [index, value] of values.entries()) {
-      const message = faultOfQuick(value, fullValues);
+      const message = problemOfQuick(value, fullValues);
       if (message !== null) faults.push({ path: `/quick/sweep/${axis}/${index}`, message });
     }
   }
@@ -257,32 +256,34 @@ function checkQuick(scenario: Scenario): ScenarioFault[] {
   if (points > full) {
     faults.push({
       path: '/quick/sweep',
-      message: `Quick has ${points} combinations, more than the ${full} of the full sweep`,
+      message: `The quick sweep has ${points} combinations, more than the full sweep (${full})`,
     });
   }
   return faults;
 }
 
-/** A number may lie between those of the full sweep; a name must be one of them. */
-function faultOfQuick(value: number | string, full: readonly (number | string)[]): string | null {
+/** A number must be in the range of the full sweep; a name must be one of its values. */
+function problemOfQuick(value: number | string, full: readonly (number | string)[]): string | null {
   const numbers = full.filter((each) => typeof each === 'number');
   if (typeof value === 'string') {
-    return full.includes(value) ? null : `"${value}" is not in the full sweep, which quick may only narrow`;
+    return full.includes(value)
+      ? null
+      : `"${value}" is not in the full sweep; quick can only narrow the full sweep`;
   }
   const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
   return value >= low && value <= high
     ? null
-    : `Must lie in the range of the full sweep, ${low} to ${high}, not ${value}`;
+    : `Must be in the range of the full sweep, ${low} to ${high}, not ${value}`;
 }
 
-function checkReferences(scenario: Scenario): ScenarioFault[] {
+function checkReferences(scenario: Scenario): ScenarioProblem[] {
   return (scenario.references ?? []).flatMap((reference, index) =>
     scenario.sweep.implementation.includes(reference.implementation)
       ? []
       : [
           {
             path: `/references/${index}/implementation`,
-            message: `"${reference.implementation}" is not in the sweep, so the line would have nothing to compare with`,
+            message: `"${reference.implementation}" is not in the sweep, so there would be nothing to compare the reference with`,
           },
         ],
   );

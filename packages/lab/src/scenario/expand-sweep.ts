@@ -1,7 +1,7 @@
-/** From a scenario to the combinations that are run. Pure; the same on the command line, in the server and in tests. */
+/** Expands a scenario into the combinations that are run. Pure. */
 import type { Implementation, PointParams, Scale, Scenario } from '@shardlab/contract';
 
-/** A scenario as it is at one scale: `quick` replaces what it names, the rest stays. */
+/** A scenario at one scale: the values of `quick` replace the others. */
 export interface ScaledScenario {
   sweep: Scenario['sweep'];
   phases: Scenario['phases'];
@@ -23,8 +23,8 @@ export interface Combination {
 }
 
 /**
- * Every combination of the sweep, with the implementation innermost: what is compared runs close together in time, so
- * that a machine that slows down in the middle of a run slows both.
+ * Every combination of the sweep, with the implementation as the innermost loop: points that are compared run close
+ * together in time, so that a machine that slows down during a run slows both.
  */
 export function expandSweep(scenario: Scenario, scale: Scale): Combination[] {
   const { sweep } = scaleScenario(scenario, scale);

@@ -1,35 +1,35 @@
-/** What faults ask of the rest of a scenario: somebody must notice them, and somebody must be left to go on. */
+/** Checks what faults require of the rest of a scenario: remote sessions that observe them, and a surviving instance. */
 import type { Scenario } from '@shardlab/contract';
 import { scaleScenario } from './expand-sweep.ts';
-import type { ScenarioFault } from './schema-faults.ts';
+import type { ScenarioProblem } from './schema-problems.ts';
 
-export function checkFaults(scenario: Scenario): ScenarioFault[] {
+export function checkFaults(scenario: Scenario): ScenarioProblem[] {
   const { faults } = scenario;
   if (faults === undefined) return [];
   return [
-    ...checkSurroundings(scenario),
+    ...checkFaultPreconditions(scenario),
     ...faults.flatMap((_, index) => [...checkInstance(scenario, index), ...checkTime(scenario, index)]),
     ...checkOrder(faults),
   ];
 }
 
-function checkSurroundings({ workload, queue, sweep }: Scenario): ScenarioFault[] {
-  const found: ScenarioFault[] = [];
+function checkFaultPreconditions({ workload, queue, sweep }: Scenario): ScenarioProblem[] {
+  const found: ScenarioProblem[] = [];
   if (workload.sessions !== 'remote') {
     found.push({
       path: '/workload/sessions',
       message:
-        'Must be "remote" where there are faults: an embedded session ends with the process of its instance',
+        'Must be "remote" if there are faults: embedded sessions end with the process of their instance',
     });
   }
   const unsharded = sweep.implementation.indexOf('unsharded');
   if (unsharded >= 0) {
     found.push({
       path: `/sweep/implementation/${unsharded}`,
-      message: 'Faults are for sharded queues: an unsharded one lies in a file that every process opens',
+      message: 'Faults require sharded queues: the file of unsharded queues is opened by every process',
     });
   }
-  const message = 'A nonpersistent queue loses its messages with the process of its instance';
+  const message = 'A nonpersistent queue loses its messages when the process of its instance ends';
   const swept = sweep.durability?.indexOf('memory') ?? -1;
   if (swept >= 0) found.push({ path: `/sweep/durability/${swept}`, message });
   else if (sweep.durability === undefined && queue.durability === 'memory')
@@ -37,53 +37,59 @@ function checkSurroundings({ workload, queue, sweep }: Scenario): ScenarioFault[
   return found;
 }
 
-function checkInstance(scenario: Scenario, index: number): ScenarioFault[] {
+function checkInstance(scenario: Scenario, index: number): ScenarioProblem[] {
   const { instance } = scenario.faults![index]!;
   const path = `/faults/${index}/instance`;
   const scaled = scales(scenario).map(({ sweep }) => sweep);
   const instances = Math.min(...scaled.flatMap((sweep) => sweep.instances));
   const threads = Math.min(...scaled.flatMap((sweep) => sweep.threads));
   if (instances < 2)
-    return [{ path, message: 'Needs two instances or more at every point: one must be left to take over' }];
+    return [{ path, message: 'Requires at least two instances at every point, so that one can take over' }];
   if (instance > instances)
-    return [{ path, message: `There is no instance ${instance} at the points of ${instances} instances` }];
+    return [{ path, message: `There is no instance ${instance} at the points with ${instances} instances` }];
   if (instance > threads) {
     const count = threads === 1 ? 'one thread' : `${threads} threads`;
-    return [{ path, message: `Instance ${instance} has no sessions at the points of ${count}` }];
+    return [{ path, message: `Instance ${instance} has no sessions at the points with ${count}` }];
   }
   return [];
 }
 
-function checkTime(scenario: Scenario, index: number): ScenarioFault[] {
+function checkTime(scenario: Scenario, index: number): ScenarioProblem[] {
   const { atMs } = scenario.faults![index]!;
   const measureMs = Math.min(...scales(scenario).map(({ phases }) => phases.measureMs));
   if (atMs < measureMs) return [];
   return [
     {
       path: `/faults/${index}/atMs`,
-      message: `Must lie in the measured phase, which ends after ${measureMs.toLocaleString('en-US')} ms`,
+      message: `Must be within the measured phase, which ends after ${measureMs.toLocaleString('en-US')} ms`,
     },
   ];
 }
 
-/** Plays the faults through: who is down cannot be stopped, who is up cannot be started. */
-function checkOrder(faults: NonNullable<Scenario['faults']>): ScenarioFault[] {
+/** Replays the faults in order: an instance that is down cannot be stopped, one that is up cannot be started. */
+function checkOrder(faults: NonNullable<Scenario['faults']>): ScenarioProblem[] {
   const down = new Set<number>();
   for (const [index, { kind, instance, atMs }] of faults.entries()) {
     const before = faults[index - 1];
     if (before !== undefined && atMs <= before.atMs)
       return [
-        { path: `/faults/${index}/atMs`, message: `Must come after the fault before, at ${before.atMs} ms` },
+        {
+          path: `/faults/${index}/atMs`,
+          message: `Must be later than the previous fault, at ${before.atMs} ms`,
+        },
       ];
     const isDown = down.has(instance);
     if ((kind === 'start') !== isDown) {
-      const state = isDown ? 'is down already' : 'is up already';
+      const state = isDown ? 'is already down' : 'is already up';
       return [{ path: `/faults/${index}/kind`, message: `Instance ${instance} ${state} at ${atMs} ms` }];
     }
     if (kind === 'start') down.delete(instance);
     else if (down.size > 0)
       return [
-        { path: `/faults/${index}/instance`, message: 'Another instance is down already: one at a time' },
+        {
+          path: `/faults/${index}/instance`,
+          message: 'Another instance is already down; only one can be down at a time',
+        },
       ];
     else down.add(instance);
   }

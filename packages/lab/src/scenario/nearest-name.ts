@@ -1,4 +1,4 @@
-/** The known name most like the given one, or null if none is near enough to be what was meant. */
+/** The known name most similar to the given one, or null if none is similar enough. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;
@@ -6,11 +6,11 @@ export function nearestName(name: string, known: readonly string[]): string | nu
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  // Half the letters wrong is no longer a typing error.
+  // If half of the letters are wrong, it is not a typing error.
   return best !== null && bestDistance <= Math.max(2, Math.floor(best.length / 2)) ? best : null;
 }
 
-/** Levenshtein distance by rows. Long input is cut, since a field name from outside may be of any length. */
+/** Levenshtein distance, row by row. Long input is truncated, because a field name may have any length. */
 function editDistance(a: string, b: string): number {
   const from = a.slice(0, 64);
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

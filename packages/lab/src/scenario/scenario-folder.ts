@@ -1,15 +1,15 @@
-/** The scenarios of a folder: one JSON file each, beside the schema that editors use. */
+/** A folder of scenarios: one JSON file each, and the schema that editors use. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ParsedScenario, parseScenario } from './parse-scenario.ts';
 
-/** The scenarios that come with the repository. */
+/** The built-in scenarios. */
 export const bundledScenarioFolder = fileURLToPath(new URL('../../../../scenarios/', import.meta.url));
 
 export const schemaFileName = 'scenario.schema.json';
 
-/** Reads every scenario of a folder, by file name. A faulty file is reported beside the good ones, not thrown. */
+/** Reads every scenario of a folder, sorted by file name. Invalid files are returned as errors, not thrown. */
 export async function readScenarioFolder(
   folder: string = bundledScenarioFolder,
 ): Promise<{ file: string; parsed: ParsedScenario }[]> {

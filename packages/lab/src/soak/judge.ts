@@ -1,6 +1,6 @@
 /**
- * What a soak must show, each rule with its figure. The first fifth of the run is left out: heaps and caches fill. Then
- * the last third is held against the first, by medians, since a single sample says little.
+ * The rules that a soak test must pass. The first fifth of the run is ignored, because heaps and caches are still
+ * filling. Of the rest, the last third is compared with the first third by medians, because single samples say little.
  */
 import type { Integrity } from '@shardlab/contract';
 import type { SoakWindow } from './protocol.ts';
@@ -10,13 +10,13 @@ export interface Sample {
   bytes: number;
 }
 
-export interface SoakFigures {
+export interface SoakMeasurements {
   targetPerSec: number;
   sent: number;
   consumed: number;
-  /** How long the steady load took, milliseconds. */
+  /** Duration of the steady load, milliseconds. */
   ms: number;
-  /** Messages that waited when it ended. */
+  /** Messages in the queue when the steady load ended. */
   backlog: number;
   windows: readonly SoakWindow[];
   memory: readonly Sample[];
@@ -27,19 +27,19 @@ export interface SoakFigures {
 export interface RuleOutcome {
   name: string;
   rule: string;
-  found: string;
-  held: boolean;
+  measured: string;
+  passed: boolean;
 }
 
-export const bounds = {
-  /** Of resident memory between the thirds: a share, and what a heap moves by anyway. */
+export const ruleLimits = {
+  /** Allowed growth of resident memory between the thirds: a share, plus the usual fluctuation of a heap. */
   memoryGrowth: 0.1,
   memorySlackBytes: 16 * 1024 * 1024,
-  /** A checkpoint runs past 32 MiB of log; groups go on while it does, and SQLite keeps up to 64 MiB of the file. */
+  /** A checkpoint starts at 32 MiB of log. Groups are committed meanwhile, and SQLite keeps up to 64 MiB of the file. */
   logBytesMax: 128 * 1024 * 1024,
   p99Growth: 0.5,
   p99SlackMs: 2,
-  /** The worst window against the median one. */
+  /** p99 of the worst window relative to the median window. */
   p99Worst: 5,
   p99WorstSlackMs: 20,
   rateShare: 0.98,
@@ -49,38 +49,38 @@ export const bounds = {
 const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 const ms = (value: number) => `${value.toFixed(2)} ms`;
 
-export function judgeSoak(figures: SoakFigures): RuleOutcome[] {
+export function judgeSoak(measurements: SoakMeasurements): RuleOutcome[] {
   return [
-    memoryRule(figures),
-    logRule(figures),
-    ...latencyRules(figures),
-    rateRule(figures),
-    wholeRule(figures),
+    memoryRule(measurements),
+    logRule(measurements),
+    ...latencyRules(measurements),
+    rateRule(measurements),
+    integrityRule(measurements),
   ];
 }
 
-function memoryRule({ memory, ms: length }: SoakFigures): RuleOutcome {
+function memoryRule({ memory, ms: length }: SoakMeasurements): RuleOutcome {
   const [first, last] = thirds(memory, length, ({ bytes }) => bytes);
-  const allowed = first * (1 + bounds.memoryGrowth) + bounds.memorySlackBytes;
+  const allowed = first * (1 + ruleLimits.memoryGrowth) + ruleLimits.memorySlackBytes;
   return {
     name: 'flat memory',
-    rule: `median of the last third at most 10 % and ${mib(bounds.memorySlackBytes)} above that of the first`,
-    found: `${mib(first)} → ${mib(last)}`,
-    held: last <= allowed,
+    rule: `the median of the last third exceeds that of the first by at most 10 % plus ${mib(ruleLimits.memorySlackBytes)}`,
+    measured: `${mib(first)} → ${mib(last)}`,
+    passed: last <= allowed,
   };
 }
 
-function logRule({ log }: SoakFigures): RuleOutcome {
-  const most = Math.max(0, ...log.map(({ bytes }) => bytes));
+function logRule({ log }: SoakMeasurements): RuleOutcome {
+  const largest = Math.max(0, ...log.map(({ bytes }) => bytes));
   return {
     name: 'bounded log',
-    rule: `never above ${mib(bounds.logBytesMax)}`,
-    found: `at most ${mib(most)}`,
-    held: most <= bounds.logBytesMax,
+    rule: `never larger than ${mib(ruleLimits.logBytesMax)}`,
+    measured: `largest ${mib(largest)}`,
+    passed: largest <= ruleLimits.logBytesMax,
   };
 }
 
-function latencyRules({ windows, ms: length }: SoakFigures): RuleOutcome[] {
+function latencyRules({ windows, ms: length }: SoakMeasurements): RuleOutcome[] {
   const p99 = (window: SoakWindow) => window.latencyMs.p99;
   const [first, last] = thirds(windows, length, p99);
   const settled = afterStart(windows, length).map(p99);
@@ -88,35 +88,38 @@ function latencyRules({ windows, ms: length }: SoakFigures): RuleOutcome[] {
   return [
     {
       name: 'steady p99',
-      rule: `median of the last third's windows at most 50 % and ${bounds.p99SlackMs} ms above that of the first's`,
-      found: `${ms(first)} → ${ms(last)}`,
-      held: last <= first * (1 + bounds.p99Growth) + bounds.p99SlackMs,
+      rule: `the median of the last third's windows exceeds that of the first third's by at most 50 % plus ${ruleLimits.p99SlackMs} ms`,
+      measured: `${ms(first)} → ${ms(last)}`,
+      passed: last <= first * (1 + ruleLimits.p99Growth) + ruleLimits.p99SlackMs,
     },
     {
-      name: 'no bad window',
-      rule: `p99 of the worst window at most ${bounds.p99Worst} × the median one and ${bounds.p99WorstSlackMs} ms`,
-      found: `${ms(worst)}, median ${ms(middle)}`,
-      held: worst <= middle * bounds.p99Worst + bounds.p99WorstSlackMs,
+      name: 'no slow window',
+      rule: `p99 of the worst window is at most ${ruleLimits.p99Worst} × that of the median window plus ${ruleLimits.p99WorstSlackMs} ms`,
+      measured: `${ms(worst)}, median ${ms(middle)}`,
+      passed: worst <= middle * ruleLimits.p99Worst + ruleLimits.p99WorstSlackMs,
     },
   ];
 }
 
-function rateRule({ targetPerSec, sent, ms: length, backlog }: SoakFigures): RuleOutcome {
+function rateRule({ targetPerSec, sent, ms: length, backlog }: SoakMeasurements): RuleOutcome {
   const perSec = (sent / length) * 1_000;
   return {
     name: 'keeps up',
-    rule: 'sends 98 % of the rate, and less than a second of it waits at the end',
-    found: `${perSec.toFixed(0)}/s of ${targetPerSec.toFixed(0)}/s, ${backlog} waiting`,
-    held: perSec >= targetPerSec * bounds.rateShare && backlog <= targetPerSec * bounds.backlogSeconds,
+    rule: 'at least 98 % of the target rate is sent, and the backlog at the end is at most one second of it',
+    measured: `${perSec.toFixed(0)}/s of ${targetPerSec.toFixed(0)}/s, backlog ${backlog}`,
+    passed:
+      perSec >= targetPerSec * ruleLimits.rateShare && backlog <= targetPerSec * ruleLimits.backlogSeconds,
   };
 }
 
-function wholeRule({ integrity: { lost, duplicated, damaged, outOfOrder } }: SoakFigures): RuleOutcome {
+function integrityRule({
+  integrity: { lost, duplicated, damaged, outOfOrder },
+}: SoakMeasurements): RuleOutcome {
   return {
     name: 'integrity',
-    rule: 'nothing lost, doubled, damaged or out of order',
-    found: `${lost} lost, ${duplicated} doubled, ${damaged} damaged, ${outOfOrder} out of order`,
-    held: lost + duplicated + damaged + outOfOrder === 0,
+    rule: 'no message is lost, duplicated, damaged or out of order',
+    measured: `${lost} lost, ${duplicated} duplicated, ${damaged} damaged, ${outOfOrder} out of order`,
+    passed: lost + duplicated + damaged + outOfOrder === 0,
   };
 }
 
@@ -124,15 +127,15 @@ function afterStart<T extends { atMs: number }>(samples: readonly T[], length: n
   return samples.filter(({ atMs }) => atMs > length / 5);
 }
 
-/** Medians of the first and of the last third of what comes after the start. */
+/** Medians of the first and last third of the samples after the start. */
 function thirds<T extends { atMs: number }>(
   samples: readonly T[],
   length: number,
-  of: (sample: T) => number,
+  measure: (sample: T) => number,
 ): [first: number, last: number] {
   const settled = afterStart(samples, length);
   const third = Math.max(1, Math.ceil(settled.length / 3));
-  return [median(settled.slice(0, third).map(of)), median(settled.slice(-third).map(of))];
+  return [median(settled.slice(0, third).map(measure)), median(settled.slice(-third).map(measure))];
 }
 
 function median(values: readonly number[]): number {

@@ -1,22 +1,22 @@
-/** The load of a soak on one instance: sessions that go on until they are told, and what they count. */
+/** The load of a soak test on one instance: sessions that run until they are stopped, and their counters. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Integrity } from '@shardlab/contract';
 import type { Instance } from '@shardlab/engine';
 import { createMonotonicClock } from '../trial/clock.ts';
 import { createHistogram, type Histogram, latencyOf, recordMs } from '../trial/latency.ts';
 import { DeliveryOrder, Ledger, mergeLedgers } from '../trial/ledger.ts';
-import { PayloadForge, type PayloadIdentity } from '../trial/payload.ts';
+import { PayloadCodec, type PayloadIdentity } from '../trial/payload.ts';
 import type { SoakConfig, SoakWindow } from './protocol.ts';
 
 const queue = 'soak';
-/** Enqueuers of the closed loop wait above it, so that it measures what is moved and not what is stored. */
+/** At saturation, enqueuers wait above this backlog, so that throughput is measured and not storage. */
 const backlogMax = 20_000;
 
 export class SoakLoad {
   readonly #instance: Instance;
   readonly #config: SoakConfig;
   readonly #clock = createMonotonicClock();
-  readonly #forge: PayloadForge;
+  readonly #codec: PayloadCodec;
   readonly #ledger: Ledger;
   readonly #order = new DeliveryOrder();
   readonly #ended = new AbortController();
@@ -35,12 +35,12 @@ export class SoakLoad {
   private constructor(instance: Instance, config: SoakConfig) {
     this.#instance = instance;
     this.#config = config;
-    this.#forge = new PayloadForge({ bytes: config.payloadBytes, seed: config.seed, nonce: config.seed });
-    this.#ledger = new Ledger(this.#forge);
+    this.#codec = new PayloadCodec({ bytes: config.payloadBytes, seed: config.seed, nonce: config.seed });
+    this.#ledger = new Ledger(this.#codec);
     this.#sequence = Array.from({ length: config.enqueuers }, () => 0);
     this.#dequeuing = Promise.all(Array.from({ length: config.dequeuers }, () => this.#dequeue()));
     this.#dequeuing.catch((error: unknown) => {
-      throw error; // a session that fails ends the process: nothing of this may go unseen
+      throw error; // a failing session ends the process, so that no failure is overlooked
     });
   }
 
@@ -48,8 +48,8 @@ export class SoakLoad {
     return this.#instance.queue(queue).ready;
   }
 
-  /** As fast as it goes; returns messages consumed a second. */
-  async saturate(ms: number): Promise<number> {
+  /** Runs at full speed; returns messages consumed per second. */
+  async runSaturated(ms: number): Promise<number> {
     const until = this.#clock() + ms;
     const from = { at: this.#clock(), consumed: this.consumed };
     await this.#enqueueAll(async (enqueue) => {
@@ -59,12 +59,12 @@ export class SoakLoad {
       }
     });
     const perSec = ((this.consumed - from.consumed) / (this.#clock() - from.at)) * 1_000;
-    await this.drained();
+    await this.waitUntilDrained();
     return perSec;
   }
 
-  /** At a rate of messages; each enqueuer takes its share of the transactions, evenly spread in time. */
-  async steady(perSec: number, ms: number): Promise<void> {
+  /** Runs at a fixed message rate; each enqueuer sends its share of the transactions, evenly spread in time. */
+  async runSteady(perSec: number, ms: number): Promise<void> {
     const { enqueuers, operationsPerTransaction } = this.#config;
     const intervalMs = (1_000 * enqueuers * operationsPerTransaction) / perSec;
     const begin = this.#clock();
@@ -87,11 +87,11 @@ export class SoakLoad {
       await run(async (sentAtMs) => {
         const first = this.#sequence[enqueuer]!;
         for (let sequence = first; sequence < first + operations; sequence += 1) {
-          session.enqueue(queue, { payload: this.#forge.make({ enqueuer, sequence, sentAtMs }) });
+          session.enqueue(queue, { payload: this.#codec.make({ enqueuer, sequence, sentAtMs }) });
         }
         await session.commit();
         this.#sequence[enqueuer] = first + operations;
-        this.#ledger.committed(enqueuer, first + operations);
+        this.#ledger.recordCommitted(enqueuer, first + operations);
         this.sent += operations;
       }, enqueuer);
       await session.close();
@@ -109,20 +109,20 @@ export class SoakLoad {
       const now = this.#clock();
       const identities: PayloadIdentity[] = [];
       for (const message of messages) {
-        const identity = this.#ledger.handedOut(message, this.#order);
+        const identity = this.#ledger.recordDelivery(message, this.#order);
         if (identity === null) continue;
         recordMs(this.#latency, now - identity.sentAtMs);
         identities.push(identity);
       }
       await session.commit();
-      for (const identity of identities) this.#ledger.consumed(identity);
+      for (const identity of identities) this.#ledger.recordConsumed(identity);
       this.consumed += messages.length;
       this.#windowConsumed += messages.length;
     }
     await session.close();
   }
 
-  /** What was measured since the last call. */
+  /** The measurements since the last call. */
   takeWindow(atMs: number): SoakWindow {
     const { p50, p99, max } = latencyOf(this.#latency);
     const window = {
@@ -136,11 +136,11 @@ export class SoakLoad {
     return window;
   }
 
-  async drained(): Promise<void> {
+  async waitUntilDrained(): Promise<void> {
     while (this.consumed < this.sent) await pause(5);
   }
 
-  /** Ends the sessions; nothing of what was committed may be missing, and nothing be left. */
+  /** Ends the sessions and checks that every committed message was consumed and none is left. */
   async end(): Promise<Integrity> {
     this.#ended.abort();
     await this.#dequeuing;

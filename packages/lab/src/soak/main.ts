@@ -19,13 +19,15 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 if (!(minutes > 0 && minutes <= 24 * 60) || !Number.isInteger(seed)) {
-  process.stderr.write('--minutes is a number up to 1,440, --seed a whole number\n');
+  process.stderr.write('--minutes must be a number up to 1,440, and --seed an integer\n');
   process.exit(exitCodes.usage);
 }
 const saturateMs = 10_000;
 const windowMs = 10_000;
 const dir = mkdtempSync(join(resolve(values.dir ?? tmpdir()), 'shardlab-soak-'));
-console.log(`${minutes} minutes at 70 % of what ${saturateMs / 1_000} s of full load show, data in ${dir}`);
+console.log(
+  `Measuring the maximum rate for ${saturateMs / 1_000} s, then ${minutes} minutes at 70 % of it; data in ${dir}`,
+);
 console.log(soakHeader);
 try {
   const result = await runSoak({
@@ -38,7 +40,7 @@ try {
   });
   console.log(soakReport(result));
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(result, null, 2)}\n`);
-  process.exitCode = result.held ? exitCodes.done : exitCodes.failed;
+  process.exitCode = result.passed ? exitCodes.done : exitCodes.failed;
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }

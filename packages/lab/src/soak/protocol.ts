@@ -1,4 +1,4 @@
-/** What the soak and the process that it watches say to each other. */
+/** The messages between the soak test and the process it observes. */
 import type { Integrity } from '@shardlab/contract';
 
 export interface SoakConfig {
@@ -11,18 +11,18 @@ export interface SoakConfig {
 }
 
 export type SoakOrder =
-  /** As fast as it goes, each enqueuer begins when its commit is durable. */
+  /** Run at full speed: each enqueuer starts its next transaction when the previous commit is durable. */
   | { do: 'saturate'; ms: number }
-  /** Transactions begin when they are due, however late the ones before are. */
+  /** Run at a fixed rate: transactions start when they are due, however late earlier ones are. */
   | { do: 'steady'; perSec: number; ms: number; windowMs: number }
-  /** Everything is consumed, and the instance is closed. */
+  /** Consume everything and close the instance. */
   | { do: 'end' };
 
 export interface SoakWindow {
-  /** End of the window since the steady load began, milliseconds. */
+  /** End of the window, milliseconds since the steady load began. */
   atMs: number;
   consumed: number;
-  /** From when a message was due to its hand-out. */
+  /** From the time at which a message was due until its delivery. */
   latencyMs: { p50: number; p99: number; max: number };
   backlog: number;
 }

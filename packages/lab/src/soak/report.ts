@@ -1,4 +1,4 @@
-/** A soak in words and figures. */
+/** The report of a soak test. */
 import type { SoakWindow } from './protocol.ts';
 import type { SoakResult } from './run-soak.ts';
 
@@ -6,7 +6,7 @@ const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 const mib = (bytes: number) => number(bytes / 1024 / 1024, 1);
 
-export const soakHeader = '     s   messages/s   p50 ms   p99 ms   max ms   waiting   memory MiB   log MiB';
+export const soakHeader = '     s   messages/s   p50 ms   p99 ms   max ms   backlog   memory MiB   log MiB';
 
 export function soakLine(
   window: SoakWindow,
@@ -29,12 +29,12 @@ export function soakLine(
 }
 
 export function soakReport(result: SoakResult): string {
-  const { saturationPerSec, targetPerSec, share, rules, held } = result;
+  const { saturationPerSec, targetPerSec, share, rules, passed } = result;
   const width = Math.max(...rules.map(({ name }) => name.length));
   const lines = rules.map(
-    ({ name, rule, found, held: ok }) =>
-      `  ${ok ? 'held  ' : 'BROKEN'}  ${name.padEnd(width)}  ${found}   (${rule})`,
+    ({ name, rule, measured, passed: ok }) =>
+      `  ${ok ? 'passed' : 'FAILED'}  ${name.padEnd(width)}  ${measured}   (${rule})`,
   );
-  const load = `At most ${number(saturationPerSec)} messages/s; held at ${number(share * 100)} % of it, ${number(targetPerSec)}/s.`;
-  return ['', load, ...lines, held ? 'The soak held.' : 'THE SOAK DID NOT HOLD.'].join('\n');
+  const load = `Maximum rate ${number(saturationPerSec)} messages/s; steady load at ${number(share * 100)} % of it, ${number(targetPerSec)}/s.`;
+  return ['', load, ...lines, passed ? 'The soak test passed.' : 'THE SOAK TEST FAILED.'].join('\n');
 }

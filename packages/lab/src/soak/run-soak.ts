@@ -1,6 +1,6 @@
 /**
- * A soak: finds out what an instance moves at most, then holds it at a share of that for minutes and watches its memory,
- * its log and its latency.
+ * A soak test: measures the maximum rate of an instance, then keeps it at a share of that rate for minutes and observes
+ * its memory, write-ahead log and latency.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,12 +12,12 @@ import { judgeSoak, type RuleOutcome, type Sample } from './judge.ts';
 import type { SoakConfig, SoakOrder, SoakReply, SoakWindow } from './protocol.ts';
 
 export interface SoakOptions {
-  /** Folder for the data, made if it is missing. */
+  /** Folder for the data; created if missing. */
   dir: string;
   saturateMs: number;
   steadyMs: number;
   windowMs: number;
-  /** Of what was measured; default 0.7. */
+  /** Share of the measured maximum rate; default 0.7. */
   share?: number;
   seed?: number;
   onWindow?(window: SoakWindow, memoryBytes: number, logBytes: number): void;
@@ -37,12 +37,12 @@ export interface SoakResult {
   log: Sample[];
   integrity: Integrity;
   rules: RuleOutcome[];
-  held: boolean;
+  passed: boolean;
 }
 
 const logEveryMs = 250;
 
-/** Rejects with `WORKER_FAILED` if the process ends by itself. */
+/** Rejects with `WORKER_FAILED` if the process ends unexpectedly. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult> {
   const { dir, saturateMs, steadyMs, windowMs, share = 0.7, seed = 1, onWindow } = options;
   mkdirSync(dir, { recursive: true });
@@ -79,13 +79,20 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     const { integrity } = await worker.reply('ended');
     const figures = { targetPerSec, sent, consumed, ms, backlog, windows, memory, log, integrity };
     const rules = judgeSoak(figures);
-    return { config, share, saturationPerSec, ...figures, rules, held: rules.every(({ held }) => held) };
+    return {
+      config,
+      share,
+      saturationPerSec,
+      ...figures,
+      rules,
+      passed: rules.every(({ passed }) => passed),
+    };
   } finally {
     await worker.end();
   }
 }
 
-/** Its size without opening it: whoever opens and closes a live file of SQLite releases its locks. */
+/** The size of the log without opening it: closing a file that SQLite uses releases this process's locks on it. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
@@ -99,10 +106,10 @@ class SoakProcess {
     this.#child = fork(new URL('./worker.ts', import.meta.url), [JSON.stringify(config)]);
     this.#failed = once(this.#child, 'exit').then(([code, signal]) => {
       throw new LabError('WORKER_FAILED', {
-        sentence: `The process under soak ended with ${code ?? signal}`,
+        message: `The process of the soak test ended unexpectedly (${code === null ? signal : `exit code ${code}`})`,
       });
     });
-    this.#failed.catch(() => undefined); // it ends in order, too
+    this.#failed.catch(() => undefined); // an orderly end rejects it too, when nobody waits any more
     this.#child.on('message', (reply: SoakReply) => this.#listeners.get(reply.type)?.(reply as never));
   }
 

@@ -1,24 +1,24 @@
 /**
- * What the torture follows: one message for one consumer. A queue's message is one item, a topic's is one for each of its
- * durable subscribers. Its name travels in the payload, under a check sum over all of it.
+ * The unit that the torture test tracks: one message for one consumer. A queue's message is one item; a topic's message is
+ * one item per durable subscriber. The name of the item is in the payload, which is protected by a checksum.
  *
- *     <actor>:<session>.<number>[@<subscriber>]     numbers of a session rise with its commits
+ *     <workload>:<session>.<number>[@<subscriber>]     numbers of a session rise with its commits
  */
 import { crc32 } from 'node:zlib';
 
 export type Item = string;
 
 export interface ItemName {
-  /** Actor and session: what has an order of its own. */
+  /** Workload and session: items of one session have an order. */
   session: string;
-  no: number;
+  sequence: number;
   subscriber: string;
 }
 
 export function parseItem(item: Item): ItemName {
   const match = /^(.+)\.(\d+)(?:@(.+))?$/.exec(item);
-  if (match === null) throw new Error(`No item: ${item}`);
-  return { session: match[1]!, no: Number(match[2]), subscriber: match[3] ?? '' };
+  if (match === null) throw new Error(`Not an item name: ${item}`);
+  return { session: match[1]!, sequence: Number(match[2]), subscriber: match[3] ?? '' };
 }
 
 export function itemPayload(item: Item, fillBytes: number): string {
@@ -26,7 +26,7 @@ export function itemPayload(item: Item, fillBytes: number): string {
   return `${body}|${crc32(body).toString(16)}`;
 }
 
-/** The item in a payload, or undefined if the payload is not what `itemPayload` made. */
+/** The item in a payload, or undefined if `itemPayload` did not create the payload. */
 export function readItem(payload: Buffer): Item | undefined {
   const text = payload.toString('latin1');
   const end = text.lastIndexOf('|');

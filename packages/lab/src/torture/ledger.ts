@@ -1,27 +1,27 @@
 /**
- * What is known of every item of one data folder, from what its processes told, and what a look into the folder must
- * therefore find. A transaction that was not acknowledged is open until the next look: it must be whole or absent, and
- * from then on it is known which.
+ * The known state of every item of one data folder, from the notes of its processes, and hence what an inspection of the
+ * folder must find. A transaction that was not acknowledged is open until the next inspection, which must find it either
+ * complete or absent and settles its outcome.
  */
 import { type Item, parseItem } from './item.ts';
-import { type Delivered, isMoving, type Note } from './notes.ts';
+import { type Delivered, isForwardedShard, type Note } from './notes.ts';
 
 export interface Faults {
   lost: Item[];
-  doubled: Item[];
+  duplicated: Item[];
   damaged: string[];
   outOfOrder: Item[];
-  /** Transactions of which a part was there. */
+  /** Transactions of which only a part was found. */
   torn: string[];
-  /** Never enqueued, or enqueued by a transaction that was refused. */
+  /** Items that were never enqueued, or whose transaction was refused. */
   unknown: Item[];
-  /** A process failed, or hung. */
+  /** Processes that failed or hung. */
   failed: string[];
 }
 
 const noFaults = (): Faults => ({
   lost: [],
-  doubled: [],
+  duplicated: [],
   damaged: [],
   outOfOrder: [],
   torn: [],
@@ -31,19 +31,19 @@ const noFaults = (): Faults => ({
 
 interface Transaction {
   name: string;
-  puts: Item[];
-  takes: Item[];
+  enqueues: Item[];
+  consumes: Item[];
   state: 'open' | 'committed' | 'refused';
 }
 
-interface Entry {
-  /** Its enqueue was acknowledged, or it was seen. */
-  isThere: boolean;
-  /** Transactions not acknowledged that would have consumed it. */
-  takers: Set<Transaction>;
+interface ItemState {
+  /** The enqueue was acknowledged, or the item was seen. */
+  isEnqueued: boolean;
+  /** Unacknowledged transactions that would have consumed the item. */
+  openConsumers: Set<Transaction>;
 }
 
-/** What was acknowledged, and what was wrong. */
+/** Counts of acknowledged work, and the faults found. */
 export interface LedgerTotals {
   commits: number;
   enqueued: number;
@@ -57,7 +57,7 @@ export function hasFaults({ faults }: Pick<LedgerTotals, 'faults'>): boolean {
 
 const noTotals = (): LedgerTotals => ({ commits: 0, enqueued: 0, consumed: 0, faults: noFaults() });
 
-/** What something that went wrong beside all books adds. */
+/** Totals that contain only a failure, for errors outside a ledger. */
 export function totalsOfFailure(text: string): LedgerTotals {
   const totals = noTotals();
   totals.faults.failed.push(text);
@@ -67,52 +67,52 @@ export function totalsOfFailure(text: string): LedgerTotals {
 export class Ledger {
   readonly #sharedOrder: boolean;
   #totals = noTotals();
-  readonly #entries = new Map<Item, Entry>();
-  readonly #gone = new Set<Item>();
+  readonly #items = new Map<Item, ItemState>();
+  readonly #consumedItems = new Set<Item>();
   #transactions = new Map<string, Transaction>();
-  /** By process: one that begins anew may hand out first what another had handed out before. */
-  readonly #order = new Map<string, DeliveryOrder>();
-  /** Of shards whose messages move from process to process. */
-  readonly #movingOrder: DeliveryOrder;
+  /** By process: after a restart, messages that an earlier process delivered may be delivered first again. */
+  readonly #orderByProcess = new Map<string, DeliveryOrder>();
+  /** For shards whose messages are forwarded between processes. */
+  readonly #forwardedOrder: DeliveryOrder;
 
   /**
-   * `sharedOrder`: whether deliveries of a queue that all instances share (unsharded, or with messages that move) are in an
-   * order that can be seen.
+   * `sharedOrder`: whether the delivery order of a queue that all instances share (unsharded or forwarding) can be
+   * observed.
    */
   constructor({ sharedOrder }: { sharedOrder: boolean }) {
     this.#sharedOrder = sharedOrder;
-    this.#movingOrder = new DeliveryOrder(sharedOrder);
+    this.#forwardedOrder = new DeliveryOrder(sharedOrder);
   }
 
   get #faults(): Faults {
     return this.#totals.faults;
   }
 
-  /** Since the last call. */
+  /** Returns the totals since the last call. */
   takeTotals(): LedgerTotals {
     const totals = this.#totals;
     this.#totals = noTotals();
     return totals;
   }
 
-  failed(text: string): void {
+  recordFailure(text: string): void {
     this.#faults.failed.push(text);
   }
 
-  /** Notes of all processes in the order of their time; `life` tells the processes apart. */
-  take(note: Note, life: string): void {
+  /** To be called with the notes of all processes in order of time. */
+  recordNote(note: Note, processName: string): void {
     switch (note.kind) {
       case 'about':
-        this.#about(note);
+        this.#recordAttempt(note);
         break;
       case 'committed':
-        this.#committed(this.#transactions.get(note.transaction)!);
+        this.#recordCommitted(this.#transactions.get(note.transaction)!);
         break;
       case 'refused':
-        this.#refused(this.#transactions.get(note.transaction)!);
+        this.#recordRefused(this.#transactions.get(note.transaction)!);
         break;
       case 'delivered':
-        this.#delivered(note.delivered, life);
+        this.#recordDelivered(note.delivered, processName);
         break;
       case 'damaged':
         this.#faults.damaged.push(note.text);
@@ -125,112 +125,115 @@ export class Ledger {
     }
   }
 
-  #about({ transaction: name, puts, takes }: Extract<Note, { kind: 'about' }>): void {
-    const transaction: Transaction = { name, puts, takes, state: 'open' };
+  #recordAttempt({ transaction: name, enqueues, consumes }: Extract<Note, { kind: 'about' }>): void {
+    const transaction: Transaction = { name, enqueues, consumes, state: 'open' };
     this.#transactions.set(name, transaction);
-    for (const item of puts) this.#entries.set(item, { isThere: false, takers: new Set() });
-    for (const item of takes) this.#entries.get(item)?.takers.add(transaction);
+    for (const item of enqueues) this.#items.set(item, { isEnqueued: false, openConsumers: new Set() });
+    for (const item of consumes) this.#items.get(item)?.openConsumers.add(transaction);
   }
 
-  #committed(transaction: Transaction): void {
+  #recordCommitted(transaction: Transaction): void {
     transaction.state = 'committed';
     this.#totals.commits += 1;
-    this.#totals.enqueued += transaction.puts.length;
-    this.#totals.consumed += transaction.takes.length;
-    for (const item of transaction.puts) {
-      const entry = this.#entries.get(item);
-      if (entry !== undefined) entry.isThere = true;
+    this.#totals.enqueued += transaction.enqueues.length;
+    this.#totals.consumed += transaction.consumes.length;
+    for (const item of transaction.enqueues) {
+      const entry = this.#items.get(item);
+      if (entry !== undefined) entry.isEnqueued = true;
     }
-    for (const item of transaction.takes) {
-      if (this.#gone.has(item)) this.#faults.doubled.push(item);
-      this.#gone.add(item);
-      this.#entries.delete(item);
+    for (const item of transaction.consumes) {
+      if (this.#consumedItems.has(item)) this.#faults.duplicated.push(item);
+      this.#consumedItems.add(item);
+      this.#items.delete(item);
     }
   }
 
-  #refused(transaction: Transaction): void {
+  #recordRefused(transaction: Transaction): void {
     transaction.state = 'refused';
-    for (const item of transaction.puts) this.#entries.delete(item);
-    for (const item of transaction.takes) this.#entries.get(item)?.takers.delete(transaction);
+    for (const item of transaction.enqueues) this.#items.delete(item);
+    for (const item of transaction.consumes) this.#items.get(item)?.openConsumers.delete(transaction);
   }
 
-  #delivered(delivered: readonly Delivered[], life: string): void {
-    const order = this.#order.get(life) ?? new DeliveryOrder(this.#sharedOrder);
-    this.#order.set(life, order);
-    for (const each of delivered) {
-      const entry = this.#entries.get(each.item);
-      if (entry !== undefined) entry.isThere = true;
-      else if (this.#gone.has(each.item)) this.#faults.doubled.push(each.item);
-      else this.#faults.unknown.push(each.item);
-      if (this.#orderOf(each, order).isBroken(each)) this.#faults.outOfOrder.push(each.item);
+  #recordDelivered(deliveries: readonly Delivered[], processName: string): void {
+    const order = this.#orderByProcess.get(processName) ?? new DeliveryOrder(this.#sharedOrder);
+    this.#orderByProcess.set(processName, order);
+    for (const delivery of deliveries) {
+      const { item } = delivery;
+      const entry = this.#items.get(item);
+      if (entry !== undefined) entry.isEnqueued = true;
+      else if (this.#consumedItems.has(item)) this.#faults.duplicated.push(item);
+      else this.#faults.unknown.push(item);
+      if (this.#orderOf(delivery, order).recordAndCheckBroken(delivery)) this.#faults.outOfOrder.push(item);
     }
   }
 
-  #orderOf({ shard }: Delivered, ofProcess: DeliveryOrder): DeliveryOrder {
-    return isMoving(shard) ? this.#movingOrder : ofProcess;
+  #orderOf({ shard }: Delivered, processOrder: DeliveryOrder): DeliveryOrder {
+    return isForwardedShard(shard) ? this.#forwardedOrder : processOrder;
   }
 
   /**
-   * A process ended. What it was handed last it may not have noted, and others are handed that again, behind later
-   * messages: these are the first of each session that nobody has noted.
+   * A process ended. It may not have noted its last deliveries, which are then delivered again to others, after later
+   * messages. These are the first items of each session that no process has noted.
    */
-  ended(): void {
-    const unseen = [...this.#entries.keys()].filter((item) => !this.#movingOrder.hasSeen(item));
+  recordProcessEnd(): void {
+    const unseen = [...this.#items.keys()].filter((item) => !this.#forwardedOrder.hasSeen(item));
     for (const items of Map.groupBy(unseen, (item) => parseItem(item).session).values()) {
-      items.sort((a, b) => parseItem(a).no - parseItem(b).no);
-      for (const item of items.slice(0, unnotedMax)) this.#movingOrder.see(item);
+      items.sort((a, b) => parseItem(a).sequence - parseItem(b).sequence);
+      for (const item of items.slice(0, unreportedMax)) this.#forwardedOrder.markSeen(item);
     }
   }
 
-  /** Compares with all that the folder holds, in the order in which it is handed out. From here on that is what is there. */
-  check(found: readonly Delivered[]): void {
+  /** Compares the ledger with everything found in the folder, in delivery order. The findings become the new known state. */
+  compareWithFound(found: readonly Delivered[]): void {
     const seen = new Set<Item>();
     const order = new DeliveryOrder(this.#sharedOrder);
-    for (const each of found) {
-      const { item } = each;
-      if (seen.has(item)) this.#faults.doubled.push(item);
+    for (const delivery of found) {
+      const { item } = delivery;
+      if (seen.has(item)) this.#faults.duplicated.push(item);
       seen.add(item);
-      const entry = this.#entries.get(item);
-      if (entry !== undefined) entry.isThere = true;
-      else (this.#gone.has(item) ? this.#faults.doubled : this.#faults.unknown).push(item);
-      if (this.#orderOf(each, order).isBroken(each)) this.#faults.outOfOrder.push(item);
+      const entry = this.#items.get(item);
+      if (entry !== undefined) entry.isEnqueued = true;
+      else (this.#consumedItems.has(item) ? this.#faults.duplicated : this.#faults.unknown).push(item);
+      if (this.#orderOf(delivery, order).recordAndCheckBroken(delivery)) this.#faults.outOfOrder.push(item);
     }
     for (const transaction of this.#transactions.values()) {
-      if (transaction.state === 'open') this.#assertWhole(transaction, seen);
+      if (transaction.state === 'open') this.#checkAtomicity(transaction, seen);
     }
-    for (const [item, { isThere, takers }] of this.#entries) {
-      if (seen.has(item)) takers.clear();
+    for (const [item, { isEnqueued, openConsumers }] of this.#items) {
+      if (seen.has(item)) openConsumers.clear();
       else {
-        if (isThere && takers.size === 0) this.#faults.lost.push(item);
-        this.#entries.delete(item);
-        if (isThere) this.#gone.add(item);
+        if (isEnqueued && openConsumers.size === 0) this.#faults.lost.push(item);
+        this.#items.delete(item);
+        if (isEnqueued) this.#consumedItems.add(item);
       }
     }
     this.#transactions = new Map();
-    this.#order.clear();
+    this.#orderByProcess.clear();
   }
 
-  /** All of its puts are there and all of its takes gone, or none of either, as far as others leave that to be seen. */
-  #assertWhole(transaction: Transaction, seen: ReadonlySet<Item>): void {
-    const { name, puts, takes } = transaction;
-    const done = puts.map((item) => this.#gone.has(item) || (this.#entries.get(item)?.isThere ?? false));
-    for (const item of takes) {
+  /** Either all items it enqueues exist and all items it consumes are gone, or neither; items that other open transactions may have consumed prove nothing. */
+  #checkAtomicity(transaction: Transaction, seen: ReadonlySet<Item>): void {
+    const { name, enqueues, consumes } = transaction;
+    const done = enqueues.map(
+      (item) => this.#consumedItems.has(item) || (this.#items.get(item)?.isEnqueued ?? false),
+    );
+    for (const item of consumes) {
       if (seen.has(item)) done.push(false);
-      else if (!this.#isTakenByOthers(item, transaction)) done.push(true);
+      else if (!this.#mayBeConsumedByOthers(item, transaction)) done.push(true);
     }
-    if (done.some((each) => each !== done[0])) this.#faults.torn.push(name);
+    if (done.some((isDone) => isDone !== done[0])) this.#faults.torn.push(name);
   }
 
-  #isTakenByOthers(item: Item, transaction: Transaction): boolean {
-    const takers = this.#entries.get(item)?.takers;
-    return takers === undefined || takers.size > 1 || !takers.has(transaction);
+  #mayBeConsumedByOthers(item: Item, transaction: Transaction): boolean {
+    const consumers = this.#items.get(item)?.openConsumers;
+    return consumers === undefined || consumers.size > 1 || !consumers.has(transaction);
   }
 }
 
-/** Of one load a process has at most so many messages at a time that it was handed and has not noted. */
-export const unnotedMax = 24;
+/** Upper bound on the messages of one workload that were delivered to a process and not yet noted by it. */
+export const unreportedMax = 24;
 
-/** First deliveries of a session's items must follow its numbers within a shard. */
+/** Within a shard, first deliveries of a session's items must be in the order of their sequence numbers. */
 class DeliveryOrder {
   readonly #sharedOrder: boolean;
   readonly #last = new Map<string, number>();
@@ -244,19 +247,19 @@ class DeliveryOrder {
     return this.#seen.has(item);
   }
 
-  /** It was delivered before, or may have been. */
-  see(item: Item): void {
+  /** Records that the item was, or may have been, delivered before. */
+  markSeen(item: Item): void {
     this.#seen.add(item);
   }
 
-  isBroken({ item, shard }: Delivered): boolean {
-    const isShared = shard === '0' || isMoving(shard);
+  recordAndCheckBroken({ item, shard }: Delivered): boolean {
+    const isShared = shard === '0' || isForwardedShard(shard);
     if (shard === '' || (isShared && !this.#sharedOrder) || this.#seen.has(item)) return false;
     this.#seen.add(item);
-    const { session, no, subscriber } = parseItem(item);
+    const { session, sequence, subscriber } = parseItem(item);
     const key = `${shard} ${session} ${subscriber}`;
     const last = this.#last.get(key) ?? -1;
-    this.#last.set(key, Math.max(last, no));
-    return no < last;
+    this.#last.set(key, Math.max(last, sequence));
+    return sequence < last;
   }
 }

@@ -1,14 +1,14 @@
 /**
- * What a process under torture tells, and how the parent reads it. A line is written by one system call before anything
- * else happens, so what it says was so when the process was killed. Lines carry the system's monotonic time: several
- * processes of a machine can be put in order by it.
+ * Notes that a process under test writes and its parent reads. A line is written by one system call before anything else
+ * happens, so it is still valid when the process is killed. Lines carry the system's monotonic time, by which the notes
+ * of several processes can be ordered.
  *
- *     <ns> o                        begins to open its instance           <ns> w   is at work: commits were acknowledged
- *     <ns> b <transaction> <puts> <takes>    is about to commit; items are joined by commas, - is none
- *     <ns> c <transaction>          that commit was acknowledged          <ns> f <transaction>   it was refused
- *     <ns> d <item>#<shard>,…       was handed these, in this order
- *     <ns> x <text>                 got a payload that is not what was enqueued
- *     <ns> ! <text>                 failed in a way that nothing explains
+ *     <ns> o                        starts to open its instance           <ns> w   is working: commits were acknowledged
+ *     <ns> b <transaction> <enqueues> <consumes>    is about to commit; items are separated by commas, - means none
+ *     <ns> c <transaction>          the commit was acknowledged           <ns> f <transaction>   the commit was refused
+ *     <ns> d <item>#<shard>,…       received these deliveries, in this order
+ *     <ns> x <text>                 received a payload that differs from what was enqueued
+ *     <ns> ! <text>                 failed with an unexpected error
  */
 import { writeSync } from 'node:fs';
 import type { Item } from './item.ts';
@@ -21,13 +21,13 @@ export interface Delivered {
   shard: string;
 }
 
-/** The name of a shard whose messages are delivered by several processes, in one order all together. */
-export const movingShard = (shard: string): string => `~${shard}`;
-export const isMoving = (shard: string): boolean => shard.startsWith('~');
+/** The name of a shard whose messages are delivered by several processes in one common order. */
+export const forwardedShard = (shard: string): string => `~${shard}`;
+export const isForwardedShard = (shard: string): boolean => shard.startsWith('~');
 
 export type Note =
   | { kind: 'opening' | 'working' }
-  | { kind: 'about'; transaction: string; puts: Item[]; takes: Item[] }
+  | { kind: 'about'; transaction: string; enqueues: Item[]; consumes: Item[] }
   | { kind: 'committed' | 'refused'; transaction: string }
   | { kind: 'delivered'; delivered: Delivered[] }
   | { kind: 'damaged' | 'failed'; text: string };
@@ -53,7 +53,7 @@ const split = (text: string) => (text === '-' ? [] : text.split(','));
 
 function bodyOf(note: Note): string {
   if ('text' in note) return note.text.replaceAll('\n', ' ');
-  if (note.kind === 'about') return `${note.transaction} ${join(note.puts)} ${join(note.takes)}`;
+  if (note.kind === 'about') return `${note.transaction} ${join(note.enqueues)} ${join(note.consumes)}`;
   if (note.kind === 'delivered') return join(note.delivered.map(({ item, shard }) => `${item}#${shard}`));
   return 'transaction' in note ? note.transaction : '';
 }
@@ -70,22 +70,22 @@ const kindByMark = new Map(
 export function parseNote(line: string): TimedNote {
   const [, ns, mark, body] = /^(\d+) (.) ?(.*)$/s.exec(line) ?? [];
   const kind = kindByMark.get(mark ?? '');
-  if (ns === undefined || kind === undefined) throw new Error(`No note: ${line}`);
+  if (ns === undefined || kind === undefined) throw new Error(`Not a note: ${line}`);
   return { atNs: BigInt(ns), note: parseBody(kind, body ?? '') };
 }
 
 function parseBody(kind: Note['kind'], body: string): Note {
   switch (kind) {
     case 'about': {
-      const [transaction = '', puts = '-', takes = '-'] = body.split(' ');
-      return { kind, transaction, puts: split(puts), takes: split(takes) };
+      const [transaction = '', enqueues = '-', consumes = '-'] = body.split(' ');
+      return { kind, transaction, enqueues: split(enqueues), consumes: split(consumes) };
     }
     case 'committed':
     case 'refused':
       return { kind, transaction: body };
     case 'delivered': {
-      const delivered = split(body).map((each) => {
-        const [item = '', shard = ''] = each.split('#');
+      const delivered = split(body).map((delivery) => {
+        const [item = '', shard = ''] = delivery.split('#');
         return { item, shard };
       });
       return { kind, delivered };

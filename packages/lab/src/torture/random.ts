@@ -1,4 +1,4 @@
-/** Small numbers from a seed (mulberry32): what a run draws can be drawn again. */
+/** Reproducible random numbers from a seed (mulberry32). */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed | 0;
   }
 
-  /** From 0 up to but excluding 1. */
+  /** A number from 0 to 1, exclusive. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -14,7 +14,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 up to but excluding `end`. */
+  /** An integer from 0 to `end`, exclusive. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
@@ -27,8 +27,8 @@ export class Random {
     return from[this.below(from.length)]!;
   }
 
-  /** `count` different ones, in no order that means anything. */
-  some<T>(from: readonly T[], count: number): T[] {
+  /** `count` different elements, in random order. */
+  pickSeveral<T>(from: readonly T[], count: number): T[] {
     const rest = [...from];
     return Array.from(
       { length: Math.min(count, rest.length) },
@@ -36,7 +36,7 @@ export class Random {
     );
   }
 
-  /** Seed of a part that draws for itself. */
+  /** A generator with a seed drawn from this one. */
   fork(): Random {
     return new Random(this.below(2 ** 31));
   }

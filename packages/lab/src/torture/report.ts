@@ -1,4 +1,4 @@
-/** The state of a torture in words and figures. */
+/** Progress line and report of a torture test. */
 import { faultCount, type TortureState } from './run-torture.ts';
 
 const number = (value: number) => value.toLocaleString('en-US', { maximumFractionDigits: 0 });
@@ -17,13 +17,13 @@ export function tortureReport(state: TortureState): string {
     ...Object.entries(state.killsByPhase)
       .sort(([, a], [, b]) => b - a)
       .map(([phase, count]) => [`kills: ${phase}`, number(count)] as [string, string]),
-    ['kills in all', number(state.kills)],
-    ['looks into the folder', number(state.looks)],
+    ['kills in total', number(state.kills)],
+    ['inspections of the folder', number(state.checks)],
     ['transactions acknowledged', number(state.commits)],
     ['messages enqueued', number(state.enqueued)],
     ['messages consumed', number(state.consumed)],
     ['lost', number(faults.lost.length)],
-    ['doubled', number(faults.doubled.length)],
+    ['duplicated', number(faults.duplicated.length)],
     ['damaged', number(faults.damaged.length)],
     ['out of order', number(faults.outOfOrder.length)],
     ['torn transactions', number(faults.torn.length)],
@@ -33,9 +33,9 @@ export function tortureReport(state: TortureState): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   const table = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value.padStart(10)}`);
   const examples = Object.entries<string[]>({ ...faults }).flatMap(([kind, list]) =>
-    list.slice(0, examplesMax).map((each) => `  ${kind}: ${each}`),
+    list.slice(0, examplesMax).map((fault) => `  ${kind}: ${fault}`),
   );
-  const verdict = faultCount(state) === 0 ? 'Nothing acknowledged was lost, nothing doubled.' : 'FAULTS';
-  const ended = `${verdict} Seed ${state.seed}, ${number(state.elapsedMs / 1_000)} s.`;
-  return ['', ...table, '', ...examples, ended].join('\n');
+  const verdict = faultCount(state) === 0 ? 'No acknowledged message was lost or duplicated.' : 'FAULTS';
+  const summary = `${verdict} Seed ${state.seed}, ${number(state.elapsedMs / 1_000)} s.`;
+  return ['', ...table, '', ...examples, summary].join('\n');
 }

@@ -1,20 +1,20 @@
-/** Kills processes at work again and again, and counts what that does to what they acknowledged. */
+/** The torture test: kills processes repeatedly and counts what became of the messages they acknowledged. */
 import { mkdirSync } from 'node:fs';
-import { actors } from './actors/index.ts';
-import { runLane } from './lane.ts';
 import type { Faults, LedgerTotals } from './ledger.ts';
 import { Random } from './random.ts';
+import { runTortureLoop } from './torture-loop.ts';
+import { workloads } from './workloads/index.ts';
 
 export interface TortureOptions {
   kills: number;
   seed: number;
   /** Folder for scratch data. */
   dir: string;
-  /** Folders at a time; default 2. */
-  lanes?: number;
-  /** Loads and stages to choose from; all of them by default. */
-  actorNames?: readonly string[];
-  stageNames?: readonly string[];
+  /** Number of data folders tested concurrently; default 2. */
+  concurrency?: number;
+  /** Workloads and setups to choose from; all by default. */
+  workloadNames?: readonly string[];
+  setupNames?: readonly string[];
   onProgress?(state: TortureState): void;
 }
 
@@ -22,13 +22,13 @@ export interface TortureState extends Omit<LedgerTotals, 'faults'> {
   seed: number;
   kills: number;
   killsByPhase: Record<string, number>;
-  looks: number;
+  checks: number;
   faults: Faults;
   elapsedMs: number;
 }
 
 export async function runTorture(options: TortureOptions): Promise<TortureState> {
-  const { kills, seed, dir, lanes = 2, onProgress } = options;
+  const { kills, seed, dir, concurrency = 2, onProgress } = options;
   mkdirSync(dir, { recursive: true });
   const startedAt = performance.now();
   const random = new Random(seed);
@@ -36,24 +36,24 @@ export async function runTorture(options: TortureOptions): Promise<TortureState>
     seed,
     kills: 0,
     killsByPhase: {},
-    looks: 0,
+    checks: 0,
     commits: 0,
     enqueued: 0,
     consumed: 0,
-    faults: { lost: [], doubled: [], damaged: [], outOfOrder: [], torn: [], unknown: [], failed: [] },
+    faults: { lost: [], duplicated: [], damaged: [], outOfOrder: [], torn: [], unknown: [], failed: [] },
     elapsedMs: 0,
   };
   const progress = () => {
     state.elapsedMs = performance.now() - startedAt;
     onProgress?.(state);
   };
-  const lane = (first: number) =>
-    runLane({
+  const startLoop = (firstSetupIndex: number) =>
+    runTortureLoop({
       parent: dir,
-      first,
+      firstSetupIndex,
       random: random.fork(),
-      actorNames: options.actorNames ?? actors.map(({ name }) => name),
-      stageNames: options.stageNames,
+      workloadNames: options.workloadNames ?? workloads.map(({ name }) => name),
+      setupNames: options.setupNames,
       isDone: () => state.kills >= kills || faultCount(state) > 0,
       onKill: (phase) => {
         state.kills += 1;
@@ -61,17 +61,17 @@ export async function runTorture(options: TortureOptions): Promise<TortureState>
         progress();
       },
       onChecked: (totals) => {
-        state.looks += 1;
+        state.checks += 1;
         add(state, totals);
         progress();
       },
     });
-  await Promise.all(Array.from({ length: lanes }, (_, first) => lane(first)));
+  await Promise.all(Array.from({ length: concurrency }, (_, index) => startLoop(index)));
   return state;
 }
 
 export function faultCount({ faults }: Pick<TortureState, 'faults'>): number {
-  return Object.values(faults).reduce((sum, each) => sum + each.length, 0);
+  return Object.values(faults).reduce((sum, list) => sum + list.length, 0);
 }
 
 function add(state: TortureState, { commits, enqueued, consumed, faults }: LedgerTotals): void {

@@ -1,9 +1,9 @@
-/** A process that ends itself by SIGKILL at a marked point: where a kill from outside would rarely hit. */
+/** Lets a process kill itself with SIGKILL at a defined point that a kill from outside would rarely hit. */
 export type KillPoint = 'before the group' | 'group under way' | 'acknowledged';
 
 export interface SelfKillPlan {
   point: KillPoint;
-  /** At so many-th commit of the process. */
+  /** The commit of the process at which it kills itself, from 1. */
   commit: number;
 }
 
@@ -16,7 +16,7 @@ export class SelfKill {
     this.#plan = plan;
   }
 
-  /** A commit was called: its group closes at the end of this turn, and is with the writer after that. */
+  /** To be called after `commit()`: its group closes at the end of this event-loop turn and then goes to the writer. */
   onSubmitted(): void {
     this.#submitted += 1;
     if (this.#plan === undefined || this.#submitted !== this.#plan.commit) return;
@@ -24,7 +24,7 @@ export class SelfKill {
     if (this.#plan.point === 'group under way') setImmediate(die);
   }
 
-  /** A commit was acknowledged to the caller, and nobody else knows. */
+  /** To be called when a commit was acknowledged, before this is noted. */
   onAcknowledged(): void {
     this.#acknowledged += 1;
     if (this.#plan?.point === 'acknowledged' && this.#acknowledged === this.#plan.commit) die();

@@ -1,18 +1,18 @@
-/** A process to be killed: hosts an instance and runs loads on it. Told what to do by its one argument, a JSON text. */
+/** A process to be killed: hosts an instance and runs workloads on it. Its only argument is the task as JSON. */
 import { connect, openInstance, serveInstance } from '@shardlab/engine';
-import { type Actor, type Host, isPassing, Work } from './actor.ts';
-import { actorNamed } from './actors/index.ts';
 import { writeNote } from './notes.ts';
 import { Random } from './random.ts';
 import { SelfKill } from './self-kill.ts';
-import { partitionMessagesMax, type Role, type WorkerTask } from './task.ts';
+import { partitionMessagesMax, type Role, type WorkerTask } from './worker-task.ts';
+import { type Host, isTransient, type TortureWorkload, WorkloadContext } from './workload.ts';
+import { workloadNamed } from './workloads/index.ts';
 
-/** From so many acknowledged commits on a process counts as at work. */
+/** A process counts as working after this many acknowledged commits. */
 const commitsUntilWork = 12;
 
-/** What a client does at the instances of a cluster, in their order. */
-const clientRoles: readonly Role[] = ['puts', 'takes', 'both'];
-/** Short: messages that nobody wants where they went are soon on their way home. */
+/** The roles of a client at the instances of a cluster, in their order. */
+const clientRoles: readonly Role[] = ['enqueue', 'dequeue', 'both'];
+/** Short, so that forwarded messages without a consumer are returned to their owner soon. */
 const forwardIdleMsMax = 150;
 
 async function openHosts(
@@ -36,18 +36,18 @@ async function openHosts(
   return [opened];
 }
 
-/** A client tries again while its instance fails over. */
-async function setUp(actor: Actor, host: Host, isClient: boolean): Promise<void> {
+/** A client repeats the setup while its instance fails over. */
+async function setUp(workload: TortureWorkload, host: Host, isClient: boolean): Promise<void> {
   for (;;) {
     try {
-      return await actor.setUp(host);
+      return await workload.setUp(host);
     } catch (error) {
-      if (!isClient || !isPassing(error)) throw error;
+      if (!isClient || !isTransient(error)) throw error;
     }
   }
 }
 
-async function run(task: WorkerTask): Promise<void> {
+async function runTask(task: WorkerTask): Promise<void> {
   const random = new Random(task.seed);
   const selfKill = new SelfKill(task.selfKill);
   let commits = 0;
@@ -58,24 +58,24 @@ async function run(task: WorkerTask): Promise<void> {
   writeNote({ kind: 'opening' });
   const isClient = task.connectTo !== undefined;
   for (const [index, host] of (await openHosts(task, random)).entries()) {
-    const life = `${task.life}${isClient ? `-${index}` : ''}`;
+    const processName = `${task.processName}${isClient ? `-${index}` : ''}`;
     const role = task.role ?? (isClient ? clientRoles[index % clientRoles.length]! : 'both');
-    const common = { host, life, isClient, role, selfKill, onCommitted };
-    for (const name of task.actors) {
-      const actor = actorNamed(name);
-      await setUp(actor, host, isClient);
-      actor.start(new Work({ ...common, actor: name, random: random.fork() }));
+    const common = { host, processName, isClient, role, selfKill, onCommitted };
+    for (const name of task.workloads) {
+      const workload = workloadNamed(name);
+      await setUp(workload, host, isClient);
+      workload.start(new WorkloadContext({ ...common, workloadName: name, random: random.fork() }));
     }
   }
 }
 
-// A torture that is interrupted must not leave processes behind.
+// An interrupted torture test must not leave processes behind.
 const parent = process.ppid;
 setInterval(() => {
   if (process.ppid !== parent) process.exit(1);
 }, 1_000).unref();
 
-run(JSON.parse(process.argv[2]!) as WorkerTask).catch((error: unknown) => {
+runTask(JSON.parse(process.argv[2]!) as WorkerTask).catch((error: unknown) => {
   writeNote({ kind: 'failed', text: (error as Error).stack ?? String(error) });
   process.exit(1);
 });

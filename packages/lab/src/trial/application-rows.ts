@@ -1,6 +1,6 @@
 /**
- * What an application does with a message, in one row: in the transaction that consumes it, or in one of its own before
- * that, as who keeps rows and messages apart must. A message that came twice would break the primary key.
+ * The work of an application per message: inserting one row, in the transaction that consumes the message or in a
+ * separate one before it. A message that is consumed twice violates the primary key.
  */
 import type { Session } from '@shardlab/engine';
 import type { Host } from './host.ts';
@@ -10,14 +10,14 @@ import { countShared } from './sequence-set.ts';
 import type { Workload } from './workload.ts';
 
 export interface ApplicationRows {
-  /** To be awaited before the messages are committed. */
-  stage(identities: readonly PayloadIdentity[]): Promise<void>;
+  /** Must be awaited before the messages are committed. */
+  write(identities: readonly PayloadIdentity[]): Promise<void>;
   close(): Promise<void>;
 }
 
 const insert = 'INSERT INTO handled (enqueuer, sequence, sent_at_ms) VALUES (?, ?, ?)';
 
-export async function makeTable(host: Host): Promise<void> {
+export async function createRowsTable(host: Host): Promise<void> {
   await execute(
     host,
     `CREATE TABLE handled (enqueuer INTEGER, sequence INTEGER, sent_at_ms REAL, PRIMARY KEY (enqueuer, sequence))
@@ -25,15 +25,15 @@ export async function makeTable(host: Host): Promise<void> {
   );
 }
 
-/** The rows of one dequeuer. */
-export function rowsOf(
+/** Inserts the rows of one dequeuer. */
+export function openRows(
   { host, config, roundTrips }: Workload,
   dequeuer: Session,
 ): ApplicationRows | undefined {
   if (config.rows === 'none') return undefined;
   const session = config.rows === 'together' ? dequeuer : host.openSession();
   return {
-    async stage(identities) {
+    async write(identities) {
       for (const { enqueuer, sequence, sentAtMs } of identities)
         session.execute(insert, [enqueuer, sequence, sentAtMs]);
       if (session === dequeuer) return;
@@ -44,11 +44,11 @@ export function rowsOf(
   };
 }
 
-/** Throws if there is not exactly one row for each message that was consumed. */
+/** Throws unless there is exactly one row per consumed message. */
 export async function assertRows(host: Host, { consumed }: Pick<LedgerReport, 'consumed'>): Promise<void> {
   const { count } = (await execute(host, 'SELECT count(*) AS count FROM handled')).rows[0]!;
   const messages = [...consumed.values()].reduce((sum, words) => sum + countShared(words, words), 0);
-  if (count !== messages) throw new Error(`${messages} messages were consumed, and there are ${count} rows`);
+  if (count !== messages) throw new Error(`${messages} messages were consumed, but there are ${count} rows`);
 }
 
 async function execute(host: Host, sql: string) {

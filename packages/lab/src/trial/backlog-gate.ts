@@ -1,13 +1,13 @@
 /**
- * Holds enqueuers while too many messages wait, so that a dequeuer that is slower meets a bounded backlog. Waiting
- * ends by events only: a dequeuer's commit, news of the other instances, or the end of the phase.
+ * Pauses enqueuers while the backlog is too large, so that slower dequeuers have a bounded backlog. Waits end by events
+ * only: a dequeuer's commit, an update from other instances, or the end of the phase.
  */
 export class BacklogGate {
   readonly #max: number;
-  /** This instance's share of the backlog when last told, and what its own sessions changed since. */
+  /** This instance's share of the backlog at the last update, and the changes by its own sessions since then. */
   #share = 0;
   #change = 0;
-  #open = true;
+  #enforced = true;
   #waiting: (() => void)[] = [];
 
   constructor(max: number) {
@@ -15,7 +15,7 @@ export class BacklogGate {
   }
 
   get full(): boolean {
-    return this.#open && this.#share + this.#change >= this.#max;
+    return this.#enforced && this.#share + this.#change >= this.#max;
   }
 
   enqueued(messages: number): void {
@@ -24,31 +24,31 @@ export class BacklogGate {
 
   consumed(messages: number): void {
     this.#change -= messages;
-    this.#wakeIfRoom();
+    this.#resumeIfBelowMax();
   }
 
   /**
-   * The backlog of a queue that all instances share, divided by their number. Own counts alone would drift apart,
-   * since a dequeuer here consumes what another instance enqueued.
+   * Sets the backlog of a queue that all instances share, divided by their number. Local counts alone would be wrong,
+   * because dequeuers here consume what other instances enqueued.
    */
   setShare(messages: number): void {
     this.#share = messages;
     this.#change = 0;
-    this.#wakeIfRoom();
+    this.#resumeIfBelowMax();
   }
 
-  /** Resolves when there is room again. */
+  /** Resolves when the backlog is small enough. */
   wait(): Promise<void> {
     return new Promise((wake) => this.#waiting.push(wake));
   }
 
-  /** From now on nobody waits. */
-  release(): void {
-    this.#open = false;
-    this.#wakeIfRoom();
+  /** Ends all present and future waits. */
+  disable(): void {
+    this.#enforced = false;
+    this.#resumeIfBelowMax();
   }
 
-  #wakeIfRoom(): void {
+  #resumeIfBelowMax(): void {
     if (this.#waiting.length === 0 || this.full) return;
     for (const wake of this.#waiting.splice(0)) wake();
   }

@@ -1,12 +1,12 @@
 import type { Clock } from './clock.ts';
 import type { Gap } from './protocol.ts';
 
-/** Shorter times without a commit are none: sessions wait for each other's groups. */
+/** Shorter intervals without a commit are not gaps, because sessions wait for each other's groups. */
 const gapMsMin = 10;
-/** Of a session-less or badly stalled instance; the longest would be told anyway. */
+/** Maximum number of gaps kept per instance; reached only by badly stalled instances. */
 const gapsMax = 1_000;
 
-/** When no session of an instance had a commit acknowledged. */
+/** Records intervals in which no commit of an instance's sessions was acknowledged. */
 export class CommitGaps {
   readonly #clock: Clock;
   readonly #gaps: Gap[] = [];
@@ -17,15 +17,15 @@ export class CommitGaps {
     this.#lastMs = clock();
   }
 
-  /** A commit was acknowledged. */
-  committed(): void {
+  /** To be called when a commit was acknowledged. */
+  recordCommit(): void {
     const now = this.#clock();
     if (now - this.#lastMs >= gapMsMin && this.#gaps.length < gapsMax)
       this.#gaps.push({ fromMs: this.#lastMs, toMs: now });
     this.#lastMs = now;
   }
 
-  /** The last one has not ended. */
+  /** All gaps; the last one may be open. */
   list(): Gap[] {
     return [...this.#gaps, { fromMs: this.#lastMs, toMs: Number.POSITIVE_INFINITY }];
   }

@@ -1,78 +1,77 @@
 import type { Message, Session } from '@shardlab/engine';
-import { type ApplicationRows, rowsOf } from './application-rows.ts';
-import type { Outlet } from './layout.ts';
-import type { HandOutOrder, Ledger } from './ledger.ts';
+import { type ApplicationRows, openRows } from './application-rows.ts';
+import type { DequeueSource } from './layout.ts';
+import type { Ledger, OrderCheck } from './ledger.ts';
 import type { PayloadIdentity } from './payload.ts';
 import type { Workload } from './workload.ts';
 
-/** How long a dequeue waits for a message before the session commits what it has and asks again. */
+/** How long a dequeue waits for a message before the session commits what it has and dequeues again. */
 const idleWaitMs = 100;
-/** The same once no message can come any more: only for a backlog that is still being read. */
+/** The same once no message can arrive any more: only a backlog may still be read. */
 const sealedWaitMs = 10;
 
 /**
- * One dequeuer session of one outlet in a closed loop: collects the workload's operations, then commits. With round
- * trips every dequeue takes one message and waits a round trip first, as does the commit; without, one call takes what
- * it gets.
+ * One dequeuer session in a closed loop: collects the operations of a transaction, then commits. With round trips every
+ * dequeue takes one message, and each call first waits a round trip; without, one call takes as many as it gets.
  */
-export async function runDequeuer(work: Workload, outletNo: number): Promise<void> {
+export async function runDequeuer(work: Workload, sourceIndex: number): Promise<void> {
   const session = work.host.openSession();
-  const taker: Taker = {
+  const taker: DequeuerState = {
     session,
-    rows: rowsOf(work, session),
-    outletNo,
-    outlet: work.config.layout.outlets[outletNo]!,
-    ledger: work.ledgers[outletNo]!,
-    order: work.orderOfDequeuer(outletNo),
+    rows: openRows(work, session),
+    sourceIndex: sourceIndex,
+    source: work.config.layout.dequeueSources[sourceIndex]!,
+    ledger: work.ledgers[sourceIndex]!,
+    order: work.orderOfDequeuer(sourceIndex),
   };
   while (!work.drainOver) {
     try {
       if (!(await transact(work, taker))) break;
     } catch (error) {
-      await work.outlive(session, error);
+      await work.rollbackIfTransient(session, error);
     }
-    await work.breathe();
+    await work.yieldToEventLoop();
   }
   await taker.rows?.close();
   await session.close();
 }
 
-/** One transaction. Returns false when no message will come any more. */
-async function transact(work: Workload, taker: Taker): Promise<boolean> {
+/** Runs one transaction. Returns false when no message can arrive any more. */
+async function transact(work: Workload, taker: DequeuerState): Promise<boolean> {
   const { config, meter, gate, roundTrips } = work;
   const { session, ledger, rows } = taker;
   const { identities, messages, empty } = await collect(work, taker);
   if (messages > 0) {
-    await rows?.stage(identities);
+    await rows?.write(identities);
     await roundTrips?.wait();
     await session.commit();
     meter.consumed += messages;
-    meter.gaps.committed();
-    for (const identity of identities) ledger.consumed(identity);
-    gate.consumed(messages / config.layout.outlets.length);
+    meter.gaps.recordCommit();
+    for (const identity of identities) ledger.recordConsumed(identity);
+    gate.consumed(messages / config.layout.dequeueSources.length);
   }
-  return !(empty && work.isSealed && (await work.isDrained(taker.outletNo)));
+  return !(empty && work.isSealed && (await work.isDrained(taker.sourceIndex)));
 }
 
-interface Taker {
+interface DequeuerState {
   session: Session;
-  /** Undefined where no rows are kept. */
+  /** Undefined if no rows are inserted. */
   rows: ApplicationRows | undefined;
-  outletNo: number;
-  outlet: Outlet;
+  sourceIndex: number;
+  source: DequeueSource;
   ledger: Ledger;
-  order: HandOutOrder;
+  order: OrderCheck;
 }
 
 interface Collected {
   identities: PayloadIdentity[];
-  /** Damaged ones included, which have no identity. */
+  /** Number of messages, including damaged ones, which have no identity. */
   messages: number;
-  /** The last call found nothing. */
+  /** Whether the last call returned no message. */
   empty: boolean;
 }
 
-async function collect(work: Workload, taker: Taker): Promise<Collected> {
+async function collect(work: Workload, taker: DequeuerState): Promise<Collected> {
   const { config, roundTrips } = work;
   const { operationsPerTransaction: operations } = config;
   const identities: PayloadIdentity[] = [];
@@ -83,59 +82,61 @@ async function collect(work: Workload, taker: Taker): Promise<Collected> {
     const batch = await dequeue(work, taker, max);
     if (batch.length === 0) return { identities, messages, empty: true };
     identities.push(
-      ...(work.streams === null ? checked(work, taker, batch) : await read(work, taker, batch)),
+      ...(work.streams === null
+        ? checkBatch(work, taker, batch)
+        : await readStreamedBatch(work, taker, batch)),
     );
     messages += batch.length;
   }
   return { identities, messages, empty: false };
 }
 
-/** All in one go: dequeuers that take turns within their batches would see the messages of others between their own. */
-function checked(
+/** Records the whole batch synchronously; otherwise the batches of several dequeuers would interleave. */
+function checkBatch(
   { clock, meter }: Workload,
-  { ledger, order }: Taker,
+  { ledger, order }: DequeuerState,
   batch: readonly Message[],
 ): PayloadIdentity[] {
   const now = clock();
   const identities: PayloadIdentity[] = [];
   for (const message of batch) {
-    const identity = ledger.handedOut(message, order);
+    const identity = ledger.recordDelivery(message, order);
     if (identity === null) continue;
-    meter.latency(now - identity.sentAtMs);
+    meter.recordLatency(now - identity.sentAtMs);
     identities.push(identity);
   }
   return identities;
 }
 
-/** Payloads that are streamed: each is there once it was read to its end. */
-async function read(
+/** For streamed payloads, each of which counts as delivered once it was read completely. */
+async function readStreamedBatch(
   { clock, meter, streams }: Workload,
-  { ledger, order }: Taker,
+  { ledger, order }: DequeuerState,
   batch: readonly Message[],
 ): Promise<PayloadIdentity[]> {
   const identities: PayloadIdentity[] = [];
   for (const message of batch) {
-    const identity = await streams!.check(message.payloadStream() as AsyncIterable<Buffer>);
-    ledger.noteHandOut(identity, message.deliveryCount, order);
+    const identity = await streams!.check(message.payloadStream());
+    ledger.recordCheckedDelivery(identity, message.deliveryCount, order);
     if (identity === null) continue;
-    meter.latency(clock() - identity.sentAtMs);
+    meter.recordLatency(clock() - identity.sentAtMs);
     identities.push(identity);
   }
   return identities;
 }
 
 /**
- * One dequeue of the client. It first asks without waiting, so that the time of a call that found messages ready can be
- * told from the wait for a message to come; only the former is the dequeue call's figure.
+ * One dequeue. It first dequeues without waiting, so that the time of a call that found ready messages is separate from
+ * the wait for new messages; only the former is recorded as the time of a dequeue call.
  */
-async function dequeue(work: Workload, { session, outlet }: Taker, max: number): Promise<Message[]> {
+async function dequeue(work: Workload, { session, source }: DequeuerState, max: number): Promise<Message[]> {
   const { clock, meter } = work;
-  const { queue, subscriber } = outlet;
+  const { queue, subscriber } = source;
   const options = subscriber === undefined ? { max } : { max, subscriber };
   const start = clock();
   const ready = await session.dequeue(queue, { ...options, waitMs: 0 });
   if (ready.length > 0) {
-    meter.dequeueCall(clock() - start);
+    meter.recordDequeueCall(clock() - start);
     return ready;
   }
   if (work.isSealed) return session.dequeue(queue, { ...options, waitMs: sealedWaitMs });

@@ -1,9 +1,9 @@
 import type { Session } from '@shardlab/engine';
 import type { PayloadIdentity } from './payload.ts';
-import type { StreamedForge } from './streamed-payload.ts';
+import type { StreamedPayloadCodec } from './streamed-payload.ts';
 import type { Workload } from './workload.ts';
 
-/** Transactions that fill a backlog have so many messages at most, and so many bytes of payload. */
+/** Maximum messages and payload bytes of the transactions that fill a backlog. */
 const fillMessages = 1_000;
 const fillBytes = 4 * 1024 ** 2;
 
@@ -14,36 +14,36 @@ export class Enqueuer {
   readonly #session: Session;
   #sequence = 0;
 
-  /** `number` is its own over all instances. */
+  /** `number` is unique over all instances. */
   constructor(work: Workload, number: number) {
     this.#work = work;
     this.#number = number;
     this.#session = work.host.openSession();
   }
 
-  /** Enqueues the messages that shall wait already when the warm-up begins. */
+  /** Enqueues the backlog that must exist before the warm-up. */
   async fill(messages: number): Promise<void> {
     const { payloadBytes, layout } = this.#work.config;
     const most = Math.max(
       1,
-      Math.min(fillMessages, Math.floor(fillBytes / payloadBytes / layout.inlets.length)),
+      Math.min(fillMessages, Math.floor(fillBytes / payloadBytes / layout.enqueueQueues.length)),
     );
     for (let rest = messages; rest > 0; rest -= most) await this.#transact(Math.min(rest, most));
   }
 
   /**
-   * Transactions of the workload's size, each begun when the one before is durable, until the enqueuers are stopped.
+   * Runs transactions of the workload's size, each started when the previous one is durable, until enqueuers are stopped.
    * Rejects with the engine's error if a commit fails.
    *
-   * With round trips every enqueue and the commit waits one first. Since the engine only stages an enqueue in memory,
-   * the messages are staged together right before the commit, and carry the time at which that began.
+   * With round trips every enqueue and the commit first waits one. Because an enqueue only stages in memory, the messages
+   * are staged together right before the commit, and carry that time.
    */
   async run(): Promise<void> {
     const work = this.#work;
     const { host, config, clock, gate, roundTrips } = work;
     const { operationsPerTransaction: operations } = config;
-    // A copy for each subscriber is a call of its own; a topic takes one.
-    const calls = operations * config.layout.inlets.length + 1;
+    // Each copy for a subscriber is a separate call; a topic needs only one.
+    const calls = operations * config.layout.enqueueQueues.length + 1;
     while (!work.stopped) {
       if (gate.full) {
         const since = clock();
@@ -56,21 +56,21 @@ export class Enqueuer {
         if (work.stopped) break;
       }
       await this.#transact(operations);
-      await work.breathe();
+      await work.yieldToEventLoop();
     }
     await this.#session.close();
   }
 
-  /** One transaction, made again where a failover undid it or the queue was being converted: its messages then carry the time of the first try. */
+  /** Runs one transaction, repeated if a failover undid it or the queue was being converted. Its messages carry the time of the first attempt. */
   async #transact(messages: number): Promise<void> {
     const { clock, meter, ledgers, gate } = this.#work;
     const sentAtMs = clock();
     while (!(await this.#commit(messages, sentAtMs))) if (this.#work.stopped) return;
     this.#sequence += messages;
-    for (const ledger of ledgers) ledger.committed(this.#number, this.#sequence);
+    for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
-    meter.gaps.committed();
-    meter.enqueueGaps.committed();
+    meter.gaps.recordCommit();
+    meter.enqueueGaps.recordCommit();
     gate.enqueued(messages);
   }
 
@@ -84,20 +84,20 @@ export class Enqueuer {
       await this.#session.commit();
       return true;
     } catch (error) {
-      await this.#work.outlive(this.#session, error);
+      await this.#work.rollbackIfTransient(this.#session, error);
       return false;
     }
   }
 
   #stage(identity: PayloadIdentity): void {
-    const { config, forge } = this.#work;
-    const payload = forge.make(identity);
-    for (const queue of config.layout.inlets) this.#session.enqueue(queue, { payload });
+    const { config, codec } = this.#work;
+    const payload = codec.make(identity);
+    for (const queue of config.layout.enqueueQueues) this.#session.enqueue(queue, { payload });
   }
 
-  async #stream(streams: StreamedForge, identity: PayloadIdentity): Promise<void> {
+  async #stream(streams: StreamedPayloadCodec, identity: PayloadIdentity): Promise<void> {
     const { payloadBytes: bytes, layout } = this.#work.config;
-    for (const queue of layout.inlets)
+    for (const queue of layout.enqueueQueues)
       await this.#session.enqueueStream(queue, { payload: streams.make(identity), bytes });
   }
 }

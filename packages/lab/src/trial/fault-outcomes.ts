@@ -1,10 +1,10 @@
-/** What the faults of a trial did to the service of their instances. Pure. */
+/** The effects of a trial's faults on their instances. Pure. */
 import type { FaultOutcome, TimelineBin } from '@shardlab/contract';
 import type { Gap } from './protocol.ts';
 import { rateBetween } from './timeline-rates.ts';
 import type { FaultRecord } from './trial-cluster.ts';
 
-/** A commit that was under way may still be answered so long after its instance failed or came back. */
+/** Commits in progress may still be acknowledged this long after their instance failed or came back. */
 const answeredWithinMs = 250;
 
 export interface FaultedTrial {
@@ -12,7 +12,7 @@ export interface FaultedTrial {
   /** By instance, from 1. */
   gaps: readonly (readonly Gap[])[];
   timeline: readonly TimelineBin[];
-  /** On the monotonic clock. */
+  /** On the monotonic clock, milliseconds. */
   measureAtMs: number;
   stopAtMs: number;
 }
@@ -28,8 +28,8 @@ export function faultOutcomes({
   return records.map((record, index) => {
     const { kind, instance } = record.fault;
     const atMs = record.atMs - measureAtMs;
-    const withoutServiceMs = withoutService(gaps[instance - 1] ?? [], record);
-    const backAtMs = withoutServiceMs === null ? stopAtMs - measureAtMs : atMs + withoutServiceMs;
+    const outageMs = serviceGapMs(gaps[instance - 1] ?? [], record);
+    const backAtMs = outageMs === null ? stopAtMs - measureAtMs : atMs + outageMs;
     const next = records[index + 1];
     const untilMs = (next?.atMs ?? stopAtMs) - measureAtMs;
     const rate = (fromMs: number, toMs: number) => rateBetween(timeline, 'dequeuePerSec', { fromMs, toMs });
@@ -43,19 +43,19 @@ export function faultOutcomes({
       kind,
       instance,
       atMs: fixed(atMs),
-      movedMs: record.movedAtMs === null ? null : fixed(record.movedAtMs - record.atMs),
-      withoutServiceMs: withoutServiceMs === null ? null : fixed(withoutServiceMs),
+      takeoverMs: record.movedAtMs === null ? null : fixed(record.movedAtMs - record.atMs),
+      outageMs: outageMs === null ? null : fixed(outageMs),
       dequeuePerSec,
     };
   });
 }
 
-/** The longest time without a commit that the fault began; 0 if it began none, null if it never ended. */
-function withoutService(gaps: readonly Gap[], { atMs, movedAtMs }: FaultRecord): number | null {
+/** The longest gap between commits that the fault caused; 0 if it caused none, null if the gap never ended. */
+function serviceGapMs(gaps: readonly Gap[], { atMs, movedAtMs }: FaultRecord): number | null {
   let longest = 0;
   for (const { fromMs, toMs } of gaps) {
     const endless = toMs === Number.POSITIVE_INFINITY;
-    // What never ended began with the fault; what ended may have begun when the instance moved, as at a give-back.
+    // An open gap began with the fault; another may have begun when the instance moved back to its own process.
     const begunByMs = (endless ? atMs : (movedAtMs ?? atMs)) + answeredWithinMs;
     if (toMs <= atMs || fromMs > begunByMs) continue;
     if (endless) return null;

@@ -1,4 +1,4 @@
-/** What the sessions of a worker work on: an instance in their own process, or one that a process of its own serves. */
+/** The instance that the sessions of a worker use: in their own process, or served by another process. */
 import type { InstanceSample } from '@shardlab/contract';
 import {
   connect,
@@ -7,20 +7,20 @@ import {
   type SubscriberInfo,
   WaitRecorder,
 } from '@shardlab/engine';
-import type { Outlet } from './layout.ts';
+import type { DequeueSource } from './layout.ts';
 import type { WorkerConfig } from './protocol.ts';
 
-/** How old a list of subscribers may be: hundreds of them ask, and an instance lists all of them at once. */
-const lookMs = 20;
+/** Maximum age of a cached subscriber list: hundreds of sessions need it, and one call lists all subscribers. */
+const refreshMs = 20;
 
 export interface Host
   extends Pick<RemoteInstance, 'id' | 'openSession' | 'createQueue' | 'subscribe' | 'browse' | 'close'> {
-  /** Of the instance and of the load on it; of a remote instance only those of the load. */
+  /** Waits of the instance and of the load; for a remote instance only those of the load. */
   readonly waits: WaitRecorder;
-  /** Its shards as they are; none of a remote instance, whose host is asked by the coordinator. */
+  /** The present shards; empty for a remote instance, whose process is queried by the coordinator. */
   shards(): InstanceSample['shards'];
-  /** Messages that wait at an outlet. */
-  waiting(outlet: Outlet): Promise<number>;
+  /** Number of ready messages for one source of messages. */
+  waitingCount(outlet: DequeueSource): Promise<number>;
 }
 
 export function openHost(config: WorkerConfig): Promise<Host> {
@@ -41,15 +41,15 @@ async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConf
     close: () => instance.close(),
     shards: () =>
       instance.stats().shards.map(({ shard, backlog, partitions }) => ({ shard, backlog, partitions })),
-    waiting: async ({ queue, subscriber }) =>
-      subscriber === undefined ? instance.queue(queue).ready : backlogs.of(queue, subscriber),
+    waitingCount: async ({ queue, subscriber }) =>
+      subscriber === undefined ? instance.queue(queue).ready : backlogs.waitingFor(queue, subscriber),
   };
 }
 
-async function remoteHost({ dir, instance: number, feeders }: WorkerConfig): Promise<Host> {
+async function remoteHost({ dir, instance: number, forwardsFrom }: WorkerConfig): Promise<Host> {
   const instance = await connect({ dir, instance: number });
-  const others = await Promise.all(feeders.map((feeder) => connect({ dir, instance: feeder })));
-  // So that it has seen the queues which another instance made.
+  const others = await Promise.all(forwardsFrom.map((feeder) => connect({ dir, instance: feeder })));
+  // Makes this instance see the queues that another instance created.
   await instance.queues();
   const backlogs = new SubscriberBacklogs((queue) => instance.subscribers(queue));
   return {
@@ -63,9 +63,9 @@ async function remoteHost({ dir, instance: number, feeders }: WorkerConfig): Pro
       for (const each of [...others, instance]) await each.close();
     },
     shards: () => [],
-    waiting: async ({ queue, subscriber }) => {
-      if (subscriber !== undefined) return backlogs.of(queue, subscriber);
-      // What is on its way is held where it came from until it is here: so those are asked first.
+    waitingCount: async ({ queue, subscriber }) => {
+      if (subscriber !== undefined) return backlogs.waitingFor(queue, subscriber);
+      // Messages in transit are held by their owner until they have arrived, so the owners are queried first.
       const coming = await Promise.all(others.map((other) => other.queue(queue)));
       const { ready } = await instance.queue(queue);
       return coming.reduce((sum, info) => sum + info.ready + info.held, ready);
@@ -73,21 +73,21 @@ async function remoteHost({ dir, instance: number, feeders }: WorkerConfig): Pro
   };
 }
 
-/** What each subscriber of a topic waits for, looked up for all of them together. */
+/** The backlogs of all subscribers of a topic, read with one call. */
 class SubscriberBacklogs {
   readonly #list: (queue: string) => SubscriberInfo[] | Promise<SubscriberInfo[]>;
   #waiting: Map<string, number> = new Map();
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(list: (queue: string) => SubscriberInfo[] | Promise<SubscriberInfo[]>) {
     this.#list = list;
   }
 
-  async of(queue: string, subscriber: string): Promise<number> {
-    if (performance.now() - this.#lookedAtMs > lookMs) {
+  async waitingFor(queue: string, subscriber: string): Promise<number> {
+    if (performance.now() - this.#refreshedAtMs > refreshMs) {
       const all = await this.#list(queue);
       this.#waiting = new Map(all.map(({ name, backlog, held }) => [name, backlog - held]));
-      this.#lookedAtMs = performance.now();
+      this.#refreshedAtMs = performance.now();
     }
     return this.#waiting.get(subscriber) ?? 0;
   }

@@ -1,24 +1,24 @@
 /**
- * A process of a trial that runs the sessions of one instance. Embedded, it opens the instance inline, so that its CPU is
- * that of the instance with its load; remote, it is a client of the process that serves the instance. Ends with its
- * coordinator.
+ * A process of a trial that runs the sessions of one instance. Embedded: it opens the instance itself, so that its CPU
+ * time is that of the instance and its load. Remote: it is a client of the process that serves the instance. Ends with
+ * its coordinator.
  */
-import { assertRows, makeTable } from './application-rows.ts';
+import { assertRows, createRowsTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
 import { type Host, openHost } from './host.ts';
 import type { QueueLayout } from './layout.ts';
 import { Meter } from './meter.ts';
-import { PayloadForge, payloadHeaderBytes } from './payload.ts';
+import { PayloadCodec, payloadHeaderBytes } from './payload.ts';
 import type { FromWorker, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
 import { startSessions } from './start-sessions.ts';
-import { isStreamed, StreamedForge } from './streamed-payload.ts';
+import { isStreamed, StreamedPayloadCodec } from './streamed-payload.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
 
 const send = (message: FromWorker): void => {
-  // The coordinator may be gone already; then so is everybody who could read this.
+  // The coordinator may already have ended; then nobody needs the message.
   if (process.connected) process.send!(message);
 };
 
@@ -34,8 +34,8 @@ class InstanceWorker {
 
   static async open(config: WorkerConfig): Promise<InstanceWorker> {
     const host = await openHost(config);
-    if (config.createsQueues) await makeQueues(host, config.layout);
-    if (config.rows !== 'none') await makeTable(host);
+    if (config.createsQueues) await createQueues(host, config.layout);
+    if (config.rows !== 'none') await createRowsTable(host);
     const made = new InstanceWorker(config, host);
     await made.#fill();
     return made;
@@ -45,32 +45,32 @@ class InstanceWorker {
     const clock = createMonotonicClock();
     const { payloadBytes, seed, nonce } = config;
     const streamed = isStreamed(payloadBytes);
-    const forge = new PayloadForge({ bytes: streamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
-    const streams = streamed ? new StreamedForge({ bytes: payloadBytes, seed, nonce }) : null;
+    const forge = new PayloadCodec({ bytes: streamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
+    const streams = streamed ? new StreamedPayloadCodec({ bytes: payloadBytes, seed, nonce }) : null;
     this.#config = config;
     this.#host = host;
     this.#clock = clock;
     this.#meter = new Meter(host, clock);
-    this.#workload = new Workload({ host, config, clock, forge, streams, meter: this.#meter });
+    this.#workload = new Workload({ host, config, clock, codec: forge, streams, meter: this.#meter });
     this.#enqueuers = config.enqueuers.map((number) => new Enqueuer(this.#workload, number));
   }
 
-  /** The backlog that is there before the warm-up, in even shares. */
+  /** Fills the initial backlog, in equal shares per enqueuer. */
   async #fill(): Promise<void> {
     const { backlog } = this.#config;
     const share = Math.ceil(backlog / Math.max(1, this.#enqueuers.length));
     await Promise.all(
       this.#enqueuers.map((enqueuer, index) => enqueuer.fill(Math.min(share, backlog - index * share))),
     );
-    // What was filled in belongs to no tick.
+    // The initial backlog belongs to no tick.
     this.#meter.tick();
   }
 
   async run(timeline: Timeline): Promise<void> {
-    await this.#until(timeline.warmupAtMs);
+    await this.#waitUntil(timeline.warmupAtMs);
     this.#ticks = setInterval(() => this.#tick(), this.#config.tickMs);
     const { enqueuers, dequeuers } = startSessions(this.#workload, this.#enqueuers);
-    // A session's failure ends the process; waiting for the others first would hide it until the drain.
+    // A failing session ends the process at once; waiting for the others would hide the failure until the drain.
     const phases = this.#phases(timeline, enqueuers, dequeuers);
     await Promise.all([enqueuers, dequeuers, phases]);
     clearInterval(this.#ticks);
@@ -79,16 +79,16 @@ class InstanceWorker {
   }
 
   async #phases(timeline: Timeline, enqueuers: Promise<unknown>, dequeuers: Promise<unknown>): Promise<void> {
-    await this.#until(timeline.measureAtMs);
+    await this.#waitUntil(timeline.measureAtMs);
     this.#phase = 'measure';
     this.#meter.beginWindow();
-    await this.#until(timeline.stopAtMs);
+    await this.#waitUntil(timeline.stopAtMs);
     this.#meter.endWindow();
     this.#phase = 'drain';
     this.#workload.stopEnqueuers();
     await enqueuers;
     send({ type: 'enqueuersDone' });
-    await this.#until(timeline.drainUntilMs, dequeuers);
+    await this.#waitUntil(timeline.drainUntilMs, dequeuers);
     this.#workload.endDrain();
   }
 
@@ -116,16 +116,16 @@ class InstanceWorker {
 
   async #browse(): Promise<void> {
     const { streams } = this.#workload;
-    for (const [outletNo, { queue, subscriber }] of this.#config.layout.outlets.entries()) {
+    for (const [sourceIndex, { queue, subscriber }] of this.#config.layout.dequeueSources.entries()) {
       const whose = subscriber === undefined ? { limit: browsePage } : { limit: browsePage, subscriber };
-      const ledger = this.#workload.ledgers[outletNo]!;
+      const ledger = this.#workload.ledgers[sourceIndex]!;
       let after: string | undefined;
       do {
         const options = after === undefined ? whose : { ...whose, after };
         const { messages, next } = await this.#host.browse(queue, options);
         for (const message of messages) {
-          if (streams === null) ledger.left(message);
-          else ledger.noteLeft(await streams.check(message.payloadStream() as AsyncIterable<Buffer>));
+          if (streams === null) ledger.recordRemaining(message);
+          else ledger.recordCheckedRemaining(await streams.check(message.payloadStream()));
         }
         after = next ?? undefined;
       } while (after !== undefined);
@@ -139,8 +139,8 @@ class InstanceWorker {
     send({ type: 'tick', phase: this.#phase, sample, fromMs, toMs, enqueued, consumed });
   }
 
-  /** Resolves at a time of the timeline, or earlier when something else has ended. */
-  async #until(atMs: number, unless?: Promise<unknown>): Promise<void> {
+  /** Resolves at a time of the timeline, or earlier when `other` has settled. */
+  async #waitUntil(atMs: number, unless?: Promise<unknown>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, Math.max(0, atMs - this.#clock()));
     await (unless === undefined ? promise : Promise.race([promise, unless]));
@@ -148,15 +148,15 @@ class InstanceWorker {
   }
 }
 
-async function makeQueues(host: Host, { queues, outlets }: QueueLayout): Promise<void> {
+async function createQueues(host: Host, { queues, dequeueSources }: QueueLayout): Promise<void> {
   for (const queue of queues) await host.createQueue(queue);
-  for (const { queue, subscriber } of outlets)
+  for (const { queue, subscriber } of dequeueSources)
     if (subscriber !== undefined) await host.subscribe(queue, { name: subscriber });
 }
 
 let worker: InstanceWorker | null = null;
 
-async function obey(message: ToWorker): Promise<void> {
+async function handleMessage(message: ToWorker): Promise<void> {
   switch (message.type) {
     case 'open':
       worker = await InstanceWorker.open(message.config);
@@ -186,9 +186,9 @@ function fail(error: unknown): void {
   });
 }
 
-// The coordinator lets go of the channel once it has the result; if it died, there is nobody to work for.
+// The coordinator closes the channel once it has the result. If it died instead, this process must end too.
 process.on('disconnect', () => process.exit(0));
-// A terminal sends its interrupt to the whole group; the coordinator decides what it means for a trial.
+// A terminal sends SIGINT to the whole process group; the coordinator decides what it means for the trial.
 process.on('SIGINT', () => {});
 process.on('uncaughtException', fail);
-process.on('message', (message: ToWorker) => void obey(message).catch(fail));
+process.on('message', (message: ToWorker) => void handleMessage(message).catch(fail));

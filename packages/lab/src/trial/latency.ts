@@ -1,4 +1,4 @@
-/** HDR histograms of microseconds with three significant digits, and how they cross between processes. */
+/** HDR histograms in microseconds with three significant digits, and their transfer between processes. */
 import type { LatencyMs } from '@shardlab/contract';
 import {
   build,
@@ -9,7 +9,7 @@ import {
 
 export type { Histogram };
 
-/** An hour: the longest phases and a bounded backlog stay well under it; what is longer is counted as an hour. */
+/** One hour, far longer than phases and bounded backlogs allow; longer durations are recorded as one hour. */
 const longestUs = 3_600_000_000;
 
 export function createHistogram(): Histogram {
@@ -27,7 +27,7 @@ export function recordMs(histogram: Histogram, ms: number): void {
 
 export const encodeHistogram = (histogram: Histogram): string => encodeIntoCompressedBase64(histogram);
 
-/** One histogram of several encoded ones: percentiles are read from the merged counts, never averaged. */
+/** Merges several encoded histograms: percentiles are read from the merged counts, never averaged. */
 export function mergeHistograms(encoded: readonly string[]): Histogram {
   const merged = createHistogram();
   for (const text of encoded) merged.add(decodeFromCompressedBase64(text));

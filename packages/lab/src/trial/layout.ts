@@ -1,27 +1,27 @@
-/** Which queues a trial has, where its enqueuers put messages and where its dequeuers take them from. */
+/** The queues of a trial, the queues of its enqueuers, and the sources of its dequeuers. */
 import type { Implementation, PointParams, Scenario } from '@shardlab/contract';
 import type { QueueSpec } from '@shardlab/engine';
 
-/** Where dequeuers take messages from; each gets every message that is enqueued, so each has a ledger of its own. */
-export interface Outlet {
+/** A source of messages for dequeuers. Every source receives every enqueued message, so each has its own ledger. */
+export interface DequeueSource {
   queue: string;
-  /** Of a topic. */
+  /** For a topic. */
   subscriber?: string;
 }
 
 export interface QueueLayout {
-  /** One instance makes them, and the subscribers, before the others open. */
+  /** Created, with the subscribers, by one instance before the others open. */
   queues: QueueSpec[];
-  /** Every message goes to each of these, in one transaction. */
-  inlets: string[];
-  outlets: Outlet[];
+  /** Every message is enqueued to each of these queues, in one transaction. */
+  enqueueQueues: string[];
+  dequeueSources: DequeueSource[];
 }
 
 const name = 'workload';
 
 /**
- * A queue has one outlet, a topic one for each subscriber. The engine has no unsharded topics; what stands in for one is
- * what applications do with job tables: a queue for each subscriber, and a copy into every one.
+ * A queue has one source, a topic one per subscriber. The engine has no unsharded topics; they are replaced by what
+ * applications do with job tables: one queue per subscriber, and a copy of each message in every queue.
  */
 export function layoutOf(
   scenario: Scenario,
@@ -30,22 +30,22 @@ export function layoutOf(
 ): QueueLayout {
   const { type = 'queue', shardsPerInstance: shards } = scenario.queue;
   const durability = params.durability ?? scenario.queue.durability;
-  // Messages move only where that is what is measured: else each instance has dequeuers of its own.
-  const forwarding = implementation === 'sharded' && params.dequeuers === 'elsewhere';
+  // Forwarding is on only where it is measured; otherwise each instance has its own dequeuers.
+  const forwarding = implementation === 'sharded' && params.dequeuers === 'other-instance';
   const spec: QueueSpec = { name, kind: implementation, type, shards, durability, forwarding };
-  if (type === 'queue') return { queues: [spec], inlets: [name], outlets: [{ queue: name }] };
+  if (type === 'queue') return { queues: [spec], enqueueQueues: [name], dequeueSources: [{ queue: name }] };
   const numbers = Array.from({ length: params.subscribers ?? 1 }, (_, index) => index + 1);
   if (implementation === 'sharded') {
     return {
       queues: [spec],
-      inlets: [name],
-      outlets: numbers.map((number) => ({ queue: name, subscriber: `subscriber-${number}` })),
+      enqueueQueues: [name],
+      dequeueSources: numbers.map((number) => ({ queue: name, subscriber: `subscriber-${number}` })),
     };
   }
   const copies = numbers.map((number) => `${name}-${number}`);
   return {
     queues: copies.map((copy) => ({ ...spec, name: copy, type: 'queue' })),
-    inlets: copies,
-    outlets: copies.map((queue) => ({ queue })),
+    enqueueQueues: copies,
+    dequeueSources: copies.map((queue) => ({ queue })),
   };
 }

@@ -1,25 +1,25 @@
 /**
- * What an instance's process knows about every message of a trial: committed by its enqueuers, handed out to its
- * dequeuers, consumed by their commits, and still there at the end. The coordinator merges the ledgers of all.
+ * What an instance's process knows about every message of a trial: committed by its enqueuers, delivered to its dequeuers,
+ * consumed by their commits, and left at the end. The coordinator merges the ledgers of all processes.
  */
 import type { Integrity } from '@shardlab/contract';
-import type { PayloadForge, PayloadIdentity } from './payload.ts';
-import { countFrom, countShared, SequenceSet, unite } from './sequence-set.ts';
+import type { PayloadCodec, PayloadIdentity } from './payload.ts';
+import { countAtOrAbove, countShared, SequenceSet, uniteInto } from './sequence-set.ts';
 
 /**
- * How far hand-out order can be checked: over all dequeuers of an instance, within each dequeuer's session (both
- * `DeliveryOrder`), or within it on first sight (`SightOrder`).
+ * The scope in which delivery order can be checked: over all dequeuers of an instance, within each dequeuer's session
+ * (both `DeliveryOrder`), or within the session for messages the process has not seen before (`SightOrder`).
  */
 export type OrderScope = 'instance' | 'session' | 'sight';
 
-export interface HandOutOrder {
-  /** False if a later message of this enqueuer was handed out before. */
+export interface OrderCheck {
+  /** Returns false if a later message of this enqueuer was delivered before. */
   inOrder(identity: PayloadIdentity): boolean;
 }
 
-/** A ledger as it crosses between processes. Sequence sets are bitmaps by enqueuer number. */
+/** A ledger encoded for transfer between processes. Sequence sets are bitmaps by enqueuer number. */
 export interface LedgerReport {
-  /** An enqueuer's committed messages are 0 to this, exclusive: it counts on only when a commit succeeded. */
+  /** An enqueuer's committed messages are 0 to this, exclusive; increased only by successful commits. */
   committed: Map<number, number>;
   consumed: Map<number, Uint32Array>;
   left: Map<number, Uint32Array>;
@@ -29,12 +29,11 @@ export interface LedgerReport {
 }
 
 /**
- * Checks that the messages of one enqueuer are first handed out in its order. Its session is bound to one shard, so
- * on a sharded queue this holds over all dequeuers of the instance. Dequeuers of an unsharded queue are several
- * processes without a common order of events; there it is checked within each dequeuer's session, which is all that
- * an observer can see.
+ * Checks that first deliveries of an enqueuer's messages follow its order. Its session is bound to one shard, so for a
+ * sharded queue this is checked over all dequeuers of the instance. The dequeuers of an unsharded queue are in several
+ * processes without a common order of events, so there it is checked only within each dequeuer's session.
  */
-export class DeliveryOrder implements HandOutOrder {
+export class DeliveryOrder implements OrderCheck {
   readonly #next = new Map<number, number>();
 
   inOrder({ enqueuer, sequence }: PayloadIdentity): boolean {
@@ -45,36 +44,36 @@ export class DeliveryOrder implements HandOutOrder {
   }
 }
 
-/** The messages of one outlet that a process has ever been handed. */
-export class SightedMessages {
+/** The messages of one source that were ever delivered to a process. */
+export class SeenMessages {
   readonly #byEnqueuer = new Map<number, SequenceSet>();
 
-  /** True the first time. */
+  /** Returns true the first time. */
   add({ enqueuer, sequence }: PayloadIdentity): boolean {
     return setOf(this.#byEnqueuer, enqueuer).add(sequence);
   }
 }
 
 /**
- * As `DeliveryOrder`, for an instance that may fail over: what it had handed out comes again with the count of a first
- * hand-out, which the message's own count does not tell. All dequeuers of the process share what it has seen. Answers
- * that were lost with the connection are the last of all, so what was never seen comes later than all that was.
+ * Like `DeliveryOrder`, for an instance that may fail over: earlier deliveries are then repeated with the delivery count
+ * of a first delivery. All dequeuers of the process share the set of seen messages. Responses lost with a connection are
+ * always the latest, so messages never seen come after all that were seen.
  */
-export class SightOrder implements HandOutOrder {
+export class FirstSightOrder implements OrderCheck {
   readonly #order = new DeliveryOrder();
-  readonly #sighted: SightedMessages;
+  readonly #seen: SeenMessages;
 
-  constructor(sighted: SightedMessages) {
-    this.#sighted = sighted;
+  constructor(sighted: SeenMessages) {
+    this.#seen = sighted;
   }
 
   inOrder(identity: PayloadIdentity): boolean {
-    return !this.#sighted.add(identity) || this.#order.inOrder(identity);
+    return !this.#seen.add(identity) || this.#order.inOrder(identity);
   }
 }
 
 export class Ledger {
-  readonly #forge: PayloadForge;
+  readonly #codec: PayloadCodec;
   readonly #committed = new Map<number, number>();
   readonly #consumed = new Map<number, SequenceSet>();
   readonly #left = new Map<number, SequenceSet>();
@@ -82,43 +81,43 @@ export class Ledger {
   #damaged = 0;
   #outOfOrder = 0;
 
-  constructor(forge: PayloadForge) {
-    this.#forge = forge;
+  constructor(forge: PayloadCodec) {
+    this.#codec = forge;
   }
 
-  /** An enqueuer's messages up to `count` are committed. */
-  committed(enqueuer: number, count: number): void {
+  /** Records that an enqueuer's messages up to `count` are committed. */
+  recordCommitted(enqueuer: number, count: number): void {
     this.#committed.set(enqueuer, count);
   }
 
-  /** A message was handed out for the first time or again; null if it is damaged. */
-  handedOut(
+  /** Records a delivery, first or repeated; returns null if the payload is damaged. */
+  recordDelivery(
     message: { payload: Buffer; deliveryCount: number },
-    order: HandOutOrder,
+    order: OrderCheck,
   ): PayloadIdentity | null {
-    const identity = this.#forge.check(message.payload);
-    this.noteHandOut(identity, message.deliveryCount, order);
+    const identity = this.#codec.check(message.payload);
+    this.recordCheckedDelivery(identity, message.deliveryCount, order);
     return identity;
   }
 
-  /** The same of a payload that was checked elsewhere. */
-  noteHandOut(identity: PayloadIdentity | null, deliveryCount: number, order: HandOutOrder): void {
+  /** The same for a payload that was already checked. */
+  recordCheckedDelivery(identity: PayloadIdentity | null, deliveryCount: number, order: OrderCheck): void {
     if (identity === null) this.#damaged += 1;
     else if (deliveryCount === 1 && !order.inOrder(identity)) this.#outOfOrder += 1;
   }
 
-  /** A dequeuer's commit consumed it: from now on it must not come again. */
-  consumed({ enqueuer, sequence }: PayloadIdentity): void {
+  /** Records that a dequeuer's commit consumed the message, which must not be delivered again. */
+  recordConsumed({ enqueuer, sequence }: PayloadIdentity): void {
     if (!setOf(this.#consumed, enqueuer).add(sequence)) this.#duplicated += 1;
   }
 
-  /** It was browsed after the drain. */
-  left(message: { payload: Buffer }): void {
-    this.noteLeft(this.#forge.check(message.payload));
+  /** Records a message that was browsed after the drain. */
+  recordRemaining(message: { payload: Buffer }): void {
+    this.recordCheckedRemaining(this.#codec.check(message.payload));
   }
 
-  /** The same of a payload that was checked elsewhere. */
-  noteLeft(identity: PayloadIdentity | null): void {
+  /** The same for a payload that was already checked. */
+  recordCheckedRemaining(identity: PayloadIdentity | null): void {
     if (identity === null) this.#damaged += 1;
     else if (!setOf(this.#left, identity.enqueuer).add(identity.sequence)) this.#duplicated += 1;
   }
@@ -138,9 +137,9 @@ export class Ledger {
 }
 
 /**
- * Judges all ledgers of a trial together. Lost: committed, and neither consumed nor left. Duplicated: consumed twice,
- * or consumed and still in the queue. Damaged also counts what nobody committed; the identity of damaged bytes is not
- * believed, so their message is lost as well.
+ * Combines all ledgers of a trial. Lost: committed, but neither consumed nor left. Duplicated: consumed twice, or
+ * consumed and still in the queue. Damaged includes messages that nobody committed; the identity in damaged bytes is not
+ * trusted, so such a message counts as lost too.
  */
 export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
   const integrity: Integrity = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
@@ -159,7 +158,7 @@ export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
       for (const [enqueuer, words] of from) {
         const known = into.get(enqueuer) ?? new Uint32Array(0);
         integrity.duplicated += countShared(known, words);
-        into.set(enqueuer, unite(known, words));
+        into.set(enqueuer, uniteInto(known, words));
       }
     }
   }
@@ -170,8 +169,8 @@ export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
     const both = countShared(gone, there);
     integrity.duplicated += both;
     integrity.left += countShared(there, there) - both;
-    const known = unite(gone.slice(), there);
-    const foreign = countFrom(known, count);
+    const known = uniteInto(gone.slice(), there);
+    const foreign = countAtOrAbove(known, count);
     integrity.damaged += foreign;
     integrity.lost += count - (countShared(known, known) - foreign);
   }
@@ -179,10 +178,10 @@ export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
 }
 
 /**
- * What the ledgers of all instances say, by outlet, judged for each outlet and added up: a message that one subscriber
- * got twice and another never is one duplicated and one lost.
+ * The integrity of a trial: computed per source over all instances, then summed. A message that one subscriber received
+ * twice and another never counts as one duplicated and one lost.
  */
-export function mergeOutlets(byInstance: readonly (readonly LedgerReport[])[]): Integrity {
+export function mergeBySource(byInstance: readonly (readonly LedgerReport[])[]): Integrity {
   const outlets = byInstance[0]!.keys();
   return [...outlets]
     .map((outlet) => mergeLedgers(byInstance.map((ledgers) => ledgers[outlet]!)))

@@ -1,5 +1,5 @@
-/** Puts the samples of all instances together to one tick. */
-import type { Happening, InstanceSample, Tick } from '@shardlab/contract';
+/** Combines the samples of all instances into ticks. */
+import type { InstanceSample, Tick, TickEvent } from '@shardlab/contract';
 import type { Trial } from '../run/plan-run.ts';
 import type { Clock } from './clock.ts';
 
@@ -8,7 +8,7 @@ export class LiveTicks {
   readonly #clock: Clock;
   readonly #emit: (tick: Tick) => void;
   readonly #samples = new Map<number, InstanceSample>();
-  #happened: { happening: Happening; atMs: number }[] = [];
+  #pendingEvents: { happening: TickEvent; atMs: number }[] = [];
 
   constructor(trial: Trial, clock: Clock, emit: (tick: Tick) => void) {
     this.#trial = trial;
@@ -16,14 +16,14 @@ export class LiveTicks {
     this.#emit = emit;
   }
 
-  /** Goes out with the next tick. */
-  happened(happening: Happening): void {
-    this.#happened.push({ happening, atMs: this.#clock() });
+  /** Adds an event to the next tick. */
+  recordEvent(happening: TickEvent): void {
+    this.#pendingEvents.push({ happening, atMs: this.#clock() });
   }
 
   /**
-   * A tick goes out when every instance has reported. An instance that reports twice meanwhile shows the newer sample:
-   * late ones are a sign of load and must not hold the others up for good.
+   * Emits a tick when every instance has reported. If an instance reports twice meanwhile, the newer sample is used, so
+   * that slow instances do not delay the others indefinitely.
    */
   add(phase: Tick['phase'], sample: InstanceSample): void {
     const lapped = this.#samples.has(sample.instance);
@@ -34,12 +34,12 @@ export class LiveTicks {
     const ordered = [...this.#samples.values()].sort((a, b) => a.instance - b.instance);
     this.#samples.clear();
     const tick = { atMs: 0, trial: index, implementation, params, phase, instances: ordered };
-    this.#emit(this.#happened.length === 0 ? tick : { ...tick, happened: this.#takeHappened() });
+    this.#emit(this.#pendingEvents.length === 0 ? tick : { ...tick, events: this.#takeEvents() });
   }
 
-  #takeHappened(): Happening[] {
+  #takeEvents(): TickEvent[] {
     const now = this.#clock();
-    return this.#happened
+    return this.#pendingEvents
       .splice(0)
       .map(({ happening, atMs }) => ({ ...happening, agoMs: Number((now - atMs).toFixed(1)) }));
   }

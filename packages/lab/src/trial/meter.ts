@@ -1,4 +1,4 @@
-/** Counts and times what the sessions of one instance do, for the live ticks and for the measured window. */
+/** Counts and times the work of one instance's sessions, for ticks and for the measured window. */
 import type { InstanceSample } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
@@ -19,7 +19,7 @@ interface Reading {
 export class Meter {
   readonly #host: Host;
   readonly #clock: Clock;
-  /** Since the last tick or phase change; added to the window's while it is measured. */
+  /** Times since the last tick or phase change; added to the window while it is open. */
   readonly #recentLatency = createHistogram();
   readonly #recentCall = createHistogram();
   readonly #windowLatency = createHistogram();
@@ -27,11 +27,11 @@ export class Meter {
   #windowStart: Reading | null = null;
   #windowEnd: Reading | null = null;
   #lastTick: Reading;
-  /** Of all commits, and of those that enqueue. */
+  /** Gaps between all commits, and between those that enqueue. */
   readonly gaps: CommitGaps;
   readonly enqueueGaps: CommitGaps;
 
-  /** Messages of committed transactions, since the start. */
+  /** Messages of committed transactions since the start. */
   enqueued = 0;
   consumed = 0;
 
@@ -43,27 +43,27 @@ export class Meter {
     this.enqueueGaps = new CommitGaps(clock);
   }
 
-  /** From the begin of the enqueuing commit to the hand-out. */
-  latency(ms: number): void {
+  /** From the start of the enqueuing commit to the delivery. */
+  recordLatency(ms: number): void {
     recordMs(this.#recentLatency, ms);
   }
 
-  /** One call of dequeue that found messages ready, from call to return. */
-  dequeueCall(ms: number): void {
+  /** One dequeue call that found ready messages, from call to return. */
+  recordDequeueCall(ms: number): void {
     recordMs(this.#recentCall, ms);
   }
 
   beginWindow(): void {
-    this.#settle();
+    this.#flushRecent();
     this.#windowStart = this.#read();
   }
 
   endWindow(): void {
-    this.#settle();
+    this.#flushRecent();
     this.#windowEnd = this.#read();
   }
 
-  /** Call after `endWindow`. */
+  /** To be called after `endWindow`. */
   window(): WindowResult {
     const [start, end] = [this.#windowStart!, this.#windowEnd!];
     return {
@@ -77,19 +77,19 @@ export class Meter {
     };
   }
 
-  /** When the last tick was taken. */
+  /** Time of the last tick. */
   get lastTickMs(): number {
     return this.#lastTick.atMs;
   }
 
-  /** What happened since the tick before. */
+  /** Returns the work since the previous tick. */
   tick(): InstanceSample {
     const now = this.#read();
     const last = this.#lastTick;
     this.#lastTick = now;
     const seconds = Math.max(now.atMs - last.atMs, 1) / 1000;
     const { p50, p99 } = latencyOf(this.#recentLatency);
-    this.#settle();
+    this.#flushRecent();
     return {
       instance: this.#host.id,
       enqueuePerSec: Math.round((now.enqueued - last.enqueued) / seconds),
@@ -101,8 +101,8 @@ export class Meter {
     };
   }
 
-  /** Moves the recent times into the window if it is open. */
-  #settle(): void {
+  /** Adds the recent times to the window if it is open. */
+  #flushRecent(): void {
     const measuring = this.#windowStart !== null && this.#windowEnd === null;
     for (const [recent, window] of [
       [this.#recentLatency, this.#windowLatency],

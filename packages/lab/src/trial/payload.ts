@@ -1,14 +1,14 @@
 /**
- * The payload that the lab sends: it says which message it is and proves that none of its bytes changed.
+ * The payload of the lab's messages: it identifies the message and proves that no byte has changed.
  *
  *     0  u32  CRC-32 of all bytes after it
- *     4  u32  nonce of the trial: a message of another trial is a foreign one
+ *     4  u32  nonce of the trial, which detects messages of other trials
  *     8  u32  number of the enqueuer, over all instances
  *    12  u32  sequence number of the message within its enqueuer, from 0
- *    16  f64  when its commit began, monotonic milliseconds
+ *    16  f64  start of its commit, monotonic milliseconds
  *    24  …    pseudo-random bytes from the scenario's seed
  *
- * All little-endian. CRC-32 finds every burst up to 32 bits and misses one other damage in 4 × 10⁹.
+ * All numbers are little-endian. CRC-32 detects every burst of up to 32 bits, and all but one in 4 × 10⁹ other errors.
  */
 import { crc32 } from 'node:zlib';
 
@@ -20,19 +20,19 @@ export interface PayloadIdentity {
   sentAtMs: number;
 }
 
-/** Makes and checks the payloads of one trial, all of one size. */
-export class PayloadForge {
+/** Creates and checks the payloads of one trial, which all have the same size. */
+export class PayloadCodec {
   readonly #template: Buffer;
   readonly #nonce: number;
 
   constructor(options: { bytes: number; seed: number; nonce: number }) {
     if (options.bytes < payloadHeaderBytes)
-      throw new RangeError(`a payload has at least ${payloadHeaderBytes} bytes`);
+      throw new RangeError(`A payload must have at least ${payloadHeaderBytes} bytes`);
     this.#template = Buffer.alloc(options.bytes);
     this.#nonce = options.nonce >>> 0;
     let state = (options.seed ^ 0x9e3779b9) >>> 0 || 1;
     for (let index = payloadHeaderBytes; index < options.bytes; index++) {
-      // xorshift32: repeatable, and does not compress away on a file system that compresses.
+      // xorshift32: reproducible, and not compressible by a compressing file system.
       state ^= state << 13;
       state ^= state >>> 17;
       state = (state ^ (state << 5)) >>> 0;
@@ -41,7 +41,7 @@ export class PayloadForge {
     this.#template.writeUInt32LE(this.#nonce, 4);
   }
 
-  /** A new buffer for each message, since the engine may keep it until the message is consumed. */
+  /** Returns a new buffer, because the engine may keep it until the message is consumed. */
   make({ enqueuer, sequence, sentAtMs }: PayloadIdentity): Buffer {
     const payload = Buffer.allocUnsafe(this.#template.length);
     this.#template.copy(payload);
@@ -52,7 +52,7 @@ export class PayloadForge {
     return payload;
   }
 
-  /** Which message a payload is; null if it is damaged, of another size or of another trial. Reads every byte. */
+  /** The identity in a payload; null if it is damaged, or of another size or trial. Reads every byte. */
   check(payload: Buffer): PayloadIdentity | null {
     if (payload.length !== this.#template.length) return null;
     if (payload.readUInt32LE(0) !== crc32(payload.subarray(4))) return null;

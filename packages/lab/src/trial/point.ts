@@ -1,11 +1,11 @@
-/** From the repeats of one combination to its point. */
+/** Combines the repeats of one combination into its point. */
 import type { Point, Repeat } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import type { Combination } from '../scenario/expand-sweep.ts';
 import { createHistogram, type Histogram, latencyOf } from './latency.ts';
 import { addIntegrity } from './ledger.ts';
 import type { TrialOutcome } from './run-trial.ts';
-import { mergeWaits, waitFigures } from './wait-totals.ts';
+import { mergeWaits, summariseWaits } from './wait-totals.ts';
 
 /**
  * Rates and CPU are medians over the repeats; latencies are percentiles of all repeats' merged histograms; waits and
@@ -35,14 +35,14 @@ export function summarisePoint(
         1,
       ),
     ),
-    waits: waitFigures(mergeWaits(outcomes.map(({ waits }) => waits))),
+    waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
     integrity: outcomes.map(({ integrity }) => integrity).reduce(addIntegrity),
     repeats,
   };
 }
 
-function repeatOf({ windows, waits, dequeueCall, eventful }: TrialOutcome): Repeat {
-  // Each instance's count over its own window: the windows differ by a turn of the event loop.
+function repeatOf({ windows, waits, dequeueCall, disruption }: TrialOutcome): Repeat {
+  // Each instance's count is divided by its own window, because windows differ by a turn of the event loop.
   const perSec = (counts: number[]) =>
     counts.reduce((sum, count, index) => sum + (count * 1000) / windows[index]!.ms, 0);
   const consumed = windows.reduce((sum, window) => sum + window.consumed, 0);
@@ -52,14 +52,14 @@ function repeatOf({ windows, waits, dequeueCall, eventful }: TrialOutcome): Repe
     dequeuePerSec: rounded(perSec(windows.map((window) => window.consumed)), 1),
     cpuUsPerMessage: consumed === 0 ? 0 : rounded(cpuUs / consumed, 2),
     measuredMs: rounded(Math.max(...windows.map((window) => window.ms)), 1),
-    ...(dequeueCall.totalCount === 0 ? {} : callFigures(dequeueCall)),
+    ...(dequeueCall.totalCount === 0 ? {} : callTimes(dequeueCall)),
     dequeuePerSecByInstance: windows.map(({ consumed, ms }) => rounded((consumed * 1000) / ms, 1)),
-    waitMs: Object.fromEntries(waitFigures(waits).map(({ event, totalMs }) => [event, totalMs])),
-    ...eventful,
+    waitMs: Object.fromEntries(summariseWaits(waits).map(({ event, totalMs }) => [event, totalMs])),
+    ...disruption,
   };
 }
 
-const callFigures = (call: Histogram) => ({
+const callTimes = (call: Histogram) => ({
   dequeueCallMeanMs: rounded(call.mean / 1000, 4),
   dequeueCallP50Ms: call.getValueAtPercentile(50) / 1000,
 });

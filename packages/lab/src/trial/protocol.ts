@@ -1,10 +1,10 @@
 /**
- * What the coordinator of a trial and its instance processes say to each other. A trial goes
+ * The messages between the coordinator of a trial and its instance processes. The sequence of a trial is
  *
  *     open → opened → run → enqueuersDone → sealed → drained → finish → result → the channel closes, the process exits
  *
- * with ticks in between. The phases follow one timeline on the clock that all processes share, so that they change
- * everywhere at once without a message for each. Nothing is sent for single messages of the queue.
+ * with ticks in between. All processes follow one timeline on the clock they share, so that phases change everywhere at
+ * the same time without further messages. Nothing is sent for single messages of the queue.
  */
 import type { InstanceSample, Rows, SessionPlace, Tick } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
@@ -14,20 +14,20 @@ import type { LedgerReport, OrderScope } from './ledger.ts';
 export interface WorkerConfig {
   dir: string;
   instance: number;
-  /** Embedded: the process hosts the instance; remote: another one does, and this one connects to it. */
+  /** Embedded: the process hosts the instance; remote: it connects to the process that does. */
   sessions: SessionPlace;
   layout: QueueLayout;
-  /** One instance makes the queues, before the others open. */
+  /** Whether this instance creates the queues, before the others open. */
   createsQueues: boolean;
   /** Null: the engine's default. */
   cacheBytesMax: number | null;
-  /** Numbers of the enqueuers that run here. */
+  /** Numbers of the enqueuers in this process. */
   enqueuers: number[];
-  /** So many dequeuers at every outlet run here. */
+  /** Number of dequeuers per source in this process. */
   dequeuers: number;
-  /** Other instances whose messages come here. */
-  feeders: number[];
-  /** Messages that its enqueuers put in before the warm-up. */
+  /** Other instances that forward messages to this one. */
+  forwardsFrom: number[];
+  /** Messages that its enqueuers enqueue before the warm-up. */
   backlog: number;
   payloadBytes: number;
   operationsPerTransaction: number;
@@ -35,19 +35,19 @@ export interface WorkerConfig {
   backlogMax: number;
   roundTripMs: number;
   orderScope: OrderScope;
-  /** The queue becomes a sharded one in mid-run. */
+  /** Whether the queue is converted during the trial. */
   converts: boolean;
-  /** Between two ticks. */
+  /** Interval of ticks, milliseconds. */
   tickMs: number;
   seed: number;
   nonce: number;
 }
 
-/** When each phase begins, on the monotonic clock. */
+/** The start of each phase, on the monotonic clock. */
 export interface Timeline {
   warmupAtMs: number;
   measureAtMs: number;
-  /** Enqueuers stop, the drain begins. */
+  /** Enqueuers stop and the drain begins. */
   stopAtMs: number;
   /** Dequeuers stop, even if messages remain. */
   drainUntilMs: number;
@@ -58,17 +58,17 @@ export type ToWorker =
   | { type: 'run'; timeline: Timeline }
   /** This instance's share of the backlog of a queue that all instances share. */
   | { type: 'backlogShare'; messages: number }
-  /** No enqueuer of any instance will commit again: empty now means empty for good. */
+  /** No enqueuer of any instance will commit again: an empty queue stays empty. */
   | { type: 'sealed' }
   | { type: 'finish'; browse: boolean };
 
-/** A time without an acknowledged commit, on the monotonic clock; infinite while it goes on. */
+/** An interval without an acknowledged commit, on the monotonic clock; its end is infinite while it is open. */
 export interface Gap {
   fromMs: number;
   toMs: number;
 }
 
-/** What one instance did in the measured window. */
+/** The work of one instance in the measured window. */
 export interface WindowResult {
   ms: number;
   enqueued: number;
@@ -82,11 +82,11 @@ export interface WindowResult {
 
 export interface WorkerResult {
   window: WindowResult;
-  /** By outlet. */
+  /** By source. */
   ledgers: LedgerReport[];
-  /** Over the whole trial, in order. */
+  /** Gaps between commits over the whole trial, in order. */
   gaps: Gap[];
-  /** The same, of the commits that enqueue alone. */
+  /** The same for commits that enqueue. */
   enqueueGaps: Gap[];
 }
 
@@ -96,7 +96,7 @@ export type FromWorker =
       type: 'tick';
       phase: Tick['phase'];
       sample: InstanceSample;
-      /** What the sample covers, on the monotonic clock. */
+      /** The interval of the sample, on the monotonic clock. */
       fromMs: number;
       toMs: number;
       enqueued: number;

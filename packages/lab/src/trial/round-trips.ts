@@ -1,25 +1,25 @@
 /**
- * An emulated client round trip: every call waits before it begins. One timer serves all sleepers of a process, since
- * a timer for each of some hundred sessions would itself be a load.
+ * Emulates client round trips: every call waits before it begins. One timer serves all waiting sessions of a process,
+ * because a timer for each of several hundred sessions would itself be a load.
  */
 import type { Clock } from './clock.ts';
 
 /**
- * Timers fire at whole milliseconds; a sleeper due within half of one is let go, so that waits are right on average
- * instead of up to one late. What is recorded is the wait as it was.
+ * Timers fire at whole milliseconds. A wait that is due within half a millisecond ends, so that waits are correct on
+ * average instead of up to one millisecond late. The actual wait is recorded.
  */
 const earlyMs = 0.5;
 
 export interface RoundTripOptions {
   ms: number;
   clock: Clock;
-  /** Called with the length of each wait, milliseconds. */
+  /** Called with the duration of each wait, milliseconds. */
   record: (ms: number) => void;
 }
 
 export class RoundTrips {
   readonly #options: RoundTripOptions;
-  /** In the order in which they are due, since all sleep equally long. `#first` is the first still asleep. */
+  /** In the order in which they are due, because all waits are equally long. `#first` is the index of the first that still waits. */
   #sleepers: { since: number; wake: () => void }[] = [];
   #first = 0;
   #armed = false;
@@ -51,7 +51,7 @@ export class RoundTrips {
       record(now - sleeper.since);
       sleeper.wake();
     }
-    // Cutting the front off at each turn would copy the rest each time.
+    // Removing the front at each turn would copy the rest each time.
     if (this.#first > 1024 || this.#first === this.#sleepers.length) {
       this.#sleepers = this.#sleepers.slice(this.#first);
       this.#first = 0;

@@ -1,12 +1,12 @@
-/** One trial: a process for each instance, the phases in step, and what they measured put together. */
+/** Runs one trial: starts a process per instance, synchronises the phases, and combines the measurements. */
 import { mkdir, rm } from 'node:fs/promises';
 import type {
   ConversionOutcome,
   FaultOutcome,
-  Happening,
   Integrity,
   Scenario,
   Tick,
+  TickEvent,
   TimelineBin,
 } from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
@@ -16,7 +16,7 @@ import { type Clock, createMonotonicClock } from './clock.ts';
 import { faultOutcomes } from './fault-outcomes.ts';
 import { type Histogram, mergeHistograms } from './latency.ts';
 import { layoutOf } from './layout.ts';
-import { mergeOutlets, type OrderScope } from './ledger.ts';
+import { mergeBySource, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
 import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
 import { isStreamed } from './streamed-payload.ts';
@@ -25,35 +25,35 @@ import { TrialConversion } from './trial-conversion.ts';
 import { mergeWaits } from './wait-totals.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** From the order to start until the warm-up begins, so that every process has heard of it. */
+/** Time between the start message and the warm-up, so that every process has received it. */
 const leadMs = 25;
-/** Start of the processes, browsing and closing together take well under a second each; past this something hangs. */
+/** Starting the processes, browsing and closing take well under a second each; after this time something hangs. */
 const graceMsDefault = 60_000;
-/** The slowest that fills a backlog does ten messages in a millisecond. */
+/** The slowest way of filling a backlog takes 0.1 ms per message. */
 const fillMsPerMessage = 0.1;
-/** Between two ticks; shorter where what happens may end within one. */
+/** Interval of ticks; shorter if faults or conversions, which may take less than one, are observed. */
 const tickMs = 250;
-const eventTickMs = 100;
+const disruptedTickMs = 100;
 
-const isEventful = ({ faults, conversion }: Scenario) => faults !== undefined || conversion !== undefined;
-const tickMsOf = (scenario: Scenario) => (isEventful(scenario) ? eventTickMs : tickMs);
+const isDisrupted = ({ faults, conversion }: Scenario) => faults !== undefined || conversion !== undefined;
+const tickMsOf = (scenario: Scenario) => (isDisrupted(scenario) ? disruptedTickMs : tickMs);
 
 export interface TrialOptions {
   trial: Trial;
   scenario: Scenario;
   phases: Scenario['phases'];
-  /** Scratch folder of this trial: made here, and removed whatever happens. */
+  /** Scratch folder of this trial: created here, and always removed. */
   dir: string;
   signal?: AbortSignal;
-  /** `atMs` is 0: the run knows when it began. */
+  /** `atMs` is 0; the run fills it in. */
   onTick?: (tick: Tick) => void;
-  /** Process ids of the instances, in their order, once all are open. */
+  /** Called with the process ids of the instances, in their order, once all are open. */
   onOpen?: (pids: number[]) => void;
-  /** How long beyond its phases a trial may take before its processes are killed. */
+  /** How long a trial may exceed its phases before its processes are killed, milliseconds. */
   graceMs?: number;
 }
 
-/** What one trial measured. */
+/** The measurements of one trial. */
 export interface TrialOutcome {
   /** By instance. */
   windows: Pick<WindowResult, 'ms' | 'enqueued' | 'consumed' | 'cpuUs'>[];
@@ -61,13 +61,13 @@ export interface TrialOutcome {
   latency: Histogram;
   dequeueCall: Histogram;
   integrity: Integrity;
-  /** Where something happens in mid-run: faults of the scenario, or a conversion. */
-  eventful?: { faults?: FaultOutcome[]; conversion?: ConversionOutcome; timeline: TimelineBin[] };
+  /** Present if the scenario has faults or a conversion. */
+  disruption?: { faults?: FaultOutcome[]; conversion?: ConversionOutcome; timeline: TimelineBin[] };
 }
 
 /**
- * Runs one trial. Rejects with `WORKER_FAILED` if a process fails or hangs and with the signal's reason if it aborts;
- * in each case no process and no file of the trial remains.
+ * Runs one trial. Rejects with `WORKER_FAILED` if a process fails or hangs, and with the signal's reason if it aborts. In
+ * each case no process and no file of the trial remains.
  */
 export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   const { trial, phases, dir, signal, onTick } = options;
@@ -78,7 +78,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   let cluster: TrialCluster | null = null;
   const conversion: { begun?: TrialConversion } = {};
   const hurdle = Promise.withResolvers<never>();
-  // It may be rejected before anything waits for it, while the folder is being made.
+  // The promise may be rejected before anything awaits it, while the folder is being created.
   hurdle.promise.catch(() => {});
   const onAbort = () => hurdle.reject(signal!.reason);
   const fillMs = (trial.params.backlog ?? 0) * fillMsPerMessage;
@@ -90,29 +90,36 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     signal?.addEventListener('abort', onAbort, { once: true });
     await mkdir(dir, { recursive: true });
     cluster = await startRemote(options, clock, ticks);
-    const shared = trial.implementation === 'unsharded' || trial.params.dequeuers === 'elsewhere';
-    const outlets = layoutOf(options.scenario, trial.implementation, trial.params).outlets.length;
+    const shared = trial.implementation === 'unsharded' || trial.params.dequeuers === 'other-instance';
+    const outlets = layoutOf(options.scenario, trial.implementation, trial.params).dequeueSources.length;
     const share = new BacklogShares(workers, shared);
     for (let instance = 1; instance <= trial.params.instances; instance++) {
       workers.push(
         new WorkerProcess(instance, (tick) => {
-          if (tick.phase === 'measure' && isEventful(options.scenario)) measured.push(tick);
+          if (tick.phase === 'measure' && isDisrupted(options.scenario)) measured.push(tick);
           ticks.add(tick.phase, cluster?.complete(tick.sample) ?? tick.sample);
-          share.heard(instance, tick.enqueued - tick.consumed / outlets);
+          share.update(instance, tick.enqueued - tick.consumed / outlets);
         }),
       );
     }
     const convert = (timeline: Timeline) => {
       if (options.scenario.conversion === undefined) return undefined;
       const { scenario } = options;
-      const [queue] = layoutOf(scenario, trial.implementation, trial.params).inlets;
-      const onHappening = (happening: Happening) => ticks.happened(happening);
-      conversion.begun = new TrialConversion({ dir, queue: queue!, scenario, timeline, clock, onHappening });
+      const [queue] = layoutOf(scenario, trial.implementation, trial.params).enqueueQueues;
+      const onHappening = (happening: TickEvent) => ticks.recordEvent(happening);
+      conversion.begun = new TrialConversion({
+        dir,
+        queue: queue!,
+        scenario,
+        timeline,
+        clock,
+        onTickEvent: onHappening,
+      });
       return conversion.begun;
     };
     const running = { workers, cluster, measured, clock, convert };
     const failures = [hurdle.promise, ...(cluster === null ? [] : [cluster.failed])];
-    return await Promise.race([conduct(running, options), ...failures]);
+    return await Promise.race([runPhases(running, options), ...failures]);
   } finally {
     clearTimeout(deadline);
     signal?.removeEventListener('abort', onAbort);
@@ -127,12 +134,12 @@ type TickMessage = Extract<FromWorker, { type: 'tick' }>;
 
 interface RunningTrial {
   workers: readonly WorkerProcess[];
-  /** The processes of the instances, where sessions are remote. */
+  /** The processes of the instances, if sessions are remote. */
   cluster: TrialCluster | null;
-  /** Ticks of the measured phase, where something happens in it. */
+  /** Ticks of the measured phase, if it has faults or a conversion. */
   measured: readonly TickMessage[];
   clock: Clock;
-  /** Sets out to convert the queue, if the scenario does. */
+  /** Schedules the conversion of the queue, if the scenario has one. */
   convert(timeline: Timeline): TrialConversion | undefined;
 }
 
@@ -148,17 +155,17 @@ async function startRemote(
     cacheBytesMax: cacheBytesMax(scenario, trial),
     sampleMs: tickMsOf(scenario),
     clock,
-    onHappening: (happening) => ticks.happened(happening),
+    onTickEvent: (happening) => ticks.recordEvent(happening),
   });
 }
 
-async function conduct(running: RunningTrial, options: TrialOptions): Promise<TrialOutcome> {
+async function runPhases(running: RunningTrial, options: TrialOptions): Promise<TrialOutcome> {
   const { workers, cluster, clock } = running;
   const [first, ...others] = workers.map((worker) => ({
     worker,
     config: configFor(worker.instance, options),
   }));
-  // The first makes catalog and queue; the others find both when they open.
+  // The first instance creates catalog and queue, so that the others find both when they open.
   await open(first!);
   await Promise.all(others.map(open));
   options.onOpen?.(cluster?.pids ?? workers.flatMap((worker) => worker.pid ?? []));
@@ -175,18 +182,18 @@ async function conduct(running: RunningTrial, options: TrialOptions): Promise<Tr
   const shared = options.trial.implementation === 'unsharded' && conversion === undefined;
   for (const worker of workers) worker.send({ type: 'finish', browse: !shared || worker.instance === 1 });
   const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
-  await Promise.all(workers.map((worker) => worker.letGo()));
+  await Promise.all(workers.map((worker) => worker.disconnect()));
   const results = answers.map(({ result }) => result);
   const outcome = outcomeOf(results, cluster === null ? null : await cluster.windows());
-  if (!isEventful(options.scenario)) return outcome;
+  if (!isDisrupted(options.scenario)) return outcome;
   const bins = running.measured.map((tick) => binOf(tick, timeline.measureAtMs));
   if (conversion !== undefined) {
     const enqueueGaps = results.flatMap((result) => result.enqueueGaps);
-    return { ...outcome, eventful: { conversion: conversion.outcome(bins, enqueueGaps), timeline: bins } };
+    return { ...outcome, disruption: { conversion: conversion.outcome(bins, enqueueGaps), timeline: bins } };
   }
   const gaps = results.map((result) => result.gaps);
   const faults = faultOutcomes({ records: cluster?.faults() ?? [], gaps, timeline: bins, ...timeline });
-  return { ...outcome, eventful: { faults, timeline: bins } };
+  return { ...outcome, disruption: { faults, timeline: bins } };
 }
 
 function binOf({ sample, fromMs, toMs }: TickMessage, measureAtMs: number): TimelineBin {
@@ -206,8 +213,8 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
   const { sessions = 'embedded' } = scenario.workload;
   const everyone = Array.from({ length: threads }, (_, index) => index);
   const enqueuers = everyone.filter((enqueuer) => enqueuer % instances === instance - 1);
-  const isElsewhere = trial.params.dequeuers === 'elsewhere';
-  const feeder = isElsewhere ? 1 + ((instance - 2 + instances) % instances) : instance;
+  const isOtherInstance = trial.params.dequeuers === 'other-instance';
+  const feeder = isOtherInstance ? 1 + ((instance - 2 + instances) % instances) : instance;
   return {
     dir,
     instance,
@@ -216,9 +223,9 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
     createsQueues: instance === 1,
     cacheBytesMax: cacheBytesMax(scenario, trial),
     enqueuers,
-    // No instance has messages without anybody to take them, or all of them go to the next one.
+    // Every instance has consumers for its messages, or all its messages are forwarded to the next instance.
     dequeuers: everyone.filter((enqueuer) => enqueuer % instances === feeder - 1).length,
-    feeders: isElsewhere ? [feeder] : [],
+    forwardsFrom: isOtherInstance ? [feeder] : [],
     backlog: Math.round((backlog * enqueuers.length) / threads),
     payloadBytes,
     operationsPerTransaction,
@@ -239,8 +246,8 @@ function cacheBytesMax(scenario: Scenario, { params }: Trial): number | null {
 }
 
 /**
- * Over a socket answers to several sessions may be looked at in another order than they were given in, and who reads a
- * streamed payload knows only at its end which message it was.
+ * Over a socket, responses to several sessions may be processed in a different order than they were sent, and a streamed
+ * payload is identified only when it was read completely.
  */
 function orderScopeOf({ implementation, params }: Trial, sessions: WorkerConfig['sessions']): OrderScope {
   if (implementation === 'unsharded' || isStreamed(params.payloadBytes)) return 'session';
@@ -253,7 +260,7 @@ function timelineFrom(warmupAtMs: number, phases: Scenario['phases']): Timeline 
   return { warmupAtMs, measureAtMs, stopAtMs, drainUntilMs: stopAtMs + phases.drainMs };
 }
 
-/** Where sessions are remote, CPU and waits are those of the processes that serve the instances. */
+/** If sessions are remote, CPU and waits are those of the processes that serve the instances. */
 function outcomeOf(results: readonly WorkerResult[], served: readonly ProcessWindow[] | null): TrialOutcome {
   const windows = results.map(({ window }) => window);
   return {
@@ -266,18 +273,18 @@ function outcomeOf(results: readonly WorkerResult[], served: readonly ProcessWin
     waits: mergeWaits([...windows, ...(served ?? [])].map(({ waits }) => waits)),
     latency: mergeHistograms(windows.map(({ latency }) => latency)),
     dequeueCall: mergeHistograms(windows.map(({ dequeueCall }) => dequeueCall)),
-    integrity: mergeOutlets(results.map(({ ledgers }) => ledgers)),
+    integrity: mergeBySource(results.map(({ ledgers }) => ledgers)),
   };
 }
 
 function hung(limitMs: number): LabError {
   return new LabError('WORKER_FAILED', {
-    sentence: `The trial did not end within ${Math.round(limitMs / 1000)} s; its processes were killed`,
+    message: `The trial did not end within ${Math.round(limitMs / 1000)} s; its processes were killed`,
     details: { limitMs },
   });
 }
 
-/** Where messages are consumed elsewhere each instance is told its share of the backlog: see `BacklogGate.setShare`. */
+/** If messages are consumed on other instances, each instance is sent its share of the backlog: see `BacklogGate.setShare`. */
 class BacklogShares {
   readonly #workers: readonly WorkerProcess[];
   readonly #shared: boolean;
@@ -288,7 +295,7 @@ class BacklogShares {
     this.#shared = shared;
   }
 
-  heard(instance: number, net: number): void {
+  update(instance: number, net: number): void {
     if (!this.#shared || this.#workers.length === 1) return;
     this.#net.set(instance, net);
     if (this.#net.size < this.#workers.length) return;

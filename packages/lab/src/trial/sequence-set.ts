@@ -1,9 +1,9 @@
-/** A set of sequence numbers as a bitmap that grows: an eighth of a byte a message, so a trial can remember them all. */
+/** A set of sequence numbers as a growing bitmap: one bit per message, so that a trial can keep all of them. */
 export class SequenceSet {
   #words = new Uint32Array(64);
   #used = 0;
 
-  /** False if the number was in the set already. */
+  /** Returns false if the number was already in the set. */
   add(sequence: number): boolean {
     const index = sequence >>> 5;
     if (index >= this.#words.length) this.#grow(index + 1);
@@ -15,7 +15,7 @@ export class SequenceSet {
     return true;
   }
 
-  /** The words in use, little bit first: what crosses to another process. */
+  /** The words in use, least significant bit first, for transfer to another process. */
   words(): Uint32Array {
     return this.#words.slice(0, this.#used);
   }
@@ -27,15 +27,15 @@ export class SequenceSet {
   }
 }
 
-/** How many numbers two sets share; with one set twice, how many it has. */
+/** The size of the intersection; with the same set twice, its size. */
 export function countShared(a: Uint32Array, b: Uint32Array): number {
   let count = 0;
   for (let index = 0; index < Math.min(a.length, b.length); index++) count += bitCount(a[index]! & b[index]!);
   return count;
 }
 
-/** How many numbers of a set are at least `bound`. */
-export function countFrom(words: Uint32Array, bound: number): number {
+/** The number of elements that are at least `bound`. */
+export function countAtOrAbove(words: Uint32Array, bound: number): number {
   let count = 0;
   for (let index = bound >>> 5; index < words.length; index++) {
     const mask = index === bound >>> 5 ? (-1 << (bound & 31)) >>> 0 : 0xffffffff;
@@ -44,8 +44,8 @@ export function countFrom(words: Uint32Array, bound: number): number {
   return count;
 }
 
-/** Adds one set to another; returns the sum, which may be `into` itself, grown or not. */
-export function unite(into: Uint32Array, more: Uint32Array): Uint32Array {
+/** Returns the union of two sets, which may reuse `into`. */
+export function uniteInto(into: Uint32Array, more: Uint32Array): Uint32Array {
   let sum = into;
   if (more.length > into.length) {
     sum = new Uint32Array(more.length);

@@ -3,9 +3,9 @@ import type { Enqueuer } from './enqueuer.ts';
 import type { Workload } from './workload.ts';
 
 /**
- * Starts all sessions of an instance: its enqueuers, and its dequeuers, as many at every outlet, so that sessions are
- * spread evenly over instances and subscribers. Enqueuers end when they are stopped, dequeuers when their outlet is empty
- * after the seal, or when the drain is over.
+ * Starts all sessions of an instance: its enqueuers, and the same number of dequeuers for every source, so that sessions
+ * are spread evenly over instances and subscribers. Enqueuers run until they are stopped, dequeuers until their source is
+ * empty after the last enqueue, or the drain has ended.
  */
 export function startSessions(
   work: Workload,
@@ -13,7 +13,9 @@ export function startSessions(
 ): { enqueuers: Promise<unknown>; dequeuers: Promise<unknown> } {
   const { dequeuers: each, layout } = work.config;
   const dequeuers = Promise.all(
-    layout.outlets.flatMap((_, outletNo) => Array.from({ length: each }, () => runDequeuer(work, outletNo))),
+    layout.dequeueSources.flatMap((_, sourceIndex) =>
+      Array.from({ length: each }, () => runDequeuer(work, sourceIndex)),
+    ),
   );
   return { enqueuers: Promise.all(enqueuers.map((enqueuer) => enqueuer.run())), dequeuers };
 }

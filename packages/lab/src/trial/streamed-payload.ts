@@ -1,22 +1,22 @@
 /**
- * Payloads larger than a message: their first block says which message it is, as any payload of the lab does, and the
- * others repeat one block of the trial, so that neither side has more than a block in memory and every byte is compared.
+ * Streamed payloads. The first block identifies the message like any payload of the lab; the others repeat one block of
+ * the trial, so that neither side has more than one block in memory and every byte is compared.
  */
 import { queueLimits } from '@shardlab/contract';
-import { PayloadForge, type PayloadIdentity } from './payload.ts';
+import { PayloadCodec, type PayloadIdentity } from './payload.ts';
 
 const blockBytes = 256 * 1024;
 
 export const isStreamed = (payloadBytes: number): boolean => payloadBytes > queueLimits.payloadBytesMax;
 
-export class StreamedForge {
+export class StreamedPayloadCodec {
   readonly #bytes: number;
-  readonly #first: PayloadForge;
+  readonly #first: PayloadCodec;
   readonly #block: Buffer;
 
   constructor({ bytes, ...trial }: { bytes: number; seed: number; nonce: number }) {
     this.#bytes = bytes;
-    this.#first = new PayloadForge({ bytes: blockBytes, ...trial });
+    this.#first = new PayloadCodec({ bytes: blockBytes, ...trial });
     this.#block = this.#first.make({ enqueuer: 0, sequence: 0, sentAtMs: 0 });
   }
 
@@ -26,7 +26,7 @@ export class StreamedForge {
       yield this.#block.subarray(0, Math.min(blockBytes, this.#bytes - at));
   }
 
-  /** Which message a payload is; null if it is damaged, of another size or of another trial. Reads every byte. */
+  /** The identity in a payload; null if it is damaged, or of another size or trial. Reads every byte. */
   async check(payload: AsyncIterable<Uint8Array>): Promise<PayloadIdentity | null> {
     const first = Buffer.allocUnsafe(blockBytes);
     let at = 0;

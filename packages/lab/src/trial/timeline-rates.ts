@@ -1,7 +1,7 @@
-/** Rates of all instances together between two times of the measured phase. Pure. */
+/** The summed rates of all instances between two times of the measured phase. Pure. */
 import type { TimelineBin } from '@shardlab/contract';
 
-/** A bin counts with the part of it that lies between. */
+/** Each bin counts with the part of it that is inside the interval. */
 export function rateBetween(
   timeline: readonly TimelineBin[],
   rate: 'enqueuePerSec' | 'dequeuePerSec',

@@ -1,8 +1,8 @@
 /**
- * The processes that serve the instances of a trial with remote sessions. The coordinator starts them, reads their CPU,
- * waits and shards a few times a second, and does to them what the scenario's faults say.
+ * The processes that serve the instances of a trial with remote sessions. The coordinator starts them, reads their CPU
+ * time, waits and shards several times per second, and injects the scenario's faults.
  */
-import type { Happening, InstanceSample, Scenario } from '@shardlab/contract';
+import type { InstanceSample, Scenario, TickEvent } from '@shardlab/contract';
 import { type Cluster, type ClusterEvent, startCluster, type WaitStats } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
 import type { Timeline } from './protocol.ts';
@@ -16,46 +16,49 @@ export interface TrialClusterOptions {
   cacheBytesMax: number | null;
   sampleMs: number;
   clock: Clock;
-  /** `agoMs` is 0: who is told knows when that is. */
-  onHappening(happening: Happening): void;
+  /** `agoMs` is 0; the receiver fills it in. */
+  onTickEvent(happening: TickEvent): void;
 }
 
-/** A fault as it went, on the monotonic clock. */
+/** A fault and its effect; times on the monotonic clock. */
 export interface FaultRecord {
   fault: Fault;
   atMs: number;
-  /** When another process, or after a start its own one, served the instance; null if none did. */
+  /** When another process served the instance, or its own one after a start; null if that did not happen. */
   movedAtMs: number | null;
 }
 
-/** What the process of an instance did in the measured window. */
+/** Resources that the process of an instance used in the measured window. */
 export interface ProcessWindow {
   cpuUs: number;
   waits: WaitStats[];
 }
 
-/** Since the cluster started. */
-interface Account {
+/** Totals since the cluster started. */
+interface InstanceUsage {
   cpuUs: number;
   waits: WaitStats[];
   shards: InstanceSample['shards'];
 }
 
-const emptyAccount = (): Account => ({ cpuUs: 0, waits: [], shards: [] });
+const noUsage = (): InstanceUsage => ({ cpuUs: 0, waits: [], shards: [] });
 
 export class TrialCluster {
   readonly #cluster: Cluster;
   readonly #options: TrialClusterOptions;
-  readonly #accounts = new Map<number, Account>();
-  /** What was last read of a process, and of an instance in one epoch: both count from 0 again after a failover. */
+  readonly #usage = new Map<number, InstanceUsage>();
+  /** The last reading of each process, and of each instance and epoch; both restart at 0 after a failover. */
   readonly #lastCpuUs = new Map<number, number>();
   readonly #lastWaits = new Map<string, WaitStats[]>();
-  /** What the last tick of an instance told. */
-  readonly #told = new Map<number, { atMs: number; cpuUs: number; waits: WaitStats[] }>();
+  /** The reading at the last tick of each instance. */
+  readonly #reported = new Map<number, { atMs: number; cpuUs: number; waits: WaitStats[] }>();
   readonly #records: FaultRecord[] = [];
   readonly #failure = Promise.withResolvers<never>();
   #timers: NodeJS.Timeout[] = [];
-  readonly #window = Promise.withResolvers<{ from: Map<number, Account>; to: Map<number, Account> }>();
+  readonly #window = Promise.withResolvers<{
+    from: Map<number, InstanceUsage>;
+    to: Map<number, InstanceUsage>;
+  }>();
 
   static async start(options: TrialClusterOptions): Promise<TrialCluster> {
     const { dir, instances, cacheBytesMax } = options;
@@ -73,23 +76,23 @@ export class TrialCluster {
     this.#failure.promise.catch(() => {});
   }
 
-  /** Process ids in the order of their instances. */
+  /** Process ids in the order of the instances. */
   get pids(): number[] {
     return this.#cluster.topology().flatMap(({ process }) => process?.pid ?? []);
   }
 
-  /** Never resolves; rejects if a fault could not be done. */
+  /** Never resolves; rejects if a fault could not be injected. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
 
-  /** Sets the timers of the window and of the faults, and begins to look. */
+  /** Sets the timers of the window and the faults, and starts sampling. */
   begin({ measureAtMs, stopAtMs }: Timeline, faults: readonly Fault[]): void {
     const { clock, sampleMs } = this.#options;
     const at = (atMs: number, act: () => void) =>
       this.#timers.push(setTimeout(act, Math.max(0, atMs - clock())));
-    const snapshot = () => this.#look().then(() => new Map(this.#accounts));
-    let from: Promise<Map<number, Account>> | undefined;
+    const snapshot = () => this.#sampleUsage().then(() => new Map(this.#usage));
+    let from: Promise<Map<number, InstanceUsage>> | undefined;
     at(measureAtMs, () => {
       from = snapshot();
     });
@@ -99,18 +102,18 @@ export class TrialCluster {
     });
     for (const fault of faults) {
       at(measureAtMs + fault.atMs, () => {
-        this.#inflict(fault).catch((error: unknown) => this.#failure.reject(error));
+        this.#inject(fault).catch((error: unknown) => this.#failure.reject(error));
       });
     }
-    this.#timers.push(setInterval(() => void this.#look(), sampleMs));
+    this.#timers.push(setInterval(() => void this.#sampleUsage(), sampleMs));
   }
 
-  async #inflict(fault: Fault): Promise<void> {
+  async #inject(fault: Fault): Promise<void> {
     const { kind, instance } = fault;
-    // What a process did since the last look goes with it.
-    if (kind === 'kill' || kind === 'stop') await this.#look();
+    // Usage since the last sample would be lost with the process.
+    if (kind === 'kill' || kind === 'stop') await this.#sampleUsage();
     this.#records.push({ fault, atMs: this.#options.clock(), movedAtMs: null });
-    this.#options.onHappening({ what: kind, instance, agoMs: 0 });
+    this.#options.onTickEvent({ type: kind, instance, agoMs: 0 });
     if (kind === 'kill') this.#cluster.kill(instance);
     else if (kind === 'pause') this.#cluster.pause(instance);
     else if (kind === 'stop') await this.#cluster.stop(instance);
@@ -119,30 +122,30 @@ export class TrialCluster {
 
   onEvent(event: ClusterEvent): void {
     const { instance, atMs } = event;
-    const { clock, onHappening } = this.#options;
+    const { clock, onTickEvent } = this.#options;
     const at = clock() - Math.max(0, Date.now() - atMs);
     const ends = movedBy(event);
     if (ends === null) return;
     const record = this.#records.findLast(({ fault }) => fault.instance === instance);
     if (record === undefined || record.movedAtMs !== null) return;
-    if ((record.fault.kind === 'start') !== (ends === 'given back')) return;
+    if ((record.fault.kind === 'start') !== (ends === 'returned')) return;
     record.movedAtMs = at;
-    onHappening({ what: ends, instance, agoMs: 0 });
+    onTickEvent({ type: ends, instance, agoMs: 0 });
   }
 
-  async #look(): Promise<void> {
+  async #sampleUsage(): Promise<void> {
     const stats = await this.#cluster.stats();
     for (const { instance, pid, cpuUs, hosted } of stats) {
-      const account = this.#accountOf(instance);
+      const account = this.#usageOf(instance);
       const before = this.#lastCpuUs.get(pid) ?? 0;
       this.#lastCpuUs.set(pid, cpuUs);
-      this.#accounts.set(instance, { ...account, cpuUs: account.cpuUs + cpuUs - before });
+      this.#usage.set(instance, { ...account, cpuUs: account.cpuUs + cpuUs - before });
       for (const { stats: of, waits } of hosted) {
         const key = `${of.instance}/${of.epoch}`;
         const since = waitsBetween(this.#lastWaits.get(key) ?? [], waits);
         this.#lastWaits.set(key, waits);
-        const served = this.#accountOf(of.instance);
-        this.#accounts.set(of.instance, {
+        const served = this.#usageOf(of.instance);
+        this.#usage.set(of.instance, {
           ...served,
           waits: mergeWaits([served.waits, since]),
           shards: of.shards.map(({ shard, backlog, partitions }) => ({ shard, backlog, partitions })),
@@ -151,17 +154,17 @@ export class TrialCluster {
     }
   }
 
-  #accountOf(instance: number): Account {
-    return this.#accounts.get(instance) ?? emptyAccount();
+  #usageOf(instance: number): InstanceUsage {
+    return this.#usage.get(instance) ?? noUsage();
   }
 
-  /** The sample of an instance's clients, with what its process did: its CPU, its waits beside theirs, its shards. */
+  /** Adds the CPU time, waits and shards of the serving process to the sample of an instance's clients. */
   complete(sample: InstanceSample): InstanceSample {
     const { instance } = sample;
     const now = this.#options.clock();
-    const { cpuUs, waits, shards } = this.#accountOf(instance);
-    const told = this.#told.get(instance) ?? { atMs: now, cpuUs, waits };
-    this.#told.set(instance, { atMs: now, cpuUs, waits });
+    const { cpuUs, waits, shards } = this.#usageOf(instance);
+    const told = this.#reported.get(instance) ?? { atMs: now, cpuUs, waits };
+    this.#reported.set(instance, { atMs: now, cpuUs, waits });
     const elapsedUs = Math.max(1, now - told.atMs) * 1000;
     const byClass = waitMsByClass(waitsBetween(told.waits, waits));
     for (const [waitClass, ms] of Object.entries(sample.waitMsByClass))
@@ -170,11 +173,11 @@ export class TrialCluster {
     return { ...sample, cpu, waitMsByClass: byClass, shards };
   }
 
-  /** Of each instance, once the measured phase is over. */
+  /** Usage per instance, once the measured phase has ended. */
   async windows(): Promise<ProcessWindow[]> {
     const { from, to } = await this.#window.promise;
     return Array.from({ length: this.#options.instances }, (_, index) => {
-      const [begin, end] = [from, to].map((accounts) => accounts.get(index + 1) ?? emptyAccount());
+      const [begin, end] = [from, to].map((accounts) => accounts.get(index + 1) ?? noUsage());
       return { cpuUs: end!.cpuUs - begin!.cpuUs, waits: waitsBetween(begin!.waits, end!.waits) };
     });
   }
@@ -183,7 +186,7 @@ export class TrialCluster {
     return this.#records;
   }
 
-  /** Ends all processes; a trial that failed does not wait for what they are doing. */
+  /** Ends all processes; after a failed trial without waiting for their work. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers = [];
@@ -191,7 +194,7 @@ export class TrialCluster {
   }
 }
 
-function movedBy({ type, role }: ClusterEvent): 'taken over' | 'given back' | null {
+function movedBy({ type, role }: ClusterEvent): 'taken over' | 'returned' | null {
   if (type === 'instance:taken-over') return 'taken over';
-  return type === 'lease:taken' && role === 'home' ? 'given back' : null;
+  return type === 'lease:acquired' && role === 'owner' ? 'returned' : null;
 }

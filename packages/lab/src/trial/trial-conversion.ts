@@ -1,12 +1,12 @@
-/** The conversion of a trial's queue in mid-run: driven from the coordinator, as an operator would beside the load. */
-import type { ConversionOutcome, Happening, Scenario, TimelineBin } from '@shardlab/contract';
+/** The conversion of a trial's queue under load, driven by the coordinator as an operator would. */
+import type { ConversionOutcome, Scenario, TickEvent, TimelineBin } from '@shardlab/contract';
 import { type ConversionStage, convertQueue } from '@shardlab/engine';
 import { LabError } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import type { Gap, Timeline } from './protocol.ts';
 import { rateBetween } from './timeline-rates.ts';
 
-/** Beyond this nobody drains: enqueuers are held back at a bounded backlog. */
+/** Draining a bounded backlog never takes this long, unless nobody dequeues. */
 const drainMsMax = 30_000;
 
 export interface TrialConversionOptions {
@@ -15,8 +15,8 @@ export interface TrialConversionOptions {
   scenario: Scenario;
   timeline: Timeline;
   clock: Clock;
-  /** `agoMs` is 0: who is told knows when that is. */
-  onHappening(happening: Happening): void;
+  /** `agoMs` is 0; the receiver fills it in. */
+  onTickEvent(happening: TickEvent): void;
 }
 
 export class TrialConversion {
@@ -26,7 +26,7 @@ export class TrialConversion {
   readonly #timer: NodeJS.Timeout;
   readonly #done = Promise.withResolvers<void>();
 
-  /** Sets the timer. */
+  /** Schedules the conversion. */
   constructor(options: TrialConversionOptions) {
     this.#options = options;
     const { scenario, timeline, clock } = options;
@@ -36,8 +36,8 @@ export class TrialConversion {
   }
 
   #convert(): void {
-    const { dir, queue, scenario, clock, onHappening } = this.#options;
-    onHappening({ what: 'converting', instance: 0, agoMs: 0 });
+    const { dir, queue, scenario, clock, onTickEvent } = this.#options;
+    onTickEvent({ type: 'converting', instance: 0, agoMs: 0 });
     convertQueue({
       dir,
       queue,
@@ -47,12 +47,12 @@ export class TrialConversion {
       onStep: ({ stage }) => this.#stages.push({ stage, atMs: clock() }),
     }).then(
       () => {
-        onHappening({ what: 'converted', instance: 0, agoMs: 0 });
+        onTickEvent({ type: 'converted', instance: 0, agoMs: 0 });
         this.#done.resolve();
       },
       (cause: unknown) => {
-        const sentence = `The queue was not converted: ${(cause as Error).message}`;
-        this.#done.reject(new LabError('WORKER_FAILED', { sentence, cause }));
+        const sentence = `The conversion of the queue failed: ${(cause as Error).message}`;
+        this.#done.reject(new LabError('WORKER_FAILED', { message: sentence, cause }));
       },
     );
   }
@@ -62,7 +62,7 @@ export class TrialConversion {
     return this.#done.promise;
   }
 
-  /** Call when it is done and the measured phase is over. `enqueueGaps` are those of all instances. */
+  /** To be called when the conversion is done and the measured phase has ended. `enqueueGaps` are those of all instances. */
   outcome(bins: readonly TimelineBin[], enqueueGaps: readonly Gap[]): ConversionOutcome {
     const { measureAtMs, stopAtMs } = this.#options.timeline;
     const [atMs, doneAtMs] = [this.#stages[0]!.atMs, this.#stages.at(-1)!.atMs];
@@ -97,7 +97,7 @@ export class TrialConversion {
   }
 }
 
-/** From a begin on, of what began before an end; null if one of them never ended. */
+/** The longest gap after `from` among those that began before `to`; null if one of them never ended. */
 function longest(gaps: readonly Gap[], { fromMs, toMs }: Gap): number | null {
   const within = gaps.filter((gap) => gap.toMs > fromMs && gap.fromMs < toMs);
   const ms = Math.max(0, ...within.map((gap) => gap.toMs - Math.max(gap.fromMs, fromMs)));

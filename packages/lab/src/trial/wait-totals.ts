@@ -1,8 +1,8 @@
 /** Sums and differences of wait events. */
-import type { WaitFigure } from '@shardlab/contract';
+import type { WaitSummary } from '@shardlab/contract';
 import { type WaitStats, waitQuantileMs } from '@shardlab/engine';
 
-/** What was waited between two snapshots of one instance. */
+/** The waits between two snapshots of one instance. */
 export function waitsBetween(before: readonly WaitStats[], after: readonly WaitStats[]): WaitStats[] {
   return after.map((stats) => {
     const earlier = before.find((other) => other.event === stats.event);
@@ -16,7 +16,7 @@ export function waitsBetween(before: readonly WaitStats[], after: readonly WaitS
   });
 }
 
-/** The waits of several instances or repeats together. */
+/** The summed waits of several instances or repeats. */
 export function mergeWaits(all: readonly (readonly WaitStats[])[]): WaitStats[] {
   const merged = new Map<string, WaitStats>();
   for (const stats of all.flat()) {
@@ -36,8 +36,8 @@ export function mergeWaits(all: readonly (readonly WaitStats[])[]): WaitStats[] 
   return [...merged.values()];
 }
 
-/** As they are shown: longest total first, without events that did not happen. */
-export function waitFigures(stats: readonly WaitStats[]): WaitFigure[] {
+/** For display: longest total first, without events that did not occur. */
+export function summariseWaits(stats: readonly WaitStats[]): WaitSummary[] {
   return stats
     .filter(({ waits }) => waits > 0)
     .map(({ event, class: waitClass, waits, totalMs, emulated, buckets }) => ({
@@ -51,7 +51,7 @@ export function waitFigures(stats: readonly WaitStats[]): WaitFigure[] {
     .sort((a, b) => b.totalMs - a.totalMs);
 }
 
-/** Milliseconds waited, by class. */
+/** Waiting time in milliseconds by wait class. */
 export function waitMsByClass(stats: readonly WaitStats[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const { class: waitClass, totalMs } of stats) sums[waitClass] = (sums[waitClass] ?? 0) + totalMs;

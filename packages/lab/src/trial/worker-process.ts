@@ -1,15 +1,15 @@
 /** The coordinator's end of one instance process. */
 import { fileURLToPath } from 'node:url';
 import { LabError } from '../errors.ts';
-import { ChildEnd } from './child-end.ts';
+import { ChildChannel } from './child-channel.ts';
 import type { FromWorker, ToWorker } from './protocol.ts';
 
 const workerFile = fileURLToPath(new URL('./instance-worker.ts', import.meta.url));
 
 type Tick = Extract<FromWorker, { type: 'tick' }>;
 
-/** Whoever waits for its messages gets `WORKER_FAILED` if it fails. */
-export class WorkerProcess extends ChildEnd<FromWorker, ToWorker> {
+/** If the process fails, all calls that wait for its messages reject with `WORKER_FAILED`. */
+export class WorkerProcess extends ChildChannel<FromWorker, ToWorker> {
   readonly instance: number;
   readonly #onTick: (tick: Tick) => void;
 
@@ -19,7 +19,7 @@ export class WorkerProcess extends ChildEnd<FromWorker, ToWorker> {
     this.#onTick = onTick;
   }
 
-  protected takes(message: FromWorker): boolean {
+  protected handles(message: FromWorker): boolean {
     if (message.type === 'tick') this.#onTick(message);
     else if (message.type === 'failed') {
       const { code, message: sentence, details, stack } = message;
@@ -34,7 +34,7 @@ export class WorkerProcess extends ChildEnd<FromWorker, ToWorker> {
       ...(cause instanceof Error || !cause ? {} : { cause }),
     };
     return new LabError('WORKER_FAILED', {
-      sentence: `The process of instance ${this.instance} ${what}`,
+      message: `The process of instance ${this.instance} ${what}`,
       details: { instance: this.instance, ...said },
       ...(cause instanceof Error ? { cause } : {}),
     });

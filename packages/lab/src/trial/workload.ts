@@ -1,41 +1,41 @@
-/** What the sessions of one instance share, and when they stop. */
+/** State that the sessions of one instance share, including when they stop. */
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { QueueError, type Session } from '@shardlab/engine';
 import { BacklogGate } from './backlog-gate.ts';
 import type { Clock } from './clock.ts';
 import type { Host } from './host.ts';
-import { DeliveryOrder, type HandOutOrder, Ledger, SightedMessages, SightOrder } from './ledger.ts';
+import { DeliveryOrder, FirstSightOrder, Ledger, type OrderCheck, SeenMessages } from './ledger.ts';
 import type { Meter } from './meter.ts';
-import type { PayloadForge } from './payload.ts';
+import type { PayloadCodec } from './payload.ts';
 import type { WorkerConfig } from './protocol.ts';
 import { RoundTrips } from './round-trips.ts';
-import type { StreamedForge } from './streamed-payload.ts';
+import type { StreamedPayloadCodec } from './streamed-payload.ts';
 
-/** A turn of the event loop is forced this often, so that phases change and ticks go out while every commit is quick. */
+/** The event loop gets a turn at least this often, so that phases change and ticks are sent while commits are fast. */
 const turnMs = 8;
 
-/** Between two tries while an instance is served by nobody; most of the time the connection itself waits. */
-const interruptionPauseMs = 2;
+/** Pause between attempts while an instance is not served; usually the connection itself waits longer. */
+const retryPauseMs = 2;
 
-/** With these nothing was done, and the call may be made again: what a client meets when its instance fails over. */
-const interruptions: readonly string[] = [
+/** Errors that a client gets while its instance fails over. Nothing was changed, so the call can be repeated. */
+const failoverCodes: readonly string[] = [
   'TX_NOT_COMMITTED',
   'INSTANCE_UNREACHABLE',
   'INSTANCE_CLOSED',
   'LEASE_LAPSED',
 ];
 
-/** The same while the queue becomes a sharded one. */
-const conversions: readonly string[] = ['ENQUEUE_STOPPED', 'DEQUEUE_STOPPED', 'QUEUE_CONVERTED'];
+/** The same while the queue is being converted. */
+const conversionCodes: readonly string[] = ['ENQUEUE_STOPPED', 'DEQUEUE_STOPPED', 'QUEUE_CONVERTED'];
 
 export interface WorkloadOptions {
   host: Host;
   config: WorkerConfig;
   clock: Clock;
   meter: Meter;
-  forge: PayloadForge;
-  streams: StreamedForge | null;
+  codec: PayloadCodec;
+  streams: StreamedPayloadCodec | null;
 }
 
 export class Workload {
@@ -43,48 +43,48 @@ export class Workload {
   readonly config: WorkerConfig;
   readonly clock: Clock;
   readonly meter: Meter;
-  /** By outlet: each of them gets every message. */
+  /** By source: each of them receives every message. */
   readonly ledgers: readonly Ledger[];
-  readonly forge: PayloadForge;
-  /** Null where a message holds its payload. */
-  readonly streams: StreamedForge | null;
+  readonly codec: PayloadCodec;
+  /** Null if payloads are not streamed. */
+  readonly streams: StreamedPayloadCodec | null;
   readonly gate: BacklogGate;
-  /** Null where calls have no round trip. */
+  /** Null if there is no emulated round trip. */
   readonly roundTrips: RoundTrips | null;
-  /** Set when enqueuers must begin no further transaction. */
+  /** Set when enqueuers must not start another transaction. */
   stopped = false;
-  /** Set when dequeuers must begin no further call. */
+  /** Set when dequeuers must not start another call. */
   drainOver = false;
   readonly #sealed = new AbortController();
-  /** By outlet. */
+  /** By source. */
   readonly #orders: readonly DeliveryOrder[];
-  readonly #sighted: readonly SightedMessages[];
+  readonly #seen: readonly SeenMessages[];
   #lastTurnMs: number;
 
-  constructor({ host, config, clock, meter, forge, streams }: WorkloadOptions) {
+  constructor({ host, config, clock, meter, codec, streams }: WorkloadOptions) {
     this.host = host;
     this.config = config;
     this.clock = clock;
     this.meter = meter;
-    this.ledgers = config.layout.outlets.map(() => new Ledger(forge));
-    this.forge = forge;
+    this.ledgers = config.layout.dequeueSources.map(() => new Ledger(codec));
+    this.codec = codec;
     this.streams = streams;
     this.gate = new BacklogGate(config.backlogMax + config.backlog);
     const record = (ms: number) => host.waits.record('client round trip', ms);
     this.roundTrips =
       config.roundTripMs > 0 ? new RoundTrips({ ms: config.roundTripMs, clock, record }) : null;
-    this.#orders = config.layout.outlets.map(() => new DeliveryOrder());
-    this.#sighted = config.layout.outlets.map(() => new SightedMessages());
+    this.#orders = config.layout.dequeueSources.map(() => new DeliveryOrder());
+    this.#seen = config.layout.dequeueSources.map(() => new SeenMessages());
     this.#lastTurnMs = clock();
     setMaxListeners(0, this.#sealed.signal);
   }
 
   stopEnqueuers(): void {
     this.stopped = true;
-    this.gate.release();
+    this.gate.disable();
   }
 
-  /** No enqueuer of any instance will commit again. Ends the waits for messages that are under way. */
+  /** To be called when no enqueuer of any instance will commit again. Ends present waits for messages. */
   seal(): void {
     this.#sealed.abort();
   }
@@ -102,45 +102,45 @@ export class Workload {
     this.seal();
   }
 
-  /** What a dequeuer's hand-outs are checked against: see `OrderScope`. */
-  orderOfDequeuer(outletNo: number): HandOutOrder {
+  /** The order check for a dequeuer's deliveries: see `OrderScope`. */
+  orderOfDequeuer(sourceIndex: number): OrderCheck {
     switch (this.config.orderScope) {
       case 'instance':
-        return this.#orders[outletNo]!;
+        return this.#orders[sourceIndex]!;
       case 'session':
         return new DeliveryOrder();
       case 'sight':
-        return new SightOrder(this.#sighted[outletNo]!);
+        return new FirstSightOrder(this.#seen[sourceIndex]!);
     }
   }
 
-  /** Whether nothing waits at an outlet. Call after the seal: from then on what waits only gets less. */
-  async isDrained(outletNo: number): Promise<boolean> {
-    return (await this.host.waiting(this.config.layout.outlets[outletNo]!)) === 0;
+  /** Whether a source has no ready messages. To be called after sealing, when the number can only fall. */
+  async isDrained(sourceIndex: number): Promise<boolean> {
+    return (await this.host.waitingCount(this.config.layout.dequeueSources[sourceIndex]!)) === 0;
   }
 
   /**
-   * After a failed call of a session: resolves when the transaction may be made again, since its instance failed over or its
-   * queue is being converted, and nothing of it was done. Any other error is thrown on.
+   * To be called after a failed call. If the transaction was not committed because of a failover or a conversion, resolves
+   * when it can be repeated; otherwise rethrows the error.
    */
-  async outlive(session: Session, error: unknown): Promise<void> {
-    if (!this.#isPassing(error)) throw error;
-    await pause(interruptionPauseMs);
+  async rollbackIfTransient(session: Session, error: unknown): Promise<void> {
+    if (!this.#isTransient(error)) throw error;
+    await pause(retryPauseMs);
     try {
       await session.rollback();
     } catch (again) {
-      if (!this.#isPassing(again)) throw again;
+      if (!this.#isTransient(again)) throw again;
     }
   }
 
-  #isPassing(error: unknown): boolean {
+  #isTransient(error: unknown): boolean {
     const { sessions, converts } = this.config;
-    const passing = [...(sessions === 'remote' ? interruptions : []), ...(converts ? conversions : [])];
+    const passing = [...(sessions === 'remote' ? failoverCodes : []), ...(converts ? conversionCodes : [])];
     return error instanceof QueueError && passing.includes(error.code);
   }
 
-  /** Gives timers and messages of the coordinator their turn if none came for a while. */
-  async breathe(): Promise<void> {
+  /** Lets timers and messages of the coordinator run if they have not for a while. */
+  async yieldToEventLoop(): Promise<void> {
     if (this.clock() - this.#lastTurnMs < turnMs) return;
     await nextTurn();
     this.#lastTurnMs = this.clock();

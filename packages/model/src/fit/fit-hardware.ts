@@ -1,4 +1,4 @@
-/** Finds the free parameters of a hardware file that repeat its observations best. */
+/** Finds the free parameters of a hardware file that reproduce its observations best. */
 import {
   type FreeParameter,
   type HardwareFile,
@@ -28,8 +28,8 @@ export interface Fit {
 }
 
 /**
- * A downhill simplex over the logs of the parameters. Every evaluation uses the same seed, so that what differs between
- * two of them is the parameters and not the chance. Throws a RangeError if there is nothing to fit, or too much.
+ * A downhill simplex over the logs of the parameters. Every evaluation uses the same seed, so that differences between two
+ * evaluations come from the parameters only. Throws a RangeError if there is nothing to fit, or too much.
  */
 export function fit(
   hardware: HardwareFile,
@@ -57,11 +57,11 @@ export function fit(
     const error = errorOf(residualsOf(at(logs), observations, { seed, effort }));
     evaluations += 1;
     onProgress?.(evaluations, error);
-    // Outside of the bounds the file stays at their edge: a slope leads back.
+    // Outside the bounds the parameters are clamped, and a growing penalty leads back.
     return error + outside(parameters, logs);
   };
   const found = minimise(errorAt, {
-    // From the middle of the bounds, not from what the file says, so that a fit does not depend on the one before.
+    // Starts in the middle of the bounds, so that a fit does not depend on the previous one.
     start: parameters.map(({ low, high }) => Math.log(low * high) / 2),
     step: 0.7,
     tolerance: 0.004,

@@ -16,14 +16,14 @@ export interface Minimum {
   evaluations: number;
 }
 
-interface Corner {
+interface Vertex {
   at: number[];
   value: number;
 }
 
 export function minimise(f: (at: readonly number[]) => number, options: MinimumOptions): Minimum {
   let evaluations = 0;
-  const evaluate = (at: number[]): Corner => {
+  const evaluate = (at: number[]): Vertex => {
     evaluations += 1;
     return { at, value: f(at) };
   };
@@ -61,7 +61,7 @@ export function minimise(f: (at: readonly number[]) => number, options: MinimumO
   }
 }
 
-function centre(corners: readonly Corner[]): number[] {
+function centre(corners: readonly Vertex[]): number[] {
   return corners[0]!.at.map(
     (_, axis) => corners.reduce((sum, { at }) => sum + at[axis]!, 0) / corners.length,
   );

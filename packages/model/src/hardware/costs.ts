@@ -1,11 +1,11 @@
 /**
- * What a cluster's work costs, as plain numbers: all that the simulation knows of a machine and of the system on it. A
- * hardware file resolves to this (`resolve-hardware.ts`). Times are microseconds; CPU times are those of a core that
- * is busy alone.
+ * The costs of a cluster's work as plain numbers: everything the simulation knows about a machine and the system on it.
+ * Resolved from a hardware file (`resolve-hardware.ts`). Times are microseconds; CPU times are those of a core that is
+ * busy alone.
  */
 export interface ClusterCosts {
   machine: {
-    /** Nodes of the cluster; instance `i` lives on node `i mod nodes`. */
+    /** Nodes of the cluster; instance `i` runs on node `i mod nodes`. */
     nodes: number;
     coresPerNode: number;
     /** Speed of a core while all cores of its node are busy, against one busy alone: under 1 where they share units. */
@@ -70,7 +70,7 @@ export interface ClusterCosts {
     enqueueUs: number;
     dequeueUs: number;
     transactionUs: number;
-    /** For each message that another session of the subscriber holds, which a dequeue walks past. */
+    /** For each message held by another session of the subscriber, which a dequeue skips. */
     skipUs: number;
     /** Blocks of the global index that are changed in turn: one for all, or one at each end. */
     blocks: 1 | 2;
@@ -78,9 +78,9 @@ export interface ClusterCosts {
     enter: { at: 'call' | 'commit'; visitUs: number; entryUs: number };
     /** What a dequeue's call changes there. */
     claim: { visitUs: number; messageUs: number };
-    /** What a dequeuer's commit changes there; null if its calls did all. */
+    /** What a dequeuer's commit changes there; null if its calls change everything. */
     leave: { visitUs: number; messageUs: number } | null;
-    /** Whether a commit syncs by itself while it has the block, or joins the instance's group commit. */
+    /** Whether a commit syncs on its own while it holds the block, or joins the instance's group commit. */
     syncInBlock: boolean;
     /** Such a sync. */
     syncUs: number;

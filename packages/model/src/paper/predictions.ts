@@ -1,7 +1,7 @@
 /**
- * What a model that was fitted to other claims says of these, held against the white paper's words. A prediction is a
- * hit only where it is right: a rate far above the paper's is as much a miss as one far below, unlike in a claim about
- * a machine, which asks whether a rate is reached.
+ * Predictions of a model that was fitted to other claims, compared with the white paper's statements. A prediction is a
+ * hit only if it is close: a rate far above the paper's is as much a miss as one far below, unlike in a claim about a
+ * machine, which asks whether a rate is reached.
  */
 
 import { median } from '../intervals.ts';
@@ -11,7 +11,7 @@ import type { WhitePaperPoints } from './white-paper-sweeps.ts';
 
 export interface Prediction {
   claim: string;
-  /** What the document says, in our words. */
+  /** The statement of the document, in our words. */
   says: string;
   value: number;
   unit: string;
@@ -36,14 +36,14 @@ type Judged = Pick<Prediction, 'value' | 'unit' | 'hit' | 'reason'>;
 const says = {
   A1: 'The sharded dequeue rate rises in a straight log-log line with the threads, to 32, without regression as instances are added',
   A4: 'The unsharded queue gains little from more threads or instances',
-  A6: 'Unsharded dequeues fall behind the enqueues of as many threads; the sharded enqueue rate scales like the dequeue rate',
+  A6: 'With equal numbers of threads, unsharded dequeues fall behind enqueues; the sharded enqueue rate scales like the dequeue rate',
   A7: 'The sharded queue dequeues more than 4 times as many messages per CPU at higher load',
-  A12: 'A sharded topic of 10 subscribers reaches about 100,000 dequeues a second',
+  A12: 'A sharded topic of 10 subscribers reaches about 100,000 dequeues per second',
   A13: 'The unsharded topic does not scale with threads or instances',
   A14: 'The sharded topic uses less than half the CPU of the unsharded one',
   A15: 'The enqueue rate of the sharded topic does not degrade as instances are added',
-  A16: 'In large batches the sharded topic reaches about 150,000 enqueues and dequeues a second together',
-  A17: 'The CPU of each of 8 instances stays under 10 %',
+  A16: 'With large batches the sharded topic reaches about 150,000 enqueues and dequeues per second together',
+  A17: 'The CPU utilisation of each of 8 instances stays below 10 %',
   A18: 'The response time of a topic dequeue stays flat for sharded, and rises with instances or dequeuers for unsharded',
 } as const;
 
@@ -57,13 +57,13 @@ const judges: Record<keyof typeof says, (points: WhitePaperPoints) => Judged> = 
     const loss = largestLoss(shardedQueue, 'dequeuePerSec');
     return {
       value: round(slope),
-      unit: 'log-log slope, the lowest',
+      unit: 'log-log slope, lowest',
       hit: slope >= slopeMin && bend <= deviationMax && loss <= regressionMax,
-      reason: `Points lie up to ${percent(bend)} off their lines; adding instances loses at most ${percent(loss)}.`,
+      reason: `Points deviate from their lines by up to ${percent(bend)}; adding instances loses at most ${percent(loss)}.`,
     };
   },
 
-  A4: ({ shardedQueue, unshardedQueue }) => littleGain(shardedQueue, unshardedQueue),
+  A4: ({ shardedQueue, unshardedQueue }) => judgeLittleGain(shardedQueue, unshardedQueue),
 
   A6: ({ shardedQueue, unshardedQueue }) => {
     const loaded = unshardedQueue.filter(({ instances, threads }) => instances === 1 && threads >= 8);
@@ -76,9 +76,9 @@ const judges: Record<keyof typeof says, (points: WhitePaperPoints) => Judged> = 
     });
     return {
       value: round(ratio),
-      unit: 'unsharded dequeues for each enqueue, one instance, 8 threads and more',
+      unit: 'unsharded dequeues per enqueue, one instance, 8 threads and more',
       hit: ratio < keepUpMin && Math.max(...apart) <= slopeDifferenceMax,
-      reason: `The slopes of sharded enqueues and dequeues differ by ${round(Math.max(...apart), 3)} at most.`,
+      reason: `The slopes of sharded enqueues and dequeues differ by at most ${round(Math.max(...apart), 3)}.`,
     };
   },
 
@@ -86,26 +86,26 @@ const judges: Record<keyof typeof says, (points: WhitePaperPoints) => Judged> = 
     const { low, high } = cpuRatios(shardedQueue, unshardedQueue);
     return {
       value: round(low, 1),
-      unit: '× messages per CPU at 32 threads, the lowest',
+      unit: '× messages per CPU second at 32 threads, lowest',
       hit: low > 4,
-      reason: `From ${round(low, 1)} to ${round(high, 1)} times, by the number of instances.`,
+      reason: `From ${round(low, 1)} to ${round(high, 1)} times, depending on the number of instances.`,
     };
   },
 
   A12: ({ shardedTopic }) => {
     const best = bestOf(shardedTopic);
-    return nearly(best.result.dequeuePerSec, 100_000, 'dequeues/s', where(best));
+    return judgeWithinRounding(best.result.dequeuePerSec, 100_000, 'dequeues/s', where(best));
   },
 
-  A13: ({ shardedTopic, unshardedTopic }) => littleGain(shardedTopic, unshardedTopic),
+  A13: ({ shardedTopic, unshardedTopic }) => judgeLittleGain(shardedTopic, unshardedTopic),
 
   A14: ({ shardedTopic, unshardedTopic }) => {
     const { low, high } = cpuRatios(shardedTopic, unshardedTopic);
     return {
       value: round(1 / low, 3),
-      unit: '× the CPU of a dequeue of unsharded at 32 threads, the highest',
+      unit: '× the CPU per unsharded dequeue at 32 threads, highest',
       hit: 1 / low < 0.5,
-      reason: `From ${round(1 / high, 3)} to ${round(1 / low, 3)}, by the number of instances.`,
+      reason: `From ${round(1 / high, 3)} to ${round(1 / low, 3)}, depending on the number of instances.`,
     };
   },
 
@@ -115,14 +115,14 @@ const judges: Record<keyof typeof says, (points: WhitePaperPoints) => Judged> = 
       value: round(loss),
       unit: 'largest share of the enqueue rate lost by adding instances',
       hit: loss <= regressionMax,
-      reason: 'At equal threads, each instance count against the next smaller one.',
+      reason: 'At equal threads, each instance count compared with the next smaller one.',
     };
   },
 
   A16: ({ shardedTopicBatches }) => {
     const best = bestOf(shardedTopicBatches);
     const { enqueuePerSec, dequeuePerSec } = best.result;
-    return nearly(enqueuePerSec + dequeuePerSec, 150_000, 'operations/s', where(best));
+    return judgeWithinRounding(enqueuePerSec + dequeuePerSec, 150_000, 'operations/s', where(best));
   },
 
   A17: ({ shardedTopic, shardedTopicBatches }) => {
@@ -130,7 +130,7 @@ const judges: Record<keyof typeof says, (points: WhitePaperPoints) => Judged> = 
     const most = Math.max(...eight.map(({ result }) => result.use.cores));
     return {
       value: round(most, 3),
-      unit: 'share of a node’s cores, the highest',
+      unit: 'share of a node’s cores, highest',
       hit: most < 0.1,
       reason: `Over ${eight.length} points of the topic on 8 instances.`,
     };
@@ -146,9 +146,9 @@ const judges: Record<keyof typeof says, (points: WhitePaperPoints) => Judged> = 
     const byDequeuers = at(8, 32) / at(8, 8);
     return {
       value: round(byInstances, 1),
-      unit: '× the response time of unsharded from 1 to 8 instances at 8 threads',
+      unit: '× growth of the unsharded response time from 1 to 8 instances at 8 threads',
       hit: flat <= flatWithin && byInstances > flatWithin && byDequeuers > flatWithin,
-      reason: `Unsharded also rises ${round(byDequeuers, 1)} times from 8 to 32 threads on 8 instances; sharded varies ${round(flat)} times over all of them.`,
+      reason: `The unsharded response time also grows by a factor of ${round(byDequeuers, 1)} from 8 to 32 threads on 8 instances; the sharded one varies by a factor of ${round(flat)} over all points.`,
     };
   },
 };
@@ -162,7 +162,7 @@ export function predictWhitePaper(points: WhitePaperPoints): Prediction[] {
   }));
 }
 
-function nearly(value: number, document: number, unit: string, at: string): Judged {
+function judgeWithinRounding(value: number, document: number, unit: string, at: string): Judged {
   const off = value / document - 1;
   return {
     value: Math.round(value),
@@ -173,7 +173,7 @@ function nearly(value: number, document: number, unit: string, at: string): Judg
 }
 
 /** From one thread on one instance to the best of all, as a share of what sharded gains. */
-function littleGain(sharded: readonly SweepPoint[], unsharded: readonly SweepPoint[]): Judged {
+function judgeLittleGain(sharded: readonly SweepPoint[], unsharded: readonly SweepPoint[]): Judged {
   const gain = (points: readonly SweepPoint[]) => {
     const start = points.find(({ instances, threads }) => instances === 1 && threads === 1)!;
     return bestOf(points).result.dequeuePerSec / start.result.dequeuePerSec;
@@ -183,9 +183,9 @@ function littleGain(sharded: readonly SweepPoint[], unsharded: readonly SweepPoi
   const several = bestOf(unsharded.filter(({ instances }) => instances > 1)).result.dequeuePerSec;
   return {
     value: round(little / much),
-    unit: '× the gain of sharded from one thread to its best',
+    unit: '× the gain of the sharded queue from one thread to its best point',
     hit: little / much <= gainShareMax && several / one <= 1 + regressionMax,
-    reason: `Unsharded gains ${round(little, 1)} times, sharded ${round(much, 1)} times; the best of several instances is ${round(several / one)} of the best of one.`,
+    reason: `The unsharded queue gains a factor of ${round(little, 1)}, the sharded queue ${round(much, 1)}; the best rate of several instances is ${round(several / one)} of the best rate of one.`,
   };
 }
 

@@ -29,7 +29,7 @@ export class Backlog {
   readonly #waiters: JobLists;
   readonly #waiting: Int32Array;
   /** Mean sending time of what `take` took last. */
-  takenSentAt = 0;
+  lastTakenSentAt = 0;
 
   constructor(places: number, layout: Layout) {
     this.#subscribers = layout.subscribers;
@@ -97,7 +97,7 @@ export class Backlog {
     }
     this.#cursor[reader] = cursor;
     this.#taken[reader] = after;
-    this.takenSentAt = sum / got;
+    this.lastTakenSentAt = sum / got;
     return got;
   }
 

@@ -1,4 +1,4 @@
-/** Enqueuers that are held back while too many messages of their place wait, as those of the lab's trials are. */
+/** Pauses enqueuers while the backlog of their place is too large, like flow control in the lab's trials. */
 import type { Backlog } from './backlog.ts';
 import { JobLists } from './job-lists.ts';
 
@@ -6,18 +6,18 @@ export class FlowControl {
   readonly #backlog: Backlog;
   /** Of one place. */
   readonly #backlogMax: number;
-  readonly #heldBack: JobLists;
+  readonly #blocked: JobLists;
 
   constructor(backlog: Backlog, options: { places: number; jobs: number; backlogMax: number }) {
     this.#backlog = backlog;
     this.#backlogMax = options.backlogMax;
-    this.#heldBack = new JobLists(options.places, options.jobs);
+    this.#blocked = new JobLists(options.places, options.jobs);
   }
 
-  /** Whether a new transaction of the job must wait; it then does, until `relieve` names it. */
-  holdsBack(place: number, job: number): boolean {
+  /** Whether a new transaction of the job must wait. It then waits until `relieve` returns it. */
+  blockIfFull(place: number, job: number): boolean {
     if (!this.#isFull(place)) return false;
-    this.#heldBack.push(place, job);
+    this.#blocked.push(place, job);
     return true;
   }
 
@@ -27,8 +27,8 @@ export class FlowControl {
     );
   }
 
-  /** A job that may go on since messages were consumed, or -1. */
-  relieve(place: number): number {
-    return this.#heldBack.length(place) === 0 || this.#isFull(place) ? -1 : this.#heldBack.shift(place);
+  /** A paused job that can continue because messages were consumed, or -1. */
+  takeResumable(place: number): number {
+    return this.#blocked.length(place) === 0 || this.#isFull(place) ? -1 : this.#blocked.shift(place);
   }
 }

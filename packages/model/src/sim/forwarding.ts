@@ -1,7 +1,7 @@
 /**
- * Messages go to another instance only where they have no consumer: an instance with waiting dequeuers and nothing to
- * give asks the one with the longest backlog among those without dequeuers. A batch is read there, travels, and is
- * committed at the receiver before the owner lets go of it. One forwarder for each receiver, one batch at a time.
+ * Messages are forwarded only if their instance has no consumers: an instance with waiting dequeuers and no messages
+ * requests a batch from the one with the largest backlog among those without dequeuers. The batch is read there, sent,
+ * and committed at the receiver before the owner releases it. One forwarder per receiver, one batch at a time.
  */
 import type { ClusterCosts } from '../hardware/costs.ts';
 import type { Backlog } from './backlog.ts';
@@ -28,8 +28,8 @@ export class Forwarding {
   /** Instances that nobody dequeues from; none of a topic, whose copies to receivers are not modelled. */
   readonly #owners: number[];
   readonly #busy: Uint8Array;
-  readonly #hungry: Set<number> = new Set();
-  /** Of the batch under way, by receiver. */
+  readonly #waitingReceivers: Set<number> = new Set();
+  /** The batch in transit, by receiver. */
   readonly #owner: Int32Array;
   readonly #messages: Int32Array;
   readonly #sentAt: Float64Array;
@@ -49,8 +49,8 @@ export class Forwarding {
     this.#sentAt = new Float64Array(instances);
   }
 
-  /** A dequeuer of the instance found nothing. */
-  hungry(receiver: number): void {
+  /** To be called when a dequeuer of the instance found nothing. */
+  requestBatch(receiver: number): void {
     if (this.#owners.length === 0 || this.#busy[receiver] !== 0) return;
     const { backlog, costs, processors } = this.#parts;
     const owner = this.#owners.reduce((most, each) =>
@@ -58,20 +58,20 @@ export class Forwarding {
     );
     const messages = backlog.take(owner, 0, costs.sharded.forwardBatchMax);
     if (messages === 0) {
-      this.#hungry.add(receiver);
+      this.#waitingReceivers.add(receiver);
       return;
     }
     this.#busy[receiver] = 1;
-    this.#hungry.delete(receiver);
+    this.#waitingReceivers.delete(receiver);
     this.#owner[receiver] = owner;
     this.#messages[receiver] = messages;
-    this.#sentAt[receiver] = backlog.takenSentAt;
-    const job = this.#moveTo(receiver, owner);
+    this.#sentAt[receiver] = backlog.lastTakenSentAt;
+    const job = this.#assignForwarder(receiver, owner);
     processors.request(job, costs.sessions.oneThread ? processors.sessionThread(owner) : noThread);
   }
 
   /** The forwarder works at its owner first, then at its receiver: its CPU and its commit are those of that instance. */
-  #moveTo(receiver: number, instance: number): number {
+  #assignForwarder(receiver: number, instance: number): number {
     const { layout } = this.#parts;
     const job = layout.firstForwarder + receiver;
     layout.instanceOf[job] = instance;
@@ -79,11 +79,11 @@ export class Forwarding {
     return job;
   }
 
-  /** Messages came to a place. */
+  /** To be called when messages became visible at a place. */
   appended(place: number): void {
-    if (this.#hungry.size === 0 || !this.#owners.includes(place)) return;
-    for (const receiver of this.#hungry) {
-      this.hungry(receiver);
+    if (this.#waitingReceivers.size === 0 || !this.#owners.includes(place)) return;
+    for (const receiver of this.#waitingReceivers) {
+      this.requestBatch(receiver);
       if (this.#parts.backlog.ready(place, 0) === 0) return;
     }
   }
@@ -91,7 +91,7 @@ export class Forwarding {
   demandOf(job: number): number {
     const { costs, kernel, layout } = this.#parts;
     const messages = this.#messages[job - layout.firstForwarder]!;
-    return kernel.random.around(messages * costs.sharded.forwardUs, costs.variation.cpu);
+    return kernel.random.sampleAround(messages * costs.sharded.forwardUs, costs.variation.cpu);
   }
 
   burstEnded(job: number): void {
@@ -102,7 +102,7 @@ export class Forwarding {
 
   delayEnded(job: number): void {
     const receiver = job - this.#parts.layout.firstForwarder;
-    this.#moveTo(receiver, receiver);
+    this.#assignForwarder(receiver, receiver);
     this.#parts.groupCommit.join(job, this.#messages[receiver]!, 0);
   }
 
@@ -116,6 +116,6 @@ export class Forwarding {
     backlog.append(receiver, messages, this.#sentAt[receiver]!);
     backlog.consume(owner, 0, messages);
     onMoved(receiver, owner);
-    if (backlog.isWaiting(receiver)) this.hungry(receiver);
+    if (backlog.isWaiting(receiver)) this.requestBatch(receiver);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Group commit of each instance: transactions that are ready together share one write and one sync. A group is *built*
- * on the session thread, hops to the writer thread, is *written* there and synced, hops back and is *applied*; so many
- * may be under way at a time. Systems without a session thread skip what costs nothing.
+ * on the session thread, hops to the writer thread, is *written* there and synced, hops back and is *applied*; a limited
+ * number can be in flight. Systems without a session thread skip steps that cost nothing.
  */
 import type { ClusterCosts } from '../hardware/costs.ts';
 import { JobLists } from './job-lists.ts';
@@ -9,20 +9,20 @@ import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
 import type { Processors } from './processors.ts';
 import { SerialResource } from './serial-resource.ts';
-import { state, type TimeBook } from './time-book.ts';
+import { type SessionTimes, stateIndex } from './session-times.ts';
 import type { ModelWorkload } from './workload.ts';
 
 const stages = { free: 0, build: 1, toWriter: 2, write: 3, sync: 4, toSessions: 5, apply: 6 } as const;
 
 export interface CommitHost {
-  /** The job's transaction is durable and what it did is visible. */
+  /** Called when the job's transaction is durable and visible. */
   committed(job: number): void;
 }
 
 interface GroupCommitParts {
   kernel: Kernel;
   processors: Processors;
-  book: TimeBook;
+  sessionTimes: SessionTimes;
   layout: Layout;
   costs: ClusterCosts;
   workload: ModelWorkload;
@@ -45,7 +45,7 @@ export class GroupCommit {
   readonly #groupConsumers: Float64Array;
   readonly #groupMaintenanceUs: Float64Array;
   /** Operations since the instance's last new partition. */
-  readonly #filled: Float64Array;
+  readonly #operationsInPartition: Float64Array;
   readonly #devices: SerialResource[];
   groups = 0;
   transactions = 0;
@@ -68,7 +68,7 @@ export class GroupCommit {
     this.#groupIn = new Float64Array(layout.jobs);
     this.#groupConsumers = new Float64Array(layout.jobs);
     this.#groupMaintenanceUs = new Float64Array(layout.jobs);
-    this.#filled = new Float64Array(layout.instances);
+    this.#operationsInPartition = new Float64Array(layout.instances);
     this.#devices = Array.from({ length: layout.nodes }, () => new SerialResource());
     for (let group = layout.firstGroup; group < layout.firstForwarder; group++)
       this.#free.push(layout.instanceOf[group]!, group);
@@ -76,11 +76,11 @@ export class GroupCommit {
 
   /** Ends in `committed(job)`. */
   join(job: number, messagesIn: number, messagesOut: number): void {
-    const { layout, book, kernel } = this.#parts;
+    const { layout, sessionTimes, kernel } = this.#parts;
     const instance = layout.instanceOf[job]!;
     this.#messagesIn[job] = messagesIn;
     this.#messagesOut[job] = messagesOut;
-    book.enter(job, state.logFileSync, kernel.now);
+    sessionTimes.enter(job, stateIndex.logFileSync, kernel.now);
     this.#members.push(instance, job);
     this.#close(instance);
   }
@@ -127,9 +127,9 @@ export class GroupCommit {
     this.#groupMaintenanceUs[group] = 0;
     this.groups += 1;
     if (scope === 'cluster' || this.#durability === 'memory') return;
-    const filled = this.#filled[instance]! + operations;
+    const filled = this.#operationsInPartition[instance]! + operations;
     const partitions = Math.floor(filled / operationsPerPartition);
-    this.#filled[instance] = filled - partitions * operationsPerPartition;
+    this.#operationsInPartition[instance] = filled - partitions * operationsPerPartition;
     this.#groupMaintenanceUs[group] = partitions * partitionUs;
   }
 
@@ -139,17 +139,17 @@ export class GroupCommit {
     switch (this.#stage[group]) {
       case stages.build:
         this.#takeMembers(group);
-        return kernel.random.around(sharded.groupUs / 2, variation.cpu);
+        return kernel.random.sampleAround(sharded.groupUs / 2, variation.cpu);
       case stages.write: {
         const writing =
           sharded.writeGroupUs +
           (this.#durability === 'durable' ? redo.syncCpuUs : 0) +
           this.#groupIn[group]! * sharded.writeEnqueueUs +
           this.#groupConsumers[group]! * sharded.writeConsumptionUs;
-        return kernel.random.around(writing, variation.cpu) + this.#groupMaintenanceUs[group]!;
+        return kernel.random.sampleAround(writing, variation.cpu) + this.#groupMaintenanceUs[group]!;
       }
       default:
-        return kernel.random.around(sharded.groupUs / 2, variation.cpu);
+        return kernel.random.sampleAround(sharded.groupUs / 2, variation.cpu);
     }
   }
 
@@ -160,7 +160,7 @@ export class GroupCommit {
       case stages.build:
         processors.releaseThread(processors.sessionThread(instance));
         this.#toWriter(group);
-        // More came than one group may hold.
+        // More transactions are ready than one group may hold.
         this.#close(instance);
         break;
       case stages.write:
@@ -195,7 +195,7 @@ export class GroupCommit {
     const { syncUs, usPerKib } = costs.redo;
     // Its turn at the node's device, then the part that other syncs may overlap.
     const written = this.#devices[layout.nodeOf[group]!]!.reserve(kernel.now, (bytes / 1024) * usPerKib);
-    const us = written - kernel.now + kernel.random.around(syncUs, costs.variation.redo);
+    const us = written - kernel.now + kernel.random.sampleAround(syncUs, costs.variation.redo);
     kernel.after(us, eventKinds.delay, group);
   }
 
@@ -227,12 +227,12 @@ export class GroupCommit {
   }
 
   #apply(group: number): void {
-    const { layout, book, kernel, host } = this.#parts;
+    const { layout, sessionTimes, kernel, host } = this.#parts;
     const list = this.#list(group);
     const maintenanceUs = this.#groupMaintenanceUs[group]!;
     for (let left = this.#members.length(list); left > 0; left--) {
       const job = this.#members.shift(list);
-      if (maintenanceUs > 0) book.reassign(job, state.maintenance, maintenanceUs, kernel.now);
+      if (maintenanceUs > 0) sessionTimes.reassign(job, stateIndex.maintenance, maintenanceUs, kernel.now);
       host.committed(job);
     }
     this.#stage[group] = stages.free;

@@ -1,14 +1,14 @@
 /**
  * Blocks of the global index of an unsharded queue, which all sessions change: one at a time, and only on the instance
- * that has the block. Others ask for it and wait; the lock on the one file of our unsharded queues is the same thing.
+ * that holds the block. Others request it and wait. The lock on the file of our unsharded queues is modelled the same way.
  */
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
-import { state, type TimeBook } from './time-book.ts';
+import { type SessionTimes, stateIndex } from './session-times.ts';
 
 export interface BlockHost {
-  /** The job has the block, until `release`. */
+  /** Called when the job gets the block, which it holds until `release`. */
   granted(job: number): void;
 }
 
@@ -20,14 +20,14 @@ interface HotBlocksOptions {
 
 export class HotBlocks {
   readonly #kernel: Kernel;
-  readonly #book: TimeBook;
+  readonly #sessionTimes: SessionTimes;
   readonly #layout: Layout;
   readonly #options: HotBlocksOptions;
   readonly #host: BlockHost;
   readonly #owner: Int32Array;
   readonly #taken: Uint8Array;
   /** Visits that the owner may still grant before the block moves. */
-  readonly #turnLeft: Int32Array;
+  readonly #visitsLeft: Int32Array;
   /** Waiting jobs by block and instance. */
   readonly #jobs: JobLists;
   /** Waiting instances by block: an instance is numbered once for each block, so that it may wait for several. */
@@ -37,16 +37,22 @@ export class HotBlocks {
   readonly #since: Float64Array;
   transfers = 0;
 
-  constructor(kernel: Kernel, book: TimeBook, layout: Layout, options: HotBlocksOptions, host: BlockHost) {
+  constructor(
+    kernel: Kernel,
+    book: SessionTimes,
+    layout: Layout,
+    options: HotBlocksOptions,
+    host: BlockHost,
+  ) {
     this.#kernel = kernel;
-    this.#book = book;
+    this.#sessionTimes = book;
     this.#layout = layout;
     this.#options = options;
     this.#host = host;
     const pairs = options.blocks * layout.instances;
     this.#owner = new Int32Array(options.blocks);
     this.#taken = new Uint8Array(options.blocks);
-    this.#turnLeft = new Int32Array(options.blocks);
+    this.#visitsLeft = new Int32Array(options.blocks);
     this.#jobs = new JobLists(pairs, layout.jobs);
     this.#instances = new JobLists(options.blocks, pairs);
     this.#instanceWaits = new Uint8Array(pairs);
@@ -58,21 +64,21 @@ export class HotBlocks {
   request(block: number, job: number): void {
     const instance = this.#layout.instanceOf[job]!;
     const pair = block * this.#layout.instances + instance;
-    const wait = this.#owner[block] === instance ? state.bufferBusy : state.globalCache;
-    this.#book.enter(job, wait, this.#kernel.now);
+    const wait = this.#owner[block] === instance ? stateIndex.bufferBusy : stateIndex.globalCache;
+    this.#sessionTimes.enter(job, wait, this.#kernel.now);
     this.#jobs.push(pair, job);
     if (this.#owner[block] !== instance) {
       // The visit under way counts as one of the owner's turn, which ends now that another instance waits.
       if (this.#instances.length(block) === 0) this.#beginTurn(block, this.#options.visitsPerTurn - 1);
       this.#queueInstance(block, pair);
     }
-    if (this.#taken[block] === 0) this.#next(block);
+    if (this.#taken[block] === 0) this.#grantNext(block);
   }
 
   release(block: number): void {
     this.#taken[block] = 0;
     this.#busyUs[block] = this.#busyUs[block]! + this.#kernel.now - this.#since[block]!;
-    this.#next(block);
+    this.#grantNext(block);
   }
 
   #queueInstance(block: number, pair: number): void {
@@ -81,10 +87,10 @@ export class HotBlocks {
     this.#instances.push(block, pair);
   }
 
-  /** Those who come from now on wait for the owner's next turn while other instances wait. */
+  /** Ends the owner's turn: jobs that arrive later wait for its next turn while other instances wait. */
   #beginTurn(block: number, visitsMax: number): void {
     const mine = block * this.#layout.instances + this.#owner[block]!;
-    this.#turnLeft[block] = Math.min(visitsMax, this.#jobs.length(mine));
+    this.#visitsLeft[block] = Math.min(visitsMax, this.#jobs.length(mine));
   }
 
   #take(block: number): void {
@@ -92,12 +98,12 @@ export class HotBlocks {
     this.#since[block] = this.#kernel.now;
   }
 
-  #next(block: number): void {
+  #grantNext(block: number): void {
     const mine = block * this.#layout.instances + this.#owner[block]!;
     const othersWait = this.#instances.length(block) > 0;
-    if (this.#jobs.length(mine) > 0 && (!othersWait || this.#turnLeft[block]! > 0)) {
+    if (this.#jobs.length(mine) > 0 && (!othersWait || this.#visitsLeft[block]! > 0)) {
       this.#take(block);
-      this.#turnLeft[block] = this.#turnLeft[block]! - 1;
+      this.#visitsLeft[block] = this.#visitsLeft[block]! - 1;
       this.#host.granted(this.#jobs.shift(mine));
       return;
     }
@@ -108,15 +114,15 @@ export class HotBlocks {
   }
 
   /** The transfer to the instance that waits longest has ended. */
-  moved(block: number): void {
+  transferEnded(block: number): void {
     const pair = this.#instances.shift(block);
     this.#instanceWaits[pair] = 0;
-    // Those who asked while the block was on its way still counted on finding it here.
+    // Jobs that requested the block during the transfer belong to this turn.
     const left = block * this.#layout.instances + this.#owner[block]!;
     if (this.#jobs.length(left) > 0) this.#queueInstance(block, left);
     this.#owner[block] = pair - block * this.#layout.instances;
     this.#beginTurn(block, this.#options.visitsPerTurn);
-    this.#turnLeft[block] = this.#turnLeft[block]! - 1;
+    this.#visitsLeft[block] = this.#visitsLeft[block]! - 1;
     this.transfers += 1;
     this.#host.granted(this.#jobs.shift(pair));
   }

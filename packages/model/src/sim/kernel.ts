@@ -1,4 +1,4 @@
-/** Simulated time: what happens next, and the seeded chance in it. */
+/** Simulated time: the next event, and seeded random numbers. */
 import { Random } from '../random.ts';
 import { EventHeap } from './event-heap.ts';
 

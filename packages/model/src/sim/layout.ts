@@ -1,6 +1,6 @@
 /**
- * Where everything is: which session runs on which instance, and the numbers by which the parts of the simulation know
- * sessions, group commits and forwarders. All of them are *jobs*: something that waits in at most one place at a time.
+ * The placement of sessions on instances, and the numbers that identify sessions, group commits and forwarders in all
+ * parts of the simulation. All of these are *jobs*: a job waits in at most one place at a time.
  */
 import type { ClusterCosts } from '../hardware/costs.ts';
 import type { ModelWorkload } from './workload.ts';
@@ -24,7 +24,7 @@ export interface Layout {
   dequeuersOn: Int32Array;
 }
 
-export function layOut(costs: ClusterCosts, workload: ModelWorkload): Layout {
+export function createLayout(costs: ClusterCosts, workload: ModelWorkload): Layout {
   const { instances, enqueuers, dequeuers, subscribers } = workload;
   const sessions = enqueuers + dequeuers;
   const groupsPerInstance = costs.redo.groupsInFlight;
@@ -33,8 +33,8 @@ export function layOut(costs: ClusterCosts, workload: ModelWorkload): Layout {
   const instanceOf = new Int32Array(jobs);
   const subscriberOf = new Int32Array(jobs);
   const dequeuersOn = new Int32Array(instances);
-  const half = workload.placement === 'apart' ? Math.floor(instances / 2) : instances;
-  const dequeuersFrom = workload.placement === 'apart' ? half : 0;
+  const half = workload.placement === 'separate' ? Math.floor(instances / 2) : instances;
+  const dequeuersFrom = workload.placement === 'separate' ? half : 0;
   for (let enqueuer = 0; enqueuer < enqueuers; enqueuer++) instanceOf[enqueuer] = enqueuer % half;
   for (let dequeuer = 0; dequeuer < dequeuers; dequeuer++) {
     const row = Math.floor(dequeuer / subscribers);

@@ -8,7 +8,7 @@ export class Meter {
   readonly dequeuedOn: Float64Array;
   /** One dequeue call that found messages, without the client's round trip, microseconds. */
   readonly dequeueCall = new LogHistogram();
-  /** From the begin of the enqueuing commit to the hand-out, microseconds. */
+  /** From the start of the enqueuing commit to the delivery, microseconds. */
   readonly latency = new LogHistogram();
 
   constructor(instances: number) {

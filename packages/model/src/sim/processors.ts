@@ -7,7 +7,7 @@ import type { ClusterCosts } from '../hardware/costs.ts';
 import { JobLists } from './job-lists.ts';
 import { eventKinds, type Kernel } from './kernel.ts';
 import type { Layout } from './layout.ts';
-import { state, type TimeBook } from './time-book.ts';
+import { type SessionTimes, stateIndex } from './session-times.ts';
 
 export interface BurstHost {
   /** Microseconds of a burst that begins now; what it does is decided here, not when it was asked for. */
@@ -21,12 +21,12 @@ const notRunning = -1;
 
 export class Processors {
   readonly #kernel: Kernel;
-  readonly #book: TimeBook;
+  readonly #sessionTimes: SessionTimes;
   readonly #host: BurstHost;
   readonly #layout: Layout;
   readonly #cores: number;
   /** How much longer a burst takes, by the number of cores busy with it. */
-  readonly #stretch: Float64Array;
+  readonly #slowdown: Float64Array;
   readonly #backgroundCpu: number;
   readonly #busyCores: Int32Array;
   readonly #coreQueues: JobLists;
@@ -42,18 +42,18 @@ export class Processors {
 
   constructor(
     kernel: Kernel,
-    book: TimeBook,
+    book: SessionTimes,
     layout: Layout,
     machine: ClusterCosts['machine'],
     host: BurstHost,
   ) {
     this.#kernel = kernel;
-    this.#book = book;
+    this.#sessionTimes = book;
     this.#layout = layout;
     this.#host = host;
     const cores = machine.coresPerNode;
     this.#cores = cores;
-    this.#stretch = stretchBy(machine);
+    this.#slowdown = slowdownByBusyCores(machine);
     this.#backgroundCpu = machine.backgroundCpu;
     this.#busyCores = new Int32Array(layout.nodes);
     this.#coreQueues = new JobLists(layout.nodes, layout.jobs);
@@ -77,7 +77,7 @@ export class Processors {
 
   /** Ends in an event of kind `burst` for the job. */
   request(job: number, thread: number): void {
-    this.#book.enter(job, state.cpuQueue, this.#kernel.now);
+    this.#sessionTimes.enter(job, stateIndex.cpuQueue, this.#kernel.now);
     if (thread !== noThread) {
       if (this.#threadTaken[thread] !== 0) {
         this.#threadQueues.push(thread, job);
@@ -100,11 +100,11 @@ export class Processors {
   }
 
   #start(job: number, node: number): void {
-    this.#book.enter(job, state.running, this.#kernel.now);
+    this.#sessionTimes.enter(job, stateIndex.running, this.#kernel.now);
     this.#runningSince[job] = this.#kernel.now;
     const busy = this.#busyCores[node]!;
     this.#elsewhere[job] = this.#backgroundCpu * (1 - loadOf(busy, this.#cores));
-    this.#kernel.after(this.#host.demandOf(job) * this.#stretch[busy]!, eventKinds.burst, job);
+    this.#kernel.after(this.#host.demandOf(job) * this.#slowdown[busy]!, eventKinds.burst, job);
   }
 
   #account(job: number): void {
@@ -135,13 +135,13 @@ export class Processors {
   }
 
   clear(): void {
-    this.settle();
+    this.accountRunning();
     this.cpuUs.fill(0);
     this.threadUs.fill(0);
   }
 
   /** Adds what is under way, so that `cpuUs` and `threadUs` are true up to now. */
-  settle(): void {
+  accountRunning(): void {
     const { now } = this.#kernel;
     for (let job = 0; job < this.#runningSince.length; job++) {
       if (this.#runningSince[job] === notRunning) continue;
@@ -160,7 +160,11 @@ export class Processors {
  * With one core busy, background work finds another one; with all busy it takes its time from the same, which also run
  * at `busyCoreSpeed`. In between in proportion.
  */
-function stretchBy({ coresPerNode, busyCoreSpeed, backgroundCpu }: ClusterCosts['machine']): Float64Array {
+function slowdownByBusyCores({
+  coresPerNode,
+  busyCoreSpeed,
+  backgroundCpu,
+}: ClusterCosts['machine']): Float64Array {
   const most = (1 + backgroundCpu) / busyCoreSpeed;
   return Float64Array.from(
     { length: coresPerNode + 1 },

@@ -1,6 +1,6 @@
-/** What a simulation found, in the units of the lab's points: messages a second, milliseconds, cores. */
+/** The result of a simulation, in the units of the lab's points: messages per second, milliseconds, cores. */
 import type { LogHistogram } from './log-histogram.ts';
-import { type StateName, states } from './time-book.ts';
+import { type StateName, stateNames } from './session-times.ts';
 
 export interface SimulatedTimes {
   mean: number;
@@ -33,9 +33,9 @@ export interface ResourceUse {
 export interface SimulationResult {
   enqueuePerSec: number;
   dequeuePerSec: number;
-  /** One call of dequeue that found messages, without the client's round trip: from its arrival at the instance, or its begin there. */
+  /** One call of dequeue that found messages, without the client's round trip: from its arrival at the instance. */
   dequeueCallMs: SimulatedTimes;
-  /** From the begin of the enqueuing commit to the hand-out. */
+  /** From the start of the enqueuing commit to the delivery. */
   latencyMs: SimulatedTimes;
   cpuUsPerMessage: number;
   /** Cores that each instance kept busy. */
@@ -52,7 +52,7 @@ export interface SimulationResult {
   measuredMs: number;
   operations: number;
   events: number;
-  /** `stalled`: nothing was left to happen; `time`: the bound of simulated time came first. */
+  /** Why the simulation ended: enough operations, no events left (`stalled`), or the limit of simulated time. */
   ended: 'operations' | 'stalled' | 'time';
 }
 
@@ -86,11 +86,11 @@ export function timeShareOf(
 ): Record<StateName, number> {
   const total = read.reduce((sum, { totalUs }) => sum + totalUs, 0);
   return Object.fromEntries(
-    states.map((name, index) => [name, total === 0 ? 0 : read[index]!.totalUs / total]),
+    stateNames.map((name, index) => [name, total === 0 ? 0 : read[index]!.totalUs / total]),
   ) as Record<StateName, number>;
 }
 
-/** The resource that is used most, and what it is called in a sentence; null if none is in use for over half of the time. */
+/** The most used resource; null if none is in use for more than half of the time. */
 export function bottleneckOf(use: ResourceUse): { resource: keyof ResourceUse; share: number } | null {
   const ranked = (Object.entries(use) as [keyof ResourceUse, number][]).sort((a, b) => b[1] - a[1]);
   const [resource, share] = ranked[0]!;

@@ -5,25 +5,25 @@
 export class SerialResource {
   #freeAt = 0;
   /** Service asked for since the last clearing, and what was left of earlier service then. */
-  #askedUs = 0;
+  #reservedUs = 0;
 
   /** When a service of this length, asked for now, ends. */
   reserve(now: number, us: number): number {
     this.#freeAt = Math.max(now, this.#freeAt) + us;
-    this.#askedUs += us;
+    this.#reservedUs += us;
     return this.#freeAt;
   }
 
   /** How long it has served since the last clearing. */
   busyUs(now: number): number {
-    return this.#askedUs - this.#left(now);
+    return this.#reservedUs - this.#remainingUs(now);
   }
 
-  #left(now: number): number {
+  #remainingUs(now: number): number {
     return Math.max(0, this.#freeAt - now);
   }
 
   clear(now: number): void {
-    this.#askedUs = this.#left(now);
+    this.#reservedUs = this.#remainingUs(now);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The sessions: closed loops of transactions. Each call is a round trip (where there is one), CPU on the instance and,
  * in an unsharded queue, a visit to a block of the global index; the commit likewise, then a group commit, or a sync
- * while the block is held. An enqueuer pauses while too much waits; a dequeuer waits where nothing is ready.
+ * while the block is held. An enqueuer pauses while the backlog is too large; a dequeuer waits if nothing is ready.
  */
 import type { ClusterCosts } from '../hardware/costs.ts';
 import type { Backlog } from './backlog.ts';
@@ -14,10 +14,10 @@ import type { Meter } from './meter.ts';
 import { noThread, type Processors } from './processors.ts';
 import type { SerialResource } from './serial-resource.ts';
 import { costOf, type RoleCosts, type SessionCosts, sessionCosts } from './session-costs.ts';
-import { state, type TimeBook } from './time-book.ts';
+import { type SessionTimes, stateIndex } from './session-times.ts';
 import type { ModelWorkload } from './workload.ts';
 
-/** What a session is at; what it waits for is in the book of times. */
+/** The stage of a session; its wait events are recorded in `SessionTimes`. */
 const stages = {
   callTrip: 0,
   waking: 1,
@@ -33,12 +33,12 @@ const stages = {
 } as const;
 
 /** A dequeuer that has some of its messages commits them when no more come for so long, as those of the lab's trials do. */
-const patienceUs = 100_000;
+const partialBatchWaitUs = 100_000;
 
 export interface SessionParts {
   kernel: Kernel;
   processors: Processors;
-  book: TimeBook;
+  sessionTimes: SessionTimes;
   layout: Layout;
   costs: ClusterCosts;
   workload: ModelWorkload;
@@ -48,8 +48,8 @@ export interface SessionParts {
   /** What all instances queue for to maintain partitions. */
   maintenance: SerialResource;
   meter: Meter;
-  /** A dequeuer of this instance found nothing; messages came to a place. */
-  onHungry(instance: number): void;
+  /** Called when a dequeuer of this instance found nothing, and when messages became visible at a place. */
+  onEmptyDequeue(instance: number): void;
   onAppended(place: number): void;
 }
 
@@ -58,7 +58,7 @@ export class Sessions {
   readonly #cost: SessionCosts;
   readonly #sharded: boolean;
   readonly #operations: number;
-  readonly #perCall: number;
+  readonly #messagesPerCall: number;
   readonly #roundTripUs: number;
   /** Of each message at the resource that all instances queue for, and whether dequeues go there too. */
   readonly #maintenanceUs: number;
@@ -66,8 +66,8 @@ export class Sessions {
   readonly #syncsInBlock: boolean;
   readonly #stage: Uint8Array;
   /** Messages of the open transaction, and of the call under way. */
-  readonly #done: Int32Array;
-  readonly #inCall: Int32Array;
+  readonly #messagesDone: Int32Array;
+  readonly #messagesInCall: Int32Array;
   readonly #callAt: Float64Array;
   /** Enqueuer: when the commit began. Dequeuer: mean sending time of the messages of the call under way. */
   readonly #sentAt: Float64Array;
@@ -80,14 +80,14 @@ export class Sessions {
     this.#sharded = workload.kind === 'sharded';
     this.#operations = workload.operationsPerTransaction;
     this.#roundTripUs = workload.roundTripUs ?? costs.sessions.roundTripUs;
-    this.#perCall = this.#roundTripUs > 0 ? 1 : this.#operations;
+    this.#messagesPerCall = this.#roundTripUs > 0 ? 1 : this.#operations;
     const { scope, counts, partitionUs, operationsPerPartition } = costs.maintenance;
     this.#maintenanceUs = this.#sharded && scope === 'cluster' ? partitionUs / operationsPerPartition : 0;
     this.#countsDequeues = counts === 'operations';
     this.#syncsInBlock = costs.unsharded.syncInBlock && (workload.durability ?? 'durable') === 'durable';
     this.#stage = new Uint8Array(layout.sessions);
-    this.#done = new Int32Array(layout.sessions);
-    this.#inCall = new Int32Array(layout.sessions);
+    this.#messagesDone = new Int32Array(layout.sessions);
+    this.#messagesInCall = new Int32Array(layout.sessions);
     this.#callAt = new Float64Array(layout.sessions);
     this.#sentAt = new Float64Array(layout.sessions);
     const places = this.#sharded ? layout.instances : 1;
@@ -119,31 +119,39 @@ export class Sessions {
     return costs.sessions.oneThread ? processors.sessionThread(layout.instanceOf[job]!) : noThread;
   }
 
-  /** A new transaction, unless an enqueuer is held back. */
+  /** Starts a new transaction, unless the enqueuer must pause. */
   #begin(job: number): void {
-    const { book, kernel } = this.#parts;
-    this.#done[job] = 0;
-    if (this.#isEnqueuer(job) && this.#flowControl.holdsBack(this.#placeOf(job), job))
-      book.enter(job, state.flowControl, kernel.now);
+    const { sessionTimes, kernel } = this.#parts;
+    this.#messagesDone[job] = 0;
+    if (this.#isEnqueuer(job) && this.#flowControl.blockIfFull(this.#placeOf(job), job))
+      sessionTimes.enter(job, stateIndex.flowControl, kernel.now);
     else this.#nextCall(job);
   }
 
   /** Messages of the place were consumed. */
-  relieve(place: number): void {
-    for (let job = this.#flowControl.relieve(place); job >= 0; job = this.#flowControl.relieve(place))
+  resumeEnqueuers(place: number): void {
+    for (
+      let job = this.#flowControl.takeResumable(place);
+      job >= 0;
+      job = this.#flowControl.takeResumable(place)
+    )
       this.#nextCall(job);
   }
 
   #nextCall(job: number): void {
     if (this.#roundTripUs === 0) this.#serveCall(job);
-    else this.#travel(job, stages.callTrip);
+    else this.#startRoundTrip(job, stages.callTrip);
   }
 
-  #travel(job: number, stage: number): void {
-    const { kernel, costs, book } = this.#parts;
+  #startRoundTrip(job: number, stage: number): void {
+    const { kernel, costs, sessionTimes } = this.#parts;
     this.#stage[job] = stage;
-    book.enter(job, state.roundTrip, kernel.now);
-    kernel.after(kernel.random.around(this.#roundTripUs, costs.variation.network), eventKinds.delay, job);
+    sessionTimes.enter(job, stateIndex.roundTrip, kernel.now);
+    kernel.after(
+      kernel.random.sampleAround(this.#roundTripUs, costs.variation.network),
+      eventKinds.delay,
+      job,
+    );
   }
 
   delayEnded(job: number): void {
@@ -168,36 +176,36 @@ export class Sessions {
   #serveCall(job: number): void {
     const { kernel } = this.#parts;
     this.#callAt[job] = kernel.now;
-    const wanted = Math.min(this.#perCall, this.#operations - this.#done[job]!);
+    const wanted = Math.min(this.#messagesPerCall, this.#operations - this.#messagesDone[job]!);
     if (this.#isEnqueuer(job)) {
-      this.#inCall[job] = wanted;
+      this.#messagesInCall[job] = wanted;
       this.#run(job, stages.call);
     } else if (this.#take(job, wanted)) this.#run(job, stages.call);
     else this.#waitForMessages(job);
   }
 
-  /** Messages are handed out in the order of the calls, so they are taken before the call queues for CPU. */
+  /** Messages are delivered in the order of the calls, so they are taken before the call waits for CPU. */
   #take(job: number, wanted: number): boolean {
     const { backlog, layout } = this.#parts;
     const got = backlog.take(this.#placeOf(job), layout.subscriberOf[job]!, wanted);
-    this.#inCall[job] = got;
-    this.#sentAt[job] = backlog.takenSentAt;
+    this.#messagesInCall[job] = got;
+    this.#sentAt[job] = backlog.lastTakenSentAt;
     return got > 0;
   }
 
   #waitForMessages(job: number): void {
-    const { backlog, book, kernel, layout, onHungry } = this.#parts;
+    const { backlog, sessionTimes, kernel, layout, onEmptyDequeue } = this.#parts;
     this.#stage[job] = stages.waiting;
-    book.enter(job, state.waiting, kernel.now);
-    if (this.#done[job]! > 0) kernel.after(patienceUs, eventKinds.patience, job);
+    sessionTimes.enter(job, stateIndex.waiting, kernel.now);
+    if (this.#messagesDone[job]! > 0) kernel.after(partialBatchWaitUs, eventKinds.patience, job);
     backlog.wait(this.#placeOf(job), layout.subscriberOf[job]!, job);
-    onHungry(layout.instanceOf[job]!);
+    onEmptyDequeue(layout.instanceOf[job]!);
   }
 
   /** It waited too long for the rest of its messages; unless they came, and it waits for others by now. */
-  patienceEnded(job: number): void {
+  partialBatchWaitEnded(job: number): void {
     const { backlog, kernel, layout } = this.#parts;
-    if (this.#stage[job] !== stages.waiting || kernel.now < this.#callAt[job]! + patienceUs) return;
+    if (this.#stage[job] !== stages.waiting || kernel.now < this.#callAt[job]! + partialBatchWaitUs) return;
     backlog.stopWaiting(this.#placeOf(job), layout.subscriberOf[job]!, job);
     this.#beginCommit(job);
   }
@@ -206,7 +214,7 @@ export class Sessions {
   appended(place: number, byInstance: number): void {
     const { backlog, kernel, layout, costs, onAppended } = this.#parts;
     for (let job = backlog.nextToServe(place); job >= 0; job = backlog.nextToServe(place)) {
-      this.#take(job, Math.min(this.#perCall, this.#operations - this.#done[job]!));
+      this.#take(job, Math.min(this.#messagesPerCall, this.#operations - this.#messagesDone[job]!));
       this.#callAt[job] = kernel.now;
       if (this.#sharded || layout.instanceOf[job] === byInstance || costs.unsharded.lookUs === 0) {
         this.#run(job, stages.call);
@@ -225,7 +233,7 @@ export class Sessions {
 
   demandOf(job: number): number {
     const { kernel, costs } = this.#parts;
-    return kernel.random.around(this.#meanDemandOf(job), costs.variation.cpu);
+    return kernel.random.sampleAround(this.#meanDemandOf(job), costs.variation.cpu);
   }
 
   #meanDemandOf(job: number): number {
@@ -235,21 +243,21 @@ export class Sessions {
         // Where client and instance share a thread, a call begins when the thread turns to it.
         if (this.#parts.costs.sessions.oneThread) this.#callAt[job] = this.#parts.kernel.now;
         const skipUs = role.skipUs === 0 ? 0 : role.skipUs * this.#heldByOthers(job);
-        return costOf(role.call, this.#inCall[job]!) + skipUs;
+        return costOf(role.call, this.#messagesInCall[job]!) + skipUs;
       }
       case stages.callInBlock:
-        return costOf(role.callInBlock!, this.#inCall[job]!);
+        return costOf(role.callInBlock!, this.#messagesInCall[job]!);
       case stages.commit:
-        return costOf(role.commit, this.#done[job]!);
+        return costOf(role.commit, this.#messagesDone[job]!);
       default:
-        return costOf(role.commitInBlock!, this.#done[job]!);
+        return costOf(role.commitInBlock!, this.#messagesDone[job]!);
     }
   }
 
   #heldByOthers(job: number): number {
     const { backlog, layout } = this.#parts;
     const held = backlog.held(this.#placeOf(job), layout.subscriberOf[job]!);
-    return held - this.#done[job]! - this.#inCall[job]!;
+    return held - this.#messagesDone[job]! - this.#messagesInCall[job]!;
   }
 
   /** The session has the block that its stage needs. */
@@ -261,7 +269,7 @@ export class Sessions {
     switch (this.#stage[job]) {
       case stages.call:
         this.#releaseThread(job);
-        if (this.#roleOf(job).callInBlock === null) this.#called(job);
+        if (this.#roleOf(job).callInBlock === null) this.#callEnded(job);
         else this.#visit(job, stages.callInBlock);
         break;
       case stages.commit:
@@ -287,27 +295,27 @@ export class Sessions {
   }
 
   /**
-   * What the session does next is asked for before the block is given away: its thread turns to it first, as a thread
-   * does that goes on with whatever it was waiting for.
+   * The session's next step is requested before the block is released, so that its thread continues with this session
+   * first, as a real thread does.
    */
   #endVisit(job: number): void {
     const { costs, blocks } = this.#parts;
     const { block } = this.#roleOf(job);
     this.#releaseThread(job);
-    if (this.#stage[job] === stages.callInBlock) this.#called(job);
+    if (this.#stage[job] === stages.callInBlock) this.#callEnded(job);
     else if (costs.unsharded.syncInBlock) this.committed(job);
     else this.#joinGroup(job);
     blocks.release(block);
   }
 
-  #called(job: number): void {
+  #callEnded(job: number): void {
     const { kernel, meter } = this.#parts;
     if (!this.#isEnqueuer(job)) {
       meter.dequeueCall.record(kernel.now - this.#callAt[job]!);
-      meter.latency.record(kernel.now - this.#sentAt[job]!, this.#inCall[job]!);
+      meter.latency.record(kernel.now - this.#sentAt[job]!, this.#messagesInCall[job]!);
     }
-    this.#done[job] = this.#done[job]! + this.#inCall[job]!;
-    if (this.#done[job]! < this.#operations) {
+    this.#messagesDone[job] = this.#messagesDone[job]! + this.#messagesInCall[job]!;
+    if (this.#messagesDone[job]! < this.#operations) {
       this.#nextCall(job);
       return;
     }
@@ -317,12 +325,12 @@ export class Sessions {
 
   #beginCommit(job: number): void {
     if (this.#roundTripUs === 0) this.#run(job, stages.commit);
-    else this.#travel(job, stages.commitTrip);
+    else this.#startRoundTrip(job, stages.commitTrip);
   }
 
   /** The session's own part of the commit is done. */
   #makeDurable(job: number): void {
-    const { kernel, book, maintenance } = this.#parts;
+    const { kernel, sessionTimes, maintenance } = this.#parts;
     if (this.#roleOf(job).commitInBlock !== null) {
       this.#visit(job, stages.commitInBlock);
       return;
@@ -332,24 +340,28 @@ export class Sessions {
       return;
     }
     this.#stage[job] = stages.maintenance;
-    book.enter(job, state.maintenance, kernel.now);
-    const end = maintenance.reserve(kernel.now, this.#done[job]! * this.#maintenanceUs);
+    sessionTimes.enter(job, stateIndex.maintenance, kernel.now);
+    const end = maintenance.reserve(kernel.now, this.#messagesDone[job]! * this.#maintenanceUs);
     kernel.after(end - kernel.now, eventKinds.delay, job);
   }
 
   #joinGroup(job: number): void {
     this.#stage[job] = stages.other;
     const enqueues = this.#isEnqueuer(job);
-    const messages = this.#done[job]!;
+    const messages = this.#messagesDone[job]!;
     this.#parts.groupCommit.join(job, enqueues ? messages : 0, enqueues ? 0 : messages);
   }
 
   /** The session keeps block and thread meanwhile. */
   #syncInBlock(job: number): void {
-    const { kernel, book, costs } = this.#parts;
+    const { kernel, sessionTimes, costs } = this.#parts;
     this.#stage[job] = stages.syncInBlock;
-    book.enter(job, state.logFileSync, kernel.now);
-    kernel.after(kernel.random.around(costs.unsharded.syncUs, costs.variation.redo), eventKinds.delay, job);
+    sessionTimes.enter(job, stateIndex.logFileSync, kernel.now);
+    kernel.after(
+      kernel.random.sampleAround(costs.unsharded.syncUs, costs.variation.redo),
+      eventKinds.delay,
+      job,
+    );
   }
 
   /** The transaction is durable: its messages become visible, or are consumed, and the next one begins. */
@@ -357,7 +369,7 @@ export class Sessions {
     const { backlog, layout, meter } = this.#parts;
     const place = this.#placeOf(job);
     const instance = layout.instanceOf[job]!;
-    const messages = this.#done[job]!;
+    const messages = this.#messagesDone[job]!;
     if (this.#isEnqueuer(job)) {
       meter.enqueued += messages;
       backlog.append(place, messages, this.#sentAt[job]!);
@@ -366,7 +378,7 @@ export class Sessions {
       meter.dequeued += messages;
       meter.dequeuedOn[instance] = meter.dequeuedOn[instance]! + messages;
       backlog.consume(place, layout.subscriberOf[job]!, messages);
-      this.relieve(place);
+      this.resumeEnqueuers(place);
     }
     this.#begin(job);
   }

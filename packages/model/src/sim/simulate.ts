@@ -8,13 +8,13 @@ import { Forwarding } from './forwarding.ts';
 import { GroupCommit } from './group-commit.ts';
 import { HotBlocks } from './hot-blocks.ts';
 import { eventKinds, Kernel } from './kernel.ts';
-import { type Layout, layOut } from './layout.ts';
+import { createLayout, type Layout } from './layout.ts';
 import { Meter } from './meter.ts';
 import { Processors } from './processors.ts';
 import { type SimulationResult, timeShareOf, timesOf, waitsOf } from './result.ts';
 import { SerialResource } from './serial-resource.ts';
+import { SessionTimes } from './session-times.ts';
 import { Sessions } from './sessions.ts';
-import { TimeBook } from './time-book.ts';
 import { assertWorkload, type ModelWorkload } from './workload.ts';
 
 export interface SimulationOptions {
@@ -25,7 +25,7 @@ export interface SimulationOptions {
   /** Messages in and out before the measured window, and in it; default 20,000 and 200,000. */
   warmupOperations?: number;
   measureOperations?: number;
-  /** Simulated time after which it ends anyway; default ten minutes. */
+  /** Limit of simulated time; default ten minutes. */
   simulatedMsMax?: number;
   /** By time instead, as a run of the lab has its phases. */
   phases?: { warmupMs: number; measureMs: number };
@@ -58,7 +58,7 @@ class Simulation {
   readonly #layout: Layout;
   readonly #cores: number;
   readonly #kernel: Kernel;
-  readonly #book: TimeBook;
+  readonly #sessionTimes: SessionTimes;
   readonly #processors: Processors;
   readonly #backlog: Backlog;
   readonly #groupCommit: GroupCommit;
@@ -70,20 +70,20 @@ class Simulation {
   #windowAt = 0;
 
   constructor({ costs, workload, seed = 1 }: SimulationOptions) {
-    const layout = layOut(costs, workload);
+    const layout = createLayout(costs, workload);
     this.#layout = layout;
     this.#cores = costs.machine.coresPerNode;
     this.#kernel = new Kernel(seed, layout.jobs + 2);
-    this.#book = new TimeBook(layout.sessions);
+    this.#sessionTimes = new SessionTimes(layout.sessions);
     this.#meter = new Meter(layout.instances);
     this.#backlog = new Backlog(workload.kind === 'sharded' ? layout.instances : 1, layout);
-    this.#processors = new Processors(this.#kernel, this.#book, layout, costs.machine, {
+    this.#processors = new Processors(this.#kernel, this.#sessionTimes, layout, costs.machine, {
       demandOf: (job) => this.#demandOf(job),
     });
     const shared = {
       kernel: this.#kernel,
       processors: this.#processors,
-      book: this.#book,
+      sessionTimes: this.#sessionTimes,
       backlog: this.#backlog,
       layout,
       costs,
@@ -92,7 +92,7 @@ class Simulation {
     this.#groupCommit = new GroupCommit({ ...shared, host: { committed: (job) => this.#committed(job) } });
     this.#blocks = new HotBlocks(
       this.#kernel,
-      this.#book,
+      this.#sessionTimes,
       layout,
       { ...costs.unsharded, blocks: workload.kind === 'sharded' ? 0 : costs.unsharded.blocks },
       { granted: (job) => this.#sessions.granted(job) },
@@ -103,7 +103,7 @@ class Simulation {
       blocks: this.#blocks,
       maintenance: this.#maintenance,
       meter: this.#meter,
-      onHungry: (instance) => this.#forwarding.hungry(instance),
+      onEmptyDequeue: (instance) => this.#forwarding.requestBatch(instance),
       onAppended: (place) => this.#forwarding.appended(place),
     });
     this.#forwarding = new Forwarding({
@@ -111,7 +111,7 @@ class Simulation {
       groupCommit: this.#groupCommit,
       onMoved: (receiver, owner) => {
         this.#sessions.appended(receiver, receiver);
-        this.#sessions.relieve(owner);
+        this.#sessions.resumeEnqueuers(owner);
       },
     });
     this.#sessions.start();
@@ -131,8 +131,8 @@ class Simulation {
       const job = kernel.index;
       if (kernel.kind === eventKinds.delay) this.#delayEnded(job);
       else if (kernel.kind === eventKinds.burst) this.#burstEnded(job);
-      else if (kernel.kind === eventKinds.block) this.#blocks.moved(job);
-      else this.#sessions.patienceEnded(job);
+      else if (kernel.kind === eventKinds.block) this.#blocks.transferEnded(job);
+      else this.#sessions.partialBatchWaitEnded(job);
     }
     return 'operations';
   }
@@ -166,7 +166,7 @@ class Simulation {
   beginWindow(): void {
     this.#windowAt = this.#kernel.now;
     this.#meter.clear();
-    this.#book.clear(this.#kernel.now);
+    this.#sessionTimes.clear(this.#kernel.now);
     this.#processors.clear();
     this.#groupCommit.clear();
     this.#blocks.clear();
@@ -178,9 +178,9 @@ class Simulation {
     const perSec = (count: number) => (elapsedUs === 0 ? 0 : (count * 1e6) / elapsedUs);
     const share = (us: number) => (elapsedUs === 0 ? 0 : us / elapsedUs);
     const { enqueued, dequeued, dequeuedOn, dequeueCall, latency } = this.#meter;
-    this.#processors.settle();
+    this.#processors.accountRunning();
     const { cpuUs } = this.#processors;
-    const read = this.#book.read(this.#kernel.now);
+    const read = this.#sessionTimes.read(this.#kernel.now);
     const cpuTotalUs = cpuUs.reduce((sum, us) => sum + us, 0);
     return {
       enqueuePerSec: perSec(enqueued),

@@ -1,4 +1,4 @@
-/** Sweeps: the same workload over thread and instance counts, as the documents' figures have it. */
+/** Sweeps: the same workload with varying thread and instance counts, as in the documents' figures. */
 import type { ClusterCosts } from '../hardware/costs.ts';
 import type { SimulationResult } from './result.ts';
 import { simulate } from './simulate.ts';
@@ -7,7 +7,7 @@ import type { ModelWorkload } from './workload.ts';
 export interface Sweep {
   kind: ModelWorkload['kind'];
   instances: number[];
-  /** Enqueuers, and as many dequeuers for each subscriber, over all instances. */
+  /** Number of enqueuers over all instances, and of dequeuers per subscriber. */
   threads: number[];
   subscribers: number;
   operationsPerTransaction: number;

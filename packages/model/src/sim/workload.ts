@@ -1,4 +1,4 @@
-/** What the sessions of a simulated cluster do: closed loops, as in the lab's trials. */
+/** The workload of a simulated cluster: closed loops, as in the lab's trials. */
 export interface ModelWorkload {
   kind: 'sharded' | 'unsharded';
   instances: number;
@@ -16,11 +16,11 @@ export interface ModelWorkload {
   backlogMax?: number;
   /** Default durable: a sync before a commit is acknowledged. */
   durability?: 'durable' | 'relaxed' | 'memory';
-  /** `apart`: enqueuers on the first half of the instances, dequeuers on the others, so messages are forwarded. */
-  placement?: 'even' | 'apart';
+  /** `separate`: enqueuers on the first half of the instances, dequeuers on the others, so messages are forwarded. */
+  placement?: 'even' | 'separate';
 }
 
-/** Past these a simulation would take more memory or time than a browser has to spare. */
+/** Beyond these limits a simulation would take too much memory or time for a browser. */
 export const workloadLimits = {
   instancesMax: 4_096,
   sessionsMax: 200_000,
@@ -39,12 +39,17 @@ export function assertWorkload(workload: ModelWorkload): void {
   assertWhole('subscribers', subscribers, 1, limit.subscribersMax);
   assertWhole('operationsPerTransaction', operationsPerTransaction, 1, limit.operationsPerTransactionMax);
   assertWhole('payloadBytes', payloadBytes, 0, Number.MAX_SAFE_INTEGER);
-  if (workload.placement === 'apart' && (instances < 2 || subscribers > 1 || workload.kind === 'unsharded')) {
-    throw new RangeError('placement apart needs a sharded queue of one subscriber on two instances or more');
+  if (
+    workload.placement === 'separate' &&
+    (instances < 2 || subscribers > 1 || workload.kind === 'unsharded')
+  ) {
+    throw new RangeError(
+      'Placement "separate" requires a sharded queue with one subscriber on at least two instances',
+    );
   }
 }
 
 function assertWhole(name: string, value: number, low: number, high: number): void {
   if (Number.isInteger(value) && value >= low && value <= high) return;
-  throw new RangeError(`${name} must be a whole number from ${low} to ${high}, not ${value}`);
+  throw new RangeError(`${name} must be an integer from ${low} to ${high}, not ${value}`);
 }

@@ -1,82 +1,90 @@
-/** The two files that a conversion writes to, and how: in its turn among the writers, each change in one transaction. */
+/** The two files that a conversion writes: each change is one transaction, made under the write lock. */
 import { existsSync } from 'node:fs';
-import type { ConversionCommand, ConversionStage } from '../../core/conversion.ts';
-import { QueueError } from '../../core/errors.ts';
-import { Catalog, type ConversionChange } from '../../storage/catalog.ts';
-import { catalogPath } from '../../storage/catalog-file.ts';
-import type { ConversionRow } from '../../storage/conversion-table.ts';
-import { UnshardedFile } from '../../storage/unsharded-file.ts';
-import { WriteLock } from '../write-lock.ts';
+import type { ConversionStage } from '../../api/conversion.ts';
+import { QueueError } from '../../api/errors.ts';
+import type { ConversionCommand } from '../../model/conversion.ts';
+import { pause } from '../../model/pause.ts';
+import type { InstancePorts } from '../../model/ports.ts';
+import { Catalog, type ConversionChange } from '../../storage/catalog/catalog.ts';
+import { catalogPath } from '../../storage/catalog/catalog-file.ts';
+import type { ConversionRow } from '../../storage/catalog/conversion-table.ts';
+import { UnshardedFile } from '../../storage/unsharded/unsharded-file.ts';
+import { WriteLock } from '../../unsharded/write-lock.ts';
 
-/** A failed write is thrown by the call that made it, and every later call. */
-const ignore = () => undefined;
-/** Pause before another try when a process wrote to the file without having asked, milliseconds. */
+/** No callback is needed: a failed write is thrown by the call itself and by every later one. */
+const noop = () => undefined;
+/** Pause before the next attempt when a process wrote to the file without the write lock, milliseconds. */
 const busyRetryMs = 1;
 
 export class ConversionFiles {
   readonly catalog: Catalog;
+  readonly ports: InstancePorts;
   readonly #dir: string;
   readonly #queue: string;
   readonly #lock: WriteLock;
   #unsharded: UnshardedFile | undefined;
 
-  /** Throws `QUEUE_NOT_FOUND` where no cluster is, rather than make one. */
-  constructor(dir: string, queue: string) {
+  /** Throws `QUEUE_NOT_FOUND` if the folder has no cluster, instead of creating one. */
+  constructor(dir: string, queue: string, ports: InstancePorts) {
     if (!existsSync(catalogPath(dir))) {
       const sentence = `There are no queues in ${dir}`;
-      throw new QueueError('QUEUE_NOT_FOUND', { sentence, details: { queue, path: dir } });
+      throw new QueueError('QUEUE_NOT_FOUND', { message: sentence, details: { queue, path: dir } });
     }
+    this.ports = ports;
     this.#dir = dir;
     this.#queue = queue;
-    this.catalog = new Catalog(dir, ignore);
-    this.#lock = new WriteLock({ dir, onWaited: ignore });
+    this.catalog = new Catalog(dir, { onFailed: noop, processes: ports.processes });
+    this.#lock = new WriteLock({ dir, ports: this.ports, onWaited: noop });
   }
 
-  /** Opened when it is first needed: a conversion that has left it behind does not. */
-  async unsharded(): Promise<UnshardedFile> {
+  /** Opened when first needed: the last steps of a conversion do not use it. */
+  async openUnsharded(): Promise<UnshardedFile> {
     const queues = () => this.catalog.queues();
-    this.#unsharded ??= await this.#lock.run('commit', () => new UnshardedFile(this.#dir, queues, ignore));
+    this.#unsharded ??= await this.#lock.run(
+      'commit',
+      () => new UnshardedFile(this.#dir, { queues, onFailed: noop, ports: this.ports }),
+    );
     return this.#unsharded;
   }
 
   /** Throws `CONVERSION_NOT_FOUND`. */
-  find(): ConversionRow {
+  findConversion(): ConversionRow {
     const row = this.catalog.conversion(this.#queue);
     if (row === undefined) throw new QueueError('CONVERSION_NOT_FOUND', { details: { queue: this.#queue } });
     return row;
   }
 
   /**
-   * Changes the catalog in one transaction and notes how the conversion goes on. `at`: only if this is the step that is due,
-   * else somebody else has done it.
+   * Changes the catalog and the stage of the conversion in one transaction. With `at` only if that is the current stage;
+   * otherwise another process has already done the step.
    */
-  inCatalog(
+  changeCatalog(
     work: (row: ConversionRow, change: ConversionChange) => ConversionCommand,
     at?: ConversionStage,
   ): void {
     this.catalog.changeConversion(
       this.#queue,
       (row, change) => (at === undefined || row.stage === at ? work(row, change) : undefined),
-      Date.now(),
+      this.ports.clock.epochMs(),
     );
   }
 
-  /** The same; what `work` writes to the unsharded file is durable before the catalog notes it. */
-  async inBoth(
+  /** The same; what `work` writes to the unsharded file is durable before the catalog records the next stage. */
+  async changeUnshardedAndCatalog(
     work: (row: ConversionRow, change: ConversionChange, unsharded: UnshardedFile) => ConversionCommand,
     at?: ConversionStage,
   ): Promise<void> {
-    const unsharded = await this.unsharded();
-    await this.inTurn(() => this.inCatalog((row, change) => work(row, change, unsharded), at));
+    const unsharded = await this.openUnsharded();
+    await this.withWriteLock(() => this.changeCatalog((row, change) => work(row, change, unsharded), at));
   }
 
-  async inTurn<T>(work: () => T): Promise<T> {
+  async withWriteLock<T>(work: () => T): Promise<T> {
     for (;;) {
       try {
         return await this.#lock.run('commit', work);
       } catch (error) {
         if (!UnshardedFile.isBusy(error)) throw error;
-        await new Promise((resume) => setTimeout(resume, busyRetryMs));
+        await pause(this.ports.timers, busyRetryMs);
       }
     }
   }

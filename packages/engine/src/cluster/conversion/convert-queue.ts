@@ -1,50 +1,53 @@
 /**
- * Turns an unsharded queue into a sharded one of the same name, in the steps of `core/conversion.ts`. It needs the folder
- * and nothing else: instances may serve the queue meanwhile, in whatever processes, or none may.
+ * Turns an unsharded queue into a sharded one of the same name, in the steps of `model/conversion.ts`. It needs only the
+ * folder; any number of processes may serve the queue meanwhile.
  *
- * Each step is one transaction of the catalog, done by whoever finds it due, so it can be killed anywhere and driven by two
- * at once. How nothing is lost: `conversion-work.ts`.
+ * Each step is one transaction of the catalog. So a conversion can be killed at any point, continued by any process, and
+ * driven by two processes at once. `conversion-step-runners.ts` says why no message is lost.
  */
-import { canCancel, conversionSteps } from '../../core/conversion.ts';
-import { QueueError } from '../../core/errors.ts';
-import { limits } from '../../core/limits.ts';
-import { checkSpec } from '../../instance/queue-spec.ts';
-import { exceptionQueueName, type NewQueueRow } from '../../storage/catalog.ts';
-import type { ConversionRow } from '../../storage/conversion-table.ts';
-import type { Conversion, ConvertOptions } from '../../types.ts';
+
+import type { Conversion, ConvertOptions } from '../../api/conversion.ts';
+import { conversionSteps } from '../../api/conversion.ts';
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import { canCancel } from '../../model/conversion.ts';
+import { exceptionQueueName, type NewQueueRow } from '../../model/queue-row.ts';
+import { nodePorts } from '../../node-ports.ts';
+import { validateQueueSpec } from '../../runtime/validate-queue-spec.ts';
+import type { ConversionRow } from '../../storage/catalog/conversion-table.ts';
 import { ConversionFiles } from './conversion-files.ts';
-import { conversionWork } from './conversion-work.ts';
+import { conversionStepRunners } from './conversion-step-runners.ts';
 
 /**
- * Begins the conversion of a queue, or goes on with one that was begun, and resolves when it is done. Throws
+ * Begins the conversion of a queue, or continues one that was begun, and resolves when it is done. Throws
  * `QUEUE_NOT_FOUND`, `QUEUE_NOT_CONVERTIBLE`, `QUEUE_SPEC_INVALID`, `OPTIONS_INVALID`, `QUEUE_EXISTS` for an exception queue
  * that is there already, `CONVERSION_NOT_FOUND` if somebody cancels it, the storage errors, and the reason of `signal`.
- * `QUEUE_NOT_DRAINED`: the enqueue stays stopped, and the conversion waits to be gone on with or cancelled.
+ * `QUEUE_NOT_DRAINED`: enqueue stays stopped, and the conversion can be continued or cancelled.
  */
 export async function convertQueue(options: ConvertOptions): Promise<Conversion> {
   const { dir, queue, drainMsMax = limits.drainMsDefault, signal, onStep } = options;
-  checkOptions(options);
-  const files = new ConversionFiles(dir, queue);
+  validateOptions(options);
+  const files = new ConversionFiles(dir, queue, nodePorts);
   try {
-    let row = begin(files, options);
+    let row = beginOrContinue(files, options);
     for (;;) {
       onStep?.(toConversion(row));
       if (row.stage === 'done') return toConversion(row);
       signal?.throwIfAborted();
-      await conversionWork[row.stage](files, row, { drainMsMax, signal });
-      row = files.find();
+      await conversionStepRunners[row.stage](files, row, { drainMsMax, signal });
+      row = files.findConversion();
     }
   } finally {
     await files.close();
   }
 }
 
-/** The unsharded queue goes on as it was before. Throws `CONVERSION_NOT_FOUND`, `CONVERSION_PAST_CANCEL`. */
+/** Cancels the conversion; the unsharded queue works as before. Throws `CONVERSION_NOT_FOUND`, `CONVERSION_PAST_CANCEL`. */
 export async function cancelConversion({ dir, queue }: { dir: string; queue: string }): Promise<void> {
-  const files = new ConversionFiles(dir, queue);
+  const files = new ConversionFiles(dir, queue, nodePorts);
   try {
-    assertCanCancel(files.find());
-    await files.inBoth((row, _change, unsharded) => {
+    assertCanCancel(files.findConversion());
+    await files.changeUnshardedAndCatalog((row, _change, unsharded) => {
       assertCanCancel(row);
       unsharded.unseal(row.queueId);
       return 'cancel';
@@ -54,7 +57,7 @@ export async function cancelConversion({ dir, queue }: { dir: string; queue: str
   }
 }
 
-/** How far the conversion of a queue is, or how it ended; undefined if there was none. */
+/** The state of a queue's conversion, also after its end; undefined if there was none. */
 export async function readConversion({
   dir,
   queue,
@@ -62,7 +65,7 @@ export async function readConversion({
   dir: string;
   queue: string;
 }): Promise<Conversion | undefined> {
-  const files = new ConversionFiles(dir, queue);
+  const files = new ConversionFiles(dir, queue, nodePorts);
   try {
     const row = files.catalog.conversion(queue);
     return row && toConversion(row);
@@ -71,14 +74,14 @@ export async function readConversion({
   }
 }
 
-function begin(files: ConversionFiles, options: ConvertOptions): ConversionRow {
+function beginOrContinue(files: ConversionFiles, options: ConvertOptions): ConversionRow {
   const { queue, shards, priorities, attemptsMax, retryDelayMs } = options;
   const begun = files.catalog.conversion(queue);
-  if (begun !== undefined) return assertSame(begun, options);
+  if (begun !== undefined) return assertSameOptions(begun, options);
   const queues = files.catalog.queues();
   const old = queues.find(({ name }) => name === queue);
   if (old === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue } });
-  const settings = checkSpec({
+  const settings = validateQueueSpec({
     name: queue,
     kind: 'sharded',
     durability: old.durability,
@@ -92,11 +95,11 @@ function begin(files: ConversionFiles, options: ConvertOptions): ConversionRow {
     throw new QueueError('QUEUE_EXISTS', { details: { queue: exceptions } });
   }
   const cacheBytesMax = options.cacheBytesMax ?? null;
-  return files.catalog.beginConversion({ settings, cacheBytesMax, nowMs: Date.now() });
+  return files.catalog.beginConversion({ settings, cacheBytesMax, nowMs: files.ports.clock.epochMs() });
 }
 
-/** What was asked for at the beginning holds: to change it, the conversion is cancelled and begun anew. */
-function assertSame(row: ConversionRow, options: ConvertOptions): ConversionRow {
+/** The options are fixed at the beginning; to change them, cancel the conversion and begin it anew. */
+function assertSameOptions(row: ConversionRow, options: ConvertOptions): ConversionRow {
   const begun: NewQueueRow & { cacheBytesMax: number | null } = {
     ...row.settings,
     cacheBytesMax: row.cacheBytesMax,
@@ -104,14 +107,14 @@ function assertSame(row: ConversionRow, options: ConvertOptions): ConversionRow 
   for (const name of ['shards', 'priorities', 'attemptsMax', 'retryDelayMs', 'cacheBytesMax'] as const) {
     if (options[name] === undefined || options[name] === begun[name]) continue;
     throw new QueueError('OPTIONS_INVALID', {
-      sentence: `The conversion of ${row.queue} was begun with ${name} ${String(begun[name])}; cancel it to begin with another`,
+      message: `The conversion of ${row.queue} was begun with ${name} ${String(begun[name])}; cancel it to begin with another`,
       details: { option: name, value: options[name], begun: begun[name] },
     });
   }
   return row;
 }
 
-function checkOptions({ cacheBytesMax, drainMsMax }: ConvertOptions): void {
+function validateOptions({ cacheBytesMax, drainMsMax }: ConvertOptions): void {
   assertRange('cacheBytesMax', cacheBytesMax, limits.cacheBytesMin, limits.cacheBytesMax);
   assertRange('drainMsMax', drainMsMax, 0, limits.drainMsMax);
 }
@@ -119,7 +122,7 @@ function checkOptions({ cacheBytesMax, drainMsMax }: ConvertOptions): void {
 function assertRange(option: string, value: number | undefined, least: number, most: number): void {
   if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return;
   throw new QueueError('OPTIONS_INVALID', {
-    sentence: `${option} is ${value}; a whole number from ${least} to ${most} is needed`,
+    message: `${option} is ${value}; a whole number from ${least} to ${most} is needed`,
     details: { option, value, least, most },
   });
 }
@@ -129,9 +132,9 @@ function assertCanCancel({ queue, stage }: ConversionRow): void {
 }
 
 function toConversion(row: ConversionRow): Conversion {
-  const { queue, stage, cacheBytesMax, startedAtMs, passed } = row;
+  const { queue, stage, cacheBytesMax, startedAtMs, completedSteps } = row;
   const { shards, durability, priorities, attemptsMax, retryDelayMs } = row.settings;
-  const passedAtMs = new Map(passed.map(({ step, atMs }) => [step, atMs]));
+  const passedAtMs = new Map(completedSteps.map(({ step, atMs }) => [step, atMs]));
   return {
     queue,
     stage,

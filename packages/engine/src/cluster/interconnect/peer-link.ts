@@ -1,76 +1,85 @@
-/** Another instance of the cluster, over a connection to the socket that it is served on. */
-import { QueueError } from '../../core/errors.ts';
-import { limits } from '../../core/limits.ts';
-import type { Forwarding } from '../../instance/forwarding/forwarding.ts';
-import type { Batch, Giver, LoanReport, Peer, ShardName } from '../../instance/forwarding/interconnect.ts';
-import { monotonicMs } from '../monotonic-clock.ts';
-import { ClientLink } from '../remote/client-link.ts';
-import type { Outbox } from '../remote/outbox.ts';
-import { requests } from '../remote/protocol.ts';
-import { type PeerCall, writeBatch } from './peer-messages.ts';
+/** Another instance of the cluster, over a connection to the socket on which it is served. */
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import { ClientLink } from '../../client/client-link.ts';
+import type { InstanceForwarding } from '../../forwarding/instance-forwarding.ts';
+import type { Peer } from '../../forwarding/interconnect.ts';
+import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../../model/forwarded-batch.ts';
+import type { Clock, Ports } from '../../model/ports.ts';
+import type { FrameWriter } from '../../wire/frame-writer.ts';
+import { type PeerCall, writeBatch } from '../../wire/peer-messages.ts';
+import { requests } from '../../wire/protocol.ts';
 
 export interface PeerLinkOptions {
   path: string;
-  /** Who is there. */
+  /** The instance at the other end. */
   instance: number;
-  /** Who is here. */
-  self: { instance: number; forwarding: Forwarding };
+  /** The instance at this end. */
+  self: { instance: number; forwarding: InstanceForwarding };
+  ports: Ports;
 }
 
 export class PeerLink implements Peer {
   readonly instance: number;
   readonly #self: PeerLinkOptions['self'];
   readonly #link: ClientLink;
-  #generation = 0;
-  #connection = 0;
-  /** After a failed attempt to connect, the next one waits, and longer each time. */
-  #notBeforeMs = 0;
-  #backOffMs: number = limits.forwardRetryMs;
+  readonly #clock: Clock;
+  #linkGeneration = 0;
+  #connectionNumber = 0;
+  /** No attempt to connect before this time, monotonic ms. The delay doubles with every failed attempt. */
+  #retryNotBeforeMs = 0;
+  #retryDelayMs: number = limits.forwardRetryMs;
 
-  constructor({ path, instance, self }: PeerLinkOptions) {
+  constructor({ path, instance, self, ports }: PeerLinkOptions) {
     this.instance = instance;
     this.#self = self;
-    this.#link = new ClientLink(path, limits.forwardConnectMs);
+    this.#link = new ClientLink({ path, connectMs: limits.forwardConnectMs, ports });
+    this.#clock = ports.clock;
   }
 
-  async want(queueId: number, max: number): Promise<void> {
-    await this.#call({ call: 'want', peer: this.#self.instance, queueId, max });
+  async requestBatch(queueId: number, messagesMax: number): Promise<void> {
+    await this.#call({ call: 'request-batch', peer: this.#self.instance, queueId, messagesMax });
   }
 
-  unwant(queueId: number): void {
-    if (!this.#link.open) return; // the want went with the connection
-    this.#call({ call: 'unwant', peer: this.#self.instance, queueId }).catch(() => undefined);
+  cancelRequest(queueId: number): void {
+    if (!this.#link.isOpen) return; // the request ended with the connection
+    this.#call({ call: 'cancel-request', peer: this.#self.instance, queueId }).catch(() => undefined);
   }
 
-  async forward(batch: Batch): Promise<boolean> {
-    await this.#connected();
+  async forward(batch: ForwardedBatch): Promise<boolean> {
+    await this.#ensureConnected();
     while (this.#link.full) await this.#link.drained();
-    return this.#ask(requests.forward, (outbox) => writeBatch(outbox, this.#giver, batch, monotonicMs()));
+    return this.#request(requests.forwardBatch, (writer) =>
+      writeBatch(writer, { sender: this.#sender, batch, sentAtMs: this.#clock.monotonicMs() }),
+    );
   }
 
-  async report(name: ShardName, { whenDelivered }: { whenDelivered: boolean }): Promise<LoanReport> {
-    await this.#connected();
-    return this.#call({ call: 'report', giver: this.#giver, whenDelivered, ...name });
+  async reportReceived(
+    shardKey: ShardKey,
+    { whenDelivered }: { whenDelivered: boolean },
+  ): Promise<ReceiverReport> {
+    await this.#ensureConnected();
+    return this.#call({ call: 'report-received', sender: this.#sender, whenDelivered, ...shardKey });
   }
 
-  async recall(name: ShardName): Promise<void> {
-    await this.#call({ call: 'recall', ...name });
+  async recall(shardKey: ShardKey): Promise<void> {
+    await this.#call({ call: 'recall', ...shardKey });
   }
 
   async #call<T>(call: PeerCall): Promise<T> {
-    await this.#connected();
-    return this.#ask(requests.peer, (outbox) => outbox.rest(JSON.stringify(call)));
+    await this.#ensureConnected();
+    return this.#request(requests.peerCall, (writer) => writer.remainingText(JSON.stringify(call)));
   }
 
-  async #connected(): Promise<void> {
-    if (this.#link.open) return;
-    if (monotonicMs() < this.#notBeforeMs) throw this.#unreachable();
+  async #ensureConnected(): Promise<void> {
+    if (this.#link.isOpen) return;
+    if (this.#clock.monotonicMs() < this.#retryNotBeforeMs) throw this.#unreachable();
     try {
-      await this.#link.connected();
-      this.#backOffMs = limits.forwardRetryMs;
+      await this.#link.ensureConnected();
+      this.#retryDelayMs = limits.forwardRetryMs;
     } catch (error) {
-      this.#notBeforeMs = monotonicMs() + this.#backOffMs;
-      this.#backOffMs = Math.min(this.#backOffMs * 2, limits.forwardRetryMsMax);
+      this.#retryNotBeforeMs = this.#clock.monotonicMs() + this.#retryDelayMs;
+      this.#retryDelayMs = Math.min(this.#retryDelayMs * 2, limits.forwardRetryMsMax);
       throw error;
     }
   }
@@ -79,19 +88,19 @@ export class PeerLink implements Peer {
     return new QueueError('INSTANCE_UNREACHABLE', { details: { path: this.#link.path } });
   }
 
-  /** Nothing is awaited between the look at the connection and its use. */
-  #ask<T>(kind: number, write: (outbox: Outbox) => void): Promise<T> {
-    if (this.#link.open) return this.#link.ask<T>(kind, write);
+  /** Not async: the connection that was checked must be the one that is used. */
+  #request<T>(kind: number, write: (writer: FrameWriter) => void): Promise<T> {
+    if (this.#link.isOpen) return this.#link.request<T>(kind, write);
     return Promise.reject(this.#unreachable());
   }
 
-  get #giver(): Giver {
-    if (this.#generation !== this.#link.generation) {
-      this.#generation = this.#link.generation;
-      this.#connection = this.#self.forwarding.nextConnection();
+  get #sender(): BatchSender {
+    if (this.#linkGeneration !== this.#link.generation) {
+      this.#linkGeneration = this.#link.generation;
+      this.#connectionNumber = this.#self.forwarding.nextConnectionNumber();
     }
     const { instance, forwarding } = this.#self;
-    return { instance, epoch: forwarding.epoch, connection: this.#connection };
+    return { instance, epoch: forwarding.epoch, connectionNumber: this.#connectionNumber };
   }
 
   close(): Promise<void> {

@@ -1,40 +1,44 @@
-/** The way from one instance to the others: a connection to the socket of each that it has to do with. */
-import type { Interconnect, Peer } from '../../instance/forwarding/interconnect.ts';
-import type { InlineInstance } from '../../instance/inline-instance.ts';
+/** Connects an instance to the other instances of its cluster, each over the socket on which it is served. */
+import type { Interconnect, Peer } from '../../forwarding/interconnect.ts';
+import type { Ports } from '../../model/ports.ts';
+import type { LocalInstance } from '../../runtime/local-instance.ts';
 import { PeerLink } from './peer-link.ts';
 
 export class SocketInterconnect implements Interconnect {
-  readonly idleMs: number;
-  readonly #instance: InlineInstance;
+  readonly consumerIdleMs: number;
+  readonly #instance: LocalInstance;
   readonly #pathOf: (instance: number) => string;
+  readonly #ports: Ports;
   readonly #links = new Map<number, PeerLink>();
 
-  /** Only an instance that is served itself has use for it: the others answer over a connection of their own. */
+  /** The instance must be served itself, because the others reply over connections that they open. */
   constructor(
-    instance: InlineInstance,
-    { pathOf, idleMs }: { pathOf(instance: number): string; idleMs: number },
+    instance: LocalInstance,
+    { pathOf, idleMs, ports }: { pathOf(instance: number): string; idleMs: number; ports: Ports },
   ) {
-    this.idleMs = idleMs;
+    this.consumerIdleMs = idleMs;
     this.#instance = instance;
     this.#pathOf = pathOf;
-    instance.connectTo(this);
+    this.#ports = ports;
+    instance.connectInterconnect(this);
   }
 
   peers(): readonly number[] {
-    return this.#instance.hostedBeside;
+    return this.#instance.otherHostedInstances;
   }
 
   peer(instance: number): Peer {
     let link = this.#links.get(instance);
     if (link === undefined) {
       const { id, forwarding } = this.#instance;
-      link = new PeerLink({ path: this.#pathOf(instance), instance, self: { instance: id, forwarding } });
+      const self = { instance: id, forwarding };
+      link = new PeerLink({ path: this.#pathOf(instance), instance, self, ports: this.#ports });
       this.#links.set(instance, link);
     }
     return link;
   }
 
-  /** What is under way in order is finished, if it is quick. */
+  /** Ends forwarding in order as far as that is quick, then closes the connections. */
   async close(): Promise<void> {
     await this.#instance.disconnect();
     await Promise.all([...this.#links.values()].map((link) => link.close()));

@@ -1,65 +1,71 @@
-/** The process of an instance as the supervisor of the cluster sees it; one object for each time that it is started. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { QueueError } from '../../core/errors.ts';
-import { limits } from '../../core/limits.ts';
+/** The process of an instance, as its supervisor sees it. Each start of the process is a new object. */
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import type { Timers } from '../../model/ports.ts';
+import type { ProcessStats } from '../cluster.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
-import type { ProcessStats } from './cluster.ts';
-import type { FromProcess, ProcessOptions, ToProcess } from './process-messages.ts';
+import type { ClusterPorts, ForkedProcess } from '../processes.ts';
+import type {
+  InstanceProcessMessage,
+  InstanceProcessOptions,
+  SupervisorMessage,
+} from './process-messages.ts';
 
-export interface ChildOptions {
-  options: ProcessOptions;
+export interface InstanceChildOptions {
+  options: InstanceProcessOptions;
   execArgv: string[];
+  ports: ClusterPorts;
   onEvent(event: ClusterEvent): void;
   onEnded(end: { exitCode: number | null; signal: string | null }): void;
 }
 
 export class InstanceChild {
   readonly instance: number;
-  /** Resolves when the process hosts its instance and serves it. Rejects with what kept it from that. */
+  /** Resolves when the process serves its instance. Rejects with the reason why it does not. */
   readonly opened: Promise<void>;
   /** Resolves when the process is gone. */
   readonly ended: Promise<void>;
-  readonly #process: ChildProcess;
+  readonly #process: ForkedProcess;
+  readonly #timers: Timers;
   #state: 'starting' | 'running' | 'ending' = 'starting';
   #paused = false;
   #failure: QueueError | undefined;
   #lastRequest = 0;
-  readonly #asked = new Map<number, (stats: ProcessStats) => void>();
-  readonly #retired = Promise.withResolvers<void>();
+  readonly #pendingStats = new Map<number, (stats: ProcessStats) => void>();
+  readonly #failoverStopped = Promise.withResolvers<void>();
 
-  constructor({ options, execArgv, onEvent, onEnded }: ChildOptions) {
+  constructor({ options, execArgv, ports, onEvent, onEnded }: InstanceChildOptions) {
     this.instance = options.instance;
     // `.ts` in the repository, `.js` in the published package.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-    this.#process = fork(new URL(`./instance-process${extension}`, import.meta.url), [], {
-      execArgv,
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+    const module = new URL(`./instance-process${extension}`, import.meta.url);
+    this.#process = ports.processes.fork(module, { execArgv });
+    this.#timers = ports.timers;
     const opened = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
     this.opened = opened.promise;
     this.ended = ended.promise;
-    this.opened.catch(() => undefined); // whoever started it may not be waiting any more
-    this.#process.on('message', (message: FromProcess) => {
+    this.opened.catch(() => undefined); // nobody may be waiting any more
+    this.#process.on('message', (message: InstanceProcessMessage) => {
       if (message.type === 'event') onEvent(message.event);
       else if (message.type === 'opened') {
         if (this.#state === 'starting') this.#state = 'running';
         opened.resolve();
       } else if (message.type === 'failed') this.#failure = toError(message);
-      else if (message.type === 'retired') this.#retired.resolve();
-      else this.#asked.get(message.request)?.(message.stats);
+      else if (message.type === 'failover-stopped') this.#failoverStopped.resolve();
+      else this.#pendingStats.get(message.request)?.(message.stats);
     });
     const gone = (exitCode: number | null, signal: string | null) => {
       opened.reject(
         this.#failure ?? new QueueError('PROCESS_NOT_RUNNING', { details: { exitCode, signal } }),
       );
-      this.#retired.resolve();
+      this.#failoverStopped.resolve();
       onEnded({ exitCode, signal });
       ended.resolve();
     };
     this.#process.once('error', (cause) => {
       this.#failure ??= new QueueError('PROCESS_NOT_RUNNING', { cause });
-      if (this.#process.pid === undefined) gone(null, null); // it never started, so it does not exit either
+      if (this.#process.pid === undefined) gone(null, null); // a process that never started emits no exit
     });
     this.#process.once('exit', gone);
     this.#send({ type: 'open', options });
@@ -73,8 +79,8 @@ export class InstanceChild {
     return this.#paused ? 'paused' : this.#state;
   }
 
-  watch(): void {
-    this.#send({ type: 'watch' });
+  startFailover(): void {
+    this.#send({ type: 'start-failover' });
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -83,46 +89,50 @@ export class InstanceChild {
     this.#process.kill(signal);
   }
 
-  /** Resolves once the process takes nothing over any more, or is gone. */
-  retire(): Promise<void> {
+  /** Resolves once the process takes over no more instances, or is gone. */
+  stopFailover(): Promise<void> {
     this.signal('SIGCONT');
-    this.#send({ type: 'retire' });
-    return this.#retired.promise;
+    this.#send({ type: 'stop-failover' });
+    return this.#failoverStopped.promise;
   }
 
-  /** Ends the process in order; by force if that takes too long. */
+  /** Ends the process in order; kills it if that takes longer than `processCloseMsMax`. */
   async close(): Promise<void> {
     this.#state = 'ending';
     this.signal('SIGCONT');
     this.#send({ type: 'close' });
-    const impatience = setTimeout(() => this.#process.kill('SIGKILL'), limits.processCloseMsMax);
+    const killTimer = this.#timers.deadline(limits.processCloseMsMax, () => this.#process.kill('SIGKILL'));
     await this.ended;
-    clearTimeout(impatience);
+    killTimer.cancel();
   }
 
-  /** Undefined if the process does not answer in time. */
+  /** Resolves with undefined if the process does not answer within `processStatsMsMax`. */
   stats(): Promise<ProcessStats | undefined> {
     if (this.#state === 'starting' || !this.#process.connected) return Promise.resolve(undefined);
     this.#lastRequest += 1;
     const request = this.#lastRequest;
     return new Promise((resolve) => {
-      const settle = (stats: ProcessStats | undefined) => {
-        clearTimeout(impatience);
-        this.#asked.delete(request);
+      const answer = (stats: ProcessStats | undefined) => {
+        timeout.cancel();
+        this.#pendingStats.delete(request);
         resolve(stats);
       };
-      const impatience = setTimeout(() => settle(undefined), limits.processStatsMsMax);
-      this.#asked.set(request, settle);
+      const timeout = this.#timers.deadline(limits.processStatsMsMax, () => answer(undefined));
+      this.#pendingStats.set(request, answer);
       this.#send({ type: 'stats', request });
     });
   }
 
-  #send(message: ToProcess): void {
-    // A process that is gone needs no word; its end is told by 'exit'.
+  #send(message: SupervisorMessage): void {
+    // The end of a process is reported by 'exit'.
     if (this.#process.connected) this.#process.send(message, () => undefined);
   }
 }
 
-function toError({ code, message, details }: Extract<FromProcess, { type: 'failed' }>): QueueError {
-  return new QueueError(code, { sentence: message, details });
+function toError({
+  code,
+  message,
+  details,
+}: Extract<InstanceProcessMessage, { type: 'failed' }>): QueueError {
+  return new QueueError(code, { message, details });
 }

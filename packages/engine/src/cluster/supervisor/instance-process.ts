@@ -1,71 +1,82 @@
 /**
- * The process of an instance: hosts it, serves it on its socket, and stands in for other processes of the cluster. Started
- * by `instance-child.ts`, ended by it or with it. If its own instance fails or is fenced, the process ends: another one
- * recovers.
+ * The process of an instance: hosts it, serves it on its socket, and takes part in failover. `instance-child.ts` starts it;
+ * it ends with its supervisor. If its own instance fails or is fenced, the process ends, and another one recovers it.
  */
-import { QueueError } from '../../core/errors.ts';
+import { QueueError } from '../../api/errors.ts';
+import type { ProcessStats } from '../cluster.ts';
 import { ClusterMember } from '../cluster-member.ts';
-import { serveInstance } from '../remote/serve-instance.ts';
-import type { ProcessStats } from './cluster.ts';
-import type { FromProcess, ProcessOptions, ToProcess } from './process-messages.ts';
+import { nodeClusterPorts } from '../node-cluster-ports.ts';
+import { serveInstance } from '../serve-instance-with-peers.ts';
+import type {
+  InstanceProcessMessage,
+  InstanceProcessOptions,
+  SupervisorMessage,
+} from './process-messages.ts';
 
-/** The supervisor is gone: files are closed in order if that is quick. */
-const partingMs = 2_000;
+/** After the end of the supervisor, files are closed in order if that takes no longer, milliseconds. */
+const orphanCloseMsMax = 2_000;
 
 let member: ClusterMember | undefined;
 let closing = false;
 
-function send(message: FromProcess): void {
-  // The supervisor may be gone already; then so is everybody who could read this.
+function send(message: InstanceProcessMessage): void {
+  // Nobody reads the message if the supervisor is gone.
   if (process.connected) process.send?.(message);
 }
 
-async function open(options: ProcessOptions): Promise<void> {
+async function open(options: InstanceProcessOptions): Promise<void> {
   member = await ClusterMember.join({
     ...options,
+    ports: nodeClusterPorts,
     serve: (instance) => serveInstance(instance),
     onEvent: (event) => {
       send({ type: 'event', event });
       const failed = event.type === 'instance:failed' || event.type === 'instance:fenced';
-      if (failed && event.instance === options.instance) end(1);
+      if (failed && event.instance === options.instance) exitSoon(1);
     },
   });
   send({ type: 'opened' });
 }
 
-/** At the end of this turn: what was just sent to the supervisor is on its way by then. */
-function end(exitCode: number): void {
-  setImmediate(() => process.exit(exitCode));
+/** Exits after this turn of the event loop, when the messages to the supervisor have been sent. */
+function exitSoon(exitCode: number): void {
+  nodeClusterPorts.timers.nextTurn(() => process.exit(exitCode));
 }
 
 async function close(): Promise<void> {
   if (closing) return;
   closing = true;
   await member?.leave();
-  end(0);
+  exitSoon(0);
 }
 
 function stats({ instance, instances }: ClusterMember): ProcessStats {
   const { user, system } = process.cpuUsage();
-  const hosted = instances.flatMap((each) => {
+  const hosted = instances.flatMap((hosted) => {
     try {
-      return [{ stats: each.stats(), waits: each.waits.snapshot().filter(({ waits }) => waits > 0) }];
+      return [{ stats: hosted.stats(), waits: hosted.waits.snapshot().filter(({ waits }) => waits > 0) }];
     } catch {
-      return []; // it is ending
+      return []; // the instance is closing
     }
   });
-  return { instance, pid: process.pid, cpuUs: user + system, rssBytes: process.memoryUsage.rss(), hosted };
+  return {
+    instance,
+    pid: nodeClusterPorts.processes.self.pid,
+    cpuUs: user + system,
+    rssBytes: process.memoryUsage.rss(),
+    hosted,
+  };
 }
 
-async function obey(message: ToProcess): Promise<void> {
+async function handleMessage(message: SupervisorMessage): Promise<void> {
   switch (message.type) {
     case 'open':
       return open(message.options);
-    case 'watch':
-      return member?.watch();
-    case 'retire':
-      member?.retire();
-      return send({ type: 'retired' });
+    case 'start-failover':
+      return member?.startFailover();
+    case 'stop-failover':
+      member?.stopFailover();
+      return send({ type: 'failover-stopped' });
     case 'close':
       return close();
     case 'stats':
@@ -74,18 +85,18 @@ async function obey(message: ToProcess): Promise<void> {
   }
 }
 
-function fail(error: unknown): void {
+function reportFailure(error: unknown): void {
   const { code, message, details } =
-    error instanceof QueueError ? error : new QueueError('INSTANCE_FAILED', { sentence: String(error) });
+    error instanceof QueueError ? error : new QueueError('INSTANCE_FAILED', { message: String(error) });
   send({ type: 'failed', code, message, details: { ...details } });
-  end(1);
+  exitSoon(1);
 }
 
-process.on('message', (message: ToProcess) => void obey(message).catch(fail));
+process.on('message', (message: SupervisorMessage) => void handleMessage(message).catch(reportFailure));
 process.on('disconnect', () => {
-  setTimeout(() => process.exit(0), partingMs);
+  nodeClusterPorts.timers.deadline(orphanCloseMsMax, () => process.exit(0));
   void close();
 });
-// A terminal sends its interrupt to all of the group: the supervisor says what becomes of it.
+// A terminal sends its interrupt to the whole process group; the supervisor decides what happens.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => void close());

@@ -1,27 +1,27 @@
-/** What the supervisor of a cluster and the process of an instance say to each other. */
-import type { QueueErrorCode } from '../../core/errors.ts';
-import type { InstanceOptions } from '../../types.ts';
+/** Messages between the supervisor of a cluster and the process of an instance. */
+import type { QueueErrorCode } from '../../api/errors.ts';
+import type { InstanceOptions } from '../../api/instance.ts';
+import type { ProcessStats } from '../cluster.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
-import type { ProcessStats } from './cluster.ts';
 
-export interface ProcessOptions extends Omit<InstanceOptions, 'instance'> {
+export interface InstanceProcessOptions extends Omit<InstanceOptions, 'instance'> {
   instance: number;
   writerSilentMsMax: number;
 }
 
-export type ToProcess =
-  | { type: 'open'; options: ProcessOptions }
-  /** Take over from now on what nobody serves. */
-  | { type: 'watch' }
-  /** Take nothing over any more. */
-  | { type: 'retire' }
-  /** Close in order and end; what is closed is free for others. */
+export type SupervisorMessage =
+  | { type: 'open'; options: InstanceProcessOptions }
+  /** Take over instances that nobody serves. */
+  | { type: 'start-failover' }
+  /** Take over no more instances. */
+  | { type: 'stop-failover' }
+  /** Close all hosted instances in order and end the process. */
   | { type: 'close' }
   | { type: 'stats'; request: number };
 
-export type FromProcess =
+export type InstanceProcessMessage =
   | { type: 'opened' }
   | { type: 'failed'; code: QueueErrorCode; message: string; details: Record<string, unknown> }
-  | { type: 'retired' }
+  | { type: 'failover-stopped' }
   | { type: 'event'; event: ClusterEvent }
   | { type: 'stats'; request: number; stats: ProcessStats };

@@ -1,23 +1,25 @@
-/** A cluster of processes on one machine, one for each instance, started and watched over by this process. */
-import { QueueError } from '../../core/errors.ts';
-import { limits } from '../../core/limits.ts';
-import { LeaseFile } from '../../storage/lease-file.ts';
-import { Membership } from '../../storage/membership.ts';
+/** Supervises a cluster on one machine: one process for each instance, started and ended by this process. */
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import { LeaseFile } from '../../storage/catalog/lease-file.ts';
+import { Membership } from '../../storage/catalog/membership.ts';
 import { changeMembership } from '../change-membership.ts';
+import type { Cluster, ClusterOptions, InstanceTopology, ProcessStats } from '../cluster.ts';
 import type { ClusterEvent } from '../cluster-events.ts';
+import { nodeClusterPorts } from '../node-cluster-ports.ts';
+import type { ClusterPorts } from '../processes.ts';
 import { readTopology } from '../read-topology.ts';
-import type { Cluster, ClusterOptions, InstanceTopology, ProcessStats } from './cluster.ts';
 import { InstanceChild } from './instance-child.ts';
 
-/** What one process of a cluster does alone: it starts and ends the others. */
-const supervisor = 'supervisor';
+/** Claimed in the catalog, so that a folder has one supervisor at a time. */
+const supervisorSingleton = 'supervisor';
 
 /**
- * Starts the processes and resolves when all serve. They end with this process, whatever ends it. A folder has one such
- * cluster at a time. Throws `INSTANCE_IN_USE`, `OPTIONS_INVALID`, and what opening an instance throws.
+ * Starts the processes and resolves when all serve. They end with this process, however it ends. A folder has one
+ * supervised cluster at a time. Throws `INSTANCE_IN_USE`, `OPTIONS_INVALID`, and what opening an instance throws.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const cluster = new SupervisedCluster(options);
+  const cluster = new SupervisedCluster(options, nodeClusterPorts);
   try {
     await cluster.open();
     return cluster;
@@ -30,35 +32,37 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 class SupervisedCluster implements Cluster {
   readonly dir: string;
   readonly #options: ClusterOptions;
+  readonly #ports: ClusterPorts;
   readonly #membership: Membership;
-  readonly #leases: LeaseFile;
+  readonly #leaseFile: LeaseFile;
   readonly #children = new Map<number, InstanceChild>();
   readonly #events: ClusterEvent[] = [];
   #claimed = false;
   #closing: Promise<void> | undefined;
 
-  constructor(options: ClusterOptions) {
-    checkOptions(options);
+  constructor(options: ClusterOptions, ports: ClusterPorts) {
+    validateOptions(options);
+    this.#ports = ports;
     this.dir = options.dir;
     this.#options = options;
-    this.#membership = new Membership(options.dir, { busyMs: 0 });
-    this.#leases = new LeaseFile(options.dir);
+    this.#membership = new Membership(options.dir, { busyMs: 0, processes: ports.processes });
+    this.#leaseFile = new LeaseFile(options.dir);
   }
 
   async open(): Promise<void> {
-    await changeMembership(() => this.#membership.claimSingleton(supervisor));
+    await this.#changeMembership(() => this.#membership.claimSingleton(supervisorSingleton));
     this.#claimed = true;
-    const staying = this.#staying();
-    const wanted = this.#options.instances ?? Math.max(1, staying.length);
-    for (const instance of staying.slice(wanted)) {
-      await changeMembership(() => this.#membership.removeMember(instance));
+    const activeMembers = this.#activeMembers();
+    const wanted = this.#options.instances ?? Math.max(1, activeMembers.length);
+    for (const instance of activeMembers.slice(wanted)) {
+      await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
     }
-    const kept = staying.slice(0, wanted);
+    const kept = activeMembers.slice(0, wanted);
     while (kept.length < wanted) kept.push(await this.#addMember());
     const children = kept.map((instance) => this.#startChild(instance));
     await Promise.all(children.map((child) => child.opened));
-    // Only now: the first one up must not take the others for dead.
-    for (const child of children) child.watch();
+    // Not before: the first process up must not consider the others dead.
+    for (const child of children) child.startFailover();
   }
 
   #startChild(instance: number): InstanceChild {
@@ -67,33 +71,39 @@ class SupervisedCluster implements Cluster {
     const child: InstanceChild = new InstanceChild({
       options: { ...options, instance, writerSilentMsMax },
       execArgv,
-      onEvent: (event) => this.#tell(event),
+      ports: this.#ports,
+      onEvent: (event) => this.#emit(event),
       onEnded: ({ exitCode, signal }) => {
         if (this.#children.get(instance) === child) this.#children.delete(instance);
-        this.#tell({
-          ...this.#about('process:ended', child),
+        this.#emit({
+          ...this.#eventOf('process:ended', child),
           ...(exitCode !== null && { exitCode }),
           ...(signal !== null && { signal }),
         });
       },
     });
     this.#children.set(instance, child);
-    this.#tell(this.#about('process:started', child));
+    this.#emit(this.#eventOf('process:started', child));
     return child;
   }
 
-  #about(type: ClusterEvent['type'], { instance, pid }: { instance: number; pid: number }): ClusterEvent {
-    return { type, atMs: Date.now(), instance, pid };
+  #eventOf(type: ClusterEvent['type'], { instance, pid }: { instance: number; pid: number }): ClusterEvent {
+    return { type, atMs: this.#ports.clock.epochMs(), instance, pid };
   }
 
-  #tell(event: ClusterEvent): void {
+  #emit(event: ClusterEvent): void {
     this.#events.push(event);
-    if (this.#events.length > limits.clusterEventsKept) this.#events.shift();
+    if (this.#events.length > limits.clusterEventsKeptMax) this.#events.shift();
     this.#options.onEvent?.(event);
   }
 
   topology(): InstanceTopology[] {
-    return readTopology({ membership: this.#membership, leases: this.#leases, children: this.#children });
+    return readTopology({
+      membership: this.#membership,
+      leaseFile: this.#leaseFile,
+      ports: this.#ports,
+      children: this.#children,
+    });
   }
 
   events(): ClusterEvent[] {
@@ -106,23 +116,23 @@ class SupervisedCluster implements Cluster {
   }
 
   kill(instance: number, signal: NodeJS.Signals = 'SIGKILL'): void {
-    this.#running(instance).signal(signal);
+    this.#runningChild(instance).signal(signal);
   }
 
   pause(instance: number): void {
-    const child = this.#running(instance);
+    const child = this.#runningChild(instance);
     child.signal('SIGSTOP');
-    this.#tell(this.#about('process:paused', child));
+    this.#emit(this.#eventOf('process:paused', child));
   }
 
   resume(instance: number): void {
-    const child = this.#running(instance);
+    const child = this.#runningChild(instance);
     child.signal('SIGCONT');
-    this.#tell(this.#about('process:resumed', child));
+    this.#emit(this.#eventOf('process:resumed', child));
   }
 
   async stop(instance: number): Promise<void> {
-    await this.#running(instance).close();
+    await this.#runningChild(instance).close();
   }
 
   async start(instance: number): Promise<void> {
@@ -133,66 +143,70 @@ class SupervisedCluster implements Cluster {
     if (this.#children.has(instance)) throw new QueueError('PROCESS_RUNNING', { details: { instance } });
     const child = this.#startChild(instance);
     await child.opened;
-    child.watch();
+    child.startFailover();
   }
 
   async add(): Promise<number> {
     this.#assertOpen();
     const instance = await this.#addMember();
-    this.#tell(this.#about('instance:added', { instance, pid: process.pid }));
+    this.#emit(this.#eventOf('instance:added', { instance, pid: this.#ports.processes.self.pid }));
     try {
       await this.start(instance);
     } catch (error) {
-      await changeMembership(() => this.#membership.removeMember(instance));
+      await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
       throw error;
     }
     return instance;
   }
 
   async #addMember(): Promise<number> {
-    const staying = this.#staying();
+    const activeMembers = this.#activeMembers();
     for (let instance = 1; instance <= limits.instancesMax; instance += 1) {
-      if (staying.includes(instance)) continue;
-      await changeMembership(() => this.#membership.addMember(instance));
+      if (activeMembers.includes(instance)) continue;
+      await this.#changeMembership(() => this.#membership.addMember(instance));
       return instance;
     }
     throw new QueueError('OPTIONS_INVALID', {
-      sentence: `A cluster has at most ${limits.instancesMax} instances`,
+      message: `A cluster has at most ${limits.instancesMax} instances`,
     });
   }
 
   async remove(instance: number): Promise<void> {
     this.#assertOpen();
-    if (!this.#staying().includes(instance)) {
+    if (!this.#activeMembers().includes(instance)) {
       throw new QueueError('INSTANCE_NOT_FOUND', { details: { instance } });
     }
     if (
       ![...this.#children.values()].some((child) => child.instance !== instance && child.state === 'running')
     ) {
       throw new QueueError('OPTIONS_INVALID', {
-        sentence: `Instance ${instance} has the last process that runs: nobody could serve what it holds`,
+        message: `Instance ${instance} has the last running process: nobody could serve its backlog`,
       });
     }
-    await changeMembership(() => this.#membership.removeMember(instance));
-    this.#tell(this.#about('instance:removed', { instance, pid: process.pid }));
+    await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
+    this.#emit(this.#eventOf('instance:removed', { instance, pid: this.#ports.processes.self.pid }));
     await this.#children.get(instance)?.close();
   }
 
   async resize(instances: number): Promise<void> {
-    checkCount(instances);
-    for (const surplus of this.#staying().slice(instances).reverse()) await this.remove(surplus);
-    while (this.#staying().length < instances) await this.add();
+    validateInstanceCount(instances);
+    for (const surplus of this.#activeMembers().slice(instances).reverse()) await this.remove(surplus);
+    while (this.#activeMembers().length < instances) await this.add();
   }
 
-  /** Members that are not about to leave, in order. */
-  #staying(): number[] {
+  #changeMembership<T>(change: () => T): Promise<T> {
+    return changeMembership(this.#ports.timers, change);
+  }
+
+  /** Members that are not leaving, by number. */
+  #activeMembers(): number[] {
     return this.#membership
       .members()
       .filter(({ leaving }) => !leaving)
       .map(({ instance }) => instance);
   }
 
-  #running(instance: number): InstanceChild {
+  #runningChild(instance: number): InstanceChild {
     const child = this.#children.get(instance);
     if (child !== undefined) return child;
     const known = this.#membership.members().some((member) => member.instance === instance);
@@ -201,7 +215,7 @@ class SupervisedCluster implements Cluster {
 
   #assertOpen(): void {
     if (this.#closing !== undefined)
-      throw new QueueError('INSTANCE_CLOSED', { sentence: 'The cluster is closed' });
+      throw new QueueError('INSTANCE_CLOSED', { message: 'The cluster is closed' });
   }
 
   close(): Promise<void> {
@@ -211,22 +225,23 @@ class SupervisedCluster implements Cluster {
 
   async #close(): Promise<void> {
     const children = [...this.#children.values()];
-    await Promise.all(children.map((child) => child.retire()));
+    await Promise.all(children.map((child) => child.stopFailover()));
     await Promise.all(children.map((child) => child.close()));
-    if (this.#claimed) await changeMembership(() => this.#membership.releaseSingleton(supervisor));
-    this.#leases.close();
+    if (this.#claimed)
+      await this.#changeMembership(() => this.#membership.releaseSingleton(supervisorSingleton));
+    this.#leaseFile.close();
     this.#membership.close();
   }
 }
 
-function checkOptions({ instances, writerSilentMsMax }: ClusterOptions): void {
-  if (instances !== undefined) checkCount(instances);
+function validateOptions({ instances, writerSilentMsMax }: ClusterOptions): void {
+  if (instances !== undefined) validateInstanceCount(instances);
   const [least, most] = [limits.writerSilentMsMin, limits.writerSilentMsMax];
   if (writerSilentMsMax === undefined || (writerSilentMsMax >= least && writerSilentMsMax <= most)) return;
-  throw new QueueError('OPTIONS_INVALID', { sentence: `writerSilentMsMax must be ${least} to ${most}` });
+  throw new QueueError('OPTIONS_INVALID', { message: `writerSilentMsMax must be ${least} to ${most}` });
 }
 
-function checkCount(instances: number): void {
+function validateInstanceCount(instances: number): void {
   if (Number.isInteger(instances) && instances >= 1 && instances <= limits.instancesMax) return;
-  throw new QueueError('OPTIONS_INVALID', { sentence: `instances must be 1 to ${limits.instancesMax}` });
+  throw new QueueError('OPTIONS_INVALID', { message: `instances must be 1 to ${limits.instancesMax}` });
 }

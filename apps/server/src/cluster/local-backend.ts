@@ -1,0 +1,83 @@
+/** One instance in the server's own process: requests call the queue directly. */
+import type { ClusterProcess } from '@shardlab/contract';
+import { type Instance, openInstance } from '@shardlab/engine';
+import { ServerError } from '../errors.ts';
+import type { Backend, HostedMetrics, InstanceState } from './backend.ts';
+
+const instanceId = 1;
+
+export class LocalBackend implements Backend {
+  readonly placement = 'local';
+  readonly queues: Instance;
+
+  /** Throws what `openInstance` throws. */
+  static async open(dir: string): Promise<LocalBackend> {
+    return new LocalBackend(await openInstance({ dir, instance: instanceId }));
+  }
+
+  private constructor(instance: Instance) {
+    this.queues = instance;
+  }
+
+  topology(): InstanceState[] {
+    const { pid } = process;
+    const stats = this.#stats();
+    return [
+      {
+        instance: instanceId,
+        state: stats === undefined ? 'down' : 'up',
+        leaving: false,
+        process: { pid, state: 'running' },
+        host: { pid, instance: instanceId },
+        epoch: stats?.epoch ?? 0,
+        lease: null, // its claim lasts as long as this process
+      },
+    ];
+  }
+
+  async metrics(): Promise<{ processes: ClusterProcess[]; hosted: HostedMetrics[] }> {
+    const { user, system } = process.cpuUsage();
+    const serverProcess = {
+      instance: instanceId,
+      pid: process.pid,
+      cpuMs: (user + system) / 1000,
+      rssBytes: process.memoryUsage.rss(),
+    };
+    const stats = this.#stats();
+    const waits = this.queues.waits.snapshot();
+    return { processes: [serverProcess], hosted: stats === undefined ? [] : [{ stats, waits }] };
+  }
+
+  /** Undefined once the instance has failed. */
+  #stats() {
+    try {
+      return this.queues.stats();
+    } catch {
+      return undefined;
+    }
+  }
+
+  events() {
+    return [];
+  }
+
+  kill(): void {
+    throw new ServerError('INSTANCE_INLINE');
+  }
+
+  async stop(): Promise<void> {
+    throw new ServerError('INSTANCE_INLINE');
+  }
+
+  async start(): Promise<void> {
+    throw new ServerError('INSTANCE_INLINE');
+  }
+
+  async resize(instances: number): Promise<boolean> {
+    return instances === 1;
+  }
+
+  close(): Promise<void> {
+    return this.queues.close();
+  }
+}

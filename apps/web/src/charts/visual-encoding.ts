@@ -1,0 +1,64 @@
+/**
+ * How charts encode data: colour for the implementation or wait class, dash for the round trip, shape for the number of
+ * instances. Colours are design tokens (`styles/tokens.css`), so charts follow the theme without being redrawn;
+ * exported files and tests replace the tokens by their values.
+ */
+import type { Implementation } from '@shardlab/contract';
+import {
+  type SymbolType,
+  symbolCircle,
+  symbolCross,
+  symbolDiamond,
+  symbolSquare,
+  symbolStar,
+  symbolTriangle,
+} from 'd3-shape';
+
+export const themeColor = {
+  text: 'var(--ink)',
+  muted: 'var(--ink-3)',
+  line: 'var(--line)',
+  strong: 'var(--line-strong)',
+  surface: 'var(--surface)',
+  well: 'var(--well)',
+  accent: 'var(--accent)',
+} as const;
+
+export const fontFamily =
+  '-apple-system, BlinkMacSystemFont, "Segoe UI", Inter, Roboto, "Noto Sans", "Liberation Sans", "Helvetica Neue", Arial, system-ui, sans-serif';
+
+export const implementationColor: Readonly<Record<Implementation, string>> = {
+  sharded: 'var(--sharded)',
+  unsharded: 'var(--unsharded)',
+};
+
+export const waitColor: Readonly<Record<string, string>> = {
+  cpu: 'var(--wait-cpu)',
+  commit: 'var(--wait-commit)',
+  concurrency: 'var(--wait-concurrency)',
+  configuration: 'var(--wait-configuration)',
+  network: 'var(--wait-network)',
+};
+
+/** Solid without an emulated round trip, dashed with one. */
+export const roundTripDash = (roundTripMs: number): string | null => (roundTripMs > 0 ? '6 4' : null);
+
+/** Dots close together: a simulated line. */
+export const simulatedDash = '0.5 5';
+
+const shapes: readonly SymbolType[] = [
+  symbolCircle,
+  symbolSquare,
+  symbolTriangle,
+  symbolDiamond,
+  symbolStar,
+  symbolCross,
+];
+
+/** Area of a point's mark, square CSS pixels. */
+export const pointArea = 58;
+
+/** A shape for each power of two from 1 to 32 instances, the same in every run. Other numbers share the nearest one. */
+export function instanceShape(instances: number): SymbolType {
+  return shapes[Math.min(shapes.length - 1, Math.max(0, Math.round(Math.log2(instances))))]!;
+}

@@ -1,0 +1,103 @@
+/** Text for cluster events: a sentence for the event log, a short label for an annotation in a chart. */
+import type { ClusterEvent, ClusterInstance } from '@shardlab/contract';
+import { formatMs } from './format.ts';
+
+export type Tone = 'good' | 'bad' | 'live' | 'quiet';
+
+/** The instance that each process belongs to, by process id. */
+export type ProcessNames = ReadonlyMap<number, number>;
+
+export function processNames(
+  events: readonly ClusterEvent[],
+  instances: readonly ClusterInstance[],
+): ProcessNames {
+  const names = new Map<number, number>();
+  for (const { type, pid, instance } of events) if (type === 'process:started') names.set(pid, instance);
+  for (const { process, instance } of instances) if (process !== null) names.set(process.pid, instance);
+  return names;
+}
+
+export function eventSentence(event: ClusterEvent, names: ProcessNames): string {
+  const { type, instance, pid, tookMs, epoch, fromPid, toPid } = event;
+  const nameOf = (id: number | undefined) => processName(id, names);
+  const duration = tookMs === undefined ? '' : formatMs(tookMs);
+  switch (type) {
+    case 'lease:acquired':
+      return event.role === 'failover'
+        ? `Lease on instance ${instance} acquired by ${nameOf(pid)} for failover: epoch ${epoch}, open after ${duration}.`
+        : `Lease on instance ${instance} acquired by its own process ${pid}: epoch ${epoch}, open after ${duration}.`;
+    case 'instance:taken-over': {
+      const kill = event.killed ? `, which first killed ${nameOf(fromPid)}` : '';
+      return `Instance ${instance} taken over by ${nameOf(pid)}${kill}: available again ${duration} after the failure was detected.`;
+    }
+    case 'instance:returned':
+      return `Instance ${instance} returned to its own process ${toPid}: released after ${duration}.`;
+    case 'instance:released':
+      return `Instance ${instance} closed cleanly by ${nameOf(pid)}.`;
+    case 'instance:fenced':
+      return `Instance ${instance} fenced in ${nameOf(pid)}: another process holds its lease now.`;
+    case 'instance:failed':
+      return `Instance ${instance} failed in ${nameOf(pid)}: ${event.message ?? 'no reason given'} (${event.code}).`;
+    case 'takeover:blocked':
+      return `Instance ${instance} cannot be taken over: ${nameOf(fromPid)} cannot be killed.`;
+    case 'instance:added':
+      return `Instance ${instance} added.`;
+    case 'instance:removed':
+      return `Instance ${instance} removed: it accepts no new messages and stays available until it is empty.`;
+    case 'instance:deregistered':
+      return `Instance ${instance} is empty and has been deleted.`;
+    case 'process:started':
+      return `Process ${pid} of instance ${instance} started.`;
+    case 'process:ended':
+      return event.signal === undefined
+        ? `Process ${pid} of instance ${instance} exited ${event.exitCode === 0 ? 'cleanly' : `with code ${event.exitCode}`}.`
+        : `Process ${pid} of instance ${instance} killed by ${event.signal}.`;
+    case 'process:paused':
+      return `Process ${pid} of instance ${instance} paused (SIGSTOP).`;
+    case 'process:resumed':
+      return `Process ${pid} of instance ${instance} resumed (SIGCONT).`;
+  }
+}
+
+const tones: Readonly<Partial<Record<ClusterEvent['type'], Tone>>> = {
+  'lease:acquired': 'live',
+  'instance:taken-over': 'good',
+  'instance:returned': 'good',
+  'instance:fenced': 'bad',
+  'instance:failed': 'bad',
+  'takeover:blocked': 'bad',
+  'process:paused': 'bad',
+};
+
+export function eventTone(event: ClusterEvent): Tone {
+  if (event.type === 'process:ended') return event.exitCode === 0 ? 'quiet' : 'bad';
+  return tones[event.type] ?? 'quiet';
+}
+
+/** A short label for an annotation in a chart; null for an event that gets none. */
+export function eventLabel(event: ClusterEvent): string | null {
+  const { type, instance } = event;
+  switch (type) {
+    case 'process:ended':
+      return event.exitCode === 0 ? `${instance} stopped` : `${instance} killed`;
+    case 'process:paused':
+      return `${instance} paused`;
+    case 'process:resumed':
+      return `${instance} resumed`;
+    case 'instance:taken-over':
+      return `${instance} taken over`;
+    case 'instance:returned':
+      return `${instance} returned`;
+    case 'instance:added':
+      return `${instance} added`;
+    case 'instance:removed':
+      return `${instance} removed`;
+    default:
+      return null;
+  }
+}
+
+function processName(pid: number | undefined, names: ProcessNames): string {
+  const instance = pid === undefined ? undefined : names.get(pid);
+  return instance === undefined ? `process ${pid}` : `the process of instance ${instance}`;
+}

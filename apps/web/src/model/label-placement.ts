@@ -1,0 +1,83 @@
+/**
+ * Places the label of a horizontal line where it covers the least of the drawing. All positions are CSS pixels in chart
+ * space.
+ */
+import type { ScalingGeometry } from './scaling-geometry.ts';
+import type { ScalingSeries } from './scaling-series.ts';
+
+export interface LabelPlace {
+  text: string;
+  x: number;
+  /** The baseline of the text. */
+  y: number;
+}
+
+/** Estimated width of a character at 11 px, slightly more than the average of system fonts. */
+const characterPx = 5.6;
+const lineHeightPx = 12;
+const insetPx = 6;
+/** Distance of the sampled positions along a drawn line. */
+const samplePx = 3;
+/** Number of positions tried along the line, from left to right. */
+const candidates = 9;
+
+/** Estimated, since charts are also drawn in tests, where no font can be measured. */
+const textWidth = (text: string): number => text.length * characterPx;
+
+/**
+ * Tries each text at several positions along the line at `y`, above and below it, and takes the one that covers the
+ * least. On a tie the earlier text wins (pass the longest first), then the leftmost position, then above the line.
+ */
+export function placeLabel(
+  texts: readonly string[],
+  y: number,
+  { series, geometry }: { series: readonly ScalingSeries[]; geometry: ScalingGeometry },
+): LabelPlace {
+  const drawn = sampledPositions(series, geometry);
+  const { left, right, top, bottom } = geometry;
+  const widthPx = right - left - 2 * insetPx;
+  const covered = ({ text, x, y: baseline }: LabelPlace): number => {
+    if (baseline - lineHeightPx < top || baseline > bottom) return Number.POSITIVE_INFINITY;
+    const to = x + textWidth(text);
+    return drawn.filter(
+      (position) =>
+        position.x > x - 4 &&
+        position.x < to + 4 &&
+        position.y > baseline - lineHeightPx &&
+        position.y < baseline + 4,
+    ).length;
+  };
+  const places = texts
+    .filter((text, index) => index === texts.length - 1 || textWidth(text) <= widthPx)
+    .flatMap((text) => {
+      const slackPx = Math.max(0, widthPx - textWidth(text));
+      return Array.from(
+        { length: candidates },
+        (_, n) => left + insetPx + (slackPx * n) / (candidates - 1),
+      ).flatMap((x) => [
+        { text, x, y: y - insetPx },
+        { text, x, y: y + insetPx + lineHeightPx - 3 },
+      ]);
+    });
+  return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+}
+
+/** Positions along the drawn lines, close enough together that no line passes unnoticed under a label. */
+function sampledPositions(
+  series: readonly ScalingSeries[],
+  { x, y }: ScalingGeometry,
+): { x: number; y: number }[] {
+  return series.flatMap(({ points }) =>
+    points.flatMap((point, index) => {
+      const to = { x: x(point.x), y: y(point.value) };
+      const before = points[index - 1];
+      if (before === undefined) return [to];
+      const from = { x: x(before.x), y: y(before.value) };
+      const count = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / samplePx));
+      return Array.from({ length: count }, (_, n) => {
+        const share = (n + 1) / count;
+        return { x: from.x + (to.x - from.x) * share, y: from.y + (to.y - from.y) * share };
+      });
+    }),
+  );
+}

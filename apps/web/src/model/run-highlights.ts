@@ -1,0 +1,34 @@
+/** The headline numbers of a run: its best dequeue rates and its integrity faults. */
+import type { Implementation, Point, Run } from '@shardlab/contract';
+
+export interface BestPoints {
+  sharded: Point;
+  unsharded: Point;
+  /** Best sharded dequeue rate ÷ best unsharded one; the two points may differ in threads and instances. */
+  ratio: number;
+}
+
+/** The point with the highest dequeue rate; null if the run has no points of this implementation. */
+export function bestPoint(points: readonly Point[], implementation: Implementation): Point | null {
+  const candidates = points.filter((point) => point.implementation === implementation);
+  return candidates.reduce<Point | null>(
+    (best, point) => (best === null || point.dequeuePerSec > best.dequeuePerSec ? point : best),
+    null,
+  );
+}
+
+/** Null until both implementations have delivered messages. */
+export function bestPoints(run: Pick<Run, 'points'>): BestPoints | null {
+  const sharded = bestPoint(run.points, 'sharded');
+  const unsharded = bestPoint(run.points, 'unsharded');
+  if (sharded === null || unsharded === null || !(unsharded.dequeuePerSec > 0)) return null;
+  return { sharded, unsharded, ratio: sharded.dequeuePerSec / unsharded.dequeuePerSec };
+}
+
+/** Sum of the integrity faults over all points. Messages left after the drain (`left`) are not a fault. */
+export function integrityFaults(points: readonly Point[]): number {
+  return points.reduce((sum, { integrity }) => {
+    const { lost, duplicated, damaged, outOfOrder } = integrity;
+    return sum + lost + duplicated + damaged + outOfOrder;
+  }, 0);
+}

@@ -1,0 +1,83 @@
+import type { ClaimLedgerEntry } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { claimsQuery } from '../../api/queries.ts';
+import { formatAgo } from '../../model/format.ts';
+import { describeGrade } from '../../model/verdicts.ts';
+import { VerdictBadge } from '../../parts/badges.tsx';
+import { ClaimFigure } from '../../parts/claim-figure.tsx';
+import { QueryResult } from '../../parts/query-states.tsx';
+import { useTitle } from '../../parts/use-title.ts';
+
+/** The ledger of claims: the statement of the document, and the last verdict from this machine. */
+export function ClaimsPage() {
+  useTitle('Claims');
+  const claims = useQuery(claimsQuery);
+  return (
+    <>
+      <header className="page-head">
+        <h1>Claims</h1>
+        <p className="lead">
+          The statements of the white paper that can be tested, each with the result of the newest finished
+          run on this machine. The lab compares ratios and slopes, not absolute numbers from other hardware. A
+          claim that does not hold here is a finding, not an error.
+        </p>
+      </header>
+      <QueryResult query={claims} name="claims">
+        {(data) => (
+          <ul className="claims panel" aria-label="Claims">
+            {data.claims.map((entry) => (
+              <Entry key={entry.id} entry={entry} />
+            ))}
+          </ul>
+        )}
+      </QueryResult>
+    </>
+  );
+}
+
+/** "holds, holds, inconclusive, …" */
+function verdictHistory({ history, judged }: ClaimLedgerEntry): string {
+  const words = history.slice(0, verdictsShown).map(({ verdict }) => verdict.replaceAll('-', ' '));
+  return `${words.join(', ')}${judged > verdictsShown ? ', …' : ''}`;
+}
+
+const verdictsShown = 6;
+
+function Entry({ entry }: { entry: ClaimLedgerEntry }) {
+  const { last } = entry;
+  return (
+    <li className="claim">
+      <div className="claim-head">
+        <h2>
+          <span className="tag">{entry.id}</span> {entry.title}
+        </h2>
+        {last === null ? (
+          <span className="badge">Not judged yet</span>
+        ) : (
+          <VerdictBadge verdict={last.verdict} />
+        )}
+      </div>
+      <p className="muted">
+        {entry.document} <span className="small">({describeGrade(entry.grade)})</span>
+      </p>
+      {last === null ? null : (
+        <>
+          <ClaimFigure claim={last} />
+          <p>{last.reason}</p>
+          <p className="small muted">
+            {last.runKept ? (
+              <Link to="/runs/$runId" params={{ runId: last.runId }}>
+                {last.scenarioId}, {last.scale}
+              </Link>
+            ) : (
+              `${last.scenarioId}, ${last.scale}`
+            )}
+            , {formatAgo(last.endedAtMs, Date.now())}
+            {entry.judged > 1 ? `. Judged ${entry.judged} times; newest first: ${verdictHistory(entry)}` : ''}
+          </p>
+        </>
+      )}
+    </li>
+  );
+}

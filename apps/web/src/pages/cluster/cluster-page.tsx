@@ -1,0 +1,101 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, useSyncExternalStore } from 'react';
+import { ClusterStream } from '../../api/cluster-stream.ts';
+import { resizeCluster } from '../../api/queries.ts';
+import { type FollowedCluster, instanceProcesses } from '../../model/cluster-state.ts';
+import { plural } from '../../model/format.ts';
+import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
+import { useTitle } from '../../parts/use-title.ts';
+import { EventLog } from './event-log.tsx';
+import { LoadPanel } from './load-panel.tsx';
+import { ProcessCard } from './process-card.tsx';
+
+/** The cluster that serves the queues: kill and start its processes, and watch the effect on the messages. */
+export function ClusterPage() {
+  useTitle('Cluster');
+  const [stream] = useState(() => new ClusterStream());
+  const { followed, connection } = useSyncExternalStore(stream.subscribe, stream.getState);
+  return (
+    <>
+      <header className="page-head">
+        <h1>Cluster</h1>
+        <p className="lead">
+          The instances that serve the queues of this server. With two or more, each instance runs in its own
+          process. Kill a process, and another one hosts its instance until it is started again. No
+          acknowledged message is lost, and none is delivered again after its consumption was acknowledged.
+        </p>
+      </header>
+      {connection === 'lost' ? (
+        <p className="notice" data-tone="bad" role="alert">
+          The connection to the server is lost. This page reconnects by itself.
+        </p>
+      ) : null}
+      {followed === null ? <Loading name="the cluster" /> : <ClusterView followed={followed} />}
+    </>
+  );
+}
+
+function ClusterView({ followed }: { followed: FollowedCluster }) {
+  const { cluster, load } = followed;
+  return (
+    <>
+      <LoadPanel load={load} events={cluster.events} />
+      <Processes followed={followed} />
+      <EventLog events={cluster.events} instances={cluster.instances} />
+    </>
+  );
+}
+
+/** Age at which the counters of the cluster are called out of date. */
+const staleMs = 1_500;
+
+function Processes({ followed }: { followed: FollowedCluster }) {
+  const { cluster, rates, cores, atMs, metricsAtMs } = followed;
+  const remaining = cluster.instances.filter(({ leaving }) => !leaving);
+  const resize = useMutation({ mutationFn: resizeCluster });
+  const removable = cluster.placement === 'processes' ? remaining.at(-1)?.instance : undefined;
+  const canRemove = remaining.length > 1;
+  return (
+    <section className="section" aria-labelledby="processes">
+      <div className="section-head">
+        <h2 id="processes">{plural(cluster.instances.length, 'instance')}</h2>
+        <button
+          type="button"
+          className="button"
+          disabled={resize.isPending}
+          onClick={() => resize.mutate(remaining.length + 1)}
+        >
+          {resize.isPending ? 'Changing…' : 'Add an instance'}
+        </button>
+      </div>
+      {resize.error === null ? null : <ErrorNotice error={resize.error} />}
+      {cluster.placement === 'local' ? (
+        <p className="notice">
+          The only instance runs inside the server, so there is no process to kill. Add an instance: from two
+          on, each runs in its own process.
+        </p>
+      ) : null}
+      <div className="cluster-grid">
+        {instanceProcesses(cluster).map((entry) => (
+          <ProcessCard
+            key={entry.owner.instance}
+            entry={entry}
+            placement={cluster.placement}
+            rates={rates}
+            cores={cores}
+            onRemove={
+              canRemove && entry.owner.instance === removable
+                ? () => resize.mutate(remaining.length - 1)
+                : undefined
+            }
+          />
+        ))}
+      </div>
+      <p className="small muted" role="status">
+        {atMs - metricsAtMs > staleMs
+          ? 'A process does not respond: the rates and CPU usage shown are out of date.'
+          : ''}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,35 @@
+import type { ClusterEvent, ClusterLoad } from '@shardlab/contract';
+import { useMemo } from 'react';
+import { formatClock, formatRate } from '../../model/format.ts';
+import { loadAnnotations, loadMarks, loadRange, loadTable } from '../../model/load-chart-data.ts';
+import { RateChart } from '../../parts/rate-chart.tsx';
+
+/** The throughput of the load over time, annotated with the events of the cluster. */
+export function LoadChart({ load, events }: { load: ClusterLoad; events: readonly ClusterEvent[] }) {
+  const range = useMemo(() => loadRange(load), [load]);
+  const marks = useMemo(() => loadMarks(load), [load]);
+  const annotations = useMemo(() => loadAnnotations(load, events), [load, events]);
+  return (
+    <RateChart
+      title="Throughput of the load"
+      unit="messages per second, averaged over 0.25 s"
+      fileName="cluster-load"
+      samples={load.samples}
+      range={range}
+      marks={marks}
+      annotations={annotations}
+      implementation="sharded"
+      lines={{ primary: 'consumed', secondary: 'acknowledged' }}
+      table={() => loadTable(load)}
+      readout={(sample) => (
+        <>
+          {formatClock(sample.atMs)} acknowledged <b>{formatRate(sample.acknowledgedPerSec)}</b>, consumed{' '}
+          <b>{formatRate(sample.consumedPerSec)}</b>
+        </>
+      )}
+      spoken={(sample) =>
+        `${formatClock(sample.atMs)}: acknowledged ${formatRate(sample.acknowledgedPerSec)}, consumed ${formatRate(sample.consumedPerSec)}`
+      }
+    />
+  );
+}

@@ -1,0 +1,142 @@
+import type { Run, RunSummary, ScenarioEntry } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { runQuery } from '../../api/queries.ts';
+import { formatAgo, formatCount, formatDuration, formatValue, plural } from '../../model/format.ts';
+import { bestPoint, bestPoints } from '../../model/run-highlights.ts';
+import { countVerdicts, describeVerdictCount } from '../../model/verdicts.ts';
+import { ErrorNotice } from '../../parts/query-states.tsx';
+import { useStartRun } from '../../parts/use-start-run.ts';
+import { Replay } from './replay.tsx';
+import { Schematic } from './schematic.tsx';
+
+const firstLook = 'first-look';
+
+/** The newest result of this machine in one sentence; before the first run, an introduction. */
+export function Headline(props: {
+  scenarios: readonly ScenarioEntry[];
+  /** Null while the list is loading. */
+  runs: readonly RunSummary[] | null;
+}) {
+  const newest = props.runs?.find((run) => run.status === 'done') ?? null;
+  const run = useQuery({ ...runQuery(newest?.id ?? ''), enabled: newest !== null });
+  if (props.runs === null) return <Introduction />;
+  if (newest === null) return <Introduction scenarios={props.scenarios} />;
+  if (run.data === undefined) return <Introduction />;
+  return <Result run={run.data} scenarios={props.scenarios} />;
+}
+
+function Introduction({ scenarios }: { scenarios?: readonly ScenarioEntry[] }) {
+  return (
+    <section className="headline" aria-label="About Shardlab">
+      <div className="headline-text">
+        <h1>How many messages per second can a queue carry on this machine, and what limits it?</h1>
+        <p className="lead">
+          Shardlab runs the same workload on a sharded queue and on a conventional job table, verifies every
+          message, and compares the results with the claims of a white paper.
+        </p>
+        {scenarios === undefined ? null : (
+          <>
+            <p>Nothing has been measured here yet.</p>
+            <FirstLook scenarios={scenarios} primary />
+          </>
+        )}
+      </div>
+      <Schematic />
+    </section>
+  );
+}
+
+function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntry[] }) {
+  const best = bestPoints(run);
+  const endedAtMs = run.endedAtMs ?? run.createdAtMs;
+  return (
+    <section className="headline" aria-label="Result of this machine">
+      <div className="headline-text">
+        <h1>
+          <Sentence run={run} />
+        </h1>
+        <p className="lead">
+          {best === null ? null : (
+            <>
+              Sharded with {plural(best.sharded.params.instances, 'instance')} and{' '}
+              {plural(best.sharded.params.threads, 'thread')}, unsharded with{' '}
+              {plural(best.unsharded.params.instances, 'instance')} and{' '}
+              {plural(best.unsharded.params.threads, 'thread')}.{' '}
+            </>
+          )}
+          {verdictSentence(run)}
+        </p>
+        <div className="row">
+          <Link className="button button-primary" to="/runs/$runId" params={{ runId: run.id }}>
+            Open this run
+          </Link>
+          <FirstLook scenarios={scenarios} />
+        </div>
+        <p className="small muted">
+          Measured {formatAgo(endedAtMs, Date.now())} with “{run.scenario.title}” ({run.scale})
+          {run.environment === null ? '' : `, on ${run.environment.cores} × ${run.environment.cpuModel}`}.
+        </p>
+      </div>
+      <Replay runId={run.id} cores={run.environment?.cores ?? 1} />
+    </section>
+  );
+}
+
+function Sentence({ run }: { run: Run }) {
+  const best = bestPoints(run);
+  if (best !== null)
+    return (
+      <>
+        On this machine the sharded queue dequeues up to{' '}
+        <strong className="ink-sharded">{formatCount(best.sharded.dequeuePerSec)}</strong> messages per
+        second, the unsharded queue up to{' '}
+        <strong className="ink-unsharded">{formatCount(best.unsharded.dequeuePerSec)}</strong>: a factor of{' '}
+        {formatValue(best.ratio)}.
+      </>
+    );
+  const only = bestPoint(run.points, 'sharded') ?? bestPoint(run.points, 'unsharded');
+  if (only === null) return 'The newest run finished without any points.';
+  return (
+    <>
+      On this machine the {only.implementation} queue dequeues up to{' '}
+      <strong className={`ink-${only.implementation}`}>{formatCount(only.dequeuePerSec)}</strong> messages per
+      second.
+    </>
+  );
+}
+
+/** "Claims of the white paper: 4 hold here, 1 does not hold here." */
+function verdictSentence(run: Run): string {
+  if (run.claims.length === 0) return '';
+  const counts = countVerdicts(run.claims).map(describeVerdictCount).join(', ');
+  return `Claims of the white paper: ${counts}.`;
+}
+
+function FirstLook({
+  scenarios,
+  primary = false,
+}: {
+  scenarios: readonly ScenarioEntry[];
+  primary?: boolean;
+}) {
+  const start = useStartRun();
+  const entry = scenarios.find(({ scenario }) => scenario.id === firstLook) ?? scenarios[0];
+  if (entry === undefined) return null;
+  return (
+    <>
+      <div>
+        <button
+          type="button"
+          className={primary ? 'button button-primary' : 'button'}
+          disabled={start.isPending}
+          onClick={() => start.mutate({ scenario: entry.scenario.id, scale: 'quick' })}
+        >
+          {primary ? 'Take a first measurement' : 'Measure again'} (about{' '}
+          {formatDuration(entry.plans.quick.estimatedMs)})
+        </button>
+      </div>
+      {start.error === null ? null : <ErrorNotice error={start.error} />}
+    </>
+  );
+}

@@ -1,0 +1,90 @@
+import type { QueueInfo } from '@shardlab/contract';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { setQueueEnabled } from '../../api/queries.ts';
+import { formatCount } from '../../model/format.ts';
+import { withExceptionQueues } from '../../model/queue-order.ts';
+import { ErrorNotice } from '../../parts/query-states.tsx';
+import { ScrollX } from '../../parts/scroll-x.tsx';
+import { Switch } from '../../parts/switch.tsx';
+
+/** All queues with their counts, and switches for enqueue and dequeue. */
+export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; chosen: string | null }) {
+  if (queues.length === 0) return <p className="empty">No queues yet. Create one here or through the API.</p>;
+  return (
+    <ScrollX label="All queues" framed>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Queue</th>
+            <th scope="col">Kind</th>
+            <th scope="col" className="number">
+              Ready
+            </th>
+            <th scope="col" className="number">
+              Held
+            </th>
+            <th scope="col" className="number">
+              Delayed
+            </th>
+            <th scope="col" className="number">
+              Enqueued
+            </th>
+            <th scope="col" className="number">
+              Consumed
+            </th>
+            <th scope="col">Enqueue</th>
+            <th scope="col">Dequeue</th>
+          </tr>
+        </thead>
+        <tbody>
+          {withExceptionQueues(queues).map(({ queue, isException }) => (
+            <tr key={queue.name} data-selected={queue.name === chosen ? '' : undefined}>
+              <th scope="row" className={isException ? 'queue-exceptions' : undefined}>
+                <Link to="/queues" search={{ queue: queue.name }}>
+                  {queue.name}
+                </Link>
+              </th>
+              <td className="small">
+                {queue.type === 'topic' ? 'topic' : queue.kind}, {queue.durability}
+              </td>
+              <td className="number">{formatCount(queue.ready)}</td>
+              <td className="number">{formatCount(queue.held)}</td>
+              <td className="number">{formatCount(queue.delayed)}</td>
+              <td className="number">{formatCount(queue.enqueued)}</td>
+              <td className="number">{formatCount(queue.consumed)}</td>
+              <td>
+                <EnabledSwitch queue={queue} operation="enqueue" isOn={queue.enqueueEnabled} />
+              </td>
+              <td>
+                <EnabledSwitch queue={queue} operation="dequeue" isOn={queue.dequeueEnabled} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollX>
+  );
+}
+
+function EnabledSwitch(props: { queue: QueueInfo; operation: 'enqueue' | 'dequeue'; isOn: boolean }) {
+  const { queue, operation, isOn } = props;
+  const client = useQueryClient();
+  const change = useMutation({
+    mutationFn: () => setQueueEnabled(queue.name, isOn ? 'stop' : 'start', { [operation]: true }),
+    onSettled: () => client.invalidateQueries({ queryKey: ['queues'] }),
+  });
+  return (
+    <>
+      <Switch
+        label={`${operation === 'enqueue' ? 'Enqueue' : 'Dequeue'} of ${queue.name}`}
+        isOn={isOn}
+        disabled={change.isPending}
+        onChange={() => change.mutate()}
+      >
+        {isOn ? 'On' : 'Stopped'}
+      </Switch>
+      {change.error === null ? null : <ErrorNotice error={change.error} />}
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import type { ClaimResult } from '@shardlab/contract';
+import { describeGrade } from '../../model/verdicts.ts';
+import { VerdictBadge } from '../../parts/badges.tsx';
+import { ClaimFigure } from '../../parts/claim-figure.tsx';
+
+/** The claims that a run tests, each with its value, its verdict and the reason. */
+export function RunClaims({ claims, isFinal }: { claims: readonly ClaimResult[]; isFinal: boolean }) {
+  return (
+    <section className="section" aria-labelledby="claims">
+      <div className="section-head">
+        <h2 id="claims">Claims</h2>
+        <p className="small muted">{isFinal ? 'Judged on all points' : 'Judged on the points so far'}</p>
+      </div>
+      {claims.length === 0 ? (
+        <p className="empty">This scenario tests no claims.</p>
+      ) : (
+        <ul className="claims claims-pairs panel" aria-label="Claims">
+          {claims.map((claim) => (
+            <Claim key={claim.id} claim={claim} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Claim({ claim }: { claim: ClaimResult }) {
+  return (
+    <li className="claim">
+      <div className="claim-head">
+        <span className="tag">{claim.id}</span>
+        <VerdictBadge verdict={claim.verdict} />
+      </div>
+      <h3>{claim.title}</h3>
+      <ClaimFigure claim={claim} />
+      <p className="small">{claim.reason}</p>
+      <p className="small muted">
+        The document ({describeGrade(claim.grade)}): {claim.document}
+      </p>
+    </li>
+  );
+}

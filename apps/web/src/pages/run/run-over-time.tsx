@@ -1,0 +1,94 @@
+import type { Point, Run, Tick } from '@shardlab/contract';
+import { useMemo } from 'react';
+import { plural } from '../../model/format.ts';
+import { runAnnotations } from '../../model/run-annotations.ts';
+import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../../model/time-chart-data.ts';
+import { cpuPanel, latencyPanel, ratePanel, waitPanel } from '../../model/time-panels.ts';
+import type { TimeCursor } from '../../parts/time-cursor.ts';
+import { CpuLegend, LatencyLegend, RateLegend, WaitLegend } from './time-legends.tsx';
+import { TimePanel } from './time-panel.tsx';
+import type { TimeView } from './use-time-view.ts';
+
+export interface RunOverTimeProps {
+  run: Run;
+  ticks: readonly Tick[];
+  view: TimeView;
+  selected: Point | null;
+  cursor: TimeCursor;
+  onSearch(change: { point: undefined }): void;
+}
+
+/** The time charts of a run. They share one time axis and one cursor. */
+export function RunOverTime({ run, ticks, view, selected, cursor, onSearch }: RunOverTimeProps) {
+  const cores = run.environment?.cores ?? null;
+  const { range, trials } = view;
+  const marks = useMemo(
+    () => ({
+      rate: rateMarks(trials),
+      latency: latencyMarks(trials),
+      cpu: cpuMarks(trials),
+      waits: waitMarks(trials),
+    }),
+    [trials],
+  );
+  const annotations = useMemo(() => runAnnotations(ticks, range), [ticks, range]);
+  // Only the first chart shows the labels: four charts with the same text would hide their lines.
+  const unlabelled = useMemo(
+    () => annotations.map((annotation) => ({ ...annotation, label: '' })),
+    [annotations],
+  );
+  if (trials.length === 0)
+    return (
+      <section className="section" aria-labelledby="time">
+        <h2 id="time">Over time</h2>
+        <p className="empty">
+          {run.status === 'queued' || run.status === 'running'
+            ? 'Charts appear when the first trial starts.'
+            : 'No time series was recorded.'}
+        </p>
+      </section>
+    );
+  const common = { range, trials, annotations: unlabelled, cursor, scenarioId: run.scenario.id, cores };
+  return (
+    <section className="section" aria-labelledby="time">
+      <div className="section-head">
+        <h2 id="time">Over time</h2>
+        {selected === null ? (
+          <p className="small muted">Time since the start of the run. Shaded bands separate the trials.</p>
+        ) : (
+          <p className="row small">
+            <span>
+              Only {selected.implementation}, {plural(selected.params.instances, 'instance')},{' '}
+              {plural(selected.params.threads, 'thread')}
+              {selected.params.roundTripMs > 0 ? `, ${selected.params.roundTripMs} ms round trip` : ''}
+            </span>
+            <button
+              type="button"
+              className="button button-quiet"
+              onClick={() => onSearch({ point: undefined })}
+            >
+              Show the whole run
+            </button>
+          </p>
+        )}
+      </div>
+      <div className="split split-even">
+        <TimePanel
+          {...common}
+          {...ratePanel}
+          marks={marks.rate}
+          annotations={annotations}
+          legend={<RateLegend trials={trials} />}
+        />
+        <TimePanel
+          {...common}
+          {...latencyPanel}
+          marks={marks.latency}
+          legend={<LatencyLegend trials={trials} />}
+        />
+        <TimePanel {...common} {...cpuPanel} marks={marks.cpu} legend={<CpuLegend trials={trials} />} />
+        <TimePanel {...common} {...waitPanel} marks={marks.waits} legend={<WaitLegend />} />
+      </div>
+    </section>
+  );
+}

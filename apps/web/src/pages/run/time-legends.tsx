@@ -1,0 +1,74 @@
+import { implementationColor, waitColor } from '../../charts/visual-encoding.ts';
+import { type TrialSamples, waitClasses } from '../../model/time-series.ts';
+import { LineSample, Swatch } from '../../parts/legend-marks.tsx';
+
+type WithTrials = { trials: readonly TrialSamples[] };
+
+const queuesOf = (trials: readonly TrialSamples[]) =>
+  (['sharded', 'unsharded'] as const).filter((name) => trials.some((trial) => trial.implementation === name));
+
+export function RateLegend({ trials }: WithTrials) {
+  return (
+    <ul className="legend" aria-label="Legend">
+      {queuesOf(trials).map((name) => (
+        <li key={name}>
+          <Swatch color={implementationColor[name]} />
+          {name}
+        </li>
+      ))}
+      <li>
+        <LineSample dash={null} />
+        dequeue
+      </li>
+      <li>
+        <LineSample dash={null} thin />
+        enqueue
+      </li>
+    </ul>
+  );
+}
+
+export function LatencyLegend({ trials }: WithTrials) {
+  return (
+    <ul className="legend" aria-label="Legend">
+      {queuesOf(trials).map((name) => (
+        <li key={name}>
+          <LineSample dash={null} color={implementationColor[name]} />
+          {name} median
+        </li>
+      ))}
+      {queuesOf(trials).map((name) => (
+        <li key={name}>
+          <Swatch color={implementationColor[name]} opacity={0.24} />
+          up to p99
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function CpuLegend({ trials }: WithTrials) {
+  return (
+    <ul className="legend" aria-label="Legend">
+      {queuesOf(trials).map((name) => (
+        <li key={name}>
+          <Swatch color={implementationColor[name]} opacity={0.75} />
+          {name}, one shade per instance
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function WaitLegend() {
+  return (
+    <ul className="legend" aria-label="Legend">
+      {['cpu', ...waitClasses].map((name) => (
+        <li key={name}>
+          <Swatch color={waitColor[name]!} opacity={0.9} />
+          {name === 'cpu' ? 'on CPU' : name === 'network' ? 'network (emulated)' : name}
+        </li>
+      ))}
+    </ul>
+  );
+}

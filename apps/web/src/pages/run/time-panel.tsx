@@ -1,0 +1,122 @@
+import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
+import { createTimeChart, type TimeChart, type TimeChartData } from '../../charts/time-chart.ts';
+import type { DataTable } from '../../model/data-table.ts';
+import { formatClock, plural } from '../../model/format.ts';
+import type { TimeAnnotation, TimeMarks } from '../../model/time-chart-data.ts';
+import type { TimePanelSpec } from '../../model/time-panels.ts';
+import { sampleAt, type TimeRange, type TrialSamples } from '../../model/time-series.ts';
+import { ChartFrame } from '../../parts/chart-frame.tsx';
+import { moveTimeCursor, type TimeCursor, useCursorTime } from '../../parts/time-cursor.ts';
+import { useChart, useWidth } from '../../parts/use-chart.ts';
+
+export interface TimePanelProps extends TimePanelSpec {
+  range: TimeRange;
+  trials: readonly TrialSamples[];
+  marks: TimeMarks;
+  /** Events to mark on the time axis. */
+  annotations: readonly TimeAnnotation[];
+  cursor: TimeCursor;
+  scenarioId: string;
+  /** Cores of the machine; null if unknown. */
+  cores: number | null;
+  legend: ReactNode;
+}
+
+const height = 190;
+
+/** One time chart with the shared cursor. */
+export function TimePanel(props: TimePanelProps) {
+  const { title, cursor, trials, range, cores, marks, annotations, scale, showsCores, formatAxis } = props;
+  const { box, width } = useWidth();
+  const create = useCallback(
+    (svg: SVGSVGElement): TimeChart => createTimeChart(svg, { onCursor: cursor.set }),
+    [cursor],
+  );
+  const data = useMemo(
+    () => ({
+      width: Math.max(width, 240),
+      height,
+      range,
+      marks,
+      annotations,
+      trials,
+      scale,
+      reference: showsCores && cores !== null ? { value: cores, label: plural(cores, 'core') } : null,
+      formatAxis,
+    }),
+    [width, range, marks, annotations, trials, scale, showsCores, cores, formatAxis],
+  );
+  const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
+  useEffect(() => {
+    chart.current?.moveCursor(cursor.get());
+    return cursor.subscribe(() => chart.current?.moveCursor(cursor.get()));
+  }, [cursor, chart]);
+  const atMs = useCursorTime(cursor);
+  const found = sampleAt(trials, atMs ?? range.toMs);
+  return (
+    <ChartFrame
+      title={title}
+      unit={props.unit}
+      fileName={`${props.scenarioId}-${props.id}-over-time`}
+      table={() => tableOf(props)}
+      svg={element}
+      box={box}
+      height={height}
+      legend={props.legend}
+      readout={found === null ? '–' : <Readout found={found} readout={props.readout} />}
+      spoken={found === null ? 'no data' : spokenOf(found, props.readout)}
+      cursor={{
+        now: Math.round((atMs ?? range.toMs) / 1000),
+        max: Math.max(1, Math.round(range.toMs / 1000)),
+        onKey: (key) => moveTimeCursor(cursor, key, trials),
+      }}
+    />
+  );
+}
+
+type Found = NonNullable<ReturnType<typeof sampleAt>>;
+
+function Readout({ found, readout }: { found: Found; readout: TimePanelSpec['readout'] }) {
+  const { trial, sample } = found;
+  return (
+    <>
+      {formatClock(sample.atMs)} {trial.implementation}, {trial.params.instances} × {trial.params.threads}:{' '}
+      {readout(sample).map(({ name, text }, index) => (
+        <span key={name}>
+          {index > 0 ? ', ' : ''}
+          {name} <b>{text}</b>
+        </span>
+      ))}
+    </>
+  );
+}
+
+function spokenOf({ trial, sample }: Found, readout: TimePanelSpec['readout']): string {
+  const words = readout(sample).map(({ name, text }) => `${name} ${text}`);
+  const { instances, threads } = trial.params;
+  const where = `${trial.implementation}, ${plural(instances, 'instance')}, ${plural(threads, 'thread')}`;
+  return `${formatClock(sample.atMs)}, ${where}: ${words.join(', ')}`;
+}
+
+function tableOf({ trials, columns }: TimePanelProps): DataTable {
+  return {
+    columns: [
+      'Seconds',
+      'Queue',
+      'Instances',
+      'Threads',
+      'Round trip ms',
+      ...columns.map(({ name }) => name),
+    ],
+    rows: trials.flatMap(({ implementation, params, samples }) =>
+      samples.map((sample) => [
+        sample.atMs / 1000,
+        implementation,
+        params.instances,
+        params.threads,
+        params.roundTripMs,
+        ...columns.map(({ read }) => read(sample)),
+      ]),
+    ),
+  };
+}

@@ -1,0 +1,58 @@
+import { agreementAim } from '@shardlab/model';
+import { formatRate } from '../../model/format.ts';
+import type { ModelError } from '../../model/what-if-series.ts';
+import { ScrollX } from '../../parts/scroll-x.tsx';
+
+const signed = (error: number) => `${error < 0 ? '−' : '+'}${Math.abs(Math.round(error * 100))} %`;
+const aim = `${agreementAim * 100} %`;
+
+/** Compares the simulated with the measured rates, and names those that differ by more than the model aims at. */
+export function ModelAgreement({ errors }: { errors: readonly ModelError[] }) {
+  const misses = errors.filter((error) => error.misses).length;
+  return (
+    <section className="section" aria-labelledby="agreement">
+      <div className="section-head">
+        <h2 id="agreement">Compared with measurement</h2>
+        <p className="small muted">
+          {misses === 0
+            ? `All ${errors.length} simulated rates are within ${aim} of the measured ones.`
+            : `${misses} of ${errors.length} simulated rates differ by more than ${aim}.`}
+        </p>
+      </div>
+      <ScrollX label="Measured and simulated rates" framed>
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Queue</th>
+              <th scope="col" className="number">
+                Threads
+              </th>
+              <th scope="col" className="number">
+                Measured
+              </th>
+              <th scope="col" className="number">
+                Simulated
+              </th>
+              <th scope="col" className="number">
+                Error
+              </th>
+              <th scope="col">Within {aim}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {errors.map(({ implementation, threads, measured, simulated, error, misses: isMiss }) => (
+              <tr key={`${implementation}/${threads}`}>
+                <th scope="row">{implementation}</th>
+                <td className="number">{threads}</td>
+                <td className="number">{formatRate(measured)}</td>
+                <td className="number">{formatRate(simulated)}</td>
+                <td className="number">{signed(error)}</td>
+                <td>{isMiss ? <b>no</b> : 'yes'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollX>
+    </section>
+  );
+}

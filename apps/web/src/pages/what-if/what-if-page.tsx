@@ -1,0 +1,168 @@
+import type { Hardware, Run } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { hardwareQuery, runQuery, runsQuery } from '../../api/queries.ts';
+import { metricIds, metrics } from '../../model/point-metrics.ts';
+import {
+  machineSettings,
+  matchesSettings,
+  settingsOfPoint,
+  simulationRequest,
+  whatIfThreads,
+} from '../../model/what-if.ts';
+import { modelErrors } from '../../model/what-if-series.ts';
+import { Choice } from '../../parts/choice.tsx';
+import { QueryResult } from '../../parts/query-states.tsx';
+import { useTitle } from '../../parts/use-title.ts';
+import { ModelAgreement } from './model-agreement.tsx';
+import { useSimulation } from './use-simulation.ts';
+import { WhatIfChart } from './what-if-chart.tsx';
+import { WhatIfControls } from './what-if-controls.tsx';
+import { settingsFromSearch, type WhatIfSearch } from './what-if-search.ts';
+
+/** The id of the hardware description that a calibration of this machine writes. */
+const calibratedId = 'this-machine';
+/** The limit of the server on one answer. */
+const runsMax = 200;
+
+/** The simulation model with sliders, and measured points for comparison. */
+export function WhatIfPage() {
+  useTitle('What if');
+  const hardware = useQuery(hardwareQuery);
+  return (
+    <>
+      <header className="page-head">
+        <h1>What if</h1>
+        <p className="lead">
+          A model of a cluster, simulated in this page whenever a slider moves: more instances, a slower disk,
+          a distant client. Its costs were calibrated on this machine, or fitted to the numbers that the white
+          paper gives for other hardware. Select a run to compare the model with its measured points.
+        </p>
+      </header>
+      <QueryResult query={hardware} name="machines">
+        {(data) => <WhatIfView machines={data.hardware} />}
+      </QueryResult>
+    </>
+  );
+}
+
+function WhatIfView({ machines }: { machines: readonly Hardware[] }) {
+  const search = useSearch({ from: '/what-if' });
+  const navigate = useNavigate({ from: '/what-if' });
+  const set = (change: Partial<Record<keyof WhatIfSearch, unknown>>) =>
+    void navigate({
+      search: (before) => ({ ...before, ...change }) as WhatIfSearch,
+      replace: true,
+      resetScroll: false,
+    });
+  const runs = useQuery(runsQuery(runsMax));
+  const chosen = useQuery({ ...runQuery(search.run ?? ''), enabled: search.run !== undefined });
+  const run = search.run === undefined ? undefined : chosen.data;
+  const machine =
+    machines.find(({ id }) => id === search.hardware) ??
+    machines.find(({ id }) => id === calibratedId) ??
+    machines[0];
+  const settings = useMemo(() => settingsFromSearch(search), [search]);
+  const measured = useMemo(() => {
+    if (run === undefined || machine === undefined) return [];
+    const defaults = machineSettings(machine);
+    return run.points.filter(({ params }) => matchesSettings(params, settings, defaults));
+  }, [run, machine, settings]);
+  const threads = useMemo(
+    () =>
+      [...new Set([...whatIfThreads, ...measured.map(({ params }) => params.threads)])].sort((a, b) => a - b),
+    [measured],
+  );
+  const request = useMemo(
+    () => (machine === undefined ? null : simulationRequest(machine, settings, threads)),
+    [machine, settings, threads],
+  );
+  const { points, isRunning } = useSimulation(request);
+  const errors = useMemo(() => modelErrors(points, measured), [points, measured]);
+  if (machine === undefined)
+    return <p className="empty">There is no hardware description in scenarios/hardware.</p>;
+  const metric = metrics[search.metric ?? 'dequeue'];
+  const chooseRun = (id: string | undefined) => set({ run: id });
+  return (
+    <div className="split split-main what-if">
+      <section className="section" aria-labelledby="simulated">
+        <h2 id="simulated">{machine.title}</h2>
+        <WhatIfChart
+          metric={metric}
+          instances={settings.instances}
+          threads={threads}
+          simulated={points}
+          measured={measured}
+          note={noteOf(machine, run, measured.length, settings.subscribers)}
+          controls={
+            <div className="row">
+              <Choice
+                label="Show"
+                value={metric.id}
+                options={metricIds.map((id) => ({ value: id, label: metrics[id].label }))}
+                onChange={(id) => set({ metric: id })}
+              />
+              <span className="small muted" role="status">
+                {isRunning ? 'simulating…' : 'simulated'}
+              </span>
+            </div>
+          }
+        />
+        {run !== undefined && measured.length === 0 ? <SettingsMismatch run={run} onApply={set} /> : null}
+        {errors.length > 0 ? <ModelAgreement errors={errors} /> : null}
+      </section>
+      <section className="section" aria-labelledby="settings">
+        <h2 id="settings">Settings</h2>
+        <WhatIfControls
+          machines={machines}
+          machine={machine}
+          settings={settings}
+          runs={(runs.data?.runs ?? []).filter(({ status }) => status === 'done')}
+          run={search.run}
+          onMachine={(id) =>
+            set({ hardware: id, cores: undefined, syncUs: undefined, roundTripMs: undefined })
+          }
+          onRun={chooseRun}
+          onSettings={set}
+        />
+        <p className="small muted">{machine.about}</p>
+      </section>
+    </div>
+  );
+}
+
+/** Shown if no point of the run was measured with the workload that the sliders describe. */
+function SettingsMismatch({ run, onApply }: { run: Run; onApply(settings: Partial<WhatIfSearch>): void }) {
+  const first = run.points[0];
+  if (first === undefined) return <p className="empty">This run has no points.</p>;
+  const { cores: _cores, syncUs: _sync, ...settings } = settingsOfPoint(first.params);
+  return (
+    <div className="notice">
+      <p>No point of this run was measured with these settings.</p>
+      <button type="button" className="button" onClick={() => onApply(settings)}>
+        Use the settings of this run
+      </button>
+    </div>
+  );
+}
+
+function noteOf(
+  machine: Hardware,
+  run: Run | undefined,
+  measured: number,
+  subscribers: number,
+): string | null {
+  if (run === undefined || measured === 0) return null;
+  const notes = [
+    ...(machine.id === calibratedId
+      ? []
+      : ['The points were measured on this machine; the lines are simulated for another one.']),
+    ...(subscribers > 0
+      ? [
+          'The unsharded points come from one queue per subscriber in place of a topic; the unsharded line simulates a topic.',
+        ]
+      : []),
+  ];
+  return notes.length === 0 ? null : notes.join(' ');
+}

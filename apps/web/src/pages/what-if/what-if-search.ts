@@ -1,0 +1,27 @@
+/** The query string of the what-if page: the machine, the run, the metric, and each slider that was moved. */
+import { type MetricId, metricIds } from '../../model/point-metrics.ts';
+import { sliderSteps, type WhatIfSettings, whatIfDefault } from '../../model/what-if.ts';
+
+export interface WhatIfSearch extends Partial<WhatIfSettings> {
+  hardware?: string;
+  run?: string;
+  metric?: MetricId;
+}
+
+/** Drops unknown values, so that an old link shows the page instead of an error. */
+export function readWhatIfSearch(search: Record<string, unknown>): WhatIfSearch {
+  const read: WhatIfSearch = {};
+  for (const name of Object.keys(sliderSteps) as (keyof WhatIfSettings)[]) {
+    const value = search[name];
+    const max = sliderSteps[name].at(-1)!;
+    const min = sliderSteps[name][0];
+    if (typeof value === 'number' && value >= min && value <= max) read[name] = value;
+  }
+  const metric = metricIds.find((id) => id === search.metric);
+  if (metric !== undefined) read.metric = metric;
+  if (typeof search.hardware === 'string') read.hardware = search.hardware;
+  if (typeof search.run === 'string') read.run = search.run;
+  return read;
+}
+
+export const settingsFromSearch = (search: WhatIfSearch): WhatIfSettings => ({ ...whatIfDefault, ...search });

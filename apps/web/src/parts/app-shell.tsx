@@ -1,0 +1,62 @@
+import { Link, Outlet } from '@tanstack/react-router';
+import { ThemeSwitch } from './theme-switch.tsx';
+
+const pages = [
+  { to: '/', label: 'Lab', exact: true },
+  { to: '/runs', label: 'Runs', exact: false },
+  { to: '/claims', label: 'Claims', exact: false },
+  { to: '/what-if', label: 'What if', exact: false },
+  { to: '/queues', label: 'Queues', exact: false },
+  { to: '/cluster', label: 'Cluster', exact: false },
+] as const;
+
+/** The frame of every page: header, content, footer. */
+export function AppShell() {
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <header className="header">
+        <div className="header-row">
+          <Link to="/" className="wordmark">
+            <Logo />
+            Shardlab
+          </Link>
+          <nav className="nav" aria-label="Pages">
+            {pages.map(({ to, label, exact }) => (
+              <Link key={to} to={to} activeOptions={{ exact }}>
+                {label}
+              </Link>
+            ))}
+          </nav>
+          <div className="header-tools">
+            <a href="/docs">API</a>
+            <ThemeSwitch />
+          </div>
+        </div>
+      </header>
+      <main className="main" id="main" tabIndex={-1}>
+        <Outlet />
+      </main>
+      <footer className="footer">
+        <p>A performance lab for message queues, which measures the machine it runs on.</p>
+        <p>
+          <a href="/docs">API reference</a>
+        </p>
+      </footer>
+    </>
+  );
+}
+
+/** Three shards with consumed and waiting messages. */
+function Logo() {
+  return (
+    <svg width="22" height="22" viewBox="0 0 22 22" aria-hidden="true">
+      <g strokeWidth="3" strokeLinecap="round" fill="none">
+        <path d="M3 5h16M3 11h9M3 17h4" stroke="var(--sharded)" />
+        <path d="M17 11h2M12 17h7" stroke="var(--unsharded)" />
+      </g>
+    </svg>
+  );
+}

@@ -1,0 +1,104 @@
+import type { Implementation } from '@shardlab/contract';
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
+import { createTimeChart, type TimeChart, type TimeChartData } from '../charts/time-chart.ts';
+import { implementationColor } from '../charts/visual-encoding.ts';
+import type { DataTable } from '../model/data-table.ts';
+import { formatAxisCount } from '../model/format.ts';
+import type { TimeAnnotation, TimeMarks } from '../model/time-chart-data.ts';
+import type { TimeRange } from '../model/time-series.ts';
+import { ChartFrame } from './chart-frame.tsx';
+import { LineSample } from './legend-marks.tsx';
+import { moveTimeCursor, TimeCursor, useCursorTime } from './time-cursor.ts';
+import { useChart, useWidth } from './use-chart.ts';
+
+const height = 200;
+const noAnnotations: readonly TimeAnnotation[] = [];
+
+export interface RateChartProps<Sample extends { atMs: number }> {
+  title: string;
+  unit: string;
+  fileName: string;
+  samples: readonly Sample[];
+  range: TimeRange;
+  marks: TimeMarks;
+  annotations?: readonly TimeAnnotation[];
+  implementation: Implementation;
+  /** Names of the heavy line and of the thin one. */
+  lines: { primary: string; secondary: string };
+  table(): DataTable;
+  readout(sample: Sample): ReactNode;
+  spoken(sample: Sample): string;
+}
+
+/** Two rates of messages per second over time. */
+export function RateChart<Sample extends { atMs: number }>(props: RateChartProps<Sample>) {
+  const { samples, range, marks, annotations = noAnnotations } = props;
+  const [cursor] = useState(() => new TimeCursor());
+  const { box, width } = useWidth();
+  const create = useCallback(
+    (svg: SVGSVGElement): TimeChart => createTimeChart(svg, { onCursor: cursor.set }),
+    [cursor],
+  );
+  const data = useMemo(
+    (): TimeChartData => ({
+      width: Math.max(width, 240),
+      height,
+      range,
+      marks,
+      annotations,
+      trials: [],
+      scale: 'linear',
+      reference: null,
+      formatAxis: formatAxisCount,
+    }),
+    [width, range, marks, annotations],
+  );
+  const { element, chart } = useChart<TimeChartData, TimeChart>(create, data);
+  useEffect(() => cursor.subscribe(() => chart.current?.moveCursor(cursor.get())), [cursor, chart]);
+  const atMs = useCursorTime(cursor);
+  const last = samples.at(-1);
+  const shown = atMs === null ? last : nearest(samples, atMs);
+  return (
+    <ChartFrame
+      title={props.title}
+      unit={props.unit}
+      fileName={props.fileName}
+      table={props.table}
+      svg={element}
+      box={box}
+      height={height}
+      legend={<Legend implementation={props.implementation} lines={props.lines} />}
+      readout={shown === undefined ? '–' : props.readout(shown)}
+      spoken={shown === undefined ? 'no data' : props.spoken(shown)}
+      cursor={{
+        now: Math.round((atMs ?? last?.atMs ?? 0) / 1000),
+        max: Math.round(range.toMs / 1000),
+        onKey: (key) => moveTimeCursor(cursor, key, [{ samples }]),
+      }}
+    />
+  );
+}
+
+function Legend({ implementation, lines }: Pick<RateChartProps<never>, 'implementation' | 'lines'>) {
+  const color = implementationColor[implementation];
+  return (
+    <ul className="legend" aria-label="Legend">
+      <li>
+        <LineSample dash={null} color={color} />
+        {lines.primary}
+      </li>
+      <li>
+        <LineSample dash={null} color={color} thin />
+        {lines.secondary}
+      </li>
+    </ul>
+  );
+}
+
+function nearest<T extends { atMs: number }>(samples: readonly T[], atMs: number): T | undefined {
+  return samples.reduce<T | undefined>(
+    (best, sample) =>
+      best === undefined || Math.abs(sample.atMs - atMs) < Math.abs(best.atMs - atMs) ? sample : best,
+    undefined,
+  );
+}

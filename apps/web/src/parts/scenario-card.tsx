@@ -1,0 +1,79 @@
+import type { PlanFigures, Scale, Scenario, ScenarioEntry } from '@shardlab/contract';
+import { Link } from '@tanstack/react-router';
+import { useId } from 'react';
+import { formatCount, formatDuration, plural } from '../model/format.ts';
+import { ErrorNotice } from './query-states.tsx';
+import { useStartRun } from './use-start-run.ts';
+
+/** One scenario: its question, its origin, and the duration of a run. */
+export function ScenarioCard({ entry }: { entry: ScenarioEntry }) {
+  const { scenario } = entry;
+  const titleId = useId();
+  return (
+    <article className="panel scenario" aria-labelledby={titleId}>
+      <div className="scenario-text">
+        <h3 id={titleId}>
+          <Link to="/scenarios/$scenarioId" params={{ scenarioId: scenario.id }}>
+            {scenario.title}
+          </Link>
+        </h3>
+        <p className="lead">{scenario.question}</p>
+        <ScenarioTags entry={entry} />
+      </div>
+      <ScenarioRuns entry={entry} />
+    </article>
+  );
+}
+
+/** The origin of a scenario and the claims that it tests. */
+export function ScenarioTags({ entry: { scenario, source } }: { entry: ScenarioEntry }) {
+  return (
+    <div className="row small muted">
+      <span>{originOf(scenario)}</span>
+      {scenario.claims.length > 0 ? (
+        <span className="row">
+          Claims{' '}
+          {scenario.claims.map((claim) => (
+            <span key={claim} className="tag">
+              {claim}
+            </span>
+          ))}
+        </span>
+      ) : null}
+      {source === 'uploaded' ? <span className="tag">Uploaded</span> : null}
+    </div>
+  );
+}
+
+function originOf({ document, figure }: Scenario): string {
+  if (document === undefined) return 'Not based on a document';
+  return figure === undefined ? 'White paper' : `White paper, ${figure}`;
+}
+
+/** The two buttons that start a run, each with its size and estimated duration. */
+export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
+  const start = useStartRun();
+  const button = (scale: Scale, label: string, plan: PlanFigures) => (
+    <div className="scenario-run">
+      <button
+        type="button"
+        className={scale === 'quick' ? 'button button-ink' : 'button'}
+        disabled={start.isPending}
+        onClick={() => start.mutate({ scenario: entry.scenario.id, scale })}
+      >
+        {label}
+      </button>
+      <p className="small muted">
+        about {formatDuration(plan.estimatedMs)}, {plural(plan.points, 'point')}
+        {plan.trials > plan.points ? ` in ${formatCount(plan.trials)} trials` : ''}
+      </p>
+    </div>
+  );
+  return (
+    <div className="scenario-runs">
+      {button('quick', 'Run quick', entry.plans.quick)}
+      {button('full', 'Run full', entry.plans.full)}
+      {start.error === null ? null : <ErrorNotice error={start.error} />}
+    </div>
+  );
+}

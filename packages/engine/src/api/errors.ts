@@ -1,0 +1,322 @@
+/**
+ * Every error that the engine throws. Codes are API: never renamed, never reused. A host maps `kind` to a status of its
+ * own, since the engine knows no HTTP. A test keeps `docs/errors.md` equal to this table.
+ */
+import { CodedError, type ErrorContext, type ErrorDefinition } from './coded-error.ts';
+
+export type ErrorKind =
+  | 'invalid'
+  | 'not-found'
+  | 'conflict'
+  | 'too-large'
+  | 'unavailable'
+  | 'unsupported'
+  | 'failed'
+  /** A fault of the engine itself. */
+  | 'bug';
+
+interface QueueErrorDefinition extends ErrorDefinition {
+  kind: ErrorKind;
+}
+
+const definitions = {
+  QUEUE_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no queue of this name' },
+  QUEUE_EXISTS: { kind: 'conflict', retryable: false, message: 'A queue of this name already exists' },
+  QUEUE_SPEC_INVALID: { kind: 'invalid', retryable: false, message: 'The queue specification is invalid' },
+  QUEUE_DROPPED: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The queue was dropped during the call',
+  },
+  QUEUE_IN_USE: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The queue is the exception queue of another queue',
+  },
+  QUEUE_CONVERTING: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The queue is being converted to a sharded one',
+  },
+  QUEUE_CONVERTED: {
+    kind: 'conflict',
+    retryable: true,
+    message:
+      'The queue was converted to a sharded queue during the call; nothing was changed, retry to use the new queue',
+  },
+  QUEUE_NOT_CONVERTIBLE: { kind: 'conflict', retryable: false, message: 'The queue is already sharded' },
+  QUEUE_NOT_DRAINED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The queue that is being converted still holds messages',
+  },
+  CONVERSION_NOT_FOUND: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The queue is not being converted',
+  },
+  CONVERSION_PAST_CANCEL: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The sharded queue already exists: the conversion can only be completed',
+  },
+  ENQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for enqueue' },
+  DEQUEUE_STOPPED: { kind: 'conflict', retryable: true, message: 'The queue is stopped for dequeue' },
+  PAYLOAD_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The payload is over the limit' },
+  PAYLOAD_STREAMED: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The payload is stored in chunks; read it with payloadStream',
+  },
+  PAYLOAD_INCOMPLETE: {
+    kind: 'invalid',
+    retryable: true,
+    message: 'The payload ended early; nothing was stored',
+  },
+  PAYLOAD_LENGTH_WRONG: {
+    kind: 'invalid',
+    retryable: false,
+    message: "The payload's length differs from the declared length; nothing was stored",
+  },
+  PAYLOAD_GONE: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The payload no longer exists: its message was consumed, or its queue was dropped',
+  },
+  STREAM_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'Payloads are streamed to and from persistent sharded queues only',
+  },
+  UPLOADS_FULL: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'Too many payload uploads are in progress (limit 64)',
+  },
+  MESSAGE_INVALID: { kind: 'invalid', retryable: false, message: 'The message cannot be stored as it is' },
+  TX_TOO_LARGE: { kind: 'too-large', retryable: false, message: 'The transaction is over the limit' },
+  TX_SPANS_FILES: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'A transaction cannot combine sharded and unsharded queues: they are stored in different files',
+  },
+  TX_SPANS_INSTANCES: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'A transaction, and the receipts of one call, must belong to one instance',
+  },
+  SQL_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The statement or its parameters are invalid',
+  },
+  SQL_REFUSED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'The statement is not allowed in a queue transaction',
+  },
+  SQL_FAILED: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'A statement failed and was rolled back, with its whole transaction if it was staged',
+  },
+  SQL_TOO_LARGE: {
+    kind: 'too-large',
+    retryable: false,
+    message: "The transaction's statements or their results exceed the limit",
+  },
+  SQL_TOO_LONG: {
+    kind: 'too-large',
+    retryable: false,
+    message:
+      'Statements exceeded the time limit and were rolled back, with the whole transaction if they were staged',
+  },
+  SQL_ELSEWHERE: {
+    kind: 'conflict',
+    retryable: false,
+    message: "The application's tables are stored on another instance",
+  },
+  SQL_RESULTS_LOST: {
+    kind: 'unavailable',
+    retryable: false,
+    message: 'The transaction is committed, and the results of its statements were lost with the connection',
+  },
+  SQL_HOLD_EXPIRED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The transaction kept the writer reserved past the time limit and was rolled back',
+  },
+  SQL_HOLDS_WRITER: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The call may need the writer, which this transaction has reserved since its first query',
+  },
+  QUERY_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: "query is available only for sessions in the instance's own process; use execute",
+  },
+  OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is invalid' },
+  SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session already has a call in progress' },
+  SESSION_CLOSED: { kind: 'conflict', retryable: false, message: 'The session is closed' },
+  RECEIPT_STALE: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The receipt is no longer valid: its hold has ended, or the message was consumed',
+  },
+  SUBSCRIBER_NOT_FOUND: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The topic has no subscriber of this name',
+  },
+  SUBSCRIBER_EXISTS: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The topic has a subscriber of this name with a different durability',
+  },
+  SUBSCRIBERS_FULL: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'Too many subscribers to the topic (limit 1,024)',
+  },
+  SUBSCRIBER_PENDING: {
+    kind: 'unavailable',
+    retryable: true,
+    message:
+      'An instance of the cluster has not applied the subscription in time; subscribe again to wait for it',
+  },
+  WAITERS_FULL: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'Too many calls are waiting for this queue (limit 10,000)',
+  },
+  SESSIONS_FULL: { kind: 'unavailable', retryable: true, message: 'Too many open sessions (limit 10,000)' },
+  HOLDS_FULL: { kind: 'unavailable', retryable: true, message: 'Too many held messages (limit 1,000,000)' },
+  BACKLOG_FULL: {
+    kind: 'unavailable',
+    retryable: true,
+    message: "The queue's backlog has reached its limit",
+  },
+  INSTANCE_CLOSED: { kind: 'unavailable', retryable: true, message: 'The instance is closed' },
+  INSTANCE_FAILED: {
+    kind: 'failed',
+    retryable: true,
+    message: 'The instance stopped after a storage failure; open it again to recover',
+  },
+  INVARIANT_BROKEN: {
+    kind: 'bug',
+    retryable: false,
+    message:
+      'The engine found its own state inconsistent and stopped the instance; open it again to recover, and report the error',
+  },
+  STORAGE_FULL: { kind: 'unavailable', retryable: true, message: 'The disk is full' },
+  STORAGE_READ_ONLY: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The folder or a file in it cannot be written',
+  },
+  STORAGE_CORRUPT: { kind: 'failed', retryable: false, message: 'A file of the queue is damaged' },
+  PARTITION_DAMAGED: {
+    kind: 'failed',
+    retryable: false,
+    message:
+      'A partition is damaged: its shard delivers nothing past the damage; other shards and queues are not affected',
+  },
+  COMMITS_MISSING: {
+    kind: 'failed',
+    retryable: false,
+    message: 'Acknowledged commits are missing from a file; the file was not changed',
+  },
+  STORAGE_FAILED: { kind: 'failed', retryable: true, message: 'A read or write of the storage failed' },
+  STORAGE_FORMAT_OLDER: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The files were written by an earlier development version; they are left untouched',
+  },
+  STORAGE_FORMAT_NEWER: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The files were written by a newer version; they are left untouched',
+  },
+  INSTANCE_IN_USE: { kind: 'conflict', retryable: true, message: 'Another process hosts this instance' },
+  INSTANCE_FENCED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'Another process has taken over the instance; this process can no longer write to it',
+  },
+  LEASE_LAPSED: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The lease on this instance has lapsed; nothing is delivered until it is renewed',
+  },
+  INSTANCE_LEAVING: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The instance is being removed from the cluster and accepts no new messages',
+  },
+  INSTANCE_UNREACHABLE: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'No process serves this instance, or the connection to it was lost',
+  },
+  TX_NOT_COMMITTED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The connection was lost and the transaction was rolled back; its held messages are ready again',
+  },
+  COMMIT_OUTCOME_UNKNOWN: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The answer to a commit was lost, and its outcome could not be determined in time',
+  },
+  PROTOCOL_INVALID: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The peer sent an invalid protocol frame',
+  },
+  PROTOCOL_VERSION: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The peers use different protocol versions',
+  },
+  INSTANCE_NOT_FOUND: {
+    kind: 'not-found',
+    retryable: false,
+    message: 'The cluster has no instance of this number',
+  },
+  INSTANCE_IS_HOME: {
+    kind: 'conflict',
+    retryable: false,
+    message: "The application's tables are stored on this instance, so it cannot leave the cluster",
+  },
+  PROCESS_NOT_RUNNING: {
+    kind: 'conflict',
+    retryable: false,
+    message: "The instance's process is not running",
+  },
+  PROCESS_RUNNING: {
+    kind: 'conflict',
+    retryable: false,
+    message: "The instance's process is already running",
+  },
+  SQLITE_TOO_OLD: {
+    kind: 'failed',
+    retryable: false,
+    message: 'SQLite is older than 3.51.3, which can corrupt a log',
+  },
+} as const satisfies Record<string, QueueErrorDefinition>;
+
+export type QueueErrorCode = keyof typeof definitions;
+
+/** The registry, for hosts that map errors and for the test against `docs/errors.md`. */
+export const errorRegistry: Readonly<Record<QueueErrorCode, QueueErrorDefinition>> = definitions;
+
+export class QueueError extends CodedError<QueueErrorCode> {
+  override readonly name = 'QueueError';
+  readonly kind: ErrorKind;
+
+  constructor(code: QueueErrorCode, context: ErrorContext = {}) {
+    super(code, definitions[code], context);
+    this.kind = definitions[code].kind;
+  }
+}

@@ -1,0 +1,36 @@
+/** What `Instance.stats` answers. */
+export interface PartitionStats {
+  partition: number;
+  /** `drained`: it is being truncated. `damaged`: its messages cannot be read, and its shard delivers none behind them. */
+  state: 'filling' | 'full' | 'drained' | 'damaged';
+  /** Share of its capacity in use, 0 to 1. */
+  fill: number;
+  /** Share of its messages that are terminal, 0 to 1. */
+  drained: number;
+}
+
+export interface ShardStats {
+  shard: number;
+  queue: string;
+  /** Messages committed and not consumed. */
+  backlog: number;
+  /** Bytes of its messages in the message cache. */
+  cacheBytes: number;
+  partitions: PartitionStats[];
+}
+
+export interface InstanceStats {
+  instance: number;
+  /** Fencing token: raised in the instance's file each time it is opened. */
+  epoch: number;
+  /** Messages enqueued and consumed by commits of this instance's sessions since it opened. */
+  enqueued: number;
+  consumed: number;
+  commits: number;
+  /** Group commits: commits ÷ groups is how many transactions shared a sync. */
+  groups: number;
+  /** CPU time of the session thread and of the writer thread since they started, microseconds. */
+  cpu: { sessionUs: number; writerUs: number };
+  /** Shards of this instance. An unsharded queue counts as one shard, number 0, without partitions. */
+  shards: ShardStats[];
+}

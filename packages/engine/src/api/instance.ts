@@ -1,0 +1,103 @@
+/** An instance, hosted in this process or by another one, and a client of all instances of a cluster. */
+import type { InstanceStats } from './instance-stats.ts';
+import type { BrowsedMessage } from './message.ts';
+import type { QueueInfo, QueueSpec } from './queue.ts';
+import type { QueueStats } from './queue-stats.ts';
+import type { Session } from './session.ts';
+import type { SubscriberInfo, SubscriberSpec } from './subscriber.ts';
+import type { WaitRecorder, WaitStats } from './waits.ts';
+
+export interface InstanceOptions {
+  /** Folder of the cluster: the catalog, a file per instance, the unsharded file. Created if it is missing. */
+  dir: string;
+  /** Number of this instance, 1 to 64; default 1. */
+  instance?: number;
+  /** Bound of the message cache, bytes. Default: the bound that a conversion set for the cluster, else 256 MiB. */
+  cacheBytesMax?: number;
+  /** Messages after which a partition is full, 1 to 32,768 (the default). Smaller ones are truncated sooner and more often. */
+  partitionMessagesMax?: number;
+  /** Time added to each sync to emulate a slower disk, 0 (the default) to 1,000 ms. */
+  emulatedSyncMs?: number;
+  /** How often changed metrics are written to the instance's file for its views; 10 to 3,600,000 ms, default 1,000. */
+  sampleIntervalMs?: number;
+  /** How long a session may reserve the writer, from its first `query` to its commit; 1 to 10,000 ms, default 1,000. */
+  writerReservationMsMax?: number;
+}
+
+/** One instance, hosted in this process. Several processes may each host another instance of one folder. */
+export interface Instance {
+  readonly id: number;
+  /** Wait events of this instance. A host may record its own, such as an emulated client round trip. */
+  readonly waits: WaitRecorder;
+  createQueue(spec: QueueSpec): Promise<QueueInfo>;
+  /** Drops the queue and its messages. Throws `QUEUE_NOT_FOUND`. */
+  dropQueue(name: string): Promise<void>;
+  startQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo>;
+  stopQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo>;
+  queues(): QueueInfo[];
+  /** Throws `QUEUE_NOT_FOUND`. */
+  queue(name: string): QueueInfo;
+  /**
+   * Adds a subscriber to a topic; it gets every message committed after that. Resolves once every live instance has
+   * committed the subscriber. Subscribing again under the same name changes nothing. Throws `SUBSCRIBERS_FULL`,
+   * `SUBSCRIBER_EXISTS`, `SUBSCRIBER_PENDING`.
+   */
+  subscribe(topic: string, subscriber: SubscriberSpec): Promise<SubscriberInfo>;
+  /** Removes a subscriber and its backlog. Throws `SUBSCRIBER_NOT_FOUND`. */
+  unsubscribe(topic: string, name: string): Promise<void>;
+  subscribers(topic: string): SubscriberInfo[];
+  openSession(): Session;
+  /**
+   * Pages through the messages that are committed and not consumed (for a topic, by the named subscriber): oldest first in
+   * each shard, then those that are not due yet. Nothing is consumed or held. `correlationId` selects exact matches;
+   * without a `correlationIndex` that reads the whole backlog.
+   */
+  browse(
+    queue: string,
+    options?: { limit?: number; after?: string; subscriber?: string; correlationId?: string },
+  ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
+  stats(): InstanceStats;
+  /** Statistics of a queue on this instance. Throws `QUEUE_NOT_FOUND`. */
+  queueStats(name: string): QueueStats;
+  /** Rolls back open transactions, finishes the commits in flight and closes the files. */
+  close(): Promise<void>;
+}
+
+/**
+ * All instances of a cluster as one. A session enqueues to one instance for as long as that is available, and dequeues
+ * from any. A transaction touches one instance, and so do the receipts of one call (`TX_SPANS_INSTANCES`).
+ */
+export interface ClusterClient extends Omit<RemoteInstance, 'id' | 'stats' | 'queueStats' | 'waits'> {
+  /** One entry for each instance that answers; a single one for an unsharded queue, whose file they share. */
+  queueStats(name: string): Promise<QueueStats[]>;
+}
+
+/**
+ * An instance that another process serves. Its sessions outlive the connection, which is re-established when it is lost,
+ * and the outcome of a commit whose answer was lost is asked for. A call without an answer rejects with
+ * `INSTANCE_UNREACHABLE`.
+ */
+export interface RemoteInstance
+  extends Pick<
+    Instance,
+    | 'id'
+    | 'createQueue'
+    | 'dropQueue'
+    | 'startQueue'
+    | 'stopQueue'
+    | 'subscribe'
+    | 'unsubscribe'
+    | 'openSession'
+    | 'browse'
+  > {
+  queues(): Promise<QueueInfo[]>;
+  /** Rejects with `QUEUE_NOT_FOUND`. */
+  queue(name: string): Promise<QueueInfo>;
+  subscribers(topic: string): Promise<SubscriberInfo[]>;
+  stats(): Promise<InstanceStats>;
+  queueStats(name: string): Promise<QueueStats>;
+  /** Wait events of the instance since it opened. */
+  waits(): Promise<WaitStats[]>;
+  /** Closes its sessions and the connection. The instance keeps running. */
+  close(): Promise<void>;
+}

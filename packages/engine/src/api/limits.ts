@@ -1,0 +1,201 @@
+/** Every bound of the engine, in one place, each with its unit and reason. */
+export const limits = {
+  /** A larger payload must be streamed. Up to this size it is one row and one cache entry. */
+  payloadBytesMax: 1024 * 1024,
+  /** Size of a streamed payload. It is never in memory as a whole, and each chunk is one row. */
+  streamedBytesMax: 1024 * 1024 * 1024,
+  /** One row of a streamed payload. Copying it delays concurrent commits by well under a millisecond. */
+  chunkBytes: 256 * 1024,
+  /** Chunks being written at a time, over all uploads, so that a group of commits carries few of them. */
+  chunksInFlightMax: 2,
+  /** Chunks that one background transaction deletes: freeing a chunk touches each of its pages. */
+  chunksDeletedPerStepMax: 16,
+  /** Parts of a payload, one chunk each, that a client sends before an answer: one is stored while the next arrives. */
+  uploadPartsMax: 2,
+  /** Concurrent uploads. Each has two chunks in memory, and two more parts if it arrives over a socket. */
+  uploadsMax: 64,
+  /** Messages whose payload is stored in chunks: each is an entry in memory. */
+  streamedPayloadsMax: 100_000,
+  /** Correlation id and group key, UTF-8 bytes: they are part of each message and in memory while it is cached. */
+  keyBytesMax: 512,
+  /** Properties of a message as JSON, bytes. */
+  propertiesBytesMax: 64 * 1024,
+  /** A transaction is in memory until it commits. */
+  transactionBytesMax: 32 * 1024 * 1024,
+  transactionOperationsMax: 100_000,
+  /** SQL statements of the application in one transaction; their values count towards its bytes. */
+  sqlStatementsMax: 1_000,
+  /** Length and parameters of one statement. SQLite itself accepts 32,766 parameters. */
+  sqlCharactersMax: 64 * 1024,
+  sqlParametersMax: 1_000,
+  /** Results of all statements of one transaction: they are in memory twice on their way to the caller. */
+  sqlRowsMax: 10_000,
+  sqlResultBytesMax: 4 * 1024 * 1024,
+  /**
+   * Running time of a transaction's statements: they block the writer, and so every commit of the instance. Checked after
+   * each row and each statement, since nothing can interrupt SQLite within one.
+   */
+  sqlExecutionMsMax: 1_000,
+  /**
+   * How long a session can keep the writer reserved, from its first query to its commit. Every other commit of the
+   * instance waits meanwhile.
+   */
+  writerReservationMsDefault: 1_000,
+  writerReservationMsMax: 10_000,
+  /** Transactions with statements in one group: together they must not block the writer for minutes. */
+  sqlTransactionsPerGroupMax: 32,
+  /** Compiled statements of the application that are kept. */
+  sqlStatementsCachedMax: 256,
+  /** Tables, indexes and views of the application: SQLite reads all of the schema when a file is opened. */
+  sqlObjectsMax: 1_000,
+  /** A group is closed at this size, so that it neither delays the next group long nor grows the write-ahead log much. */
+  groupBytesMax: 4 * 1024 * 1024,
+  /** Groups sent to the writer and not yet acknowledged: one is synced while the next is applied. */
+  groupsInFlightMax: 2,
+  /** Blocks and deltas that a slot of shared memory describes. A group with more is posted as a message. */
+  groupEntriesMax: 512,
+  /** How long the writer polls for the next group before it sleeps: about the cost of resuming a thread. */
+  writerSpinMs: 0.05,
+  /** How long the session thread polls for an answer of the writer before it sleeps: a small commit on a fast disk. */
+  answerSpinMs: 0.5,
+  /** Operations of the transactions whose callers resume in one turn of the event loop: 1 to 2 ms of work. */
+  resumedOperationsPerTurnMax: 320,
+  /** Size of a run of messages in one row of a partition: large enough to save rows, small enough to read at once. */
+  blockBytesMax: 128 * 1024,
+  blockMessagesMax: 1_024,
+  /** A partition is sealed when it reaches either. Truncating one costs 1 to 2 ms, once for all of its messages. */
+  partitionMessagesMax: 32_768,
+  partitionBytesMax: 24 * 1024 * 1024,
+  /** Free partition tables kept in reserve, so that no commit waits while one is created. */
+  partitionsFreeMin: 3,
+  partitionsMax: 100_000,
+  /** An old partition with at most this many live messages is evacuated: they are copied out and it is truncated. */
+  evacuatedPerPartitionMax: 64,
+  evacuatedPerPartitionBytesMax: 4 * 1024 * 1024,
+  /** Evacuated messages of one subscriber in one shard, which are in memory. Beyond it nothing is evacuated. */
+  evacuatedPerCursorMax: 4_096,
+  /** One bulk read of a backlog; the next one starts when less than half of it is left. */
+  backlogReadBytes: 2 * 1024 * 1024,
+  /** Latency added to each sync to emulate a slow disk. */
+  emulatedSyncMsMax: 1_000,
+  cacheBytesDefault: 256 * 1024 * 1024,
+  /** Cache sizes that a conversion can set for every instance: 1 MiB holds a few large messages, 64 GiB is a whole machine. */
+  cacheBytesMin: 1024 * 1024,
+  cacheBytesMax: 64 * 1024 ** 3,
+  /** How long a conversion waits for consumers to empty the queue. */
+  drainMsDefault: 10 * 60_000,
+  drainMsMax: 24 * 60 * 60_000,
+  /** How often a conversion checks how many messages are left; a check costs about 20 µs. */
+  drainPollMs: 20,
+  /** 400 days. */
+  delayMsMax: 400 * 24 * 60 * 60_000,
+  /** Deliveries of a message before it moves to the exception queue. */
+  attemptsMax: 1_000,
+  /** Pause before a returned message is delivered again; it doubles up to this. */
+  retryDelayMsMax: 60 * 60_000,
+  dequeueMessagesMax: 10_000,
+  waitMsMax: 24 * 60 * 60_000,
+  holdMsMin: 10,
+  holdMsMax: 7 * 24 * 60 * 60_000,
+  holdMsDefault: 30_000,
+  /** Held messages (delivered and not yet consumed) over all sessions of an instance; each is an object in memory. */
+  holdsMax: 1_000_000,
+  sessionsMax: 10_000,
+  /** Remote sessions whose last outcome is kept: open ones, and those that lost their connection. */
+  outcomesMax: 50_000,
+  /** How long an outcome is kept after the connection was lost; clients ask within a minute. */
+  outcomeRetentionMs: 10 * 60_000,
+  waitersMax: 10_000,
+  /** Connections to one served instance; each can have thousands of sessions. */
+  connectionsMax: 1_024,
+  /** A frame of the remote protocol: a transaction of the largest size, and its receipts. */
+  frameBytesMax: 40 * 1024 * 1024,
+  /** Delivered messages are sent in frames of about this size, so that other answers get through in between. */
+  deliveryFrameBytes: 1024 * 1024,
+  /** Unsent bytes for a peer that does not read; beyond it nothing is read from the peer or sent to it. */
+  outboxBytesMax: 8 * 1024 * 1024,
+  /** Unanswered requests of one connection: more than its sessions can have, so only a safeguard. */
+  requestsPerConnectionMax: 20_000,
+  /** A page of browsed messages over the wire, payload bytes. */
+  browseBytesMax: 24 * 1024 * 1024,
+  /** How long a client tries to reach its instance; well under `outcomeRetentionMs`. */
+  connectMsDefault: 10_000,
+  connectMsMax: 60_000,
+  queuesMax: 1_000,
+  /** Subscribers of one topic; as many as the sharded queues of the white paper allow. */
+  subscribersMax: 1_024,
+  /** Names of subscribers, characters. */
+  subscriberNameCharactersMax: 128,
+  /** How long subscribing waits for the other instances, which poll the catalog every 100 ms. */
+  subscribeMsMax: 5_000,
+  shardsMax: 16,
+  instancesMax: 64,
+  browseMessagesMax: 1_000,
+  /** Rows of an unsharded queue that a browse by correlation id reads, a few ms, before it yields to other calls. */
+  searchRowsPerTurn: 256,
+  /** How long opening an instance waits while another process changes the catalog. */
+  catalogBusyMsMax: 5_000,
+  /**
+   * A queue without a dequeue call for this long has no consumer on the instance: its messages can be forwarded to other
+   * instances, and messages forwarded to it return to their owners.
+   */
+  forwardIdleMs: 1_000,
+  forwardIdleMsMax: 60_000,
+  /** Messages in a forwarded batch: as many as its receiver delivers in about `forwardBatchTargetMs`, within these bounds. */
+  forwardBatchMessagesMin: 16,
+  forwardBatchMessagesMax: 4_096,
+  forwardBatchTargetMs: 100,
+  /** Bytes of a forwarded batch, well under the limits of a frame and of a group. */
+  forwardBatchBytesMax: 1024 * 1024,
+  /** Pause before a peer that refused is asked again; for an unreachable one it doubles each time. */
+  forwardRetryMs: 50,
+  forwardRetryMsMax: 1_000,
+  /** Timeout of one attempt to reach a peer. */
+  forwardConnectMs: 250,
+  /** How long a closing instance waits for batches in transit. */
+  forwardCloseMsMax: 500,
+  /**
+   * How long a lease lasts and how often it is renewed: a process can miss three renewals before others take its
+   * instances over, and a stopped process is replaced in little more than a second.
+   */
+  leaseMs: 1_000,
+  leaseRenewMs: 250,
+  /** How often a process of a cluster checks for lapsed leases and recalled instances; a check costs about 10 µs. */
+  leaseCheckMs: 50,
+  /** After a late check no lease counts as lapsed for this long: what delayed the check may have delayed the renewals too. */
+  leaseGraceMs: 500,
+  /** An instance whose writer thread has not answered for this long does not renew its lease. No healthy disk syncs as slowly. */
+  writerSilentMsDefault: 5_000,
+  writerSilentMsMin: 100,
+  writerSilentMsMax: 60_000,
+  /** How often samples of the metrics in memory are written for the SQL views: about 0.1 % of a busy writer's time. */
+  sampleMsDefault: 1_000,
+  sampleMsMin: 10,
+  sampleMsMax: 60 * 60_000,
+  /** Rows of a sample in one group: 3 ms of writing, so that no commit is delayed much. */
+  sampleRowsMax: 1_000,
+  /** Pause after taking a sample, as a multiple of the time it took: sampling uses at most 1 % of the session thread. */
+  sampleRestFactor: 100,
+  /** Rates are counted over one to two windows: short enough to follow a load, long enough for a slow queue. */
+  rateWindowMs: 5_000,
+  /** Partitions and subscribers that the statistics of a queue list one by one: an answer stays under a megabyte. */
+  statsRowsMax: 1_000,
+  /** A process waits this long before a takeover for each instance that it hosts already, so that the least busy one is first. */
+  takeoverDelayPerHostedInstanceMs: 100,
+  /** Pause, which doubles, before an instance that could not be taken over or opened is tried again. */
+  takeoverRetryMsMin: 250,
+  takeoverRetryMsMax: 10_000,
+  /** How long a restarted process waits for its instance, whose failover host finishes its commits first. */
+  failbackMsMax: 20_000,
+  /** How long a process can take to finish its commits and close its files before it is killed. */
+  processCloseMsMax: 10_000,
+  processStatsMsMax: 1_000,
+  /** How long a client of a cluster tries to reach one instance: a failover takes less. */
+  clusterConnectMs: 3_000,
+  /** How often a call that waits for messages at one instance checks the others. */
+  clusterPollMs: 250,
+  /** Events of a cluster that are kept. */
+  clusterEventsKeptMax: 200,
+  /** How long to wait until a killed process is gone: milliseconds, unless it is blocked in a call on a disk that hangs. */
+  processEndMsMax: 5_000,
+} as const;

@@ -1,0 +1,68 @@
+/** Messages: as they are enqueued, as they are delivered, and as `browse` shows them. */
+
+export interface NewMessage {
+  payload: Uint8Array | string;
+  correlationId?: string;
+  /** Messages with the same key go to the same shard. */
+  groupKey?: string;
+  properties?: Record<string, string>;
+  /** 0 (the default) to 9 (the most urgent); only for a queue with `priorities`. */
+  priority?: number;
+  /** Time until it can be dequeued, at most 400 days. Persistent sharded queues only. */
+  delayMs?: number;
+  /** For a topic: names of the existing subscribers that get it (`SUBSCRIBER_NOT_FOUND`). Default: all of them. */
+  recipients?: string[];
+}
+
+/** A message whose payload is read in chunks while they are written, and is never in memory as a whole. */
+export interface StreamedMessage extends Omit<NewMessage, 'payload'> {
+  /** A `Readable`, or any other source of bytes. Up to 1 GiB. */
+  payload: AsyncIterable<Uint8Array>;
+  /** Length of the payload, if known: any other length is refused. */
+  bytes?: number | undefined;
+  /** Aborts the upload. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Message {
+  /** Unique within its queue and never reused. */
+  id: string;
+  /** Throws `PAYLOAD_STREAMED` if `streamed`, since it may be larger than memory; empty for such a browsed message. */
+  payload: Buffer;
+  payloadBytes: number;
+  /** The payload is stored in chunks: read it with `payloadStream`. */
+  streamed: boolean;
+  /**
+   * The payload, however it is stored, with at most two chunks in memory. It can be read until the message is consumed, so
+   * read first and commit then. Fails with `PAYLOAD_GONE` after that, and with `STORAGE_CORRUPT`, before its end, if it is
+   * not what was enqueued.
+   */
+  payloadStream(): PayloadStream;
+  correlationId?: string | undefined;
+  groupKey?: string | undefined;
+  properties?: Record<string, string> | undefined;
+  recipients?: string[] | undefined;
+  priority?: number | undefined;
+  enqueuedAtMs: number;
+  /**
+   * Delivery attempt, from 1. After a restart it continues if earlier deliveries were returned, or if `attemptsMax` is
+   * set; otherwise deliveries that were open at the crash are not counted.
+   */
+  deliveryCount: number;
+  /** Identifies this delivery of the message: `acknowledge`, `release` and `extend` take it. */
+  receipt: string;
+}
+
+/** A Node `Readable` of the payload's bytes, which can be iterated or piped. */
+export interface PayloadStream extends NodeJS.ReadableStream {
+  [Symbol.asyncIterator](): NodeJS.AsyncIterator<Buffer>;
+  /** Stops reading. */
+  destroy(error?: Error): this;
+}
+
+export interface BrowsedMessage extends Omit<Message, 'receipt'> {
+  /** `delayed`: it is not due yet, or was returned and waits for its retry delay. */
+  state: 'ready' | 'held' | 'delayed';
+  /** When its delay or timed hold expires, epoch ms. A transaction's hold does not expire. */
+  untilMs?: number;
+}

@@ -1,0 +1,95 @@
+/** Queues and topics: how they are specified, and what is known of one. Times are in milliseconds, sizes in bytes. */
+import type { QueueErrorCode } from './errors.ts';
+
+export type QueueKind = 'sharded' | 'unsharded';
+
+/** What survives a killed process or a power cut once a commit is acknowledged: see `docs/data-layout.md`. */
+export type Durability = 'durable' | 'relaxed' | 'memory';
+
+/** `queue`: each message has one consumer. `topic`: each subscriber gets every message. */
+export type QueueType = 'queue' | 'topic';
+
+export interface QueueSpec {
+  name: string;
+  /** Default `sharded`. */
+  kind?: QueueKind;
+  /** Default `queue`. Topics are always sharded. */
+  type?: QueueType;
+  /** Number of shards on each instance, 1 to 16, default 1. Ignored for an unsharded queue. */
+  shards?: number;
+  /** Default `durable`. */
+  durability?: Durability;
+  /** Default false. True: messages have priorities; more urgent ones are delivered first within a shard. */
+  priorities?: boolean;
+  /**
+   * Deliveries of a message before it moves to the exception queue, 1 to 1,000; default: no limit. With a limit, each
+   * delivery is made durable before the message is handed over, so a message that crashes its consumer is counted. The
+   * exception queue is created with the queue and named `<name>.exceptions`.
+   */
+  attemptsMax?: number;
+  /** Delay before a returned message is delivered again, doubled each time; default 0, at most an hour. */
+  retryDelayMs?: number;
+  /**
+   * Default true for a persistent sharded queue; other kinds cannot. Messages move from an instance without a local
+   * consumer to instances where consumers wait. Without it, or while no other instance is served, a dequeue on an instance
+   * whose own shards are empty returns no messages (Oracle reports ORA-25228).
+   */
+  forwarding?: boolean;
+  /**
+   * Bytes of each instance's message cache reserved for this queue; default 0. The reservations of all queues together
+   * must fit the cache.
+   */
+  cacheBytesMin?: number;
+  /**
+   * Bytes of the message cache that the queue may fill; default: all that is free. Past it, a nonpersistent queue refuses
+   * messages (`BACKLOG_FULL`), and a persistent one reads them back from their partitions later.
+   */
+  cacheBytesMax?: number;
+  /**
+   * Default false. True: the partitions of the queue and of its exception queue have a local index on correlation ids, so
+   * that a `browse` for one reads four bytes a message instead of the messages. Persistent sharded queues only.
+   */
+  correlationIndex?: boolean;
+}
+
+export interface QueueInfo {
+  name: string;
+  kind: QueueKind;
+  type: QueueType;
+  shards: number;
+  durability: Durability;
+  priorities: boolean;
+  /** Null: no limit. */
+  attemptsMax: number | null;
+  retryDelayMs: number;
+  forwarding: boolean;
+  cacheBytesMin: number;
+  /** Null: all that is free. */
+  cacheBytesMax: number | null;
+  correlationIndex: boolean;
+  /** Bytes of its messages in the message cache of this instance. */
+  cacheBytes: number;
+  /** Name of the queue that receives messages past `attemptsMax`; null without a limit. */
+  exceptionQueue: string | null;
+  enqueueEnabled: boolean;
+  dequeueEnabled: boolean;
+  /**
+   * Messages committed, not consumed and not held: on this instance for a sharded queue, in the whole file for an
+   * unsharded one. For a topic, the longest backlog of its subscribers.
+   */
+  ready: number;
+  held: number;
+  /** Messages that are not due yet or wait for their retry delay. */
+  delayed: number;
+  /** Messages committed and consumed since the queue was created. */
+  enqueued: number;
+  consumed: number;
+  /**
+   * Messages forwarded from and to other instances since the queue was created; one that is returned counts again. At all
+   * times enqueued + forwardedIn = ready + held + delayed + consumed + forwardedOut.
+   */
+  forwardedIn: number;
+  forwardedOut: number;
+  /** In a list only: why the counts are unknown and shown as 0. Calls on the queue throw the same error. */
+  fault?: { code: QueueErrorCode; message: string };
+}

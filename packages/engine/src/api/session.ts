@@ -1,0 +1,96 @@
+/** A session: a client's ordered context, with at most one transaction at a time. */
+import type { Message, NewMessage, StreamedMessage } from './message.ts';
+import type { SqlParameters, SqlResult } from './sql.ts';
+
+export interface DequeueOptions {
+  /** Upper bound of messages, 1 to 10,000; default 1. Whatever is ready is returned at once. */
+  max?: number;
+  /** How long to wait for the first message, milliseconds; 0 (the default) does not wait. */
+  waitMs?: number;
+  /** Name of the subscriber: required for a topic, refused for a queue. */
+  subscriber?: string;
+  /** Aborts the wait: the call then returns no messages. */
+  signal?: AbortSignal;
+}
+
+export interface ReceiveOptions extends DequeueOptions {
+  /** Time after which unacknowledged messages return to the queue, milliseconds; default 30,000. */
+  holdMs?: number;
+  /** A receipt. A client of a whole cluster then receives only from its instance, so that both can be acknowledged together. */
+  sameInstanceAs?: string;
+}
+
+export interface CommitResult {
+  /** Ids of the messages that the transaction enqueued, in the order of its enqueue calls. */
+  ids: string[];
+  /**
+   * Results of its statements, in the order of the `execute` calls. Throws `SQL_RESULTS_LOST` if the commit succeeded but
+   * its answer was lost with the connection.
+   */
+  readonly results: SqlResult[];
+}
+
+/**
+ * The first operation begins a transaction. Work of one session on one queue keeps its order. Calls of a session must not
+ * overlap (`SESSION_BUSY`).
+ */
+export interface Session {
+  readonly id: string;
+  /**
+   * Stages a message for the commit. Throws what the message itself shows (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). Errors
+   * that only the instance can find (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) are thrown here or, at the
+   * latest, by the commit, which then changes nothing.
+   */
+  enqueue(queue: string, message: NewMessage): void;
+  /**
+   * Uploads the payload in chunks, with bounded memory, and stages its message for the commit; until then it is invisible.
+   * A payload that fits one chunk (256 KiB) is staged as by `enqueue`. Persistent sharded queues only
+   * (`STREAM_UNSUPPORTED`). A payload that ends early (`PAYLOAD_INCOMPLETE`), differs from its stated length
+   * (`PAYLOAD_LENGTH_WRONG`) or is too large (`PAYLOAD_TOO_LARGE`) leaves nothing behind and the transaction unchanged. So
+   * does a connection lost during the upload (`INSTANCE_UNREACHABLE`), unless the instance already had a part of the
+   * transaction: then its next call rejects with `TX_NOT_COMMITTED`.
+   */
+  enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }>;
+  /** Delivers messages. This session's commit consumes them; its rollback or close returns them to the queue. */
+  dequeue(queue: string, options?: DequeueOptions): Promise<Message[]>;
+  /** Delivers messages under a timed hold, outside the transaction. Any session can finish them by their receipts. */
+  receive(queue: string, options?: ReceiveOptions): Promise<Message[]>;
+  /**
+   * Stages the consumption of received messages for the commit; until then their hold keeps running. A receipt that is
+   * stale at the commit, or named twice, rejects it with `RECEIPT_STALE`, and nothing of the transaction is done.
+   */
+  acknowledge(queue: string, receipts: string[]): void;
+  /**
+   * Stages one statement of the application's own SQL: rows and messages commit together or not at all. The statements
+   * run in order at the commit, which returns their results. If one fails, the commit rejects (`SQL_INVALID`,
+   * `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_LONG`; `details.statement` is its index) and nothing of the
+   * transaction is done. The application's tables are in the file of one instance, the one that ran the first statement
+   * (`SQL_ELSEWHERE` on others). Which statements are allowed: `docs/decisions/application-sql.md`.
+   */
+  execute(sql: string, parameters?: SqlParameters): void;
+  /**
+   * Runs one statement of the application's own SQL in the transaction and returns its result at once, so that later
+   * statements and messages can depend on it. All of it commits together or not at all. A statement that fails
+   * (`SQL_INVALID`, `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_LONG`) is undone alone, and the transaction
+   * stays open.
+   *
+   * The first query reserves the instance's writer: until this commit or rollback, every other commit of the instance
+   * waits (wait event `writer reservation`). The reservation lasts `writerReservationMsMax`; past it the statements are undone,
+   * and query and commit reject with `SQL_HOLD_EXPIRED`. Calls that may wait for the writer are refused meanwhile
+   * (`SQL_HOLDS_WRITER`), so dequeue before the first query. Only for sessions in the process of their instance
+   * (`QUERY_UNSUPPORTED`). Where no statement depends on another's result, `execute` delays nobody. The same statements
+   * are allowed as there.
+   */
+  query(sql: string, parameters?: SqlParameters): Promise<SqlResult>;
+  /** Returns received messages to the queue; resolves when they are ready. If a receipt is stale, none is released. */
+  release(queue: string, receipts: string[]): Promise<void>;
+  /** The message that any session received with this receipt; `RECEIPT_STALE` if its hold has ended. */
+  messageOfReceipt(queue: string, receipt: string): Promise<Message>;
+  /** Restarts the hold of received messages. If a receipt is stale, none is extended. */
+  extend(queue: string, receipts: string[], holdMs: number): Promise<void>;
+  /** Resolves once the transaction is durable as its queues promise; an empty one resolves at once. */
+  commit(): Promise<CommitResult>;
+  rollback(): Promise<void>;
+  /** Rolls back and ends the session. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,267 @@
+/**
+ * A session over all instances of a cluster. It enqueues to one instance for as long as that is a member, so that its
+ * messages keep their order; it dequeues from any. A transaction runs on one instance: that of its first operation, or the
+ * one that had messages for its first dequeue. A receipt names its instance: `<instance>/<receipt>`.
+ */
+import { QueueError, type QueueErrorCode } from '../api/errors.ts';
+import type { RemoteInstance } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
+import type { CommitResult, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type { SqlParameters } from '../api/sql.ts';
+import { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import type { Clock, Ports } from '../model/ports.ts';
+import { SessionGuard } from '../model/session-guard.ts';
+
+export interface ClusterConnections {
+  readonly ports: Ports;
+  /** Instances that are served now; each call begins with another one. Throws `INSTANCE_UNREACHABLE` if there is none. */
+  servedInstances(): number[];
+  /** Instances that accept messages, whether they are served at the moment or not. */
+  activeInstances(): number[];
+  remoteInstance(instance: number): RemoteInstance;
+  /** The instance that has the application's tables, or the one that is to get them. */
+  sqlInstance(): number;
+}
+
+/** The instance cannot deliver at the moment, but another one may. */
+const transientCodes: readonly QueueErrorCode[] = ['INSTANCE_UNREACHABLE', 'INSTANCE_CLOSED', 'LEASE_LAPSED'];
+
+export class ClusterSession implements Session {
+  readonly id: string;
+  readonly #connections: ClusterConnections;
+  readonly #onClosed: (session: ClusterSession) => void;
+  readonly #sessions = new Map<number, Session>();
+  readonly #guard: SessionGuard;
+  readonly #clock: Clock;
+  #enqueueInstance: number | undefined;
+  /** The instance of the open transaction. */
+  #transactionInstance: number | undefined;
+
+  constructor(connections: ClusterConnections, onClosed: (session: ClusterSession) => void) {
+    const { random, clock } = connections.ports;
+    this.id = Buffer.from(random.bytes(16)).toString('hex');
+    this.#connections = connections;
+    this.#clock = clock;
+    this.#guard = new SessionGuard(this.id);
+    this.#onClosed = onClosed;
+  }
+
+  enqueue(queue: string, message: NewMessage): void {
+    this.#guard.assertFree();
+    const instance = this.#transactionInstance ?? this.#chooseEnqueueInstance();
+    this.#sessionOn(instance).enqueue(queue, message);
+    this.#transactionInstance = instance;
+  }
+
+  /** Stays with its instance until that leaves the cluster: after a failure, failover makes it available again. */
+  #chooseEnqueueInstance(): number {
+    const active = this.#connections.activeInstances();
+    if (this.#enqueueInstance === undefined || !active.includes(this.#enqueueInstance)) {
+      const served = this.#connections.servedInstances();
+      this.#enqueueInstance = served.find((instance) => active.includes(instance)) ?? served[0]!;
+    }
+    return this.#enqueueInstance;
+  }
+
+  #sessionOn(instance: number): Session {
+    let session = this.#sessions.get(instance);
+    if (session === undefined) {
+      session = this.#connections.remoteInstance(instance).openSession();
+      this.#sessions.set(instance, session);
+    }
+    return session;
+  }
+
+  async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    this.#guard.assertFree();
+    const instance = this.#transactionInstance ?? this.#chooseEnqueueInstance();
+    return this.#guard.run(this.#enqueueStreamOn(instance, queue, message));
+  }
+
+  async #enqueueStreamOn(instance: number, queue: string, message: StreamedMessage) {
+    try {
+      const uploaded = await this.#sessionOn(instance).enqueueStream(queue, message);
+      this.#transactionInstance = instance;
+      return uploaded;
+    } catch (error) {
+      throw this.#endTransactionIfOver(error);
+    }
+  }
+
+  async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
+    this.#guard.assertFree();
+    const [instance, [instanceReceipt]] = splitReceipts([receipt]);
+    return withInstancePrefix(
+      instance,
+      await this.#guard.run(this.#sessionOn(instance).messageOfReceipt(queue, instanceReceipt!)),
+    );
+  }
+
+  async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#guard.assertFree();
+    return await this.#guard.run(this.#dequeueInTransaction(queue, options));
+  }
+
+  async #dequeueInTransaction(queue: string, options: DequeueOptions): Promise<Message[]> {
+    const { instance, messages } = await this.#dequeueFromAny(
+      this.#transactionInstance,
+      options,
+      (session, step) => session.dequeue(queue, step),
+    );
+    if (messages.length > 0) this.#transactionInstance = instance;
+    return messages;
+  }
+
+  async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
+    this.#guard.assertFree();
+    const { sameInstanceAs, ...rest } = options;
+    const from = sameInstanceAs === undefined ? undefined : splitReceipts([sameInstanceAs])[0];
+    const search = this.#dequeueFromAny(from, rest, (session, step) =>
+      session.receive(queue, { ...rest, ...step }),
+    );
+    return (await this.#guard.run(search)).messages;
+  }
+
+  /** Asks the instances in turn for ready messages and waits briefly at the last one, until `waitMs` is over. */
+  async #dequeueFromAny(
+    from: number | undefined,
+    { waitMs = 0, ...options }: DequeueOptions,
+    dequeue: (session: Session, step: DequeueOptions) => Promise<Message[]>,
+  ): Promise<{ instance?: number; messages: Message[] }> {
+    const signal = this.#guard.waitSignal(options.signal);
+    const untilMs = this.#clock.monotonicMs() + waitMs;
+    for (;;) {
+      const instances = from === undefined ? this.#connections.servedInstances() : [from];
+      let answered = false;
+      let failure: unknown;
+      for (const instance of instances) {
+        const isLast = instance === instances.at(-1);
+        const leftMs = isLast ? Math.max(0, Math.ceil(untilMs - this.#clock.monotonicMs())) : 0;
+        const step = { ...options, waitMs: Math.min(leftMs, limits.clusterPollMs), signal };
+        try {
+          const messages = await dequeue(this.#sessionOn(instance), step);
+          if (messages.length > 0) {
+            return { instance, messages: messages.map((message) => withInstancePrefix(instance, message)) };
+          }
+          answered = true;
+        } catch (error) {
+          if (!hasCode(error, transientCodes) || from !== undefined) throw this.#endTransactionIfOver(error);
+          failure = error;
+        }
+      }
+      if (signal.aborted || this.#clock.monotonicMs() >= untilMs) {
+        if (!answered) throw failure;
+        return { messages: [] };
+      }
+    }
+  }
+
+  acknowledge(queue: string, receipts: string[]): void {
+    this.#guard.assertFree();
+    const [instance, instanceReceipts] = splitReceipts(receipts);
+    if (this.#transactionInstance !== undefined && this.#transactionInstance !== instance)
+      throw new QueueError('TX_SPANS_INSTANCES');
+    this.#sessionOn(instance).acknowledge(queue, instanceReceipts);
+    this.#transactionInstance = instance;
+  }
+
+  execute(sql: string, parameters?: SqlParameters): void {
+    this.#guard.assertFree();
+    const sqlInstance = this.#connections.sqlInstance();
+    if (this.#transactionInstance !== undefined && this.#transactionInstance !== sqlInstance) {
+      throw new QueueError('TX_SPANS_INSTANCES', {
+        details: { instances: [this.#transactionInstance, sqlInstance] },
+      });
+    }
+    this.#sessionOn(sqlInstance).execute(sql, parameters);
+    this.#transactionInstance = sqlInstance;
+  }
+
+  async query(): Promise<never> {
+    throw new QueueError('QUERY_UNSUPPORTED');
+  }
+
+  async release(queue: string, receipts: string[]): Promise<void> {
+    this.#guard.assertFree();
+    const [instance, instanceReceipts] = splitReceipts(receipts);
+    await this.#guard.run(this.#sessionOn(instance).release(queue, instanceReceipts));
+  }
+
+  async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
+    this.#guard.assertFree();
+    const [instance, instanceReceipts] = splitReceipts(receipts);
+    await this.#guard.run(this.#sessionOn(instance).extend(queue, instanceReceipts, holdMs));
+  }
+
+  async commit(): Promise<CommitResult> {
+    this.#guard.assertFree();
+    const instance = this.#transactionInstance;
+    this.#transactionInstance = undefined;
+    if (instance === undefined) return new LazyCommitResult([]);
+    return this.#guard.run(this.#sessionOn(instance).commit());
+  }
+
+  async rollback(): Promise<void> {
+    this.#guard.assertFree();
+    const instance = this.#transactionInstance;
+    this.#transactionInstance = undefined;
+    if (instance !== undefined) await this.#guard.run(this.#sessionOn(instance).rollback());
+  }
+
+  async close(): Promise<void> {
+    if (!this.#guard.beginClose()) return;
+    await this.#guard.whenIdle();
+    await Promise.all([...this.#sessions.values()].map((session) => session.close()));
+    this.#onClosed(this);
+  }
+
+  /** Forgets the open transaction if the error says that it has ended. Returns the error. */
+  #endTransactionIfOver(error: unknown): unknown {
+    if (hasCode(error, ['TX_NOT_COMMITTED'])) this.#transactionInstance = undefined;
+    return error;
+  }
+}
+
+function hasCode(error: unknown, codes: readonly QueueErrorCode[]): boolean {
+  return error instanceof QueueError && codes.includes(error.code);
+}
+
+function withInstancePrefix(instance: number, message: Message): Message {
+  const { id, correlationId, groupKey, properties, recipients, priority } = message;
+  const { payloadBytes, streamed, enqueuedAtMs, deliveryCount } = message;
+  return {
+    id,
+    get payload() {
+      return message.payload;
+    },
+    payloadBytes,
+    streamed,
+    payloadStream: () => message.payloadStream(),
+    correlationId,
+    groupKey,
+    properties,
+    recipients,
+    priority,
+    enqueuedAtMs,
+    deliveryCount,
+    receipt: `${instance}/${message.receipt}`,
+  };
+}
+
+/** Returns the instance of the receipts, and the receipts without its number. Throws `RECEIPT_STALE`, `TX_SPANS_INSTANCES`. */
+function splitReceipts(receipts: readonly string[]): [instance: number, instanceReceipts: string[]] {
+  const split = receipts.map((receipt) => {
+    const [, instance, instanceReceipt] = /^([1-9]\d?)\/(.+)$/.exec(receipt) ?? [];
+    if (instance === undefined || instanceReceipt === undefined) {
+      throw new QueueError('RECEIPT_STALE', { details: { receipt } });
+    }
+    return { instance: Number(instance), instanceReceipt };
+  });
+  const instances = new Set(split.map(({ instance }) => instance));
+  const [instance] = instances;
+  if (instance === undefined) throw new QueueError('OPTIONS_INVALID', { message: 'receipts is empty' });
+  if (instances.size > 1)
+    throw new QueueError('TX_SPANS_INSTANCES', { details: { instances: [...instances] } });
+  return [instance, split.map(({ instanceReceipt }) => instanceReceipt)];
+}

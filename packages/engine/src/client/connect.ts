@@ -1,0 +1,126 @@
+/** An instance that another process serves, as its client sees it. */
+import { QueueError } from '../api/errors.ts';
+import type { Instance, RemoteInstance } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import type { BrowsedMessage } from '../api/message.ts';
+import type { Session } from '../api/session.ts';
+import { type ReadChunk, streamPayload } from '../payloads/payload-stream.ts';
+import type { AdminArguments, AdminCall, AdminResult, WireBrowsedMessage } from '../wire/admin-call-types.ts';
+import { requests } from '../wire/protocol.ts';
+import { ClientLink, type ClientLinkOptions } from './client-link.ts';
+import { RemoteSession } from './remote-session.ts';
+import { SessionIds } from './session-ids.ts';
+
+/** Returns once the instance answers. Throws `INSTANCE_UNREACHABLE`, `PROTOCOL_VERSION`. */
+export async function connectLink(options: ClientLinkOptions): Promise<RemoteInstance> {
+  const link = new ClientLink(options);
+  return new LinkedRemoteInstance(link, await link.ensureConnected());
+}
+
+/** Returns at once; the first call connects. */
+export function connectLinkLazily(options: ClientLinkOptions, instance: number): RemoteInstance {
+  return new LinkedRemoteInstance(new ClientLink(options), instance);
+}
+
+class LinkedRemoteInstance implements RemoteInstance {
+  readonly id: number;
+  readonly #link: ClientLink;
+  readonly #sessionIds: SessionIds;
+  readonly #sessions = new Set<Session>();
+  #closed = false;
+
+  constructor(link: ClientLink, id: number) {
+    this.#link = link;
+    this.#sessionIds = new SessionIds(link.ports.random);
+    this.id = id;
+  }
+
+  openSession(): Session {
+    if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The connection was closed' });
+    if (this.#sessions.size >= limits.sessionsMax) {
+      throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
+    }
+    const session = new RemoteSession(this.#link, this.#sessionIds, (closed) =>
+      this.#sessions.delete(closed),
+    );
+    this.#sessions.add(session);
+    return session;
+  }
+
+  createQueue(...args: AdminArguments<'createQueue'>) {
+    return this.#call('createQueue', args);
+  }
+
+  async dropQueue(...args: AdminArguments<'dropQueue'>) {
+    await this.#call('dropQueue', args);
+  }
+
+  startQueue(...args: AdminArguments<'startQueue'>) {
+    return this.#call('startQueue', args);
+  }
+
+  stopQueue(...args: AdminArguments<'stopQueue'>) {
+    return this.#call('stopQueue', args);
+  }
+
+  queues() {
+    return this.#call('queues', []);
+  }
+
+  queue(...args: AdminArguments<'queue'>) {
+    return this.#call('queue', args);
+  }
+
+  subscribe(...args: AdminArguments<'subscribe'>) {
+    return this.#call('subscribe', args);
+  }
+
+  async unsubscribe(...args: AdminArguments<'unsubscribe'>) {
+    await this.#call('unsubscribe', args);
+  }
+
+  subscribers(...args: AdminArguments<'subscribers'>) {
+    return this.#call('subscribers', args);
+  }
+
+  stats() {
+    return this.#call('stats', []);
+  }
+
+  queueStats(...args: AdminArguments<'queueStats'>) {
+    return this.#call('queueStats', args);
+  }
+
+  waits() {
+    return this.#call('waits', []);
+  }
+
+  async browse(...args: Parameters<Instance['browse']>): ReturnType<Instance['browse']> {
+    const { messages, next } = await this.#call('browse', args);
+    return {
+      messages: messages.map((message) => decodeBrowsedMessage(message, this.#link.readChunk)),
+      next,
+    };
+  }
+
+  async #call<C extends AdminCall>(method: C, args: AdminArguments<C>): Promise<AdminResult<C>> {
+    await this.#link.ensureConnected();
+    return this.#link.request(requests.adminCall, (writer) =>
+      writer.remainingText(JSON.stringify({ method, args })),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled([...this.#sessions].map((session) => session.close()));
+    await this.#link.close();
+  }
+}
+
+function decodeBrowsedMessage(
+  { payload: base64, chunked, ...message }: WireBrowsedMessage,
+  readChunk: ReadChunk,
+): BrowsedMessage {
+  const payload = Buffer.from(base64, 'base64');
+  return { ...message, payload, payloadStream: () => streamPayload(chunked ?? payload, readChunk) };
+}

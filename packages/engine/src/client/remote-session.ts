@@ -1,0 +1,294 @@
+/**
+ * A session of an instance in another process. Enqueues and acknowledgements are staged here and travel with the commit in
+ * one round trip; a dequeue is one round trip, and waits at the instance.
+ *
+ * The session outlives its connection. A transaction that has dequeued or uploaded ends with the connection, because its
+ * messages go back to their queues. The outcome of a commit whose answer was lost is learned over the next connection.
+ */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
+import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type { SqlParameters } from '../api/sql.ts';
+import { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import { recordBytes } from '../model/message-record.ts';
+import { SessionGuard } from '../model/session-guard.ts';
+import { validateStatement } from '../model/sql-statement.ts';
+import { validateHoldMs, validateMaxAndWait } from '../model/validate-call.ts';
+import { uploadAll } from '../payloads/upload-all.ts';
+import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
+import type { ClientLink } from './client-link.ts';
+import { learnOutcome } from './learn-outcome.ts';
+import { ConnectionLost } from './pending-requests.ts';
+import { RemoteUpload } from './remote-upload.ts';
+import { SessionAttachment } from './session-attachment.ts';
+import type { SessionIds } from './session-ids.ts';
+import { StagedOperations } from './staged-operations.ts';
+
+interface DeliveryRequest extends Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> {
+  kind: number;
+  queue: string;
+  subscriber: string | undefined;
+  signal: AbortSignal | undefined;
+}
+
+export class RemoteSession implements Session {
+  readonly id: string;
+  readonly #link: ClientLink;
+  readonly #sessionNumber: number;
+  readonly #attachment: SessionAttachment;
+  readonly #guard: SessionGuard;
+  readonly #onClosed: (session: RemoteSession) => void;
+  readonly #staged: StagedOperations;
+  /** Whether the open transaction has dequeued or uploaded: then a part of it is at the instance, on this connection only. */
+  #isStartedAtServer = false;
+  /** Whether that part has messages or payloads, which are lost to the transaction if the connection is. */
+  #hasServerState = false;
+  #lastTransaction = 0;
+  #lastUpload = 0;
+
+  constructor(link: ClientLink, ids: SessionIds, onClosed: (session: RemoteSession) => void) {
+    const { sessionNumber, sessionId } = ids.next();
+    this.id = sessionId.toString('hex');
+    this.#link = link;
+    this.#sessionNumber = sessionNumber;
+    this.#attachment = new SessionAttachment(link, { sessionNumber, sessionId });
+    this.#guard = new SessionGuard(this.id);
+    this.#staged = new StagedOperations(link.ports.clock);
+    this.#onClosed = onClosed;
+  }
+
+  enqueue(queue: string, message: NewMessage): void {
+    this.#guard.assertFree();
+    this.#staged.enqueue(queue, message);
+  }
+
+  acknowledge(queue: string, receipts: string[]): void {
+    this.#guard.assertFree();
+    this.#staged.acknowledge(queue, receipts);
+  }
+
+  execute(sql: string, parameters: SqlParameters = []): void {
+    this.#guard.assertFree();
+    this.#staged.execute(validateStatement(sql, parameters).statement);
+  }
+
+  async query(): Promise<never> {
+    throw new QueueError('QUERY_UNSUPPORTED');
+  }
+
+  async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    this.#guard.assertFree();
+    const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
+    const content = { ...fields, payload: '' };
+    assertText('queue', queue);
+    recordBytes(content);
+    return await this.#guard.run(this.#upload(queue, message, content));
+  }
+
+  async #upload(queue: string, source: StreamedMessage, content: NewMessage): Promise<{ bytes: number }> {
+    if (!this.#attachment.isCurrent) await this.#attach();
+    this.#lastUpload += 1;
+    const upload = new RemoteUpload({
+      link: this.#link,
+      sessionNumber: this.#sessionNumber,
+      uploadNumber: this.#lastUpload,
+    });
+    await upload.begin(queue);
+    const signals = [
+      this.#guard.closingSignal,
+      upload.connectionLost,
+      ...(source.signal ? [source.signal] : []),
+    ];
+    const payload = await uploadAll(upload, { ...source, signal: AbortSignal.any(signals) });
+    try {
+      if (Buffer.isBuffer(payload)) this.#staged.enqueue(queue, { ...content, payload });
+      else this.#staged.enqueueUploaded(queue, payload.uploadNumber, content);
+    } catch (error) {
+      upload.abandon();
+      throw error;
+    }
+    if (!Buffer.isBuffer(payload)) this.#isStartedAtServer = this.#hasServerState = true;
+    return { bytes: upload.bytes };
+  }
+
+  async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
+    this.#guard.assertFree();
+    assertText('queue', queue);
+    assertReceipts([receipt]);
+    return await this.#guard.run(this.#requestMessage(queue, receipt));
+  }
+
+  async #requestMessage(queue: string, receipt: string): Promise<Message> {
+    if (!this.#attachment.isCurrent) await this.#attach();
+    const [message] = await this.#link.request<[Message]>(requests.messageOfReceipt, (writer) => {
+      writer.u32(this.#sessionNumber);
+      writer.text(queue);
+      writer.text(receipt);
+    });
+    return message;
+  }
+
+  dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    return this.#requestDelivery(requests.dequeue, queue, options);
+  }
+
+  receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
+    return this.#requestDelivery(requests.receive, queue, options);
+  }
+
+  async #requestDelivery(kind: number, queue: string, options: ReceiveOptions): Promise<Message[]> {
+    this.#guard.assertFree();
+    const request = validateDeliveryRequest(kind, queue, options);
+    const { signal } = options;
+    const requested = this.#attachment.isCurrent
+      ? this.#sendDeliveryRequest(request)
+      : this.#attach().then(() => this.#sendDeliveryRequest(request));
+    this.#guard.begin(requested);
+    const cancel = signal && (() => this.#cancelWait());
+    if (cancel !== undefined) signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      const messages = await requested;
+      if (kind === requests.dequeue && messages.length > 0) this.#hasServerState = true;
+      return messages;
+    } finally {
+      this.#guard.end();
+      if (cancel !== undefined) signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  #sendDeliveryRequest(request: DeliveryRequest): Promise<Message[]> {
+    const { kind, queue, max, waitMs, holdMs, subscriber, signal } = request;
+    if (kind === requests.dequeue) this.#isStartedAtServer = true;
+    return this.#link.request<Message[]>(kind, (writer) => {
+      writer.u32(this.#sessionNumber);
+      writer.u32(max);
+      writer.u32(signal?.aborted || this.#guard.isClosed ? 0 : waitMs);
+      writer.u32(holdMs);
+      writer.text(queue);
+      if (subscriber !== undefined) writer.text(subscriber);
+    });
+  }
+
+  #cancelWait(): void {
+    if (!this.#attachment.isCurrent) return;
+    this.#link.sendOneWay(requests.cancelWait, (writer) => writer.u32(this.#sessionNumber));
+  }
+
+  async release(queue: string, receipts: string[]): Promise<void> {
+    this.#guard.assertFree();
+    await this.#guard.run(this.#requestForReceipts(requests.release, queue, receipts));
+  }
+
+  async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
+    this.#guard.assertFree();
+    validateHoldMs(holdMs);
+    await this.#guard.run(this.#requestForReceipts(requests.extend, queue, receipts, holdMs));
+  }
+
+  async #requestForReceipts(kind: number, queue: string, receipts: string[], holdMs?: number): Promise<void> {
+    assertText('queue', queue);
+    assertReceipts(receipts);
+    if (!this.#attachment.isCurrent) await this.#attach();
+    await this.#link.request(kind, (writer) => {
+      writer.u32(this.#sessionNumber);
+      if (holdMs !== undefined) writer.u32(holdMs);
+      writer.text(queue);
+      for (const receipt of receipts) writer.text(receipt);
+    });
+  }
+
+  commit(): Promise<LazyCommitResult> {
+    try {
+      this.#guard.assertFree();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    if (this.#staged.count === 0 && !this.#isStartedAtServer) {
+      return Promise.resolve(new LazyCommitResult([]));
+    }
+    const committing = this.#commit();
+    this.#guard.begin(committing);
+    return committing;
+  }
+
+  async #commit(): Promise<LazyCommitResult> {
+    let sentAtMs: number | undefined;
+    const { hasStatements } = this.#staged;
+    try {
+      while (!this.#attachment.isCurrent || this.#link.full) {
+        await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
+      }
+      this.#lastTransaction += 1;
+      sentAtMs = this.#link.ports.clock.epochMs();
+      return await this.#link.request<LazyCommitResult>(requests.commit, (writer) => {
+        writer.u32(this.#sessionNumber);
+        writer.f64(this.#lastTransaction);
+        this.#staged.writeTo(writer);
+      });
+    } catch (error) {
+      if (sentAtMs === undefined || !(error instanceof ConnectionLost)) throw error;
+      this.#resetTransaction(); // its part at the instance ended with the commit or with the connection
+      const transactionNumber = this.#lastTransaction;
+      const { idRuns } = await learnOutcome(this.#attachment, { transactionNumber, sentAtMs });
+      return new LazyCommitResult(idRuns, hasStatements ? 'lost' : []);
+    } finally {
+      this.#resetTransaction();
+      this.#guard.end();
+    }
+  }
+
+  async rollback(): Promise<void> {
+    this.#guard.assertFree();
+    const isAtServer = this.#isStartedAtServer && this.#attachment.isCurrent;
+    this.#resetTransaction();
+    if (isAtServer) await this.#guard.run(this.#endAtServer(requests.rollback));
+  }
+
+  async close(): Promise<void> {
+    if (!this.#guard.beginClose()) return;
+    if (this.#guard.isBusy) this.#cancelWait();
+    await this.#guard.whenIdle();
+    this.#resetTransaction();
+    if (this.#attachment.isCurrent) await this.#endAtServer(requests.closeSession);
+    this.#onClosed(this);
+  }
+
+  /** Rolls back or closes at the instance, which does the same by itself when the connection is lost. */
+  async #endAtServer(kind: number): Promise<void> {
+    try {
+      await this.#link.request(kind, (writer) => writer.u32(this.#sessionNumber));
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+    }
+  }
+
+  /** The next operation begins a new transaction. */
+  #resetTransaction(): void {
+    this.#staged.clear();
+    this.#isStartedAtServer = false;
+    this.#hasServerState = false;
+  }
+
+  /**
+   * Opens the session on the current connection. Throws `INSTANCE_UNREACHABLE`, and `TX_NOT_COMMITTED` if the open
+   * transaction had messages or payloads on a connection that was lost; the transaction is over then.
+   */
+  async #attach(): Promise<void> {
+    this.#isStartedAtServer = false;
+    if (this.#hasServerState) {
+      this.#resetTransaction();
+      throw new QueueError('TX_NOT_COMMITTED');
+    }
+    await this.#attachment.attach();
+  }
+}
+
+function validateDeliveryRequest(kind: number, queue: string, options: ReceiveOptions): DeliveryRequest {
+  const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, subscriber, signal } = options;
+  assertText('queue', queue);
+  if (subscriber !== undefined) assertText('subscriber', subscriber);
+  validateMaxAndWait(max, waitMs);
+  if (kind === requests.receive) validateHoldMs(holdMs);
+  return { kind, queue, max, waitMs, holdMs, subscriber, signal };
+}

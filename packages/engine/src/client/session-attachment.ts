@@ -1,0 +1,38 @@
+/**
+ * Where a remote session is open: on one connection of its link. After the connection is lost, the session is opened again
+ * on the next one under the same id and with a higher attachment number, which closes it on the earlier connection.
+ */
+import { requests } from '../wire/protocol.ts';
+import type { ClientLink } from './client-link.ts';
+
+export class SessionAttachment {
+  readonly link: ClientLink;
+  readonly sessionNumber: number;
+  readonly #sessionId: Buffer;
+  /** Generation of the link at the last `attach`; 0: never attached. */
+  #generation = 0;
+  #attachmentNumber = 0;
+
+  constructor(link: ClientLink, session: { sessionNumber: number; sessionId: Buffer }) {
+    this.link = link;
+    this.sessionNumber = session.sessionNumber;
+    this.#sessionId = session.sessionId;
+  }
+
+  /** Whether the session is open on the current connection. */
+  get isCurrent(): boolean {
+    return this.link.isOpen && this.#generation === this.link.generation;
+  }
+
+  /** Opens the session on the current connection; connects first if necessary. Throws `INSTANCE_UNREACHABLE`. */
+  async attach(): Promise<void> {
+    if (!this.link.isOpen) await this.link.ensureConnected();
+    this.#generation = this.link.generation;
+    this.#attachmentNumber += 1;
+    this.link.sendOneWay(requests.openSession, (writer) => {
+      writer.u32(this.sessionNumber);
+      writer.u32(this.#attachmentNumber);
+      writer.bytes(this.#sessionId, 0, this.#sessionId.length);
+    });
+  }
+}

@@ -1,0 +1,75 @@
+/** The public shapes of a cluster of processes that one process supervises. */
+
+import type { InstanceOptions } from '../api/instance.ts';
+import type { InstanceStats } from '../api/instance-stats.ts';
+import type { WaitStats } from '../api/waits.ts';
+import type { ClusterEvent } from './cluster-events.ts';
+
+export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
+  /**
+   * Number of instances, 1 to 64; default: as many as the folder's cluster has, or 1. Surplus instances are removed as
+   * `remove` does.
+   */
+  instances?: number;
+  /** An instance whose writer thread has not answered for this long stops renewing its lease, ms, 100 to 60,000; default 5,000. */
+  writerSilentMsMax?: number;
+  /** Node's flags for the processes of the instances; default none. */
+  execArgv?: string[];
+  /** Receives the events of all processes. */
+  onEvent?(event: ClusterEvent): void;
+}
+
+export interface InstanceTopology {
+  instance: number;
+  /** `up`: hosted by its own process; `failed-over`: by another process; `down`: by none at the moment. */
+  state: 'up' | 'failed-over' | 'down';
+  /** Removed from the cluster, but served until it is empty. */
+  leaving: boolean;
+  /** The instance's own process. */
+  process: { pid: number; state: 'starting' | 'running' | 'paused' | 'ending' } | null;
+  /** The process that hosts it, and the instance that the process belongs to; null for a process outside this cluster. */
+  host: { pid: number; instance: number | null } | null;
+  /** Raised with every opening of the instance; 0 while it is being opened. */
+  epoch: number;
+  lease: { claim: number; expiresInMs: number } | null;
+}
+
+export interface ProcessStats {
+  /** The instance that the process is for. */
+  instance: number;
+  pid: number;
+  /** CPU time of the whole process since it started, microseconds. */
+  cpuUs: number;
+  rssBytes: number;
+  /** The instances that the process hosts. One thread runs the sessions of all: `cpu.sessionUs` is the same in each. */
+  hosted: { stats: InstanceStats; waits: WaitStats[] }[];
+}
+
+export interface Cluster {
+  readonly dir: string;
+  topology(): InstanceTopology[];
+  /** The newest 200, oldest first. */
+  events(): ClusterEvent[];
+  /** One entry for each process that answers within a second. */
+  stats(): Promise<ProcessStats[]>;
+  /** Sends a signal to the instance's own process, by default SIGKILL. Throws `INSTANCE_NOT_FOUND`, `PROCESS_NOT_RUNNING`. */
+  kill(instance: number, signal?: NodeJS.Signals): void;
+  /** Stops the process as it is (SIGSTOP): its lease lapses, then another process kills it and takes over. */
+  pause(instance: number): void;
+  resume(instance: number): void;
+  /** Ends the instance's own process in order; another process takes the instance over at once. Throws as `kill`. */
+  stop(instance: number): Promise<void>;
+  /** Starts the instance's own process, to which the instance returns. Throws `INSTANCE_NOT_FOUND`, `PROCESS_RUNNING`, and what opening throws. */
+  start(instance: number): Promise<void>;
+  /** Adds a new instance, or keeps one that is leaving, and starts its process; returns its number. Throws `OPTIONS_INVALID`. */
+  add(): Promise<number>;
+  /**
+   * Removes an instance: it accepts no more messages; another process serves its backlog and deregisters it once that is
+   * consumed. Throws `INSTANCE_NOT_FOUND`, and `OPTIONS_INVALID` for the last running one.
+   */
+  remove(instance: number): Promise<void>;
+  /** Adds instances, or removes those with the highest numbers, until the cluster has this many. */
+  resize(instances: number): Promise<void>;
+  /** Ends all processes in order. */
+  close(): Promise<void>;
+}

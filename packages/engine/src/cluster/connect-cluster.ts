@@ -1,0 +1,247 @@
+/**
+ * All instances of a cluster as one client: its sessions use any of them, and a queue's counts are summed over them. The
+ * members and their hosts are read from the folder at every call, so the client follows a cluster that grows, shrinks and
+ * fails over.
+ */
+import { QueueError } from '../api/errors.ts';
+import type { ClusterClient, RemoteInstance } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import type { QueueInfo } from '../api/queue.ts';
+import type { QueueStats } from '../api/queue-stats.ts';
+import type { Session } from '../api/session.ts';
+import type { SubscriberInfo } from '../api/subscriber.ts';
+import { type ClusterConnections, ClusterSession } from '../client/cluster-session.ts';
+import { connectLinkLazily } from '../client/connect.ts';
+import { LeaseFile } from '../storage/catalog/lease-file.ts';
+import { Membership } from '../storage/catalog/membership.ts';
+import { instanceSocketPath } from '../storage/socket-path.ts';
+import { nodeClusterPorts } from './node-cluster-ports.ts';
+import type { ClusterPorts } from './processes.ts';
+import { readTopology } from './read-topology.ts';
+
+export interface ConnectClusterOptions {
+  /** Folder of the cluster. */
+  dir: string;
+  /** How long to retry while an instance is failing over to another process, ms; default 3,000. */
+  connectMs?: number;
+}
+
+/** Connects to an instance when it is first needed. Throws the storage errors if the folder cannot be read. */
+export function connectCluster(options: ConnectClusterOptions): ClusterClient {
+  return new MultiInstanceClient(options, nodeClusterPorts);
+}
+
+class MultiInstanceClient implements ClusterClient, ClusterConnections {
+  readonly ports: ClusterPorts;
+  readonly #dir: string;
+  readonly #connectMs: number;
+  readonly #membership: Membership;
+  readonly #leaseFile: LeaseFile;
+  readonly #remotes = new Map<number, RemoteInstance>();
+  readonly #sessions = new Set<ClusterSession>();
+  #rotation = 0;
+  #closed = false;
+
+  constructor({ dir, connectMs = limits.clusterConnectMs }: ConnectClusterOptions, ports: ClusterPorts) {
+    this.ports = ports;
+    this.#dir = dir;
+    this.#connectMs = connectMs;
+    this.#membership = new Membership(dir, { busyMs: 0, processes: ports.processes });
+    this.#leaseFile = new LeaseFile(dir);
+  }
+
+  servedInstances(): number[] {
+    this.#assertOpen();
+    const instances = readTopology({
+      membership: this.#membership,
+      leaseFile: this.#leaseFile,
+      ports: this.ports,
+    })
+      .filter(({ state }) => state !== 'down')
+      .map(({ instance }) => instance);
+    if (instances.length === 0) {
+      throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance is served' });
+    }
+    this.#rotation = (this.#rotation + 1) % instances.length;
+    return [...instances.slice(this.#rotation), ...instances.slice(0, this.#rotation)];
+  }
+
+  activeInstances(): number[] {
+    this.#assertOpen();
+    return this.#membership.members().flatMap(({ instance, leaving }) => (leaving ? [] : [instance]));
+  }
+
+  /** Before the first application table: the member with the lowest number, because `resize` removes the highest first. */
+  sqlInstance(): number {
+    const instance = this.#membership.sqlInstance() ?? this.activeInstances()[0];
+    if (instance !== undefined) return instance;
+    throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance accepts messages' });
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The connection was closed' });
+  }
+
+  remoteInstance(instance: number): RemoteInstance {
+    let remote = this.#remotes.get(instance);
+    if (remote === undefined) {
+      const path = instanceSocketPath(this.#dir, instance);
+      remote = connectLinkLazily({ path, connectMs: this.#connectMs, ports: this.ports }, instance);
+      this.#remotes.set(instance, remote);
+    }
+    return remote;
+  }
+
+  /** Asks instances in turn until one can be reached: every instance can answer from the shared catalog. */
+  async #askAny<T>(ask: (remote: RemoteInstance) => Promise<T>): Promise<T> {
+    let failure: unknown;
+    for (const instance of this.servedInstances()) {
+      try {
+        return await ask(this.remoteInstance(instance));
+      } catch (error) {
+        if (!isUnreachable(error)) throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** Returns the answers of all instances that can be reached. */
+  async #askAll<T>(ask: (remote: RemoteInstance) => Promise<T>): Promise<T[]> {
+    const asked = this.servedInstances().map(async (instance) => [await ask(this.remoteInstance(instance))]);
+    const answers = await Promise.all(
+      asked.map((answer) =>
+        answer.catch((error: unknown) => {
+          if (isUnreachable(error)) return [];
+          throw error;
+        }),
+      ),
+    );
+    if (answers.flat().length === 0) throw new QueueError('INSTANCE_UNREACHABLE');
+    return answers.flat();
+  }
+
+  /** Changes the catalog through one instance; resolves when all others have read the change. */
+  async #changeCatalog<T>(change: (remote: RemoteInstance) => Promise<T>): Promise<T> {
+    const result = await this.#askAny(change);
+    await this.#askAll((remote) => remote.queues());
+    return result;
+  }
+
+  async createQueue(...args: Parameters<ClusterClient['createQueue']>): Promise<QueueInfo> {
+    return this.#changeCatalog((remote) => remote.createQueue(...args));
+  }
+
+  async dropQueue(name: string): Promise<void> {
+    await this.#changeCatalog((remote) => remote.dropQueue(name));
+  }
+
+  async startQueue(...args: Parameters<ClusterClient['startQueue']>): Promise<QueueInfo> {
+    await this.#changeCatalog((remote) => remote.startQueue(...args));
+    return this.queue(args[0]);
+  }
+
+  async stopQueue(...args: Parameters<ClusterClient['stopQueue']>): Promise<QueueInfo> {
+    await this.#changeCatalog((remote) => remote.stopQueue(...args));
+    return this.queue(args[0]);
+  }
+
+  async queues(): Promise<QueueInfo[]> {
+    const lists = await this.#askAll((remote) => remote.queues());
+    const byName = Map.groupBy(lists.flat(), (info) => info.name);
+    return [...byName.values()].map(sumQueueInfos);
+  }
+
+  async queue(name: string): Promise<QueueInfo> {
+    return sumQueueInfos(await this.#askAll((remote) => remote.queue(name)));
+  }
+
+  async queueStats(name: string): Promise<QueueStats[]> {
+    const { kind } = await this.queue(name);
+    if (kind === 'unsharded') return [await this.#askAny((remote) => remote.queueStats(name))];
+    return this.#askAll((remote) => remote.queueStats(name));
+  }
+
+  async subscribe(...args: Parameters<ClusterClient['subscribe']>): Promise<SubscriberInfo> {
+    return this.#askAny((remote) => remote.subscribe(...args));
+  }
+
+  async unsubscribe(topic: string, name: string): Promise<void> {
+    await this.#changeCatalog((remote) => remote.unsubscribe(topic, name));
+  }
+
+  async subscribers(topic: string): Promise<SubscriberInfo[]> {
+    const lists = await this.#askAll((remote) => remote.subscribers(topic));
+    const byName = Map.groupBy(lists.flat(), (info) => info.name);
+    return [...byName.values()].map((infos) => ({
+      ...infos[0]!,
+      backlog: sumOfField(infos, 'backlog'),
+      held: sumOfField(infos, 'held'),
+      lagMs: Math.max(...infos.map(({ lagMs }) => lagMs)),
+    }));
+  }
+
+  /** Browses the instances in the order of their numbers. A page ends at the latest with its instance. */
+  async browse(
+    queue: string,
+    { after, ...options }: Parameters<ClusterClient['browse']>[1] = {},
+  ): ReturnType<ClusterClient['browse']> {
+    const instances = this.servedInstances().sort((a, b) => a - b);
+    const mark = after === undefined ? undefined : decodePageMark(after);
+    const from = mark?.instance ?? instances[0]!;
+    const within = mark === undefined || mark.after === '' ? {} : { after: mark.after };
+    const { messages, next } = await this.remoteInstance(from).browse(queue, { ...options, ...within });
+    if (next !== null) return { messages, next: encodePageMark(from, next) };
+    const following = instances.find((instance) => instance > from);
+    return { messages, next: following === undefined ? null : encodePageMark(following, '') };
+  }
+
+  openSession(): Session {
+    this.#assertOpen();
+    if (this.#sessions.size >= limits.sessionsMax) {
+      throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
+    }
+    const session = new ClusterSession(this, (closed) => this.#sessions.delete(closed));
+    this.#sessions.add(session);
+    return session;
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await Promise.allSettled([...this.#sessions].map((session) => session.close()));
+    await Promise.all([...this.#remotes.values()].map((link) => link.close()));
+    this.#leaseFile.close();
+    this.#membership.close();
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof QueueError && error.code === 'INSTANCE_UNREACHABLE';
+}
+
+/** Sums the counts of a sharded queue. An unsharded queue has one file, so every instance reports its total. */
+function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
+  const first = infos[0]!;
+  if (first.kind === 'unsharded') return first;
+  const sums = { ...first };
+  for (const count of ['ready', 'held', 'delayed', 'enqueued', 'consumed', 'cacheBytes'] as const) {
+    sums[count] = sumOfField(infos, count);
+  }
+  return sums;
+}
+
+function sumOfField<K extends string>(infos: readonly Record<K, number>[], key: K): number {
+  return infos.reduce((sum, info) => sum + info[key], 0);
+}
+
+/** The end of a page: `<instance>/<page mark of the instance>`. */
+function encodePageMark(instance: number, after: string): string {
+  return `${instance}/${after}`;
+}
+
+function decodePageMark(mark: string): { instance: number; after: string } {
+  const [, instance, after] = /^(\d{1,2})\/(.*)$/.exec(mark) ?? [];
+  if (instance !== undefined && after !== undefined) return { instance: Number(instance), after };
+  throw new QueueError('OPTIONS_INVALID', { message: '`after` is not a page mark of this queue' });
+}

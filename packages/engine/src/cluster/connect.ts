@@ -1,0 +1,31 @@
+/** Connects to an instance that another process serves. */
+import { QueueError } from '../api/errors.ts';
+import type { RemoteInstance } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import { connectLink } from '../client/connect.ts';
+import { nodePorts } from '../node-ports.ts';
+import { instanceSocketPath } from '../storage/socket-path.ts';
+
+export interface ConnectOptions {
+  /** Folder of the cluster. Either `dir` or `path` is needed. */
+  dir?: string;
+  /** The instance in `dir`; default 1. */
+  instance?: number;
+  /** Path of the socket. */
+  path?: string;
+  /** How long to retry, now and whenever the connection is lost, ms; default 10,000, at most 60,000. */
+  connectMs?: number;
+}
+
+/** Returns once the instance answers. Throws `INSTANCE_UNREACHABLE`, `PROTOCOL_VERSION`, `OPTIONS_INVALID`. */
+export async function connect(options: ConnectOptions): Promise<RemoteInstance> {
+  const { dir, instance = 1, connectMs = limits.connectMsDefault } = options;
+  const path = options.path ?? (dir === undefined ? undefined : instanceSocketPath(dir, instance));
+  if (path === undefined) {
+    throw new QueueError('OPTIONS_INVALID', { message: 'Either dir or path is required' });
+  }
+  if (!Number.isInteger(connectMs) || connectMs < 1 || connectMs > limits.connectMsMax) {
+    throw new QueueError('OPTIONS_INVALID', { message: `connectMs must be 1 to ${limits.connectMsMax}` });
+  }
+  return connectLink({ path, connectMs, ports: nodePorts });
+}

@@ -1,0 +1,103 @@
+/**
+ * One instance while this process of a cluster hosts it: claimed, leased, open and served to its clients. The lease is
+ * renewed until the claim has ended, so that no other process considers this one dead while it closes files.
+ */
+import type { QueueError } from '../api/errors.ts';
+import type { Instance, InstanceOptions } from '../api/instance.ts';
+import type { Timers } from '../model/ports.ts';
+import { assembleInstance } from '../runtime/assemble-instance.ts';
+import type { LocalInstance } from '../runtime/local-instance.ts';
+import type { LeaseFile } from '../storage/catalog/lease-file.ts';
+import type { Membership } from '../storage/catalog/membership.ts';
+import { endClaim } from './change-membership.ts';
+import { Lease } from './lease.ts';
+import type { ClusterPorts } from './processes.ts';
+
+/** What serves a hosted instance to its clients. */
+export interface ServingHandle {
+  /** Ends the connections; clients then search for the next host. */
+  close(): Promise<void>;
+}
+
+export interface HostedInstanceOptions {
+  instanceId: number;
+  claim: number;
+  role: 'owner' | 'failover';
+  membership: Membership;
+  leaseFile: LeaseFile;
+  instanceOptions: Omit<InstanceOptions, 'instance'>;
+  writerSilentMsMax: number;
+  ports: ClusterPorts;
+  /** The instance is being removed from the cluster and accepts no messages. */
+  leaving: boolean;
+  serve(instance: Instance): Promise<ServingHandle>;
+  /** The instance failed or was fenced. */
+  onEnded(error: QueueError): void;
+}
+
+export class HostedInstance {
+  readonly instanceId: number;
+  readonly claim: number;
+  readonly role: 'owner' | 'failover';
+  readonly instance: LocalInstance;
+  readonly #membership: Membership;
+  readonly #timers: Timers;
+  readonly #lease: Lease;
+  readonly #servingHandle: ServingHandle;
+
+  /** Opens and serves a claimed instance. If that fails, the claim is ended too. */
+  static async open(options: HostedInstanceOptions): Promise<HostedInstance> {
+    const { instanceId, claim, membership } = options;
+    const opened: { instance?: LocalInstance } = {};
+    const lease = new Lease({
+      instance: instanceId,
+      claim,
+      membership,
+      leaseFile: options.leaseFile,
+      ports: options.ports,
+      unhealthyReason: () => opened.instance?.unhealthyReason(options.writerSilentMsMax),
+      onFenced: (error) => opened.instance?.fence(error),
+      onReacquired: () => opened.instance?.onLeaseRegained(),
+    });
+    try {
+      const instance = await assembleInstance(
+        instanceId,
+        options.instanceOptions,
+        { lease, onEnded: options.onEnded, onClosed: () => undefined },
+        options.ports,
+      );
+      instance.acceptsMessages = !options.leaving;
+      opened.instance = instance;
+      const serving = await options.serve(instance);
+      await lease.announceServing(instance.epoch);
+      return new HostedInstance(options, { instance, lease, serving });
+    } catch (error) {
+      await opened.instance?.close();
+      await endClaim(options.ports.timers, () => membership.releaseClaim(claim));
+      lease.stopRenewing();
+      throw error;
+    }
+  }
+
+  private constructor(
+    { instanceId, claim, role, membership, ports }: HostedInstanceOptions,
+    parts: { instance: LocalInstance; lease: Lease; serving: ServingHandle },
+  ) {
+    this.instanceId = instanceId;
+    this.claim = claim;
+    this.role = role;
+    this.instance = parts.instance;
+    this.#membership = membership;
+    this.#timers = ports.timers;
+    this.#lease = parts.lease;
+    this.#servingHandle = parts.serving;
+  }
+
+  /** Finishes the commits under way, closes the files and ends the claim, in favour of the owner if that asked for it. */
+  async close(): Promise<void> {
+    await this.#servingHandle.close();
+    await this.instance.close();
+    await endClaim(this.#timers, () => this.#membership.returnToOwner(this.claim));
+    this.#lease.stopRenewing();
+  }
+}

@@ -1,0 +1,26 @@
+/** Processes as a port: whoever hosts instances is given this, so that a test can own failover without real processes. */
+import type { InstancePorts, ProcessTable } from '../model/ports.ts';
+
+/** The parts of Node's `ChildProcess` that the supervisor uses. */
+export interface ForkedProcess {
+  readonly pid?: number | undefined;
+  readonly connected: boolean;
+  /** `onSent` is called once the message was sent, or with the error. */
+  send(message: object, onSent: () => void): unknown;
+  kill(signal: NodeJS.Signals): unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: as Node declares it; the two ends of the channel agree on a type.
+  on(event: 'message', listener: (message: any) => void): unknown;
+  once(event: 'error', listener: (cause: Error) => void): unknown;
+  once(event: 'exit', listener: (exitCode: number | null, signal: string | null) => void): unknown;
+}
+
+export interface Processes extends ProcessTable {
+  /** Starts a process that runs `module`, with a message channel to this one. */
+  fork(module: URL, options: { execArgv: string[] }): ForkedProcess;
+  /** Sends SIGKILL. Returns false if this process may not send it; a process that has ended is no failure. */
+  kill(pid: number): boolean;
+}
+
+export interface ClusterPorts extends InstancePorts {
+  readonly processes: Processes;
+}

@@ -1,0 +1,513 @@
+/**
+ * Group commit: transactions that are ready together share one write and one sync. While a group syncs the next one
+ * fills, so groups grow with the load and nobody waits for a timer. What a group changes becomes visible only when the
+ * writer has made it durable.
+ *
+ * A group's life: its members wait in `#pending`; it closes (messages are numbered and encoded) and is in flight; the
+ * writer's answer applies it, or undoes it, after which the groups behind it fail too and their numbers become gaps.
+ */
+
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { WaitRecorder } from '../api/waits.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { SeqRange } from '../model/consumption.ts';
+import type { GroupResult } from '../model/group-message.ts';
+import type { GroupNumber } from '../model/ids.ts';
+import { InvariantViolation, invariantBroken } from '../model/invariant.ts';
+import type { Clock, Timers } from '../model/ports.ts';
+import { fromStorageFailure } from '../model/storage-failure.ts';
+import { CallerResumption } from './caller-resumption.ts';
+import type { CommitOutcomes } from './commit-outcomes.ts';
+import { type BuiltGroup, buildGroup, GroupBuffers } from './group-builder.ts';
+import type { PartitionPool } from './partition-pool.ts';
+import type { StagedTransaction } from './staged-transaction.ts';
+import { type GroupMember, newSystemWrite, type SystemWriteInput } from './system-write.ts';
+import type { WriterPort } from './writer-port.ts';
+import type { WriterReservation } from './writer-reservation.ts';
+
+interface PendingMember {
+  content: GroupMember;
+  /** Set if the member is no commit but a session that waits to reserve the writer. */
+  reservation: WriterReservation | undefined;
+  submittedAtMs: number;
+  /** While it is pending, how long the writer had been reserved by then; once its group is closed, how long since then. */
+  reservedMs: number;
+  resolve(): void;
+  reject(error: QueueError): void;
+}
+
+interface InFlightGroup extends BuiltGroup {
+  /** Gaps of earlier failures that this group makes durable. */
+  gaps: Map<MessageLog, SeqRange[]>;
+  groupNumber: GroupNumber;
+  generation: number;
+  members: PendingMember[];
+}
+
+export interface GroupCommitOptions {
+  firstGroupNumber: number;
+  pool: PartitionPool;
+  /** Remembers the transactions of remote sessions. */
+  outcomes: CommitOutcomes;
+  waits: WaitRecorder;
+  clock: Clock;
+  timers: Timers;
+  writer: Pick<WriterPort, 'send' | 'rollbackReservation'>;
+  /** Called after a group became visible, with the logs that got messages. */
+  onVisible(logs: Iterable<MessageLog>): void;
+  /** Called for a log with an old partition after partitions were assigned, perhaps to this log. */
+  onOldPartition(log: MessageLog): void;
+  /** Called when nothing more can be committed until the instance is opened again. */
+  onFatal(error: QueueError): void;
+}
+
+/** Told of sequence numbers that became terminal for a cursor, once that is durable. */
+export type ConsumptionListener = (cursor: SubscriberCursor, ranges: readonly SeqRange[]) => void;
+
+export class GroupCommit {
+  readonly #options: GroupCommitOptions;
+  readonly #buffers = new GroupBuffers();
+  #pending: PendingMember[] = [];
+  readonly #inFlight: InFlightGroup[] = [];
+  readonly #callerResumption: CallerResumption;
+  #gaps = new Map<MessageLog, SeqRange[]>();
+  /** The session whose transaction the writer has open: until it ends, only the group that commits it can close. */
+  #reservation: WriterReservation | undefined;
+  #reservedSinceMs = 0;
+  /** Total time of reservations that have ended. */
+  #reservedMs = 0;
+  #scheduled = false;
+  #nextGroupNumber: number;
+  #generation = 0;
+  /** After a failure, changes to the pool wait for the next member: a group of them alone would fail again and again. */
+  #poolRetryPaused = false;
+  #fatal: QueueError | undefined;
+  #idleListeners: (() => void)[] = [];
+  /** Undefined while nobody needs to know. */
+  onConsumed: ConsumptionListener | undefined;
+  /** Durable groups since the instance opened, and the commits in them. */
+  groups = 0;
+  commits = 0;
+
+  constructor(options: GroupCommitOptions) {
+    this.#options = options;
+    this.#nextGroupNumber = options.firstGroupNumber;
+    this.#callerResumption = new CallerResumption(options.timers, () => {
+      if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
+      else if (this.#inFlight.length === 0) this.#notifyIdle();
+    });
+  }
+
+  /**
+   * Commits a session's transaction. Resolves when it is durable and visible; rejects with the storage error if its group
+   * failed, with its own error if one of its statements did.
+   */
+  commit(transaction: StagedTransaction): Promise<void> {
+    const { reservation } = transaction;
+    if (reservation === undefined || reservation !== this.#reservation) return this.#submit(transaction);
+    const refusal = this.#refusalOf(transaction);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      this.#endReservation();
+      this.#pending.unshift(this.#newMember(transaction, resolve, reject)); // others that wait share its group
+      this.#closeGroup();
+    });
+  }
+
+  /** Commits what the engine writes on its own account. Resolves and rejects as `commit` does. */
+  write(input: SystemWriteInput): Promise<void> {
+    return this.#submit(newSystemWrite(input));
+  }
+
+  #submit(content: GroupMember): Promise<void> {
+    const refusal = this.#refusalOf(content);
+    if (refusal !== undefined) return Promise.reject(refusal);
+    return new Promise((resolve, reject) => {
+      this.#pending.push(this.#newMember(content, resolve, reject));
+      this.schedule();
+    });
+  }
+
+  #refusalOf({ runs }: GroupMember): QueueError | undefined {
+    if (this.#fatal !== undefined) return this.#fatal;
+    if (runs.length === 0 || this.#options.pool.hasCapacity) return undefined;
+    return new QueueError('BACKLOG_FULL', { details: { partitionsMax: limits.partitionsMax } });
+  }
+
+  #newMember(
+    content: GroupMember,
+    resolve: () => void,
+    reject: (error: QueueError) => void,
+    reservation?: WriterReservation,
+  ): PendingMember {
+    const submittedAtMs = this.#options.clock.monotonicMs();
+    const reservedMs = this.#reservedMsAt(submittedAtMs);
+    return { content, reservation, submittedAtMs, reservedMs, resolve, reject };
+  }
+
+  /**
+   * Resolves when the writer is the caller's alone: nothing is in flight, and no group closes before the caller's commit
+   * or `releaseWriter`.
+   */
+  reserveWriter(reservation: WriterReservation): Promise<void> {
+    if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
+    return new Promise((resolve, reject) => {
+      this.#pending.push(this.#newMember(reservationTurn, resolve, reject, reservation));
+      this.schedule();
+    });
+  }
+
+  /** Ends a reservation without a commit. Does nothing if it has ended already. */
+  releaseWriter(reservation: WriterReservation): void {
+    if (this.#reservation !== reservation || this.#fatal !== undefined) return;
+    this.#endReservation();
+    this.#options.writer.rollbackReservation();
+    if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
+    else this.#notifyIdle();
+  }
+
+  #endReservation(): void {
+    this.#reservedMs = this.#reservedMsAt(this.#options.clock.monotonicMs());
+    this.#reservation = undefined;
+  }
+
+  #reservedMsAt(nowMs: number): number {
+    return this.#reservedMs + (this.#reservation === undefined ? 0 : nowMs - this.#reservedSinceMs);
+  }
+
+  #grantReservation({ reservation, submittedAtMs, resolve }: PendingMember): void {
+    this.#reservation = reservation;
+    this.#reservedSinceMs = this.#options.clock.monotonicMs();
+    this.#options.waits.record('writer reservation', this.#reservedSinceMs - submittedAtMs);
+    resolve();
+  }
+
+  /** Closes a group at the end of this turn of the event loop, so that all that commit in it share the group. */
+  schedule(): void {
+    if (this.#scheduled || this.#fatal !== undefined || this.#reservation !== undefined) return;
+    if (this.#inFlight.length >= limits.groupsInFlightMax || this.#awaitingRefusals) return;
+    if (isExclusive(this.#inFlight[0]?.members[0])) return;
+    // While the writer has work, the next group waits for what all resumed callers commit next.
+    if (this.#inFlight.length > 0 && this.#callerResumption.pending) return;
+    this.#scheduled = true;
+    this.#options.timers.nextTurn(this.#onTurn);
+  }
+
+  readonly #onTurn = (): void => {
+    this.#scheduled = false;
+    this.#closeGroup();
+  };
+
+  /** Why nothing more can be committed; from then on it is unknown whether the last groups are in the file. */
+  get failure(): QueueError | undefined {
+    return this.#fatal;
+  }
+
+  /** Nothing is pending, in flight or reserved. */
+  get isIdle(): boolean {
+    return this.#inFlight.length === 0 && this.#pending.length === 0 && this.#reservation === undefined;
+  }
+
+  /** Resolves when nothing is pending or in flight, and all callers are resumed. */
+  async whenIdle(): Promise<void> {
+    while (!this.#fatal && (!this.isIdle || this.#maintenanceDue || this.#callerResumption.pending)) {
+      this.schedule();
+      await new Promise<void>((resolve) => this.#idleListeners.push(resolve));
+    }
+  }
+
+  /** Groups behind a failed one are not answered yet: until then it is not known which numbers become gaps. */
+  get #awaitingRefusals(): boolean {
+    return this.#inFlight.some((group) => group.generation !== this.#generation);
+  }
+
+  get #maintenanceDue(): boolean {
+    return this.#options.pool.hasPendingChanges && !this.#poolRetryPaused;
+  }
+
+  #closeGroup(): void {
+    if (this.#fatal !== undefined || this.#awaitingRefusals || this.#reservation !== undefined) return;
+    const [first] = this.#pending;
+    if (isExclusive(first) && this.#inFlight.length > 0) return; // scheduled again by the next result
+    const members = this.#takeMembers();
+    if (members[0]?.reservation !== undefined) {
+      this.#grantReservation(members[0]);
+      return;
+    }
+    const reservedMs = this.#reservedMsAt(this.#options.clock.monotonicMs());
+    for (const member of members) member.reservedMs = reservedMs - member.reservedMs;
+    if (members.length === 0 && !this.#maintenanceDue) {
+      this.#notifyIdle();
+      return;
+    }
+    let built: BuiltGroup;
+    try {
+      built = buildGroup({
+        members: members.map((member) => member.content),
+        gaps: this.#gaps,
+        pool: this.#options.pool,
+        buffers: this.#buffers,
+        outcomes: this.#options.outcomes,
+      });
+    } catch (error) {
+      // Logs are half numbered, which cannot be undone in memory. The file is unchanged.
+      this.fail(stopReason(error), members);
+      return;
+    }
+    const gaps = this.#gaps;
+    this.#gaps = new Map();
+    const group: InFlightGroup = {
+      ...built,
+      gaps,
+      groupNumber: this.#nextGroupNumber,
+      generation: this.#generation,
+      members,
+    };
+    this.#nextGroupNumber += 1;
+    const { blocks, consumptionDeltas, tableWrites, sqlTransactions, poolChanges: pool } = built.message;
+    const poolChanges = pool.create.length + pool.assign.length + pool.truncate.length;
+    const writesNothing =
+      blocks.length + consumptionDeltas.length + tableWrites.length + sqlTransactions.length + poolChanges ===
+        0 && !hasReservation(members[0]);
+    // Messages of nonpersistent queues are not written, nor is the outcome of a transaction that has no others.
+    if (writesNothing && this.#inFlight.length === 0) {
+      group.outcomes?.onAppliedInMemory();
+      this.#tryApply(group, { maintenanceMs: 0, unusablePartitions: [] }, noneFailed);
+      if (this.#pending.length === 0) this.#notifyIdle();
+    } else {
+      this.#inFlight.push(group);
+      this.#options.writer.send({
+        kind: 'group',
+        groupNumber: group.groupNumber,
+        generation: group.generation,
+        ...built.message,
+      });
+    }
+    if (this.#pending.length > 0) this.schedule();
+  }
+
+  /** Takes as many members as one group may have: at least one, and an exclusive one alone. */
+  #takeMembers(): PendingMember[] {
+    let bytes = 0;
+    let count = 0;
+    let withStatements = 0;
+    for (const member of this.#pending) {
+      const { content } = member;
+      bytes += content.bytes;
+      if (content.kind === 'transaction' && content.sql !== undefined) withStatements += 1;
+      if (count > 0 && (bytes > limits.groupBytesMax || isExclusive(member))) break;
+      if (withStatements > limits.sqlTransactionsPerGroupMax) break;
+      count += 1;
+      if (count === 1 && isExclusive(member)) break;
+    }
+    return this.#pending.splice(0, count);
+  }
+
+  /** The writer's answer to the oldest group in flight. */
+  onResult(result: GroupResult): void {
+    const group = this.#inFlight.shift();
+    if (group === undefined || group.groupNumber !== result.groupNumber) {
+      this.fail(
+        new QueueError('INSTANCE_FAILED', {
+          message: `The writer answered group ${result.groupNumber} out of turn`,
+        }),
+      );
+      return;
+    }
+    if (result.failure === null) {
+      const failed = applySqlResults(group, result.sqlOutcomes);
+      group.outcomes?.onDurable(group.groupNumber, failed);
+      this.#tryApply(group, result, failed);
+    } else if (result.failure.fatal) this.fail(fromStorageFailure(result.failure), group.members);
+    else this.#undoGroup(group, fromStorageFailure(result.failure));
+    if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
+    if (this.#inFlight.length === 0 && this.#pending.length === 0) this.#notifyIdle();
+  }
+
+  #notifyIdle(): void {
+    const idle = this.#idleListeners;
+    this.#idleListeners = [];
+    for (const resolve of idle) resolve();
+  }
+
+  /** A bug found while a durable group is applied stops the instance: its memory no longer matches its file. */
+  #tryApply(
+    group: InFlightGroup,
+    result: Pick<GroupResult, 'maintenanceMs' | 'unusablePartitions'>,
+    failed: FailedMembers,
+  ): void {
+    try {
+      this.#applyGroup(group, result, failed);
+      for (const log of group.numberedRanges.keys()) log.assertConsistent();
+      for (const cursor of group.consumed.keys()) cursor.assertConsistent();
+    } catch (error) {
+      this.fail(stopReason(error), group.members);
+    }
+  }
+
+  #applyGroup(
+    group: InFlightGroup,
+    { maintenanceMs, unusablePartitions }: Pick<GroupResult, 'maintenanceMs' | 'unusablePartitions'>,
+    failed: FailedMembers,
+  ): void {
+    const { pool, onVisible, clock } = this.#options;
+    const { poolChanges } = group.message;
+    this.#poolRetryPaused = false;
+    this.groups += 1;
+    pool.onDurable(poolChanges, unusablePartitions);
+    const maintained = poolChanges.truncate.length + poolChanges.assign.length > 0;
+    const nowMs = clock.monotonicMs();
+    const consumed = [group.consumed];
+    for (const member of group.members) {
+      const { content, resolve } = member;
+      const failure = failed.get(content);
+      if (failure !== undefined) {
+        for (const { log, firstSeq, count } of content.runs) log.skipGap(firstSeq, firstSeq + count);
+        member.reject(failure);
+        continue;
+      }
+      for (const run of content.runs) for (const segment of run.segments) run.log.append(segment);
+      if (content.kind === 'transaction') {
+        if (content.sql !== undefined) consumed.push(group.sql.get(content)!.consumed);
+        content.payloads?.onDurable();
+      } else {
+        content.onDurable?.();
+        if (content.background) {
+          resolve();
+          continue;
+        }
+      }
+      this.commits += 1;
+      this.#recordWait(member, nowMs, maintained ? maintenanceMs : undefined);
+      this.#callerResumption.add(resolve, operationCount(content));
+    }
+    const touched = new Set<MessageLog>(group.numberedRanges.keys());
+    for (const byCursor of consumed) {
+      for (const [cursor, { deliveries, ranges }] of byCursor) {
+        cursor.consume(deliveries, ranges);
+        this.onConsumed?.(cursor, ranges);
+        touched.add(cursor.log);
+      }
+    }
+    for (const log of touched) this.truncateDrained(log);
+    if (poolChanges.assign.length > 0)
+      for (const log of touched) if (log.partitions.hasOld) this.#options.onOldPartition(log);
+    onVisible(group.numberedRanges.keys());
+    this.#callerResumption.start();
+    if (this.#maintenanceDue) this.schedule();
+  }
+
+  /** `maintenanceMs`: what the group spent on partitions; undefined if it had none to assign or truncate. */
+  #recordWait(
+    { submittedAtMs, reservedMs }: PendingMember,
+    nowMs: number,
+    maintenanceMs: number | undefined,
+  ): void {
+    const { waits } = this.#options;
+    const waitedMs = nowMs - submittedAtMs - reservedMs;
+    if (reservedMs > 0) waits.record('writer reservation', reservedMs);
+    if (maintenanceMs !== undefined) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
+    waits.record(
+      'log file sync',
+      maintenanceMs === undefined ? waitedMs : Math.max(0, waitedMs - maintenanceMs),
+    );
+  }
+
+  /** Has partitions in which everything is terminal emptied, with the next group. */
+  truncateDrained(log: MessageLog): void {
+    if (!log.persistent) return;
+    for (const drained of log.beginTruncatingDrained()) {
+      this.#options.pool.truncate(drained.id, log.partitions);
+    }
+  }
+
+  #undoGroup(group: InFlightGroup, error: QueueError): void {
+    this.#poolRetryPaused = true;
+    for (const [log, ranges] of group.gaps) this.#keepGaps(log, ranges);
+    for (const [log, range] of group.numberedRanges) {
+      log.skipGap(...range);
+      if (log.persistent) this.#keepGaps(log, [range]);
+    }
+    this.#options.pool.onFailed(group.message.poolChanges);
+    group.outcomes?.onFailed();
+    // The first failure of a generation: the groups behind it are refused, those after them may try again.
+    if (group.generation === this.#generation) this.#generation += 1;
+    for (const { reject } of group.members) reject(error);
+  }
+
+  #keepGaps(log: MessageLog, ranges: readonly SeqRange[]): void {
+    this.#gaps.set(log, [...(this.#gaps.get(log) ?? []), ...ranges]);
+  }
+
+  /**
+   * Ends all commits: rejects everything pending or in flight with `INSTANCE_FAILED`. Whether a group in flight is durable
+   * is known only once the instance is opened again.
+   */
+  fail(cause: QueueError, members: readonly PendingMember[] = []): void {
+    if (this.#fatal !== undefined) {
+      for (const { reject } of members) reject(this.#fatal);
+      return;
+    }
+    const error = instanceFailed(cause);
+    this.#fatal = error;
+    const lost = [...members, ...this.#inFlight.flatMap((group) => group.members), ...this.#pending];
+    this.#inFlight.length = 0;
+    this.#pending = [];
+    for (const { reject } of lost) reject(error);
+    this.#options.onFatal(error);
+    this.#notifyIdle();
+  }
+}
+
+/** Members of a group whose statements failed, and why: the group is durable without them. */
+type FailedMembers = ReadonlyMap<GroupMember, QueueError>;
+
+const noneFailed: FailedMembers = new Map();
+
+/** Stands for a reservation among the pending members: it has the writer for itself. */
+const reservationTurn = newSystemWrite({ sync: 'FULL', exclusive: true });
+
+function isExclusive(member: PendingMember | undefined): boolean {
+  return member?.content.kind === 'system write' && member.content.exclusive;
+}
+
+function hasReservation(member: PendingMember | undefined): boolean {
+  return member?.content.kind === 'transaction' && member.content.reservation !== undefined;
+}
+
+function operationCount({ runs, deliveries }: GroupMember): number {
+  let operations = 0;
+  for (const { count } of runs) operations += count;
+  for (const { count } of deliveries) operations += count;
+  return operations;
+}
+
+/** Puts into each transaction the results of its statements; returns the transactions in which one failed. */
+function applySqlResults({ sql }: InFlightGroup, outcomes: GroupResult['sqlOutcomes']): FailedMembers {
+  if (sql.size === 0) return noneFailed;
+  const failed = new Map<GroupMember, QueueError>();
+  for (const [index, transaction] of [...sql.keys()].entries()) {
+    const { results, failure } = outcomes[index]!;
+    if (failure === null) transaction.sql!.results = results;
+    else failed.set(transaction, fromStorageFailure(failure));
+  }
+  return failed;
+}
+
+/** The error that ends the instance after an exception that nothing handles. */
+function stopReason(error: unknown): QueueError {
+  if (error instanceof InvariantViolation) return invariantBroken(error);
+  return new QueueError('INSTANCE_FAILED', { cause: error });
+}
+
+function instanceFailed(cause: QueueError): QueueError {
+  if (cause.code === 'INSTANCE_FAILED' || cause.code === 'INSTANCE_FENCED') return cause;
+  if (cause.code === 'INVARIANT_BROKEN') return cause;
+  return new QueueError('INSTANCE_FAILED', {
+    message: `The instance stopped: ${cause.message}. Open it again to recover; only then is it known whether commits under way are durable`,
+    details: { cause: cause.code, ...cause.details },
+    cause,
+  });
+}

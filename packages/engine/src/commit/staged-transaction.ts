@@ -1,0 +1,218 @@
+/** A session's transaction on sharded queues as it is staged in memory, and the records of its messages. */
+
+import { limits } from '../api/limits.ts';
+import type { SqlResult } from '../api/sql.ts';
+import type { Delivery } from '../log/delivery.ts';
+import type { CachedRun } from '../log/message-cache.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import type { DelayedRow } from '../model/delayed-message.ts';
+import type { IdRun } from '../model/id-runs.ts';
+import { delayedLogId } from '../model/log-id.ts';
+import {
+  type RecordContent,
+  type RecordRun,
+  type RecordStamp,
+  recordEnd,
+  writeRecord,
+} from '../model/message-record.ts';
+import type { SqlStatement } from '../model/sql-statement.ts';
+import type { TableWrite } from '../model/table-write.ts';
+import type { OutcomeEntry } from './commit-outcomes.ts';
+import type { WriterReservation } from './writer-reservation.ts';
+
+/** Consecutive messages of one group member for one log; numbered when the group closes. */
+export interface StagedRun {
+  log: MessageLog;
+  segments: CachedRun[];
+  count: number;
+  firstSeq: number;
+}
+
+/** The rows of payloads in chunks whose messages are part of a commit. */
+export interface PayloadHooks {
+  /** Called once the messages have numbers and partitions; nobody can see them yet. */
+  onNumbered(): TableWrite[];
+  /** Called when the group is durable, before any caller is resumed. */
+  onDurable(): void;
+}
+
+/** What a session's transaction commits. What the engine writes on its own account is a `SystemWrite`. */
+export interface StagedTransaction {
+  readonly kind: 'transaction';
+  readonly runs: StagedRun[];
+  /** Held messages that the commit consumes. */
+  readonly deliveries: Delivery[];
+  /** Messages that are appended to a log when they are due. */
+  delayed: DelayedRow[] | undefined;
+  /** The application's statements; `results` is filled in when the group is durable. */
+  sql: { statements: SqlStatement[]; results: readonly SqlResult[] } | undefined;
+  /** The session's statements have run already, in the writer's open transaction. */
+  reservation: WriterReservation | undefined;
+  payloads: PayloadHooks | undefined;
+  bytes: number;
+  /** FULL if any of its queues is durable. */
+  sync: SyncMode;
+  /** Of a remote session: under which its outcome is stored. */
+  outcome: TransactionOutcomeTag | undefined;
+}
+
+export type SyncMode = 'FULL' | 'NORMAL';
+
+/** Names a transaction of a remote session; its outcome is stored with its commit. */
+export interface OutcomeTag {
+  entry: OutcomeEntry;
+  transactionNumber: number;
+}
+
+export interface TransactionOutcomeTag extends OutcomeTag {
+  /** For each enqueue call, the index of its run, or -1 - the index of its delayed message: see `enqueuedIds`. */
+  runOfCall: readonly number[];
+}
+
+export function newStagedTransaction(): StagedTransaction {
+  return {
+    kind: 'transaction',
+    runs: [],
+    deliveries: [],
+    delayed: undefined,
+    sql: undefined,
+    reservation: undefined,
+    payloads: undefined,
+    bytes: 0,
+    sync: 'NORMAL',
+    outcome: undefined,
+  };
+}
+
+export function newStagedRun(log: MessageLog): StagedRun {
+  return { log, segments: [], count: 0, firstSeq: 0 };
+}
+
+export interface StagedMessage {
+  slab: Slab;
+  run: StagedRun;
+  message: RecordContent;
+  /** At least the bytes of its record: `recordBytes`, and those of an id in the stamp. */
+  bytesNeeded: number;
+  stamp: RecordStamp;
+}
+
+/** Writes the message's record at the end of a run; returns its bytes. */
+export function stageMessage({ slab, run, message, bytesNeeded, stamp }: StagedMessage): number {
+  const { buffer, start } = slab.reserve(bytesNeeded);
+  const end = writeRecord(buffer, start, message, stamp);
+  slab.claim(buffer, end);
+  addRecord(run, buffer, start, end);
+  return end - start;
+}
+
+/** Copies records to the end of a run, in segments that fit a block. */
+export function stageRecords(slab: Slab, run: StagedRun, { source, start, end }: RecordRun): void {
+  let count = 0;
+  let segmentStart = start;
+  for (let recordStart = start; recordStart < end; ) {
+    const nextStart = recordEnd(source, recordStart);
+    if (count > 0 && (nextStart - segmentStart > limits.blockBytesMax || count === limits.blockMessagesMax)) {
+      copySegment(slab, run, { source, start: segmentStart, end: recordStart, count });
+      segmentStart = recordStart;
+      count = 0;
+    }
+    count += 1;
+    recordStart = nextStart;
+  }
+  copySegment(slab, run, { source, start: segmentStart, end, count });
+}
+
+function copySegment(slab: Slab, run: StagedRun, { source, start, end, count }: RecordRun): void {
+  const { buffer, start: copyStart } = slab.reserve(end - start);
+  const copyEnd = copyStart + end - start;
+  source.copy(buffer, copyStart, start, end);
+  slab.claim(buffer, copyEnd);
+  run.segments.push({
+    firstSeq: 0,
+    count,
+    buffer,
+    start: copyStart,
+    end: copyEnd,
+    fromDisk: false,
+    retainCount: 0,
+  });
+  run.count += count;
+}
+
+/** Copies a record to the end of a run. */
+export function stageRecord(slab: Slab, run: StagedRun, record: Uint8Array): void {
+  const { buffer, start } = slab.reserve(record.byteLength);
+  buffer.set(record, start);
+  const end = start + record.byteLength;
+  slab.claim(buffer, end);
+  addRecord(run, buffer, start, end);
+}
+
+/** Extends the last segment where the record follows it in memory, within the size of a block. */
+function addRecord(run: StagedRun, buffer: Buffer, start: number, end: number): void {
+  run.count += 1;
+  const last = run.segments.at(-1);
+  if (
+    last !== undefined &&
+    last.buffer === buffer &&
+    last.end === start &&
+    last.count < limits.blockMessagesMax &&
+    end - last.start <= limits.blockBytesMax
+  ) {
+    last.end = end;
+    last.count += 1;
+  } else run.segments.push({ firstSeq: 0, count: 1, buffer, start, end, fromDisk: false, retainCount: 0 });
+}
+
+/**
+ * The ids that a transaction's enqueue calls got, in their order; known once its group is numbered. `runOfCall` has, for
+ * each call, the index of its run, or -1 - the index of its delayed message.
+ */
+export function enqueuedIds(
+  { runs, delayed = [] }: Pick<StagedTransaction, 'runs' | 'delayed'>,
+  runOfCall: readonly number[],
+): IdRun[] {
+  if (runs.length === 1 && delayed.length === 0) {
+    const { log, firstSeq, count } = runs[0]!;
+    return [{ shard: log.id, firstSeq, count }];
+  }
+  const nextSeqs = runs.map((run) => run.firstSeq);
+  const ids: IdRun[] = [];
+  let previousIndex = -1;
+  for (const index of runOfCall) {
+    if (index < 0) {
+      const { shard, delayedId } = delayed[-1 - index]!;
+      ids.push({ shard: delayedLogId(shard), firstSeq: delayedId, count: 1 });
+    } else {
+      const seq = nextSeqs[index]!;
+      nextSeqs[index] = seq + 1;
+      if (index === previousIndex) ids.at(-1)!.count += 1;
+      else ids.push({ shard: runs[index]!.log.id, firstSeq: seq, count: 1 });
+    }
+    previousIndex = index;
+  }
+  return ids;
+}
+
+const slabBytes = 256 * 1024;
+
+/** Allocates space for message records out of large buffers: one allocation serves hundreds of messages. */
+export class Slab {
+  #buffer = Buffer.allocUnsafeSlow(slabBytes);
+  #usedBytes = 0;
+
+  /** A buffer with `bytes` free from `start` on. Call `claim` with the end of what was written before reserving again. */
+  reserve(bytes: number): { buffer: Buffer; start: number } {
+    if (bytes > slabBytes / 4) return { buffer: Buffer.allocUnsafeSlow(bytes), start: 0 };
+    if (this.#usedBytes + bytes > slabBytes) {
+      this.#buffer = Buffer.allocUnsafeSlow(slabBytes);
+      this.#usedBytes = 0;
+    }
+    return { buffer: this.#buffer, start: this.#usedBytes };
+  }
+
+  claim(buffer: Buffer, end: number): void {
+    if (buffer === this.#buffer) this.#usedBytes = end;
+  }
+}

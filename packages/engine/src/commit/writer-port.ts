@@ -1,0 +1,12 @@
+/** What group commit needs of whatever writes groups: the writer thread, or a writer in memory. */
+import type { Group, StatementAnswer } from '../model/group-message.ts';
+import type { SqlStatement } from '../model/sql-statement.ts';
+
+export interface WriterPort {
+  /** Writes and syncs a group. The answer goes to `GroupCommit.onResult`, in the order of the groups. */
+  send(group: Group): void;
+  /** Runs a statement of the session that has the writer reserved, one at a time. Rejects if the writer has ended. */
+  executeStatement(statement: SqlStatement): Promise<StatementAnswer>;
+  /** Undoes the statements that were executed and not committed by a group. Has no answer. */
+  rollbackReservation(): void;
+}

@@ -1,0 +1,37 @@
+/** The senders that wait until all messages of a shard that they forwarded here have been delivered. */
+import type { QueueError } from '../api/errors.ts';
+
+interface DeliveryWaiter {
+  shard: number;
+  resolve(): void;
+  reject(error: QueueError): void;
+}
+
+export class DeliveryCompletion {
+  readonly #isDelivered: (shard: number) => boolean;
+  readonly #waiters = new Set<DeliveryWaiter>();
+
+  constructor(isDelivered: (shard: number) => boolean) {
+    this.#isDelivered = isDelivered;
+  }
+
+  /** Resolves when nothing that came of the shard waits for its first delivery here. Rejects when the queue is closed. */
+  waitFor(shard: number): Promise<void> {
+    if (this.#isDelivered(shard)) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#waiters.add({ shard, resolve, reject }));
+  }
+
+  /** To be called whenever messages were delivered or returned to their owner. */
+  check(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#isDelivered(waiter.shard)) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
+  }
+
+  rejectAll(error: QueueError): void {
+    for (const { reject } of this.#waiters) reject(error);
+    this.#waiters.clear();
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * What this instance's file records about one forwarded shard: its open receiver, the last batch that is marked as moved,
+ * and message totals. The state follows the commits and never runs ahead of them.
+ */
+
+import type { GroupCommit } from '../commit/group-commit.ts';
+import type { SyncMode } from '../commit/staged-transaction.ts';
+import type { Delivery } from '../log/delivery.ts';
+import type { ShardKey } from '../model/forwarded-batch.ts';
+import type { ForwardedOutRow } from '../model/forwarding-row.ts';
+import { type ForwardingCommand, type ForwardingState, forwardingLife } from '../model/forwarding-state.ts';
+import type { TableWrite } from '../model/table-write.ts';
+
+export interface ForwardingLedgerOptions {
+  shardKey: ShardKey;
+  group: GroupCommit;
+  sync: SyncMode;
+  /** The rows of the shard in the file, one a receiver. */
+  rows: readonly ForwardedOutRow[];
+}
+
+export class ForwardingLedger {
+  readonly shardKey: ShardKey;
+  readonly #group: GroupCommit;
+  readonly #sync: SyncMode;
+  /** By receiver. */
+  readonly #rows: Map<number, ForwardedOutRow>;
+  #state: ForwardingState = 'closed';
+  #receiver = 0;
+
+  constructor({ shardKey, group, sync, rows }: ForwardingLedgerOptions) {
+    this.shardKey = shardKey;
+    this.#group = group;
+    this.#sync = sync;
+    this.#rows = new Map(rows.map((row) => [row.receiver, row]));
+    const unsettled = rows.find((row) => row.unsettled);
+    if (unsettled === undefined) return;
+    this.#state = 'inDoubt';
+    this.#receiver = unsettled.receiver;
+  }
+
+  get state(): ForwardingState {
+    return this.#state;
+  }
+
+  /** The instance to ask after a crash; 0 while the state is `closed`. */
+  get receiver(): number {
+    return this.#receiver;
+  }
+
+  /** Messages forwarded to other instances since the queue was created. */
+  get forwardedOut(): number {
+    let messages = 0;
+    for (const { messagesTotal } of this.#rows.values()) messages += messagesTotal;
+    return messages;
+  }
+
+  /** The receiver's last batch whose messages are marked as moved. */
+  get lastConsumedBatch(): number {
+    return this.#rowOf(this.#receiver).batchNumber;
+  }
+
+  apply(command: ForwardingCommand): void {
+    this.#state = forwardingLife.next(this.#state, command);
+  }
+
+  /** Records this receiver as the one to ask after a crash, in place of any other. */
+  async open(receiver: number): Promise<void> {
+    if (this.#state !== 'closed' && this.#receiver === receiver) return;
+    const rows: ForwardedOutRow[] = [{ ...this.#rowOf(receiver), unsettled: true }];
+    if (this.#state === 'open') rows.push({ ...this.#rowOf(this.#receiver), unsettled: false });
+    await this.#write(rows);
+    this.#receiver = receiver;
+    this.apply('open');
+  }
+
+  /** Records that no receiver has to be asked. */
+  async close(): Promise<void> {
+    await this.#write([{ ...this.#rowOf(this.#receiver), unsettled: false }]);
+    this.#receiver = 0;
+    this.apply('close');
+  }
+
+  /** Marks the messages of a batch as moved: they are consumed here. */
+  async consumeForwarded(batchNumber: number, deliveries: readonly Delivery[]): Promise<void> {
+    const row = this.rowWithForwarded(deliveries.reduce((sum, { count }) => sum + count, 0));
+    await this.#write([{ ...row, batchNumber }], deliveries);
+    this.apply('consume');
+  }
+
+  /** The receiver's row with so many messages more in its total. It is not written. */
+  rowWithForwarded(messages: number): ForwardedOutRow {
+    const row = this.#rowOf(this.#receiver);
+    return { ...row, messagesTotal: row.messagesTotal + messages };
+  }
+
+  /** To be called once a row that the caller wrote in a commit of its own is durable. */
+  recordCommittedRow(row: ForwardedOutRow): void {
+    this.#rows.set(row.receiver, row);
+  }
+
+  #rowOf(receiver: number): ForwardedOutRow {
+    const initial = { ...this.shardKey, receiver, batchNumber: 0, messagesTotal: 0, unsettled: false };
+    return this.#rows.get(receiver) ?? initial;
+  }
+
+  async #write(rows: readonly ForwardedOutRow[], deliveries: readonly Delivery[] = []): Promise<void> {
+    await this.#group.write({
+      deliveries,
+      sync: this.#sync,
+      onClose: () => rows.map((row): TableWrite => ({ kind: 'forwarded out', row })),
+    });
+    for (const row of rows) this.recordCommittedRow(row);
+  }
+}

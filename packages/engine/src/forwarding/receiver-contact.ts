@@ -1,0 +1,60 @@
+/** What the sender of a shard asks of its receiver: what it has received, and to send back what it has not delivered. */
+import type { ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
+import type { Peer } from './interconnect.ts';
+import type { RetryPause } from './retry-pause.ts';
+
+/** There is no connection to other instances at all. `OutboundForwarding.resume` continues once there is one. */
+export class InterconnectUnavailable extends Error {}
+
+export interface ReceiverContactOptions {
+  shardKey: ShardKey;
+  /** Undefined while there is no way to other instances. */
+  peer(instance: number): Peer | undefined;
+  retryPause: RetryPause;
+}
+
+export class ReceiverContact {
+  readonly #options: ReceiverContactOptions;
+  #recalled = false;
+
+  constructor(options: ReceiverContactOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Repeats the question until the receiver answers, however long it cannot be reached. `onRetry` is called after each
+   * failure. Rejects with `InterconnectUnavailable`, and with `ForwardingClosed` at the end of the queue.
+   */
+  async askForReport(
+    receiver: number,
+    options: { whenDelivered: boolean },
+    onRetry: () => void = () => {},
+  ): Promise<ReceiverReport> {
+    const { shardKey, peer, retryPause } = this.#options;
+    for (;;) {
+      const connected = peer(receiver);
+      if (connected === undefined) throw new InterconnectUnavailable();
+      try {
+        return await connected.reportReceived(shardKey, options);
+      } catch {
+        this.allowRecall(); // a recall may have been lost with the connection
+      }
+      await retryPause.wait();
+      onRetry();
+    }
+  }
+
+  /** Asks the receiver, once until `allowRecall`, to send back what it has not delivered. */
+  recall(receiver: number): void {
+    if (this.#recalled) return;
+    const peer = this.#options.peer(receiver);
+    if (peer === undefined) return;
+    this.#recalled = true;
+    peer.recall(this.#options.shardKey).catch(() => this.allowRecall());
+  }
+
+  /** To be called whenever the receiver got more, or may not have heard the last recall. */
+  allowRecall(): void {
+    this.#recalled = false;
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Keeps the order of messages that return to their owner. A message keeps its number in its shard wherever it goes, so a
+ * returned batch belongs before all returned messages with higher numbers: part of what returned earlier may have been
+ * forwarded again and return a second time. Only messages that were never delivered count, since only first deliveries
+ * are ordered. A message that was delayed has no number in the shard (0).
+ */
+
+import type { Delivery } from '../log/delivery.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { ForwardedBatch } from '../model/forwarded-batch.ts';
+import { readId, recordEnd } from '../model/message-record.ts';
+import { cancelDeliveries, withoutHoldNumber } from './take-batch.ts';
+
+function seqInShard(shard: number, source: Buffer, start: number): number {
+  const prefix = `${shard}.`;
+  const id = readId(source, start);
+  return id?.startsWith(prefix) ? Number(id.slice(prefix.length)) : 0;
+}
+
+/** The highest number of a batch; 0 if all of its messages were delivered before. */
+export function highestSeq({
+  shard,
+  priorAttempts,
+  records: { source, start, end },
+}: ForwardedBatch): number {
+  const deliveredBefore = new Set(priorAttempts.map(([index]) => index));
+  let highest = 0;
+  let index = 0;
+  for (let at = start; at < end; at = recordEnd(source, at), index += 1) {
+    if (!deliveredBefore.has(index)) highest = Math.max(highest, seqInShard(shard, source, at));
+  }
+  return highest;
+}
+
+/**
+ * Takes the ready messages from the first one on whose number is above `seq`; the ones before it stay ready. `cursor` is
+ * that of the log of returned messages. `readAhead` brings its next messages into memory.
+ */
+export async function takeAboveSeq(
+  cursor: SubscriberCursor,
+  { seq, shard, readAhead }: { seq: number; shard: number; readAhead(): Promise<void> | undefined },
+): Promise<Delivery[]> {
+  const ready: Delivery[] = [];
+  for (let taken = 1; taken > 0 && cursor.ready > 0; ) {
+    if (cursor.needsRead) await readAhead();
+    taken = take(cursor, cursor.ready, ready);
+  }
+  const lowerCount = countUpToSeq(seq, shard, ready);
+  cancelDeliveries(ready);
+  const lower: Delivery[] = [];
+  const higher: Delivery[] = [];
+  take(cursor, lowerCount, lower);
+  take(cursor, ready.reduce((sum, { count }) => sum + count, 0) - lowerCount, higher);
+  cancelDeliveries(lower);
+  return higher;
+}
+
+function take(cursor: SubscriberCursor, max: number, out: Delivery[]): number {
+  return max > 0 ? cursor.takeForForwarding({ max, nextHoldNumber: withoutHoldNumber, out }) : 0;
+}
+
+/** How many messages come before the first one whose number is above `seq`. */
+function countUpToSeq(seq: number, shard: number, deliveries: readonly Delivery[]): number {
+  let count = 0;
+  for (const { run, start, end, deliveryCount } of deliveries) {
+    for (let at = start; at < end; at = recordEnd(run.buffer, at), count += 1) {
+      if (deliveryCount === 1 && seqInShard(shard, run.buffer, at) > seq) return count;
+    }
+  }
+  return count;
+}

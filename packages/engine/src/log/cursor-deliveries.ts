@@ -1,0 +1,223 @@
+/**
+ * The deliveries of one cursor that are not settled: held, paused, or returned. All are messages below the cursor's
+ * position that are not terminal. Returned ones are delivered again, the lowest number first, before anything new.
+ *
+ * For a persistent log the first delivery of a message is only counted, since its partition has the record, so most
+ * deliveries cost nothing here. Each change of state is looked up in `message-life.ts`, once a run.
+ */
+import type { BrowsedMessage } from '../api/message.ts';
+import { InvariantViolation } from '../model/invariant.ts';
+import { type MessageCommand, messageLife } from '../model/message-life.ts';
+import type { CursorLog } from './cursor-log.ts';
+import { type DeliveryRun, singleDeliveries, splitDelivery } from './delivery-run.ts';
+
+export interface DeliverRunOptions<Run> {
+  max: number;
+  nextHoldNumber(): number;
+  /** Deliveries are appended to it. */
+  out: Run[];
+}
+
+export class CursorDeliveries<Run extends DeliveryRun> {
+  /** Number of held messages. */
+  held = 0;
+  /** Number of returned messages that wait for their retry delay. */
+  paused = 0;
+  readonly #log: CursorLog;
+  /** Returned runs, the lowest number last. */
+  readonly #returned: Run[] = [];
+  /** Paused runs, each with the time when its retry delay ends, epoch ms. */
+  readonly #paused = new Map<Run, number>();
+  /** Held runs that were delivered before. */
+  readonly #heldRedelivered = new Set<Run>();
+  /** Held runs of a nonpersistent log: their records are nowhere else. */
+  readonly #heldMemoryOnly = new Set<Run>();
+  /** Held runs at or above the cursor's position: see `holdUnread`. */
+  readonly #heldUnread = new Set<Run>();
+
+  constructor(log: CursorLog) {
+    this.#log = log;
+  }
+
+  /** The returned run that is delivered next. */
+  get nextReturned(): Run | undefined {
+    return this.#returned.at(-1);
+  }
+
+  /** Every change of a delivery's state goes through here. */
+  #apply(delivery: Run, command: MessageCommand): void {
+    const next = messageLife.find(delivery.state, command);
+    if (next === undefined) this.#reject(delivery, command);
+    delivery.state = next;
+  }
+
+  #applyToAll(deliveries: readonly Run[], command: MessageCommand): void {
+    for (const delivery of deliveries) this.#apply(delivery, command);
+  }
+
+  #reject({ firstSeq, count, state }: Run, command: MessageCommand): never {
+    this.#log.stopInstance(
+      new InvariantViolation(
+        `messages ${firstSeq} to ${firstSeq + count - 1} of log ${this.#log.id} are ${state} and cannot ${command}`,
+      ),
+    );
+  }
+
+  /** Delivers a run that is ready or returned. */
+  hold(delivery: Run): void {
+    this.#apply(delivery, 'deliver');
+    this.held += delivery.count;
+    if (delivery.deliveryCount > 1) this.#heldRedelivered.add(delivery);
+    if (!this.#log.persistent) this.#heldMemoryOnly.add(delivery);
+  }
+
+  /** Delivers returned messages again, up to `max`; returns how many. */
+  redeliver({ max, nextHoldNumber, out }: DeliverRunOptions<Run>): number {
+    let taken = 0;
+    while (taken < max) {
+      let returned = this.#returned.pop();
+      if (returned === undefined) break;
+      if (returned.count > max - taken) {
+        const [first, rest] = splitDelivery(returned, max - taken);
+        this.#returned.push(rest);
+        returned = first;
+      }
+      const delivery: Run = {
+        ...returned,
+        deliveryCount: returned.deliveryCount + 1,
+        holdNumber: nextHoldNumber(),
+      };
+      this.hold(delivery);
+      out.push(delivery);
+      taken += returned.count;
+    }
+    return taken;
+  }
+
+  /** Replaces a delivery by one delivery per message, so that each can be settled separately. */
+  holdIndividually(delivery: Run): Run[] {
+    const singles = [...singleDeliveries(delivery)];
+    for (const held of [this.#heldRedelivered, this.#heldMemoryOnly]) {
+      if (held.delete(delivery)) for (const single of singles) held.add(single);
+    }
+    return singles;
+  }
+
+  #release(deliveries: readonly Run[]): void {
+    for (const delivery of deliveries) {
+      this.held -= delivery.count;
+      this.#heldRedelivered.delete(delivery);
+      this.#heldMemoryOnly.delete(delivery);
+      this.#heldUnread.delete(delivery);
+    }
+  }
+
+  #addReturned(deliveries: readonly Run[]): void {
+    this.#returned.push(...deliveries);
+    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+  }
+
+  /** Adds evacuated messages that the file holds. They were delivered before the instance opened. */
+  recover(deliveries: readonly Run[]): void {
+    this.#applyToAll(deliveries, 'recoverEvacuated');
+    this.#addReturned(deliveries);
+  }
+
+  /** Ends deliveries that were not consumed. */
+  nack(deliveries: readonly Run[]): void {
+    this.#applyToAll(deliveries, 'nack');
+    this.#release(deliveries);
+    this.#addReturned(deliveries);
+  }
+
+  /** Cancels deliveries that no consumer has seen. Their delivery count is what it was before, unlike after a nack. */
+  cancelDelivery(deliveries: readonly Run[]): void {
+    this.#applyToAll(deliveries, 'cancelDelivery');
+    this.#release(deliveries);
+    this.#addReturned(
+      deliveries.map((delivery) => ({ ...delivery, deliveryCount: delivery.deliveryCount - 1 })),
+    );
+  }
+
+  /** Holds messages whose records have not been read since the instance opened. Evacuated ones among them were returned. */
+  holdUnread(delivery: Run): void {
+    this.#apply(delivery, 'holdUnread');
+    const end = delivery.firstSeq + delivery.count;
+    for (let i = this.#returned.length - 1; i >= 0; i -= 1) {
+      const { firstSeq } = this.#returned[i]!;
+      if (delivery.firstSeq <= firstSeq && firstSeq < end) this.#returned.splice(i, 1);
+    }
+    this.#heldUnread.add(delivery);
+    this.held += delivery.count;
+  }
+
+  /** Ends a delivery whose messages wait for a retry delay, until `resume` and then `nack`. */
+  pause(delivery: Run, untilMs: number): void {
+    this.#apply(delivery, 'pause');
+    this.#paused.set(delivery, untilMs);
+    this.held -= delivery.count;
+    this.paused += delivery.count;
+  }
+
+  resume(delivery: Run): void {
+    this.#apply(delivery, 'resume');
+    this.#paused.delete(delivery);
+    this.held += delivery.count;
+    this.paused -= delivery.count;
+  }
+
+  /** Ends deliveries of `messages` messages in all that a durable commit consumed. Returns those held in memory only. */
+  consume(deliveries: readonly Run[], messages: number): Run[] {
+    this.#applyToAll(deliveries, 'consume');
+    this.held -= messages;
+    if (this.#heldRedelivered.size + this.#heldMemoryOnly.size + this.#heldUnread.size === 0) return [];
+    for (const delivery of deliveries) {
+      this.#heldRedelivered.delete(delivery);
+      this.#heldUnread.delete(delivery);
+    }
+    return deliveries.filter((delivery) => this.#heldMemoryOnly.delete(delivery));
+  }
+
+  /** Whether a message at or above the cursor's position is held all the same. */
+  isHeldUnread(seq: number): boolean {
+    return this.#heldUnread.size > 0 && [...this.#heldUnread].some(containsSeq(seq));
+  }
+
+  /** State of a message below the cursor's position that is not terminal. O(unsettled deliveries). */
+  stateOf(seq: number): 'held' | 'returned' | 'paused' {
+    const contains = containsSeq(seq);
+    if (this.#returned.some(contains)) return 'returned';
+    return [...this.#paused.keys()].some(contains) ? 'paused' : 'held';
+  }
+
+  /** The same as `browse` shows it. */
+  statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
+    const contains = containsSeq(seq);
+    const returned = this.#returned.find(contains);
+    if (returned !== undefined) return { state: 'ready', deliveryCount: returned.deliveryCount };
+    for (const [delivery, untilMs] of this.#paused) {
+      if (contains(delivery)) return { state: 'delayed', deliveryCount: delivery.deliveryCount, untilMs };
+    }
+    return { state: 'held', deliveryCount: [...this.#heldRedelivered].find(contains)?.deliveryCount ?? 1 };
+  }
+
+  /** Unsettled runs of a nonpersistent log that are not paused; none of a persistent log. */
+  get memoryOnly(): Run[] {
+    return this.#log.persistent ? [] : [...this.#heldMemoryOnly, ...this.#returned];
+  }
+
+  dispose(): void {
+    this.#returned.length = 0;
+    this.#paused.clear();
+    this.#heldRedelivered.clear();
+    this.#heldMemoryOnly.clear();
+    this.#heldUnread.clear();
+    this.held = 0;
+    this.paused = 0;
+  }
+}
+
+const containsSeq =
+  (seq: number) =>
+  ({ firstSeq, count }: DeliveryRun): boolean =>
+    firstSeq <= seq && seq < firstSeq + count;

@@ -1,0 +1,53 @@
+/** A run of consecutive messages that one dequeue delivers together. */
+
+import type { MessageState } from '../model/message-life.ts';
+import { recordEnd } from '../model/message-record.ts';
+import type { CachedRun } from './message-cache.ts';
+
+/**
+ * Consecutive messages for one call are a single run whatever their number, so the cost of holding and consuming them
+ * does not grow with it.
+ */
+export interface DeliveryRun {
+  readonly firstSeq: number;
+  readonly count: number;
+  readonly run: CachedRun;
+  /** Offsets in the run's buffer: where the first record starts and the last one ends. */
+  readonly start: number;
+  readonly end: number;
+  /** Delivery attempt, from 1; the same for all messages of the run. */
+  readonly deliveryCount: number;
+  /** Unique within the instance's epoch; a receipt names it. */
+  readonly holdNumber: number;
+  /** The same for all messages of the run. Only `CursorDeliveries` changes it, through the table of `message-life.ts`. */
+  state: MessageState;
+}
+
+/** The first `count` messages of a run, and the rest, which must not be empty. */
+export function splitDelivery<Run extends DeliveryRun>(
+  delivery: Run,
+  count: number,
+): [first: Run, rest: Run] {
+  let middle = delivery.start;
+  for (let i = 0; i < count; i += 1) middle = recordEnd(delivery.run.buffer, middle);
+  return [
+    { ...delivery, count, end: middle },
+    {
+      ...delivery,
+      firstSeq: delivery.firstSeq + count,
+      count: delivery.count - count,
+      start: middle,
+    },
+  ];
+}
+
+/** The same messages as runs of one message each. */
+export function* singleDeliveries<Run extends DeliveryRun>(delivery: Run): Generator<Run> {
+  let rest = delivery;
+  while (rest.count > 1) {
+    const [single, others] = splitDelivery(rest, 1);
+    yield single;
+    rest = others;
+  }
+  yield rest;
+}

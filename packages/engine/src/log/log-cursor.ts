@@ -1,0 +1,468 @@
+/**
+ * The position of one subscriber in one log: which messages it is delivered next, holds, and has finished. A queue has one
+ * cursor per log, subscriber 0; a topic has one per subscriber, all over the same messages.
+ *
+ * First deliveries follow the sequence strictly (invariant 4): the window moves over cached records in order, and messages
+ * that are returned (rollback, release, expired hold) are delivered again before it moves on.
+ */
+import { limits } from '../api/limits.ts';
+import type { BrowsedMessage } from '../api/message.ts';
+import { Consumption, mergeRanges, rangesOfSeqs, type SeqRange } from '../model/consumption.ts';
+import type { AttemptRow } from '../model/delivery-attempt.ts';
+import type { EvacuatedKey, EvacuatedRow } from '../model/evacuated-message.ts';
+import type { SubscriberId } from '../model/ids.ts';
+import { InvariantViolation } from '../model/invariant.ts';
+import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
+import { isAddressedTo, readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
+import { CursorDeliveries, type DeliverRunOptions } from './cursor-deliveries.ts';
+import type { CursorLog } from './cursor-log.ts';
+import { CursorWindow } from './cursor-window.ts';
+import type { DeliveryRun } from './delivery-run.ts';
+import type { CachedRun } from './message-cache.ts';
+
+const emptyBuffer = Buffer.alloc(0);
+
+export interface CursorStart<Log extends CursorLog> {
+  log: Log;
+  subscriber: SubscriberId;
+  /** The subscriber's name, which messages may list as a recipient; undefined for the cursor of a queue. */
+  name: string | undefined;
+  /** Whether its consumption is stored: a nondurable subscriber ends with its instance. */
+  durable: boolean;
+  firstSeq: number;
+  /** Lower numbers were committed when the instance opened, so some of them may be terminal. */
+  recoveredEndSeq: number;
+}
+
+export interface CursorDelivery<Log extends CursorLog> extends DeliveryRun {
+  readonly cursor: LogCursor<Log>;
+}
+
+export type CursorDeliverOptions<Log extends CursorLog> = DeliverRunOptions<CursorDelivery<Log>>;
+
+/** Blocks first deliveries while earlier messages are on another instance. */
+export interface CursorGate<Log extends CursorLog> {
+  canDeliver(cursor: LogCursor<Log>): boolean;
+}
+
+export class LogCursor<Log extends CursorLog> {
+  readonly log: Log;
+  readonly subscriber: SubscriberId;
+  readonly durable: boolean;
+  readonly consumption: Consumption;
+  /** Messages that durable commits consumed since the instance opened. */
+  dequeued = 0;
+  /** First deliveries: of messages cached since their commit, and of messages read back from a partition. */
+  cacheHits = 0;
+  cacheMisses = 0;
+  /** Committed messages that did not fit the cache. */
+  cacheEvictions = 0;
+  /** Live messages that were copied out of their partition. `consumption` has them as terminal. */
+  readonly evacuated = new Set<number>();
+  /** The subscriber was removed: nothing more is delivered to it or consumed by it. */
+  removed = false;
+  /** Set once messages of the shard were forwarded. */
+  deliveryGate: CursorGate<Log> | undefined;
+  /** Lower numbers are not for this subscriber. */
+  readonly firstSeq: number;
+  readonly name: string | undefined;
+  readonly #window: CursorWindow;
+  readonly #deliveries: CursorDeliveries<CursorDelivery<Log>>;
+  /** Deliveries before the instance opened, or on another instance, by sequence number. */
+  readonly #earlierAttempts = new Map<number, number>();
+  /** Below it the cursor checks for messages that were terminal at recovery. */
+  readonly #recoveredEndSeq: number;
+  #recoveredTerminal: readonly SeqRange[] | undefined;
+
+  constructor({ log, subscriber, name, durable, firstSeq, recoveredEndSeq }: CursorStart<Log>) {
+    this.log = log;
+    this.subscriber = subscriber;
+    this.name = name;
+    this.durable = durable;
+    this.consumption = new Consumption(firstSeq);
+    this.firstSeq = firstSeq;
+    this.#window = new CursorWindow(log, firstSeq);
+    this.#deliveries = new CursorDeliveries(log);
+    this.#recoveredEndSeq = recoveredEndSeq;
+  }
+
+  /** Number of messages committed and not terminal for it, held ones included. */
+  get backlog(): number {
+    // A new subscriber starts after the groups in flight, so its first number may not be committed yet.
+    return (
+      Math.max(0, this.log.committedEndSeq - this.firstSeq) -
+      this.consumption.terminalCountFrom(this.firstSeq) +
+      this.evacuated.size
+    );
+  }
+
+  /** Number of held messages. */
+  get held(): number {
+    return this.#deliveries.held;
+  }
+
+  /** Number of returned messages that wait for their retry delay. */
+  get paused(): number {
+    return this.#deliveries.paused;
+  }
+
+  /** Number of messages that can be delivered, for the first time or again. */
+  get ready(): number {
+    return this.backlog - this.held - this.paused;
+  }
+
+  /** Enqueue time of the message that is delivered next, epoch ms; undefined if it is not in memory. */
+  get oldestReadyAtMs(): number | undefined {
+    const returned = this.#deliveries.nextReturned;
+    if (returned !== undefined) return readEnqueuedAtMs(returned.run.buffer, returned.start);
+    return this.#window.nextEnqueuedAtMs;
+  }
+
+  /** Takes over what the file has: terminal ranges, and how often live messages were delivered. Both in any order. */
+  recover(terminal: readonly SeqRange[], attempts: readonly AttemptRow[]): void {
+    for (const { seq, attempts: count } of attempts) this.#earlierAttempts.set(seq, count);
+    for (const [start, end] of mergeRanges(terminal)) {
+      const from = Math.max(start, this.firstSeq);
+      if (from < end) this.#markTerminal(from, end);
+    }
+  }
+
+  /** Takes over evacuated messages of the file. All of them were delivered long ago, so they are delivered first. */
+  recoverEvacuated(rows: readonly EvacuatedRow[]): void {
+    const deliveries = rows.map(({ seq, attempts, record }): CursorDelivery<Log> => {
+      const state = this.stateOf(seq);
+      const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
+      const extent = { firstSeq: seq, count: 1, start: 0, end: buffer.length };
+      const run = { ...extent, buffer, fromDisk: true, retainCount: 0 };
+      return { cursor: this, ...extent, run, deliveryCount: attempts, holdNumber: 0, state };
+    });
+    this.#deliveries.recover(deliveries);
+    for (const { seq } of rows) this.evacuated.add(seq);
+  }
+
+  /** Adds a committed run to the window if that reaches up to it and the cache is not full. */
+  append(run: CachedRun): void {
+    this.cacheEvictions += this.#window.append(run);
+  }
+
+  /** The number from which to read the partitions, or undefined if no read is due. */
+  nextReadSeq(): number | undefined {
+    if (this.log.dropped || this.removed) return undefined;
+    return this.#window.nextReadSeq(this.consumption.watermark);
+  }
+
+  /** Whether messages must be read before anything new can be delivered, and their partition is not damaged. */
+  get needsRead(): boolean {
+    if (!this.#window.isEmpty) return false;
+    const fromSeq = this.nextReadSeq();
+    return fromSeq !== undefined && !this.log.partitions.partitionOf(fromSeq).damaged;
+  }
+
+  /** Adds the runs of a bulk read; numbers below `readEnd` that are not among them will never be messages. */
+  addReadRuns(runs: readonly CachedRun[], readEnd: number): void {
+    if (!this.log.dropped && !this.removed) this.#window.addReadRuns(runs, readEnd);
+  }
+
+  /** Delivers up to `max` messages; returns how many. */
+  deliver(options: CursorDeliverOptions<Log>): number {
+    if (this.deliveryGate !== undefined && !this.deliveryGate.canDeliver(this)) return 0;
+    return this.takeForForwarding(options);
+  }
+
+  /** Delivers to another instance, past the gate. `cancelDelivery` undoes it. */
+  takeForForwarding(options: CursorDeliverOptions<Log>): number {
+    if (this.log.dropped || this.removed) return 0;
+    const redelivered = this.#deliveries.redeliver(options);
+    return redelivered + this.#deliverNew(options, options.max - redelivered);
+  }
+
+  #deliverNew({ nextHoldNumber, out }: CursorDeliverOptions<Log>, max: number): number {
+    let taken = 0;
+    while (taken < max) {
+      const { currentRun } = this.#window;
+      if (currentRun === undefined) break;
+      const { nextSeq: firstSeq, nextOffset: start } = this.#window;
+      const count = this.#deliverableCount(currentRun, max - taken);
+      if (count === 0) {
+        this.#window.advance(currentRun, 1);
+        continue;
+      }
+      if (firstSeq < this.consumption.watermark || firstSeq + count > this.log.committedEndSeq)
+        this.#reject(firstSeq, 'deliver');
+      const end = this.#window.advance(currentRun, count);
+      const delivery: CursorDelivery<Log> = {
+        cursor: this,
+        firstSeq,
+        count,
+        run: currentRun,
+        start,
+        end,
+        deliveryCount: 1 + this.#takeEarlierAttempts(firstSeq),
+        holdNumber: nextHoldNumber(),
+        state: 'ready',
+      };
+      this.#deliveries.hold(delivery);
+      out.push(delivery);
+      if (currentRun.fromDisk) this.cacheMisses += count;
+      else this.cacheHits += count;
+      taken += count;
+    }
+    return taken;
+  }
+
+  /** How many messages from the position on can be delivered together, up to `max`; 0 if the first must be skipped. */
+  #deliverableCount(run: CachedRun, max: number): number {
+    const { nextSeq, nextOffset } = this.#window;
+    let count = Math.min(max, run.firstSeq + run.count - nextSeq);
+    if (nextSeq < this.#recoveredEndSeq) count = this.#countUntilTerminal(count);
+    if (this.#earlierAttempts.size > 0) count = this.#countWithSameAttempts(count);
+    if (this.name === undefined) return count;
+    let offset = nextOffset;
+    for (let i = 0; i < count; i += 1) {
+      if (!this.isRecipient(run.buffer, offset)) {
+        if (i === 0) this.#passOver(run);
+        return i;
+      }
+      offset = recordEnd(run.buffer, offset);
+    }
+    return count;
+  }
+
+  /** Whether the message of a record is addressed to this subscriber. */
+  isRecipient(buffer: Buffer, start: number): boolean {
+    return this.name === undefined || isAddressedTo(buffer, start, this.name);
+  }
+
+  /** Skips the next message, which is addressed to others. Nothing is stored, as its record shows that again. */
+  #passOver(run: CachedRun): void {
+    const seq = this.#window.nextSeq;
+    this.#markTerminal(seq, seq + 1);
+    if (!this.log.persistent) this.log.releaseCached(run, 1);
+    this.log.onNotForSubscriber?.(seq);
+  }
+
+  /** How many messages from the position on were not terminal at recovery, up to `max`. */
+  #countUntilTerminal(max: number): number {
+    this.#recoveredTerminal ??= this.consumption.ranges();
+    const seq = this.#window.nextSeq;
+    if (seq < this.consumption.watermark) return 0;
+    let low = 0;
+    let high = this.#recoveredTerminal.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#recoveredTerminal[middle]![1] <= seq) low = middle + 1;
+      else high = middle;
+    }
+    const next = this.#recoveredTerminal[low];
+    return next === undefined ? max : Math.max(0, Math.min(max, next[0] - seq));
+  }
+
+  /** How many messages from the position on share a delivery count, up to `max`. One delivered earlier goes alone. */
+  #countWithSameAttempts(max: number): number {
+    const { nextSeq } = this.#window;
+    if (this.#earlierAttempts.has(nextSeq)) return Math.min(max, 1);
+    for (let i = 1; i < max; i += 1) if (this.#earlierAttempts.has(nextSeq + i)) return i;
+    return max;
+  }
+
+  #takeEarlierAttempts(seq: number): number {
+    if (this.#earlierAttempts.size === 0) return 0;
+    const attempts = this.#earlierAttempts.get(seq) ?? 0;
+    this.#earlierAttempts.delete(seq);
+    return attempts;
+  }
+
+  /** Sets how often a message that is about to be committed was delivered on other instances. */
+  recordEarlierAttempts(seq: number, attempts: number): void {
+    this.#earlierAttempts.set(seq, attempts);
+  }
+
+  /** Replaces a delivery by one delivery per message, so that each can be settled separately. */
+  holdIndividually(delivery: CursorDelivery<Log>): CursorDelivery<Log>[] {
+    return this.#deliveries.holdIndividually(delivery);
+  }
+
+  /**
+   * Cancels deliveries that no consumer has seen. The messages become ready with their delivery count unchanged, unlike
+   * after a nack.
+   */
+  cancelDelivery(deliveries: readonly CursorDelivery<Log>[]): void {
+    if (!this.removed) this.#deliveries.cancelDelivery(deliveries);
+  }
+
+  /** Ends deliveries that were not consumed: their messages are delivered next. */
+  nack(deliveries: readonly CursorDelivery<Log>[]): void {
+    if (!this.removed) this.#deliveries.nack(deliveries);
+  }
+
+  /**
+   * Holds messages that were forwarded before the instance opened, without reading their records. Nothing may have been
+   * delivered since.
+   */
+  holdUnread(firstSeq: number, count: number): CursorDelivery<Log> {
+    const end = firstSeq + count;
+    if (this.#recoveredTerminal !== undefined || end > this.#recoveredEndSeq)
+      this.#reject(firstSeq, 'holdUnread');
+    const run = { firstSeq, count, buffer: emptyBuffer, start: 0, end: 0, fromDisk: true, retainCount: 0 };
+    const delivery: CursorDelivery<Log> = {
+      cursor: this,
+      firstSeq,
+      count,
+      run,
+      start: 0,
+      end: 0,
+      deliveryCount: 1,
+      holdNumber: 0,
+      state: this.stateOf(firstSeq),
+    };
+    this.#deliveries.holdUnread(delivery);
+    return delivery;
+  }
+
+  /** Ends a delivery whose messages wait for a retry delay, until `resume` and then `nack`. */
+  pause(delivery: CursorDelivery<Log>, untilMs: number): void {
+    if (!this.removed) this.#deliveries.pause(delivery, untilMs);
+  }
+
+  resume(delivery: CursorDelivery<Log>): void {
+    if (!this.removed) this.#deliveries.resume(delivery);
+  }
+
+  /** Applies a durable commit that consumed held deliveries; `ranges` are the same messages as merged ranges. */
+  consume(deliveries: readonly CursorDelivery<Log>[], ranges: readonly SeqRange[]): void {
+    if (this.removed) return;
+    let messages = 0;
+    for (const [start, end] of ranges) messages += end - start;
+    this.dequeued += messages;
+    const memoryOnly = this.#deliveries.consume(deliveries, messages);
+    const { inPartitions, evacuated } = this.splitEvacuated(ranges);
+    for (const [start, end] of inPartitions) this.#markTerminal(start, end);
+    for (const { seq } of evacuated) this.evacuated.delete(seq);
+    for (const { run, count } of memoryOnly) this.log.releaseCached(run, count);
+  }
+
+  /** Number of the message that is delivered next if none was returned. */
+  get position(): number {
+    return this.#window.nextSeq;
+  }
+
+  /** Whether the message is not terminal for this subscriber. */
+  isLive(seq: number): boolean {
+    return this.evacuated.has(seq) || this.consumption.terminalCountBetween(seq, seq + 1) === 0;
+  }
+
+  /** State of a message in its life. O(unsettled deliveries): for assertions and tests. */
+  stateOf(seq: number): MessageState {
+    if (!this.isLive(seq)) return 'terminal';
+    if (seq >= this.log.committedEndSeq) return 'uncommitted';
+    const isDelivered = seq < this.#window.nextSeq || this.evacuated.has(seq);
+    if (isDelivered) return this.#deliveries.stateOf(seq);
+    return this.#deliveries.isHeldUnread(seq) ? 'held' : 'ready';
+  }
+
+  /** Whether all messages below `end` were delivered or are addressed to others. */
+  hasDeliveredBelow(end: number): boolean {
+    return this.#window.nextSeq >= end;
+  }
+
+  canEvacuate(count: number): boolean {
+    return this.evacuated.size + count <= limits.evacuatedPerCursorMax;
+  }
+
+  /** The commit that copies these live messages out of their partition is durable. */
+  markEvacuated(ranges: readonly SeqRange[]): void {
+    if (this.removed) return;
+    for (const [start, end] of ranges) {
+      for (let seq = start; seq < end; seq += 1) {
+        if (messageLife.find(this.stateOf(seq), 'evacuate') === undefined) this.#reject(seq, 'evacuate');
+        this.evacuated.add(seq);
+      }
+      this.#markTerminal(start, end);
+    }
+  }
+
+  /** Separates the evacuated messages of ranges from those that are in their partitions. */
+  splitEvacuated(ranges: readonly SeqRange[]): {
+    inPartitions: readonly SeqRange[];
+    evacuated: EvacuatedKey[];
+  } {
+    if (this.evacuated.size === 0) return { inPartitions: ranges, evacuated: [] };
+    const inPartitions: number[] = [];
+    const evacuated: EvacuatedKey[] = [];
+    const { queueId, id } = this.log;
+    for (const [start, end] of ranges) {
+      for (let seq = start; seq < end; seq += 1) {
+        if (!this.evacuated.has(seq)) inPartitions.push(seq);
+        else evacuated.push({ queueId, shard: id, subscriber: this.subscriber, seq });
+      }
+    }
+    return { inPartitions: rangesOfSeqs(inPartitions), evacuated };
+  }
+
+  /** The numbers of a failed group will never be messages. */
+  skipGap(start: number, end: number): void {
+    const from = Math.max(start, this.firstSeq);
+    if (from >= end) return;
+    this.#markTerminal(from, end);
+    this.#window.skipGap(from, end);
+  }
+
+  /** State of a live message as `browse` shows it. O(unsettled deliveries). */
+  statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
+    if (seq >= this.#window.nextSeq) return { state: 'ready', deliveryCount: 0 };
+    return this.#deliveries.statusOf(seq);
+  }
+
+  /** All live messages of a nonpersistent log in order, as runs: those delivered and not settled, then the window. */
+  get cachedLiveRuns(): CachedRun[] {
+    const window = this.#window.remainingRuns;
+    const windowStart = window[0]?.firstSeq ?? Number.POSITIVE_INFINITY;
+    const delivered = this.#deliveries.memoryOnly
+      .filter(({ firstSeq }) => firstSeq < windowStart)
+      .sort((a, b) => a.firstSeq - b.firstSeq)
+      .map(({ run, firstSeq, count, start, end }) => ({ ...run, firstSeq, count, start, end }));
+    return [...delivered, ...window];
+  }
+
+  /** Stops the instance if the cursor's counts or positions contradict each other. O(1): checked after each group. */
+  assertConsistent(): void {
+    if (this.removed) return;
+    const { held, paused, backlog, firstSeq } = this;
+    const { watermark } = this.consumption;
+    const committedEnd = Math.max(this.log.committedEndSeq, firstSeq);
+    if (held >= 0 && paused >= 0 && held + paused <= backlog && watermark <= committedEnd) return;
+    this.log.stopInstance(
+      new InvariantViolation(
+        `counts of subscriber ${this.subscriber} in log ${this.log.id} contradict each other: backlog ${backlog}, ` +
+          `held ${held}, paused ${paused}, watermark ${watermark}, committed up to ${committedEnd}`,
+      ),
+    );
+  }
+
+  /** A range that is terminal already, because a message was consumed twice, stops the instance. */
+  #markTerminal(start: number, end: number): void {
+    try {
+      this.consumption.add(start, end);
+    } catch (error) {
+      if (error instanceof InvariantViolation) this.log.stopInstance(error);
+      throw error;
+    }
+  }
+
+  #reject(seq: number, command: MessageCommand): never {
+    this.log.stopInstance(
+      new InvariantViolation(
+        `message ${this.log.id}.${seq} of subscriber ${this.subscriber} is ${this.stateOf(seq)} and cannot ${command}`,
+      ),
+    );
+  }
+
+  /** The subscriber was removed or the queue dropped: releases what the cache has for it. */
+  dispose(): void {
+    this.removed = true;
+    this.#window.dispose();
+    for (const { run, count } of this.#deliveries.memoryOnly) this.log.releaseCached(run, count);
+    this.#deliveries.dispose();
+    this.evacuated.clear();
+  }
+}

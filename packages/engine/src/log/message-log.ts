@@ -1,0 +1,218 @@
+/**
+ * An ordered log of messages. It is only appended to and truncated, and cursors read it. A shard is a set of logs: one per
+ * priority, and one for each log whose messages were forwarded from another instance.
+ *
+ * Every number from `firstSeq` up to `committedEndSeq` is a message or a gap, so each append starts where the last one
+ * ended. Numbers from there up to `nextSeq` are in groups that are not durable yet.
+ */
+import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
+import { InvariantViolation } from '../model/invariant.ts';
+import { LogPartitions, type Partition } from '../model/log-partitions.ts';
+import type { CursorLog } from './cursor-log.ts';
+import { type CursorStart, LogCursor } from './log-cursor.ts';
+import type { CachedRun, CacheShare } from './message-cache.ts';
+
+export interface MessageLogOptions {
+  queueId: QueueId;
+  id: LogId;
+  persistent: boolean;
+  firstSeq: number;
+  endSeq: number;
+  partitionMessagesMax: number;
+  correlationIndexed: boolean;
+  /** Stops the instance. */
+  onInvariantBroken?: ((violation: InvariantViolation) => void) | undefined;
+}
+
+export class MessageLog implements CursorLog {
+  readonly queueId: QueueId;
+  readonly id: LogId;
+  /** False for a nonpersistent queue: its messages are in the cache only. */
+  readonly persistent: boolean;
+  /** Its partitions have local indexes on correlation ids. */
+  readonly correlationIndexed: boolean;
+  readonly partitions: LogPartitions;
+  readonly cacheShare: CacheShare;
+  /** Number that the next message gets when its group closes. */
+  nextSeq: number;
+  /** Messages with lower numbers are committed. */
+  committedEndSeq: number;
+  /** Its queue was dropped: nothing more is committed to it. */
+  dropped = false;
+  /** Numbers of failed groups, which will never be messages. */
+  gapCount = 0;
+  /** Bytes of its messages in the message cache. */
+  cacheBytes = 0;
+  /** Called with the number of a message that a cursor passed over because it is addressed to others. */
+  onNotForSubscriber: ((seq: number) => void) | undefined;
+  readonly firstSeq: number;
+  readonly #recoveredEndSeq: number;
+  readonly #cursors = new Map<SubscriberId, LogCursor<MessageLog>>();
+  readonly #onInvariantBroken: MessageLogOptions['onInvariantBroken'];
+
+  constructor(start: MessageLogOptions, cache: CacheShare) {
+    this.queueId = start.queueId;
+    this.id = start.id;
+    this.persistent = start.persistent;
+    this.correlationIndexed = start.correlationIndexed;
+    this.firstSeq = start.firstSeq;
+    this.partitions = new LogPartitions(start.partitionMessagesMax);
+    this.nextSeq = start.endSeq;
+    this.committedEndSeq = start.endSeq;
+    this.#recoveredEndSeq = start.endSeq;
+    this.#onInvariantBroken = start.onInvariantBroken;
+    this.cacheShare = cache;
+  }
+
+  get cursors(): Iterable<LogCursor<MessageLog>> {
+    return this.#cursors.values();
+  }
+
+  cursorOf(subscriber: SubscriberId): LogCursor<MessageLog> | undefined {
+    return this.#cursors.get(subscriber);
+  }
+
+  /** Adds a cursor that starts at `firstSeq`; lower numbers are not for it. */
+  addCursor(start: Omit<CursorStart<MessageLog>, 'log' | 'recoveredEndSeq'>): LogCursor<MessageLog> {
+    const cursor = new LogCursor<MessageLog>({
+      ...start,
+      log: this,
+      firstSeq: Math.max(start.firstSeq, this.firstSeq),
+      recoveredEndSeq: this.#recoveredEndSeq,
+    });
+    this.#cursors.set(start.subscriber, cursor);
+    return cursor;
+  }
+
+  removeCursor(subscriber: SubscriberId): void {
+    this.#cursors.get(subscriber)?.dispose();
+    this.#cursors.delete(subscriber);
+  }
+
+  /** All lower numbers are terminal for every cursor; without a cursor, all committed ones are. */
+  get watermark(): number {
+    let lowest = this.committedEndSeq;
+    for (const { consumption } of this.#cursors.values()) lowest = Math.min(lowest, consumption.watermark);
+    return lowest;
+  }
+
+  /** Terminal numbers from `start` up to but excluding `end`, as the cursor with the fewest of them counts. */
+  terminalCountBetween(start: number, end: number): number {
+    let fewest = end - start;
+    for (const { consumption } of this.#cursors.values()) {
+      fewest = Math.min(fewest, consumption.terminalCountBetween(start, end));
+    }
+    return fewest;
+  }
+
+  /** Messages committed since the queue was created; for a nonpersistent queue, since the instance opened. */
+  get enqueued(): number {
+    return this.committedEndSeq - (this.persistent ? 1 : this.firstSeq) - this.gapCount;
+  }
+
+  /** Messages committed and not consumed, held ones included, as the cursor with the most of them counts. */
+  get backlog(): number {
+    let most = 0;
+    for (const cursor of this.#cursors.values()) most = Math.max(most, cursor.backlog);
+    return most;
+  }
+
+  /** Held messages, summed over all cursors. */
+  get held(): number {
+    let held = 0;
+    for (const cursor of this.#cursors.values()) held += cursor.held;
+    return held;
+  }
+
+  /** Returned messages that wait for their retry delay, summed over all cursors. */
+  get paused(): number {
+    let paused = 0;
+    for (const cursor of this.#cursors.values()) paused += cursor.paused;
+    return paused;
+  }
+
+  /** Whether the message is not terminal for at least one cursor. */
+  isLive(seq: number): boolean {
+    for (const cursor of this.#cursors.values()) if (cursor.isLive(seq)) return true;
+    return false;
+  }
+
+  /** Makes a committed run visible to the cursors. */
+  append(run: CachedRun): void {
+    const end = run.firstSeq + run.count;
+    this.#assertNextRange(run.firstSeq, end);
+    this.committedEndSeq = end;
+    for (const cursor of this.#cursors.values()) cursor.append(run);
+  }
+
+  /** The numbers of a failed group, from `start` up to but excluding `end`, will never be messages. */
+  skipGap(start: number, end: number): void {
+    this.#assertNextRange(start, end);
+    this.gapCount += end - start;
+    for (const cursor of this.#cursors.values()) cursor.skipGap(start, end);
+    this.committedEndSeq = end;
+  }
+
+  /** Only the numbers behind the last commit, up to the last one given out, are uncommitted and can leave that state. */
+  #assertNextRange(start: number, end: number): void {
+    if (start === this.committedEndSeq && end <= this.nextSeq) return;
+    this.stopInstance(
+      new InvariantViolation(
+        `log ${this.id} is committed up to ${this.committedEndSeq} and numbered up to ${this.nextSeq}: ` +
+          `the range from ${start} to ${end} is not next`,
+      ),
+    );
+  }
+
+  /** Stops the instance if positions or counts contradict each other. O(cursors): checked after each group. */
+  assertConsistent(): void {
+    if (this.committedEndSeq > this.nextSeq)
+      this.stopInstance(
+        new InvariantViolation(
+          `log ${this.id} is committed up to ${this.committedEndSeq} but numbered up to ${this.nextSeq}`,
+        ),
+      );
+    for (const cursor of this.#cursors.values()) cursor.assertConsistent();
+  }
+
+  /** Starts truncating the full partitions in which all is terminal for every cursor. */
+  beginTruncatingDrained(): Partition[] {
+    const drained = this.partitions.beginTruncatingDrained(this.watermark);
+    for (const partition of drained) {
+      const end = this.partitions.endSeqOf(partition);
+      if (this.terminalCountBetween(partition.firstSeq, end) === end - partition.firstSeq) continue;
+      this.stopInstance(
+        new InvariantViolation(
+          `partition ${partition.id} of log ${this.id} has live messages and would be truncated`,
+        ),
+      );
+    }
+    return drained;
+  }
+
+  /** Counts `times` uses of a run; its bytes are in the cache until `releaseCached` has ended as many. */
+  retainCached(run: CachedRun, times: number): void {
+    if (run.retainCount === 0) {
+      this.cacheBytes += run.end - run.start;
+      this.cacheShare.add(run.end - run.start);
+    }
+    run.retainCount += times;
+  }
+
+  releaseCached(run: CachedRun, times: number): void {
+    run.retainCount -= times;
+    if (run.retainCount > 0) return;
+    this.cacheBytes -= run.end - run.start;
+    this.cacheShare.remove(run.end - run.start);
+  }
+
+  stopInstance(violation: InvariantViolation): never {
+    this.#onInvariantBroken?.(violation);
+    throw violation;
+  }
+
+  /** The queue was dropped: releases what the cache has of it. */
+  dispose(): void {
+    for (const subscriber of [...this.#cursors.keys()]) this.removeCursor(subscriber);
+  }
+}

@@ -1,0 +1,134 @@
+/** The messages between the session thread and the writer thread. */
+
+import type { SqlResult } from '../api/sql.ts';
+import type { GroupNumber, LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type { RecoveredInstance } from './recovered-instance.ts';
+import type { SqlStatement } from './sql-statement.ts';
+import type { StorageFailure } from './storage-failure.ts';
+import type { TableWrite } from './table-write.ts';
+
+/** A run of messages for one partition; its bytes are in the group's buffer. */
+export interface BlockEntry {
+  partition: PartitionId;
+  firstSeq: number;
+  count: number;
+  offset: number;
+  length: number;
+}
+
+/** What became terminal in one partition: encoded ranges, counted from the partition's first sequence number. */
+export interface ConsumptionDeltaEntry {
+  partition: PartitionId;
+  subscriber: SubscriberId;
+  offset: number;
+  length: number;
+}
+
+export interface PartitionAssignment {
+  partition: PartitionId;
+  queueId: QueueId;
+  shard: LogId;
+  firstSeq: number;
+  /** It gets a local index on correlation ids. */
+  hasCorrelationIndex: boolean;
+}
+
+/** Changes to the pool that ride in a group. Each is repeated by a later group if this one fails. */
+export interface PoolChanges {
+  /** Tables to make. */
+  create: number[];
+  assign: PartitionAssignment[];
+  /** Partitions to empty and return to the pool. */
+  truncate: number[];
+}
+
+/** How transactions of remote sessions ended, in the group's buffer; `session-outcome.ts` defines the encoding. */
+export interface EncodedOutcomes {
+  offset: number;
+  /** 0: no row is added. */
+  length: number;
+  /** Rows of this group and those before it are removed; 0: none. */
+  retiredThroughGroup: number;
+}
+
+/** Ranges that become terminal in one partition, encoded as in a delta. */
+export interface ConsumptionDelta {
+  partition: PartitionId;
+  subscriber: SubscriberId;
+  ranges: number[];
+}
+
+/** A transaction with statements of the application. The rest of it is written only if they succeed. */
+export interface SqlTransaction {
+  statements: SqlStatement[];
+  blocks: BlockEntry[];
+  consumptionDeltas: ConsumptionDelta[];
+  tableWrites: TableWrite[];
+  /** Its part of `outcomes`; null: nobody will ask. */
+  outcomeRange: { offset: number; length: number } | null;
+  /** Written instead if they fail: the numbers of its messages are terminal for everyone. */
+  gapDeltas: ConsumptionDelta[];
+}
+
+/** How the statements of a transaction ended. */
+export interface SqlOutcome {
+  results: SqlResult[];
+  /** Not null: nothing of the transaction is done. */
+  failure: StorageFailure | null;
+}
+
+export interface Group {
+  kind: 'group';
+  groupNumber: GroupNumber;
+  /** Raised by the session thread after a failure; the writer refuses groups that were built before it. */
+  generation: number;
+  sync: 'FULL' | 'NORMAL';
+  buffer: SharedArrayBuffer;
+  blocks: BlockEntry[];
+  consumptionDeltas: ConsumptionDeltaEntry[];
+  outcomes: EncodedOutcomes;
+  /** Rarely used; empty in most groups. */
+  tableWrites: TableWrite[];
+  /** Transactions with statements, in commit order; their content is not in the lists above. */
+  sqlTransactions: SqlTransaction[];
+  poolChanges: PoolChanges;
+}
+
+/** From the session that has the writer reserved. The first statement begins a transaction, which the next group continues. */
+export type WriterReservationRequest = { kind: 'statement'; statement: SqlStatement } | { kind: 'release' };
+
+export type WriterRequest = Group | WriterReservationRequest | { kind: 'close' };
+
+/** The outcome of one statement of a transaction with a reserved writer. */
+export interface StatementAnswer {
+  outcome: SqlOutcome;
+  /** Not null: storage failed, and all of the transaction is undone. */
+  storageFailure: StorageFailure | null;
+}
+
+export interface GroupResult {
+  kind: 'group';
+  groupNumber: GroupNumber;
+  generation: number;
+  failure: StorageFailure | null;
+  /** Partitions too damaged to be truncated. */
+  unusablePartitions: number[];
+  /** One for each of the group's `sql`; empty if the group failed. */
+  sqlOutcomes: SqlOutcome[];
+  /** Time spent on assigning, making and truncating partitions, and from there to the end of the sync. */
+  maintenanceMs: number;
+  commitMs: number;
+  /** CPU time of the writer thread since it started, microseconds. */
+  cpuUs: number;
+}
+
+export type WriterReply =
+  | { kind: 'opened'; recovered: RecoveredInstance; cpuUs: number }
+  | { kind: 'failed'; failure: StorageFailure }
+  | GroupResult
+  /** An answer is in shared memory. Answers no request by itself. */
+  | { kind: 'answer ready' }
+  | ({ kind: 'statement' } & StatementAnswer)
+  /** The file took its last group: the instance must end. Answers no request. */
+  | { kind: 'file failed'; failure: StorageFailure }
+  | { kind: 'closed' };

@@ -1,0 +1,72 @@
+/**
+ * Decides when an instance's lease has expired, as another process sees it. The times passed in are milliseconds of the
+ * machine's monotonic clock, which all processes of one boot share.
+ *
+ * - A claim seen for the first time gets a whole lease: its process may still be opening the instance.
+ * - A heartbeat of another claim than the current one comes from a process that was fenced and does not know it yet. It
+ *   is ignored.
+ * - A heartbeat that expires later than one lease from now dates from an earlier boot, whose clock was ahead. It is
+ *   ignored too.
+ * - After a late scan (the machine or this process was suspended) nothing expires for a while, so that the other
+ *   processes, suspended like this one, can renew first.
+ */
+export interface LeaseHeartbeat {
+  instance: number;
+  claim: number;
+  expiresAtMs: number;
+  /** Epoch of the instance's file; 0 while the file is being opened. */
+  epoch: number;
+  pid: number;
+}
+
+export interface LeaseMonitorOptions {
+  leaseMs: number;
+  /** A scan that starts later than this after the previous one is late. */
+  scanLateMs: number;
+  /** No lease expires within this time of a late scan. */
+  graceMs: number;
+}
+
+export class LeaseMonitor {
+  readonly #options: LeaseMonitorOptions;
+  #seenClaims = new Map<number, { claim: number; expiresAtMs: number }>();
+  #lastScanMs = Number.NEGATIVE_INFINITY;
+  #onTimeSinceMs = 0;
+
+  constructor(options: LeaseMonitorOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Records a scan. `nowMs` must be read before the heartbeats are: if it were read after them and the process was
+   * suspended in between, every heartbeat would seem old.
+   */
+  observe(
+    nowMs: number,
+    claims: Iterable<{ instance: number; claim: number }>,
+    heartbeats: readonly LeaseHeartbeat[],
+  ): void {
+    const { leaseMs, scanLateMs } = this.#options;
+    if (nowMs - this.#lastScanMs > scanLateMs) this.#onTimeSinceMs = nowMs;
+    this.#lastScanMs = nowMs;
+    const seenClaims = new Map<number, { claim: number; expiresAtMs: number }>();
+    for (const { instance, claim } of claims) {
+      const previous = this.#seenClaims.get(instance);
+      const isKnown = previous?.claim === claim;
+      seenClaims.set(instance, isKnown ? previous : { claim, expiresAtMs: nowMs + leaseMs });
+    }
+    this.#seenClaims = seenClaims;
+    for (const { instance, claim, expiresAtMs } of heartbeats) {
+      const seen = seenClaims.get(instance);
+      if (seen?.claim !== claim || expiresAtMs > nowMs + leaseMs) continue;
+      seen.expiresAtMs = Math.max(seen.expiresAtMs, expiresAtMs);
+    }
+  }
+
+  /** Whether the claim seen by the last scan has expired. */
+  hasLapsed(instance: number): boolean {
+    const seen = this.#seenClaims.get(instance);
+    if (seen === undefined || this.#lastScanMs - this.#onTimeSinceMs < this.#options.graceMs) return false;
+    return seen.expiresAtMs < this.#lastScanMs;
+  }
+}

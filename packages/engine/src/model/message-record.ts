@@ -1,0 +1,372 @@
+/**
+ * The encoding of a message, in memory and on disk alike. Records of consecutive sequence numbers follow one another;
+ * the number itself is not stored, it is the first one of the run plus the index.
+ *
+ *     u32 length of the whole record · u8 flags · f64 enqueued at, epoch ms
+ *     [u8] priority · [f64] due at, epoch ms · [u16 length, UTF-8] id, if it differs from that of its log and sequence number
+ *     [u16 length, UTF-8] correlation id · [u16 length, UTF-8] group key · [u32 length, JSON] properties
+ *     [u32 length, names joined by U+0000] recipients · payload
+ *
+ * For a payload in chunks (`payload-table.ts`) a reference takes the place of the payload:
+ *
+ *     f64 number of the payload · f64 bytes · u32 CRC-32 of all of it
+ */
+
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { NewMessage } from '../api/message.ts';
+import type { PayloadId } from './ids.ts';
+import { priorityMax } from './log-id.ts';
+
+/** Length of an id that a record contains: `<log>.<sequence>` in digits. */
+export const idBytesMax = 32;
+/** A record without payload and optional fields. */
+export const recordBytesMin = 13;
+const headerBytes = recordBytesMin;
+const hasCorrelationId = 1;
+const hasGroupKey = 2;
+const hasProperties = 4;
+const hasRecipients = 8;
+const hasPriority = 16;
+const hasDueAt = 32;
+const hasId = 64;
+const hasChunks = 128;
+const payloadReferenceBytes = 20;
+/** Fields that do not decide where the message goes: a record with only these can be copied unchanged. */
+const nonRoutingFlags = hasCorrelationId | hasProperties;
+/** Fields that an enqueue can set; the id comes from the instance. */
+const enqueueFlags = nonRoutingFlags | hasGroupKey | hasRecipients | hasPriority | hasDueAt;
+const recipientSeparator = '\0';
+
+/** Identifies a payload in chunks, with its expected length and checksum. */
+export interface ChunkedPayload {
+  payloadId: PayloadId;
+  bytes: number;
+  /** CRC-32 of all its bytes. */
+  crc: number;
+}
+
+/** The content of a record; with `chunked` the payload is empty. */
+export interface RecordContent extends NewMessage {
+  chunked?: ChunkedPayload;
+}
+
+/**
+ * Bytes of the record of a message. Throws `PAYLOAD_TOO_LARGE` or `MESSAGE_INVALID`: a message that passes here can be
+ * written.
+ */
+export function recordBytes(message: RecordContent): number {
+  const { payload, correlationId, groupKey, properties, recipients, priority = 0, delayMs = 0 } = message;
+  if (typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
+    throw new QueueError('MESSAGE_INVALID', {
+      message: 'payload is a string or bytes',
+      details: { field: 'payload' },
+    });
+  }
+  const payloadBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
+  if (payloadBytes > limits.payloadBytesMax) {
+    throw new QueueError('PAYLOAD_TOO_LARGE', {
+      message: `The payload has ${payloadBytes} bytes; ${limits.payloadBytesMax} are allowed`,
+      details: { bytes: payloadBytes, bytesMax: limits.payloadBytesMax },
+    });
+  }
+  let bytes = headerBytes + (message.chunked === undefined ? payloadBytes : payloadReferenceBytes);
+  if (validateNumber('priority', priority, priorityMax) > 0) bytes += 1;
+  if (validateNumber('delayMs', delayMs, limits.delayMsMax) > 0) bytes += 8 + 2 + idBytesMax;
+  if (correlationId !== undefined) bytes += 2 + keyBytes('correlationId', correlationId);
+  if (groupKey !== undefined) bytes += 2 + keyBytes('groupKey', groupKey);
+  if (properties !== undefined) bytes += 4 + propertiesBytes(properties);
+  if (recipients !== undefined) bytes += 4 + Buffer.byteLength(recipients.join(recipientSeparator));
+  return bytes;
+}
+
+function validateNumber(field: 'priority' | 'delayMs', value: number, most: number): number {
+  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
+  throw new QueueError('MESSAGE_INVALID', {
+    message: `${field} is ${value}; a whole number from 0 to ${most} is needed`,
+    details: { field, value, most },
+  });
+}
+
+function propertiesBytes(properties: Record<string, string>): number {
+  const bytes = Buffer.byteLength(JSON.stringify(properties));
+  if (bytes <= limits.propertiesBytesMax) return bytes;
+  throw new QueueError('MESSAGE_INVALID', {
+    message: `The properties have ${bytes} bytes as JSON; ${limits.propertiesBytesMax} are allowed`,
+    details: { field: 'properties', bytes, bytesMax: limits.propertiesBytesMax },
+  });
+}
+
+function keyBytes(field: string, key: string): number {
+  const bytes = Buffer.byteLength(key);
+  if (bytes <= limits.keyBytesMax) return bytes;
+  throw new QueueError('MESSAGE_INVALID', {
+    message: `${field} has ${bytes} bytes; ${limits.keyBytesMax} are allowed`,
+    details: { field, bytes, bytesMax: limits.keyBytesMax },
+  });
+}
+
+/** What the enqueue says of a message beside what is in it. */
+export interface RecordStamp {
+  enqueuedAtMs: number;
+  /** For a message that is kept elsewhere before it gets its place, or comes from elsewhere: the id that it keeps. */
+  id?: string;
+}
+
+/** Writes the record at `start`, where `recordBytes` are free and those of an id; returns where it ends. */
+export function writeRecord(
+  target: Buffer,
+  start: number,
+  message: RecordContent,
+  { enqueuedAtMs, id }: RecordStamp,
+): number {
+  const { priority = 0, delayMs = 0 } = message;
+  let flags = 0;
+  let at = start + headerBytes;
+  if (priority > 0) {
+    flags |= hasPriority;
+    at = target.writeUInt8(priority, at);
+  }
+  if (delayMs > 0) {
+    flags |= hasDueAt;
+    at = target.writeDoubleLE(enqueuedAtMs + delayMs, at);
+  }
+  if (id !== undefined) {
+    flags |= hasId;
+    const bytes = target.write(id, at + 2);
+    at = target.writeUInt16LE(bytes, at) + bytes;
+  }
+  if (message.correlationId !== undefined) {
+    flags |= hasCorrelationId;
+    const bytes = target.write(message.correlationId, at + 2);
+    at = target.writeUInt16LE(bytes, at) + bytes;
+  }
+  if (message.groupKey !== undefined) {
+    flags |= hasGroupKey;
+    const bytes = target.write(message.groupKey, at + 2);
+    at = target.writeUInt16LE(bytes, at) + bytes;
+  }
+  if (message.properties !== undefined) {
+    flags |= hasProperties;
+    const json = JSON.stringify(message.properties);
+    const bytes = Buffer.byteLength(json);
+    target.write(json, at + 4);
+    at = target.writeUInt32LE(bytes, at) + bytes;
+  }
+  if (message.recipients !== undefined) {
+    flags |= hasRecipients;
+    const bytes = target.write(message.recipients.join(recipientSeparator), at + 4);
+    at = target.writeUInt32LE(bytes, at) + bytes;
+  }
+  const { payload, chunked } = message;
+  if (chunked !== undefined) {
+    flags |= hasChunks;
+    at = writePayloadReference(target, at, chunked);
+  } else if (typeof payload === 'string') at += target.write(payload, at);
+  else {
+    target.set(payload, at);
+    at += payload.byteLength;
+  }
+  target.writeUInt32LE(at - start, start);
+  target[start + 4] = flags;
+  target.writeDoubleLE(enqueuedAtMs, start + 5);
+  return at;
+}
+
+function writePayloadReference(
+  target: Buffer,
+  start: number,
+  { payloadId, bytes, crc }: ChunkedPayload,
+): number {
+  let at = target.writeDoubleLE(payloadId, start);
+  at = target.writeDoubleLE(bytes, at);
+  return target.writeUInt32LE(crc, at);
+}
+
+/** Whether nothing in the record decides where its message goes: no key, priority, delay, recipients or id. */
+export function hasNoRoutingFields(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & ~nonRoutingFlags) === 0;
+}
+
+/** Whether an enqueue could have made a record of these flags. */
+export function hasOnlyEnqueueFlags(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & ~enqueueFlags) === 0;
+}
+
+/** Copies a record with the id that it keeps from now on, unless it has one; returns where the copy ends. */
+export function copyWithId(
+  source: Buffer,
+  start: number,
+  { target, at, id }: { target: Buffer; at: number; id(): string },
+): number {
+  const flags = source[start + 4]!;
+  const end = recordEnd(source, start);
+  if (flags & hasId) return at + source.copy(target, at, start, end);
+  const idAt = start + headerBytes + (flags & hasPriority ? 1 : 0) + (flags & hasDueAt ? 8 : 0);
+  let to = at + source.copy(target, at, start, idAt);
+  const bytes = target.write(id(), to + 2);
+  to = target.writeUInt16LE(bytes, to) + bytes;
+  to += source.copy(target, to, idAt, end);
+  target.writeUInt32LE(to - at, at);
+  target[at + 4] = flags | hasId;
+  return to;
+}
+
+/** Where the record that starts at `start` ends. */
+export function recordEnd(source: Buffer, start: number): number {
+  return start + source.readUInt32LE(start);
+}
+
+/** When the message of the record was enqueued, epoch ms. */
+export function readEnqueuedAtMs(source: Buffer, start: number): number {
+  return source.readDoubleLE(start + 5);
+}
+
+/** Whether a subscriber gets the message: it names no recipients, or this one among them. */
+export function isAddressedTo(source: Buffer, start: number, subscriber: string): boolean {
+  const flags = source[start + 4]!;
+  if ((flags & hasRecipients) === 0) return true;
+  let at = variableFieldsStart(source, start);
+  if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
+  if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
+  if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
+  return readRecipients(source, at).includes(subscriber);
+}
+
+function readRecipients(source: Buffer, at: number): string[] {
+  return source.toString('utf8', at + 4, at + 4 + source.readUInt32LE(at)).split(recipientSeparator);
+}
+
+/** Past the header, the priority, the due time and the id. */
+function variableFieldsStart(source: Buffer, start: number): number {
+  const flags = source[start + 4]!;
+  let at = start + headerBytes;
+  if (flags & hasPriority) at += 1;
+  if (flags & hasDueAt) at += 8;
+  if (flags & hasId) at += 2 + source.readUInt16LE(at);
+  return at;
+}
+
+/** The id that the record keeps, or undefined if its place tells it. */
+export function readId(source: Buffer, start: number): string | undefined {
+  const flags = source[start + 4]!;
+  if ((flags & hasId) === 0) return undefined;
+  let at = start + headerBytes;
+  if (flags & hasPriority) at += 1;
+  if (flags & hasDueAt) at += 8;
+  return source.toString('utf8', at + 2, at + 2 + source.readUInt16LE(at));
+}
+
+/** Where the bytes of the correlation id start and end; undefined of a message without one. */
+export function correlationIdRange(source: Buffer, start: number): readonly [number, number] | undefined {
+  if ((source[start + 4]! & hasCorrelationId) === 0) return undefined;
+  const at = variableFieldsStart(source, start);
+  return [at + 2, at + 2 + source.readUInt16LE(at)];
+}
+
+/** Records one after the other. */
+export interface RecordRun {
+  source: Buffer;
+  start: number;
+  end: number;
+  count: number;
+}
+
+export interface RecordFields {
+  /** Empty if it is stored in chunks. */
+  payload: Buffer;
+  chunked?: ChunkedPayload;
+  correlationId?: string;
+  groupKey?: string;
+  properties?: Record<string, string>;
+  recipients?: string[];
+  priority?: number;
+  /** Of a message that is or was delayed: from its enqueue. */
+  delayMs?: number;
+  enqueuedAtMs: number;
+}
+
+/** A copy of the payload alone. Throws `PAYLOAD_STREAMED` if it is stored in chunks. */
+export function readPayload(source: Buffer, start: number): Buffer {
+  const at = payloadStart(source, start);
+  if (source[start + 4]! & hasChunks) {
+    throw new QueueError('PAYLOAD_STREAMED', { details: { bytes: readPayloadReference(source, at).bytes } });
+  }
+  return copyRange(source, at, recordEnd(source, start));
+}
+
+/** Whether the payload is stored in chunks, which exist only in its instance's file. */
+export function hasChunkedPayload(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & hasChunks) !== 0;
+}
+
+/** The reference to a payload in chunks; undefined if the payload is in the record. */
+export function readChunkedPayload(source: Buffer, start: number): ChunkedPayload | undefined {
+  if (!hasChunkedPayload(source, start)) return undefined;
+  return readPayloadReference(source, payloadStart(source, start));
+}
+
+/** Length of the payload, in the record or in chunks. */
+export function readPayloadByteLength(source: Buffer, start: number): number {
+  return readChunkedPayload(source, start)?.bytes ?? recordEnd(source, start) - payloadStart(source, start);
+}
+
+function readPayloadReference(source: Buffer, at: number): ChunkedPayload {
+  return {
+    payloadId: source.readDoubleLE(at),
+    bytes: source.readDoubleLE(at + 8),
+    crc: source.readUInt32LE(at + 16),
+  };
+}
+
+function payloadStart(source: Buffer, start: number): number {
+  const flags = source[start + 4]!;
+  let at = variableFieldsStart(source, start);
+  if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
+  if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
+  if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
+  if (flags & hasRecipients) at += 4 + source.readUInt32LE(at);
+  return at;
+}
+
+function copyRange(source: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start);
+  source.copy(copy, 0, start, end);
+  return copy;
+}
+
+/** Reads a record; the payload is a copy, so that whoever gets it may write to it. */
+export function readRecord(source: Buffer, start: number): RecordFields {
+  const end = recordEnd(source, start);
+  const flags = source[start + 4]!;
+  let at = variableFieldsStart(source, start);
+  const fields: Omit<RecordFields, 'payload'> = { enqueuedAtMs: readEnqueuedAtMs(source, start) };
+  if (flags & hasPriority) fields.priority = source[start + headerBytes]!;
+  if (flags & hasDueAt) {
+    const dueAtMs = source.readDoubleLE(start + headerBytes + (flags & hasPriority ? 1 : 0));
+    fields.delayMs = dueAtMs - fields.enqueuedAtMs;
+  }
+  if (flags & hasCorrelationId) {
+    const bytes = source.readUInt16LE(at);
+    fields.correlationId = source.toString('utf8', at + 2, at + 2 + bytes);
+    at += 2 + bytes;
+  }
+  if (flags & hasGroupKey) {
+    const bytes = source.readUInt16LE(at);
+    fields.groupKey = source.toString('utf8', at + 2, at + 2 + bytes);
+    at += 2 + bytes;
+  }
+  if (flags & hasProperties) {
+    const bytes = source.readUInt32LE(at);
+    fields.properties = JSON.parse(source.toString('utf8', at + 4, at + 4 + bytes)) as Record<string, string>;
+    at += 4 + bytes;
+  }
+  if (flags & hasRecipients) {
+    fields.recipients = readRecipients(source, at);
+    at += 4 + source.readUInt32LE(at);
+  }
+  if (flags & hasChunks) {
+    return { ...fields, payload: Buffer.alloc(0), chunked: readPayloadReference(source, at) };
+  }
+  return { ...fields, payload: copyRange(source, at, end) };
+}

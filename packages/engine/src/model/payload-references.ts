@@ -1,0 +1,123 @@
+import type { LogId, PayloadId, QueueId } from './ids.ts';
+
+/**
+ * Which messages have their payload in chunks. A payload is written once and can belong to several messages: a message
+ * that was delivered too often moves to its exception queue while other subscribers still need the original. The payload
+ * is kept as long as any of them. The caller reports consumed messages and deletes payloads without a reference.
+ */
+export interface PayloadReference {
+  queueId: QueueId;
+  /** Id of the message's log; a delayed message's is that of the delayed messages. `seq` counts within it. */
+  shard: LogId;
+  seq: number;
+  payloadId: PayloadId;
+  /** Of the payload. */
+  bytes: number;
+}
+
+/** The messages of one log. */
+interface LogReferences {
+  bySeq: Map<number, PayloadReference>;
+  /** The same, in order. */
+  seqs: number[];
+}
+
+export class PayloadReferences {
+  readonly #logs = new Map<string, LogReferences>();
+  /** By payload: how many messages have it. */
+  readonly #referenceCounts = new Map<number, number>();
+  #size = 0;
+  #bytes = 0;
+
+  /** Messages with a payload in chunks. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Of all payloads, each counted once. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  isReferenced(payload: number): boolean {
+    return this.#referenceCounts.has(payload);
+  }
+
+  add(use: PayloadReference): void {
+    const log = this.#logFor(use);
+    if (log.bySeq.has(use.seq)) throw new RangeError(`message ${use.shard}.${use.seq} has a payload already`);
+    log.bySeq.set(use.seq, use);
+    log.seqs.splice(lowerBound(log.seqs, use.seq), 0, use.seq);
+    const users = this.#referenceCounts.get(use.payloadId) ?? 0;
+    this.#referenceCounts.set(use.payloadId, users + 1);
+    this.#size += 1;
+    if (users === 0) this.#bytes += use.bytes;
+  }
+
+  /** Returns whether another message still has the payload. */
+  remove({ queueId, shard, seq }: Pick<PayloadReference, 'queueId' | 'shard' | 'seq'>): boolean {
+    const log = this.#logs.get(logKey(queueId, shard));
+    const use = log?.bySeq.get(seq);
+    if (log === undefined || use === undefined)
+      throw new RangeError(`message ${shard}.${seq} has no payload`);
+    log.bySeq.delete(seq);
+    log.seqs.splice(lowerBound(log.seqs, seq), 1);
+    if (log.seqs.length === 0) this.#logs.delete(logKey(queueId, shard));
+    this.#size -= 1;
+    const left = this.#referenceCounts.get(use.payloadId)! - 1;
+    if (left > 0) {
+      this.#referenceCounts.set(use.payloadId, left);
+      return true;
+    }
+    this.#referenceCounts.delete(use.payloadId);
+    this.#bytes -= use.bytes;
+    return false;
+  }
+
+  find(queueId: QueueId, shard: LogId, seq: number): PayloadReference | undefined {
+    return this.#logs.get(logKey(queueId, shard))?.bySeq.get(seq);
+  }
+
+  /** Those of one log from `start` up to but excluding `end`, in order. */
+  between(
+    queueId: QueueId,
+    shard: LogId,
+    [start, end]: readonly [start: number, end: number],
+  ): PayloadReference[] {
+    const log = this.#logs.get(logKey(queueId, shard));
+    if (log === undefined) return [];
+    const found: PayloadReference[] = [];
+    for (let i = lowerBound(log.seqs, start); i < log.seqs.length && log.seqs[i]! < end; i += 1) {
+      found.push(log.bySeq.get(log.seqs[i]!)!);
+    }
+    return found;
+  }
+
+  /** Those of all logs. */
+  *all(): Generator<PayloadReference> {
+    for (const { bySeq } of this.#logs.values()) yield* bySeq.values();
+  }
+
+  #logFor({ queueId, shard }: PayloadReference): LogReferences {
+    let log = this.#logs.get(logKey(queueId, shard));
+    if (log === undefined) {
+      log = { bySeq: new Map(), seqs: [] };
+      this.#logs.set(logKey(queueId, shard), log);
+    }
+    return log;
+  }
+}
+
+const logKey = (queueId: QueueId, shard: LogId) => `${queueId}.${shard}`;
+
+/** Index of the first of these sorted numbers that is not below `seq`. */
+function lowerBound(seqs: readonly number[], seq: number): number {
+  let low = 0;
+  let high = seqs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (seqs[middle]! < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,61 @@
+/**
+ * All that the engine takes from outside itself: time, timers, chance and the identity of processes. It is given at the top, so whoever opens an
+ * instance owns its time; a simulation runs the same code on a clock of its own, and one seed gives one run.
+ */
+export interface Clock {
+  /** Wall-clock time in milliseconds since 1970. It can be set back: for stamps and due times, never for durations. */
+  epochMs(): number;
+  /** Milliseconds of a clock that nobody sets and all processes of a boot share, with fractions: for durations and leases. */
+  monotonicMs(): number;
+}
+
+export interface Timer {
+  /** Does nothing once the timer has fired. */
+  cancel(): void;
+}
+
+export interface Timers {
+  /** Calls back once after `ms` milliseconds. Does not keep the process alive. */
+  after(ms: number, callback: () => void): Timer;
+  /** The same, but keeps the process alive: for a wait that a caller sits in. */
+  deadline(ms: number, callback: () => void): Timer;
+  /** Calls back every `ms` milliseconds until cancelled. Does not keep the process alive. */
+  every(ms: number, callback: () => void): Timer;
+  /** Calls back in the next turn of the event loop, after pending I/O. Keeps the process alive. */
+  nextTurn(callback: () => void): void;
+}
+
+export interface Random {
+  /** So many unpredictable bytes. */
+  bytes(count: number): Uint8Array;
+}
+
+/** Tells a process from a later one with the same pid. */
+export interface ProcessIdentity {
+  pid: number;
+  /** Boot and start time of the process, as text. */
+  started: string;
+}
+
+/** The processes of this machine, as far as hosting an instance needs to know them. */
+export interface ProcessTable {
+  /** This process. */
+  readonly self: ProcessIdentity;
+  /** False once the process has ended, even if a later one got its pid. */
+  isAlive(target: ProcessIdentity): boolean;
+  /** Cheaper than `isAlive`: false is certain, true may be about a later process with the same pid. */
+  mayBeAlive(pid: number): boolean;
+  /** Whether `isAlive` can tell this process from a later one with the same pid. */
+  hasKnownStart(target: ProcessIdentity): boolean;
+}
+
+export interface Ports {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+/** The ports of whoever opens an instance's folder, where each claim names a process. */
+export interface InstancePorts extends Ports {
+  readonly processes: ProcessTable;
+}

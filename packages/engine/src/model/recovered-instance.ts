@@ -1,0 +1,46 @@
+/** What an instance's file held when it was opened. */
+
+import type { AttemptRow } from './delivery-attempt.ts';
+import type { EvacuatedRow } from './evacuated-message.ts';
+import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
+import type { LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type { RecoveredPayloads } from './payload-chunk.ts';
+import type { GroupOutcomeRow } from './session-outcome.ts';
+import type { SubscriptionRow } from './subscriber-row.ts';
+
+export interface RecoveredPartition {
+  partition: PartitionId;
+  queueId: QueueId;
+  shard: LogId;
+  firstSeq: number;
+  /** End of the last message in it, exclusive. */
+  endSeq: number;
+  bytes: number;
+  /** Messages in it; numbers of its range that are none are gaps. */
+  messages: number;
+  /** Encoded ranges of what is terminal, as in a delta, in any order; subscriber 0 means for everyone. */
+  terminalDeltas: { subscriber: SubscriberId; ranges: Uint8Array }[];
+  attempts: AttemptRow[];
+  /** Why it cannot be relied on, in words; null while all is well. */
+  damageReason: string | null;
+  /** Of a damaged one that was filling: nothing is known of this number and those above it. */
+  unknownFromSeq: number | null;
+}
+
+export interface RecoveredInstance {
+  epoch: number;
+  freePartitions: number[];
+  /** Free, but damaged: never used again. */
+  unusablePartitions: number[];
+  /** Ordered by shard, then by sequence. */
+  partitions: RecoveredPartition[];
+  sessionOutcomes: GroupOutcomeRow[];
+  subscriptions: SubscriptionRow[];
+  forwardedOut: ForwardedOutRow[];
+  forwardedIn: ForwardedInRow[];
+  /** By queue: how many delayed messages there are. */
+  delayedCounts: Map<number, number>;
+  nextDueAtMs: number | null;
+  evacuated: EvacuatedRow[];
+  payloads: RecoveredPayloads;
+}

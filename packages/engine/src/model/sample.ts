@@ -1,0 +1,89 @@
+import type { PartitionId, QueueId, SubscriberId } from './ids.ts';
+
+/**
+ * Samples: figures that only an instance's memory knows, as of one moment. They are written to tables of its file, where
+ * anyone can read them with SQL. Counts are totals since the instance opened unless they say otherwise.
+ */
+export interface InstanceSample {
+  instance: number;
+  commits: number;
+  groups: number;
+  cacheBytes: number;
+  cacheBytesMax: number;
+}
+
+export interface QueueSample {
+  queueId: QueueId;
+  name: string;
+  type: string;
+  durability: string;
+}
+
+export interface ShardSample {
+  queueId: QueueId;
+  shard: number;
+  priority: number;
+  enqueued: number;
+  backlog: number;
+  held: number;
+  paused: number;
+  cacheBytes: number;
+  windowMs: number;
+  windowIn: number;
+  windowOut: number;
+}
+
+export interface SubscriberSample {
+  queueId: QueueId;
+  shard: number;
+  subscriber: SubscriberId;
+  name: string | null;
+  durable: number;
+  firstSeq: number;
+  /** Messages below are terminal for it; those below `position` were delivered at least once. */
+  watermark: number;
+  position: number;
+  backlog: number;
+  held: number;
+  paused: number;
+  /** Committed dequeues since the instance opened. */
+  dequeued: number;
+  lastDequeueMs: number | null;
+  oldestReadyMs: number | null;
+  cacheHits: number;
+  cacheMisses: number;
+  cacheEvictions: number;
+  windowMs: number;
+  windowIn: number;
+  windowOut: number;
+}
+
+export interface PartitionSample {
+  partition: PartitionId;
+  queueId: QueueId;
+  shard: number;
+  firstSeq: number;
+  state: string;
+  messages: number;
+  terminal: number;
+  bytes: number;
+  fill: number;
+}
+
+export interface SampleRows {
+  queue: QueueSample;
+  shard: ShardSample;
+  subscriber: SubscriberSample;
+  partition: PartitionSample;
+}
+
+export type SampleTable = keyof SampleRows;
+
+/** Some rows of a sweep, all of them as of its moment. */
+export interface Sample {
+  epoch: number;
+  asOfMs: number;
+  rows: { [T in SampleTable]: SampleRows[T][] };
+  /** With the last rows of a sweep. */
+  instanceOnLastRows: InstanceSample | null;
+}

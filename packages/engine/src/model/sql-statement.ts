@@ -1,0 +1,101 @@
+/**
+ * Checks an application's statement by its text alone, before SQLite compiles it: some `PRAGMA` statements take effect
+ * while they are compiled, even under `EXPLAIN`. All else is checked in the compiled program (`sql-program.ts`); what is
+ * refused here gets a clearer reason.
+ */
+
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { SqlParameters, SqlValue } from '../api/sql.ts';
+
+export interface SqlStatement {
+  sql: string;
+  parameters: SqlParameters;
+}
+
+const rowKeywords = ['SELECT', 'VALUES', 'WITH', 'INSERT', 'REPLACE', 'UPDATE', 'DELETE'] as const;
+const schemaKeywords = ['CREATE', 'DROP', 'ALTER'] as const;
+
+/** The keyword that a statement begins with; those of the second kind change the schema. */
+export type StatementKeyword = (typeof rowKeywords)[number] | (typeof schemaKeywords)[number];
+
+export function changesSchema(keyword: StatementKeyword): boolean {
+  return (schemaKeywords as readonly string[]).includes(keyword);
+}
+
+/** What may follow `CREATE` and `DROP`. */
+const schemaObjects = ['TABLE', 'INDEX', 'UNIQUE', 'VIEW'];
+
+/** What SQLite skips between words: white space (a vertical tab is none, a byte order mark is) and comments. */
+const blankPattern = /^(?:[ \t\n\f\r\uFEFF]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/;
+
+/** Throws `SQL_INVALID` and `SQL_REFUSED`. */
+export function keywordOf(sql: string): StatementKeyword {
+  if (sql.includes('\0')) throw new QueueError('SQL_INVALID', { message: 'A statement has no U+0000' });
+  const first = nextWord(sql);
+  const keyword = first.word as StatementKeyword;
+  if ((rowKeywords as readonly string[]).includes(keyword)) return keyword;
+  if (!changesSchema(keyword)) {
+    throw sqlRefused(first.word === '' ? 'It begins with no keyword' : `${first.word} may not be used here`);
+  }
+  const { word } = nextWord(first.rest);
+  if (keyword === 'ALTER' || schemaObjects.includes(word)) return keyword;
+  throw sqlRefused(`${keyword} ${word} may not be used here`);
+}
+
+function nextWord(sql: string): { word: string; rest: string } {
+  const text = sql.replace(blankPattern, '');
+  const word = /^[A-Za-z]+/.exec(text)?.[0] ?? '';
+  return { word: word.toUpperCase(), rest: text.slice(word.length) };
+}
+
+export function sqlRefused(reason: string, details: Record<string, unknown> = {}): QueueError {
+  return new QueueError('SQL_REFUSED', { message: `The statement is refused: ${reason}`, details });
+}
+
+/**
+ * A copy of the statement, with the bytes that it and its parameters take. Throws `SQL_INVALID`, `SQL_REFUSED`,
+ * `SQL_TOO_LARGE`.
+ */
+export function validateStatement(
+  sql: string,
+  parameters: SqlParameters,
+): { statement: SqlStatement; bytes: number } {
+  if (typeof sql !== 'string') throw new QueueError('SQL_INVALID', { message: 'A statement is a string' });
+  if (sql.length > limits.sqlCharactersMax) {
+    throw new QueueError('SQL_TOO_LARGE', {
+      details: { characters: sql.length, charactersMax: limits.sqlCharactersMax },
+    });
+  }
+  keywordOf(sql);
+  const count = Object.keys(parameters).length;
+  if (count > limits.sqlParametersMax) {
+    throw new QueueError('SQL_TOO_LARGE', {
+      details: { parameters: count, parametersMax: limits.sqlParametersMax },
+    });
+  }
+  let bytes = sql.length;
+  const copy = (value: SqlValue): SqlValue => {
+    bytes += valueBytes(value);
+    return value instanceof Uint8Array ? Uint8Array.from(value) : value;
+  };
+  const copied = Array.isArray(parameters)
+    ? parameters.map(copy)
+    : Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, copy(value)]));
+  return { statement: { sql, parameters: copied }, bytes };
+}
+
+const integerMax = 2n ** 63n - 1n;
+const integerMin = -(2n ** 63n);
+
+/** About what a value takes, bytes. Throws `SQL_INVALID` for what SQLite cannot hold. */
+export function valueBytes(value: SqlValue): number {
+  if (typeof value === 'string') return value.length;
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (value === null) return 1;
+  if (typeof value === 'number' && !Number.isNaN(value)) return 8;
+  if (typeof value === 'bigint' && value >= integerMin && value <= integerMax) return 8;
+  throw new QueueError('SQL_INVALID', {
+    message: 'A value is null, a number, a bigint of 64 bits, a string or bytes',
+  });
+}

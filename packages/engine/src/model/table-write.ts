@@ -1,0 +1,39 @@
+/**
+ * Writes to the tables beside the messages and their consumption. They are rare, so each is a plain object; the writer
+ * applies them in the transaction of their group.
+ */
+
+import type { DelayedKey, DelayedRow } from './delayed-message.ts';
+import type { AttemptRow } from './delivery-attempt.ts';
+import type { EvacuatedKey, EvacuatedRow } from './evacuated-message.ts';
+import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
+import type { PartitionId, QueueId, SubscriberId } from './ids.ts';
+import type { ChunkKey } from './payload-chunk.ts';
+import type { PayloadReference } from './payload-references.ts';
+import type { Sample } from './sample.ts';
+import type { SubscriptionRow } from './subscriber-row.ts';
+
+/** A chunk of a streamed payload. `body` is in shared memory, so that it is not copied between threads. */
+export interface ChunkWrite {
+  kind: 'chunk';
+  key: ChunkKey;
+  body: Uint8Array;
+}
+
+export type TableWrite =
+  | ChunkWrite
+  | { kind: 'subscribe'; subscription: SubscriptionRow }
+  | { kind: 'unsubscribe'; subscriber: SubscriberId }
+  | { kind: 'insert delayed'; message: DelayedRow }
+  | { kind: 'delete delayed'; message: DelayedKey }
+  | { kind: 'delete queue'; queueId: QueueId }
+  | { kind: 'attempts'; partition: PartitionId; rows: AttemptRow[] }
+  | { kind: 'evacuate'; partition: PartitionId; rows: Omit<EvacuatedRow, 'record'>[] }
+  | { kind: 'evacuated attempts'; evacuated: Omit<EvacuatedRow, 'record'> }
+  | { kind: 'evacuated consumed'; evacuated: EvacuatedKey }
+  | { kind: 'forwarded out'; row: ForwardedOutRow }
+  | { kind: 'forwarded in'; row: ForwardedInRow }
+  | { kind: 'sample'; sample: Sample }
+  | { kind: 'delete chunks'; payload: number; from: number; to: number }
+  | { kind: 'payload referenced'; reference: PayloadReference }
+  | { kind: 'payload released'; reference: PayloadReference };

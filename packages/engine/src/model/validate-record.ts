@@ -1,0 +1,38 @@
+/** Looks at records that came from outside: a damaged one must not reach a partition, nor whoever dequeues it. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import {
+  hasOnlyEnqueueFlags,
+  idBytesMax,
+  type RecordFields,
+  readRecord,
+  recordBytes,
+  recordBytesMin,
+} from './message-record.ts';
+
+/** Where the record that starts at `start` ends. Throws `PROTOCOL_INVALID`, or what `recordBytes` throws of a message. */
+export function validateRecord(source: Buffer, start: number, end: number): number {
+  if (end - start < recordBytesMin) throw invalidRecordError();
+  const length = source.readUInt32LE(start);
+  if (length < recordBytesMin || length > end - start) throw invalidRecordError();
+  const bare = source[start + 4] === 0;
+  if (!bare || length - recordBytesMin > limits.payloadBytesMax) validateFields(source, start, length);
+  return start + length;
+}
+
+/** A record says what it holds if what is read from it makes a record of the same length. */
+function validateFields(source: Buffer, start: number, length: number): void {
+  if (!hasOnlyEnqueueFlags(source, start)) throw invalidRecordError();
+  let fields: RecordFields;
+  try {
+    fields = readRecord(source.subarray(0, start + length), start);
+  } catch {
+    throw invalidRecordError(); // a length inside points beyond its end, or the properties are no JSON
+  }
+  const roomForId = fields.delayMs === undefined ? 0 : 2 + idBytesMax;
+  if (recordBytes(fields) - roomForId !== length) throw invalidRecordError();
+}
+
+function invalidRecordError(): QueueError {
+  return new QueueError('PROTOCOL_INVALID', { message: 'A message does not have the form of one' });
+}

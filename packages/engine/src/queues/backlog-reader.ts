@@ -1,0 +1,212 @@
+/**
+ * Reads messages from their partitions: ahead of consumers where the message cache did not keep them, and for browsing.
+ * Reads are in bulk, and at most one is in progress for a cursor.
+ */
+
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { WaitRecorder } from '../api/waits.ts';
+import type { CachedRun } from '../log/message-cache.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { Consumption } from '../model/consumption.ts';
+import type { DelayedKey, DelayedRow, DueMessages } from '../model/delayed-message.ts';
+import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { Partition } from '../model/log-partitions.ts';
+import type { ChunkKey } from '../model/payload-chunk.ts';
+import type { Clock } from '../model/ports.ts';
+import type { FileReader, ReadBlock } from '../model/read-request.ts';
+
+/** Called when a read for a cursor has ended, with the error if it failed: the messages are still on disk then. */
+export type ReadListener = (cursor: SubscriberCursor, error: QueueError | undefined) => void;
+
+export interface BacklogReaderOptions {
+  file: FileReader;
+  waits: WaitRecorder;
+  clock: Clock;
+  /** After `PARTITION_DAMAGED` the partition is not read again, and the cursor stops in front of it. */
+  onRead: ReadListener;
+}
+
+export class BacklogReader {
+  readonly #file: FileReader;
+  readonly #waits: WaitRecorder;
+  readonly #clock: Clock;
+  readonly #onRead: ReadListener;
+  readonly #readsByCursor = new Map<SubscriberCursor, Promise<void>>();
+
+  constructor({ file, waits, clock, onRead }: BacklogReaderOptions) {
+    this.#file = file;
+    this.#waits = waits;
+    this.#clock = clock;
+    this.#onRead = onRead;
+  }
+
+  /** Starts the next read for a cursor if its window runs low. */
+  readAhead(cursor: SubscriberCursor): void {
+    const fromSeq = cursor.nextReadSeq();
+    if (fromSeq === undefined || this.#readsByCursor.has(cursor) || this.damageAhead(cursor)) return;
+    const read = this.#load(cursor, fromSeq);
+    this.#readsByCursor.set(cursor, read);
+    read.then(
+      () => this.#onReadEnded(cursor, this.damageAhead(cursor)),
+      (error: unknown) => this.#onReadEnded(cursor, toQueueError(error)),
+    );
+  }
+
+  /** The error if the next messages of the cursor are in a damaged partition. */
+  damageAhead(cursor: SubscriberCursor): QueueError | undefined {
+    const fromSeq = cursor.nextReadSeq();
+    if (fromSeq === undefined) return undefined;
+    const { id, damaged } = cursor.log.partitions.partitionOf(fromSeq);
+    return damaged ? partitionDamaged(cursor.log.id, id, fromSeq) : undefined;
+  }
+
+  #onReadEnded(cursor: SubscriberCursor, error: QueueError | undefined): void {
+    this.#readsByCursor.delete(cursor);
+    this.#onRead(cursor, error);
+  }
+
+  /** The first read in progress for one of these cursors; rejects if it fails. */
+  pendingRead(cursors: readonly SubscriberCursor[]): Promise<void> | undefined {
+    for (const cursor of cursors) {
+      const read = this.#readsByCursor.get(cursor);
+      if (read !== undefined) return read;
+    }
+    return undefined;
+  }
+
+  async #load(cursor: SubscriberCursor, fromSeq: number): Promise<void> {
+    const startedAtMs = this.#clock.monotonicMs();
+    const { runs, readEnd } = await this.readRuns(cursor, fromSeq);
+    this.#waits.record('backlog read', this.#clock.monotonicMs() - startedAtMs);
+    cursor.addReadRuns(runs, readEnd);
+  }
+
+  /** Messages of a log from `fromSeq` on, as many as one bulk read gives. All live messages below `readEnd` are among them. */
+  async readRuns(
+    { log, consumption }: SubscriberCursor,
+    fromSeq: number,
+  ): Promise<{ runs: CachedRun[]; readEnd: number }> {
+    const committedEnd = log.committedEndSeq;
+    const partition = log.partitions.partitionOf(fromSeq);
+    const rangeEnd = Math.min(log.partitions.endSeqOf(partition), committedEnd);
+    const { blocks, more } = await this.#file
+      .read({ kind: 'blocks', partition: partition.id, fromSeq, bytesMax: limits.backlogReadBytes })
+      .catch((error: unknown) => {
+        if (toQueueError(error).code !== 'STORAGE_CORRUPT') throw error;
+        if (!isTruncated(log, partition)) partition.apply('damage');
+        return { blocks: [], more: true };
+      });
+    if (isTruncated(log, partition)) {
+      return { runs: [], readEnd: Math.min(consumption.watermark, log.committedEndSeq) };
+    }
+    const runs = blocks.map(toRun);
+    const whole = runsBeforeMissing(runs, { fromSeq, endSeq: more ? undefined : rangeEnd, consumption });
+    if (whole.holed) partition.apply('damage');
+    return whole;
+  }
+
+  /**
+   * The same, but only blocks that may have a message whose correlation id has this hash, found by the partition's index.
+   * If the index is damaged, all messages are read.
+   */
+  async searchRuns(
+    cursor: SubscriberCursor,
+    fromSeq: number,
+    hash: number,
+  ): Promise<{ runs: CachedRun[]; readEnd: number }> {
+    const { log, consumption } = cursor;
+    const partition = log.partitions.partitionOf(fromSeq);
+    const rangeEnd = Math.min(log.partitions.endSeqOf(partition), log.committedEndSeq);
+    const found = await this.#file
+      .read({
+        kind: 'search',
+        partition: partition.id,
+        fromSeq,
+        hash,
+        bytesMax: limits.backlogReadBytes,
+      })
+      .catch((error: unknown) => {
+        if (toQueueError(error).code !== 'STORAGE_CORRUPT' && !isTruncated(log, partition)) throw error;
+      });
+    if (isTruncated(log, partition))
+      return { runs: [], readEnd: Math.min(consumption.watermark, log.committedEndSeq) };
+    if (found === undefined) return this.readRuns(cursor, fromSeq);
+    const runs = found.blocks.map(toRun);
+    const last = runs.at(-1);
+    return { runs, readEnd: found.more && last !== undefined ? last.firstSeq + last.count : rangeEnd };
+  }
+
+  /** If `seq` is in a damaged partition, the end of what it holds: browsing continues there. */
+  damagedEndSeq({ log }: SubscriberCursor, seq: number): number | undefined {
+    if (!log.persistent) return undefined;
+    const partition = log.partitions.partitionOf(seq);
+    return partition.damaged ? Math.min(log.partitions.endSeqOf(partition), log.committedEndSeq) : undefined;
+  }
+
+  /** The evacuated messages of a cursor. */
+  readEvacuated({ log, subscriber }: SubscriberCursor): Promise<EvacuatedRow[]> {
+    return this.#file.read({ kind: 'evacuated', queueId: log.queueId, shard: log.id, subscriber });
+  }
+
+  /** Delayed messages of a queue after a key, the first due first. `more`: there are others behind them. */
+  readDelayed(queueId: number, after: DelayedKey): Promise<{ rows: DelayedRow[]; more: boolean }> {
+    return this.#file.read({ kind: 'delayed', queueId, after, bytesMax: limits.backlogReadBytes });
+  }
+
+  /** One chunk of a payload; undefined if it is missing. Throws `STORAGE_CORRUPT`. */
+  async readChunk(place: ChunkKey): Promise<Uint8Array | undefined> {
+    return (await this.#file.read({ kind: 'chunk', ...place })).body;
+  }
+
+  /** Delayed messages that are due at this time. */
+  readDue(nowMs: number): Promise<DueMessages> {
+    return this.#file.read({ kind: 'due', nowMs, bytesMax: limits.backlogReadBytes });
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+/** The partition was drained meanwhile, and may hold messages of another log by now. */
+function isTruncated({ partitions }: MessageLog, partition: Partition): boolean {
+  return partition.truncating || !partitions.all.includes(partition);
+}
+
+/**
+ * The runs up to the first missing sequence number that is not terminal. Every number that is not terminal has a message,
+ * so a missing one was lost with a part of its table.
+ */
+function runsBeforeMissing(
+  runs: CachedRun[],
+  { fromSeq, endSeq, consumption }: { fromSeq: number; endSeq: number | undefined; consumption: Consumption },
+): { runs: CachedRun[]; readEnd: number; holed: boolean } {
+  const isTerminal = (start: number, end: number) =>
+    end <= start || consumption.terminalCountBetween(start, end) === end - start;
+  let readEnd = fromSeq;
+  for (const [index, { firstSeq, count }] of runs.entries()) {
+    if (!isTerminal(readEnd, firstSeq)) return { runs: runs.slice(0, index), readEnd, holed: true };
+    readEnd = firstSeq + count;
+  }
+  if (endSeq === undefined) return { runs, readEnd, holed: false };
+  const holed = !isTerminal(readEnd, endSeq);
+  return { runs, readEnd: holed ? readEnd : Math.max(readEnd, endSeq), holed };
+}
+
+function toRun({ firstSeq, count, body }: ReadBlock): CachedRun {
+  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return { firstSeq, count, buffer, start: 0, end: buffer.byteLength, fromDisk: true, retainCount: 0 };
+}
+
+function toQueueError(error: unknown): QueueError {
+  return error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error });
+}
+
+function partitionDamaged(shard: number, partition: number, fromSeq: number): QueueError {
+  return new QueueError('PARTITION_DAMAGED', {
+    message: `Partition ${partition} is damaged: shard ${shard} delivers nothing from message ${shard}.${fromSeq} on. Other shards and queues are not affected`,
+    details: { shard, partition, fromSeq },
+  });
+}

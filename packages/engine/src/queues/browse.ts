@@ -1,0 +1,236 @@
+/**
+ * Browsing: pages of the messages that are committed, not consumed and not damaged, those of each log in order, then the
+ * delayed ones. Nothing is consumed or held.
+ */
+import { QueueError } from '../api/errors.ts';
+import type { BrowsedMessage } from '../api/message.ts';
+import type { Delivery } from '../log/delivery.ts';
+import type { CachedRun } from '../log/message-cache.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { CorrelationKey } from '../model/correlation-key.ts';
+import type { DelayedKey } from '../model/delayed-message.ts';
+import { readId, recordEnd } from '../model/message-record.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import type { ReadChunk } from '../payloads/payload-stream.ts';
+import type { BacklogReader } from './backlog-reader.ts';
+import type { PayloadStore } from './payloads/payload-store.ts';
+import type { BrowsedPage, BrowseOptions, QueueBrowser } from './queue-engine.ts';
+import { readContent } from './record-content.ts';
+import type { ShardedQueues } from './sharded-queues.ts';
+import type { TimedHolds } from './timed-holds.ts';
+
+export interface BrowseSources {
+  queues: ShardedQueues;
+  backlogReader: BacklogReader;
+  holds: TimedHolds<Delivery>;
+  payloads: PayloadStore;
+}
+
+type BrowseInput = BrowseSources & Pick<BrowseOptions, 'key'>;
+
+/** A message and its place. `seq` is undefined if it is delayed. */
+interface BrowseEntry {
+  pageMark: string;
+  cursor: SubscriberCursor;
+  seq?: number;
+  message: BrowsedMessage;
+}
+
+export class ShardedBrowser implements QueueBrowser {
+  readonly #sources: BrowseSources;
+
+  constructor(sources: BrowseSources) {
+    this.#sources = sources;
+  }
+
+  async browse(
+    row: QueueRow,
+    { subscriber, limit, after, key }: BrowseOptions & { subscriber: string | undefined },
+  ): Promise<BrowsedPage> {
+    const { cursors } = this.#sources.queues.getOrCreate(row).subscription(subscriber);
+    const found: BrowseEntry[] = [];
+    let next: string | null = null;
+    for await (const entry of allEntries(cursors, { ...this.#sources, key }, after)) {
+      if (found.length === limit) {
+        next = found.at(-1)!.pageMark;
+        break;
+      }
+      found.push(entry);
+    }
+    addHoldExpiry(found, this.#sources.holds);
+    return { messages: found.map(({ message }) => message), next };
+  }
+}
+
+async function* allEntries(
+  cursors: readonly SubscriberCursor[],
+  sources: BrowseInput,
+  after: string | undefined,
+): AsyncGenerator<BrowseEntry> {
+  const from = parsePageMark(after);
+  if (from.delayed === undefined) {
+    for (const cursor of cursors.toSorted((a, b) => a.log.id - b.log.id)) {
+      if (cursor.log.id < from.shard) continue;
+      const afterSeq = cursor.log.id === from.shard ? from.seq : 0;
+      yield* evacuatedEntries(cursor, sources, afterSeq);
+      yield* partitionEntries(cursor, sources, afterSeq);
+    }
+  }
+  yield* delayedEntries(cursors, sources, from.delayed ?? { dueAtMs: 0, delayedId: 0 });
+}
+
+/** Evacuated messages are older than all that is in partitions. */
+async function* evacuatedEntries(
+  cursor: SubscriberCursor,
+  { backlogReader, payloads, key }: BrowseInput,
+  afterSeq: number,
+): AsyncGenerator<BrowseEntry> {
+  if (cursor.evacuated.size === 0) return;
+  for (const { seq, record } of await backlogReader.readEvacuated(cursor)) {
+    const buffer = bufferOf(record);
+    if (seq > afterSeq && cursor.evacuated.has(seq) && matchesKey(key, buffer, 0))
+      yield toEntry(cursor, seq, { buffer, start: 0, payloads });
+  }
+}
+
+async function* partitionEntries(
+  cursor: SubscriberCursor,
+  { backlogReader, payloads, key }: BrowseInput,
+  afterSeq: number,
+): AsyncGenerator<BrowseEntry> {
+  const { log, consumption } = cursor;
+  let seq = Math.max(afterSeq + 1, consumption.watermark);
+  while (seq < log.committedEndSeq) {
+    // It may be gone since the last read, and its partitions with it.
+    if (log.dropped) throw new QueueError('QUEUE_DROPPED');
+    if (cursor.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
+    const damaged = backlogReader.damagedEndSeq(cursor, seq);
+    if (damaged !== undefined) {
+      seq = damaged;
+      continue;
+    }
+    const { runs, readEnd } = await readRunsFrom(cursor, seq, { backlogReader, key });
+    for (const record of liveRecords(cursor, runs, seq))
+      if (matchesKey(key, record.buffer, record.start))
+        yield toEntry(cursor, record.seq, { ...record, payloads });
+    seq = Math.max(readEnd, seq + 1, consumption.watermark);
+  }
+}
+
+/** The next messages of a log; with a key, at least those that have it. */
+async function readRunsFrom(
+  cursor: SubscriberCursor,
+  seq: number,
+  { backlogReader, key }: Pick<BrowseInput, 'backlogReader' | 'key'>,
+): Promise<{ runs: readonly CachedRun[]; readEnd: number }> {
+  const { log } = cursor;
+  if (!log.persistent) return { runs: cursor.cachedLiveRuns, readEnd: log.committedEndSeq };
+  if (key !== undefined && log.correlationIndexed) return backlogReader.searchRuns(cursor, seq, key.hash);
+  return backlogReader.readRuns(cursor, seq);
+}
+
+const matchesKey = (key: CorrelationKey | undefined, buffer: Buffer, start: number) =>
+  key === undefined || key.matches(buffer, start);
+
+interface LiveRecord {
+  seq: number;
+  buffer: Buffer;
+  start: number;
+}
+
+function* liveRecords(
+  cursor: SubscriberCursor,
+  runs: readonly CachedRun[],
+  fromSeq: number,
+): Generator<LiveRecord> {
+  const { log, consumption } = cursor;
+  const terminal = consumption.ranges();
+  let range = 0;
+  for (const { firstSeq, count, buffer, start: runStart } of runs) {
+    let at = runStart;
+    for (let seq = firstSeq; seq < firstSeq + count; seq += 1) {
+      const start = at;
+      at = recordEnd(buffer, at);
+      while (range < terminal.length && terminal[range]![1] <= seq) range += 1;
+      const consumed =
+        seq < consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
+      if (consumed || seq < fromSeq || seq >= log.committedEndSeq || !cursor.isRecipient(buffer, start))
+        continue;
+      yield { seq, buffer, start };
+    }
+  }
+}
+
+function toEntry(
+  cursor: SubscriberCursor,
+  seq: number,
+  { buffer, start, payloads }: Omit<LiveRecord, 'seq'> & { payloads: PayloadStore },
+): BrowseEntry {
+  const mark = `${cursor.log.id}.${seq}`;
+  const id = readId(buffer, start) ?? mark;
+  const content = readContent(buffer, start, chunkReaderOf(payloads));
+  return { pageMark: mark, cursor: cursor, seq, message: { id, ...content, ...cursor.statusOf(seq) } };
+}
+
+const chunkReaderOf =
+  (payloads: PayloadStore): ReadChunk =>
+  (key) =>
+    payloads.readChunk(key);
+
+/** Delayed messages, the first due first. */
+async function* delayedEntries(
+  [cursor]: readonly SubscriberCursor[],
+  { backlogReader, payloads, key }: BrowseInput,
+  after: DelayedKey,
+): AsyncGenerator<BrowseEntry> {
+  if (cursor === undefined || !cursor.log.persistent) return;
+  let place = after;
+  for (;;) {
+    const { rows, more } = await backlogReader.readDelayed(cursor.log.queueId, place);
+    for (const { dueAtMs, delayedId, record } of rows) {
+      place = { dueAtMs, delayedId };
+      const buffer = bufferOf(record);
+      if (!cursor.isRecipient(buffer, 0) || !matchesKey(key, buffer, 0)) continue;
+      const mark = `delayed.${dueAtMs}.${delayedId}`;
+      const status = { state: 'delayed', deliveryCount: 0, untilMs: dueAtMs } as const;
+      const content = readContent(buffer, 0, chunkReaderOf(payloads));
+      yield {
+        pageMark: mark,
+        cursor: cursor,
+        message: { id: readId(buffer, 0) ?? mark, ...content, ...status },
+      };
+    }
+    if (!more) return;
+  }
+}
+
+/** Holds cannot be looked up by message, so this is one pass over all of them, made only if the page has held messages. */
+function addHoldExpiry(page: readonly BrowseEntry[], holds: TimedHolds<Delivery>): void {
+  const held = new Map<SubscriberCursor, Map<number, BrowsedMessage>>();
+  for (const { cursor, seq, message } of page) {
+    if (seq === undefined || message.state !== 'held') continue;
+    const ofCursor = held.get(cursor) ?? new Map<number, BrowsedMessage>();
+    held.set(cursor, ofCursor.set(seq, message));
+  }
+  if (held.size === 0) return;
+  for (const { delivery, untilMs } of holds.expiring()) {
+    const message = held.get(delivery.cursor)?.get(delivery.firstSeq);
+    if (message !== undefined) message.untilMs = untilMs;
+  }
+}
+
+function parsePageMark(after: string | undefined): { shard: number; seq: number; delayed?: DelayedKey } {
+  if (after === undefined) return { shard: 0, seq: 0 };
+  const [, isDelayed, first, second] = /^(delayed\.)?(\d{1,15})\.(\d{1,15})$/.exec(after) ?? [];
+  if (first === undefined) {
+    throw new QueueError('OPTIONS_INVALID', { message: '`after` is not a page mark of this queue' });
+  }
+  const [a, b] = [Number(first), Number(second)];
+  return isDelayed === undefined
+    ? { shard: a, seq: b }
+    : { shard: 0, seq: 0, delayed: { dueAtMs: a, delayedId: b } };
+}
+
+function bufferOf(record: Uint8Array): Buffer {
+  return Buffer.from(record.buffer, record.byteOffset, record.byteLength);
+}

@@ -1,0 +1,238 @@
+/** Delivers messages to the calls of dequeuers and takes back what they did not consume. */
+import { QueueError } from '../api/errors.ts';
+import type { Message } from '../api/message.ts';
+import { type Delivery, receiptOf } from '../log/delivery.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import { type ChunkedPayload, recordEnd } from '../model/message-record.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import { RecordMessage } from '../model/record-message.ts';
+import { streamPayload } from '../payloads/payload-stream.ts';
+import type { BacklogReader } from './backlog-reader.ts';
+import type { DeliveryLease } from './delivery-lease.ts';
+import type { PayloadStore } from './payloads/payload-store.ts';
+import type { MessageReceiver, ValidDequeueOptions, ValidReceiveOptions } from './queue-engine.ts';
+import type { Retries } from './retries.ts';
+import type { ShardedQueue } from './sharded-queue.ts';
+import type { TimedHolds } from './timed-holds.ts';
+
+export interface DispatcherOptions extends DeliverySource {
+  lease: DeliveryLease | undefined;
+  backlogReader: BacklogReader;
+  holds: TimedHolds<Delivery>;
+  retries: Retries;
+  queueOfRow(row: QueueRow): ShardedQueue;
+  /** Undefined if it was dropped. */
+  queueOfLog(log: MessageLog): ShardedQueue | undefined;
+}
+
+export class Dispatcher implements MessageReceiver {
+  readonly #options: DispatcherOptions;
+  #holdNumber = 0;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Waits for messages if asked to. `onDelivery` is called for each delivery, and not at all if the call fails. */
+  deliver(
+    queue: ShardedQueue,
+    options: ValidDequeueOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Message[]> {
+    return queue.row.attemptsMax === null
+      ? this.#deliverOrWait(queue, options, onDelivery)
+      : this.#deliverCounted(queue, options, onDelivery);
+  }
+
+  /** Where attempts are limited, a delivery is answered once the file has counted it. */
+  async #deliverCounted(
+    queue: ShardedQueue,
+    options: ValidDequeueOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Message[]> {
+    const deliveries: Delivery[] = [];
+    const messages = await this.#deliverOrWait(queue, options, (delivery) => deliveries.push(delivery));
+    if (deliveries.length === 0) return messages;
+    try {
+      await this.#options.retries.recordAttempts(queue.row, deliveries);
+    } catch (error) {
+      for (const [cursor, ofCursor] of Map.groupBy(deliveries, (delivery) => delivery.cursor))
+        cursor.cancelDelivery(ofCursor);
+      queue.serveWaiters();
+      throw error;
+    }
+    for (const delivery of deliveries) onDelivery(delivery);
+    return messages;
+  }
+
+  async #deliverOrWait(
+    queue: ShardedQueue,
+    options: ValidDequeueOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<Message[]> {
+    const { backlogReader, lease, queueOfLog } = this.#options;
+    const subscription = queue.subscription(options.subscriber);
+    const { cursors } = subscription;
+    lease?.assertHeld();
+    const take = () => {
+      if (lease?.isHeld() === false) return []; // waiting calls are served once it is held again
+      const messages = this.#takeMessages(queue, options, onDelivery);
+      for (const cursor of cursors) if (cursor.needsRead) backlogReader.readAhead(cursor);
+      return messages;
+    };
+    if (!subscription.hasWaiters) {
+      const messages = take();
+      if (messages.length > 0) {
+        queue.forwarding?.onDequeue(true);
+        return messages;
+      }
+    }
+    if (options.waitMs > 0) {
+      this.#assertUndamaged(cursors, 'some');
+      const waiting = subscription.wait(take, options.waitMs, options.signal);
+      queue.forwarding?.onDequeue(false);
+      const messages = await waiting;
+      queue.forwarding?.onDequeue(true);
+      if (messages.length === 0 && options.signal?.aborted !== true) this.#assertUndamaged(cursors, 'all');
+      return messages;
+    }
+    // Messages that are ready may have to be read from disk first: that is no wait for messages.
+    for (
+      let read = backlogReader.pendingRead(cursors);
+      read !== undefined;
+      read = backlogReader.pendingRead(cursors)
+    ) {
+      await read;
+      if (queueOfLog(queue.firstLog) !== queue) throw new QueueError('QUEUE_DROPPED');
+      const messages = take();
+      if (messages.length > 0) return messages;
+    }
+    this.#assertUndamaged(cursors, 'all');
+    queue.forwarding?.onDequeue(false);
+    return [];
+  }
+
+  /** Called where nothing was found: throws `PARTITION_DAMAGED` unless all, or some, cursors have no damage ahead. */
+  #assertUndamaged(cursors: readonly SubscriberCursor[], required: 'all' | 'some'): void {
+    const damages = cursors.map((cursor) => this.#options.backlogReader.damageAhead(cursor));
+    if (required === 'some' && damages.includes(undefined)) return;
+    const first = damages.find((damage) => damage !== undefined);
+    if (first !== undefined) throw first;
+  }
+
+  #takeMessages(
+    queue: ShardedQueue,
+    { max, subscriber }: ValidDequeueOptions,
+    onDelivery: (delivery: Delivery) => void,
+  ): Message[] {
+    const limited = queue.row.attemptsMax !== null;
+    const subscription = queue.subscription(subscriber);
+    const messages: Message[] = [];
+    for (;;) {
+      const out: Delivery[] = [];
+      const count = subscription.deliver({ max, nextHoldNumber: this.#nextHoldNumber, out });
+      const deliveries = limited ? this.#options.retries.divertExhausted(queue, out) : out;
+      for (const delivery of deliveries) {
+        onDelivery(delivery);
+        messagesOf(delivery, this.#options, messages);
+      }
+      // If the attempts of all that came were used up, the messages behind them are next.
+      if (count === 0 || messages.length > 0) return messages;
+    }
+  }
+
+  readonly #nextHoldNumber = () => {
+    this.#holdNumber += 1;
+    return this.#holdNumber;
+  };
+
+  async receive(row: QueueRow, options: ValidReceiveOptions): Promise<Message[]> {
+    const { holds, epoch, queueOfRow } = this.#options;
+    const queue = queueOfRow(row);
+    const max = Math.min(options.max, holds.assertCapacity());
+    const messages: Message[] = [];
+    await this.deliver(queue, { ...options, max }, (delivery) => {
+      for (const single of delivery.cursor.holdIndividually(delivery)) {
+        holds.add({ queue: queue.row, delivery: single, receipt: receiptOf(single, epoch) }, options.holdMs);
+        messagesOf(single, this.#options, messages);
+      }
+    });
+    return messages;
+  }
+
+  /** The message under a timed hold. Throws `RECEIPT_STALE`. */
+  messageOfReceipt(row: QueueRow, receipt: string): Message {
+    const messages: Message[] = [];
+    for (const { delivery } of this.#options.holds.find(row, [receipt])) {
+      messagesOf(delivery, this.#options, messages);
+    }
+    return messages[0]!;
+  }
+
+  async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
+    const holds = this.#options.holds.find(row, receipts);
+    for (const hold of holds) this.#options.holds.end(hold);
+    this.nack(holds.map((hold) => hold.delivery));
+  }
+
+  extend(row: QueueRow, receipts: readonly string[], holdMs: number): void {
+    const { holds } = this.#options;
+    for (const hold of holds.find(row, receipts)) holds.extend(hold, holdMs);
+  }
+
+  /** Returns messages to their queues, and delivers them to calls that wait there. */
+  nack(deliveries: readonly Delivery[]): void {
+    const { retries, queueOfLog } = this.#options;
+    for (const [queue, ofQueue] of Map.groupBy(deliveries, ({ cursor }) => queueOfLog(cursor.log))) {
+      if (queue === undefined) continue; // dropped meanwhile
+      retries.nack(queue, ofQueue);
+      queue.serveWaiters();
+    }
+  }
+}
+
+/** What the messages of an instance need beside their delivery. */
+export interface DeliverySource {
+  epoch: number;
+  payloads: PayloadStore;
+}
+
+/** Appends the messages of a delivery to `out`, in order. */
+export function messagesOf(delivery: Delivery, source: DeliverySource, out: Message[]): void {
+  const { buffer } = delivery.run;
+  const end = delivery.firstSeq + delivery.count;
+  let offset = delivery.start;
+  for (let seq = delivery.firstSeq; seq < end; seq += 1) {
+    out.push(new DeliveredMessage(delivery, source, seq, offset));
+    offset = recordEnd(buffer, offset);
+  }
+}
+
+/** A delivered message. A server sends it as bytes, together with the others of its delivery (`server/send-deliveries.ts`). */
+export class DeliveredMessage extends RecordMessage {
+  readonly delivery: Delivery;
+  readonly #source: DeliverySource;
+
+  constructor(delivery: Delivery, source: DeliverySource, seq: number, start: number) {
+    super(seq, delivery.run.buffer, start);
+    this.delivery = delivery;
+    this.#source = source;
+  }
+
+  protected override get idPrefix(): string {
+    return `${this.delivery.cursor.log.id}.`;
+  }
+
+  override get receiptSuffix(): string {
+    return `${this.#source.epoch}.${this.delivery.holdNumber}`;
+  }
+
+  override get deliveryCount(): number {
+    return this.delivery.deliveryCount;
+  }
+
+  protected override streamPayload(payload: ChunkedPayload | Buffer): ReturnType<Message['payloadStream']> {
+    return streamPayload(payload, (chunk) => this.#source.payloads.readChunk(chunk));
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Uploads one payload. One chunk fills while the previous one is written, so an upload has two chunks in memory, and the
+ * source waits for the disk. A payload that fits one chunk is returned unchanged, to be stored in the message's record.
+ */
+import { crc32 } from 'node:zlib';
+import { limits } from '../../api/limits.ts';
+import type { ChunkedPayload } from '../../model/message-record.ts';
+import { assertStreamedSize, type UploadTarget } from '../../payloads/upload-all.ts';
+import type { PayloadStore } from './payload-store.ts';
+
+export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
+  readonly #store: PayloadStore;
+  readonly #payloadId: number;
+  #filling = newChunk();
+  #spare: Buffer | undefined;
+  #used = 0;
+  #bytes = 0;
+  #crc = 0;
+  /** Chunks that were sent to the writer. */
+  #chunkCount = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #isOpen = true;
+
+  /** Throws `UPLOADS_FULL`, `BACKLOG_FULL`. To be ended by `finish` or `abandon`. */
+  constructor(store: PayloadStore) {
+    this.#store = store;
+    this.#payloadId = store.beginUpload();
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Resolves when more may come. Throws `PAYLOAD_TOO_LARGE` and the storage errors. */
+  async write(piece: Uint8Array): Promise<void> {
+    assertStreamedSize(this.#bytes + piece.byteLength);
+    this.#bytes += piece.byteLength;
+    this.#crc = crc32(piece, this.#crc);
+    for (let from = 0; from < piece.byteLength; ) {
+      if (this.#used === limits.chunkBytes) await this.#writeChunk();
+      const to = Math.min(piece.byteLength, from + limits.chunkBytes - this.#used);
+      this.#filling.set(piece.subarray(from, to), this.#used);
+      this.#used += to - from;
+      from = to;
+    }
+  }
+
+  /** Returns the reference to the stored payload, or the payload itself if it fits one chunk. */
+  async finish(): Promise<ChunkedPayload | Buffer> {
+    if (this.#chunkCount === 0) {
+      this.#end();
+      return Buffer.from(this.#filling.subarray(0, this.#used));
+    }
+    await this.#writeChunk();
+    await this.#writing;
+    this.#end();
+    return { payloadId: this.#payloadId, bytes: this.#bytes, crc: this.#crc };
+  }
+
+  abandon(): void {
+    if (!this.#isOpen) return;
+    this.#end();
+    this.#store.discard(this.#payloadId, this.#chunkCount); // behind what is on its way
+  }
+
+  #end(): void {
+    this.#isOpen = false;
+    this.#store.endUpload();
+  }
+
+  async #writeChunk(): Promise<void> {
+    await this.#writing;
+    const place = { payloadId: this.#payloadId, chunkIndex: this.#chunkCount };
+    this.#chunkCount += 1;
+    const body = this.#filling.subarray(0, this.#used);
+    this.#writing = this.#store.writeChunk(place, body);
+    this.#writing.catch(() => undefined); // heard of by the next one, or at the end
+    const next = this.#spare ?? newChunk();
+    this.#spare = this.#filling;
+    this.#filling = next;
+    this.#used = 0;
+  }
+}
+
+/** In shared memory: the writer thread reads it where it is. */
+function newChunk(): Buffer {
+  return Buffer.from(new SharedArrayBuffer(limits.chunkBytes));
+}

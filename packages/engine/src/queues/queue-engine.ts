@@ -1,0 +1,153 @@
+/**
+ * What an instance asks of a kind of queue, by need. Two kinds implement it: sharded queues in the instance's own file,
+ * and unsharded queues in the file that all instances share. A transaction belongs to one kind, since no commit spans
+ * files.
+ */
+import type { QueueErrorCode } from '../api/errors.ts';
+import type { ShardStats } from '../api/instance-stats.ts';
+import type { BrowsedMessage, Message } from '../api/message.ts';
+import type { QueueStats } from '../api/queue-stats.ts';
+import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
+import type { SqlResult } from '../api/sql.ts';
+import type { SubscriberInfo } from '../api/subscriber.ts';
+import type { OutcomeTag } from '../commit/staged-transaction.ts';
+import type { CorrelationKey } from '../model/correlation-key.ts';
+import type { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import type { SqlStatement } from '../model/sql-statement.ts';
+import type { SubscriberRow } from '../model/subscriber-row.ts';
+import type { PayloadSource } from '../payloads/upload-all.ts';
+
+/** The parts of one kind of queue. */
+export interface QueueEngine {
+  readonly transactions: TransactionSource;
+  readonly receiver: MessageReceiver;
+  readonly browser: QueueBrowser;
+  readonly statistics: QueueStatistics;
+  readonly lifecycle: QueueLifecycle;
+  /** Undefined where payloads cannot be streamed. */
+  readonly streams: PayloadStreams | undefined;
+}
+
+export type ValidDequeueOptions = DequeueOptions & { max: number; waitMs: number };
+export type ValidReceiveOptions = ReceiveOptions & { max: number; waitMs: number; holdMs: number };
+
+export interface TransactionSource {
+  /** `session` is a number of the instance's own, never reused while it runs. */
+  beginTransaction(session: number): QueueTransaction;
+}
+
+/** The open transaction of a session. After `commit` or `rollback` it is not used again. */
+export interface QueueTransaction {
+  readonly source: TransactionSource;
+  /** Nothing is staged or held: it can be dropped without a rollback. */
+  readonly isEmpty: boolean;
+  /** Undefined where statements of the application cannot be part of the transaction. */
+  readonly statements: TransactionStatements | undefined;
+  /** Throws `QUEUE_DROPPED`, `QUEUE_CONVERTED` if a queue that it touches is gone. */
+  assertQueuesExist(): void;
+  /** A message with a payload in chunks comes from `PayloadStreams.upload`; a rollback discards the payload. */
+  enqueue(queue: QueueRow, message: RecordContent): void;
+  /** Enqueues messages that came as records, all of them plain (`isPlain`) and validated (`validateRecord`). */
+  enqueueRecords(queue: QueueRow, records: RecordRun): void;
+  dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]>;
+  acknowledge(queue: QueueRow, receipts: readonly string[]): void;
+  commit(outcome?: OutcomeTag): Promise<LazyCommitResult>;
+  rollback(): Promise<void>;
+}
+
+/** The application's own SQL statements in a transaction, validated by `validateStatement`. */
+export interface TransactionStatements {
+  /** Stages a statement that runs at the commit. */
+  execute(statement: SqlStatement, bytes: number): void;
+  /**
+   * Runs a statement at once. The first one reserves the writer: until the transaction ends no other is written, so it
+   * ends within a bounded time, and nothing in it may wait for the writer.
+   */
+  query(statement: SqlStatement): Promise<SqlResult>;
+  readonly hasReservedWriter: boolean;
+}
+
+/** Deliveries under timed holds, each with a receipt. */
+export interface MessageReceiver {
+  receive(queue: QueueRow, options: ValidReceiveOptions): Promise<Message[]>;
+  /** Throws `RECEIPT_STALE`. */
+  release(queue: QueueRow, receipts: readonly string[]): Promise<void>;
+  /** Throws `RECEIPT_STALE`. */
+  extend(queue: QueueRow, receipts: readonly string[], holdMs: number): void;
+}
+
+/** Payloads that are uploaded and read in chunks. */
+export interface PayloadStreams {
+  /** Uploads a payload ahead of its message. Throws `STREAM_UNSUPPORTED`, and what `uploadAll` throws. */
+  upload(queue: QueueRow, source: PayloadSource): Promise<ChunkedPayload | Buffer>;
+  /** The payload gets no message. */
+  discard(payload: ChunkedPayload): void;
+  /** The message under a timed hold. Throws `RECEIPT_STALE`. */
+  messageOfReceipt(queue: QueueRow, receipt: string): Message;
+}
+
+export interface BrowseOptions {
+  limit: number;
+  /** The `next` of the page before. */
+  after: string | undefined;
+  /** Only messages with this correlation id. */
+  key: CorrelationKey | undefined;
+}
+
+export interface BrowsedPage {
+  messages: BrowsedMessage[];
+  next: string | null;
+}
+
+export interface QueueBrowser {
+  browse(queue: QueueRow, options: BrowseOptions & { subscriber: string | undefined }): Promise<BrowsedPage>;
+}
+
+export interface QueueCounts {
+  shards: number;
+  cacheBytes: number;
+  ready: number;
+  held: number;
+  delayed: number;
+  enqueued: number;
+  consumed: number;
+  forwardedIn: number;
+  forwardedOut: number;
+}
+
+/** Since the instance was opened, over all queues of the kind. */
+export interface EngineTotals {
+  enqueued: number;
+  consumed: number;
+  commits: number;
+  groups: number;
+}
+
+export interface QueueStatistics {
+  readonly totals: EngineTotals;
+  counts(queue: QueueRow): QueueCounts;
+  shardStats(queue: QueueRow): ShardStats[];
+  queueStats(queue: QueueRow): QueueStats;
+}
+
+/** Why a queue is gone. */
+export type GoneCode = Extract<QueueErrorCode, 'QUEUE_DROPPED' | 'QUEUE_CONVERTED'>;
+
+export interface QueueLifecycle {
+  /** The queue is gone from the catalog: rejects its waiting calls with `code` and removes its messages. */
+  drop(queue: QueueRow, code: GoneCode): Promise<void>;
+  /** The queue was stopped for dequeue: rejects its waiting calls. */
+  stopDequeue(queue: QueueRow): void;
+}
+
+/** Subscribers of topics. */
+export interface TopicEngine {
+  /**
+   * Gives a topic these subscribers and no others. Resolves when that is durable: a new subscriber gets what is committed
+   * from then on, and nothing is left of those that are gone.
+   */
+  applySubscribers(topic: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void>;
+  subscribers(topic: QueueRow): SubscriberInfo[];
+}

@@ -1,0 +1,95 @@
+/** Rebuilds the logs of a queue from the rows of its instance's file. */
+
+import type { MessageLog } from '../log/message-log.ts';
+import { decodeRanges, type SeqRange } from '../model/consumption.ts';
+import type { AttemptRow } from '../model/delivery-attempt.ts';
+import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { RecoveredPartition } from '../model/recovered-instance.ts';
+import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts';
+import type { LogBounds, ShardedQueue } from './sharded-queue.ts';
+
+/** The bounds of each log among these partitions, which are ordered by log and sequence. */
+export function logBoundsOf(partitions: readonly RecoveredPartition[]): Map<number, LogBounds> {
+  const byShard = Map.groupBy(partitions, ({ shard }) => shard);
+  return new Map(
+    [...byShard].map(
+      ([logId, ofLog]) => [logId, { firstSeq: ofLog[0]!.firstSeq, endSeq: endSeqOf(ofLog) }] as const,
+    ),
+  );
+}
+
+/** Where the sequence numbers of a log end. Gaps at its end are numbers too: they must not be given again. */
+function endSeqOf(partitions: readonly RecoveredPartition[]): number {
+  let end = partitions.at(-1)!.endSeq;
+  for (const { firstSeq, terminalDeltas } of partitions) {
+    for (const { ranges } of terminalDeltas)
+      end = Math.max(end, decodeRanges(ranges, firstSeq).at(-1)?.[1] ?? end);
+  }
+  return end;
+}
+
+export interface RecoverQueueInput {
+  /** Created with the bounds (`logBoundsOf`) of the same partitions. */
+  queue: ShardedQueue;
+  /** From the catalog. */
+  subscribers: readonly SubscriberRow[];
+  partitions: readonly RecoveredPartition[];
+  /** From the file, of all queues. */
+  subscriptions: readonly SubscriptionRow[];
+  /** Of this queue only. */
+  evacuated: readonly EvacuatedRow[];
+}
+
+/** Subscribers that were added while the instance was closed are left out: their messages begin when it serves. */
+export function recoverQueue({
+  queue,
+  subscribers,
+  partitions,
+  subscriptions,
+  evacuated,
+}: RecoverQueueInput): void {
+  for (const subscriber of subscribers) {
+    const ofSubscriber = subscriptions.filter((subscription) => subscription.subscriber === subscriber.id);
+    if (ofSubscriber.length === 0) continue;
+    const firstSeqs = new Map(ofSubscriber.map(({ shard, firstSeq }) => [shard, firstSeq]));
+    queue.addSubscription(subscriber, (log) => firstSeqs.get(log.id) ?? log.nextSeq);
+  }
+  const partitionsByLog = Map.groupBy(partitions, ({ shard }) => shard);
+  for (const log of queue.logs) {
+    recoverLog(log, partitionsByLog.get(log.id) ?? []);
+    for (const cursor of log.cursors) {
+      cursor.recoverEvacuated(
+        evacuated.filter(({ shard, subscriber }) => shard === log.id && subscriber === cursor.subscriber),
+      );
+    }
+  }
+}
+
+function recoverLog(log: MessageLog, partitions: readonly RecoveredPartition[]): void {
+  const terminalBySubscriber = new Map<number, SeqRange[]>();
+  const attempts: AttemptRow[] = [];
+  let messages = 0;
+  for (const recovered of partitions) {
+    const { firstSeq, endSeq, bytes } = recovered;
+    messages += recovered.messages;
+    attempts.push(...recovered.attempts);
+    const partition = log.partitions.assign(recovered.partition, firstSeq);
+    if (endSeq > firstSeq) log.partitions.append(endSeq, bytes);
+    if (recovered.damageReason !== null) partition.apply('damage');
+    for (const { subscriber, ranges } of recovered.terminalDeltas) {
+      const known = terminalBySubscriber.get(subscriber);
+      const decoded = decodeRanges(ranges, firstSeq);
+      if (known === undefined) terminalBySubscriber.set(subscriber, decoded);
+      else known.push(...decoded);
+    }
+  }
+  const forAll = terminalBySubscriber.get(0) ?? [];
+  for (const cursor of log.cursors) {
+    const forCursor = cursor.subscriber === 0 ? [] : (terminalBySubscriber.get(cursor.subscriber) ?? []);
+    cursor.recover(
+      [...forAll, ...forCursor],
+      attempts.filter(({ subscriber }) => subscriber === cursor.subscriber),
+    );
+  }
+  log.gapCount = log.committedEndSeq - log.firstSeq - messages;
+}

@@ -1,0 +1,287 @@
+/** The open transaction of a session on sharded queues: what it enqueues and consumes is in memory until the commit. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Message, NewMessage } from '../api/message.ts';
+import type { SqlResult } from '../api/sql.ts';
+import type { GroupCommit } from '../commit/group-commit.ts';
+import type { Slab } from '../commit/staged-transaction.ts';
+import {
+  enqueuedIds,
+  newStagedRun,
+  newStagedTransaction,
+  type OutcomeTag,
+  stageMessage,
+  stageRecords,
+} from '../commit/staged-transaction.ts';
+import type { WriterReservation } from '../commit/writer-reservation.ts';
+import type { Delivery } from '../log/delivery.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import { delayedLogId } from '../model/log-id.ts';
+import {
+  type ChunkedPayload,
+  type RecordContent,
+  type RecordRun,
+  recordBytes,
+  writeRecord,
+} from '../model/message-record.ts';
+import type { Clock } from '../model/ports.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
+import { assertTransactionSize } from '../model/validate-call.ts';
+import type { DelayedMessages } from './delayed-messages.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { PayloadStore } from './payloads/payload-store.ts';
+import { StagedPayloads } from './payloads/staged-payloads.ts';
+import type {
+  QueueTransaction,
+  TransactionSource,
+  TransactionStatements,
+  ValidDequeueOptions,
+} from './queue-engine.ts';
+import type { ShardedQueues } from './sharded-queues.ts';
+import type { TimedHold, TimedHolds } from './timed-holds.ts';
+
+/** Decides the log of a plain record: it has no group key, recipients or priority. */
+const messageWithoutRouting: NewMessage = { payload: '' };
+
+/** What transactions need of their instance. */
+export interface ShardedTransactionContext {
+  slab: Slab;
+  clock: Clock;
+  queues: ShardedQueues;
+  dispatcher: Dispatcher;
+  holds: TimedHolds<Delivery>;
+  payloads: PayloadStore;
+  delayed: DelayedMessages;
+  groupCommit: GroupCommit;
+  /** Resolves when the writer is the caller's alone, until its commit or the release of the reservation. */
+  reserveWriter(): Promise<WriterReservation>;
+}
+
+/** Begins the transactions of an instance's sessions on sharded queues, and counts what they committed. */
+export class ShardedTransactions implements TransactionSource {
+  readonly context: ShardedTransactionContext;
+  enqueued = 0;
+  consumed = 0;
+
+  constructor(context: ShardedTransactionContext) {
+    this.context = context;
+  }
+
+  beginTransaction(session: number): ShardedTransaction {
+    return new ShardedTransaction(this, session);
+  }
+}
+
+export class ShardedTransaction implements QueueTransaction, TransactionStatements {
+  readonly source: ShardedTransactions;
+  readonly #context: ShardedTransactionContext;
+  readonly #session: number;
+  readonly #staged = newStagedTransaction();
+  readonly #acknowledged: TimedHold<Delivery>[] = [];
+  /** For each enqueue call, the index of its run, or -1 - the index of its delayed message. */
+  readonly #runOfCall: number[] = [];
+  #deliveredCount = 0;
+  /** Statements that were answered. */
+  #queryCount = 0;
+  /** Payloads in chunks that are written and wait for the commit. */
+  #uploadedPayloads: ChunkedPayload[] | undefined;
+  #payloadReferences: StagedPayloads | undefined;
+
+  constructor(source: ShardedTransactions, session: number) {
+    this.source = source;
+    this.#context = source.context;
+    this.#session = session;
+  }
+
+  get statements(): TransactionStatements {
+    return this;
+  }
+
+  enqueue(queue: QueueRow, message: RecordContent): void {
+    const bytesNeeded = recordBytes(message);
+    this.#assertWithinLimits(1, bytesNeeded);
+    const { slab, clock } = this.#context;
+    const log = this.#logFor(queue, message);
+    if ((message.delayMs ?? 0) > 0) this.#stageDelayed(queue, log, message, bytesNeeded);
+    else {
+      const index = this.#runIndexFor(log);
+      const run = this.#staged.runs[index]!;
+      const stamp = { enqueuedAtMs: clock.epochMs() };
+      if (message.chunked !== undefined)
+        this.#stagedPayloads(message.chunked).addForNextMessage(run, message.chunked);
+      this.#staged.bytes += stageMessage({ slab, run, message, bytesNeeded, stamp });
+      this.#runOfCall.push(index);
+    }
+    this.#applyDurability(queue);
+  }
+
+  /**
+   * Throws `BACKLOG_FULL` if a nonpersistent queue is out of memory, `SUBSCRIBER_NOT_FOUND` if the message names recipients
+   * that do not subscribe.
+   */
+  #logFor(queue: QueueRow, message: NewMessage): MessageLog {
+    return this.#context.queues.getOrCreate(queue).logFor(this.#session, message);
+  }
+
+  #stagedPayloads(chunked: ChunkedPayload): StagedPayloads {
+    this.#uploadedPayloads ??= [];
+    this.#uploadedPayloads.push(chunked);
+    this.#payloadReferences ??= new StagedPayloads(this.#context.payloads);
+    return this.#payloadReferences;
+  }
+
+  enqueueRecords(queue: QueueRow, records: RecordRun): void {
+    const bytes = records.end - records.start;
+    this.#assertWithinLimits(records.count, bytes);
+    const index = this.#runIndexFor(this.#logFor(queue, messageWithoutRouting));
+    stageRecords(this.#context.slab, this.#staged.runs[index]!, records);
+    for (let i = 0; i < records.count; i += 1) this.#runOfCall.push(index);
+    this.#staged.bytes += bytes;
+    this.#applyDurability(queue);
+  }
+
+  #runIndexFor(log: MessageLog): number {
+    const { runs } = this.#staged;
+    for (let index = runs.length - 1; index >= 0; index -= 1) if (runs[index]!.log === log) return index;
+    return runs.push(newStagedRun(log)) - 1;
+  }
+
+  #stageDelayed({ queueId }: QueueRow, log: MessageLog, message: RecordContent, bytesNeeded: number): void {
+    const { delayed, clock } = this.#context;
+    const delayedId = delayed.nextId();
+    const enqueuedAtMs = clock.epochMs();
+    const stamp = { enqueuedAtMs, id: `${delayedLogId(log.id)}.${delayedId}` };
+    const buffer = Buffer.allocUnsafeSlow(bytesNeeded); // sent to the writer by itself, so not part of a larger one
+    const record = buffer.subarray(0, writeRecord(buffer, 0, message, stamp));
+    const dueAtMs = enqueuedAtMs + message.delayMs!;
+    if (message.chunked !== undefined) {
+      const { payloadId, bytes } = message.chunked;
+      const reference = { queueId, shard: delayedLogId(log.id), seq: delayedId, payloadId, bytes };
+      this.#stagedPayloads(message.chunked).addDelayed(reference);
+    }
+    this.#staged.delayed ??= [];
+    this.#staged.delayed.push({ dueAtMs, delayedId, queueId, shard: log.id, record });
+    this.#staged.bytes += record.byteLength;
+    this.#runOfCall.push(-this.#staged.delayed.length);
+  }
+
+  #assertWithinLimits(operations: number, bytes: number): void {
+    assertTransactionSize(this.#operationCount + operations, this.#staged.bytes + bytes);
+  }
+
+  get #operationCount(): number {
+    return (
+      this.#runOfCall.length +
+      this.#deliveredCount +
+      this.#queryCount +
+      (this.#staged.sql?.statements.length ?? 0)
+    );
+  }
+
+  #applyDurability(queue: QueueRow): void {
+    if (queue.durability === 'durable') this.#staged.sync = 'FULL';
+  }
+
+  async dequeue(row: QueueRow, options: ValidDequeueOptions): Promise<Message[]> {
+    this.#assertWithinLimits(options.max, 0);
+    this.#applyDurability(row);
+    const { queues, dispatcher } = this.#context;
+    return await dispatcher.deliver(queues.getOrCreate(row), options, this.#addDelivery);
+  }
+
+  readonly #addDelivery = (delivery: Delivery): void => {
+    this.#staged.deliveries.push(delivery);
+    this.#deliveredCount += delivery.count;
+  };
+
+  acknowledge(queue: QueueRow, receipts: readonly string[]): void {
+    this.#assertWithinLimits(receipts.length, 0);
+    for (const hold of this.#context.holds.find(queue, receipts)) {
+      hold.staged = true;
+      this.#acknowledged.push(hold);
+      this.#addDelivery(hold.delivery);
+    }
+    this.#applyDurability(queue);
+  }
+
+  get isEmpty(): boolean {
+    return this.#operationCount === 0;
+  }
+
+  /** Throws `QUEUE_DROPPED`, `SUBSCRIBER_NOT_FOUND`. */
+  assertQueuesExist(): void {
+    const { runs, deliveries, delayed } = this.#staged;
+    for (const { log } of runs) if (log.dropped) throw new QueueError('QUEUE_DROPPED');
+    for (const { cursor } of deliveries) {
+      if (cursor.log.dropped) throw new QueueError('QUEUE_DROPPED');
+      if (cursor.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
+    }
+    for (const { queueId } of delayed ?? []) {
+      if (this.#context.queues.get(queueId) === undefined) throw new QueueError('QUEUE_DROPPED');
+    }
+  }
+
+  get hasReservedWriter(): boolean {
+    return this.#staged.reservation !== undefined;
+  }
+
+  async query(statement: SqlStatement): Promise<SqlResult> {
+    if (this.#staged.sql !== undefined)
+      throw sqlRefused('statements staged before it run at the commit only');
+    this.#assertWithinLimits(1, 0);
+    assertStatementCount(this.#queryCount);
+    this.#staged.reservation ??= await this.#context.reserveWriter();
+    this.#queryCount += 1;
+    this.#staged.sync = 'FULL';
+    return await this.#staged.reservation.query(statement);
+  }
+
+  execute(statement: SqlStatement, bytes: number): void {
+    this.#assertWithinLimits(1, bytes);
+    this.#staged.sql ??= { statements: [], results: [] };
+    const { statements } = this.#staged.sql;
+    assertStatementCount(statements.length);
+    statements.push(statement);
+    this.#staged.bytes += bytes;
+    this.#staged.sync = 'FULL';
+  }
+
+  async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
+    if (this.isEmpty) return new LazyCommitResult([]);
+    if (outcome !== undefined) this.#staged.outcome = { ...outcome, runOfCall: this.#runOfCall };
+    this.#staged.payloads = this.#payloadReferences?.hooks;
+    try {
+      this.#staged.reservation?.stopExpiry();
+      this.assertQueuesExist();
+      await this.#context.groupCommit.commit(this.#staged);
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+    this.#onCommitted();
+    return new LazyCommitResult(enqueuedIds(this.#staged, this.#runOfCall), this.#staged.sql?.results);
+  }
+
+  #onCommitted(): void {
+    this.source.enqueued += this.#runOfCall.length;
+    this.source.consumed += this.#deliveredCount;
+    if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed);
+    for (const hold of this.#acknowledged) this.#context.holds.end(hold);
+  }
+
+  async rollback(): Promise<void> {
+    const { dispatcher, holds, payloads } = this.#context;
+    this.#staged.reservation?.release();
+    const acknowledged = new Set<Delivery>(this.#acknowledged.map((hold) => hold.delivery));
+    dispatcher.nack(this.#staged.deliveries.filter((delivery) => !acknowledged.has(delivery)));
+    for (const hold of this.#acknowledged) holds.unstage(hold);
+    for (const payload of this.#uploadedPayloads ?? []) payloads.discardPayload(payload);
+  }
+}
+
+function assertStatementCount(count: number): void {
+  const { sqlStatementsMax: statementsMax } = limits;
+  if (count >= statementsMax) throw new QueueError('SQL_TOO_LARGE', { details: { statementsMax } });
+}

@@ -1,0 +1,75 @@
+/** Calls that wait for messages of one queue, in the order of their arrival. Whoever has messages finishes them in turn. */
+import { QueueError, type QueueErrorCode } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Message } from '../api/message.ts';
+import type { WaitRecorder } from '../api/waits.ts';
+import type { Ports } from '../model/ports.ts';
+
+export interface Waiter<Request> {
+  readonly request: Request;
+  /** Ends the wait. Returns false if it had ended already: then `outcome` reached nobody. */
+  finish(outcome: Message[] | QueueError): boolean;
+}
+
+export type WaiterPorts = Pick<Ports, 'clock' | 'timers'>;
+
+export class Waiters<Request> {
+  readonly #waiting = new Set<Waiter<Request>>();
+  readonly #waits: WaitRecorder;
+  readonly #ports: WaiterPorts;
+  #closedCode: QueueErrorCode | undefined;
+
+  constructor(waits: WaitRecorder, ports: WaiterPorts) {
+    this.#waits = waits;
+    this.#ports = ports;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Waits up to `waitMs`. Resolves with an empty list if nothing came by then, or if `signal` aborts the wait. */
+  wait(request: Request, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
+    if (this.#closedCode !== undefined) return Promise.reject(new QueueError(this.#closedCode));
+    if (signal?.aborted) return Promise.resolve([]);
+    if (this.#waiting.size >= limits.waitersMax) {
+      const message = `Too many calls wait for this queue (limit ${limits.waitersMax})`;
+      return Promise.reject(new QueueError('WAITERS_FULL', { message }));
+    }
+    const { clock, timers } = this.#ports;
+    const startedAtMs = clock.monotonicMs();
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter<Request> = {
+        request,
+        finish: (outcome) => {
+          if (!this.#waiting.delete(waiter)) return false;
+          timer.cancel();
+          signal?.removeEventListener('abort', giveUp);
+          this.#waits.record('waiting for messages', clock.monotonicMs() - startedAtMs);
+          if (outcome instanceof QueueError) reject(outcome);
+          else resolve(outcome);
+          return true;
+        },
+      };
+      const giveUp = () => waiter.finish([]);
+      const timer = timers.deadline(waitMs, giveUp);
+      signal?.addEventListener('abort', giveUp, { once: true });
+      this.#waiting.add(waiter);
+    });
+  }
+
+  [Symbol.iterator](): Iterator<Waiter<Request>> {
+    return this.#waiting.values();
+  }
+
+  rejectAll(reason: QueueErrorCode | QueueError): void {
+    const error = reason instanceof QueueError ? reason : new QueueError(reason);
+    for (const waiter of this.#waiting) waiter.finish(error);
+  }
+
+  /** Rejects all waiting calls, and later ones: a call may be about to wait. */
+  close(code: QueueErrorCode): void {
+    this.#closedCode = code;
+    this.rejectAll(code);
+  }
+}

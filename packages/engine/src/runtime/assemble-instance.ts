@@ -1,0 +1,104 @@
+/** Puts an instance together in this process, which has claimed it: its files, its two kinds of queue, what they share. */
+import { QueueError } from '../api/errors.ts';
+import type { InstanceOptions } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import { WaitRecorder } from '../api/waits.ts';
+import { CommitOutcomes } from '../commit/commit-outcomes.ts';
+import type { InstancePorts } from '../model/ports.ts';
+import type { DeliveryLease } from '../queues/delivery-lease.ts';
+import { Catalog } from '../storage/catalog/catalog.ts';
+import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import { WriteLock } from '../unsharded/write-lock.ts';
+import { LocalInstance } from './local-instance.ts';
+import { openSharded } from './open-sharded.ts';
+
+export interface InstanceHooks {
+  /** Undefined where no other process can take the instance over as long as this one lives. */
+  lease?: DeliveryLease;
+  /** Called when the instance stops serving without having been closed. */
+  onEnded?(error: QueueError): void;
+  /** All files are closed. */
+  onClosed(): void;
+}
+
+/** Recovers what an earlier process left; returns once the instance serves. Throws the storage errors, `OPTIONS_INVALID`. */
+export async function assembleInstance(
+  id: number,
+  options: InstanceOptions,
+  { lease, ...hooks }: InstanceHooks,
+  ports: InstancePorts,
+): Promise<LocalInstance> {
+  const { dir, emulatedSyncMs = 0 } = options;
+  const partitionMessagesMax = validatePartitionMessagesMax(
+    options.partitionMessagesMax ?? limits.partitionMessagesMax,
+  );
+  const opened: { instance?: LocalInstance } = {};
+  const onFatal = (error: QueueError) => opened.instance?.fail(error);
+  const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
+  const waits = new WaitRecorder(emulatedSyncMs > 0 ? ['log file sync'] : []);
+  const outcomes = new CommitOutcomes(ports.clock);
+  try {
+    catalog.subscribers.removeOfInstance(id); // nondurable ones of an earlier process
+    const sharded = await openSharded({
+      dir,
+      instance: id,
+      ports,
+      cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
+      partitionMessagesMax,
+      emulatedSyncMs: validateRange('emulatedSyncMs', emulatedSyncMs, 0, limits.emulatedSyncMsMax),
+      sampleIntervalMs: validateRange(
+        'sampleIntervalMs',
+        options.sampleIntervalMs ?? limits.sampleMsDefault,
+        limits.sampleMsMin,
+        limits.sampleMsMax,
+      ),
+      writerReservationMsMax: validateRange(
+        'writerReservationMsMax',
+        options.writerReservationMsMax ?? limits.writerReservationMsDefault,
+        1,
+        limits.writerReservationMsMax,
+      ),
+      waits,
+      outcomes,
+      queues: catalog.queues(),
+      everExisted: (what, ofId) => catalog.everExisted(what, ofId),
+      queueById: (queueId) => catalog.queues().find((queue) => queue.queueId === queueId),
+      subscribers: (queueId) => catalog.subscribers.ofTopic(queueId),
+      onFatal,
+      lease,
+    });
+    const unsharded = new UnshardedEngine({
+      dir,
+      instance: id,
+      waits,
+      ports,
+      outcomes,
+      queues: () => catalog.queues(),
+      onFatal,
+      lock: new WriteLock({ dir, ports, onWaited: (ms) => waits.record('write lock', ms) }),
+    });
+    // Opening waits for other writers. Under a lease the session thread must not block on that at first use.
+    if (lease !== undefined) await unsharded.open();
+    const followsCacheSize = options.cacheBytesMax === undefined;
+    const parts = { id, dir, catalog, waits, ports, outcomes, sharded, unsharded, followsCacheSize };
+    opened.instance = new LocalInstance({ ...parts, ...hooks });
+    await opened.instance.applyCatalogSubscribers();
+    return opened.instance;
+  } catch (error) {
+    catalog.close();
+    throw error;
+  }
+}
+
+function validatePartitionMessagesMax(partitionMessagesMax: number): number {
+  const { partitionMessagesMax: most } = limits;
+  if (Number.isInteger(partitionMessagesMax) && partitionMessagesMax >= 1 && partitionMessagesMax <= most) {
+    return partitionMessagesMax;
+  }
+  throw new QueueError('OPTIONS_INVALID', { message: `partitionMessagesMax must be 1 to ${most}` });
+}
+
+function validateRange(option: string, value: number, least: number, most: number): number {
+  if (Number.isFinite(value) && value >= least && value <= most) return value;
+  throw new QueueError('OPTIONS_INVALID', { message: `${option} must be ${least} to ${most}` });
+}

@@ -1,0 +1,270 @@
+/** Puts the sharded queues of one instance together: each part gets the others that it needs, and the ports. */
+
+import type { QueueError } from '../api/errors.ts';
+import type { WaitRecorder } from '../api/waits.ts';
+import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
+import { GroupCommit } from '../commit/group-commit.ts';
+import { PartitionPool } from '../commit/partition-pool.ts';
+import { Slab } from '../commit/staged-transaction.ts';
+import type { WriterPort } from '../commit/writer-port.ts';
+import { WriterReservation } from '../commit/writer-reservation.ts';
+import { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
+import type { Delivery } from '../log/delivery.ts';
+import { MessageCache } from '../log/message-cache.ts';
+import { groupsPerEpoch } from '../model/group-number.ts';
+import { invariantBroken } from '../model/invariant.ts';
+import type { Ports } from '../model/ports.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import type { FileReader } from '../model/read-request.ts';
+import type { RecoveredInstance } from '../model/recovered-instance.ts';
+import type { SubscriberRow } from '../model/subscriber-row.ts';
+import { MetricsSampler } from '../monitoring/metrics-sampler.ts';
+import { ShardedStatistics } from '../monitoring/sharded-statistics.ts';
+import { BacklogReader } from '../queues/backlog-reader.ts';
+import { ShardedBrowser } from '../queues/browse.ts';
+import { DelayedMessages } from '../queues/delayed-messages.ts';
+import type { DeliveryLease } from '../queues/delivery-lease.ts';
+import { Dispatcher } from '../queues/dispatcher.ts';
+import { Evacuation } from '../queues/evacuation.ts';
+import { PayloadStore } from '../queues/payloads/payload-store.ts';
+import type { QueueEngine } from '../queues/queue-engine.ts';
+import { Retries } from '../queues/retries.ts';
+import { ShardedLifecycle } from '../queues/sharded-lifecycle.ts';
+import { ShardedPayloadStreams } from '../queues/sharded-payload-streams.ts';
+import { ShardedQueues } from '../queues/sharded-queues.ts';
+import { ShardedTransactions } from '../queues/sharded-transaction.ts';
+import { SubscriberChanges } from '../queues/subscriber-changes.ts';
+import { TimedHolds } from '../queues/timed-holds.ts';
+
+export interface ShardedOptions {
+  dir: string;
+  instance: number;
+  ports: Ports;
+  cacheBytesMax: number;
+  partitionMessagesMax: number;
+  emulatedSyncMs: number;
+  sampleIntervalMs: number;
+  writerReservationMsMax: number;
+  waits: WaitRecorder;
+  /** Remembers the transactions of remote sessions; filled from the file. */
+  outcomes: CommitOutcomes;
+  /** Queues of the catalog at the time of opening: what belongs to another one is removed. */
+  queues: readonly QueueRow[];
+  /** Whether the catalog ever had it: if it did and has it no more, it was dropped. */
+  everExisted(what: 'queue' | 'subscriber', id: number): boolean;
+  queueById(queueId: number | null): QueueRow | undefined;
+  subscribers(queueId: number): readonly SubscriberRow[];
+  onFatal(error: QueueError): void;
+  /** Checked before each delivery; undefined where no other process can take the instance over. */
+  lease?: DeliveryLease | undefined;
+}
+
+/** The parts of an instance's sharded queues that others use. */
+export type ShardedParts = ReturnType<typeof assembleParts>;
+
+/** Whatever writes an instance's file, and what the instance reports about it. */
+export interface InstanceWriter extends WriterPort {
+  /** CPU time that writing took since the instance was opened, microseconds. */
+  readonly cpuUs: number;
+  /** Milliseconds since the last answer while one is due. */
+  readonly silentMs: number;
+  /** Resolves when the file is closed. Groups sent before are written first. */
+  close(): Promise<void>;
+}
+
+/** An instance's file as it was found when it was opened, and the ways to it. */
+export interface OpenedFile {
+  writer: InstanceWriter;
+  reader: FileReader;
+  recovered: RecoveredInstance;
+}
+
+export function assembleParts(options: ShardedOptions, { writer, reader, recovered }: OpenedFile) {
+  const { instance, ports, waits, lease } = options;
+  const { clock, timers } = ports;
+  const { epoch } = recovered;
+  // Numbers of groups, payloads, delayed messages and batches count from here: none of an earlier opening is above.
+  const firstNumber = epoch * groupsPerEpoch;
+  const slab = new Slab();
+  const cache = new MessageCache(options.cacheBytesMax);
+  const usedPartitions = recovered.partitions.map(({ partition }) => partition);
+  const pool = new PartitionPool(recovered.freePartitions, [
+    ...usedPartitions,
+    ...recovered.unusablePartitions,
+  ]);
+
+  const queues = new ShardedQueues({
+    instance,
+    epoch,
+    cache,
+    waits,
+    ports,
+    partitionMessagesMax: options.partitionMessagesMax,
+    queueById: options.queueById,
+    onNotForSubscriber: (log, seq) => payloads.onConsumed(log, [[seq, seq + 1]]),
+    onInvariantBroken: (violation) => groupCommit.fail(invariantBroken(violation)),
+    onCreated: (queue) => {
+      forwarding.addQueue(queue);
+      sampler.startRates(queue);
+    },
+  });
+  const backlogReader = new BacklogReader({
+    file: reader,
+    waits,
+    clock,
+    onRead: ({ log }, error) => {
+      const queue = queues.queueOfLog(log);
+      if (error === undefined) queue?.serveWaiters();
+      else queue?.rejectWaiters(error);
+    },
+  });
+  const holds = new TimedHolds<Delivery>(ports, (expired) =>
+    dispatcher.nack(expired.map((hold) => hold.delivery)),
+  );
+  const groupCommit = new GroupCommit({
+    firstGroupNumber: firstNumber + 1,
+    pool,
+    outcomes: options.outcomes,
+    waits,
+    clock,
+    timers,
+    writer,
+    onVisible: queues.serveWaitersOf,
+    onOldPartition: (log) => evacuation.evacuateOldest(log),
+    onFatal: (error) => {
+      queues.rejectWaiters(error.code === 'INVARIANT_BROKEN' ? error : 'INSTANCE_FAILED');
+      options.onFatal(error);
+    },
+  });
+  const evacuation = new Evacuation(groupCommit);
+  const payloads = new PayloadStore({
+    groupCommit,
+    waits,
+    ports,
+    recovered: recovered.payloads,
+    firstPayloadId: firstNumber,
+    readChunk: (key) => backlogReader.readChunk(key),
+  });
+  const retries = new Retries({
+    groupCommit,
+    slab,
+    payloads,
+    ports,
+    exceptionQueueOf: ({ exceptionQueueId }) => queues.findById(exceptionQueueId),
+    onReady: (queue) => queue.serveWaiters(),
+  });
+  const dispatcher = new Dispatcher({
+    epoch,
+    payloads,
+    lease,
+    backlogReader,
+    holds,
+    retries,
+    queueOfRow: (row) => queues.getOrCreate(row),
+    queueOfLog: (log) => queues.queueOfLog(log),
+  });
+  const delayed = new DelayedMessages({
+    groupCommit,
+    slab,
+    payloads,
+    ports,
+    counts: recovered.delayedCounts,
+    nextDueAtMs: recovered.nextDueAtMs,
+    firstId: firstNumber,
+    readDue: (nowMs) => backlogReader.readDue(nowMs),
+    logOf: (queueId, logId) => queues.findById(queueId)?.findLog(logId),
+  });
+  const forwarding = new InstanceForwarding({
+    instance,
+    epoch,
+    group: groupCommit,
+    slab,
+    waits,
+    ports,
+    backlog: backlogReader,
+    lease,
+    forwardedOut: recovered.forwardedOut,
+    forwardedIn: recovered.forwardedIn,
+    firstBatchNumber: firstNumber,
+    findQueue: (queueId) => queues.findById(queueId),
+    onFatal: (error) => groupCommit.fail(error),
+  });
+  const sampler = new MetricsSampler({
+    epoch,
+    sampleMs: options.sampleIntervalMs,
+    ports,
+    group: groupCommit,
+    queues: () => queues,
+    instanceSample: () => ({
+      instance,
+      commits: groupCommit.commits,
+      groups: groupCommit.groups,
+      cacheBytes: cache.bytes,
+      cacheBytesMax: cache.bytesMax,
+    }),
+  });
+
+  const reserveWriter = async () => {
+    const reservation = new WriterReservation({
+      writer,
+      timers,
+      onReleased: (released) => groupCommit.releaseWriter(released),
+    });
+    await groupCommit.reserveWriter(reservation);
+    reservation.startExpiry(options.writerReservationMsMax);
+    return reservation;
+  };
+  const shared = { queues, holds, payloads, delayed, groupCommit };
+  const transactions = new ShardedTransactions({ ...shared, slab, clock, dispatcher, reserveWriter });
+  const lifecycle = new ShardedLifecycle({
+    ...shared,
+    pool,
+    dropForwarding: (queueId) => forwarding.dropQueue(queueId),
+  });
+  const engine: QueueEngine = {
+    transactions,
+    receiver: dispatcher,
+    browser: new ShardedBrowser({ queues, backlogReader, holds, payloads }),
+    statistics: new ShardedStatistics({
+      ...shared,
+      instance,
+      transactions,
+      sampler,
+      clock,
+      forwardedCounts: (row) => forwarding.forwardedCounts(row),
+    }),
+    lifecycle,
+    streams: new ShardedPayloadStreams(payloads, dispatcher),
+  };
+  const subscriberChanges = new SubscriberChanges({ ...shared, clock });
+
+  /** Ends what is in progress and closes the file; the order is that of use. */
+  const close = async () => {
+    queues.rejectWaiters('INSTANCE_CLOSED');
+    holds.close();
+    await forwarding.close();
+    payloads.close();
+    retries.close();
+    await delayed.close();
+    await sampler.close();
+    await groupCommit.whenIdle();
+    await backlogReader.close();
+    await writer.close();
+  };
+  return {
+    engine,
+    epoch,
+    cache,
+    pool,
+    queues,
+    groupCommit,
+    payloads,
+    delayed,
+    forwarding,
+    sampler,
+    lifecycle,
+    subscriberChanges,
+    writer,
+    close,
+  };
+}

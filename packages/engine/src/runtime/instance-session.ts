@@ -1,0 +1,314 @@
+/** A session of an instance in this process: validates the calls and keeps one transaction open, which an engine runs. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
+import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type { SqlParameters, SqlResult } from '../api/sql.ts';
+import type { OutcomeTag } from '../commit/staged-transaction.ts';
+import { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import {
+  type ChunkedPayload,
+  type RecordContent,
+  type RecordRun,
+  recordBytes,
+} from '../model/message-record.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import { SessionGuard } from '../model/session-guard.ts';
+import { validateStatement } from '../model/sql-statement.ts';
+import {
+  type ValidatedDequeueOptions,
+  validateDequeueOptions,
+  validateHoldMs,
+  validateMessage,
+  validateSubscriber,
+} from '../model/validate-call.ts';
+import type { PayloadSource } from '../payloads/upload-all.ts';
+import type {
+  PayloadStreams,
+  QueueEngine,
+  QueueTransaction,
+  TransactionStatements,
+} from '../queues/queue-engine.ts';
+
+export interface SessionContext {
+  /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  findQueue(queue: string): FoundQueue;
+  /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  sqlEngine(): QueueEngine;
+  /** Throws `INSTANCE_LEAVING`. */
+  assertAcceptsMessages(): void;
+  onSessionClosed(session: number): void;
+}
+
+interface FoundQueue {
+  row: QueueRow;
+  engine: QueueEngine;
+}
+
+/** An uploaded payload whose message is not staged yet. */
+export interface UploadedPayload {
+  row: QueueRow;
+  /** The payload itself if it fits one chunk. */
+  payload: ChunkedPayload | Buffer;
+  /** Deletes the payload: no message will refer to it. */
+  discard(): void;
+}
+
+interface Acknowledgement {
+  row: QueueRow;
+  receipts: readonly string[];
+}
+
+export class InstanceSession implements Session {
+  readonly id: string;
+  readonly #sessionNumber: number;
+  readonly #context: SessionContext;
+  #transaction: QueueTransaction | undefined;
+  /** Receipts are checked at the commit: a stale one refuses the whole transaction. */
+  #acknowledged: Acknowledgement[] = [];
+  /** Whether the open transaction has staged messages. */
+  #hasEnqueues = false;
+  readonly #guard: SessionGuard;
+
+  constructor(instance: number, sessionNumber: number, context: SessionContext) {
+    this.id = `${instance}.${sessionNumber}`;
+    this.#sessionNumber = sessionNumber;
+    this.#context = context;
+    this.#guard = new SessionGuard(this.id);
+  }
+
+  enqueue(queue: string, message: NewMessage): void {
+    const { row, engine } = this.#findForEnqueueWhenFree(queue);
+    validateMessage(row, message);
+    this.#transactionOf(engine).enqueue(row, message);
+    this.#hasEnqueues = true;
+  }
+
+  /** Stages messages that a client sent as records: validated (`validateRecord`) and without routing fields. */
+  enqueueRecords(queue: string, records: RecordRun): void {
+    const { row, engine } = this.#findForEnqueueWhenFree(queue);
+    this.#transactionOf(engine).enqueueRecords(row, records);
+    this.#hasEnqueues = true;
+  }
+
+  async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    this.#assertWriterFree('enqueueStream');
+    const { row, engine } = this.#findForEnqueueWhenFree(queue);
+    const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
+    const content = { ...fields, payload: '' };
+    validateMessage(row, content);
+    recordBytes(content);
+    return await this.#guard.run(this.#uploadAndEnqueue({ row, engine }, message, content));
+  }
+
+  async #uploadAndEnqueue(found: FoundQueue, source: PayloadSource, content: NewMessage) {
+    const uploaded = await this.#uploadTo(found, source);
+    this.enqueueUploaded(uploaded, content);
+    const { payload } = uploaded;
+    return { bytes: Buffer.isBuffer(payload) ? payload.length : payload.bytes };
+  }
+
+  /**
+   * Uploads a payload whose message `enqueueUploaded` stages later. Until then the payload is the caller's, who may discard
+   * it. Does not keep the session busy; its close aborts the upload. Throws as `enqueueStream` does.
+   */
+  async upload(queue: string, source: PayloadSource): Promise<UploadedPayload> {
+    this.#guard.assertOpen();
+    return await this.#uploadTo(this.#findForEnqueueAlways(queue), source);
+  }
+
+  async #uploadTo({ row, engine }: FoundQueue, source: PayloadSource): Promise<UploadedPayload> {
+    const { closingSignal } = this.#guard;
+    const signal =
+      source.signal === undefined ? closingSignal : AbortSignal.any([closingSignal, source.signal]);
+    const streams = streamsOf({ row, engine });
+    const payload = await streams.upload(row, { ...source, signal });
+    const discard = () => {
+      if (!Buffer.isBuffer(payload)) streams.discard(payload);
+    };
+    return { row, payload, discard };
+  }
+
+  /** Stages the message of an uploaded payload. If that fails, the payload is discarded. */
+  enqueueUploaded({ row, payload, discard }: UploadedPayload, content: NewMessage): void {
+    try {
+      this.#guard.assertOpen();
+      validateMessage(row, content);
+      this.#stage(row, Buffer.isBuffer(payload) ? { ...content, payload } : { ...content, chunked: payload });
+    } catch (error) {
+      discard();
+      throw error;
+    }
+  }
+
+  /** Finds the queue again: it may have been stopped or dropped during the upload. */
+  #stage({ queueId, name }: QueueRow, content: RecordContent): void {
+    const { row, engine } = this.#findForEnqueueAlways(name);
+    if (row.queueId !== queueId) throw new QueueError('QUEUE_DROPPED', { details: { queue: name } });
+    this.#transactionOf(engine).enqueue(row, content);
+    this.#hasEnqueues = true;
+  }
+
+  /** The message of a timed hold, whichever session has the hold. */
+  async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
+    this.#guard.assertFree();
+    const { row, engine } = this.#context.findQueue(queue);
+    return streamsOf({ row, engine }).messageOfReceipt(row, receipt);
+  }
+
+  #findForEnqueueWhenFree(queue: string) {
+    this.#guard.assertFree();
+    return this.#findForEnqueueAlways(queue);
+  }
+
+  #findForEnqueueAlways(queue: string) {
+    const found = this.#context.findQueue(queue);
+    if (!found.row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue } });
+    this.#context.assertAcceptsMessages();
+    return found;
+  }
+
+  async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#assertWriterFree('dequeue');
+    const { row, engine } = this.#findForDequeue(queue, options.subscriber);
+    const validated = validateDequeueOptions(options);
+    const transaction = this.#transactionOf(engine);
+    return await this.#guard.run(transaction.dequeue(row, this.#withWaitSignal(validated)));
+  }
+
+  async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
+    this.#assertWriterFree('receive');
+    const { row, engine } = this.#findForDequeue(queue, options.subscriber);
+    const holdMs = validateHoldMs(options.holdMs ?? limits.holdMsDefault);
+    const validated = validateDequeueOptions(options);
+    return await this.#guard.run(
+      engine.receiver.receive(row, { ...this.#withWaitSignal(validated), holdMs }),
+    );
+  }
+
+  acknowledge(queue: string, receipts: string[]): void {
+    this.#guard.assertFree();
+    const { row, engine } = this.#context.findQueue(queue);
+    this.#transactionOf(engine);
+    this.#acknowledged.push({ row, receipts: [...receipts] });
+  }
+
+  execute(sql: string, parameters: SqlParameters = []): void {
+    this.#assertWriterFree('execute');
+    const { statement, bytes } = validateStatement(sql, parameters);
+    this.#statements().execute(statement, bytes);
+  }
+
+  async query(sql: string, parameters: SqlParameters = []): Promise<SqlResult> {
+    this.#guard.assertFree();
+    const { statement } = validateStatement(sql, parameters);
+    return await this.#guard.run(this.#statements().query(statement));
+  }
+
+  /** Ends a wait for messages, which then resolves without messages. */
+  stopWait(): void {
+    this.#guard.stopWait();
+  }
+
+  async release(queue: string, receipts: string[]): Promise<void> {
+    this.#assertWriterFree('release');
+    const { row, engine } = this.#context.findQueue(queue);
+    await this.#guard.run(engine.receiver.release(row, receipts));
+  }
+
+  async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
+    this.#guard.assertFree();
+    const { row, engine } = this.#context.findQueue(queue);
+    engine.receiver.extend(row, receipts, validateHoldMs(holdMs));
+  }
+
+  /** `outcome` identifies the transaction of a remote session; the outcome is stored in the same commit. */
+  async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
+    this.#guard.assertFree();
+    const transaction = this.#transaction;
+    if (transaction === undefined) return new LazyCommitResult([]);
+    try {
+      this.#closeTransaction(transaction);
+    } catch (error) {
+      await this.#guard.run(transaction.rollback());
+      throw error;
+    }
+    return await this.#guard.run(transaction.commit(outcome));
+  }
+
+  /** Hands the staged acknowledgements to the transaction and ends it for this session. */
+  #closeTransaction(transaction: QueueTransaction): void {
+    const enqueues = this.#hasEnqueues;
+    const acknowledged = this.#detachTransaction();
+    if (enqueues) this.#context.assertAcceptsMessages();
+    for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
+  }
+
+  async rollback(): Promise<void> {
+    this.#guard.assertFree();
+    const transaction = this.#transaction;
+    this.#detachTransaction();
+    if (transaction !== undefined) await this.#guard.run(transaction.rollback());
+  }
+
+  /** The next operation begins a new transaction. */
+  #detachTransaction(): Acknowledgement[] {
+    const acknowledged = this.#acknowledged;
+    this.#acknowledged = [];
+    this.#transaction = undefined;
+    this.#hasEnqueues = false;
+    return acknowledged;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#guard.beginClose()) return;
+    await this.#guard.whenIdle();
+    try {
+      await this.#transaction?.rollback();
+    } finally {
+      this.#transaction = undefined;
+      this.#context.onSessionClosed(this.#sessionNumber);
+    }
+  }
+
+  /** A call that may need the writer would wait for a reservation that this session itself has. */
+  #assertWriterFree(call: string): void {
+    this.#guard.assertFree();
+    if (this.#transaction?.statements?.hasReservedWriter)
+      throw new QueueError('SQL_HOLDS_WRITER', { details: { call } });
+  }
+
+  #findForDequeue(queue: string, subscriber: string | undefined) {
+    const found = this.#context.findQueue(queue);
+    validateSubscriber(found.row, subscriber);
+    if (!found.row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
+    return found;
+  }
+
+  #statements(): TransactionStatements {
+    const { statements } = this.#transactionOf(this.#context.sqlEngine());
+    if (statements === undefined) throw new QueueError('TX_SPANS_FILES');
+    return statements;
+  }
+
+  #transactionOf(engine: QueueEngine): QueueTransaction {
+    const open = this.#transaction;
+    if (open?.source === engine.transactions) return open;
+    if (open !== undefined && !(open.isEmpty && this.#acknowledged.length === 0)) {
+      open.assertQueuesExist(); // a queue that was dropped and created anew may be in another file
+      throw new QueueError('TX_SPANS_FILES');
+    }
+    this.#transaction = engine.transactions.beginTransaction(this.#sessionNumber);
+    return this.#transaction;
+  }
+
+  #withWaitSignal(options: ValidatedDequeueOptions): ValidatedDequeueOptions {
+    if (options.waitMs > 0) options.signal = this.#guard.waitSignal(options.signal);
+    return options;
+  }
+}
+
+function streamsOf({ row, engine }: FoundQueue): PayloadStreams {
+  if (engine.streams !== undefined) return engine.streams;
+  throw new QueueError('STREAM_UNSUPPORTED', { details: { queue: row.name } });
+}

@@ -1,0 +1,40 @@
+/** Opens an instance in this process, for a program that uses it alone: the embedded library. */
+import { QueueError } from '../api/errors.ts';
+import type { Instance, InstanceOptions } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import { nodePorts } from '../node-ports.ts';
+import { Membership } from '../storage/catalog/membership.ts';
+import { assembleInstance } from './assemble-instance.ts';
+
+/**
+ * Opens or creates an instance and recovers what an earlier process left; returns once the instance is usable. Other
+ * processes are kept out for as long as this one lives, even while it is stopped in a debugger.
+ * Throws `INSTANCE_IN_USE`, `STORAGE_FORMAT_NEWER`, `STORAGE_READ_ONLY`, `STORAGE_CORRUPT`, `OPTIONS_INVALID`.
+ */
+export async function openInstance(options: InstanceOptions): Promise<Instance> {
+  const id = options.instance ?? 1;
+  if (!Number.isInteger(id) || id < 1 || id > limits.instancesMax) {
+    throw new QueueError('OPTIONS_INVALID', { message: `instance must be 1 to ${limits.instancesMax}` });
+  }
+  const membership = new Membership(options.dir, {
+    busyMs: limits.catalogBusyMsMax,
+    processes: nodePorts.processes,
+  });
+  let claim: number;
+  try {
+    claim = membership.claim(id, 'embedded');
+  } catch (error) {
+    membership.close();
+    throw error;
+  }
+  const release = () => {
+    membership.releaseClaim(claim);
+    membership.close();
+  };
+  try {
+    return await assembleInstance(id, options, { onClosed: release }, nodePorts);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}

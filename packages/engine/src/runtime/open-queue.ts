@@ -1,0 +1,207 @@
+/** A queue inside the caller's program in a few lines: one instance, one queue, enqueue and consume. */
+import { QueueError } from '../api/errors.ts';
+import type { Instance } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import type { Message, NewMessage } from '../api/message.ts';
+import type { QueueInfo, QueueSpec } from '../api/queue.ts';
+import type { Session } from '../api/session.ts';
+import { recordBytes } from '../model/message-record.ts';
+import { pause } from '../model/pause.ts';
+import type { Timers } from '../model/ports.ts';
+import { nodePorts } from '../node-ports.ts';
+import { openInstance } from './open-instance.ts';
+
+export interface OpenQueueOptions extends QueueSpec {
+  /** Folder of the data; created if it is missing. */
+  dir: string;
+}
+
+export interface ConsumeOptions {
+  /** Number of handlers that run at the same time, 1 to 1,000; default 1. */
+  concurrency?: number;
+  /** Ends the consumption: running handlers finish and are committed. */
+  signal?: AbortSignal;
+  /** Called with an error of a handler or a commit. The message is returned to the queue and delivered again after a pause. */
+  onError?(error: unknown, message: Message): void;
+}
+
+export interface EmbeddedQueue {
+  /**
+   * Resolves with the ids once the messages are durable: all of them or none. Calls during a commit share the next one; the
+   * order of calls is kept within a shard.
+   */
+  enqueue(messages: NewMessage | NewMessage[]): Promise<string[]>;
+  /**
+   * Calls the handler for each message and commits when it returns. Resolves when the signal aborts or the queue is closed.
+   * While the queue is stopped for dequeue or being converted, it waits.
+   */
+  consume(handler: (message: Message) => unknown, options?: ConsumeOptions): Promise<void>;
+  /** For transactions of several operations. */
+  openSession(): Session;
+  info(): QueueInfo;
+  /** Ends the consumers, finishes the commits under way and closes the files. */
+  close(): Promise<void>;
+}
+
+/** Opens a queue in this process and creates it if it is missing. Throws what `openInstance` throws. */
+export async function openQueue({ dir, ...spec }: OpenQueueOptions): Promise<EmbeddedQueue> {
+  const instance = await openInstance({ dir });
+  try {
+    if (!instance.queues().some((queue) => queue.name === spec.name)) await instance.createQueue(spec);
+  } catch (error) {
+    await instance.close();
+    throw error;
+  }
+  return new LocalQueue(instance, spec.name, nodePorts.timers);
+}
+
+/** The pause after a failed handler doubles from `retryPauseMsMin` to this, milliseconds. */
+const retryPauseMsMax = 10_000;
+const retryPauseMsMin = 100;
+const dequeueWaitMs = 60_000;
+
+interface EnqueueCall {
+  messages: NewMessage[];
+  bytes: number;
+  resolve(ids: string[]): void;
+  reject(error: unknown): void;
+}
+
+class LocalQueue implements EmbeddedQueue {
+  readonly #instance: Instance;
+  readonly #name: string;
+  readonly #timers: Timers;
+  readonly #session: Session;
+  readonly #ending = new AbortController();
+  readonly #consumers = new Set<Promise<void>>();
+  #pendingCalls: EnqueueCall[] = [];
+  #flushing: Promise<void> | undefined;
+
+  constructor(instance: Instance, name: string, timers: Timers) {
+    this.#instance = instance;
+    this.#name = name;
+    this.#timers = timers;
+    this.#session = instance.openSession();
+  }
+
+  async enqueue(messages: NewMessage | NewMessage[]): Promise<string[]> {
+    if (this.#ending.signal.aborted) throw new QueueError('INSTANCE_CLOSED');
+    const list = Array.isArray(messages) ? messages : [messages];
+    // Throws for an invalid message, before it could fail other calls that share its commit.
+    const bytes = list.reduce((sum, message) => sum + recordBytes(message), 0);
+    return new Promise((resolve, reject) => {
+      this.#pendingCalls.push({ messages: list, bytes, resolve, reject });
+      this.#flushing ??= this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#pendingCalls.length > 0) {
+      const calls = this.#takeCallsOfOneCommit();
+      try {
+        for (const { messages } of calls) {
+          for (const message of messages) this.#session.enqueue(this.#name, message);
+        }
+        const { ids } = await this.#session.commit();
+        let at = 0;
+        for (const { messages, resolve } of calls) {
+          resolve(ids.slice(at, at + messages.length));
+          at += messages.length;
+        }
+      } catch (error) {
+        await this.#session.rollback();
+        for (const { reject } of calls) reject(error);
+      }
+    }
+    this.#flushing = undefined;
+  }
+
+  /** Takes as many calls as fit one transaction. A call that is too large by itself is taken, and refused, alone. */
+  #takeCallsOfOneCommit(): EnqueueCall[] {
+    let [operations, bytes, count] = [0, 0, 0];
+    for (const call of this.#pendingCalls) {
+      operations += call.messages.length;
+      bytes += call.bytes;
+      if (count > 0 && (operations > limits.transactionOperationsMax || bytes > limits.groupBytesMax)) break;
+      count += 1;
+    }
+    return this.#pendingCalls.splice(0, count);
+  }
+
+  consume(handler: (message: Message) => unknown, options: ConsumeOptions = {}): Promise<void> {
+    const { concurrency = 1 } = options;
+    if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000) {
+      return Promise.reject(
+        new QueueError('OPTIONS_INVALID', { message: 'concurrency must be a whole number from 1 to 1,000' }),
+      );
+    }
+    const signals = [this.#ending.signal, ...(options.signal === undefined ? [] : [options.signal])];
+    const signal = AbortSignal.any(signals);
+    const workers = Array.from({ length: concurrency }, () =>
+      this.#runConsumer(handler, signal, options.onError),
+    );
+    const all = Promise.all(workers).then(() => undefined);
+    const done = all.finally(() => this.#consumers.delete(done));
+    this.#consumers.add(done);
+    return done;
+  }
+
+  async #runConsumer(
+    handler: (message: Message) => unknown,
+    signal: AbortSignal,
+    onError: ConsumeOptions['onError'],
+  ): Promise<void> {
+    const session = this.#instance.openSession();
+    let pauseMs = retryPauseMsMin;
+    try {
+      while (!signal.aborted) {
+        const message = await this.#dequeueNext(session, signal);
+        if (message === undefined) continue;
+        try {
+          await handler(message);
+          await session.commit();
+        } catch (error) {
+          if (error instanceof QueueError && (error.kind === 'failed' || error.kind === 'bug')) throw error;
+          onError?.(error, message);
+          await session.rollback();
+          await pause(this.#timers, pauseMs, signal);
+          pauseMs = Math.min(pauseMs * 2, retryPauseMsMax);
+          continue;
+        }
+        pauseMs = retryPauseMsMin;
+      }
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** Resolves with undefined after a pause if the queue is stopped or being converted. */
+  async #dequeueNext(session: Session, signal: AbortSignal): Promise<Message | undefined> {
+    try {
+      return (await session.dequeue(this.#name, { waitMs: dequeueWaitMs, signal }))[0];
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      await pause(this.#timers, retryPauseMsMin, signal);
+      return undefined;
+    }
+  }
+
+  openSession(): Session {
+    return this.#instance.openSession();
+  }
+
+  info(): QueueInfo {
+    return this.#instance.queue(this.#name);
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    await Promise.allSettled(this.#consumers);
+    await this.#flushing;
+    await this.#instance.close();
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof QueueError && ['DEQUEUE_STOPPED', 'QUEUE_CONVERTED'].includes(error.code);
+}

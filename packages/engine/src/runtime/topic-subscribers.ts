@@ -1,0 +1,86 @@
+/** Keeps the subscribers of an instance's topics as the catalog has them, and changes them there. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
+import type { Ports } from '../model/ports.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import type { SubscriberRow } from '../model/subscriber-row.ts';
+import type { TopicEngine } from '../queues/queue-engine.ts';
+import type { Catalog } from '../storage/catalog/catalog.ts';
+
+/** How often the catalog is asked whether the other instances have followed, milliseconds. They read it every 100. */
+const awaitPollMs = 25;
+
+export interface TopicSubscribersOptions {
+  instance: number;
+  catalog: Catalog;
+  topics: TopicEngine;
+  ports: Pick<Ports, 'clock' | 'timers'>;
+}
+
+export class TopicSubscribers {
+  readonly #instance: number;
+  readonly #catalog: Catalog;
+  readonly #topics: TopicEngine;
+  readonly #ports: TopicSubscribersOptions['ports'];
+  /** Subscribers of which the catalog knows that this instance keeps messages for them. */
+  readonly #applied = new Set<SubscriberRow['id']>();
+
+  constructor({ instance, catalog, topics, ports }: TopicSubscribersOptions) {
+    this.#instance = instance;
+    this.#catalog = catalog;
+    this.#topics = topics;
+    this.#ports = ports;
+  }
+
+  /** Resolves when every live instance keeps messages for the subscriber. */
+  async add(topic: QueueRow, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
+    validateSubscriberName(name);
+    const { id } = this.#catalog.subscribers.add(topic.queueId, name, durable ? null : this.#instance);
+    await this.apply(topic);
+    await this.#awaitOtherInstances(id);
+    return this.#topics.subscribers(topic).find((subscriber) => subscriber.name === name)!;
+  }
+
+  async remove(topic: QueueRow, name: string): Promise<void> {
+    if (!this.#catalog.subscribers.remove(topic.queueId, name)) {
+      throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: topic.name, subscriber: name } });
+    }
+    await this.apply(topic);
+  }
+
+  /** Applies the catalog's subscribers of a topic, and records there that this instance keeps messages for them. */
+  async apply(topic: QueueRow): Promise<void> {
+    const subscribers = this.#catalog.subscribers.ofTopic(topic.queueId);
+    await this.#topics.applySubscribers(topic, subscribers);
+    const added = subscribers.filter(({ id }) => !this.#applied.has(id));
+    if (added.length === 0) return;
+    this.#catalog.subscribers.markApplied(this.#instance, added);
+    for (const { id } of added) this.#applied.add(id);
+  }
+
+  /** A live instance that does not keep messages for the subscriber yet would lose what is committed there. */
+  async #awaitOtherInstances(subscriber: number): Promise<void> {
+    const { clock, timers } = this.#ports;
+    const untilMs = clock.monotonicMs() + limits.subscribeMsMax;
+    for (;;) {
+      const instances = this.#catalog.subscribers.instancesNotApplied(subscriber);
+      if (instances.length === 0) return;
+      if (clock.monotonicMs() > untilMs)
+        throw new QueueError('SUBSCRIBER_PENDING', { details: { instances } });
+      await new Promise<void>((resume) => timers.deadline(awaitPollMs, resume));
+    }
+  }
+}
+
+function validateSubscriberName(name: string): void {
+  const assert = (holds: boolean, sentence: string) => {
+    if (!holds) throw new QueueError('OPTIONS_INVALID', { message: sentence });
+  };
+  const charactersMax = limits.subscriberNameCharactersMax;
+  assert(
+    typeof name === 'string' && name.length > 0 && name.length <= charactersMax,
+    `The name of a subscriber must have 1 to ${charactersMax} characters`,
+  );
+  assert(!name.includes('\0'), 'The name of a subscriber must not contain U+0000');
+}

@@ -1,0 +1,78 @@
+/** The settings of a new queue: those of the caller with defaults, validated one by one and against each other. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { QueueSpec } from '../api/queue.ts';
+import { exceptionQueueName, type NewQueueRow } from '../model/queue-row.ts';
+import { type QueueSettings, queueSettingNames, queueSettings } from '../model/queue-settings.ts';
+
+/** Throws `QUEUE_SPEC_INVALID`. */
+export function validateQueueSpec(spec: QueueSpec): NewQueueRow {
+  const assert = (holds: boolean, sentence: string) => {
+    if (!holds) throw new QueueError('QUEUE_SPEC_INVALID', { message: sentence, details: { ...spec } });
+  };
+  assert(
+    isName(spec.name),
+    'A name is a letter, then letters, digits, dots, dashes or underscores; at most 64 in all',
+  );
+  const row = { name: spec.name, ...withDefaults(spec) };
+  for (const name of queueSettingNames)
+    assert(queueSettings[name].isValid(row[name]), `${name} is ${queueSettings[name].range}`);
+  for (const [holds, sentence] of rulesBetweenSettings(row)) assert(holds, sentence);
+  return row;
+}
+
+function withDefaults(spec: QueueSpec): QueueSettings {
+  const settings = Object.fromEntries(
+    queueSettingNames.map((name) => [name, spec[name] ?? queueSettings[name].default]),
+  ) as unknown as QueueSettings;
+  return {
+    ...settings,
+    shards: settings.kind === 'unsharded' ? 0 : settings.shards,
+    forwarding: spec.forwarding ?? canForward(settings),
+  };
+}
+
+function canForward({ kind, type, durability }: QueueSettings): boolean {
+  return kind === 'sharded' && type === 'queue' && durability !== 'memory';
+}
+
+function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: string][] {
+  const { kind, type, durability, cacheBytesMin, cacheBytesMax } = row;
+  const sharded = kind === 'sharded';
+  const persistent = durability !== 'memory';
+  const retries = row.attemptsMax !== null || row.retryDelayMs > 0;
+  return [
+    [sharded || persistent, 'An unsharded queue is stored in a file: durability is durable or relaxed'],
+    [sharded || type === 'queue', 'A topic is sharded'],
+    [sharded || (!row.priorities && !retries), 'Priorities and retries need a sharded queue'],
+    [
+      sharded || (cacheBytesMin === 0 && cacheBytesMax === null),
+      'Only messages of sharded queues are cached',
+    ],
+    [!sharded || row.shards > 0, `shards is a whole number from 1 to ${limits.shardsMax}`],
+    [
+      row.attemptsMax === null || persistent,
+      'attemptsMax needs a persistent queue, whose attempts are stored',
+    ],
+    [
+      row.attemptsMax === null || isName(exceptionQueueName(row.name)),
+      'The name is too long for that of its exception queue',
+    ],
+    [
+      !row.forwarding || canForward(row),
+      'forwarding is true only for a persistent sharded queue that is no topic',
+    ],
+    [
+      !row.correlationIndex || (sharded && persistent),
+      'correlationIndex is true only for a persistent sharded queue, which has partitions',
+    ],
+    [
+      cacheBytesMax === null || cacheBytesMin <= cacheBytesMax,
+      `cacheBytesMin, ${cacheBytesMin}, is over cacheBytesMax, ${cacheBytesMax}`,
+    ],
+  ];
+}
+
+function isName(name: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(name);
+}

@@ -1,0 +1,64 @@
+/** The sessions that a client has opened over one connection, by the numbers that it gave them. */
+import { limits } from '../api/limits.ts';
+import type { LocalInstance } from '../runtime/local-instance.ts';
+import { protocolError } from '../wire/protocol.ts';
+import { ServerSession } from './server-session.ts';
+
+export interface SessionOpening {
+  session: Buffer;
+  attachment: number;
+}
+
+export class ConnectionSessions {
+  readonly #instance: LocalInstance;
+  readonly #sessions = new Map<number, ServerSession>();
+  /** Sessions that could not be opened. Each of their calls tries again. */
+  readonly #refused = new Map<number, SessionOpening>();
+
+  constructor(instance: LocalInstance) {
+    this.#instance = instance;
+  }
+
+  /** The client does not wait for the answer: a refusal is reported to the first call. Throws `PROTOCOL_INVALID`. */
+  open(sessionNumber: number, opening: SessionOpening): void {
+    if (this.#sessions.has(sessionNumber) || this.#refused.has(sessionNumber)) {
+      throw protocolError(`Session ${sessionNumber} is already open`);
+    }
+    try {
+      this.#sessions.set(sessionNumber, new ServerSession(this.#instance, opening));
+    } catch {
+      if (this.#refused.size >= limits.sessionsMax) throw protocolError('Too many sessions were refused');
+      this.#refused.set(sessionNumber, opening);
+    }
+  }
+
+  /** Throws `PROTOCOL_INVALID` for a session that was not opened, and again what refused one. */
+  find(sessionNumber: number): ServerSession {
+    const session = this.#sessions.get(sessionNumber);
+    if (session !== undefined) return session;
+    const opening = this.#refused.get(sessionNumber);
+    if (opening === undefined) throw protocolError(`Session ${sessionNumber} is not open`);
+    const opened = new ServerSession(this.#instance, opening);
+    this.#refused.delete(sessionNumber);
+    this.#sessions.set(sessionNumber, opened);
+    return opened;
+  }
+
+  /** Undefined for a session that was refused, which has no wait to cancel and no upload. */
+  findOpen(sessionNumber: number): ServerSession | undefined {
+    return this.#sessions.get(sessionNumber);
+  }
+
+  /** Resolves when the session is closed. Throws `PROTOCOL_INVALID`. */
+  async close(sessionNumber: number): Promise<void> {
+    if (this.#refused.delete(sessionNumber)) return;
+    const session = this.find(sessionNumber);
+    this.#sessions.delete(sessionNumber);
+    await session.close();
+  }
+
+  /** The connection is lost: resolves when the commits under way have ended. */
+  async detachAll(): Promise<void> {
+    await Promise.allSettled([...this.#sessions.values()].map((session) => session.detach()));
+  }
+}

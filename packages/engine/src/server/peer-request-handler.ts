@@ -1,0 +1,53 @@
+/** Answers what another instance asks for over one connection. */
+import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
+import type { Clock } from '../model/ports.ts';
+import type { BodyReader } from '../wire/body-reader.ts';
+import { type PeerCall, readBatch } from '../wire/peer-messages.ts';
+import { protocolError } from '../wire/protocol.ts';
+
+export class PeerRequestHandler {
+  readonly #forwarding: InstanceForwarding;
+  readonly #clock: Clock;
+  readonly #requestingPeers = new Set<number>();
+
+  constructor(forwarding: InstanceForwarding, clock: Clock) {
+    this.#forwarding = forwarding;
+    this.#clock = clock;
+  }
+
+  /** Resolves with whether this instance has committed the batch. */
+  acceptBatch(body: BodyReader): Promise<boolean> {
+    const { sender, batch, sentAtMs } = readBatch(body);
+    return this.#forwarding.acceptBatch(sender, batch, Math.max(0, this.#clock.monotonicMs() - sentAtMs));
+  }
+
+  async call(json: string): Promise<unknown> {
+    let call: PeerCall;
+    try {
+      call = JSON.parse(json) as PeerCall;
+    } catch {
+      throw protocolError('A call between instances is not JSON');
+    }
+    switch (call.call) {
+      case 'request-batch':
+        this.#requestingPeers.add(call.peer);
+        await this.#forwarding.requestBatch(call.peer, call.queueId, call.messagesMax);
+        return null;
+      case 'cancel-request':
+        this.#forwarding.cancelRequest(call.peer, call.queueId);
+        return null;
+      case 'report-received':
+        return this.#forwarding.reportReceived(call.sender, call, call.whenDelivered);
+      case 'recall':
+        this.#forwarding.recall(call);
+        return null;
+      default:
+        throw protocolError(`Unknown call between instances: ${String((call as { call: unknown }).call)}`);
+    }
+  }
+
+  /** The connection is lost: the peer repeats its requests over the next one. */
+  end(): void {
+    for (const peer of this.#requestingPeers) this.#forwarding.cancelRequest(peer);
+  }
+}

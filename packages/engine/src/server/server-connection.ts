@@ -1,0 +1,326 @@
+/**
+ * The server's end of one client's connection: dispatches requests to its sessions and sends the answers. An invalid frame
+ * ends this connection and nothing else. While the client does not read its answers, the server reads no more requests from
+ * it, which bounds the memory on both sides.
+ */
+import type { Socket } from 'node:net';
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Message } from '../api/message.ts';
+import { idRunsBytes } from '../model/id-runs.ts';
+import type { Ports } from '../model/ports.ts';
+import { sessionIdBytes } from '../model/session-outcome.ts';
+import type { LocalInstance } from '../runtime/local-instance.ts';
+import { BodyReader } from '../wire/body-reader.ts';
+import { FrameReader } from '../wire/frame-reader.ts';
+import { FrameWriter } from '../wire/frame-writer.ts';
+import {
+  errorToJson,
+  protocolError,
+  protocolMagic,
+  protocolVersion,
+  replies,
+  requests,
+} from '../wire/protocol.ts';
+import { resultsToJson } from '../wire/sql-json.ts';
+import { answerAdminCall } from './admin-calls.ts';
+import { ConnectionSessions } from './connection-sessions.ts';
+import { PeerRequestHandler } from './peer-request-handler.ts';
+import { readTexts } from './read-operations.ts';
+import { sendDeliveries } from './send-deliveries.ts';
+import type { ServerSession } from './server-session.ts';
+
+/** How long a client may take to read the last answers of a connection that ends. */
+const lastAnswerReadMsMax = 1_000;
+
+/** How long a client may take to send its greeting. */
+const greetingMsMax = 5_000;
+
+export class ServerConnection {
+  readonly #socket: Socket;
+  readonly #instance: LocalInstance;
+  readonly #writer: FrameWriter;
+  readonly #ports: Ports;
+  readonly #sessions: ConnectionSessions;
+  #lastCall: Promise<unknown> = Promise.resolve();
+  #lastChunk: Promise<unknown> = Promise.resolve();
+  #greeted = false;
+  /** Set if the client is another instance. */
+  #peerRequests: PeerRequestHandler | undefined;
+  #unanswered = 0;
+  #paused = false;
+  #ended: Promise<void> | undefined;
+
+  constructor(socket: Socket, instance: LocalInstance, ports: Ports) {
+    this.#socket = socket;
+    this.#instance = instance;
+    this.#ports = ports;
+    this.#sessions = new ConnectionSessions(instance);
+    this.#writer = new FrameWriter(socket, ports.timers);
+    const frames = new FrameReader((source, start, end) => this.#onFrame(source, start, end));
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#ended !== undefined) return;
+      try {
+        frames.push(chunk);
+      } catch (error) {
+        this.#failConnection(error);
+      }
+      this.#throttle();
+    });
+    const greetingTimeout = ports.timers.after(greetingMsMax, () => {
+      if (!this.#greeted) socket.destroy();
+    });
+    socket.on('error', () => undefined); // 'close' follows
+    socket.on('close', () => {
+      greetingTimeout.cancel();
+      void this.end();
+    });
+  }
+
+  /** Finishes and answers the commits under way, rolls back the sessions, then ends the connection. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end();
+    return this.#ended;
+  }
+
+  async #end(): Promise<void> {
+    this.#peerRequests?.end();
+    await this.#sessions.detachAll();
+    this.#writer.close();
+    this.#socket.destroySoon();
+    // A client may never read the last answers.
+    this.#ports.timers.after(lastAnswerReadMsMax, () => this.#socket.destroy());
+  }
+
+  /** Tells the client the reason, if it still reads, and ends the connection. */
+  #failConnection(error: unknown): void {
+    this.#sendFailure(0, error);
+    void this.end();
+  }
+
+  #onFrame(source: Buffer, start: number, end: number): void {
+    if (this.#ended !== undefined) return;
+    const kind = source[start]!;
+    const request = source.readUInt32LE(start + 1);
+    const body = new BodyReader(source, start + 5, end);
+    if (!this.#greeted) this.#greet(kind, request, body);
+    else if (kind === requests.commit) this.#commit(request, body);
+    else if (kind === requests.dequeue || kind === requests.receive) this.#deliver(kind, request, body);
+    else this.#onOtherRequest(kind, request, body);
+  }
+
+  #greet(kind: number, request: number, body: BodyReader): void {
+    if (kind !== requests.hello || body.u32() !== protocolMagic) {
+      throw protocolError('The first frame of a connection must be a greeting');
+    }
+    const version = body.u16();
+    if (version !== protocolVersion) {
+      throw new QueueError('PROTOCOL_VERSION', {
+        message: `The client speaks protocol version ${version}, the instance version ${protocolVersion}; run the same release on both sides`,
+        details: { client: version, instance: protocolVersion },
+      });
+    }
+    this.#greeted = true;
+    this.#writer.beginFrame(replies.welcome, request);
+    this.#writer.u32(this.#instance.id);
+    this.#writer.endFrame();
+  }
+
+  #commit(request: number, body: BodyReader): void {
+    const session = this.#findSession(body.u32(), request);
+    if (session === undefined) return;
+    this.#answerWith(request, session.commit(body.f64(), body), (committed) => {
+      const { idRuns, results } = committed;
+      this.#writer.beginFrame(
+        results.length > 0 ? replies.committedWithSqlResults : replies.committed,
+        request,
+      );
+      if (results.length > 0) this.#writer.u32(idRunsBytes(idRuns));
+      this.#writer.idRuns(idRuns);
+      if (results.length > 0) this.#writer.remainingText(resultsToJson(results));
+      this.#writer.endFrame();
+    });
+  }
+
+  #deliver(kind: number, request: number, body: BodyReader): void {
+    const session = this.#findSession(body.u32(), request);
+    if (session === undefined) return;
+    const max = body.u32();
+    const waitMs = body.u32();
+    const holdMs = body.u32();
+    const queue = body.text();
+    const options = { max, waitMs, ...(body.bytesLeft > 0 && { subscriber: body.text() }) };
+    body.assertEnd();
+    const messages =
+      kind === requests.dequeue
+        ? session.dequeue(queue, options)
+        : session.receive(queue, { ...options, holdMs });
+    this.#answerWith(request, messages, (delivered) => this.#sendDeliveries(request, delivered));
+  }
+
+  /** The request counts as unanswered until the client has read enough for the last frame to be written. */
+  #sendDeliveries(request: number, messages: readonly Message[]): void {
+    const sending = sendDeliveries(this.#writer, request, messages);
+    if (sending !== undefined) this.#answerWith(request, sending, () => undefined);
+  }
+
+  #onOtherRequest(kind: number, request: number, body: BodyReader): void {
+    if (kind === requests.adminCall) {
+      this.#adminCall(request, body.remainingText());
+      return;
+    }
+    if (kind === requests.forwardBatch || kind === requests.peerCall) {
+      this.#peerRequests ??= new PeerRequestHandler(this.#instance.forwarding, this.#ports.clock);
+      const work =
+        kind === requests.forwardBatch
+          ? this.#peerRequests.acceptBatch(body)
+          : this.#peerRequests.call(body.remainingText());
+      this.#answerWith(request, work, (result) => this.#sendResult(request, JSON.stringify(result)));
+      return;
+    }
+    if (kind === requests.readChunk) {
+      this.#readChunk(request, body);
+      return;
+    }
+    const sessionNumber = body.u32();
+    if (kind === requests.openSession) this.#openSession(sessionNumber, body);
+    else if (kind === requests.cancelWait) this.#sessions.findOpen(sessionNumber)?.stopWait();
+    else if (kind === requests.cancelUpload) {
+      this.#sessions.findOpen(sessionNumber)?.uploads.cancel(body.u32());
+    } else if (kind === requests.closeSession) {
+      this.#answerWith(request, this.#sessions.close(sessionNumber), () => this.#sendDone(request));
+    } else {
+      const session = this.#findSession(sessionNumber, request);
+      if (session !== undefined) this.#onSessionRequest(session, kind, request, body);
+    }
+  }
+
+  #onSessionRequest(session: ServerSession, kind: number, request: number, body: BodyReader): void {
+    const done = () => this.#sendDone(request);
+    if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
+    else if (kind === requests.release) {
+      this.#answerWith(request, session.release(body.text(), readTexts(body)), done);
+    } else if (kind === requests.extend) {
+      const holdMs = body.u32();
+      this.#answerWith(request, session.extend(body.text(), readTexts(body), holdMs), done);
+    } else if (
+      kind === requests.beginUpload ||
+      kind === requests.uploadPart ||
+      kind === requests.finishUpload
+    ) {
+      this.#answerWith(request, session.uploads.handleRequest(kind, body), done);
+    } else if (kind === requests.messageOfReceipt) {
+      const message = session.messageOfReceipt(body.text(), body.text());
+      this.#answerWith(request, message, (found) => this.#sendDeliveries(request, [found]));
+    } else if (kind === requests.commitOutcome) {
+      this.#answerWith(request, session.outcome(body.f64()), (committed) => {
+        this.#writer.beginFrame(committed === undefined ? replies.notCommitted : replies.committed, request);
+        if (committed !== undefined) this.#writer.idRuns(committed.idRuns);
+        this.#writer.endFrame();
+      });
+    } else throw protocolError(`Unknown request ${kind}`);
+  }
+
+  /** Reads one chunk at a time, however many the client requests, and only as fast as the client reads the answers. */
+  #readChunk(request: number, body: BodyReader): void {
+    const key = { payloadId: body.f64(), chunkIndex: body.u32() };
+    body.assertEnd();
+    const chunk = this.#lastChunk.then(async () => {
+      while (this.#writer.full) await this.#writer.drained();
+      return this.#instance.readChunk(key);
+    });
+    this.#lastChunk = chunk.catch(() => undefined);
+    this.#answerWith(request, chunk, ({ buffer, byteOffset, byteLength }) => {
+      this.#writer.beginFrame(replies.payloadChunk, request);
+      this.#writer.bytes(Buffer.from(buffer, byteOffset, byteLength), 0, byteLength);
+      this.#writer.endFrame();
+    });
+  }
+
+  /** Runs one call at a time, because an answer may be as large as a frame. */
+  #adminCall(request: number, json: string): void {
+    const answer = this.#lastCall.then(async () => {
+      while (this.#writer.full) await this.#writer.drained();
+      return answerAdminCall(this.#instance, json);
+    });
+    this.#lastCall = answer.catch(() => undefined);
+    this.#answerWith(request, answer, (result) => this.#sendResult(request, result));
+  }
+
+  #sendDone(request: number): void {
+    this.#writer.beginFrame(replies.done, request);
+    this.#writer.endFrame();
+  }
+
+  #sendResult(request: number, json: string): void {
+    this.#writer.beginFrame(replies.jsonResult, request);
+    this.#writer.remainingText(json);
+    this.#writer.endFrame();
+  }
+
+  #openSession(sessionNumber: number, body: BodyReader): void {
+    const attachment = body.u32();
+    const start = body.skip(sessionIdBytes);
+    const session = Buffer.from(body.source.subarray(start, start + sessionIdBytes));
+    this.#sessions.open(sessionNumber, { session, attachment });
+  }
+
+  #findSession(sessionNumber: number, request: number): ServerSession | undefined {
+    try {
+      return this.#sessions.find(sessionNumber);
+    } catch (error) {
+      if (isProtocolError(error)) throw error;
+      this.#sendFailure(request, error);
+      return undefined;
+    }
+  }
+
+  /** Calls `write` with the result of `work`, or answers with its error. */
+  #answerWith<T>(request: number, work: Promise<T>, write: (value: T) => void): void {
+    this.#unanswered += 1;
+    work.then(
+      (value) => {
+        write(value);
+        this.#onAnswered();
+      },
+      (error: unknown) => {
+        this.#onFailure(request, error);
+        this.#onAnswered();
+      },
+    );
+  }
+
+  #onAnswered(): void {
+    this.#unanswered -= 1;
+    if (this.#paused) this.#throttle();
+  }
+
+  #onFailure(request: number, error: unknown): void {
+    // Only the recovered file tells whether a commit under way was durable: without an answer, the client asks then.
+    if (this.#instance.failed) this.#socket.destroy();
+    else if (isProtocolError(error)) this.#failConnection(error);
+    else this.#sendFailure(request, error);
+  }
+
+  #sendFailure(request: number, error: unknown): void {
+    this.#writer.beginFrame(replies.failed, request);
+    this.#writer.remainingText(errorToJson(error));
+    this.#writer.endFrame();
+  }
+
+  #throttle(): void {
+    const full = this.#writer.full || this.#unanswered > limits.requestsPerConnectionMax;
+    if (full && !this.#paused) {
+      this.#paused = true;
+      this.#socket.pause();
+      void this.#writer.drained().then(() => this.#throttle());
+    } else if (!full && this.#paused) {
+      this.#paused = false;
+      this.#socket.resume();
+    }
+  }
+}
+
+function isProtocolError(error: unknown): boolean {
+  return error instanceof QueueError && error.code.startsWith('PROTOCOL_');
+}

@@ -1,0 +1,173 @@
+/**
+ * The instance's end of a remote session. The client identifies it by 16 bytes and numbers its transactions, so that it can
+ * open the session again over a new connection and ask how the last transaction ended. Opening it again closes the session
+ * on the earlier connection; requests that are still on their way there find it closed.
+ */
+
+import type { Message } from '../api/message.ts';
+import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
+import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
+import { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import { hasNoRoutingFields, type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import type { SqlStatement } from '../model/sql-statement.ts';
+import { validateRecord } from '../model/validate-record.ts';
+import type { InstanceSession } from '../runtime/instance-session.ts';
+import type { LocalInstance } from '../runtime/local-instance.ts';
+import type { BodyReader } from '../wire/body-reader.ts';
+import { protocolError } from '../wire/protocol.ts';
+import { type OperationHandler, readOperations } from './read-operations.ts';
+import { SessionUploads } from './session-uploads.ts';
+
+export class ServerSession implements OperationHandler, SessionConnection {
+  readonly #session: InstanceSession;
+  readonly #outcomeEntry: OutcomeEntry;
+  readonly #outcomes: CommitOutcomes;
+  readonly uploads: SessionUploads;
+  /** Set while the same session is ending on an earlier connection. */
+  #previousEnded: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** Throws `SESSIONS_FULL`, `SESSION_CLOSED` if a later connection has the session, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  constructor(instance: LocalInstance, client: { session: Buffer; attachment: number }) {
+    this.#outcomes = instance.recoverOutcomes();
+    this.#session = instance.openSession();
+    this.uploads = new SessionUploads(this.#session);
+    try {
+      const { entry, replaced } = this.#outcomes.attach({ ...client, owner: this });
+      this.#outcomeEntry = entry;
+      this.#previousEnded = replaced?.detach().finally(() => {
+        this.#previousEnded = undefined;
+      });
+    } catch (error) {
+      void this.#session.close();
+      throw error;
+    }
+  }
+
+  /** Runs `work` once the session has ended on the earlier connection. */
+  async #afterPrevious<T>(work: () => Promise<T>): Promise<T> {
+    await this.#previousEnded;
+    return work();
+  }
+
+  dequeue(queue: string, options: DequeueOptions): Promise<Message[]> {
+    if (this.#previousEnded !== undefined) return this.#afterPrevious(() => this.dequeue(queue, options));
+    return this.#session.dequeue(queue, options);
+  }
+
+  receive(queue: string, options: ReceiveOptions): Promise<Message[]> {
+    if (this.#previousEnded !== undefined) return this.#afterPrevious(() => this.receive(queue, options));
+    return this.#session.receive(queue, options);
+  }
+
+  stopWait(): void {
+    this.#session.stopWait();
+  }
+
+  release(queue: string, receipts: string[]): Promise<void> {
+    return this.#afterPrevious(() => this.#session.release(queue, receipts));
+  }
+
+  extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
+    return this.#afterPrevious(() => this.#session.extend(queue, receipts, holdMs));
+  }
+
+  rollback(): Promise<void> {
+    this.uploads.cancelAll();
+    return this.#afterPrevious(() => this.#session.rollback());
+  }
+
+  /** Carries out the staged operations and commits. If one is refused, the whole transaction is rolled back. */
+  commit(transactionNumber: number, staged: BodyReader): Promise<LazyCommitResult> {
+    if (this.#previousEnded !== undefined)
+      return this.#afterPrevious(() => this.commit(transactionNumber, staged));
+    if (
+      !Number.isSafeInteger(transactionNumber) ||
+      transactionNumber <= this.#outcomeEntry.transactionNumber
+    ) {
+      throw protocolError(
+        `Transaction ${transactionNumber} cannot follow transaction ${this.#outcomeEntry.transactionNumber} of the session`,
+      );
+    }
+    try {
+      readOperations(staged, this);
+    } catch (error) {
+      return this.#session.rollback().then(() => {
+        throw error;
+      });
+    } finally {
+      this.uploads.cancelAll(); // uploads that no operation used
+    }
+    return this.#session.commit({ entry: this.#outcomeEntry, transactionNumber });
+  }
+
+  enqueue(queue: string, records: RecordRun): void {
+    const { source, start, end } = records;
+    let isPlain = true;
+    let count = 0;
+    for (let at = start; at < end; count += 1) {
+      const next = validateRecord(source, at, end);
+      isPlain &&= hasNoRoutingFields(source, at);
+      at = next;
+    }
+    if (count === 0 || count !== records.count)
+      throw protocolError('The number of enqueued records differs from what the header says');
+    if (isPlain) this.#session.enqueueRecords(queue, records);
+    else
+      for (let at = start; at < end; at = recordEnd(source, at))
+        this.#session.enqueue(queue, readRecord(source, at));
+  }
+
+  enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number {
+    const next = validateRecord(source, start, end);
+    this.#session.enqueueUploaded(this.uploads.takeUploaded(uploadNumber), readRecord(source, start));
+    return next;
+  }
+
+  /** The message of a timed hold. */
+  messageOfReceipt(queue: string, receipt: string): Promise<Message> {
+    return this.#session.messageOfReceipt(queue, receipt);
+  }
+
+  acknowledge(queue: string, receipts: string[]): void {
+    this.#session.acknowledge(queue, receipts);
+  }
+
+  execute({ sql, parameters }: SqlStatement): void {
+    this.#session.execute(sql, parameters);
+  }
+
+  /** The outcome of the last transaction that the client sent; undefined if it was not committed. */
+  async outcome(transactionNumber: number): Promise<LazyCommitResult | undefined> {
+    await this.#previousEnded;
+    const committed = this.#outcomeEntry.transactionNumber;
+    if (committed > transactionNumber) {
+      throw protocolError(`Transaction ${transactionNumber} is not the last one: ${committed} was committed`);
+    }
+    return committed === transactionNumber ? new LazyCommitResult(this.#outcomeEntry.idRuns) : undefined; // the results of its SQL statements are not stored
+  }
+
+  /** The client closed the session: its outcome will not be asked for. */
+  async close(): Promise<void> {
+    try {
+      await this.#end();
+    } finally {
+      this.#outcomes.forget(this.#outcomeEntry, this);
+    }
+  }
+
+  /** The connection is lost, but the client may come back. Resolves when a commit under way has ended. */
+  async detach(): Promise<void> {
+    try {
+      await this.#end();
+    } finally {
+      this.#outcomes.detach(this.#outcomeEntry, this);
+    }
+  }
+
+  #end(): Promise<void> {
+    this.uploads.cancelAll();
+    this.#closing ??= this.#afterPrevious(() => this.#session.close());
+    return this.#closing;
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Runs the application's statements in the writer's transaction, each of its transactions under a savepoint, so that one
+ * that fails leaves the rest of the group as it is. A statement is judged before it runs (`sql-program.ts`) and, where it
+ * changes the schema, after it (`application-schema.ts`). Errors of storage are thrown: they are the group's.
+ */
+import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import type { SqlResult } from '../../api/sql.ts';
+import type { SqlOutcome } from '../../model/group-message.ts';
+import type { Clock } from '../../model/ports.ts';
+import {
+  changesSchema,
+  keywordOf,
+  type SqlStatement,
+  type StatementKeyword,
+  sqlRefused,
+} from '../../model/sql-statement.ts';
+import { fromSqliteRow, toSqliteParameters } from '../../model/sql-values.ts';
+import { isSqliteError, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
+import { toStorageFailure } from '../sqlite/storage-failure.ts';
+import { ApplicationSchema } from './application-schema.ts';
+import { SqlBudget } from './sql-budget.ts';
+import { type Instruction, insertsRows, refusalReason } from './sql-program.ts';
+
+interface CompiledStatement {
+  statement: SqliteStatement;
+  keyword: StatementKeyword;
+  insertsRows: boolean;
+}
+
+export class ApplicationSqlExecutor {
+  readonly #clock: Clock;
+  readonly #file: SqliteFile;
+  readonly #schema: ApplicationSchema;
+  readonly #savepoint: SqliteStatement;
+  readonly #release: SqliteStatement;
+  readonly #rollback: SqliteStatement;
+  readonly #schemaVersion: SqliteStatement;
+  readonly #selectLastRowid: SqliteStatement;
+  /** By text, as judged at `#judgedAt`. */
+  readonly #compiled = new Map<string, CompiledStatement>();
+  #rootPages: ReadonlySet<number> = new Set();
+  #compiledSchemaVersion: unknown;
+
+  constructor(file: SqliteFile, engineNames: ReadonlySet<string>, clock: Clock) {
+    this.#clock = clock;
+    this.#file = file;
+    this.#schema = new ApplicationSchema(file, engineNames);
+    this.#savepoint = file.prepare('SAVEPOINT application');
+    this.#release = file.prepare('RELEASE application');
+    this.#rollback = file.prepare('ROLLBACK TO application');
+    this.#schemaVersion = file.prepare('PRAGMA schema_version').pluck();
+    this.#selectLastRowid = file.prepare('SELECT last_insert_rowid()').pluck().safeIntegers();
+  }
+
+  /** Runs the statements of one transaction. Throws what has failed the whole group. */
+  run(statements: readonly SqlStatement[]): SqlOutcome {
+    this.#savepoint.run();
+    let at = 0;
+    try {
+      const budget = new SqlBudget(this.#clock);
+      const results: SqlResult[] = [];
+      for (const statement of statements) {
+        results.push(this.#execute(statement, budget));
+        at += 1;
+      }
+      this.#release.run();
+      return { results, failure: null };
+    } catch (error) {
+      this.invalidateCompiled();
+      const failed = toStatementError(error, at);
+      if (failed === undefined || !this.#file.inTransaction) throw error;
+      this.#rollback.run();
+      this.#release.run();
+      return { results: [], failure: toStorageFailure(failed, this.#file.name) };
+    }
+  }
+
+  /** Forgets the checked programs: a rollback can restore a schema version number that they were checked against. */
+  invalidateCompiled(): void {
+    this.#compiledSchemaVersion = undefined;
+  }
+
+  #execute({ sql, parameters }: SqlStatement, budget: SqlBudget): SqlResult {
+    const bound = toSqliteParameters(parameters);
+    const compiled = this.#getCompiled(sql, bound);
+    if (!changesSchema(compiled.keyword)) return this.#runCompiled(compiled, bound, budget);
+    const before = this.#schema.snapshot();
+    const result = this.#runCompiled(compiled, bound, budget);
+    this.invalidateCompiled();
+    for (const view of this.#schema.assertChangeAllowed(before)) {
+      this.#getCompiled(`SELECT * FROM "${view.replaceAll('"', '""')}"`, []);
+    }
+    return result;
+  }
+
+  #runCompiled(
+    { statement, insertsRows: inserts }: CompiledStatement,
+    bound: unknown,
+    budget: SqlBudget,
+  ): SqlResult {
+    const rows: SqlResult['rows'] = [];
+    let changes: number;
+    if (statement.reader) {
+      for (const row of statement.iterate(bound)) {
+        const own = fromSqliteRow(row as Record<string, unknown>);
+        budget.countRow(own);
+        rows.push(own);
+      }
+      changes = statement.readonly ? 0 : rows.length;
+    } else changes = statement.run(bound).changes;
+    budget.assertDeadlineNotPassed();
+    const lastInsertRowid = inserts && changes > 0 ? (this.#selectLastRowid.get() as bigint) : null;
+    return { rows, changes, ...fromSqliteRow({ lastInsertRowid }) } as SqlResult;
+  }
+
+  /** The statement, ready to run. Throws `SQL_REFUSED`, and what SQLite says of one that it cannot compile. */
+  #getCompiled(sql: string, bound: unknown): CompiledStatement {
+    const version = this.#schemaVersion.get();
+    if (version !== this.#compiledSchemaVersion) {
+      this.#compiled.clear();
+      this.#rootPages = this.#schema.rootPages();
+      this.#compiledSchemaVersion = version;
+    }
+    const known = this.#compiled.get(sql);
+    if (known !== undefined) return known;
+    const compiled = this.#compileAndCheck(sql, bound);
+    if (this.#compiled.size >= limits.sqlStatementsCachedMax) this.#compiled.clear();
+    this.#compiled.set(sql, compiled);
+    return compiled;
+  }
+
+  #compileAndCheck(sql: string, bound: unknown): CompiledStatement {
+    const keyword = keywordOf(sql); // before SQLite sees it
+    const statement = this.#prepare(sql).safeIntegers();
+    const program = this.#file.prepare(`EXPLAIN ${sql}`).all(bound) as Instruction[];
+    const reason = refusalReason(program, { keyword, rootPages: this.#rootPages });
+    if (reason !== undefined) throw sqlRefused(reason);
+    // It might never end, and nothing could stop it.
+    const plan = this.#file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(bound) as { detail: string }[];
+    if (plan.some(({ detail }) => detail === 'RECURSIVE STEP')) throw sqlRefused('it is recursive');
+    return { statement, keyword, insertsRows: insertsRows(program) };
+  }
+
+  #prepare(sql: string): SqliteStatement {
+    try {
+      return this.#file.prepare(sql);
+    } catch (error) {
+      if (!isSqliteError(error) || error.code !== 'SQLITE_ERROR') throw error;
+      throw new QueueError('SQL_INVALID', { message: error.message, cause: error });
+    }
+  }
+}
+
+/** The transaction's own fault, or undefined if it is one of storage, and so the group's. */
+function toStatementError(error: unknown, statement: number): QueueError | undefined {
+  if (error instanceof QueueError) {
+    const details = { ...error.details, statement };
+    return new QueueError(error.code, { message: error.message, details, cause: error });
+  }
+  if (error instanceof RangeError || error instanceof TypeError) {
+    return new QueueError('SQL_INVALID', { message: error.message, details: { statement }, cause: error });
+  }
+  if (!isSqliteError(error)) return undefined;
+  const code = statementErrorCodes.find(([prefix]) => error.code.startsWith(prefix))?.[1];
+  if (code === undefined) return undefined;
+  const details = { statement, sqlite: error.code };
+  return new QueueError(code, { message: error.message, details, cause: error });
+}
+
+/** Damage in a table of the application is none of the engine's, which finds its own. */
+const statementErrorCodes: readonly (readonly [prefix: string, code: QueueErrorCode])[] = [
+  ['SQLITE_CONSTRAINT', 'SQL_FAILED'],
+  ['SQLITE_MISMATCH', 'SQL_FAILED'],
+  ['SQLITE_TOOBIG', 'SQL_FAILED'],
+  ['SQLITE_ERROR', 'SQL_FAILED'],
+  ['SQLITE_CORRUPT', 'STORAGE_CORRUPT'],
+];

@@ -1,0 +1,213 @@
+/**
+ * The instances of the cluster and the process that hosts each: the part of the catalog that decides failover. A claim is
+ * won in one transaction and numbered; a process with a lower number no longer hosts the instance. Whether the process of
+ * a claim is working is told by its lease (`lease-file.ts`), so these rows change rarely.
+ */
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
+import { mapSqliteErrors, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
+import { catalogPath, openCatalogFile } from './catalog-file.ts';
+import { readSqlInstance } from './sql-instance.ts';
+
+/**
+ * `embedded`: hosted by a program outside a cluster until it ends. `owner`: by the process of the cluster that the
+ * instance belongs to. `failover`: by another process of the cluster until the owner is back.
+ */
+export type HostRole = 'embedded' | 'owner' | 'failover';
+
+export interface Host extends ProcessIdentity {
+  claim: number;
+  instance: number;
+  role: HostRole;
+  /** The owner, which is back and waits for the failover host to return the instance. */
+  recalledBy: ProcessIdentity | null;
+}
+
+export interface Member {
+  instance: number;
+  leaving: boolean;
+}
+
+interface StoredHost extends Omit<Host, 'recalledBy'> {
+  recalledPid: number | null;
+  recalledStarted: string | null;
+}
+
+const hostColumns = `claim, instance, pid, pid_started AS started, role,
+  recalled_by AS recalledPid, recalled_started AS recalledStarted`;
+
+export class Membership {
+  readonly #processes: ProcessTable;
+  readonly #file: SqliteFile;
+  readonly #path: string;
+  readonly #selectDataVersion: SqliteStatement;
+  readonly #selectHosts: SqliteStatement;
+  readonly #selectHost: SqliteStatement;
+
+  /**
+   * `busyMs`: wait for another process's change, which blocks the thread; past it `STORAGE_FAILED`. A process that serves
+   * sessions passes 0 and retries later, so that a process that is stopped inside a change cannot stop it too.
+   */
+  constructor(dir: string, { busyMs, processes }: { busyMs: number; processes: ProcessTable }) {
+    this.#processes = processes;
+    this.#path = catalogPath(dir);
+    this.#file = openCatalogFile(dir, limits.catalogBusyMsMax);
+    this.#file.pragma(`busy_timeout = ${busyMs}`);
+    this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
+    this.#selectHosts = this.#file.prepare(`SELECT ${hostColumns} FROM host ORDER BY instance`);
+    this.#selectHost = this.#file.prepare(`SELECT ${hostColumns} FROM host WHERE instance = ?`);
+  }
+
+  /** Changes whenever another connection committed a change. */
+  dataVersion(): number {
+    return this.#run(() => this.#selectDataVersion.get() as number);
+  }
+
+  hosts(): Host[] {
+    return this.#run(() => (this.#selectHosts.all() as StoredHost[]).map(toHost));
+  }
+
+  host(instance: number): Host | undefined {
+    return this.#run(() => {
+      const row = this.#selectHost.get(instance) as StoredHost | undefined;
+      return row && toHost(row);
+    });
+  }
+
+  /** Claims the instance for this process; returns the claim. Throws `INSTANCE_IN_USE`, naming the process that hosts it. */
+  claim(instance: number, role: HostRole): number {
+    return this.#runTransaction(() => {
+      const host = this.host(instance);
+      if (host !== undefined && this.#processes.isAlive(host)) throw instanceInUseError(host);
+      return this.#replaceHost(instance, role, this.#processes.self);
+    });
+  }
+
+  holdsClaim(instance: number, claim: number): boolean {
+    return this.host(instance)?.claim === claim;
+  }
+
+  /** Ends the claim: any process may claim the instance next. */
+  releaseClaim(claim: number): void {
+    this.#run(() => this.#file.prepare('DELETE FROM host WHERE claim = ?').run(claim));
+  }
+
+  /** Asks the failover host to return the instance to this process, its owner. */
+  requestReturn(claim: number): void {
+    const { pid, started } = this.#processes.self;
+    this.#run(() =>
+      this.#file
+        .prepare(
+          `UPDATE host SET recalled_by = ?, recalled_started = ? WHERE claim = ? AND role = 'failover'`,
+        )
+        .run(pid, started, claim),
+    );
+  }
+
+  /** Passes the claim to the process that recalled it, so that no third one can claim the instance in between. */
+  returnToOwner(claim: number): void {
+    this.#runTransaction(() => {
+      const host = this.hosts().find((hosted) => hosted.claim === claim);
+      if (host === undefined) return;
+      if (host.recalledBy === null) this.releaseClaim(claim);
+      else this.#replaceHost(host.instance, 'owner', host.recalledBy);
+    });
+  }
+
+  #replaceHost(instance: number, role: HostRole, { pid, started }: ProcessIdentity): number {
+    this.#file.prepare('DELETE FROM host WHERE instance = ?').run(instance);
+    const { lastInsertRowid } = this.#file
+      .prepare('INSERT INTO host (instance, pid, pid_started, role) VALUES (?, ?, ?, ?)')
+      .run(instance, pid, started, role);
+    return Number(lastInsertRowid);
+  }
+
+  members(): Member[] {
+    return this.#run(() => {
+      const rows = this.#file.prepare('SELECT instance, leaving FROM member ORDER BY instance').all();
+      return (rows as { instance: number; leaving: number }[]).map(({ instance, leaving }) => ({
+        instance,
+        leaving: leaving === 1,
+      }));
+    });
+  }
+
+  /** Adds an instance, or keeps one that was leaving. */
+  addMember(instance: number): void {
+    this.#run(() =>
+      this.#file
+        .prepare('INSERT INTO member (instance) VALUES (?) ON CONFLICT (instance) DO UPDATE SET leaving = 0')
+        .run(instance),
+    );
+  }
+
+  /** Throws `INSTANCE_IS_HOME` for the SQL instance: its file must stay served. */
+  markMemberLeaving(instance: number): void {
+    this.#runTransaction(() => {
+      if (readSqlInstance(this.#file) === instance) {
+        throw new QueueError('INSTANCE_IS_HOME', { details: { instance } });
+      }
+      this.#file.prepare('UPDATE member SET leaving = 1 WHERE instance = ?').run(instance);
+    });
+  }
+
+  /** The instance that holds the application's tables; undefined while there are none. */
+  sqlInstance(): number | undefined {
+    return this.#run(() => readSqlInstance(this.#file));
+  }
+
+  /** A leaving instance is empty. Its file stays, so that its numbers continue if it is added again. */
+  deleteLeavingMember(instance: number): void {
+    this.#run(() =>
+      this.#file.prepare('DELETE FROM member WHERE instance = ? AND leaving = 1').run(instance),
+    );
+  }
+
+  /** Claims a task that only one process of the cluster may do. Throws `INSTANCE_IN_USE`, naming that process. */
+  claimSingleton(name: string): void {
+    this.#runTransaction(() => {
+      const holder = this.#file
+        .prepare('SELECT pid, pid_started AS started FROM singleton WHERE name = ?')
+        .get(name) as ProcessIdentity | undefined;
+      if (holder !== undefined && this.#processes.isAlive(holder)) {
+        throw new QueueError('INSTANCE_IN_USE', {
+          message: `The cluster is run by process ${holder.pid}`,
+          details: { pid: holder.pid },
+        });
+      }
+      const { pid, started } = this.#processes.self;
+      this.#file
+        .prepare('INSERT OR REPLACE INTO singleton (name, pid, pid_started) VALUES (?, ?, ?)')
+        .run(name, pid, started);
+    });
+  }
+
+  releaseSingleton(name: string): void {
+    this.#run(() => this.#file.prepare('DELETE FROM singleton WHERE name = ?').run(name));
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  #runTransaction<T>(work: () => T): T {
+    return this.#run(() => this.#file.transaction(work).immediate());
+  }
+
+  #run<T>(work: () => T): T {
+    return mapSqliteErrors(this.#path, work);
+  }
+}
+
+function toHost({ recalledPid, recalledStarted, ...host }: StoredHost): Host {
+  const recalled = recalledPid !== null && recalledStarted !== null;
+  return { ...host, recalledBy: recalled ? { pid: recalledPid, started: recalledStarted } : null };
+}
+
+function instanceInUseError({ instance, pid }: Host): QueueError {
+  return new QueueError('INSTANCE_IN_USE', {
+    message: `Instance ${instance} is hosted by process ${pid}`,
+    details: { instance, pid },
+  });
+}

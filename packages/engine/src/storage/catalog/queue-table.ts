@@ -1,0 +1,132 @@
+/** The queues of the catalog. The columns of a queue's settings are derived from `model/queue-settings.ts`. */
+
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import type { QueueId } from '../../model/ids.ts';
+import { exceptionQueueName, type NewQueueRow, type QueueRow } from '../../model/queue-row.ts';
+import { queueSettingNames, queueSettings } from '../../model/queue-settings.ts';
+import { columnName, insertSql, selectList } from '../sqlite/columns.ts';
+import type { SqliteFile } from '../sqlite/open-sqlite.ts';
+
+const settingColumnsSql = queueSettingNames
+  .map((name) => {
+    const { type, nullable, values } = queueSettings[name].column;
+    const column = columnName(name);
+    const check = values && ` CHECK (${column} IN (${values.map((value) => `'${value}'`).join(', ')}))`;
+    return `${column} ${type}${nullable ? '' : ' NOT NULL'}${check ?? ''},`;
+  })
+  .join('\n    ');
+
+export const queueTableSql = `
+  CREATE TABLE queue (
+    queue_id INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused: rows elsewhere of a missing queue are garbage
+    name TEXT NOT NULL UNIQUE,
+    ${settingColumnsSql}
+    exception_queue_id INTEGER,                 -- gets messages that reached attempts_max
+    enqueue_enabled INTEGER NOT NULL DEFAULT 1,
+    dequeue_enabled INTEGER NOT NULL DEFAULT 1
+  ) STRICT;
+`;
+
+const insertedColumns = ['name', ...queueSettingNames, 'exceptionQueueId'];
+const storedColumns = ['queueId', ...insertedColumns, 'enqueueEnabled', 'dequeueEnabled'];
+/** SQLite has no booleans. */
+const booleanColumns = [
+  ...queueSettingNames.filter((name) => queueSettings[name].column.boolean),
+  'enqueueEnabled',
+  'dequeueEnabled',
+];
+
+export interface EnabledHalves {
+  enqueue?: boolean | undefined;
+  dequeue?: boolean | undefined;
+}
+
+/** All methods but `read` are called in a write transaction of the catalog. */
+export class QueueTable {
+  readonly #file: SqliteFile;
+
+  constructor(catalog: SqliteFile) {
+    this.#file = catalog;
+  }
+
+  /** In order of creation. */
+  read(): QueueRow[] {
+    const rows = this.#file.prepare(`SELECT ${selectList(storedColumns)} FROM queue ORDER BY queue_id`).all();
+    return (rows as Record<string, unknown>[]).map((row) => {
+      for (const name of booleanColumns) row[name] = row[name] === 1;
+      return row as unknown as QueueRow;
+    });
+  }
+
+  /**
+   * Creates the queue, and its exception queue if attempts are limited. Throws `QUEUE_EXISTS`, or `QUEUE_SPEC_INVALID` past
+   * the number of queues.
+   */
+  create(row: NewQueueRow): void {
+    const exceptionQueueId = row.attemptsMax === null ? null : this.#insert(exceptionQueueOf(row), null);
+    this.#insert(row, exceptionQueueId);
+  }
+
+  #insert(row: NewQueueRow, exceptionQueueId: number | null): number {
+    const count = this.#file.prepare('SELECT count(*) FROM queue').pluck().get() as number;
+    if (count >= limits.queuesMax) {
+      throw new QueueError('QUEUE_SPEC_INVALID', { message: `Too many queues (limit ${limits.queuesMax})` });
+    }
+    const values: Record<string, unknown> = { ...row, exceptionQueueId };
+    for (const name of booleanColumns) if (name in values) values[name] = Number(values[name]);
+    const { changes, lastInsertRowid } = this.#file
+      .prepare(`${insertSql('queue', insertedColumns)} ON CONFLICT DO NOTHING`)
+      .run(values);
+    if (changes === 0) throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
+    return Number(lastInsertRowid);
+  }
+
+  /** Undefined if there is no such queue. */
+  idOf(name: string): number | undefined {
+    return this.#file.prepare('SELECT queue_id FROM queue WHERE name = ?').pluck().get(name) as
+      | number
+      | undefined;
+  }
+
+  /** Throws `QUEUE_IN_USE` for the exception queue of a queue that exists. */
+  assertNotExceptionQueue(name: string, queueId: QueueId): void {
+    const user = this.#file
+      .prepare('SELECT name FROM queue WHERE exception_queue_id = ?')
+      .pluck()
+      .get(queueId);
+    if (user !== undefined) throw new QueueError('QUEUE_IN_USE', { details: { queue: name, user } });
+  }
+
+  /** Returns whether it existed. */
+  remove(name: string): boolean {
+    return this.#file.prepare('DELETE FROM queue WHERE name = ?').run(name).changes === 1;
+  }
+
+  /** A half that is undefined stays as it is. Returns whether the queue exists. */
+  updateEnabled(name: string, { enqueue, dequeue }: EnabledHalves): boolean {
+    const toStored = (enabled: boolean | undefined) => (enabled === undefined ? null : Number(enabled));
+    const { changes } = this.#file
+      .prepare(
+        `UPDATE queue SET enqueue_enabled = coalesce(?, enqueue_enabled),
+           dequeue_enabled = coalesce(?, dequeue_enabled) WHERE name = ?`,
+      )
+      .run(toStored(enqueue), toStored(dequeue), name);
+    return changes === 1;
+  }
+}
+
+/** A plain queue of one shard that is stored as its queue is. */
+function exceptionQueueOf(row: NewQueueRow): NewQueueRow {
+  return {
+    ...row,
+    name: exceptionQueueName(row.name),
+    type: 'queue',
+    shards: 1,
+    priorities: false,
+    attemptsMax: null,
+    retryDelayMs: 0,
+    cacheBytesMin: 0,
+    cacheBytesMax: null,
+  };
+}

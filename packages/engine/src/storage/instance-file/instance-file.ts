@@ -1,0 +1,275 @@
+/**
+ * An instance's file: partitions with messages, what is consumed of them, and the tables beside them. Only the writer
+ * thread writes to it, one group commit at a time. `docs/data-layout.md` shows the tables with an example.
+ */
+import { join } from 'node:path';
+import { QueueError } from '../../api/errors.ts';
+import { addSqlTransactions, type GroupContent } from '../../model/group-content.ts';
+import type { Group, GroupResult, SqlOutcome } from '../../model/group-message.ts';
+import { groupsPerEpoch } from '../../model/group-number.ts';
+import type { Clock } from '../../model/ports.ts';
+import type { RecoveredInstance } from '../../model/recovered-instance.ts';
+import type { SqlStatement } from '../../model/sql-statement.ts';
+import type { TableWrite } from '../../model/table-write.ts';
+import { ApplicationSqlExecutor } from '../application-sql/application-sql-executor.ts';
+import { CheckpointScheduler } from '../sqlite/checkpoint-scheduler.ts';
+import { prepareFormat, schemaNamesOf } from '../sqlite/file-format.ts';
+import {
+  isDiskFull,
+  mapSqliteErrors,
+  openSqlite,
+  type SqliteFile,
+  type SqliteStatement,
+} from '../sqlite/open-sqlite.ts';
+import { AcknowledgedGroupFile, acknowledgedGroupPath } from './recovery/acknowledged-group-file.ts';
+import { assertNoCommitsMissing } from './recovery/last-group.ts';
+import { recoverPartitions } from './recovery/recover-partitions.ts';
+import { resyncWal } from './recovery/resync-wal.ts';
+import { ConsumptionWriter, deleteConsumption } from './tables/consumption-table.ts';
+import { CorrelationIndexes } from './tables/correlation-index.ts';
+import { MetaTable } from './tables/meta-table.ts';
+import {
+  BlockWriter,
+  createPartitionTable,
+  truncatePartition,
+  writeFreePartition,
+  writePartitionRow,
+} from './tables/partition-table.ts';
+import {
+  createWriteAppliers,
+  instanceSchemaSql,
+  preparePartitionDeletes,
+  recoverTables,
+} from './tables/registered-tables.ts';
+import { SessionOutcomeWriter } from './tables/session-outcome-table.ts';
+
+/** The names of all tables, indexes and views of the engine, in lower case: others may be the application's. */
+export function engineSchemaNames(): Set<string> {
+  return schemaNamesOf(instanceSchemaSql);
+}
+
+export function instanceFilePath(dir: string, instance: number): string {
+  return join(dir, `instance-${instance}.db`);
+}
+
+export class InstanceFile {
+  readonly #file: SqliteFile;
+  readonly #path: string;
+  /** Bounds the time of application statements. */
+  readonly #clock: Clock;
+  readonly #blockWriter: BlockWriter;
+  readonly #correlationIndexes: CorrelationIndexes;
+  readonly #checkpoints: CheckpointScheduler;
+  readonly #acknowledgedGroup: AcknowledgedGroupFile;
+  readonly #meta: MetaTable;
+  readonly #consumption: ConsumptionWriter;
+  readonly #sessionOutcomes: SessionOutcomeWriter;
+  readonly #applyTableWrite: (write: TableWrite) => void;
+  /** Run with the number of a partition that was truncated. */
+  readonly #partitionDeletes: SqliteStatement[];
+  readonly #begin: SqliteStatement;
+  readonly #commit: SqliteStatement;
+  #createdSqlExecutor: ApplicationSqlExecutor | undefined;
+  #epoch = 0;
+  #syncMode: Group['sync'] = 'FULL';
+  /** A transaction of application statements is open; the next group commits it. */
+  #transactionOpen = false;
+  /** The last commit included application statements, and nobody counts what those write. */
+  #writtenBytesUnknown = false;
+
+  constructor(path: string, clock: Clock) {
+    this.#path = path;
+    this.#clock = clock;
+    assertNoCommitsMissing(path);
+    // Another connection writes only for a moment: a process that lost the instance and has not noticed yet.
+    this.#file = openSqlite({ path, busyMs: 1_000 });
+    mapSqliteErrors(path, () => prepareFormat(this.#file, instanceSchemaSql));
+    this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
+    this.#commit = this.#file.prepare('COMMIT');
+    this.#meta = new MetaTable(this.#file);
+    this.#consumption = new ConsumptionWriter(this.#file);
+    this.#sessionOutcomes = new SessionOutcomeWriter(this.#file);
+    this.#applyTableWrite = createWriteAppliers(this.#file);
+    this.#partitionDeletes = preparePartitionDeletes(this.#file);
+    this.#blockWriter = new BlockWriter(this.#file);
+    this.#correlationIndexes = mapSqliteErrors(path, () => new CorrelationIndexes(this.#file));
+    this.#checkpoints = new CheckpointScheduler(this.#file);
+    this.#acknowledgedGroup = mapSqliteErrors(
+      path,
+      () => new AcknowledgedGroupFile(acknowledgedGroupPath(path)),
+    );
+  }
+
+  /** Raises the epoch, which fences the process that had the file before, and reads the state to continue from. */
+  recover(): RecoveredInstance {
+    return mapSqliteErrors(this.#path, () => {
+      resyncWal(this.#file);
+      this.#epoch = this.#meta.raiseEpoch();
+      this.#acknowledgedGroup.writeDurably(this.#epoch * groupsPerEpoch);
+      this.#correlationIndexes.renameDamaged(this.#epoch);
+      const pool = recoverPartitions(this.#file);
+      for (const { partition, terminalDeltas } of pool.partitions) {
+        const bySubscriber = Map.groupBy(terminalDeltas, ({ subscriber }) => subscriber);
+        for (const [subscriber, rows] of bySubscriber)
+          this.#consumption.setRowCount({ partition, subscriber }, rows.length);
+      }
+      return { epoch: this.#epoch, ...pool, ...recoverTables(this.#file) };
+    });
+  }
+
+  /**
+   * Commits a group; with `FULL` it is on disk when this returns. `onMaintained` is called between the changes to the pool
+   * and those to messages. Returns the partitions that are too damaged to be truncated, and the outcomes of application
+   * statements.
+   */
+  commit(group: Group, onMaintained: () => void): Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'> {
+    let unusable: number[] = [];
+    let sql: SqlOutcome[] = [];
+    this.#writtenBytesUnknown = this.#transactionOpen || group.sqlTransactions.length > 0;
+    if (!this.#transactionOpen) this.#beginTransaction(group.sync);
+    this.#transactionOpen = false;
+    try {
+      this.#assertEpoch();
+      unusable = this.#applyPoolChanges(group.poolChanges);
+      onMaintained();
+      sql = group.sqlTransactions.map(({ statements }) => this.#sqlExecutor.run(statements));
+      let content = contentOf(group);
+      if (sql.length > 0) content = addSqlTransactions(content, group, sql);
+      for (const block of content.blocks) {
+        const body = Buffer.from(group.buffer, block.offset, block.length);
+        this.#blockWriter.write(block, group.groupNumber, body);
+        if (this.#correlationIndexes.partitions.has(block.partition))
+          this.#correlationIndexes.write(block, body);
+      }
+      for (const delta of content.consumptionDeltas)
+        this.#consumption.write(delta, group.groupNumber, delta.ranges);
+      const { outcomes } = content;
+      if (outcomes.length + outcomes.retiredThroughGroup > 0)
+        this.#sessionOutcomes.writeGroup(group.groupNumber, group.buffer, outcomes);
+      for (const write of content.tableWrites) this.#applyTableWrite(write);
+      if (needsGroupRecord(content, group.poolChanges)) this.#meta.writeLastGroup(group.groupNumber);
+      this.#commit.run();
+    } catch (error) {
+      if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+      if (this.#writtenBytesUnknown || poolChangeCount(group.poolChanges) > 0)
+        this.#createdSqlExecutor?.invalidateCompiled();
+      if (group.poolChanges.assign.length > 0) this.#correlationIndexes.reloadAfterRollback();
+      // The disk may have no space for the log to grow: after a checkpoint SQLite writes it from its start again.
+      if (isDiskFull(error)) this.#checkpoints.runPassive();
+      throw error;
+    }
+    // A relaxed group may be lost in a power cut, so its absence must not count as damage.
+    if (group.sync === 'FULL') this.#acknowledgedGroup.write(group.groupNumber);
+    return { unusablePartitions: unusable, sqlOutcomes: sql };
+  }
+
+  #beginTransaction(sync: Group['sync']): void {
+    if (sync !== this.#syncMode) {
+      this.#file.pragma(`synchronous = ${sync}`); // SQLite refuses this inside a transaction
+      this.#syncMode = sync;
+    }
+    this.#begin.run();
+  }
+
+  /**
+   * Runs an application statement in a transaction that stays open until the next group commits with it (synced `FULL`)
+   * or `rollBackStatements` undoes it. A failed statement undoes only itself. Throws if the whole transaction is undone.
+   */
+  executeStatement(statement: SqlStatement): SqlOutcome {
+    try {
+      if (!this.#transactionOpen) {
+        this.#beginTransaction('FULL');
+        this.#transactionOpen = true;
+        this.#assertEpoch();
+      }
+      return this.#sqlExecutor.run([statement]);
+    } catch (error) {
+      this.rollBackStatements();
+      throw error;
+    }
+  }
+
+  /** Undoes all statements since the last commit. */
+  rollBackStatements(): void {
+    if (!this.#transactionOpen) return;
+    this.#transactionOpen = false;
+    if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
+    this.#createdSqlExecutor?.invalidateCompiled();
+  }
+
+  /** Created at first use: most instances have no application tables. */
+  get #sqlExecutor(): ApplicationSqlExecutor {
+    this.#createdSqlExecutor ??= new ApplicationSqlExecutor(this.#file, engineSchemaNames(), this.#clock);
+    return this.#createdSqlExecutor;
+  }
+
+  /** Call after each commit, once it is acknowledged. Throws if a checkpoint failed: then nothing more may be written. */
+  checkpoint(group: Group): void {
+    // An unknown number of bytes makes the scheduler check the size of the log.
+    const start = this.#writtenBytesUnknown ? Number.POSITIVE_INFINITY : 0;
+    let bytes = group.blocks.reduce((sum, block) => sum + block.length, start);
+    for (const write of group.tableWrites) if (write.kind === 'chunk') bytes += write.body.byteLength;
+    this.#checkpoints.afterCommit(bytes);
+  }
+
+  #assertEpoch(): void {
+    const { epoch } = this.#meta;
+    if (epoch === this.#epoch) return;
+    throw new QueueError('INSTANCE_FENCED', { details: { epoch: this.#epoch, found: epoch } });
+  }
+
+  /** Returns the partitions that are too damaged to be truncated; they are never used again. */
+  #applyPoolChanges({ create, truncate, assign }: Group['poolChanges']): number[] {
+    const file = this.#file;
+    const indexes = this.#correlationIndexes;
+    for (const partition of create) {
+      createPartitionTable(file, partition);
+      writeFreePartition(file, partition);
+    }
+    const unusable: number[] = [];
+    for (const partition of truncate) {
+      const indexSql = indexes.partitions.has(partition) ? indexes.truncateSql(partition) : '';
+      if (!truncatePartition(file, partition, indexSql)) {
+        unusable.push(partition);
+        continue;
+      }
+      for (const statement of this.#partitionDeletes) statement.run(partition);
+      this.#consumption.forgetPartition(partition);
+      writeFreePartition(file, partition);
+    }
+    for (const assignment of assign) {
+      const { partition, hasCorrelationIndex } = assignment;
+      deleteConsumption(file, partition);
+      if (indexes.partitions.has(partition) !== hasCorrelationIndex) indexes.setIndexed(assignment);
+      writePartitionRow(file, assignment);
+    }
+    return unusable;
+  }
+
+  close(): void {
+    this.#file.close();
+    this.#acknowledgedGroup.close();
+  }
+}
+
+/** What the group writes apart from its transactions with application statements. */
+function contentOf({ buffer, blocks, consumptionDeltas, tableWrites, outcomes }: Group): GroupContent {
+  const deltas = consumptionDeltas.map(({ partition, subscriber, offset, length }) => ({
+    partition,
+    subscriber,
+    ranges: Buffer.from(buffer, offset, length),
+  }));
+  return { blocks, consumptionDeltas: deltas, tableWrites, outcomes };
+}
+
+/** True: it is possible that no row of the file has this group's number, so `meta` must hold it (`last-group.ts`). */
+function needsGroupRecord(
+  { blocks, consumptionDeltas, tableWrites }: GroupContent,
+  pool: Group['poolChanges'],
+): boolean {
+  return poolChangeCount(pool) + tableWrites.length > 0 || blocks.length + consumptionDeltas.length === 0;
+}
+
+function poolChangeCount({ create, assign, truncate }: Group['poolChanges']): number {
+  return create.length + assign.length + truncate.length;
+}

@@ -1,0 +1,108 @@
+/**
+ * Delayed messages of an instance, ordered by due time. They are kept out of the partitions, which they would keep from
+ * being truncated. One commit appends a due message to its shard and deletes it here.
+ */
+
+import type { DelayedKey, DelayedRow, DueMessages } from '../../../model/delayed-message.ts';
+import type { QueueId } from '../../../model/ids.ts';
+import { delayedChecksum } from '../../checksum.ts';
+import { insertSql, selectList } from '../../sqlite/columns.ts';
+import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import type { TableModule, WriteAppliers } from './table-module.ts';
+
+type StoredRow = DelayedRow & { crc: number };
+
+const columns = ['dueAtMs', 'delayedId', 'queueId', 'shard', 'record', 'crc'] as const;
+
+export const delayedTable = {
+  schemaSql: `
+    CREATE TABLE delayed (
+      due_at_ms INTEGER NOT NULL,
+      delayed_id INTEGER NOT NULL, -- unique in the instance
+      queue_id INTEGER NOT NULL,
+      shard INTEGER NOT NULL,      -- the log that gets the message when it is due
+      record BLOB NOT NULL,
+      crc INTEGER NOT NULL,        -- over the columns before it
+      PRIMARY KEY (due_at_ms, delayed_id)
+    ) STRICT, WITHOUT ROWID;`,
+  createAppliers: (file): WriteAppliers<'insert delayed' | 'delete delayed'> => ({
+    'insert delayed': ({ message }) => {
+      file.prepare(insertSql('delayed', columns)).run({ ...message, crc: delayedChecksum(message) });
+    },
+    'delete delayed': ({ message: { dueAtMs, delayedId } }) => {
+      file.prepare('DELETE FROM delayed WHERE due_at_ms = ? AND delayed_id = ?').run(dueAtMs, delayedId);
+    },
+  }),
+  /** Scans the whole table: queues are dropped rarely. */
+  deleteQueue(file, queueId) {
+    file.prepare('DELETE FROM delayed WHERE queue_id = ?').run(queueId);
+  },
+  recover: (file) => ({
+    delayedCounts: countDelayed(file),
+    nextDueAtMs: readDueMessages(file, { nowMs: 0, bytesMax: 0 }).nextDueAtMs,
+  }),
+  findFaults(file) {
+    let damaged = 0;
+    for (const row of file.prepare(`SELECT ${selectList(columns)} FROM delayed`).iterate())
+      if (!isUndamaged(row as StoredRow)) damaged += 1;
+    return damaged === 0 ? [] : [`${damaged} delayed messages are not what was written, and stay delayed`];
+  },
+} satisfies TableModule;
+
+function isUndamaged({ crc, ...row }: StoredRow): boolean {
+  return crc === delayedChecksum(row);
+}
+
+/**
+ * Messages due at `nowMs` in order of due time, up to about `bytesMax`. Relies on the primary key. A damaged row is
+ * skipped and stays in the table.
+ */
+export function readDueMessages(
+  file: SqliteFile,
+  { nowMs, bytesMax }: { nowMs: number; bytesMax: number },
+): DueMessages {
+  const stored = file
+    .prepare(`SELECT ${selectList(columns)} FROM delayed ORDER BY due_at_ms, delayed_id`)
+    .iterate() as IterableIterator<StoredRow>;
+  const rows: DelayedRow[] = [];
+  let bytes = 0;
+  for (const { crc, ...row } of stored) {
+    if (!isUndamaged({ crc, ...row })) continue;
+    if (row.dueAtMs > nowMs || bytes >= bytesMax) return { rows, nextDueAtMs: row.dueAtMs };
+    rows.push(row);
+    bytes += row.record.byteLength;
+  }
+  return { rows, nextDueAtMs: null };
+}
+
+/**
+ * Delayed messages of one queue behind a key, in order of due time, up to about `bytesMax`; `more`: others follow. Relies
+ * on the primary key; skips rows of other queues and damaged ones.
+ */
+export function readDelayedOfQueue(
+  file: SqliteFile,
+  { queueId, after, bytesMax }: { queueId: QueueId; after: DelayedKey; bytesMax: number },
+): { rows: DelayedRow[]; more: boolean } {
+  const stored = file
+    .prepare(
+      `SELECT ${selectList(columns)} FROM delayed
+       WHERE (due_at_ms, delayed_id) > (?, ?) AND queue_id = ? ORDER BY due_at_ms, delayed_id`,
+    )
+    .iterate(after.dueAtMs, after.delayedId, queueId) as IterableIterator<StoredRow>;
+  const rows: DelayedRow[] = [];
+  let bytes = 0;
+  for (const { crc, ...row } of stored) {
+    if (!isUndamaged({ crc, ...row })) continue;
+    if (bytes >= bytesMax) return { rows, more: true };
+    rows.push(row);
+    bytes += row.record.byteLength;
+  }
+  return { rows, more: false };
+}
+
+function countDelayed(file: SqliteFile): Map<number, number> {
+  const rows = file
+    .prepare('SELECT queue_id AS queueId, count(*) AS messages FROM delayed GROUP BY queue_id')
+    .all() as { queueId: QueueId; messages: number }[];
+  return new Map(rows.map(({ queueId, messages }) => [queueId, messages]));
+}

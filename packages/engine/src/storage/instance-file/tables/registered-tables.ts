@@ -1,0 +1,85 @@
+/**
+ * The tables of an instance's file beside the messages. A new one is a `TableModule` in a file of its own and a line here;
+ * schema, writes, deletions, recovery and the check follow from the list.
+ */
+import type { RecoveredInstance } from '../../../model/recovered-instance.ts';
+import type { TableWrite } from '../../../model/table-write.ts';
+import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
+import { attemptTable } from './attempt-table.ts';
+import { consumptionTable } from './consumption-table.ts';
+import { delayedTable } from './delayed-table.ts';
+import { evacuatedTable } from './evacuated-table.ts';
+import { forwardingTables } from './forwarding-table.ts';
+import { metaTable } from './meta-table.ts';
+import { partitionPoolTable } from './partition-table.ts';
+import { payloadTables } from './payload-table.ts';
+import { sampleTables } from './sample-table.ts';
+import { sampleViews } from './sample-views.ts';
+import { sessionOutcomeTable } from './session-outcome-table.ts';
+import { subscriptionTable } from './subscription-table.ts';
+import type { TableModule, WriteAppliers } from './table-module.ts';
+
+/** In the order of creation: the views read the tables before them. */
+const registeredTables = [
+  metaTable,
+  partitionPoolTable,
+  consumptionTable,
+  sessionOutcomeTable,
+  subscriptionTable,
+  delayedTable,
+  attemptTable,
+  evacuatedTable,
+  forwardingTables,
+  payloadTables,
+  sampleTables,
+  sampleViews,
+] as const;
+
+const modules: readonly TableModule[] = registeredTables;
+
+export const instanceSchemaSql = modules.map(({ schemaSql }) => schemaSql).join('\n');
+
+type Registered = (typeof registeredTables)[number];
+type Returned<Hook extends 'createAppliers' | 'recover'> = Registered extends infer Table
+  ? Table extends Record<Hook, (file: SqliteFile) => infer Result>
+    ? Result
+    : never
+  : never;
+type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
+  part: infer Part,
+) => void
+  ? Part
+  : never;
+
+/** A kind of write that no table applies is an error of types in this function. */
+export function createWriteAppliers(file: SqliteFile): (write: TableWrite) => void {
+  const parts = modules.map((table) => table.createAppliers?.(file) ?? {});
+  const appliers: WriteAppliers = Object.assign({}, ...parts) as Intersection<Returned<'createAppliers'>>;
+  return (write) => {
+    if (write.kind === 'delete queue') {
+      for (const table of modules) table.deleteQueue?.(file, write.queueId);
+    } else if (write.kind === 'unsubscribe') {
+      for (const table of modules) table.deleteSubscriber?.(file, write.subscriber);
+    } else (appliers[write.kind] as (write: TableWrite) => void)(write);
+  };
+}
+
+/** Statements that delete the rows of a truncated partition, whose number is their parameter. */
+export function preparePartitionDeletes(file: SqliteFile): SqliteStatement[] {
+  return modules
+    .flatMap(({ tablesByPartition = [] }) => tablesByPartition)
+    .map((table) => file.prepare(`DELETE FROM ${table} WHERE partition = ?`));
+}
+
+/** All that recovery needs from the tables; the partitions themselves are read by `recover-partitions.ts`. */
+export function recoverTables(file: SqliteFile): Omit<RecoveredInstance, RecoveredElsewhere> {
+  const parts = modules.map((table) => table.recover?.(file) ?? {});
+  return Object.assign({}, ...parts) as Intersection<Returned<'recover'>>;
+}
+
+type RecoveredElsewhere = 'epoch' | 'freePartitions' | 'unusablePartitions' | 'partitions';
+
+/** Damage in the tables, in sentences. */
+export function findTableFaults(file: SqliteFile): string[] {
+  return modules.flatMap((table) => table.findFaults?.(file) ?? []);
+}

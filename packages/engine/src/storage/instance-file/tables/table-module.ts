@@ -1,0 +1,30 @@
+/**
+ * A table beside the messages registers itself with one `TableModule` in `registered-tables.ts`: its schema, the writes
+ * that it applies, what it deletes with a queue, a subscriber or a partition, what it recovers, and how it is checked.
+ */
+import type { RecoveredInstance } from '../../../model/recovered-instance.ts';
+import type { TableWrite } from '../../../model/table-write.ts';
+import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+
+/** Writes that concern several tables: each deletes its own rows. */
+export type SharedWriteKind = 'unsubscribe' | 'delete queue';
+export type OwnWriteKind = Exclude<TableWrite['kind'], SharedWriteKind>;
+export type WriteOf<Kind extends TableWrite['kind']> = Extract<TableWrite, { kind: Kind }>;
+
+/** Applies writes inside the transaction of their group. */
+export type WriteAppliers<Kind extends OwnWriteKind = OwnWriteKind> = {
+  [K in Kind]: (write: WriteOf<K>) => void;
+};
+
+export interface TableModule {
+  readonly schemaSql: string;
+  /** Called once for each opened file, so that appliers can keep prepared statements. */
+  createAppliers?(file: SqliteFile): Partial<WriteAppliers>;
+  deleteQueue?(file: SqliteFile, queueId: number): void;
+  deleteSubscriber?(file: SqliteFile, subscriber: number): void;
+  /** Tables with a column `partition`: their rows of a partition are deleted when it is truncated. */
+  readonly tablesByPartition?: readonly string[];
+  recover?(file: SqliteFile): Partial<RecoveredInstance>;
+  /** Damage found in the table, in sentences. Reads all of it and changes nothing. */
+  findFaults?(file: SqliteFile): string[];
+}

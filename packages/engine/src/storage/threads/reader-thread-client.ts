@@ -1,0 +1,66 @@
+/** The session thread's side of the reader thread, which the first read starts. */
+import type { Worker } from 'node:worker_threads';
+import { QueueError } from '../../api/errors.ts';
+import type {
+  FileReader,
+  ReadOperation,
+  ReadReply,
+  ReadRequest,
+  ReadResults,
+} from '../../model/read-request.ts';
+import { fromStorageFailure } from '../../model/storage-failure.ts';
+import { startThread } from './start-thread.ts';
+
+export class ReaderThread implements FileReader {
+  readonly #path: string;
+  #worker: Worker | undefined;
+  #lastId = 0;
+  #closing = false;
+  readonly #pending = new Map<number, { resolve(reply: ReadReply): void; reject(error: unknown): void }>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Rejects with the storage error if the read failed. */
+  async read<R extends ReadOperation>(request: R): Promise<ReadResults[R['kind']]> {
+    this.#worker ??= this.#start();
+    const worker = this.#worker;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    worker.ref(); // keeps the process alive until the answer
+    const reply = await new Promise<ReadReply>((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      worker.postMessage({ id, ...request } satisfies ReadRequest);
+    });
+    if (reply.failure !== null) throw fromStorageFailure(reply.failure);
+    return reply.result as ReadResults[R['kind']];
+  }
+
+  #start(): Worker {
+    const worker = startThread('reader-thread', { path: this.#path });
+    worker.on('message', (reply: ReadReply) => {
+      this.#pending.get(reply.id)?.resolve(reply);
+      this.#pending.delete(reply.id);
+      if (this.#pending.size === 0 && !this.#closing) worker.unref();
+    });
+    const died = (cause?: unknown) => {
+      this.#worker = undefined;
+      for (const { reject } of this.#pending.values()) reject(new QueueError('STORAGE_FAILED', { cause }));
+      this.#pending.clear();
+    };
+    worker.on('error', died);
+    worker.on('exit', () => died());
+    return worker;
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    this.#closing = true;
+    worker.ref(); // keeps the process alive until the thread has ended
+    worker.postMessage('close');
+    await ended;
+  }
+}

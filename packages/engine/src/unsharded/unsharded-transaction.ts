@@ -1,0 +1,133 @@
+/** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
+
+import type { Message, NewMessage } from '../api/message.ts';
+import type { DequeueOptions } from '../api/session.ts';
+import type { OutcomeTag, Slab } from '../commit/staged-transaction.ts';
+import type { IdRun } from '../model/id-runs.ts';
+import { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import { type RecordRun, recordBytes, recordEnd, writeRecord } from '../model/message-record.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import { assertTransactionSize } from '../model/validate-call.ts';
+import type { QueueTransaction, TransactionSource } from '../queues/queue-engine.ts';
+import type { TimedHold, TimedHolds } from '../queues/timed-holds.ts';
+import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
+
+/** A message that was delivered to a session. */
+export interface UnshardedDelivery {
+  queueId: number;
+  id: number;
+}
+
+/** What a transaction needs of the engine that began it. */
+export interface UnshardedTransactionEngine extends TransactionSource {
+  readonly slab: Slab;
+  epochMs(): number;
+  readonly holds: TimedHolds<UnshardedDelivery>;
+  /** Delivers messages; waits for them up to `waitMs`. */
+  deliver(
+    queue: QueueRow,
+    options: DequeueOptions & { max: number; waitMs: number },
+    onDelivery: (delivery: UnshardedDelivery) => void,
+  ): Promise<Message[]>;
+  /** Throws `QUEUE_DROPPED`, `QUEUE_CONVERTED`. */
+  assertQueuesExist(change: UnshardedChange): void;
+  /** Resolves with the ids of the enqueued messages once the whole change is durable. */
+  commit(change: UnshardedChange, outcome: OutcomeTag | undefined): Promise<IdRun[]>;
+  nack(deliveries: readonly UnshardedDelivery[]): Promise<void>;
+}
+
+export class UnshardedTransaction implements QueueTransaction {
+  readonly source: UnshardedTransactionEngine;
+  readonly #change: UnshardedChange = { enqueued: [], consumed: [], sync: 'NORMAL' };
+  readonly #acknowledged: TimedHold<UnshardedDelivery>[] = [];
+  #bytes = 0;
+
+  constructor(engine: UnshardedTransactionEngine) {
+    this.source = engine;
+  }
+
+  enqueue(queue: QueueRow, message: NewMessage): void {
+    const bytesNeeded = recordBytes(message);
+    this.#assertWithinLimits(1, bytesNeeded);
+    const { buffer, start } = this.source.slab.reserve(bytesNeeded);
+    const end = writeRecord(buffer, start, message, { enqueuedAtMs: this.source.epochMs() });
+    this.source.slab.claim(buffer, end);
+    this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(start, end) });
+    this.#bytes += end - start;
+    this.#applyDurability(queue);
+  }
+
+  enqueueRecords(queue: QueueRow, { source, start, end, count }: RecordRun): void {
+    this.#assertWithinLimits(count, end - start);
+    const { buffer, start: at } = this.source.slab.reserve(end - start);
+    source.copy(buffer, at, start, end);
+    const behind = at + end - start;
+    this.source.slab.claim(buffer, behind);
+    for (let from = at; from < behind; ) {
+      const to = recordEnd(buffer, from);
+      this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(from, to) });
+      from = to;
+    }
+    this.#bytes += end - start;
+    this.#applyDurability(queue);
+  }
+
+  #assertWithinLimits(operations: number, bytes: number): void {
+    const total = this.#change.enqueued.length + this.#change.consumed.length + operations;
+    assertTransactionSize(total, this.#bytes + bytes);
+  }
+
+  #applyDurability(queue: QueueRow): void {
+    if (queue.durability === 'durable') this.#change.sync = 'FULL';
+  }
+
+  async dequeue(
+    queue: QueueRow,
+    options: DequeueOptions & { max: number; waitMs: number },
+  ): Promise<Message[]> {
+    this.#assertWithinLimits(options.max, 0);
+    this.#applyDurability(queue);
+    return this.source.deliver(queue, options, (delivery) => this.#change.consumed.push(delivery));
+  }
+
+  acknowledge(queue: QueueRow, receipts: readonly string[]): void {
+    this.#assertWithinLimits(receipts.length, 0);
+    for (const hold of this.source.holds.find(queue, receipts)) {
+      hold.staged = true;
+      this.#acknowledged.push(hold);
+      this.#change.consumed.push(hold.delivery);
+    }
+    this.#applyDurability(queue);
+  }
+
+  get isEmpty(): boolean {
+    return this.#change.enqueued.length + this.#change.consumed.length === 0;
+  }
+
+  assertQueuesExist(): void {
+    this.source.assertQueuesExist(this.#change);
+  }
+
+  /** The application's tables are in an instance's file, with its sharded queues. */
+  readonly statements = undefined;
+
+  async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
+    if (this.isEmpty) return new LazyCommitResult([]);
+    let ids: IdRun[];
+    try {
+      ids = await this.source.commit(this.#change, outcome);
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
+    for (const hold of this.#acknowledged) this.source.holds.end(hold);
+    return new LazyCommitResult(ids);
+  }
+
+  async rollback(): Promise<void> {
+    const acknowledged = new Set(this.#acknowledged.map((hold) => hold.delivery));
+    const own = this.#change.consumed.filter((delivery) => !acknowledged.has(delivery));
+    for (const hold of this.#acknowledged) this.source.holds.unstage(hold);
+    await this.source.nack(own);
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * What instances say to each other about forwarding, over the sockets on which they are served (`protocol.ts`). Calls are
+ * rare and travel as JSON. A batch is a frame of its own:
+ *
+ *     u32 sender · f64 epoch of the sender · u32 connection number · u32 queue · u32 shard · f64 batch number
+ *     f64 sent at, monotonic ms · u32 count, {u32 index, u32 prior attempts} · u32 count, id runs (`model/id-runs.ts`)
+ *     u32 messages · records
+ */
+import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
+import { readIdRuns } from '../model/id-runs.ts';
+import { recordEnd } from '../model/message-record.ts';
+import type { BodyReader } from './body-reader.ts';
+import type { FrameWriter } from './frame-writer.ts';
+import { protocolError } from './protocol.ts';
+
+export type PeerCall =
+  /** Answered once a batch has come, or after `cancel-request`. */
+  | { call: 'request-batch'; peer: number; queueId: number; messagesMax: number }
+  | { call: 'cancel-request'; peer: number; queueId: number }
+  /** Answered with a `ReceiverReport`; with `whenDelivered` not before `allDelivered` is true. */
+  | ({ call: 'report-received'; sender: BatchSender; whenDelivered: boolean } & ShardKey)
+  | ({ call: 'recall' } & ShardKey);
+
+export interface ReceivedBatch {
+  sender: BatchSender;
+  batch: ForwardedBatch;
+  /** On the sender's monotonic clock, which all processes of the machine share. */
+  sentAtMs: number;
+}
+
+const idRunBytes = 16;
+
+export function writeBatch(writer: FrameWriter, { sender, batch, sentAtMs }: ReceivedBatch): void {
+  const { queueId, shard, batchNumber, priorAttempts, sourceRuns, records } = batch;
+  writer.u32(sender.instance);
+  writer.f64(sender.epoch);
+  writer.u32(sender.connectionNumber);
+  writer.u32(queueId);
+  writer.u32(shard);
+  writer.f64(batchNumber);
+  writer.f64(sentAtMs);
+  writer.u32(priorAttempts.length);
+  for (const [index, times] of priorAttempts) {
+    writer.u32(index);
+    writer.u32(times);
+  }
+  writer.u32(sourceRuns.length);
+  writer.idRuns(sourceRuns);
+  writer.u32(records.count);
+  writer.bytes(records.source, records.start, records.end);
+}
+
+/** Throws `PROTOCOL_INVALID`. */
+export function readBatch(body: BodyReader): ReceivedBatch {
+  const sender = { instance: body.u32(), epoch: body.f64(), connectionNumber: body.u32() };
+  const shardKey = { queueId: body.u32(), shard: body.u32() };
+  const batchNumber = body.f64();
+  const sentAtMs = body.f64();
+  const priorAttempts = Array.from({ length: readCount(body, 8) }, () => [body.u32(), body.u32()] as const);
+  const sourceRunsBytes = readCount(body, idRunBytes) * idRunBytes;
+  const sourceRunsStart = body.skip(sourceRunsBytes);
+  const sourceRuns = readIdRuns(body.source, sourceRunsStart, sourceRunsStart + sourceRunsBytes);
+  const count = body.u32();
+  const records = { source: body.source, start: body.offset, end: body.end, count };
+  let end = records.start;
+  for (let i = 0; i < count; i += 1) {
+    end = end + 4 > records.end ? Number.NaN : recordEnd(body.source, end);
+  }
+  if (end !== records.end) throw protocolError('The records of a batch do not end with its frame');
+  return { sender, batch: { ...shardKey, batchNumber, priorAttempts, sourceRuns, records }, sentAtMs };
+}
+
+/** Reads the length of a list whose entries have `entryBytes` each. The frame must hold all of them. */
+function readCount(body: BodyReader, entryBytes: number): number {
+  const count = body.u32();
+  if (count * entryBytes > body.bytesLeft) throw protocolError('A batch ends within a list');
+  return count;
+}

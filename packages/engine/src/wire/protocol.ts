@@ -1,0 +1,139 @@
+/**
+ * The protocol between a client and the process that serves an instance, over a Unix-domain socket. A frame is
+ *
+ *     u32 length of the rest · u8 kind · u32 request · body
+ *
+ * with little-endian numbers; `docs/decisions/0004-remote-protocol.md` lists the bodies and gives the reasons. Each
+ * request has one answer, which carries the request's number. Answers to different sessions may come in any order. Only
+ * `deliveryPart` is followed by another frame with the same number.
+ *
+ * The messages of a delivery travel as runs of consecutive records in the engine's own format:
+ *
+ *     u32 log (0: an unsharded queue) · f64 first sequence number · u32 count · u32 delivery count
+ *     text: the part of each receipt after log and sequence number · u32 bytes · records
+ *
+ * The messages that one dequeue took from one log are one run; their records are copied together, without decoding.
+ *
+ * A commit carries the staged operations in the order of the calls. Consecutive operations of one kind on one queue share
+ * a header:
+ *
+ *     u8 enqueue · text queue · u32 count · u32 bytes · records
+ *     u8 acknowledge · text queue · u32 count · u32 bytes · receipts, each a text
+ *     u8 enqueueUploaded · text queue · u32 count · u32 bytes · for each: u32 upload, record without its payload
+ *     u8 execute · empty text · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
+ */
+
+import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
+import { assertTransactionSize } from '../model/validate-call.ts';
+
+/** Raised with every incompatible change. Client and server must have the same version. */
+export const protocolVersion = 4;
+
+/** "SHRD", to recognise a peer that speaks another protocol. */
+export const protocolMagic = 0x44524853;
+
+/** Bytes before the body of a frame. */
+export const frameHeaderBytes = 9;
+/** The least value of a frame's length field: kind and request without a body. */
+export const frameLengthMin = 5;
+
+export const requests = {
+  hello: 1,
+  openSession: 2,
+  closeSession: 3,
+  dequeue: 4,
+  receive: 5,
+  cancelWait: 6,
+  commit: 7,
+  rollback: 8,
+  release: 9,
+  extend: 10,
+  commitOutcome: 11,
+  adminCall: 12,
+  /** Between instances: `peer-messages.ts`. */
+  peerCall: 13,
+  forwardBatch: 14,
+  /** Payloads in chunks: `client/remote-upload.ts`, `server/session-uploads.ts`. */
+  beginUpload: 15,
+  uploadPart: 16,
+  finishUpload: 17,
+  cancelUpload: 18,
+  messageOfReceipt: 19,
+  readChunk: 20,
+} as const;
+
+export const replies = {
+  welcome: 65,
+  done: 66,
+  committed: 67,
+  notCommitted: 68,
+  /** A part of a delivery; more frames of it follow. */
+  deliveryPart: 69,
+  /** The last or only frame of a delivery. */
+  delivered: 70,
+  jsonResult: 71,
+  failed: 72,
+  committedWithSqlResults: 73,
+  payloadChunk: 74,
+} as const;
+
+/** Kinds of the operations in a commit. */
+export const operations = { enqueue: 1, acknowledge: 2, execute: 3, enqueueUploaded: 4 } as const;
+
+export function protocolError(sentence: string): QueueError {
+  return new QueueError('PROTOCOL_INVALID', { message: sentence });
+}
+
+export function errorToJson(error: unknown): string {
+  const known = error instanceof QueueError ? error : new QueueError('INSTANCE_FAILED', { cause: error });
+  const { code, message, details } = known;
+  return JSON.stringify({ code, message, details });
+}
+
+export function errorFromJson(json: string): QueueError {
+  const { code, message, details } = JSON.parse(json) as {
+    code: string;
+    message: string;
+    details: Record<string, unknown>;
+  };
+  if (!Object.hasOwn(errorRegistry, code)) {
+    return protocolError(`The instance answered with the unknown error code ${code}: ${message}`);
+  }
+  return new QueueError(code as QueueErrorCode, { message, details });
+}
+
+/**
+ * Writes a name or a receipt: u16 length, then UTF-8. `target` must have space for two bytes and three more for each
+ * character. Returns the end of what was written.
+ */
+export function writeText(target: Buffer, start: number, text: string): number {
+  const bytes = target.write(text, start + 2);
+  target.writeUInt16LE(bytes, start);
+  return start + 2 + bytes;
+}
+
+/** More than any name or receipt of an instance has. */
+const textCharactersMax = 1_024;
+
+/**
+ * Returns the bytes that the receipts take at most. Throws `OPTIONS_INVALID` for what cannot be a receipt and
+ * `TX_TOO_LARGE` for more receipts than one transaction may have.
+ */
+export function assertReceipts(receipts: readonly string[]): number {
+  let bytes = 0;
+  for (const receipt of receipts) {
+    assertText('receipt', receipt);
+    bytes += 2 + receipt.length * 3;
+  }
+  assertTransactionSize(receipts.length, bytes);
+  return bytes;
+}
+
+/** Throws `OPTIONS_INVALID` for a value that cannot be a name or a receipt. */
+export function assertText(option: string, text: string): void {
+  if (typeof text === 'string' && text.length <= textCharactersMax) return;
+  throw new QueueError('OPTIONS_INVALID', {
+    message: `${option} must be a string of at most ${textCharactersMax} characters`,
+    details: { option },
+  });
+}

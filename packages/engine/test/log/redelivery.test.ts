@@ -1,0 +1,22 @@
+/** What a message that is returned is delivered with. */
+import { expect, it } from 'vitest';
+import { receiptOf } from '../../src/log/delivery.ts';
+import { cursorOver } from './log-fixture.ts';
+
+it('gives a redelivered message a hold number of its own, so that the earlier receipt is stale', () => {
+  const { cursor, deliver } = cursorOver(['a']);
+  const first = deliver()!;
+  cursor.nack([first]);
+  const second = deliver()!;
+  expect(second).toMatchObject({ firstSeq: 1, deliveryCount: 2 });
+  expect(receiptOf(second, 1)).not.toBe(receiptOf(first, 1));
+});
+
+it('counts a nack as a delivery, and a cancelled delivery not', () => {
+  const { cursor, deliver } = cursorOver(['a']);
+  cursor.cancelDelivery([deliver()!]);
+  const first = deliver()!;
+  expect(first.deliveryCount).toBe(1);
+  cursor.nack([first]);
+  expect(deliver()!.deliveryCount).toBe(2);
+});

@@ -1,0 +1,65 @@
+/** Tables of states and commands, and the life of a partition tried pair by pair. */
+import { describe, expect, it } from 'vitest';
+import { InvariantViolation, invariant, invariantBroken } from '../../src/model/invariant.ts';
+import { Partition, type PartitionState, partitionLife } from '../../src/model/log-partitions.ts';
+import { TransitionTable } from '../../src/model/transition-table.ts';
+
+describe('a transition table', () => {
+  const door = new TransitionTable<'open' | 'shut', 'close' | 'unlock'>('a door', {
+    open: { close: 'shut' },
+    shut: {},
+  });
+
+  it('gives the state that follows, or says what cannot happen to what', () => {
+    expect(door.next('open', 'close')).toBe('shut');
+    expect(door.find('shut', 'close')).toBeUndefined();
+    expect(() => door.next('shut', 'close')).toThrow('a door that is shut cannot close');
+    expect(() => door.next('shut', 'close')).toThrow(InvariantViolation);
+  });
+
+  it('lists its states, and the commands that are legal in one of them', () => {
+    expect(door.states).toEqual(['open', 'shut']);
+    expect(door.commands).toEqual(['close']);
+  });
+});
+
+describe('an invariant', () => {
+  it('describes itself only when it is broken', () => {
+    invariant(true, () => expect.unreachable());
+    expect(() => invariant(false, () => 'held is negative')).toThrow(InvariantViolation);
+  });
+
+  it('ends the instance with an error of its own, which is not worth a retry', () => {
+    const error = invariantBroken(new InvariantViolation('held is negative'));
+    expect(error).toMatchObject({ code: 'INVARIANT_BROKEN', kind: 'bug', retryable: false });
+    expect(error.message).toContain('held is negative');
+  });
+});
+
+/** A partition starts as filling; `free` is what it is before and after its time in a log. */
+function partitionThatIs(state: PartitionState): Partition {
+  const partition = new Partition(1, 1);
+  if (state === 'full') partition.apply('seal');
+  if (state === 'damaged') partition.apply('damage');
+  if (state === 'truncating' || state === 'free') partition.apply('truncate');
+  if (state === 'free') partition.apply('release');
+  expect(partition.state).toBe(state);
+  return partition;
+}
+
+describe('the life of a partition', () => {
+  const pairs = partitionLife.states.flatMap((state) =>
+    partitionLife.commands.map((command) => ({ state, command, next: partitionLife.find(state, command) })),
+  );
+
+  it.each(pairs)('$state: $command leads to $next', ({ state, command, next }) => {
+    const partition = partitionThatIs(state);
+    if (next === undefined) {
+      expect(() => partition.apply(command)).toThrow(InvariantViolation);
+      expect(partition.state).toBe(state);
+    } else {
+      partition.apply(command);
+      expect(partition.state).toBe(next);
+    }
+  });
+});

@@ -1,0 +1,480 @@
+/**
+ * An instance's file in memory, beneath the same ports as the real one: a writer, a reader and what recovery finds. It
+ * keeps what is synced apart from what is only written, which a crash may lose from any group on.
+ */
+import type { WriterPort } from '../../src/commit/writer-port.ts';
+import { decodeRanges, mergeRanges, type SeqRange } from '../../src/model/consumption.ts';
+import type { DelayedRow } from '../../src/model/delayed-message.ts';
+import type { EvacuatedRow } from '../../src/model/evacuated-message.ts';
+import type { ForwardedInRow, ForwardedOutRow } from '../../src/model/forwarding-row.ts';
+import type { Group, GroupResult, PoolChanges } from '../../src/model/group-message.ts';
+import { readPayload, recordEnd } from '../../src/model/message-record.ts';
+import type { FileReader, ReadBlock, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
+import type { RecoveredInstance, RecoveredPartition } from '../../src/model/recovered-instance.ts';
+import type { StorageFailure } from '../../src/model/storage-failure.ts';
+import type { TableWrite } from '../../src/model/table-write.ts';
+import type { Chance, SimulatedPorts } from './scheduler.ts';
+
+export class SimulationFailure extends Error {}
+
+export function expectThat(condition: boolean, sentence: () => string): void {
+  if (!condition) throw new SimulationFailure(sentence());
+}
+
+/** Deltas of a partition are merged past this number, as the real file does past another one. */
+const deltasMax = 16;
+
+interface StoredPartition {
+  queueId: number;
+  shard: number;
+  firstSeq: number;
+  blocks: ReadBlock[];
+  deltas: Uint8Array[];
+  attempts: Map<number, number>;
+}
+
+/** What a group writes. Its bytes are copied, since the group's buffer is used again. */
+interface WrittenGroup {
+  groupNumber: number;
+  poolChanges: PoolChanges;
+  blocks: (ReadBlock & { partition: number })[];
+  deltas: { partition: number; ranges: Uint8Array }[];
+  tableWrites: readonly TableWrite[];
+}
+
+/** The tables. */
+class Tables {
+  /** Null: free. */
+  readonly partitions: Map<number, StoredPartition | null>;
+  readonly delayed: Map<number, DelayedRow>;
+  readonly evacuated: Map<string, EvacuatedRow>;
+  readonly forwardedOut: Map<string, ForwardedOutRow>;
+  readonly forwardedIn: Map<string, ForwardedInRow>;
+  /** By log: the end of the numbers that it ever had. */
+  readonly logEnds: Map<string, number>;
+  /** Payloads of partitions that were truncated. */
+  readonly truncatedPayloads: Set<string>;
+
+  constructor(from?: Tables) {
+    this.partitions = new Map(
+      [...(from?.partitions ?? [])].map(([id, stored]) => [
+        id,
+        stored && {
+          ...stored,
+          blocks: [...stored.blocks],
+          deltas: [...stored.deltas],
+          attempts: new Map(stored.attempts),
+        },
+      ]),
+    );
+    this.delayed = new Map(from?.delayed);
+    this.evacuated = new Map(from?.evacuated);
+    this.forwardedOut = new Map(from?.forwardedOut);
+    this.forwardedIn = new Map(from?.forwardedIn);
+    this.logEnds = new Map(from?.logEnds);
+    this.truncatedPayloads = new Set(from?.truncatedPayloads);
+  }
+
+  apply({ poolChanges, blocks, deltas, tableWrites }: WrittenGroup): void {
+    for (const partition of poolChanges.create) this.partitions.set(partition, null);
+    for (const partition of poolChanges.truncate) this.#truncate(partition);
+    for (const { partition, queueId, shard, firstSeq } of poolChanges.assign) {
+      expectThat(
+        this.partitions.get(partition) === null,
+        () => `partition ${partition} is assigned and not free`,
+      );
+      const empty = { blocks: [], deltas: [], attempts: new Map<number, number>() };
+      this.partitions.set(partition, { queueId, shard, firstSeq, ...empty });
+    }
+    for (const { partition, ...block } of blocks) {
+      const stored = this.#assigned(partition);
+      const log = `${stored.queueId} ${stored.shard}`;
+      const end = this.logEnds.get(log) ?? 0;
+      expectThat(block.firstSeq >= end, () => `log ${log} ended at ${end} and restarts at ${block.firstSeq}`);
+      this.logEnds.set(log, block.firstSeq + block.count);
+      stored.blocks.push(block);
+    }
+    for (const { partition, ranges } of deltas) this.#addDelta(this.#assigned(partition), ranges);
+    for (const write of tableWrites) this.#applyTableWrite(write);
+  }
+
+  #assigned(partition: number): StoredPartition {
+    const stored = this.partitions.get(partition);
+    expectThat(
+      stored !== null && stored !== undefined,
+      () => `partition ${partition} is written to and free`,
+    );
+    return stored!;
+  }
+
+  #addDelta(stored: StoredPartition, ranges: Uint8Array): void {
+    stored.deltas.push(ranges);
+    if (stored.deltas.length < deltasMax) return;
+    const merged = mergeRanges(stored.deltas.flatMap((delta) => decodeRanges(delta, 0)));
+    stored.deltas = [encode(merged)];
+  }
+
+  #truncate(partition: number): void {
+    const stored = this.#assigned(partition);
+    for (const { payload, seq, live } of messagesOf(stored)) {
+      expectThat(!live, () => `partition ${partition} is truncated with live message ${stored.shard}.${seq}`);
+      this.truncatedPayloads.add(payload);
+    }
+    this.partitions.set(partition, null);
+  }
+
+  #applyTableWrite(write: TableWrite): void {
+    switch (write.kind) {
+      case 'insert delayed':
+        this.delayed.set(write.message.delayedId, write.message);
+        return;
+      case 'delete delayed':
+        this.delayed.delete(write.message.delayedId);
+        return;
+      case 'attempts': {
+        const { attempts } = this.#assigned(write.partition);
+        for (const row of write.rows) attempts.set(row.seq, row.attempts);
+        return;
+      }
+      case 'evacuate': {
+        const stored = this.#assigned(write.partition);
+        for (const row of write.rows)
+          this.evacuated.set(evacuatedKey(row), { ...row, record: recordAt(stored, row.seq) });
+        return;
+      }
+      case 'evacuated attempts': {
+        const row = this.evacuated.get(evacuatedKey(write.evacuated));
+        if (row !== undefined) this.evacuated.set(evacuatedKey(row), { ...row, ...write.evacuated });
+        return;
+      }
+      case 'evacuated consumed':
+        this.evacuated.delete(evacuatedKey(write.evacuated));
+        return;
+      case 'forwarded out':
+        this.forwardedOut.set(`${write.row.queueId} ${write.row.shard} ${write.row.receiver}`, write.row);
+        return;
+      case 'forwarded in':
+        this.forwardedIn.set(`${write.row.queueId} ${write.row.shard} ${write.row.sender}`, write.row);
+        return;
+      case 'sample':
+        return;
+      default:
+        throw new SimulationFailure(`the file in memory has no table for "${write.kind}"`);
+    }
+  }
+
+  /** Every message in the tables. Evacuated ones are live outside of their partition. */
+  *messages(): Generator<{ queueId: number; payload: string; live: boolean }> {
+    for (const stored of this.partitions.values()) {
+      if (stored === null) continue;
+      for (const { payload, live } of messagesOf(stored)) {
+        yield { queueId: stored.queueId, payload, live };
+      }
+    }
+    for (const { queueId, record } of [...this.delayed.values(), ...this.evacuated.values()]) {
+      yield { queueId, payload: payloadOf(record), live: true };
+    }
+  }
+}
+
+function evacuatedKey({ queueId, shard, seq }: { queueId: number; shard: number; seq: number }): string {
+  return `${queueId} ${shard} ${seq}`;
+}
+
+function payloadOf(record: Uint8Array): string {
+  return readPayload(Buffer.from(record.buffer, record.byteOffset, record.byteLength), 0).toString();
+}
+
+function encode(ranges: readonly SeqRange[]): Uint8Array {
+  const bytes: number[] = [];
+  let from = 0;
+  const push = (value: number) => {
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+    bytes.push(rest);
+  };
+  for (const [start, end] of ranges) {
+    push(start - from);
+    push(end - start);
+    from = end;
+  }
+  return Uint8Array.from(bytes);
+}
+
+function* messagesOf({
+  firstSeq,
+  blocks,
+  deltas,
+}: StoredPartition): Generator<{ seq: number; payload: string; live: boolean }> {
+  const terminal = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta, firstSeq)));
+  for (const block of blocks) {
+    const body = block.body as Buffer;
+    let offset = 0;
+    for (let seq = block.firstSeq; seq < block.firstSeq + block.count; seq += 1) {
+      const live = !terminal.some(([start, end]) => start <= seq && seq < end);
+      yield { seq, payload: readPayload(body, offset).toString(), live };
+      offset = recordEnd(body, offset);
+    }
+  }
+}
+
+function recordAt({ blocks }: StoredPartition, seq: number): Uint8Array {
+  const block = blocks.findLast(({ firstSeq }) => firstSeq <= seq)!;
+  const body = block.body as Buffer;
+  let start = 0;
+  for (let at = block.firstSeq; at < seq; at += 1) start = recordEnd(body, start);
+  return body.subarray(start, recordEnd(body, start));
+}
+
+export class MemoryFile {
+  #synced = new Tables();
+  #written = new Tables();
+  /** Groups that are written and not synced, in order. */
+  #unsynced: WrittenGroup[] = [];
+  #epoch = 0;
+
+  write(group: WrittenGroup): void {
+    this.#written.apply(group);
+    this.#unsynced.push(group);
+  }
+
+  /** Everything up to this group is on disk from now on. */
+  sync(groupNumber: number): void {
+    while (this.#unsynced.length > 0 && this.#unsynced[0]!.groupNumber <= groupNumber)
+      this.#synced.apply(this.#unsynced.shift()!);
+  }
+
+  /** A power cut: of the groups that were not synced the first few survive. */
+  crash(chance: Chance): { kept: number; lost: number } {
+    const kept = chance.between(0, this.#unsynced.length);
+    const lost = this.#unsynced.length - kept;
+    for (const group of this.#unsynced.slice(0, kept)) this.#synced.apply(group);
+    this.#unsynced = [];
+    this.#written = new Tables(this.#synced);
+    return { kept, lost };
+  }
+
+  get tables(): Tables {
+    return this.#written;
+  }
+
+  /** Raises the epoch, which is durable at once. */
+  recover(): RecoveredInstance {
+    this.#epoch += 1;
+    const { partitions, delayed, evacuated, forwardedOut, forwardedIn } = this.#written;
+    const assigned: RecoveredPartition[] = [];
+    const freePartitions: number[] = [];
+    for (const [partition, stored] of partitions) {
+      if (stored === null) freePartitions.push(partition);
+      else assigned.push(recoverPartition(partition, stored));
+    }
+    assigned.sort((a, b) => a.queueId - b.queueId || a.shard - b.shard || a.firstSeq - b.firstSeq);
+    for (const [index, partition] of assigned.entries()) {
+      const next = assigned[index + 1];
+      const follows = next?.queueId === partition.queueId && next.shard === partition.shard;
+      assertNoMessageMissing(
+        partitions.get(partition.partition)!,
+        follows ? next.firstSeq : partition.endSeq,
+      );
+    }
+    const delayedCounts = new Map<number, number>();
+    let nextDueAtMs: number | null = null;
+    for (const { queueId, dueAtMs } of delayed.values()) {
+      delayedCounts.set(queueId, (delayedCounts.get(queueId) ?? 0) + 1);
+      nextDueAtMs = Math.min(nextDueAtMs ?? dueAtMs, dueAtMs);
+    }
+    return {
+      epoch: this.#epoch,
+      freePartitions,
+      unusablePartitions: [],
+      partitions: assigned,
+      sessionOutcomes: [],
+      subscriptions: [],
+      forwardedOut: [...forwardedOut.values()],
+      forwardedIn: [...forwardedIn.values()],
+      delayedCounts,
+      nextDueAtMs,
+      evacuated: [...evacuated.values()].sort((a, b) => a.seq - b.seq),
+      payloads: { references: [], orphans: [] },
+    };
+  }
+
+  read(request: ReadOperation): ReadResults[keyof ReadResults] {
+    switch (request.kind) {
+      case 'blocks':
+        return this.#readBlocks(request.partition, request.fromSeq);
+      case 'due': {
+        const rows = [...this.#written.delayed.values()].sort(
+          (a, b) => a.dueAtMs - b.dueAtMs || a.delayedId - b.delayedId,
+        );
+        const next = rows.find(({ dueAtMs }) => dueAtMs > request.nowMs);
+        const due = rows.filter(({ dueAtMs }) => dueAtMs <= request.nowMs);
+        return { rows: due, nextDueAtMs: next?.dueAtMs ?? null };
+      }
+      default:
+        throw new SimulationFailure(`the file in memory does not read "${request.kind}"`);
+    }
+  }
+
+  /** At most two blocks at a time, so that reads follow one another. */
+  #readBlocks(partition: number, fromSeq: number): ReadResults['blocks'] {
+    const blocks = this.#written.partitions.get(partition)?.blocks ?? [];
+    const rest = blocks.filter(({ firstSeq, count }) => firstSeq + count > fromSeq);
+    return { blocks: rest.slice(0, 2), more: rest.length > 2 };
+  }
+}
+
+function recoverPartition(partition: number, stored: StoredPartition): RecoveredPartition {
+  const { queueId, shard, firstSeq, blocks, deltas, attempts } = stored;
+  const last = blocks.at(-1);
+  return {
+    partition,
+    queueId,
+    shard,
+    firstSeq,
+    endSeq: last === undefined ? firstSeq : last.firstSeq + last.count,
+    bytes: blocks.reduce((sum, { body }) => sum + body.byteLength, 0),
+    messages: blocks.reduce((sum, { count }) => sum + count, 0),
+    terminalDeltas: deltas.map((ranges) => ({ subscriber: 0, ranges })),
+    attempts: [...attempts].map(([seq, count]) => ({ subscriber: 0, seq, attempts: count })),
+    damageReason: null,
+    unknownFromSeq: null,
+  };
+}
+
+/** Every number of a partition is that of a message or a gap that is recorded as terminal. */
+function assertNoMessageMissing({ shard, firstSeq, blocks, deltas }: StoredPartition, endSeq: number): void {
+  const gaps = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta, firstSeq)));
+  let at = firstSeq;
+  for (const { firstSeq: start, count } of [...blocks, { firstSeq: endSeq, count: 0 }]) {
+    const isGap = start === at || gaps.some(([from, to]) => from <= at && start <= to);
+    expectThat(start >= at && isGap, () => `message ${shard}.${at} is missing in its partition`);
+    at = start + count;
+  }
+}
+
+export interface WriterFaults {
+  /** Set to have the next group fail. */
+  next: 'diskFull' | 'syncFailed' | undefined;
+}
+
+/** Writes one group after the other, each after a while of simulated time. */
+export class MemoryWriter implements WriterPort {
+  readonly cpuUs = 0;
+  readonly silentMs = 0;
+  onResult: ((result: GroupResult) => void) | undefined;
+  readonly #file: MemoryFile;
+  readonly #ports: SimulatedPorts;
+  readonly #chance: Chance;
+  readonly #faults: WriterFaults;
+  /** When the last answer is due: answers come in order. */
+  #lastAnswerAtMs = 0;
+  #freeAtMs = 0;
+  #generation = 0;
+  #failure: StorageFailure | undefined;
+
+  constructor(file: MemoryFile, ports: SimulatedPorts, chance: Chance, faults: WriterFaults) {
+    this.#file = file;
+    this.#ports = ports;
+    this.#chance = chance;
+    this.#faults = faults;
+  }
+
+  send(group: Group): void {
+    const nowMs = this.#ports.clock.monotonicMs();
+    const writeAtMs = Math.max(nowMs, this.#freeAtMs) + this.#delayMs();
+    this.#freeAtMs = writeAtMs;
+    const answerAtMs = Math.max(this.#lastAnswerAtMs, writeAtMs + this.#delayMs());
+    this.#lastAnswerAtMs = answerAtMs;
+    let failure: StorageFailure | null = null;
+    this.#ports.after(writeAtMs - nowMs, () => {
+      failure = this.#write(group);
+    });
+    this.#ports.after(answerAtMs - nowMs, () => {
+      if (failure === null && group.sync === 'FULL') this.#file.sync(group.groupNumber);
+      this.onResult?.({
+        kind: 'group',
+        groupNumber: group.groupNumber,
+        generation: group.generation,
+        failure,
+        unusablePartitions: [],
+        sqlOutcomes: [],
+        maintenanceMs: 0,
+        commitMs: 0,
+        cpuUs: 0,
+      });
+    });
+  }
+
+  #delayMs(): number {
+    return this.#chance.percent(5) ? this.#chance.between(10, 100) : this.#chance.below(3);
+  }
+
+  /** Groups behind a failed one fail too, until one comes that was built after it. */
+  #write(group: Group): StorageFailure | null {
+    const failed = this.#failure;
+    if (failed !== undefined && (failed.fatal || group.generation === this.#generation)) return failed;
+    this.#generation = group.generation;
+    this.#failure = undefined;
+    const fault = this.#faults.next;
+    this.#faults.next = undefined;
+    if (fault !== undefined) {
+      const fatal = fault === 'syncFailed';
+      // After a failed sync the group may be on disk or not.
+      if (fatal && this.#chance.percent(50)) this.#file.write(toWritten(group));
+      const code = fatal ? 'STORAGE_FAILED' : 'STORAGE_FULL';
+      this.#failure = { code, message: `simulated: ${fault}`, details: {}, fatal };
+      return this.#failure;
+    }
+    this.#file.write(toWritten(group));
+    return null;
+  }
+
+  executeStatement(): Promise<never> {
+    return Promise.reject(new SimulationFailure('the writer in memory executes no statements'));
+  }
+
+  rollbackReservation(): void {}
+
+  async close(): Promise<void> {}
+}
+
+function toWritten(group: Group): WrittenGroup {
+  const copy = (offset: number, length: number) => Buffer.from(Buffer.from(group.buffer, offset, length));
+  return {
+    groupNumber: group.groupNumber,
+    poolChanges: group.poolChanges,
+    blocks: group.blocks.map(({ partition, firstSeq, count, offset, length }) => {
+      return { partition, firstSeq, count, body: copy(offset, length) };
+    }),
+    deltas: group.consumptionDeltas.map(({ partition, offset, length }) => {
+      return { partition, ranges: copy(offset, length) };
+    }),
+    tableWrites: group.tableWrites,
+  };
+}
+
+/** Answers each read after a while, from what is written by then. */
+export class MemoryReader implements FileReader {
+  readonly #file: MemoryFile;
+  readonly #ports: SimulatedPorts;
+  readonly #chance: Chance;
+
+  constructor(file: MemoryFile, ports: SimulatedPorts, chance: Chance) {
+    this.#file = file;
+    this.#ports = ports;
+    this.#chance = chance;
+  }
+
+  read<R extends ReadOperation>(request: R): Promise<ReadResults[R['kind']]> {
+    return new Promise((resolve) => {
+      this.#ports.after(this.#chance.below(3), () => {
+        const result = this.#file.read(request) as ReadResults[R['kind']];
+        // The answer is on its way while the file changes.
+        this.#ports.after(this.#chance.below(2), () => resolve(result));
+      });
+    });
+  }
+
+  async close(): Promise<void> {}
+}

@@ -1,0 +1,388 @@
+/**
+ * What must be true of every message, kept beside the engine from what its sessions were told. It knows nothing of logs or
+ * groups. Each broken rule throws a `SimulationFailure` that names the invariant of the design.
+ */
+import type { Message } from '../../src/api/message.ts';
+import type { QueueRow } from '../../src/model/queue-row.ts';
+import { expectThat } from './memory-file.ts';
+
+export interface KnownTransaction {
+  instance: number;
+  enqueued: KnownMessage[];
+  /** Delivered to it by a dequeue. */
+  dequeued: Hold[];
+  /** Acknowledged by receipt. */
+  acknowledged: Hold[];
+  /** It acknowledges a receipt that is stale for certain. */
+  hasStaleReceipt: boolean;
+  /** Its messages were seen before its commit was answered. */
+  visible: boolean;
+  durable: boolean;
+  state: 'open' | 'pending' | 'committed' | 'unknown' | 'refused';
+}
+
+export interface Hold {
+  message: KnownMessage;
+  instance: number;
+  receipt: string;
+  /** Undefined: as long as the transaction is open. */
+  expiresAtMs: number | undefined;
+  /** A commit that consumes it is under way. */
+  committing: boolean;
+  ended: boolean;
+}
+
+export interface KnownMessage {
+  payload: string;
+  queue: QueueRow;
+  transaction: KnownTransaction;
+  /** Messages of one session to one queue in the order of their commits; undefined where no order is promised. */
+  sequence: KnownMessage[] | undefined;
+  delivered: boolean;
+  deliveryCount: number;
+  /** How many kills there had been at its last delivery. */
+  killsAtDelivery: number;
+  hold: Hold | undefined;
+  consumed: 'no' | 'pending' | 'yes';
+  consumedAt: number;
+  /** The message that carries on in the exception queue. */
+  exception: KnownMessage | undefined;
+}
+
+export interface SeenDelivery {
+  instance: number;
+  queue: QueueRow;
+  message: Message;
+  transaction: KnownTransaction | undefined;
+  expiresAtMs: number | undefined;
+}
+
+/** A message in the tables of an instance. */
+export interface StoredMessage {
+  queueId: number;
+  payload: string;
+  live: boolean;
+}
+
+export class Oracle {
+  readonly messages = new Map<string, KnownMessage>();
+  /** By instance: transactions that the next kill may undo. */
+  readonly #undecided = new Map<number, Set<KnownTransaction>>();
+  readonly #receipts = new Set<string>();
+  readonly #ids = new Set<string>();
+  readonly #sequences = new Map<string, KnownMessage[]>();
+  /** By sequence: the first message that was not delivered. */
+  readonly #nextInSequence = new Map<KnownMessage[], number>();
+  #kills = 0;
+  consumed = 0;
+  redelivered = 0;
+
+  begin(instance: number): KnownTransaction {
+    return {
+      instance,
+      enqueued: [],
+      dequeued: [],
+      acknowledged: [],
+      hasStaleReceipt: false,
+      visible: false,
+      durable: false,
+      state: 'open',
+    };
+  }
+
+  /** `sequence` names the session; undefined where the queue promises no order. */
+  enqueue(
+    transaction: KnownTransaction,
+    queue: QueueRow,
+    payload: string,
+    sequence: string | undefined,
+  ): void {
+    let list: KnownMessage[] | undefined;
+    if (sequence !== undefined) {
+      const key = `${sequence} ${queue.queueId}`;
+      list = this.#sequences.get(key) ?? [];
+      this.#sequences.set(key, list);
+    }
+    const message = newMessage(payload, queue, transaction, list);
+    list?.push(message);
+    transaction.enqueued.push(message);
+    if (queue.durability === 'durable') transaction.durable = true;
+    this.messages.set(payload, message);
+  }
+
+  /** The session asked for the commit. */
+  commitBegins(transaction: KnownTransaction): void {
+    transaction.state = 'pending';
+    for (const hold of holdsOf(transaction)) {
+      if (hold.ended) transaction.hasStaleReceipt = true;
+      hold.committing = true;
+      if (!hold.ended) hold.message.consumed = 'pending';
+      if (hold.message.queue.durability === 'durable') transaction.durable = true;
+    }
+    this.#undecidedOf(transaction.instance).add(transaction);
+  }
+
+  #undecidedOf(instance: number): Set<KnownTransaction> {
+    let undecided = this.#undecided.get(instance);
+    if (undecided === undefined) {
+      undecided = new Set();
+      this.#undecided.set(instance, undecided);
+    }
+    return undecided;
+  }
+
+  committed(transaction: KnownTransaction, ids: readonly string[]): void {
+    expectThat(!transaction.hasStaleReceipt, () => 'invariant 7: a stale receipt was accepted');
+    expectThat(
+      ids.length === transaction.enqueued.length,
+      () => `a commit of ${transaction.enqueued.length} messages gave ${ids.length} ids`,
+    );
+    for (const [index, id] of ids.entries()) {
+      const { queue } = transaction.enqueued[index]!;
+      if (queue.durability !== 'durable') continue;
+      const key = `${queue.queueId} ${id}`;
+      expectThat(!this.#ids.has(key), () => `invariant 8: id ${id} of ${queue.name} was given twice`);
+      this.#ids.add(key);
+    }
+    transaction.state = 'committed';
+    if (transaction.durable) this.#undecidedOf(transaction.instance).delete(transaction);
+    for (const hold of holdsOf(transaction)) this.#consume(hold);
+  }
+
+  #consume(hold: Hold): void {
+    hold.ended = true;
+    hold.committing = false;
+    const { message } = hold;
+    message.consumed = 'yes';
+    message.consumedAt = hold.instance;
+    if (message.hold === hold) message.hold = undefined;
+    this.consumed += 1;
+  }
+
+  /** Nothing of it was done. What it dequeued is ready again; what it acknowledged is held as before. */
+  refused(transaction: KnownTransaction): void {
+    expectThat(!transaction.visible, () => 'invariant 2: messages of a refused commit were delivered');
+    transaction.state = 'refused';
+    this.#undecidedOf(transaction.instance).delete(transaction);
+    for (const hold of holdsOf(transaction)) {
+      hold.committing = false;
+      if (!hold.ended && hold.message.hold === hold) hold.message.consumed = 'no';
+    }
+    for (const hold of transaction.dequeued) this.endHold(hold);
+  }
+
+  /** Its instance failed: what became of it is known once that is opened again. */
+  unknown(transaction: KnownTransaction): void {
+    transaction.state = 'unknown';
+  }
+
+  endHold(hold: Hold): void {
+    hold.ended = true;
+    if (hold.message.hold === hold) hold.message.hold = undefined;
+  }
+
+  /** Deliveries between two events, which have no order among them. Returns their holds. */
+  delivered(deliveries: readonly SeenDelivery[], nowMs: number): Hold[] {
+    const first: KnownMessage[] = [];
+    const holds = deliveries.map((delivery) => this.#deliver(delivery, nowMs, first));
+    for (const message of first) this.#assertInSequence(message);
+    return holds;
+  }
+
+  #deliver(delivery: SeenDelivery, nowMs: number, first: KnownMessage[]): Hold {
+    const { instance, queue, transaction, expiresAtMs } = delivery;
+    const { receipt, deliveryCount } = delivery.message;
+    const payload = delivery.message.payload.toString();
+    const message = this.#find(payload, queue);
+    const name = () => `message ${payload} of ${queue.name}`;
+    const { state } = message.transaction;
+    expectThat(state === 'committed' || state === 'pending', () => `invariant 2: ${name()} is ${state}`);
+    if (state === 'pending') message.transaction.visible = true;
+    expectThat(
+      message.consumed === 'no',
+      () => `invariant 3: ${name()} is delivered, consumed: ${message.consumed}`,
+    );
+    expectThat(message.exception === undefined, () => `invariant 3: ${name()} is in the exception queue`);
+    const held = message.hold;
+    if (held !== undefined) {
+      const expired = held.expiresAtMs !== undefined && nowMs >= held.expiresAtMs && !held.committing;
+      expectThat(expired, () => `invariant 7: ${name()} is held already`);
+      held.ended = true;
+    }
+    const receiptKey = `${instance} ${receipt}`;
+    expectThat(!this.#receipts.has(receiptKey), () => `invariant 7: receipt ${receipt} was given twice`);
+    this.#receipts.add(receiptKey);
+    if (message.killsAtDelivery === this.#kills) {
+      const expected = message.deliveryCount + 1;
+      expectThat(
+        deliveryCount === expected,
+        () => `invariant 3: ${name()} has delivery count ${deliveryCount}, not ${expected}`,
+      );
+    }
+    const { attemptsMax } = queue;
+    expectThat(attemptsMax === null || deliveryCount <= attemptsMax, () => `${name()} exceeds its attempts`);
+    if (message.delivered) this.redelivered += 1;
+    else if (message.sequence !== undefined) first.push(message);
+    message.delivered = true;
+    message.deliveryCount = deliveryCount;
+    message.killsAtDelivery = this.#kills;
+    const hold: Hold = { message, instance, receipt, expiresAtMs, committing: false, ended: false };
+    message.hold = hold;
+    transaction?.dequeued.push(hold);
+    return hold;
+  }
+
+  #find(payload: string, queue: QueueRow): KnownMessage {
+    const message = this.messages.get(payload);
+    expectThat(message !== undefined, () => `invariant 2: nobody enqueued message ${payload}`);
+    if (message!.queue.queueId === queue.queueId) return message!;
+    expectThat(
+      message!.queue.exceptionQueueId === queue.queueId,
+      () => `message ${payload} of ${message!.queue.name} is in ${queue.name}`,
+    );
+    expectThat(
+      message!.consumed === 'no',
+      () => `invariant 3: consumed message ${payload} is in ${queue.name}`,
+    );
+    const { transaction } = message!;
+    message!.exception ??= newMessage(payload, queue, transaction, undefined);
+    return message!.exception;
+  }
+
+  #assertInSequence(message: KnownMessage): void {
+    const sequence = message.sequence!;
+    let next = this.#nextInSequence.get(sequence) ?? 0;
+    while (
+      next < sequence.length &&
+      (sequence[next]!.delivered || sequence[next]!.transaction.state === 'refused')
+    )
+      next += 1;
+    this.#nextInSequence.set(sequence, next);
+    const earlier = sequence[next];
+    expectThat(
+      earlier === undefined || sequence.indexOf(message, next) < 0,
+      () =>
+        `invariant 4: ${message.payload} of ${message.queue.name} is delivered before ${earlier?.payload}`,
+    );
+  }
+
+  /** The instance was killed; `stored` is what its file kept. */
+  killed(instance: number, stored: Iterable<StoredMessage>, truncated: ReadonlySet<string>): void {
+    this.#kills += 1;
+    const known = new Map<string, boolean>();
+    for (const { payload, live } of stored) known.set(payload, (known.get(payload) ?? false) || live);
+    for (const transaction of this.#undecidedOf(instance)) this.#decide(transaction, known, truncated);
+    this.#undecidedOf(instance).clear();
+    for (const message of this.messages.values()) {
+      for (const life of [message, message.exception]) {
+        if (life?.hold?.instance === instance) this.endHold(life.hold);
+      }
+    }
+  }
+
+  /** A transaction is in the file as a whole or not at all. */
+  #decide(
+    transaction: KnownTransaction,
+    known: ReadonlyMap<string, boolean>,
+    truncated: ReadonlySet<string>,
+  ): void {
+    const parts: boolean[] = [];
+    for (const { payload } of transaction.enqueued) parts.push(known.has(payload) || truncated.has(payload));
+    for (const { message } of holdsOf(transaction)) {
+      if (known.has(message.payload)) parts.push(known.get(message.payload) === false);
+      else if (truncated.has(message.payload)) parts.push(true);
+    }
+    const done = parts[0] ?? false;
+    expectThat(
+      parts.every((part) => part === done),
+      () => `invariant 5: a transaction is in the file in part: ${parts.join(' ')}`,
+    );
+    const seen = transaction.visible && transaction.durable;
+    expectThat(done || !seen, () => 'invariant 1: messages were delivered that a kill undid');
+    const wasCommitted = transaction.state === 'committed';
+    transaction.state = done ? 'committed' : 'refused';
+    for (const hold of holdsOf(transaction)) {
+      if (done && !wasCommitted) this.#consume(hold);
+      else if (!done) {
+        hold.message.consumed = 'no';
+        hold.committing = false;
+        hold.ended = true;
+      }
+    }
+  }
+
+  /** Transactions that were open when their instance was killed. */
+  abandoned(transaction: KnownTransaction): void {
+    if (transaction.state === 'open') transaction.state = 'refused';
+  }
+
+  /**
+   * Compares with the tables of all instances: a committed message that nobody consumed is live in one of them, and a
+   * consumed one is not live where it was consumed.
+   */
+  audit(files: ReadonlyMap<number, Iterable<StoredMessage>>): void {
+    const live = new Map<string, Set<number>>();
+    for (const [instance, stored] of files) {
+      for (const { queueId, payload, live: isLive } of stored) {
+        if (!isLive) continue;
+        const instances = live.get(payload) ?? new Set<number>();
+        live.set(payload, instances);
+        expectThat(
+          !instances.has(instance),
+          () => `invariant 3: ${payload} is live twice in instance ${instance}`,
+        );
+        instances.add(instance);
+        const message = this.messages.get(payload);
+        expectThat(message !== undefined, () => `invariant 2: nobody enqueued stored message ${payload}`);
+        const life = message!.queue.queueId === queueId ? message! : message!.exception;
+        expectThat(
+          life === undefined || life.consumed !== 'yes' || life.consumedAt !== instance,
+          () => `invariant 3: ${payload} was consumed in instance ${instance} and is live there`,
+        );
+      }
+    }
+    for (const message of this.messages.values()) {
+      if (message.transaction.state !== 'committed') continue;
+      const life = message.exception ?? message;
+      if (life.consumed === 'no' && message.consumed === 'no')
+        expectThat(
+          live.has(message.payload),
+          () => `invariant 1: committed message ${message.payload} is lost`,
+        );
+    }
+  }
+
+  /** Committed messages that nobody has consumed. */
+  *unconsumed(): Generator<KnownMessage> {
+    for (const message of this.messages.values()) {
+      if (message.transaction.state !== 'committed') continue;
+      const life = message.exception ?? message;
+      if (life.consumed !== 'yes') yield life;
+    }
+  }
+}
+
+function newMessage(
+  payload: string,
+  queue: QueueRow,
+  transaction: KnownTransaction,
+  sequence: KnownMessage[] | undefined,
+): KnownMessage {
+  return {
+    payload,
+    queue,
+    transaction,
+    sequence,
+    delivered: false,
+    deliveryCount: 0,
+    killsAtDelivery: -1,
+    hold: undefined,
+    consumed: 'no',
+    consumedAt: 0,
+    exception: undefined,
+  };
+}
+
+export function holdsOf({ dequeued, acknowledged }: KnownTransaction): Hold[] {
+  return [...dequeued, ...acknowledged];
+}

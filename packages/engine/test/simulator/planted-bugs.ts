@@ -1,0 +1,109 @@
+/**
+ * Bugs that the simulator must find. Each is put into the engine or the file in memory by replacing a method, and taken out
+ * again; the sources are untouched.
+ */
+
+import { GroupCommit } from '../../src/commit/group-commit.ts';
+import { InstanceForwarding } from '../../src/forwarding/instance-forwarding.ts';
+import { CursorDeliveries } from '../../src/log/cursor-deliveries.ts';
+import { LogCursor } from '../../src/log/log-cursor.ts';
+import { LogPartitions } from '../../src/model/log-partitions.ts';
+import { MemoryFile } from './memory-file.ts';
+
+export interface PlantedBug {
+  name: string;
+  /** Returns what takes the bug out again. */
+  plant(): () => void;
+}
+
+type Method = (this: unknown, ...parameters: unknown[]) => unknown;
+
+/** Puts `make(original)` in the place of a method. */
+function replace<T extends object, Name extends keyof T>(
+  prototype: T,
+  method: Name,
+  make: (original: Method) => Method,
+): () => void {
+  const original = prototype[method];
+  prototype[method] = make(original as never) as T[Name];
+  return () => {
+    prototype[method] = original;
+  };
+}
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: 'a commit is acknowledged before it is synced',
+    plant: () => replace(MemoryFile.prototype, 'sync', () => () => undefined),
+  },
+  {
+    name: 'consumption is lost at recovery',
+    plant: () =>
+      replace(
+        LogCursor.prototype,
+        'recover',
+        (original) =>
+          function (this: unknown, _terminal, attempts) {
+            return original.call(this, [], attempts);
+          },
+      ),
+  },
+  {
+    name: 'a message is delivered again under its old hold number',
+    plant: () =>
+      replace(
+        CursorDeliveries.prototype,
+        'redeliver',
+        (original) =>
+          function (this: unknown, options) {
+            const { out } = options as { out: { holdNumber: number }[] };
+            const before = out.length;
+            const taken = original.call(this, options) as number;
+            for (const delivery of out.slice(before)) if (delivery.holdNumber > 1) delivery.holdNumber = 1;
+            return taken;
+          },
+      ),
+  },
+  {
+    name: 'a forwarded batch is accepted again after a lost connection',
+    plant: () =>
+      replace(
+        InstanceForwarding.prototype,
+        'reportReceived',
+        (original) =>
+          async function (this: unknown, sender, shard, whenDelivered) {
+            const report = (await original.call(this, sender, shard, whenDelivered)) as object;
+            return whenDelivered === true ? report : { ...report, batchNumber: 0 };
+          },
+      ),
+  },
+  {
+    name: 'a partition is truncated one too early',
+    plant: () =>
+      replace(
+        LogPartitions.prototype,
+        'beginTruncatingDrained',
+        (original) =>
+          function (this: unknown, watermark) {
+            const all = (this as LogPartitions).all;
+            const index = all.findLastIndex(({ firstSeq }) => firstSeq <= (watermark as number));
+            const next = all[index + 1]?.firstSeq ?? watermark;
+            return original.call(this, next);
+          },
+      ),
+  },
+  {
+    name: 'messages of a failed group become visible',
+    plant: () =>
+      replace(
+        GroupCommit.prototype,
+        'onResult',
+        (original) =>
+          function (this: unknown, result) {
+            const { failure } = result as { failure: { fatal: boolean } | null };
+            if (failure?.fatal !== false) return original.call(this, result);
+            return original.call(this, { ...(result as object), failure: null });
+          },
+      ),
+  },
+];

@@ -1,0 +1,110 @@
+/** One instance over a file in memory: it can be opened, killed and opened again. */
+import { QueueError } from '../../src/api/errors.ts';
+import { WaitRecorder } from '../../src/api/waits.ts';
+import { CommitOutcomes } from '../../src/commit/commit-outcomes.ts';
+import type { QueueRow } from '../../src/model/queue-row.ts';
+import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
+import { InstanceSession } from '../../src/runtime/instance-session.ts';
+import { recoverSharded } from '../../src/runtime/recover-sharded.ts';
+import { MemoryFile, MemoryReader, MemoryWriter, type WriterFaults } from './memory-file.ts';
+import { type Chance, type Scheduler, SimulatedPorts } from './scheduler.ts';
+import type { NetworkEnd, SimulatedNetwork } from './simulated-interconnect.ts';
+
+export interface SimulatedInstanceOptions {
+  instance: number;
+  /** The instances of the cluster. */
+  instances: readonly number[];
+  scheduler: Scheduler;
+  chance: Chance;
+  network: SimulatedNetwork;
+  queues: readonly QueueRow[];
+  cacheBytesMax: number;
+  partitionMessagesMax: number;
+  consumerIdleMs: number;
+}
+
+/** One opening. After a kill nothing of it runs on. */
+export interface Opening {
+  parts: ShardedParts;
+  ports: SimulatedPorts;
+  end: NetworkEnd;
+  /** Set once storage has failed: nothing more is served until the instance is opened again. */
+  failed: QueueError | undefined;
+}
+
+export class SimulatedInstance {
+  readonly instance: number;
+  readonly file = new MemoryFile();
+  readonly faults: WriterFaults = { next: undefined };
+  opening: Opening | undefined;
+  readonly #options: SimulatedInstanceOptions;
+  #lastSession = 0;
+
+  constructor(options: SimulatedInstanceOptions) {
+    this.instance = options.instance;
+    this.#options = options;
+  }
+
+  open(): void {
+    const { scheduler, chance, network, queues, instance, instances } = this.#options;
+    const ports = new SimulatedPorts(scheduler, chance);
+    const writer = new MemoryWriter(this.file, ports, chance, this.faults);
+    const reader = new MemoryReader(this.file, ports, chance);
+    const recovered = this.file.recover();
+    const options: ShardedOptions = {
+      dir: 'in memory',
+      instance,
+      ports,
+      cacheBytesMax: this.#options.cacheBytesMax,
+      partitionMessagesMax: this.#options.partitionMessagesMax,
+      emulatedSyncMs: 0,
+      sampleIntervalMs: 60_000,
+      writerReservationMsMax: 1_000,
+      waits: new WaitRecorder(),
+      outcomes: new CommitOutcomes(ports.clock),
+      queues,
+      everExisted: () => true,
+      queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
+      subscribers: () => [],
+      onFatal: (error) => {
+        opening.failed = error;
+      },
+    };
+    const parts = assembleParts(options, { writer, reader, recovered });
+    const end: NetworkEnd = { instance, forwarding: parts.forwarding, alive: true };
+    const opening: Opening = { parts, ports, end, failed: undefined };
+    writer.onResult = (result) => parts.groupCommit.onResult(result);
+    recoverSharded(parts, options, recovered);
+    network.attach(end);
+    if (instances.length > 1)
+      parts.forwarding.connect(network.interconnectOf(end, instances, this.#options.consumerIdleMs));
+    this.opening = opening;
+  }
+
+  /** Returns how many groups of those that were not synced the file kept and lost. */
+  kill(): { kept: number; lost: number } {
+    const { ports, end } = this.opening!;
+    ports.end();
+    this.#options.network.detach(end);
+    this.opening = undefined;
+    this.faults.next = undefined;
+    return this.file.crash(this.#options.chance);
+  }
+
+  openSession(): InstanceSession {
+    const opening = this.opening!;
+    const { engine, queues } = opening.parts;
+    this.#lastSession += 1;
+    return new InstanceSession(this.instance, this.#lastSession, {
+      findQueue: (name) => {
+        if (opening.failed !== undefined) throw opening.failed;
+        const row = this.#options.queues.find((queue) => queue.name === name);
+        if (row === undefined) throw new QueueError('QUEUE_NOT_FOUND');
+        return { row, engine };
+      },
+      sqlEngine: () => engine,
+      assertAcceptsMessages: () => {},
+      onSessionClosed: (session) => queues.unbindSession(session),
+    });
+  }
+}

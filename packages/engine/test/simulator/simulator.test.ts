@@ -1,0 +1,67 @@
+/**
+ * The engine over files in memory, in simulated time: many seeds, each a run of random commands and faults, none of which
+ * may break an invariant. A failing seed prints the command that repeats it.
+ */
+import { afterAll, describe, expect, it } from 'vitest';
+import { Coverage } from './coverage.ts';
+import { plantedBugs } from './planted-bugs.ts';
+import { simulate } from './simulation.ts';
+
+const seeds = 2_000;
+const seedsPerTest = 500;
+/** Of a run, at least. */
+const steps = 500;
+/** A planted bug must be found within so many seeds. */
+const seedsPerBug = 200;
+
+const coverage = new Coverage();
+let run = 0;
+let milliseconds = 0;
+
+for (let from = 1; from <= seeds; from += seedsPerTest) {
+  it(`breaks no invariant with the seeds ${from} to ${from + seedsPerTest - 1}`, {
+    timeout: 300_000,
+  }, async () => {
+    const startedAt = performance.now();
+    coverage.start();
+    try {
+      for (let seed = from; seed < from + seedsPerTest; seed += 1) await simulate({ seed, steps });
+    } finally {
+      coverage.stop();
+    }
+    run += seedsPerTest;
+    milliseconds += performance.now() - startedAt;
+  });
+}
+
+it('reaches every legal command in every state', () => {
+  expect(coverage.missing).toEqual([]);
+});
+
+it('gives the same trace for the same seed', async () => {
+  for (const seed of [1, 2, 3])
+    expect(await simulate({ seed, steps })).toEqual(await simulate({ seed, steps }));
+});
+
+describe('finds a planted bug', () => {
+  for (const { name, plant } of plantedBugs) {
+    it(name, { timeout: 300_000 }, async () => {
+      const remove = plant();
+      try {
+        for (let seed = 1; seed <= seedsPerBug; seed += 1) {
+          const failure = await simulate({ seed, steps }).catch((error: Error) => error);
+          if (!(failure instanceof Error)) continue;
+          console.log(`"${name}" is found by ${failure.message.split('\n')[0]}`);
+          return;
+        }
+      } finally {
+        remove();
+      }
+      expect.fail(`no seed up to ${seedsPerBug} finds it`);
+    });
+  }
+});
+
+afterAll(() => {
+  if (run > 0) console.log(`${((run / milliseconds) * 1_000).toFixed(0)} seeds/s\n${coverage}`);
+});

@@ -1,0 +1,139 @@
+/**
+ * A cluster of three processes and a client in its own process. The client and the cluster's processes are killed,
+ * suspended and restarted, one at a time or all at once, and survivors take the instances over. Finally the cluster is
+ * closed and the contents of the folder are compared with the ledger.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Cluster, QueueError, startCluster } from '@shardlab/engine';
+import { Ledger } from '../ledger.ts';
+import type { Random } from '../random.ts';
+import { TortureProcess } from '../torture-process.ts';
+import { partitionMessagesMax, type WorkerTask } from '../worker-task.ts';
+import { inspectFolder } from './inspect-folder.ts';
+import { recordAllNotes, type SetupOptions, type TortureSetup } from './setup.ts';
+
+const instances = 3;
+const killsPerFolder = 12;
+const workloadsAtOnce = 2;
+const pauseMsMax = 700;
+
+type Fault = (cluster: Cluster, random: Random, onKill: (phase: string) => void) => Promise<void>;
+
+const randomInstance = (random: Random) => 1 + random.below(instances);
+
+/** Returns false if the process is already down; a survivor may have killed it while it was suspended. */
+async function ifRunning(act: () => void): Promise<boolean> {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (error instanceof QueueError && error.code === 'PROCESS_NOT_RUNNING') return false;
+    throw error;
+  }
+}
+
+const killOne: Fault = async (cluster, random, onKill) => {
+  const instance = randomInstance(random);
+  if (await ifRunning(() => cluster.kill(instance))) onKill('cluster: one process');
+};
+
+const killAll: Fault = async (cluster, _random, onKill) => {
+  for (let instance = 1; instance <= instances; instance += 1) {
+    if (await ifRunning(() => cluster.kill(instance))) onKill('cluster: all processes at once');
+  }
+};
+
+/** Either the lease lapses and a survivor kills the process and consumes over, or it resumes in time, or at the same moment. */
+const stopOne: Fault = async (cluster, random, onKill) => {
+  const instance = randomInstance(random);
+  if (!(await ifRunning(() => cluster.pause(instance)))) return;
+  onKill('cluster: suspended, then killed or resumed');
+  await pause(random.below(2_000));
+  await ifRunning(() => cluster.resume(instance));
+};
+
+const faults: readonly Fault[] = [killOne, killOne, killOne, killAll, stopOne];
+
+export const clusterSetup: TortureSetup = {
+  name: 'cluster',
+  supports: () => true,
+  run: (options) => new ClusterTorture(options).run(),
+};
+
+class ClusterTorture {
+  readonly #options: SetupOptions;
+  readonly #random: Random;
+  readonly #ledger = new Ledger({ sharedOrder: false });
+  readonly #processes: { process: TortureProcess; name: string }[] = [];
+  readonly #workloadsUsed = new Set<string>();
+
+  constructor(options: SetupOptions) {
+    this.#options = options;
+    this.#random = options.random.fork();
+  }
+
+  async run(): Promise<void> {
+    const { dir, onChecked } = this.#options;
+    const cluster = await startCluster({ dir, instances, partitionMessagesMax });
+    try {
+      await this.#injectFaults(cluster);
+    } finally {
+      await cluster.close();
+    }
+    recordAllNotes(this.#ledger, this.#processes);
+    await inspectFolder({ dir, instances, workloads: this.#workloadsUsed }, this.#ledger);
+    onChecked(this.#ledger.takeTotals());
+  }
+
+  async #injectFaults(cluster: Cluster): Promise<void> {
+    const { onKill, isDone } = this.#options;
+    let client = this.#startClient();
+    let kills = 0;
+    const count = (phase: string) => {
+      kills += 1;
+      onKill(phase);
+    };
+    while (kills < killsPerFolder && !isDone()) {
+      await client.waitUntilWorking();
+      await pause(this.#random.next() * pauseMsMax);
+      if (this.#random.chance(0.25)) {
+        await client.kill();
+        count('cluster: the client');
+        client = this.#startClient();
+      } else await this.#random.pick(faults)(cluster, this.#random, count);
+      await pause(this.#random.next() * pauseMsMax);
+      await startAgain(cluster);
+      if (client.failed) break;
+    }
+    await client.kill();
+  }
+
+  #startClient(): TortureProcess {
+    const { dir, workloadNames } = this.#options;
+    const chosen = this.#random.pickSeveral(workloadNames, workloadsAtOnce);
+    for (const name of chosen) this.#workloadsUsed.add(name);
+    const name = `c${this.#processes.length}`;
+    const task: WorkerTask = {
+      dir,
+      connectTo: [1, 2, 3],
+      processName: name,
+      seed: this.#random.below(2 ** 31),
+      workloads: chosen,
+    };
+    const process = new TortureProcess(task);
+    this.#processes.push({ process, name });
+    return process;
+  }
+}
+
+/** Restarts processes that are down. A suspended process counts as running until a survivor has killed it. */
+async function startAgain(cluster: Cluster): Promise<void> {
+  for (let instance = 1; instance <= instances; instance += 1) {
+    try {
+      await cluster.start(instance);
+    } catch (error) {
+      const known = ['PROCESS_RUNNING', 'PROCESS_NOT_RUNNING'];
+      if (!(error instanceof QueueError && known.includes(error.code))) throw error;
+    }
+  }
+}

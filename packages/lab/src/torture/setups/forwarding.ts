@@ -1,0 +1,128 @@
+/**
+ * Two or three processes that each serve an instance of a folder, with workloads whose messages are forwarded between
+ * them. A sender, a receiver or all are killed, and a process may change its role at each start. After some of the
+ * kills all processes are ended and the contents of the folder are compared with the ledger.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { Ledger } from '../ledger.ts';
+import type { Random } from '../random.ts';
+import { TortureProcess } from '../torture-process.ts';
+import type { Role } from '../worker-task.ts';
+import { workloadNamed } from '../workloads/index.ts';
+import { inspectFolder } from './inspect-folder.ts';
+import { recordAllNotes, type SetupOptions, type TortureSetup } from './setup.ts';
+
+const killsPerFolder = 24;
+const workloadsAtOnce = 2;
+const killWithinMs = 400;
+const roles: readonly Role[] = ['enqueue', 'dequeue'];
+
+export const forwardingSetup: TortureSetup = {
+  name: 'forwarding',
+  supports: (workloadName) => workloadNamed(workloadName).forwards === true,
+  run: (options) => new ForwardingTorture(options).run(),
+};
+
+interface HostProcess {
+  process: TortureProcess;
+  role: Role;
+}
+
+class ForwardingTorture {
+  readonly #options: SetupOptions;
+  readonly #random: Random;
+  readonly #instances: readonly number[];
+  /** All processes use the same queues, because one must dequeue what another enqueues. */
+  readonly #workloads: string[];
+  readonly #ledger = new Ledger({ sharedOrder: true });
+  readonly #hosts = new Map<number, HostProcess>();
+  #processes: { process: TortureProcess; name: string }[] = [];
+  #started = 0;
+  #kills = 0;
+
+  constructor(options: SetupOptions) {
+    this.#options = options;
+    this.#random = options.random.fork();
+    this.#instances = this.#random.chance(0.5) ? [1, 2] : [1, 2, 3];
+    this.#workloads = this.#random.pickSeveral(options.workloadNames, workloadsAtOnce);
+  }
+
+  async run(): Promise<void> {
+    while (this.#kills < killsPerFolder && !this.#options.isDone()) {
+      if (!(await this.#startMissing())) break;
+      await pause(this.#random.next() * killWithinMs);
+      await this.#killSome();
+      if (this.#random.chance(0.3)) await this.#check();
+    }
+    await this.#check();
+  }
+
+  /** Resolves with whether all processes are working. */
+  async #startMissing(): Promise<boolean> {
+    for (const instance of this.#instances) {
+      if (this.#hosts.has(instance)) continue;
+      const role = this.#roleFor(instance);
+      this.#hosts.set(instance, { process: this.#start(instance, role), role });
+    }
+    const working = await Promise.all(
+      [...this.#hosts.values()].map(({ process }) => process.waitUntilWorking()),
+    );
+    if (!working.includes(false)) return true;
+    this.#ledger.recordFailure(`${this.#options.dir}: a process ended unexpectedly or hung`);
+    return false;
+  }
+
+  /** There is always at least one process of each role. */
+  #roleFor(instance: number): Role {
+    const others = [...this.#hosts.values()].map(({ role }) => role);
+    const isLast = this.#hosts.size === this.#instances.length - 1;
+    const open = isLast ? roles.filter((role) => !others.every((other) => other === role)) : roles;
+    const usual: Role = instance % 2 === 1 ? 'enqueue' : 'dequeue';
+    return open.includes(usual) && this.#random.chance(0.6) ? usual : this.#random.pick(open);
+  }
+
+  #start(instance: number, role: Role): TortureProcess {
+    const name = `${instance}f${this.#started}`;
+    this.#started += 1;
+    const { dir } = this.#options;
+    const seed = this.#random.below(2 ** 31);
+    const process = new TortureProcess({
+      dir,
+      instance,
+      role,
+      processName: name,
+      seed,
+      workloads: this.#workloads,
+    });
+    this.#processes.push({ process, name });
+    return process;
+  }
+
+  async #killSome(): Promise<void> {
+    const hosts = [...this.#hosts];
+    const [victims, phase] = this.#random.chance(0.3)
+      ? [hosts, 'forwarding: all processes at once']
+      : this.#pickOne(hosts);
+    await Promise.all(victims.map(([, { process }]) => process.kill()));
+    for (const [instance] of victims) {
+      this.#hosts.delete(instance);
+      this.#kills += 1;
+      this.#options.onKill(phase);
+    }
+  }
+
+  #pickOne(hosts: readonly [number, HostProcess][]): [[number, HostProcess][], string] {
+    const victim = this.#random.pick(hosts);
+    return [[victim], victim[1].role === 'enqueue' ? 'forwarding: the sender' : 'forwarding: the receiver'];
+  }
+
+  async #check(): Promise<void> {
+    await Promise.all([...this.#hosts.values()].map(({ process }) => process.kill()));
+    this.#hosts.clear();
+    recordAllNotes(this.#ledger, this.#processes);
+    this.#processes = [];
+    const { dir, onChecked } = this.#options;
+    await inspectFolder({ dir, instances: this.#instances.length, workloads: this.#workloads }, this.#ledger);
+    onChecked(this.#ledger.takeTotals());
+  }
+}

@@ -1,0 +1,87 @@
+/** One child process from start to end: collects its notes and kills it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Kill } from './kills.ts';
+import { notesPipe, parseNote, type TimedNote } from './notes.ts';
+import type { WorkerTask } from './worker-task.ts';
+
+const worker = fileURLToPath(new URL('./worker.ts', import.meta.url));
+/** A process that has not reached its state after this time counts as hung. */
+const hungMs = 60_000;
+
+export class TortureProcess {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  readonly #lines: string[] = [];
+  /** When its end was observed, on the clock of the notes. */
+  endedAtNs: bigint | undefined;
+  #partialLine = '';
+  readonly #moments = { opening: Promise.withResolvers<void>(), working: Promise.withResolvers<void>() };
+
+  constructor(task: WorkerTask) {
+    this.#child = spawn(process.execPath, [worker, JSON.stringify(task)], {
+      stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+    });
+    const pipe = this.#child.stdio[notesPipe] as Readable;
+    pipe.setEncoding('utf8');
+    pipe.on('data', (text: string) => this.#read(text));
+    this.#child.once('exit', () => {
+      this.endedAtNs = process.hrtime.bigint();
+    });
+    // Notes written before the process died may still be in the pipe.
+    this.#ended = Promise.all([once(this.#child, 'exit'), once(pipe, 'close')]);
+  }
+
+  #read(text: string): void {
+    const lines = (this.#partialLine + text).split('\n');
+    this.#partialLine = lines.pop()!;
+    for (const line of lines) {
+      this.#lines.push(line);
+      const mark = line[line.indexOf(' ') + 1];
+      if (mark === 'o') this.#moments.opening.resolve();
+      if (mark === 'w') this.#moments.working.resolve();
+    }
+  }
+
+  /** Resolves with true when the process is working, with false when it has ended or hangs. */
+  async waitUntilWorking(): Promise<boolean> {
+    const hung = pause(hungMs, false, { ref: false });
+    const working = this.#moments.working.promise.then(() => true);
+    return Promise.race([working, this.#ended.then(() => false), hung]);
+  }
+
+  /** Resolves with true if the process was killed as planned, with false if it ended otherwise or hung. */
+  async endBy({ countedFrom, closing = false }: Kill, afterMs: number): Promise<boolean> {
+    const hung = pause(hungMs, 'hung' as const, { ref: false });
+    if (countedFrom !== undefined) {
+      if (countedFrom !== 'start')
+        await Promise.race([this.#moments[countedFrom].promise, this.#ended, hung]);
+      if (closing) this.#child.kill('SIGTERM');
+      await pause(afterMs);
+      this.#child.kill('SIGKILL');
+    }
+    const outcome = await Promise.race([this.#ended, hung]);
+    if (outcome === 'hung') await this.kill();
+    return outcome !== 'hung' && this.#child.signalCode === 'SIGKILL';
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.#ended;
+  }
+
+  /** Whether the process ended with an error, rather than being killed or closed on request. */
+  get failed(): boolean {
+    const { exitCode, signalCode } = this.#child;
+    const hasEnded = exitCode !== null || signalCode !== null;
+    return hasEnded && signalCode !== 'SIGKILL' && exitCode !== 0;
+  }
+
+  /** All notes, once the process has ended. A truncated last line is ignored: what it announces did not happen. */
+  notes(): TimedNote[] {
+    return this.#lines.map(parseNote);
+  }
+}

@@ -1,0 +1,55 @@
+/** Consumers with timed holds: they acknowledge, release, extend, or let the hold expire. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { browseItems, ensureQueue, type TortureWorkload, type WorkloadContext } from '../workload.ts';
+import { inspectQueue } from './queue-workload.ts';
+
+const name = 'timed';
+const readyMax = 100;
+/** A hold may expire while its acknowledgement is in progress. */
+const expected = ['RECEIPT_STALE'];
+
+export const timedHoldWorkload: TortureWorkload = {
+  name,
+  setUp: (instance) => ensureQueue(instance, { name, shards: 2 }),
+  start(work: WorkloadContext) {
+    work.runSessionLoop(async (session, items) => {
+      await work.waitWhileBacklogAbove(name, readyMax);
+      const enqueues = items.next(1 + work.random.below(5));
+      for (const item of enqueues) session.enqueue(name, { payload: work.payload(item) });
+      await work.commit(session, { enqueues });
+    });
+    for (let i = 0; i < 3; i += 1) {
+      work.runSessionLoop(async (session) => {
+        const holdMs = 10 + work.random.below(60);
+        const messages = await session.receive(name, {
+          max: 1 + work.random.below(6),
+          waitMs: 1_000,
+          holdMs,
+        });
+        const delivered = browseItems(messages, { ordered: true });
+        work.noteDelivered(delivered);
+        const receipts = messages.map((message) => message.receipt);
+        if (receipts.length === 0) return;
+        const choice = work.random.next();
+        if (choice < 0.15) return; // the hold expires
+        if (choice < 0.3) return session.release(name, receipts).catch(expectStale);
+        if (choice < 0.4) {
+          await session.extend(name, receipts, 200).catch(expectStale);
+          await pause(5);
+        }
+        try {
+          session.acknowledge(name, receipts);
+        } catch (error) {
+          expectStale(error);
+          return session.rollback();
+        }
+        await work.commit(session, { consumes: delivered.map(({ item }) => item) }, expected);
+      });
+    }
+  },
+  inspect: (instance) => inspectQueue(instance, name, { ordered: true }),
+};
+
+function expectStale(error: unknown): void {
+  if (!expected.includes((error as { code?: string }).code ?? '')) throw error;
+}

@@ -1,0 +1,195 @@
+/**
+ * Checks the rooms of the engine against `rooms.json`, where their order is declared: imports go downwards only, no
+ * circle joins two folders, and only the files named there use time, timers, chance and processes directly, or name the
+ * real ports: everything else takes ports as arguments. Types count as imports.
+ * Circles between files are Biome's to find (`noImportCycles`).
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * @typedef {{ imports: string[], modules: string[] }} Room
+ * @typedef {{ folder: string, rooms: Record<string, Room>, usePlatform: string[], nodePorts: string[], entries: string[] }} RoomTable
+ * @typedef {{ path: string, code: string, imports: string[] }} SourceFile `path` and relative `imports` from the folder
+ */
+
+const commentOrString = /\/\/.*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
+const specifiers = /^(?:import|export)\b[^;'"`]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\(\s*'([^']+)'/gm;
+const platform = [
+  /\bDate\.now\b/,
+  /\bnew Date\(\s*\)/,
+  /\bperformance\.(?:now|timeOrigin)\b/,
+  /\bprocess\.(?:hrtime|uptime)\b/,
+  /\b(?:setTimeout|setInterval|setImmediate)\b/,
+  /\bAbortSignal\.timeout\b/,
+  /\bMath\.random\b/,
+  /\b(?:randomUUID|randomBytes|randomInt|randomFillSync|getRandomValues)\b/,
+  /\bnode:(?:timers|perf_hooks|child_process)\b[^']*/,
+  /(?<![.#])\bprocess\.(?:pid|kill)\b/,
+  /\bnew Worker\b/,
+];
+
+/** @returns {RoomTable} */
+export function readRoomTable() {
+  return JSON.parse(readFileSync(new URL('rooms.json', import.meta.url), 'utf8'));
+}
+
+/**
+ * Every violation as a sentence; none if all is well. Throws if the table itself is not in order.
+ * @param {string} root the folder that `table.folder` is in
+ * @param {RoomTable} table
+ * @returns {string[]}
+ */
+export function findViolations(root, table) {
+  const allowed = allowedRooms(table);
+  const files = readSources(join(root, table.folder));
+  return [
+    ...files.flatMap((file) => importViolations(file, table, allowed)),
+    ...folderCircles(files),
+    ...files.flatMap((file) => (table.usePlatform.includes(file.path) ? [] : portViolations(file))),
+  ].map((sentence) => `${table.folder}/${sentence}`);
+}
+
+/**
+ * The rooms that each room may import, itself left out. A room names only rooms declared before it, so no order of
+ * rooms can have a circle.
+ * @param {RoomTable} table
+ * @returns {Map<string, Set<string>>}
+ */
+export function allowedRooms({ rooms }) {
+  /** @type {Map<string, Set<string>>} */
+  const allowed = new Map();
+  for (const [room, { imports }] of Object.entries(rooms)) {
+    const below = new Set(imports);
+    for (const name of imports) {
+      const further = allowed.get(name);
+      if (further === undefined)
+        throw new Error(`rooms.json: ${room} names ${name}, declared after it or not at all`);
+      for (const lower of further) below.add(lower);
+    }
+    allowed.set(room, below);
+  }
+  return allowed;
+}
+
+/** @returns {SourceFile[]} */
+function readSources(/** @type {string} */ folder) {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return paths
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+    .map((path) => {
+      const text = readFileSync(join(folder, path), 'utf8');
+      const code = text.replace(commentOrString, (part) =>
+        part.startsWith('/') ? part.replace(/[^\n]/g, ' ') : part,
+      );
+      const imports = [...code.matchAll(specifiers)].map(([, from, bare, dynamic]) => {
+        const name = from ?? bare ?? dynamic ?? '';
+        return name.startsWith('.') ? posix.join('.', dirname(path), name) : name;
+      });
+      return { path, code, imports };
+    });
+}
+
+/** A file beside the rooms is a folder, and a room, of its own. */
+const folderOf = (/** @type {string} */ path) => (path.includes('/') ? dirname(path) : path);
+const roomOf = (/** @type {string} */ path) => path.split('/')[0] ?? path;
+
+/**
+ * @param {SourceFile} file
+ * @param {RoomTable} table
+ * @param {Map<string, Set<string>>} allowed
+ * @returns {string[]}
+ */
+function importViolations({ path, imports }, { rooms, nodePorts, entries }, allowed) {
+  const room = roomOf(path);
+  const below = allowed.get(room);
+  if (below === undefined) return [`${path} is in no room that scripts/rooms.json declares`];
+  const modules = rooms[room]?.modules ?? [];
+  const lower = Object.keys(rooms).filter((name) => below.has(name));
+  return imports.flatMap((target) => {
+    const isFile = target.endsWith('.ts');
+    const isPorts = nodePorts.includes(target);
+    if (isPorts && entries.includes(path)) return [];
+    if (isFile ? roomOf(target) === room || below.has(roomOf(target)) : modules.includes(target)) {
+      return isPorts ? [`${path} imports ${target}: only the entries in scripts/rooms.json may`] : [];
+    }
+    const permitted = isFile
+      ? lower.join(', ') || 'nothing'
+      : `${modules.join(', ') || 'nothing'} from outside the engine`;
+    return [`${path} imports ${target}: ${room} may import ${permitted}`];
+  });
+}
+
+/**
+ * One sentence for each set of folders that import each other, with an import on each way.
+ * @param {SourceFile[]} files
+ * @returns {string[]}
+ */
+function folderCircles(files) {
+  /** @type {Map<string, Map<string, string>>} folder → folder that it imports → an example */
+  const graph = new Map();
+  for (const { path, imports } of files) {
+    const from = folderOf(path);
+    for (const target of imports.filter((name) => name.endsWith('.ts') && !name.startsWith('..'))) {
+      const to = folderOf(target);
+      const targets = graph.get(from) ?? new Map();
+      graph.set(from, targets);
+      if (from !== to && !targets.has(to)) targets.set(to, `${path} imports ${target}`);
+    }
+  }
+  const reported = new Set();
+  /** @type {string[]} */
+  const sentences = [];
+  for (const start of graph.keys()) {
+    const circle = reported.has(start) ? undefined : shortestCircle(graph, start);
+    if (circle === undefined) continue;
+    for (const folder of circle) reported.add(folder);
+    const examples = circle.map((folder, i) => graph.get(folder)?.get(circle[(i + 1) % circle.length] ?? ''));
+    sentences.push(`${start} is in a circle of folders: ${examples.join('; ')}`);
+  }
+  return sentences;
+}
+
+/**
+ * @param {Map<string, Map<string, string>>} graph
+ * @param {string} start
+ * @returns {string[] | undefined} the folders on the way from `start` back to it
+ */
+function shortestCircle(graph, start) {
+  /** @type {string[][]} */
+  const ways = [[start]];
+  const seen = new Set();
+  for (const way of ways) {
+    for (const next of graph.get(way.at(-1) ?? '')?.keys() ?? []) {
+      if (next === start) return way;
+      if (!seen.has(next)) ways.push([...way, next]);
+      seen.add(next);
+    }
+  }
+  return undefined;
+}
+
+/** @returns {string[]} */
+function portViolations(/** @type {SourceFile} */ { path, code }) {
+  return code.split('\n').flatMap((line, index) => {
+    const source = platform.map((pattern) => pattern.exec(line)?.[0]).find((match) => match !== undefined);
+    if (source === undefined) return [];
+    return [
+      `${path}:${index + 1} uses ${source}: time, timers, chance and processes come through model/ports.ts`,
+    ];
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const violations = findViolations(fileURLToPath(new URL('..', import.meta.url)), readRoomTable());
+  for (const sentence of violations) console.error(sentence);
+  if (violations.length > 0) {
+    console.error(
+      `${violations.length} violations of the engine's rooms (docs/decisions/rooms-of-the-engine.md)`,
+    );
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,22 @@
+/** `node scripts/record-durations.mjs`: keeps how long the slow test files took in the last `npm test`. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { inRoot, root } from './run.mjs';
+
+/** The order of quicker ones makes no difference. */
+const secondsMin = 2;
+
+/** @type {{ testResults: { name: string, startTime: number, endTime: number }[] }} */
+const { testResults } = JSON.parse(readFileSync(inRoot('test-results', 'unit.json'), 'utf8'));
+const slow = testResults
+  .map(
+    ({ name, startTime, endTime }) =>
+      /** @type {const} */ ([relative(root, name), (endTime - startTime) / 1000]),
+  )
+  .filter(([, seconds]) => seconds >= secondsMin)
+  .sort(([, a], [, b]) => b - a)
+  .map(([file, seconds]) => [file, Math.round(seconds)]);
+writeFileSync(
+  inRoot('scripts', 'test-durations.json'),
+  `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`,
+);

@@ -1,0 +1,46 @@
+/** The documents name files that exist, and their links lead somewhere. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const documents = globSync(
+  ['README.md', 'docs/**/*.md', '{packages,apps}/*/README.md', 'packages/bench/tried.md', 'e2e/README.md'],
+  { cwd: root },
+).sort();
+
+/** A path with a folder and one of the extensions of the repository's files, without placeholders. */
+const filePath = /^[\w.@-]+(?:\/[\w.@-]+)*\/[\w.@-]+\.(?:ts|tsx|mjs|js|c|css|json|md|html)$/;
+/** A path from the repository's root. */
+const rootPath = /^(?:apps|docs|e2e|packages|scenarios|scripts)\/[\w./@-]+$/;
+
+/** Paths that only exist after a command was run. */
+const created = new Set(['apps/web/dist']);
+
+const withoutCodeBlocks = (text: string) => text.replaceAll(/^```[\s\S]*?^```/gm, '');
+
+function pathsOf(document: string): string[] {
+  const spans = withoutCodeBlocks(readFileSync(join(root, document), 'utf8')).matchAll(/`([^`\n]+)`/g);
+  return [...new Set([...spans].map(([, span]) => span!))].filter(
+    (span) => (filePath.test(span) || rootPath.test(span)) && !created.has(span),
+  );
+}
+
+/** Paths are relative to the root, to the engine's sources, or to the package of a README, its `src` and `test`. */
+function exists(document: string, path: string): boolean {
+  const own = dirname(document);
+  const bases = ['.', 'packages/engine/src', own, join(own, 'src'), join(own, 'test')];
+  return bases.some((base) => existsSync(join(root, base, path)));
+}
+
+test.each(documents)('%s names only files that exist', (document) => {
+  expect(pathsOf(document).filter((path) => !exists(document, path))).toEqual([]);
+});
+
+test.each(documents)('%s links only to files that exist', (document) => {
+  const text = withoutCodeBlocks(readFileSync(join(root, document), 'utf8'));
+  const targets = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target]) => target!);
+  const local = targets.filter((target) => !/^[a-z]+:/.test(target));
+  expect(local.filter((target) => !existsSync(join(root, dirname(document), target)))).toEqual([]);
+});

@@ -1,0 +1,168 @@
+/** The rooms of the engine: each boundary of `rooms.json` is broken once on purpose, in a folder of its own. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { allowedRooms, findViolations, readRoomTable } from '../check-rooms.mjs';
+
+const table = readRoomTable();
+const allowed = allowedRooms(table);
+const rooms = Object.keys(table.rooms);
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'shardlab-rooms-'));
+  mkdirSync(join(folder, table.folder), { recursive: true });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function write(file: string, text: string) {
+  const path = join(folder, table.folder, file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+const violations = () =>
+  findViolations(folder, table).map((sentence) => sentence.slice(table.folder.length + 1));
+
+const fileIn = (room: string, name: string) => (room.endsWith('.ts') ? room : `${room}/${name}.ts`);
+const pathFrom = (room: string, target: string) => (room.endsWith('.ts') ? `./${target}` : `../${target}`);
+
+describe('an import of a room that is not below is reported', () => {
+  const pairs = rooms.flatMap((room) =>
+    rooms
+      .filter((other) => other !== room && !allowed.get(room)!.has(other))
+      .map((other) => ({ room, other })),
+  );
+  test.each(pairs)('$room importing $other', ({ room, other }) => {
+    const [file, target] = [fileIn(room, 'a'), fileIn(other, 'b')];
+    write(file, `import type { B } from '${pathFrom(room, target)}';\nexport type A = B;\n`);
+    const names = rooms.filter((name) => allowed.get(room)!.has(name)).join(', ') || 'nothing';
+    expect(violations()).toEqual([`${file} imports ${target}: ${room} may import ${names}`]);
+  });
+});
+
+test('an import of a room below is not reported', () => {
+  for (const room of rooms) {
+    const lines = [...allowed.get(room)!].map(
+      (other, i) => `import { b${i} } from '${pathFrom(room, fileIn(other, 'b'))}';`,
+    );
+    write(fileIn(room, 'a'), `${lines.join('\n')}\n`);
+    if (!room.endsWith('.ts')) write(`${room}/c.ts`, `import './a.ts';\n`);
+  }
+  expect(violations()).toEqual([]);
+});
+
+describe('a module from outside the engine that a room does not name is reported', () => {
+  test.each(rooms)('%s', (room) => {
+    const file = fileIn(room, 'a');
+    const modules = table.rooms[room]!.modules;
+    const lines = [...modules, 'node:http'].map((name, i) => `import * as m${i} from '${name}';`);
+    write(file, `${lines.join('\n')}\n`);
+    const names = modules.join(', ') || 'nothing';
+    expect(violations().filter((sentence) => sentence.includes(' imports '))).toEqual([
+      `${file} imports node:http: ${room} may import ${names} from outside the engine`,
+    ]);
+  });
+});
+
+test.each([
+  ['a value', `import { b } from '../queues/b.ts';`],
+  ['a type', `import type { B } from '../queues/b.ts';`],
+  ['names over several lines', `import {\n  b,\n  c,\n} from '../queues/b.ts';`],
+  ['nothing', `import '../queues/b.ts';`],
+  ['a re-export', `export { b } from '../queues/b.ts';`],
+  ['a re-export of all', `export * from '../queues/b.ts';`],
+  ['a dynamic import', `const b = () => import('../queues/b.ts');`],
+  ['a type inside an expression', `export type A = import('../queues/b.ts').B;`],
+])('%s counts as an import', (_, line) => {
+  write('log/a.ts', `${line}\n`);
+  expect(violations()).toEqual(['log/a.ts imports queues/b.ts: log may import api, model']);
+});
+
+test('an import in a comment or in a text counts for nothing', () => {
+  write('log/a.ts', `// import '../queues/b.ts';\n/* import { b } from '../queues/b.ts'; */\n`);
+  write('log/b.ts', "export const sql = `\n  SELECT seq FROM 'ASC' -- from 'b'\n`;\n");
+  expect(violations()).toEqual([]);
+});
+
+test('a file in no room, and an import that leaves the engine, are reported', () => {
+  write('helpers/a.ts', '');
+  write('cluster/a.ts', `import '../../../lab/src/index.ts';\n`);
+  expect(violations()).toEqual([
+    `cluster/a.ts imports ../../lab/src/index.ts: cluster may import ${rooms.filter((room) => allowed.get('cluster')!.has(room)).join(', ')}`,
+    'helpers/a.ts is in no room that scripts/rooms.json declares',
+  ]);
+});
+
+test('a circle of folders is reported, inside a room too and where no circle joins the files', () => {
+  write('storage/sqlite/a.ts', `import '../catalog/b.ts';\n`);
+  write('storage/catalog/b.ts', '');
+  write('storage/catalog/c.ts', `import '../threads/d.ts';\n`);
+  write('storage/threads/d.ts', `import '../sqlite/e.ts';\n`);
+  write('storage/sqlite/e.ts', '');
+  expect(violations()).toEqual([
+    'storage/catalog is in a circle of folders: storage/catalog/c.ts imports storage/threads/d.ts; ' +
+      'storage/threads/d.ts imports storage/sqlite/e.ts; storage/sqlite/a.ts imports storage/catalog/b.ts',
+  ]);
+});
+
+test('only entries may import the real ports', () => {
+  const pathTo = (file: string, target: string) => `${'../'.repeat(file.split('/').length - 1)}${target}`;
+  for (const file of table.entries) {
+    write(file, `import { nodePorts } from '${pathTo(file, 'node-ports.ts')}';\n`);
+  }
+  write('cluster/a.ts', `import { nodeClusterPorts } from './node-cluster-ports.ts';\n`);
+  expect(violations()).toEqual([
+    'cluster/a.ts imports cluster/node-cluster-ports.ts: only the entries in scripts/rooms.json may',
+  ]);
+});
+
+describe('time, timers, chance and processes outside the ports are reported', () => {
+  test.each([
+    'Date.now()',
+    'new Date()',
+    'performance.now()',
+    'process.hrtime.bigint()',
+    'process.uptime()',
+    'setTimeout(f, 1)',
+    'globalThis.setInterval(f, 1)',
+    'setImmediate(f)',
+    'AbortSignal.timeout(1)',
+    'Math.random()',
+    'crypto.randomUUID()',
+    'randomBytes(8)',
+    'crypto.getRandomValues(bytes)',
+    ['`', '$', '{Date.now()}', '`'].join(''),
+    'process.pid',
+    'process.kill(1, 0)',
+    'new Worker(url)',
+  ])('%s', (expression) => {
+    write('queues/a.ts', `export const f = () => 0;\nexport const a = ${expression};\n`);
+    expect(violations()).toEqual([
+      expect.stringMatching(/^queues\/a\.ts:2 uses .*: time, timers, chance and processes/),
+    ]);
+  });
+
+  test('as imports', () => {
+    write('queues/a.ts', `import { setTimeout as pause } from 'node:timers/promises';\n`);
+    expect(violations()).toContainEqual(expect.stringMatching(/^queues\/a\.ts:1 uses /));
+  });
+
+  test('but not in the files that may read them, in comments, nor of a moment that is given', () => {
+    for (const file of table.usePlatform) write(file, 'export const a = Date.now();\n');
+    write(
+      'queues/a.ts',
+      '/** Not Date.now. */\nexport const a = (ms: number) => new Date(ms); // Math.random\n',
+    );
+    expect(violations()).toEqual([]);
+  });
+});
+
+test('a table that names a room before it is declared is refused', () => {
+  const circular = {
+    ...table,
+    rooms: { a: { imports: ['b'], modules: [] }, b: { imports: [], modules: [] } },
+  };
+  expect(() => allowedRooms(circular)).toThrow('rooms.json: a names b');
+});

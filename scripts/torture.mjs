@@ -1,0 +1,20 @@
+/**
+ * `npm run torture`: what `npm test` does with fixed seeds and little of, at length and with new ones. First the torture of
+ * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed.
+ */
+import { ensureInstalled } from './install.mjs';
+import { inRoot, pinnedNode, run, say } from './run.mjs';
+
+ensureInstalled();
+const args = process.argv.slice(2);
+const given = args.indexOf('--seed');
+const seed = given === -1 ? String(Date.now() % 2 ** 31) : (args[given + 1] ?? '');
+const all = given === -1 ? [...args, '--seed', seed] : args;
+const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);
+say(`kills and damage of the engine's tests, seed ${seed}`);
+/** Parts of the names of files, as Vitest's filter takes them. */
+const files = ['crash.test', 'kill', 'damaged-partition', 'cluster/failover', 'cluster/random-faults'];
+const tested = run('vitest', ['run', '--project=engine', '--project=system', ...files], {
+  env: { SHARDLAB_SEED: seed },
+});
+process.exitCode = tortured && tested ? 0 : 1;
