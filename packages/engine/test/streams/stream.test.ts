@@ -309,6 +309,27 @@ describe('the chunks of a payload', () => {
     await untilStored(dir, 0);
   });
 
+  it.each(['queue', 'topic'] as const)(
+    'go with the last message of a %s, after a restart too',
+    async (type) => {
+      const dir = makeFolder();
+      const instance = await openInstance({ dir });
+      await instance.createQueue({ name: 'files', type });
+      const consumers = type === 'topic' ? [{ subscriber: 'one' }, { subscriber: 'two' }] : [{}];
+      for (const { subscriber } of consumers)
+        if (subscriber !== undefined) await instance.subscribe('files', { name: subscriber });
+      await putStream(instance.openSession(), 'files', { seed: 5, bytes: MiB });
+      await instance.close();
+      const session = (await openTestInstance({ dir })).openSession();
+      for (const consumer of consumers) {
+        expect(stored(dir).chunks).toBe(4);
+        await session.dequeue('files', { waitMs: 10_000, ...consumer });
+        await session.commit();
+      }
+      await untilStored(dir, 0);
+    },
+  );
+
   it('go with their queue, what is delayed too', async () => {
     const { instance, dir } = await withQueue();
     const session = instance.openSession();

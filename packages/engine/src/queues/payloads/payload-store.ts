@@ -55,7 +55,8 @@ export class PayloadStore {
   constructor(options: PayloadStoreOptions) {
     this.#options = options;
     this.#lastPayloadId = options.firstPayloadId;
-    for (const use of options.recovered.references) this.#references.add(use);
+    for (const reference of options.recovered.references) this.#references.add(reference);
+    this.#observeConsumption();
   }
 
   get references(): PayloadReferences {
