@@ -315,13 +315,12 @@ describe('the chunks of a payload', () => {
       const dir = makeFolder();
       const instance = await openInstance({ dir });
       await instance.createQueue({ name: 'files', type });
-      const consumers = type === 'topic' ? [{ subscriber: 'one' }, { subscriber: 'two' }] : [{}];
-      for (const { subscriber } of consumers)
-        if (subscriber !== undefined) await instance.subscribe('files', { name: subscriber });
+      const subscribers = type === 'topic' ? ['one', 'two'] : [];
+      for (const name of subscribers) await instance.subscribe('files', { name });
       await putStream(instance.openSession(), 'files', { seed: 5, bytes: MiB });
       await instance.close();
       const session = (await openTestInstance({ dir })).openSession();
-      for (const consumer of consumers) {
+      for (const consumer of type === 'topic' ? subscribers.map((subscriber) => ({ subscriber })) : [{}]) {
         expect(stored(dir).chunks).toBe(4);
         await session.dequeue('files', { waitMs: 10_000, ...consumer });
         await session.commit();
