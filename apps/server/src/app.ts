@@ -17,7 +17,7 @@ import { createGuard } from './http/guard.ts';
 import { listeningPort } from './http/listening-port.ts';
 import { mapError } from './http/map-error.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
-import { validateAllErrors } from './http/validation.ts';
+import { validateRequest } from './http/validation.ts';
 import { limits } from './limits.ts';
 import { LoadService } from './load/load-service.ts';
 import { ConversionService } from './queues/conversion-service.ts';
@@ -171,7 +171,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
       (reply as FastifyReply).code(status).send(body);
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.setValidatorCompiler(validateAllErrors as never);
+  app.setValidatorCompiler(validateRequest as never);
   // Response schemas serve the API description and its tests; what a handler returns is sent unchanged.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler((error, request, reply) => {

@@ -16,8 +16,6 @@ export const limits = {
   enqueueAttemptsMax: 3,
   /** Sessions of connections that enqueue; the one that was idle longest is closed first. */
   sessionsMax: 1_000,
-  /** Faults listed in one response; nobody corrects more at a time. */
-  faultsMax: 20,
   scenariosMax: 500,
   runsWaitingMax: 20,
   /** Runs kept in the history; the oldest is deleted first. */

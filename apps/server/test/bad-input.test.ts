@@ -111,8 +111,11 @@ describe('a malformed request', () => {
   it('of nothing but faults names only some of them', async () => {
     const { post } = sharedApp();
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, 0]));
-    expect((await post<Refused>('/api/queues', fields)).body.errors).toHaveLength(20);
-    expect((await post<Refused>(messagesUrl, { messages: [fields] })).body.errors).toHaveLength(1);
+    expect((await post<Refused>('/api/queues', fields)).body.errors).toHaveLength(100);
+    expect((await post<Refused>(messagesUrl, { messages: [fields] })).body.details).toMatchObject({
+      errors: { length: 100 },
+      more: true,
+    });
   });
 
   it('over the limit of its body is refused', async () => {

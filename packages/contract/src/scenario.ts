@@ -134,7 +134,7 @@ const Axes = Type.Object(
 
 export const Scenario = Type.Object(
   {
-    $schema: Type.Optional(Type.String()),
+    $schema: Type.Optional(Type.String({ maxLength: 400 })),
     version: Type.Literal(1),
     id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,63}$', description: 'Lower-case words and dashes' }),
     title: Type.String({ minLength: 1, maxLength: 120 }),

@@ -1,5 +1,6 @@
 /** Responses of the server besides queues and runs: health, scenarios, lists of runs, claims. */
 import Type, { type Static } from 'typebox';
+import { faultsListedMax } from './find-faults.ts';
 import { ClaimResult, ErrorBody, RunStatus, RunSummary } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
@@ -53,7 +54,8 @@ export type Fault = Static<typeof Fault>;
 export const ScenarioValidation = Type.Object(
   {
     valid: Type.Boolean(),
-    errors: Type.Array(Fault),
+    errors: Type.Array(Fault, { maxItems: faultsListedMax }),
+    more: Type.Boolean({ description: 'There are further errors, which are not listed' }),
     line: Type.Optional(Type.Integer()),
     column: Type.Optional(Type.Integer()),
     plan: nullable(PlanFigures),

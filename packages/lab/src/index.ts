@@ -26,7 +26,7 @@ export { type StartRunOptions, startRun } from './run/start-run.ts';
 export { expandSweep } from './scenario/expand-sweep.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
-export type { ScenarioProblem } from './scenario/schema-problems.ts';
+export type { ScenarioProblem } from './scenario/scenario-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/schema-text.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';
 export { ChildChannel } from './trial/child-channel.ts';

@@ -11,7 +11,6 @@ import {
 import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
 import type { App } from '../http/app-types.ts';
-import { validateFirstError } from '../http/validation.ts';
 import { limits } from '../limits.ts';
 import type { QueueService } from '../queues/queue-service.ts';
 
@@ -29,7 +28,6 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
     '/api/queues/:queue/messages',
     {
       bodyLimit: limits.enqueueBodyBytes,
-      validatorCompiler: validateFirstError,
       schema: {
         summary:
           'Enqueue messages, all or none; responds once they are committed with the durability of the queue',

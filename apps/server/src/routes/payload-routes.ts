@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { ServerError } from '../errors.ts';
 import type { App } from '../http/app-types.ts';
 import { chunksWithinTime, closeAfter, streamedBody } from '../http/body-time.ts';
-import { validateAllErrors } from '../http/validation.ts';
+import { validateRequest } from '../http/validation.ts';
 import { limits } from '../limits.ts';
 import { contentTypeOf, streamedFromWire } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
@@ -31,7 +31,7 @@ function uploadRoute(app: App, queues: QueueService): void {
     {
       config: streamedBody,
       // The body schema only documents the route: bytes that have not arrived yet cannot be validated.
-      validatorCompiler: (part) => (part.httpPart === 'body' ? () => true : validateAllErrors(part)),
+      validatorCompiler: (part) => (part.httpPart === 'body' ? () => true : validateRequest(part)),
       schema: {
         summary:
           'Enqueue one message whose payload is the body, up to 1 GiB. An interrupted upload leaves nothing behind',

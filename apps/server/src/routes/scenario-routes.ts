@@ -100,11 +100,12 @@ function textOf(body: unknown): string {
 
 function validate(text: string, scale: Scale): ScenarioValidation {
   const parsed = parseScenario(text);
-  if (parsed.ok) return { valid: true, errors: [], plan: planSummary(parsed.scenario, scale) };
+  if (parsed.ok) return { valid: true, errors: [], more: false, plan: planSummary(parsed.scenario, scale) };
   const { line, column } = parsed.error.details as { line?: number; column?: number };
   return {
     valid: false,
     errors: parsed.faults,
+    more: parsed.more,
     ...(line === undefined || column === undefined ? {} : { line, column }),
     plan: null,
   };

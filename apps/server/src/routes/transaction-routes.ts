@@ -1,6 +1,5 @@
 import { Committed, Transaction } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
-import { validateFirstError } from '../http/validation.ts';
 import { limits } from '../limits.ts';
 import type { TransactionService } from '../queues/transaction-service.ts';
 
@@ -9,7 +8,6 @@ export function transactionRoutes(app: App, { transactions }: { transactions: Tr
     '/api/transactions',
     {
       bodyLimit: limits.enqueueBodyBytes,
-      validatorCompiler: validateFirstError,
       schema: {
         summary: 'Several enqueues, acknowledgements and SQL statements of your own, all or nothing',
         tags: ['transactions'],

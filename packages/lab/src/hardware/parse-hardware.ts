@@ -1,31 +1,32 @@
 /** Parses and validates a hardware file: JSON, schema, and consistency between its parts. */
-import { Hardware } from '@shardlab/contract';
+import { findFaults, Hardware } from '@shardlab/contract';
 import { type HardwareFile, sourcesOf } from '@shardlab/model';
-import { Ajv } from 'ajv';
 import { LabError } from '../errors.ts';
 import { locateJsonError } from '../scenario/locate-json-error.ts';
-import { type ScenarioProblem, schemaProblems } from '../scenario/schema-problems.ts';
+import {
+  problemDetails,
+  problemsInWords,
+  type ScenarioProblem,
+  type ScenarioProblems,
+  toProblems,
+} from '../scenario/scenario-problems.ts';
 
-const validate = new Ajv({
-  allErrors: true,
-  strict: true,
-  allowUnionTypes: true,
-  verbose: true,
-}).compile<HardwareFile>(JSON.parse(JSON.stringify(Hardware)));
-
-/** Throws `HARDWARE_INVALID`, whose `details.errors` list every fault with its JSON pointer. */
+/** Throws `HARDWARE_INVALID`, whose `details.errors` list faults with their JSON pointers. */
 export function parseHardware(text: string): HardwareFile {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     const fault = locateJsonError(text);
-    throw invalid([{ path: '', message: fault?.message ?? `Not JSON: ${(cause as Error).message}` }]);
+    const message = fault?.message ?? `Not JSON: ${(cause as Error).message}`;
+    throw invalid({ faults: [{ path: '', message }], more: false });
   }
-  if (!validate(value)) throw invalid(schemaProblems(validate.errors ?? []));
-  const faults = crossCheck(value);
-  if (faults.length > 0) throw invalid(faults);
-  return value;
+  const found = findFaults(Hardware, value);
+  if (found.faults.length > 0) throw invalid(toProblems(found));
+  const hardware = value as HardwareFile;
+  const faults = crossCheck(hardware);
+  if (faults.length > 0) throw invalid({ faults, more: false });
+  return hardware;
 }
 
 function crossCheck(hardware: HardwareFile): ScenarioProblem[] {
@@ -58,11 +59,9 @@ function crossCheck(hardware: HardwareFile): ScenarioProblem[] {
   return faults;
 }
 
-function invalid(faults: ScenarioProblem[]): LabError {
-  const { path, message } = faults[0]!;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+function invalid(found: ScenarioProblems): LabError {
   return new LabError('HARDWARE_INVALID', {
-    message: `The hardware file has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${path === '' ? '' : `${path}: `}${message}${more}`,
-    details: { errors: faults },
+    message: problemsInWords('hardware file', found),
+    details: problemDetails(found),
   });
 }

@@ -1,7 +1,7 @@
 /** Checks what a conversion requires of the rest of a scenario: an unsharded queue, and time before and after it. */
 import type { Scenario } from '@shardlab/contract';
 import { scaleScenario } from './expand-sweep.ts';
-import type { ScenarioProblem } from './schema-problems.ts';
+import type { ScenarioProblem } from './scenario-problems.ts';
 
 export function checkConversion(scenario: Scenario): ScenarioProblem[] {
   const { conversion, sweep, workload, queue, faults } = scenario;

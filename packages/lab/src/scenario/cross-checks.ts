@@ -1,11 +1,10 @@
 /** Checks that a schema cannot express: limits on products of fields, and consistency between fields. */
-import { queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
+import { nearestName, queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
 import { claimIds } from '../claims/claims.ts';
 import { checkConversion } from './conversion-checks.ts';
 import { combinationCount, scaleScenario } from './expand-sweep.ts';
 import { checkFaults } from './fault-checks.ts';
-import { nearestName } from './nearest-name.ts';
-import type { ScenarioProblem } from './schema-problems.ts';
+import type { ScenarioProblem } from './scenario-problems.ts';
 
 /** The engine's limit for one transaction. */
 const transactionBytesMax = 32 * 1024 ** 2;

@@ -1,7 +1,7 @@
 /** Checks what faults require of the rest of a scenario: remote sessions that observe them, and a surviving instance. */
 import type { Scenario } from '@shardlab/contract';
 import { scaleScenario } from './expand-sweep.ts';
-import type { ScenarioProblem } from './schema-problems.ts';
+import type { ScenarioProblem } from './scenario-problems.ts';
 
 export function checkFaults(scenario: Scenario): ScenarioProblem[] {
   const { faults } = scenario;

@@ -1,23 +1,25 @@
 /** Parses and validates a scenario: size, JSON, schema, and consistency between fields. */
-import { Scenario, scenarioLimits } from '@shardlab/contract';
-import { Ajv } from 'ajv';
+import { findFaults, Scenario, scenarioLimits } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { crossCheckScenario } from './cross-checks.ts';
 import { locateJsonError } from './locate-json-error.ts';
-import { type ScenarioProblem, schemaProblems } from './schema-problems.ts';
+import {
+  problemDetails,
+  problemsInWords,
+  type ScenarioProblem,
+  type ScenarioProblems,
+  toProblems,
+} from './scenario-problems.ts';
 
 export type ParsedScenario =
   | { ok: true; scenario: Scenario }
   /** `error` is for callers that throw or respond with it; its `details.errors` are the same faults. */
-  | { ok: false; faults: ScenarioProblem[]; error: LabError };
-
-const validate = new Ajv({ allErrors: true, strict: true, verbose: true }).compile<Scenario>(
-  JSON.parse(JSON.stringify(Scenario)),
-);
+  | { ok: false; faults: ScenarioProblem[]; more: boolean; error: LabError };
 
 /**
- * Validates a scenario given as JSON text or as a parsed value. Reports all faults with their JSON pointers. Text
- * longer than `scenarioLimits.bytesMax` is `SCENARIO_TOO_LARGE`; every other fault is `SCENARIO_INVALID`.
+ * Validates a scenario given as JSON text or as a parsed value. Reports the faults with their JSON pointers, at
+ * most `faultsListedMax`. Text longer than `scenarioLimits.bytesMax` is `SCENARIO_TOO_LARGE`; every other fault is
+ * `SCENARIO_INVALID`.
  * Never throws for bad input.
  */
 export function parseScenario(input: unknown): ParsedScenario {
@@ -30,26 +32,36 @@ export function parseScenario(input: unknown): ParsedScenario {
     } catch (cause) {
       const fault = locateJsonError(input);
       const message = fault?.message ?? `Not JSON: ${(cause as Error).message}`;
-      return invalid([{ path: '', message }], fault ? { line: fault.line, column: fault.column } : {});
+      const place = fault ? { line: fault.line, column: fault.column } : {};
+      return invalid({ faults: [{ path: '', message }], more: false }, place);
     }
   } else {
-    const bytes = Buffer.byteLength(JSON.stringify(input) ?? '');
+    const bytes = jsonBytes(input);
     if (bytes > scenarioLimits.bytesMax) return tooLarge(bytes);
   }
-  if (!validate(value)) return invalid(schemaProblems(validate.errors ?? []));
-  const faults = crossCheckScenario(value);
-  return faults.length > 0 ? invalid(faults) : { ok: true, scenario: value };
+  const found = findFaults(Scenario, value);
+  if (found.faults.length > 0) return invalid(toProblems(found));
+  const scenario = value as Scenario;
+  const faults = crossCheckScenario(scenario);
+  return faults.length > 0 ? invalid({ faults, more: false }) : { ok: true, scenario };
 }
 
-function invalid(faults: ScenarioProblem[], details: Record<string, unknown> = {}): ParsedScenario {
-  const first = faults[0]!;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  const sentence = `The scenario has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}: ${first.path === '' ? '' : `${first.path}: `}${first.message}${more}`;
-  return {
-    ok: false,
-    faults,
-    error: new LabError('SCENARIO_INVALID', { message: sentence, details: { errors: faults, ...details } }),
-  };
+/** Bytes of a value as JSON. A value nested more deeply than the call stack has no JSON, and counts as over any limit. */
+function jsonBytes(value: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value) ?? '');
+  } catch (error) {
+    if (error instanceof RangeError) return Number.POSITIVE_INFINITY;
+    throw error;
+  }
+}
+
+function invalid(found: ScenarioProblems, place: Record<string, unknown> = {}): ParsedScenario {
+  const error = new LabError('SCENARIO_INVALID', {
+    message: problemsInWords('scenario', found),
+    details: { ...problemDetails(found), ...place },
+  });
+  return { ok: false, ...found, error };
 }
 
 function tooLarge(bytes: number): ParsedScenario {
@@ -59,6 +71,7 @@ function tooLarge(bytes: number): ParsedScenario {
   return {
     ok: false,
     faults,
+    more: false,
     error: new LabError('SCENARIO_TOO_LARGE', {
       message: sentence,
       details: { bytes, limit, errors: faults },
