@@ -9,9 +9,11 @@ import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
 import { ServerError } from './errors.ts';
+import { Admission } from './http/admission.ts';
 import type { App } from './http/app-types.ts';
-import { limitBodyTime } from './http/body-time.ts';
+import { limitBodyTime, type Pace } from './http/body-pace.ts';
 import { answerClientError } from './http/client-errors.ts';
+import { endConnections, shareConnections } from './http/connections.ts';
 import { EventStreams } from './http/event-streams.ts';
 import { createGuard } from './http/guard.ts';
 import { listeningPort } from './http/listening-port.ts';
@@ -60,6 +62,8 @@ export interface AppOptions {
   now?: () => number;
   heartbeatMs?: number;
   streamsMax?: number;
+  /** Default: `limits.bodyPace`. */
+  bodyPace?: Pace;
 }
 
 const defaultWebDir = fileURLToPath(new URL('../../web/dist', import.meta.url));
@@ -83,7 +87,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function assemble(cluster: ClusterService, options: AppOptions & { now: () => number }): Promise<App> {
-  const { dataDir, now, webDir = defaultWebDir, key = null } = options;
+  const { dataDir, now, webDir = defaultWebDir, key = null, bodyPace = limits.bodyPace } = options;
   const file = openLabDatabase(join(dataDir, 'lab.db'));
   const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
   const queues = new QueueService(cluster);
@@ -116,8 +120,16 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     guard(request);
     if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
   });
+  const admission = new Admission();
+  app.addHook('preParsing', async (request, reply, body) => {
+    admission.body(request, reply);
+    return body;
+  });
+  limitBodyTime(app, { ms: limits.requestMs, pace: bodyPace });
+  shareConnections(app.server, limits.connectionsMax);
   app.addHook('preClose', async () => {
     closing.abort();
+    endConnections(app.server, limits.closeGraceMs);
     await Promise.all([runs.close(), loads.close(), conversions.close()]);
     streams.close();
   });
@@ -128,7 +140,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
 
   await openApi(app, { version });
   healthRoutes(app, { cluster, version });
-  metricsRoutes(app, { cluster, queues, runs: store, streams });
+  metricsRoutes(app, { cluster, admission, runs: store, streams });
   scenarioRoutes(app, { library, now });
   hardwareRoutes(app);
   runRoutes(app, { runs, library, streams });
@@ -136,9 +148,9 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   queueRoutes(app, { cluster });
   conversionRoutes(app, { cluster, conversions });
   subscriberRoutes(app, { cluster });
-  messageRoutes(app, { queues, closing: closing.signal });
+  messageRoutes(app, { queues, admission, closing: closing.signal });
   transactionRoutes(app, { transactions: new TransactionService(cluster) });
-  await payloadRoutes(app, { queues });
+  await payloadRoutes(app, { queues, admission, bodyPace });
   clusterRoutes(app, { cluster, watch: new ClusterWatch({ cluster, loads, now }), streams });
   loadRoutes(app, { loads });
   unsupportedApiRoutes(app);
@@ -151,7 +163,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
   const app = fastify({
     logger,
     bodyLimit: limits.bodyBytes,
-    // Bodies have their own timeout (`body-time.ts`): a streamed payload may take longer than any other.
+    // Bodies have their own timeout (`body-pace.ts`): a streamed payload may take longer than any other.
     requestTimeout: 0,
     http: { headersTimeout: limits.requestMs },
     // Idle connections are closed at once; requests in progress get their responses.
@@ -182,7 +194,6 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     return reply.code(status).type('application/json; charset=utf-8').send(body);
   });
   app.removeContentTypeParser('text/plain');
-  limitBodyTime(app as unknown as App, limits.requestMs);
   return app as unknown as App;
 }
 

@@ -16,13 +16,18 @@ const limitOf = (count: number) => `(limit ${count.toLocaleString('en-US')})`;
 const table = {
   ROUTE_NOT_FOUND: { status: 404, retryable: false, message: 'There is nothing at this address' },
   REQUEST_INVALID: { status: 400, retryable: false, message: 'The request is malformed' },
-  REQUEST_TOO_LARGE: { status: 413, retryable: false, message: 'The request body exceeds the limit' },
+  REQUEST_TOO_LARGE: {
+    status: 413,
+    retryable: false,
+    message: 'The request body exceeds the limit; send a large payload as a stream',
+  },
   HEADERS_TOO_LARGE: {
     status: 431,
     retryable: false,
     message: 'The request headers exceed the limit',
   },
   REQUEST_TIMEOUT: { status: 408, retryable: true, message: 'The request did not arrive in time' },
+  REQUEST_TOO_SLOW: { status: 408, retryable: true, message: 'The request body arrives too slowly' },
   CONTENT_TYPE_UNSUPPORTED: { status: 415, retryable: false, message: 'The body must be application/json' },
   FEATURE_UNSUPPORTED: { status: 422, retryable: false, message: 'This is not supported yet' },
   HOST_REFUSED: {
@@ -77,6 +82,11 @@ const table = {
     status: 429,
     retryable: true,
     message: `Too many concurrent payload downloads ${limitOf(limits.downloadsMax)}`,
+  },
+  BODIES_FULL: {
+    status: 429,
+    retryable: true,
+    message: 'Too many bytes of request bodies are in memory (limit 32 MiB)',
   },
   CONNECTIONS_FULL: {
     status: 429,

@@ -4,12 +4,16 @@ export const limits = {
   bodyBytes: 512 * 1024,
   /** Above the lab's own limit, so that a slightly too large scenario is refused by the lab, which reports its size. */
   scenarioBodyBytes: 1024 * 1024,
-  /** A few messages of the maximum size in base64; half of what one transaction may hold. */
-  enqueueBodyBytes: 16 * 1024 * 1024,
+  /** Parsing and staging 1 MiB of JSON takes about 10 ms, in which no queue is served. Larger payloads are streamed. */
+  enqueueBodyBytes: 1024 * 1024,
+  /** Bytes of bodies in memory, over all connections; parsed they take several times as much. */
+  bodiesBytesMax: 32 * 1024 * 1024,
   /** Payload bytes in one dequeue or browse response, which is built in memory as one JSON text. */
   responsePayloadBytes: 16 * 1024 * 1024,
-  /** Concurrent dequeue calls; each may wait for half a minute. */
-  dequeuesMax: 1_000,
+  /** Concurrent dequeue calls; each may wait for half a minute. One queue gets at most half of them. */
+  dequeuesMax: 2_000,
+  /** Concurrent uploads of streamed payloads: as many as the engine takes. */
+  uploadsMax: 64,
   /** Concurrent downloads of streamed payloads, each with a few chunks of 256 KiB in memory. */
   downloadsMax: 64,
   /** Attempts to commit an enqueue. After `TX_NOT_COMMITTED` nothing was stored, so it is safe to try again. */
@@ -42,11 +46,17 @@ export const limits = {
   clusterTickMs: 500,
   /** The newest partitions of each shard in that stream; a large backlog has thousands. */
   partitionsWatchedMax: 12,
-  streamsMax: 64,
+  streamsMax: 128,
+  /** Connections of clients. One client gets at most three quarters of them. */
+  connectionsMax: 8_192,
   /** Bytes that a client of a stream may leave unread; more than the largest snapshot, so that a new one fits. */
   streamUnreadBytes: 16 * 1024 * 1024,
   /** Proxies close connections that are silent for half a minute or more. */
   heartbeatMs: 15_000,
-  /** Time for a client to send its whole request, or the next chunk of a streamed payload. */
+  /** Time for a client to send its headers, and for a body that is not streamed. */
   requestMs: 30_000,
+  /** The slowest that a client may send a body: 16 KiB/s is the slowest mobile connection in use. */
+  bodyPace: { graceMs: 5_000, windowMs: 10_000, bytesPerSecMin: 16 * 1024 },
+  /** Time for requests in progress to end when the server shuts down; then their connections are closed. */
+  closeGraceMs: 3_000,
 } as const;

@@ -11,7 +11,6 @@ describe('a reader that does not read', () => {
     const app = Fastify();
     let send = (_frame: string) => {};
     app.get('/events', async (_request, reply) => {
-      streams.assertCapacity();
       const stream = streams.open(reply, () => {});
       send = (frame) => stream.send(frame);
     });
@@ -30,7 +29,6 @@ describe('a reader that does not read', () => {
     // The system's own buffers take some megabytes before anything stays unread here.
     for (let sent = 0; sent < 64 * 1024 * 1024; sent += frame.length) send(frame);
     await vi.waitFor(() => expect(streams.size).toBe(0), waiting);
-    expect(() => streams.assertCapacity()).not.toThrow();
     send(frame); // after the end: nothing happens
     socket.destroy();
   });

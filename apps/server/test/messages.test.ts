@@ -165,10 +165,9 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
 
   it('of a call with one bad message are all refused', async () => {
     const test = await withQueue({ kind });
-    const tooLarge = Buffer.alloc(1024 * 1024 + 1).toString('base64');
-    expect(await enqueue(test, { payload: 1 }, { payloadBase64: tooLarge })).toMatchObject({
-      status: 413,
-      body: { code: 'PAYLOAD_TOO_LARGE' },
+    const tooLarge = 'k'.repeat(513);
+    expect(await enqueue(test, { payload: 1 }, { payload: 2, correlationId: tooLarge })).toMatchObject({
+      status: 400,
     });
     expect(await counts(test)).toMatchObject({ ready: 0, enqueued: 0 });
     expect((await enqueue(test, { payload: 2 })).status).toBe(201);
@@ -184,13 +183,13 @@ describe('a dequeue', () => {
 
   it('of large messages carries only as many as an answer may', async () => {
     const test = await withQueue();
-    const large = { payloadBase64: Buffer.alloc(1024 * 1024, 1).toString('base64') };
-    for (let index = 0; index < 20; index++) await enqueue(test, large);
+    const large = { payloadBase64: Buffer.alloc(700_000, 1).toString('base64') };
+    for (let index = 0; index < 30; index++) await enqueue(test, large);
     const { messages } = (await dequeue(test, { max: 1000 })).body;
-    expect(messages).toHaveLength(16);
-    expect(await counts(test)).toMatchObject({ ready: 4, held: 16 });
+    expect(messages).toHaveLength(23); // the next message might be of 1 MiB, and is not taken
+    expect(await counts(test)).toMatchObject({ ready: 7, held: 23 });
     const page = (await test.get<Browsed>('/api/queues/q/messages?limit=500')).body;
-    expect(page.messages).toHaveLength(16);
+    expect(page.messages).toHaveLength(23);
     expect(page.next).not.toBeNull();
   });
 
@@ -228,13 +227,19 @@ describe('a dequeue', () => {
     }
   });
 
-  it('is refused past the bound of waiting calls, and served again after it', async () => {
+  it('is refused past the share of its queue, while other queues are served, and served again after it', async () => {
     const test = await withQueue();
     const calls = Array.from({ length: 1000 }, () => dequeue(test, { waitMs: 30_000 }));
     await untilDequeuesUnderWay(test, 1000);
     expect(await dequeue(test)).toMatchObject({
       status: 429,
-      body: { code: 'DEQUEUES_FULL', retryable: true },
+      body: { code: 'DEQUEUES_FULL', retryable: true, details: { max: 2000, share: 'queue' } },
+    });
+    await test.post('/api/queues', { name: 'other' });
+    await test.post('/api/queues/other/messages', { messages: [{ payload: 'served' }] });
+    expect(await test.post('/api/queues/other/dequeue', {})).toMatchObject({
+      status: 200,
+      body: { messages: [{ payload: 'served' }] },
     });
     await enqueue(test, ...calls.map((_, payload) => ({ payload })));
     const payloads = (await Promise.all(calls)).flatMap(({ body }) =>
@@ -246,7 +251,7 @@ describe('a dequeue', () => {
 
   it('whose answer does not get through returns its messages at once', async () => {
     const test = await withQueue();
-    const large = { payloadBase64: Buffer.alloc(1024 * 1024, 1).toString('base64') };
+    const large = { payloadBase64: Buffer.alloc(700_000, 1).toString('base64') };
     for (let index = 0; index < 16; index++) await enqueue(test, large);
     await test.app.listen({ host: '127.0.0.1', port: 0 });
     const port = listeningPort(test.app)!;

@@ -120,7 +120,7 @@ describe('a stream of a run', () => {
   });
 
   it('is refused past the bound, and given again when one has ended', async () => {
-    const { test, url, start, follow } = await listening({ streamsMax: 2 });
+    const { test, url, start, follow } = await listening({ streamsMax: 4 });
     const id = await start(endlessScenario());
     const readers = [follow(id), follow(id)];
     await until(() => readers.every(({ events }) => events.length > 0));

@@ -17,6 +17,9 @@ export const InstanceMetrics = Type.Object(
     groups: Type.Integer({
       description: 'Group commits, each with one sync; commits ÷ groups is the mean size of a group',
     }),
+    logBytes: Type.Integer({
+      description: 'Bytes of its write-ahead logs; beyond about 64 MB a reader keeps them from being reused',
+    }),
     cpuMs: Type.Object({ session: Type.Number(), writer: Type.Number() }, closed),
     shards: Type.Array(
       Type.Object(

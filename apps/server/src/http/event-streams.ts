@@ -2,8 +2,11 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { ServerError } from '../errors.ts';
+import { FairShares, shareWeights } from '../fair-shares.ts';
+import { clientOf } from './client-address.ts';
 
 export interface EventStreamsOptions {
+  /** Open streams; one client gets at most three quarters of them. */
   max: number;
   /** Bytes that a client may leave unread before its stream is closed. It can reconnect and resume. */
   unreadBytesMax: number;
@@ -33,10 +36,12 @@ export class EventStream {
 export class EventStreams {
   readonly #options: EventStreamsOptions;
   readonly #open = new Set<EventStream>();
+  readonly #places: FairShares<'client'>;
   readonly #heartbeatTimer: NodeJS.Timeout;
 
   constructor(options: EventStreamsOptions) {
     this.#options = options;
+    this.#places = new FairShares<'client'>(options.max, shareWeights);
     this.#heartbeatTimer = setInterval(() => this.#sendHeartbeats(), options.heartbeatMs).unref();
   }
 
@@ -44,14 +49,9 @@ export class EventStreams {
     return this.#open.size;
   }
 
-  /** Throws `STREAMS_FULL`. To be called before anything is sent. */
-  assertCapacity(): void {
-    const { max } = this.#options;
-    if (this.#open.size >= max) throw new ServerError('STREAMS_FULL', { details: { max } });
-  }
-
-  /** Takes the response over from Fastify. `onClose` is called once, however the stream ends. */
+  /** Takes the response over from Fastify. `onClose` is called once, however the stream ends. Throws `STREAMS_FULL`. */
   open(reply: FastifyReply, onClose: () => void): EventStream {
+    const release = this.#take(reply);
     reply.hijack();
     const headers = Object.entries(reply.getHeaders()).filter(([, value]) => value !== undefined);
     reply.raw.writeHead(200, {
@@ -64,9 +64,16 @@ export class EventStreams {
     this.#open.add(stream);
     reply.raw.once('close', () => {
       this.#open.delete(stream);
+      release();
       onClose();
     });
     return stream;
+  }
+
+  #take({ request }: FastifyReply): () => void {
+    const release = this.#places.take({ client: clientOf(request.raw.socket) });
+    if (typeof release === 'function') return release;
+    throw new ServerError('STREAMS_FULL', { details: { max: this.#places.max, share: release } });
   }
 
   close(): void {

@@ -36,8 +36,6 @@ const defaults = { max: 1, waitMs: 0, holdMs: 30_000 } as const;
 export class QueueService {
   readonly #cluster: { readonly queues: QueueHost };
   #sessions: { host: QueueHost; byConnection: ConnectionSessions } | undefined;
-  #dequeues = 0;
-  #downloads = 0;
 
   constructor(cluster: { readonly queues: QueueHost }) {
     this.#cluster = cluster;
@@ -50,11 +48,6 @@ export class QueueService {
       this.#sessions = { host: queues, byConnection: new ConnectionSessions(queues, limits.sessionsMax) };
     }
     return this.#sessions.byConnection;
-  }
-
-  /** Dequeue calls in progress. */
-  get dequeues(): number {
-    return this.#dequeues;
   }
 
   /** Resolves with the ids once all messages are committed. If one is refused, none is enqueued. */
@@ -86,18 +79,13 @@ export class QueueService {
     return ids;
   }
 
-  /** Opens the message of a receipt so that its payload can be sent. Throws `DOWNLOADS_FULL`. */
+  /** Opens the message of a receipt so that its payload can be sent. */
   async download(queue: string, receipt: string): Promise<Download> {
-    if (this.#downloads >= limits.downloadsMax) {
-      throw new ServerError('DOWNLOADS_FULL', { details: { max: limits.downloadsMax } });
-    }
-    this.#downloads += 1;
     const session = this.#cluster.queues.openSession();
     let open = true;
     const end = async () => {
       if (!open) return;
       open = false;
-      this.#downloads -= 1;
       await session.close();
     };
     try {
@@ -113,12 +101,8 @@ export class QueueService {
    * returns. If `signal` aborts earlier because the client disconnected, they return to the queue.
    */
   async dequeue(queue: string, options: Dequeue, signal: AbortSignal): Promise<Delivery> {
-    if (this.#dequeues >= limits.dequeuesMax) {
-      throw new ServerError('DEQUEUES_FULL', { details: { max: limits.dequeuesMax } });
-    }
     const { max = defaults.max, waitMs = defaults.waitMs, holdMs = defaults.holdMs } = options;
     const from = { signal, ...subscriberOf(options) };
-    this.#dequeues += 1;
     // A separate session, because a waiting call would delay other calls of the connection.
     const session = this.#cluster.queues.openSession();
     try {
@@ -154,7 +138,6 @@ export class QueueService {
       );
       return { messages, nack: () => this.#nack(queue, streamed) };
     } finally {
-      this.#dequeues -= 1;
       await session.close();
     }
   }

@@ -33,7 +33,6 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
       },
     },
     async (_request, reply) => {
-      streams.assertCapacity();
       let stop = () => {};
       const stream = streams.open(reply, () => stop());
       stop = watch.follow(stream);

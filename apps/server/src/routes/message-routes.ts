@@ -10,6 +10,7 @@ import {
 } from '@shardlab/contract';
 import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
+import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import { limits } from '../limits.ts';
 import type { QueueService } from '../queues/queue-service.ts';
@@ -19,11 +20,12 @@ const params = Type.Object({ queue: Type.String() });
 
 export interface MessageRoutesOptions {
   queues: QueueService;
+  admission: Admission;
   /** Aborted when the server shuts down: waiting calls return what they have. */
   closing: AbortSignal;
 }
 
-export function messageRoutes(app: App, { queues, closing }: MessageRoutesOptions): void {
+export function messageRoutes(app: App, { queues, admission, closing }: MessageRoutesOptions): void {
   app.post(
     '/api/queues/:queue/messages',
     {
@@ -72,6 +74,7 @@ export function messageRoutes(app: App, { queues, closing }: MessageRoutesOption
       },
     },
     async (request, reply) => {
+      admission.dequeue(request.params.queue, reply);
       const gone = goneSignal(reply);
       const signal = AbortSignal.any([closing, gone]);
       const { messages, nack } = await queues.dequeue(request.params.queue, request.body, signal);

@@ -3,14 +3,14 @@ import type { QueueInfo, SubscriberInfo } from '@shardlab/engine';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { HostedMetrics } from '../cluster/backend.ts';
 import type { ClusterService } from '../cluster/cluster-service.ts';
+import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
-import type { QueueService } from '../queues/queue-service.ts';
 import type { RunStore } from '../store/run-store.ts';
 
 export interface MetricsSources {
   cluster: ClusterService;
-  queues: QueueService;
+  admission: Admission;
   runs: RunStore;
   streams: EventStreams;
 }
@@ -48,7 +48,7 @@ async function collect(cluster: ClusterService): Promise<ScrapedMetrics> {
 
 function registerMetrics(
   registry: Registry,
-  { queues, runs, streams }: Omit<MetricsSources, 'cluster'>,
+  { admission, runs, streams }: Omit<MetricsSources, 'cluster'>,
 ): (scraped: ScrapedMetrics) => void {
   const registers = [registry];
   const gauge = (name: string, help: string, ...labelNames: string[]) =>
@@ -93,6 +93,11 @@ function registerMetrics(
   const groups = counter('instance_group_commits_total', 'Group commits, each with one sync', 'instance');
   const cpu = counter('instance_cpu_seconds_total', 'CPU time by thread', 'instance', 'thread');
   const cache = gauge('instance_cache_bytes', 'Bytes used by the message cache', 'instance');
+  const logBytes = gauge(
+    'instance_log_bytes',
+    'Bytes of the write-ahead logs of its files; a reader with an open transaction makes them grow',
+    'instance',
+  );
   const waits = counter('waits_total', 'Waits of sessions by event', 'instance', 'event', 'class');
   const waited = counter(
     'wait_seconds_total',
@@ -104,6 +109,7 @@ function registerMetrics(
   const runCount = gauge('runs', 'Runs in the history by status', 'status');
   const streamCount = gauge('event_streams', 'Open event streams');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
+  const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
   const gauges = [ready, held, delayed, backlog, lag, runCount];
   const counters = [enqueued, consumed, commits, groups, cpu, waits, waited];
 
@@ -128,6 +134,7 @@ function registerMetrics(
       groups.inc(instanceLabels, stats.groups);
       cpu.inc({ ...instanceLabels, thread: 'session' }, stats.cpu.sessionUs / 1e6);
       cpu.inc({ ...instanceLabels, thread: 'writer' }, stats.cpu.writerUs / 1e6);
+      logBytes.set(instanceLabels, stats.logBytes);
       cache.set(
         instanceLabels,
         stats.shards.reduce((sum, shard) => sum + shard.cacheBytes, 0),
@@ -140,6 +147,7 @@ function registerMetrics(
     }
     for (const { status, count } of runs.countByStatus()) runCount.set({ status }, count);
     streamCount.set(streams.size);
-    dequeues.set(queues.dequeues);
+    dequeues.set(admission.dequeues);
+    bodyBytes.set(admission.bodyBytes);
   };
 }

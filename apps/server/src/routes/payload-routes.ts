@@ -4,10 +4,10 @@ import { Enqueued, EnqueueStreamQuery, PayloadQuery } from '@shardlab/contract';
 import { QueueError } from '@shardlab/engine';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
+import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
-import { chunksWithinTime, closeAfter, streamedBody } from '../http/body-time.ts';
+import { chunksAtPace, closeAfter, type Pace, streamedBody } from '../http/body-pace.ts';
 import { validateRequest } from '../http/validation.ts';
-import { limits } from '../limits.ts';
 import { contentTypeOf, streamedFromWire } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
 
@@ -15,17 +15,23 @@ const tags = ['messages'];
 const bytes = Type.String({ format: 'binary' });
 const params = Type.Object({ queue: Type.String() });
 
-export async function payloadRoutes(app: App, { queues }: { queues: QueueService }): Promise<void> {
+export interface PayloadRoutesOptions {
+  queues: QueueService;
+  admission: Admission;
+  bodyPace: Pace;
+}
+
+export async function payloadRoutes(app: App, options: PayloadRoutesOptions): Promise<void> {
   // A separate scope, because only here a body is raw bytes, whatever its content type.
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
-    uploadRoute(scope as unknown as App, queues);
+    uploadRoute(scope as unknown as App, options);
   });
-  downloadRoute(app, queues);
+  downloadRoute(app, options);
 }
 
-function uploadRoute(app: App, queues: QueueService): void {
+function uploadRoute(app: App, { queues, admission, bodyPace }: PayloadRoutesOptions): void {
   app.post(
     '/api/queues/:queue/messages/stream',
     {
@@ -45,9 +51,10 @@ function uploadRoute(app: App, queues: QueueService): void {
     async (request, reply) => {
       const contentLength = request.headers['content-length'];
       try {
+        admission.upload(request.params.queue, reply);
         const ids = await queues.enqueueStream(request.params.queue, {
           ...streamedFromWire(request.query),
-          payload: chunksWithinTime(request.raw, limits.requestMs),
+          payload: chunksAtPace(request.raw, bodyPace),
           ...(contentLength === undefined ? {} : { bytes: Number(contentLength) }),
         });
         return await reply.code(201).send({ ids });
@@ -59,7 +66,7 @@ function uploadRoute(app: App, queues: QueueService): void {
   );
 }
 
-function downloadRoute(app: App, queues: QueueService): void {
+function downloadRoute(app: App, { queues, admission }: PayloadRoutesOptions): void {
   app.get(
     '/api/queues/:queue/payload',
     {
@@ -76,6 +83,7 @@ function downloadRoute(app: App, queues: QueueService): void {
     async (request, reply) => {
       const { receipt, ack } = request.query;
       const { queue } = request.params;
+      admission.download(queue, reply);
       const { message, end } = await queues.download(queue, receipt);
       finished(reply.raw, (failure) => {
         const sent = failure ? Promise.resolve() : consume();

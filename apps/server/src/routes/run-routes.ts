@@ -123,7 +123,6 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
       const lastEventId = parseEventId(request.headers['last-event-id']);
       // A browser reconnects when a stream ends; 204 tells it to stop.
       if (runs.hasEnded(id) && lastEventId === endEventId) return reply.code(204).send(null);
-      streams.assertCapacity();
       let stop = () => {};
       const stream = streams.open(reply, () => stop());
       stop = runs.follow(id, stream, lastEventId);

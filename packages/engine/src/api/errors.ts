@@ -210,6 +210,12 @@ const definitions = {
       'The engine found its own state inconsistent and stopped the instance; open it again to recover, and report the error',
   },
   STORAGE_FULL: { kind: 'unavailable', retryable: true, message: 'The disk is full' },
+  LOG_FULL: {
+    kind: 'unavailable',
+    retryable: true,
+    message:
+      'The write-ahead log has reached its limit because a reader of the file keeps a transaction open; nothing was committed',
+  },
   STORAGE_READ_ONLY: {
     kind: 'failed',
     retryable: false,

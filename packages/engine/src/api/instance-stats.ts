@@ -31,6 +31,8 @@ export interface InstanceStats {
   groups: number;
   /** CPU time of the session thread and of the writer thread since they started, microseconds. */
   cpu: { sessionUs: number; writerUs: number };
+  /** Bytes of the write-ahead logs of its two files. Beyond about 64 MB a reader keeps them from being reused. */
+  logBytes: number;
   /** Shards of this instance. An unsharded queue counts as one shard, number 0, without partitions. */
   shards: ShardStats[];
 }

@@ -18,6 +18,8 @@ export interface InstanceOptions {
   partitionMessagesMax?: number;
   /** Time added to each sync to emulate a slower disk, 0 (the default) to 1,000 ms. */
   emulatedSyncMs?: number;
+  /** Bytes of a write-ahead log at which commits are refused with `LOG_FULL`; 64 MiB to 64 GiB, default 1 GiB. */
+  logBytesMax?: number;
   /** How often changed metrics are written to the instance's file for its views; 10 to 3,600,000 ms, default 1,000. */
   sampleIntervalMs?: number;
   /** How long a session may reserve the writer, from its first `query` to its commit; 1 to 10,000 ms, default 1,000. */

@@ -76,6 +76,14 @@ export const limits = {
   evacuatedPerCursorMax: 4_096,
   /** One bulk read of a backlog; the next one starts when less than half of it is left. */
   backlogReadBytes: 2 * 1024 * 1024,
+  /**
+   * Bytes of a write-ahead log at which commits are refused: a reader that has a transaction open keeps the log from being
+   * reused. Normally it stays at 33 MB. A gigabyte is 10 to 20 s of writing at full speed, for a backup that reads.
+   */
+  logBytesMaxDefault: 1024 ** 3,
+  /** Twice the length at which a checkpoint starts. */
+  logBytesMaxMin: 64 * 1024 ** 2,
+  logBytesMaxMax: 64 * 1024 ** 3,
   /** Latency added to each sync to emulate a slow disk. */
   emulatedSyncMsMax: 1_000,
   cacheBytesDefault: 256 * 1024 * 1024,

@@ -32,6 +32,12 @@ export async function assembleInstance(
   const partitionMessagesMax = validatePartitionMessagesMax(
     options.partitionMessagesMax ?? limits.partitionMessagesMax,
   );
+  const logBytesMax = validateRange(
+    'logBytesMax',
+    options.logBytesMax ?? limits.logBytesMaxDefault,
+    limits.logBytesMaxMin,
+    limits.logBytesMaxMax,
+  );
   const opened: { instance?: LocalInstance } = {};
   const onFatal = (error: QueueError) => opened.instance?.fail(error);
   const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
@@ -46,6 +52,7 @@ export async function assembleInstance(
       cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
       partitionMessagesMax,
       emulatedSyncMs: validateRange('emulatedSyncMs', emulatedSyncMs, 0, limits.emulatedSyncMsMax),
+      logBytesMax,
       sampleIntervalMs: validateRange(
         'sampleIntervalMs',
         options.sampleIntervalMs ?? limits.sampleMsDefault,
@@ -75,6 +82,7 @@ export async function assembleInstance(
       outcomes,
       queues: () => catalog.queues(),
       onFatal,
+      logBytesMax,
       lock: new WriteLock({ dir, ports, onWaited: (ms) => waits.record('write lock', ms) }),
     });
     // Opening waits for other writers. Under a lease the session thread must not block on that at first use.

@@ -43,6 +43,7 @@ export interface ShardedOptions {
   cacheBytesMax: number;
   partitionMessagesMax: number;
   emulatedSyncMs: number;
+  logBytesMax: number;
   sampleIntervalMs: number;
   writerReservationMsMax: number;
   waits: WaitRecorder;

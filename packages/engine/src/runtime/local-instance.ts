@@ -19,6 +19,9 @@ import { pickQueueSettings } from '../model/queue-settings.ts';
 import { validateSubscriber } from '../model/validate-call.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
+import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
+import { logBytesOf } from '../storage/sqlite/log-bytes.ts';
+import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
@@ -375,6 +378,7 @@ export class LocalInstance implements Instance {
       commits: sharded.commits + unsharded.commits,
       groups: sharded.groups + unsharded.groups,
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writer.cpuUs },
+      logBytes: logBytesOf(instanceFilePath(this.dir, this.id)) + logBytesOf(unshardedPath(this.dir)),
       shards: [...this.#queues.values()].flatMap((row) => this.#shardStats(row)),
     };
   }

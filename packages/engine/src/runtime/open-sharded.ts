@@ -9,8 +9,8 @@ import { assertCatalogKnows, recoverSharded } from './recover-sharded.ts';
 /** Opens or recovers the instance's file. Throws the storage errors, `COMMITS_MISSING`. */
 export async function openSharded(options: ShardedOptions): Promise<ShardedParts> {
   const path = instanceFilePath(options.dir, options.instance);
-  const { emulatedSyncMs, ports } = options;
-  const { writer, recovered } = await WriterThread.start({ path, emulatedSyncMs }, ports);
+  const { emulatedSyncMs, logBytesMax, ports } = options;
+  const { writer, recovered } = await WriterThread.start({ path, emulatedSyncMs, logBytesMax }, ports);
   try {
     assertCatalogKnows(options, recovered);
     const parts = assembleParts(options, { writer, reader: new ReaderThread(path), recovered });

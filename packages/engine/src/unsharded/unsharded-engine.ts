@@ -54,6 +54,7 @@ interface UnshardedEngineOptions {
   /** Remembers the transactions of remote sessions. */
   outcomes: CommitOutcomes;
   lock: SharedFileLock;
+  logBytesMax: number;
   /** Queues of the catalog. */
   queues(): readonly NamedQueue[];
   /** This process can no longer write to the file. */
@@ -117,8 +118,8 @@ export class UnshardedEngine
   /** Opened at first use: an instance without unsharded queues has no such file. */
   get #openedFile(): UnshardedFile {
     if (this.#file === undefined) {
-      const { dir, instance, queues, onFatal, outcomes, ports } = this.#options;
-      this.#file = new UnshardedFile(dir, { queues, onFailed: onFatal, ports });
+      const { dir, instance, queues, onFatal, outcomes, logBytesMax, ports } = this.#options;
+      this.#file = new UnshardedFile(dir, { queues, onFailed: onFatal, logBytesMax, ports });
       outcomes.loadUnsharded(this.#file.outcomes(instance));
       this.#timers = [
         ports.timers.every(commitPollMs, () => this.#pollForCommits()),

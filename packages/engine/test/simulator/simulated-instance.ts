@@ -58,6 +58,7 @@ export class SimulatedInstance {
       cacheBytesMax: this.#options.cacheBytesMax,
       partitionMessagesMax: this.#options.partitionMessagesMax,
       emulatedSyncMs: 0,
+      logBytesMax: 2 ** 30,
       sampleIntervalMs: 60_000,
       writerReservationMsMax: 1_000,
       waits: new WaitRecorder(),

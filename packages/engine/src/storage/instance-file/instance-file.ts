@@ -77,7 +77,8 @@ export class InstanceFile {
   /** The last commit included application statements, and nobody counts what those write. */
   #writtenBytesUnknown = false;
 
-  constructor(path: string, clock: Clock) {
+  /** Above `logBytesMax` of write-ahead log, commits throw `LOG_FULL`. */
+  constructor(path: string, clock: Clock, logBytesMax?: number) {
     this.#path = path;
     this.#clock = clock;
     assertNoCommitsMissing(path);
@@ -93,7 +94,7 @@ export class InstanceFile {
     this.#partitionDeletes = preparePartitionDeletes(this.#file);
     this.#blockWriter = new BlockWriter(this.#file);
     this.#correlationIndexes = mapSqliteErrors(path, () => new CorrelationIndexes(this.#file));
-    this.#checkpoints = new CheckpointScheduler(this.#file);
+    this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
     this.#acknowledgedGroup = mapSqliteErrors(
       path,
       () => new AcknowledgedGroupFile(acknowledgedGroupPath(path)),
@@ -164,6 +165,7 @@ export class InstanceFile {
   }
 
   #beginTransaction(sync: Group['sync']): void {
+    this.#checkpoints.assertLogFits();
     if (sync !== this.#syncMode) {
       this.#file.pragma(`synchronous = ${sync}`); // SQLite refuses this inside a transaction
       this.#syncMode = sync;

@@ -3,8 +3,8 @@ import type { QueueErrorCode } from '../../api/errors.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { toQueueError } from './open-sqlite.ts';
 
-/** A full disk and a lock of another connection are transient; after anything else the state of the file is unknown. */
-const transientCodes: readonly QueueErrorCode[] = ['STORAGE_FULL'];
+/** A full disk, a full log and a lock of another connection are transient; after anything else the state of the file is unknown. */
+const transientCodes: readonly QueueErrorCode[] = ['STORAGE_FULL', 'LOG_FULL'];
 
 export function toStorageFailure(error: unknown, path: string): StorageFailure {
   const { code, message, details } = toQueueError(error, path);

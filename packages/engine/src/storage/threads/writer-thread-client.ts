@@ -24,6 +24,12 @@ export interface WriterListener {
   fail(error: QueueError): void;
 }
 
+export interface WriterThreadOptions {
+  path: string;
+  emulatedSyncMs: number;
+  logBytesMax: number;
+}
+
 export class WriterThread {
   readonly #worker: Worker;
   readonly #pendingAnswers: PendingAnswers;
@@ -36,7 +42,7 @@ export class WriterThread {
   #ended = false;
   cpuUs = 0;
 
-  private constructor(options: { path: string; emulatedSyncMs: number }, ports: ThreadPorts) {
+  private constructor(options: WriterThreadOptions, ports: ThreadPorts) {
     const memory = { groups: createGroupChannelMemory(), answers: createAnswerChannelMemory() };
     const worker = startThread('writer-thread', { ...options, ...memory });
     this.#worker = worker;
@@ -51,7 +57,7 @@ export class WriterThread {
 
   /** Opens the file in a thread of its own and recovers its state. Throws the errors of opening it. */
   static async start(
-    options: { path: string; emulatedSyncMs: number },
+    options: WriterThreadOptions,
     ports: ThreadPorts,
   ): Promise<{ writer: WriterThread; recovered: RecoveredInstance }> {
     const writer = new WriterThread(options, ports);

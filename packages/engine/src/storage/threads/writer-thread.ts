@@ -15,10 +15,9 @@ import { InstanceFile } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { AnswerSender } from './answer-channel.ts';
 import { GroupReceiver } from './group-channel.ts';
+import type { WriterThreadOptions } from './writer-thread-client.ts';
 
-const { path, emulatedSyncMs, groups, answers } = workerData as {
-  path: string;
-  emulatedSyncMs: number;
+const { path, emulatedSyncMs, logBytesMax, groups, answers } = workerData as WriterThreadOptions & {
   groups: SharedArrayBuffer;
   answers: SharedArrayBuffer;
 };
@@ -126,7 +125,7 @@ function serve(file: InstanceFile): void {
 }
 
 try {
-  const file = new InstanceFile(path, clock);
+  const file = new InstanceFile(path, clock, logBytesMax);
   const recovered = file.recover();
   reply({ kind: 'opened', recovered, cpuUs: cpuUs() });
   serve(file);

@@ -56,6 +56,8 @@ export interface UnshardedFileOptions {
   queues(): readonly NamedQueue[];
   /** This process can no longer write to the file. */
   onFailed(error: QueueError): void;
+  /** Default: `limits.logBytesMaxDefault`. */
+  logBytesMax?: number;
   ports: Pick<InstancePorts, 'clock' | 'processes'>;
 }
 
@@ -85,14 +87,17 @@ export class UnshardedFile {
    * Opens or creates the file, returns messages that dead processes held, and deletes messages of missing queues. Waits up
    * to five seconds for other writers, which blocks the thread.
    */
-  constructor(dir: string, { queues, onFailed, ports: { clock, processes } }: UnshardedFileOptions) {
+  constructor(
+    dir: string,
+    { queues, onFailed, logBytesMax, ports: { clock, processes } }: UnshardedFileOptions,
+  ) {
     this.#clock = clock;
     this.#processes = processes;
     this.#path = unshardedPath(dir);
     this.#file = openSqlite({ path: this.#path, busyMs: 5_000, pageBytes });
     mapSqliteErrors(this.#path, () => prepareFormat(this.#file, unshardedSchemaSql));
     this.#health = new FileHealth(this.#path, onFailed);
-    this.#checkpoints = new CheckpointScheduler(this.#file);
+    this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
     this.#rateBaselines = new RateBaselines(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
@@ -322,6 +327,7 @@ export class UnshardedFile {
 
   #runTransaction<T>(sync: 'FULL' | 'NORMAL', work: () => T, bytes = 0): T {
     const result = this.#health.run(() => {
+      this.#checkpoints.assertLogFits();
       if (sync !== this.#syncMode) {
         this.#file.exec(`PRAGMA synchronous = ${sync}`); // a tenth of the time of `pragma`
         this.#syncMode = sync;

@@ -1,0 +1,107 @@
+/**
+ * What many requests may occupy at the same time, with fair shares for queues and clients (`fair-shares.ts`). A place is
+ * taken when a request is admitted and given back when its response is finished, however it ends: a client that does not
+ * read its response keeps only its own places.
+ */
+import { finished } from 'node:stream';
+import { QueueError } from '@shardlab/engine';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServerError, type ServerErrorCode } from '../errors.ts';
+import { FairShares, type FullShare, shareWeights } from '../fair-shares.ts';
+import { limits } from '../limits.ts';
+import { closeAfter, type streamedBody } from './body-pace.ts';
+import { clientOf } from './client-address.ts';
+
+type Party = 'queue' | 'client';
+
+/** How an error says whose share is used up. */
+const inWords: Readonly<Record<FullShare<Party>, string>> = {
+  queue: 'for this queue, which has its share',
+  client: 'from this client, which has its share',
+  server: 'over all clients and queues',
+};
+
+export class Admission {
+  readonly #dequeues = new FairShares<Party>(limits.dequeuesMax, shareWeights);
+  readonly #uploads = new FairShares<Party>(limits.uploadsMax, shareWeights);
+  readonly #downloads = new FairShares<Party>(limits.downloadsMax, shareWeights);
+  readonly #bodyBytes = new FairShares<'client'>(limits.bodiesBytesMax, shareWeights);
+
+  /** Dequeue calls in progress. */
+  get dequeues(): number {
+    return this.#dequeues.used;
+  }
+
+  /** Bytes of bodies that are being received, or whose requests are in progress. */
+  get bodyBytes(): number {
+    return this.#bodyBytes.used;
+  }
+
+  /** Throws `DEQUEUES_FULL`. */
+  dequeue(queue: string, reply: FastifyReply): void {
+    admit(this.#dequeues, partiesOf(queue, reply), reply, (details, whose) =>
+      refused('DEQUEUES_FULL', `Too many concurrent dequeue calls ${whose}`, details),
+    );
+  }
+
+  /** Throws `UPLOADS_FULL`. */
+  upload(queue: string, reply: FastifyReply): void {
+    admit(this.#uploads, partiesOf(queue, reply), reply, (details, whose) => {
+      return new QueueError('UPLOADS_FULL', { message: `Too many payload uploads ${whose}`, details });
+    });
+  }
+
+  /** Throws `DOWNLOADS_FULL`. */
+  download(queue: string, reply: FastifyReply): void {
+    admit(this.#downloads, partiesOf(queue, reply), reply, (details, whose) =>
+      refused('DOWNLOADS_FULL', `Too many concurrent payload downloads ${whose}`, details),
+    );
+  }
+
+  /**
+   * For a body that will be in memory as a whole: as many bytes as it says, or as it may have. Throws `BODIES_FULL`, and
+   * `REQUEST_TOO_LARGE` for more than its route allows. The connection is closed then, because the body is not read.
+   */
+  body(request: FastifyRequest, reply: FastifyReply): void {
+    try {
+      this.#admitBody(request, reply);
+    } catch (error) {
+      closeAfter(reply);
+      throw error;
+    }
+  }
+
+  #admitBody(request: FastifyRequest, reply: FastifyReply): void {
+    const { config, bodyLimit = limits.bodyBytes } = request.routeOptions;
+    if ((config as Partial<typeof streamedBody>).streamedBody) return;
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    const bytes = length === undefined ? (encoding === undefined ? 0 : bodyLimit) : Number(length);
+    if (bytes > bodyLimit) throw new ServerError('REQUEST_TOO_LARGE', { details: { bytes, max: bodyLimit } });
+    if (!(bytes > 0)) return;
+    const client = clientOf(request.raw.socket);
+    const full = (details: Record<string, unknown>, whose: string) =>
+      refused('BODIES_FULL', `Too many bytes of request bodies ${whose}`, details);
+    admit(this.#bodyBytes, { client }, reply, full, bytes);
+  }
+}
+
+const partiesOf = (queue: string, { request }: FastifyReply) => ({
+  queue,
+  client: clientOf(request.raw.socket),
+});
+
+function admit<Kind extends Party>(
+  shares: FairShares<Kind>,
+  parties: Readonly<Record<Kind, string>>,
+  reply: FastifyReply,
+  errorOf: (details: { max: number; share: FullShare<Kind> }, whose: string) => Error,
+  amount = 1,
+): void {
+  const taken = shares.take(parties, amount);
+  if (typeof taken !== 'function') throw errorOf({ max: shares.max, share: taken }, inWords[taken]);
+  finished(reply.raw, taken);
+}
+
+function refused(code: ServerErrorCode, message: string, details: Record<string, unknown>): ServerError {
+  return new ServerError(code, { message, details });
+}

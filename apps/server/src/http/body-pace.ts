@@ -1,0 +1,129 @@
+/**
+ * The minimum pace at which a client must send a body. Without one, a client that sends a byte now and then keeps a place
+ * for ever. Only the time in which the server waits for the client counts: a busy server makes nobody slow.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { ServerError } from '../errors.ts';
+import type { App } from './app-types.ts';
+
+export interface Pace {
+  /** Added to the first window, for connections that start slowly. */
+  graceMs: number;
+  /** Time over which the pace is averaged. */
+  windowMs: number;
+  bytesPerSecMin: number;
+}
+
+/** Config of routes that read a body chunk by chunk, with `chunksAtPace`. */
+export const streamedBody = { streamedBody: true } as const;
+
+/** The windows of one body. Knows no clock. */
+export class PaceWindow {
+  readonly #pace: Pace;
+  #leftMs: number;
+  #bytes = 0;
+
+  constructor(pace: Pace) {
+    this.#pace = pace;
+    this.#leftMs = pace.graceMs + pace.windowMs;
+  }
+
+  /** Waiting time until the window ends. */
+  get leftMs(): number {
+    return this.#leftMs;
+  }
+
+  arrived(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Call after waiting `ms` for the client. Throws `REQUEST_TOO_SLOW` if a window ends in which too little arrived. */
+  waited(ms: number): void {
+    this.#leftMs -= ms;
+    if (this.#leftMs > 0) return;
+    const { windowMs, bytesPerSecMin } = this.#pace;
+    if (this.#bytes * 1_000 < bytesPerSecMin * windowMs) {
+      throw new ServerError('REQUEST_TOO_SLOW', { details: { bytesPerSecMin, windowMs } });
+    }
+    this.#leftMs = windowMs;
+    this.#bytes = 0;
+  }
+}
+
+/** Bodies that are read as a whole must arrive at this pace, and within `ms`: else `REQUEST_TOO_SLOW`, `REQUEST_TIMEOUT`. */
+export function limitBodyTime(app: App, { ms, pace }: { ms: number; pace: Pace }): void {
+  app.addHook('preParsing', async (request, reply, body) => {
+    if ((request.routeOptions.config as Partial<typeof streamedBody>).streamedBody) return body;
+    const { socket } = request.raw;
+    const window = new PaceWindow(pace);
+    let read = socket.bytesRead;
+    const refuse = (error: unknown) => {
+      closeAfter(reply);
+      void reply.send(error);
+    };
+    const deadline = setTimeout(() => refuse(new ServerError('REQUEST_TIMEOUT')), ms);
+    let timer = setTimeout(function check() {
+      window.arrived(socket.bytesRead - read);
+      read = socket.bytesRead;
+      try {
+        window.waited(window.leftMs);
+        timer = setTimeout(check, window.leftMs);
+      } catch (error) {
+        refuse(error);
+      }
+    }, window.leftMs);
+    const stop = () => {
+      clearTimeout(deadline);
+      clearTimeout(timer);
+    };
+    for (const event of ['end', 'close', 'error']) body.once(event, stop);
+    return body;
+  });
+}
+
+/** The chunks of a request body. Throws `REQUEST_TOO_SLOW`. */
+export async function* chunksAtPace(body: IncomingMessage, pace: Pace): AsyncGenerator<Buffer> {
+  // A destroyed request could not be answered any more.
+  const chunks = body.iterator({ destroyOnReturn: false });
+  const window = new PaceWindow(pace);
+  for (;;) {
+    const { value, done } = await waitAtPace(chunks.next(), window);
+    if (done) return;
+    window.arrived((value as Buffer).length);
+    yield value as Buffer;
+  }
+}
+
+/** Waits for the client's next bytes, for as long as its window allows. */
+async function waitAtPace<T>(next: Promise<T>, window: PaceWindow): Promise<T> {
+  const { promise: tooSlow, reject } = Promise.withResolvers<never>();
+  let startedAt = performance.now();
+  const countWait = () => {
+    const now = performance.now();
+    const ms = now - startedAt;
+    startedAt = now;
+    window.waited(ms);
+  };
+  let timer = setTimeout(function check() {
+    try {
+      countWait();
+      timer = setTimeout(check, window.leftMs);
+    } catch (error) {
+      reject(error);
+    }
+  }, window.leftMs);
+  try {
+    const result = await Promise.race([next, tooSlow]);
+    // The client's wait ended within its window, or at its end: what arrived now counts for it.
+    window.waited(Math.min(performance.now() - startedAt, Math.max(0, window.leftMs - 1)));
+    return result;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Closes the connection after the response: if a body was not read to its end, no other request can use it. */
+export function closeAfter(reply: FastifyReply): void {
+  reply.header('connection', 'close');
+}

@@ -1,0 +1,21 @@
+/** The server's connections: how many a client may have, and how they end when the server does. */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { FairShares, shareWeights } from '../fair-shares.ts';
+import { clientOf } from './client-address.ts';
+
+/** Closes a connection at once if its client has its fair share of `max`: there is no request yet that could be answered. */
+export function shareConnections(server: Server, max: number): void {
+  const shares = new FairShares<'client'>(max, shareWeights);
+  server.on('connection', (socket: Socket) => {
+    const release = shares.take({ client: clientOf(socket) });
+    if (typeof release === 'function') socket.once('close', release);
+    else socket.destroy();
+  });
+}
+
+/** Closes the connections that are still open after `graceMs`, whatever their clients are sending or not reading. */
+export function endConnections(server: Server, graceMs: number): void {
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  server.once('close', () => clearTimeout(timer));
+}
