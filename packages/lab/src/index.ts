@@ -23,6 +23,7 @@ export { captureEnvironment } from './run/environment.ts';
 export { planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
+export { startRunInThread } from './run/start-run-in-thread.ts';
 export { expandSweep } from './scenario/expand-sweep.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';

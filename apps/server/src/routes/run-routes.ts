@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   Id,
   Run,
@@ -15,7 +16,7 @@ import type { EventStreams } from '../http/event-streams.ts';
 import { unsupported } from '../http/unsupported.ts';
 import { limits } from '../limits.ts';
 import { endEventId } from '../runs/event-log.ts';
-import { runToCsv } from '../runs/run-export.ts';
+import { runToCsv, runToJson } from '../runs/run-export.ts';
 import type { RunService } from '../runs/run-service.ts';
 import type { ScenarioLibrary } from '../scenarios/scenario-library.ts';
 
@@ -59,7 +60,10 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
   app.get(
     '/api/runs/:id',
     { schema: { summary: 'One run with its points', tags, params, response: { 200: Run } } },
-    async (request) => runs.get(request.params.id),
+    async (request, reply) => {
+      const json = runs.json(request.params.id);
+      return reply.type('application/json; charset=utf-8').send(json as never); // it is stored as JSON
+    },
   );
   app.delete(
     '/api/runs/:id',
@@ -96,15 +100,20 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
       },
     },
     async (request, reply) => {
-      const run = runs.get(request.params.id);
+      const { id } = request.params;
+      const head = runs.head(id);
       const format = request.query.format ?? 'json';
       if (format !== 'json' && format !== 'csv') {
         throw unsupported(`The export format "${format.slice(0, 20)}"`, { known: ['json', 'csv'] });
       }
-      const content = format === 'csv' ? runToCsv(run) : `${JSON.stringify(run, null, 2)}\n`;
+      const exported = { head, points: () => runs.points(id) };
+      const content = Readable.from(format === 'csv' ? runToCsv(exported) : runToJson(exported));
       const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8';
-      const name = `${run.scenario.id}-${run.id.slice(0, 8)}.${format}`;
-      return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(content);
+      const name = `${head.scenario.id}-${id.slice(0, 8)}.${format}`;
+      return reply
+        .type(type)
+        .header('content-disposition', `attachment; filename="${name}"`)
+        .send(content as never); // its type in the API description is string
     },
   );
   app.get(

@@ -42,7 +42,16 @@ export class EventLog {
   }
 }
 
-/** `JSON.stringify` emits no line breaks, so one `data` line holds the event. */
 export function toFrame(event: RunEvent, id: number): string {
   return `id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The frame of an event whose fields are JSON already. JSON has no line breaks, so one `data` line holds the event. */
+export function frameOf(
+  type: RunEvent['type'],
+  fields: Readonly<Record<string, string>>,
+  id: number,
+): string {
+  const members = Object.entries(fields).map(([name, json]) => `,"${name}":${json}`);
+  return `id: ${id}\nevent: ${type}\ndata: {"type":"${type}"${members.join('')}}\n\n`;
 }

@@ -1,17 +1,19 @@
 /**
- * Executes runs one at a time, because two measurements must not share the machine. A run's rows are written as its
- * events arrive. Clients follow it through its channel, which exists until the run has ended.
+ * Executes runs one at a time, because two measurements must not share the machine, and each in a thread of its own, so
+ * that no queue waits for it. A run's rows are written as its events arrive. Clients follow it through its channel, which
+ * exists until the run has ended. The largest run has megabytes of JSON, so those that have ended are sent as they are
+ * stored, and exported point by point.
  */
 import { randomUUID } from 'node:crypto';
-import type { Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
-import { LabError, newRun, startRun } from '@shardlab/lab';
+import type { Point, Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
+import { LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
 import { limits } from '../limits.ts';
 import { interrupted, type RunStore } from '../store/run-store.ts';
 import type { ClaimHistory } from './claim-history.ts';
-import { endEventId, toFrame } from './event-log.ts';
-import { type Follower, RunChannel, snapshotFrame } from './run-channel.ts';
+import { endEventId, frameOf } from './event-log.ts';
+import { type Follower, RunChannel } from './run-channel.ts';
 
 export interface RunServiceOptions {
   store: RunStore;
@@ -55,11 +57,21 @@ export class RunService {
     return run;
   }
 
-  /** Throws `RUN_NOT_FOUND`. */
-  get(id: string): Run {
-    const run = this.#channels.get(id)?.run ?? this.#store.find(id);
-    if (run === undefined) throw new LabError('RUN_NOT_FOUND', { details: { id: id.slice(0, 64) } });
-    return run;
+  /** A run as JSON. Throws `RUN_NOT_FOUND`. */
+  json(id: string): string {
+    const run = this.#channels.get(id)?.run;
+    return run === undefined ? this.#store.json(id) : JSON.stringify(run);
+  }
+
+  /** A run without its points. Throws `RUN_NOT_FOUND`. */
+  head(id: string): Run {
+    const run = this.#channels.get(id)?.run;
+    return run === undefined ? this.#store.head(id) : { ...run, points: [] };
+  }
+
+  /** The points of a run, each read when it is asked for. */
+  points(id: string): Iterable<Point> {
+    return this.#channels.get(id)?.run.points ?? this.#store.points(id);
   }
 
   list(options: { limit: number; after: string | undefined }): RunList {
@@ -71,9 +83,11 @@ export class RunService {
    * Throws `RUN_NOT_FOUND`, `RUN_NOT_ACTIVE`.
    */
   cancel(id: string): Run {
-    const run = this.get(id);
     const channel = this.#channels.get(id);
-    if (channel === undefined) throw new LabError('RUN_NOT_ACTIVE', { details: { id, status: run.status } });
+    if (channel === undefined) {
+      const { status } = this.#store.head(id);
+      throw new LabError('RUN_NOT_ACTIVE', { details: { id, status } });
+    }
     if (this.#active?.id === id) this.#active.abort.abort();
     else this.#endWaiting(channel, null);
     return channel.run;
@@ -81,7 +95,7 @@ export class RunService {
 
   /** Deletes a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`. */
   remove(id: string): void {
-    this.get(id);
+    this.head(id);
     if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
     this.#store.remove(id);
   }
@@ -90,15 +104,15 @@ export class RunService {
   follow(id: string, follower: Follower, lastEventId: number | null): () => void {
     const channel = this.#channels.get(id);
     if (channel !== undefined) return channel.follow(follower, lastEventId);
-    const run = this.get(id);
-    follower.send(snapshotFrame(run, this.#store.ticks(id), 0));
-    follower.send(toFrame({ type: 'end', run }, endEventId));
+    const run = this.#store.json(id);
+    follower.send(frameOf('snapshot', { run, ticks: this.#store.ticksJson(id) }, 0));
+    follower.send(frameOf('end', { run }, endEventId));
     follower.end();
     return () => {};
   }
 
   hasEnded(id: string): boolean {
-    this.get(id);
+    this.head(id);
     return !this.#channels.has(id);
   }
 
@@ -127,7 +141,7 @@ export class RunService {
   async #execute(channel: RunChannel, signal: AbortSignal): Promise<void> {
     const { id, scenario, scale, createdAtMs } = channel.run;
     try {
-      const run = await startRun({
+      const run = await startRunInThread({
         id,
         scenario,
         scale,

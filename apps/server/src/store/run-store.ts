@@ -2,8 +2,8 @@
  * The history of runs. Rows are written while a run is active, so a killed server loses at most the current point.
  * `run_number` gives the order; the API knows runs by their ids.
  */
-import { type Point, pointKey, type Run, type RunSummary, type Tick } from '@shardlab/contract';
-import { type KeptVerdict, verdictsOf } from '@shardlab/lab';
+import { type Point, pointKey, type Run, type RunSummary } from '@shardlab/contract';
+import { type KeptVerdict, LabError, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
 import { type RunRow, type SummaryRow, summaryColumns, toRow, toRun, toSummary } from './run-rows.ts';
@@ -102,25 +102,45 @@ export class RunStore {
       .run(runId, stride);
   }
 
-  find(id: string): Run | undefined {
+  /** A run without its points. Throws `RUN_NOT_FOUND`. */
+  head(id: string): Run {
     const row = this.#file.prepare('SELECT * FROM run WHERE id = ?').get(id) as RunRow | undefined;
-    if (row === undefined) return undefined;
-    const bodies = this.#file
-      .prepare('SELECT body FROM point WHERE run_number = ? ORDER BY position')
-      .pluck()
-      .all(row.run_number) as string[];
-    return toRun(
-      row,
-      bodies.map((body) => JSON.parse(body)),
-    );
+    if (row === undefined) throw new LabError('RUN_NOT_FOUND', { details: { id: id.slice(0, 64) } });
+    return toRun(row, []);
   }
 
-  ticks(id: string): Tick[] {
+  /** A run as JSON, in which the points are as they are stored. Throws `RUN_NOT_FOUND`. */
+  json(id: string): string {
+    const { points: _points, ...head } = this.head(id);
+    const bodies = this.#file
+      .prepare(`SELECT body FROM point WHERE run_number = ${runNumberQuery} ORDER BY position`)
+      .pluck()
+      .all(id) as string[];
+    return `${JSON.stringify(head).slice(0, -1)},"points":[${bodies.join(',')}]}`;
+  }
+
+  /** The points of a run in their order, each read when it is asked for. */
+  *points(id: string): Generator<Point> {
+    const keys = this.#file
+      .prepare(`SELECT key FROM point WHERE run_number = ${runNumberQuery} ORDER BY position`)
+      .pluck()
+      .all(id) as string[];
+    const body = this.#file
+      .prepare(`SELECT body FROM point WHERE run_number = ${runNumberQuery} AND key = ?`)
+      .pluck();
+    for (const key of keys) {
+      const json = body.get(id, key) as string | undefined;
+      if (json !== undefined) yield JSON.parse(json) as Point; // else the run was deleted meanwhile
+    }
+  }
+
+  /** The ticks of a run as JSON. */
+  ticksJson(id: string): string {
     const bodies = this.#file
       .prepare(`SELECT body FROM tick WHERE run_number = ${runNumberQuery} ORDER BY tick_number`)
       .pluck()
       .all(id) as string[];
-    return bodies.map((body) => JSON.parse(body));
+    return `[${bodies.join(',')}]`;
   }
 
   /** Newest first. `after` is the `next` of the previous page. */
@@ -135,14 +155,22 @@ export class RunStore {
     return { runs: page.map(toSummary), next };
   }
 
-  /** The verdicts of all finished runs, for the claim history. */
-  verdicts(): KeptVerdict[] {
+  /** The ids of finished runs with verdicts, for the claim history. */
+  judgedRuns(): string[] {
+    return this.#file
+      .prepare(`SELECT id FROM run WHERE status = 'done' AND claims <> '[]'`)
+      .pluck()
+      .all() as string[];
+  }
+
+  /** The verdicts of a finished run; none if it was deleted meanwhile. */
+  verdictsOf(runId: string): KeptVerdict[] {
     const rows = this.#file
-      .prepare(
-        `SELECT id, scenario_id, scale, ended_at_ms, claims, environment FROM run
-         WHERE status = 'done' AND claims <> '[]'`,
-      )
-      .all() as Pick<RunRow, 'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'claims' | 'environment'>[];
+      .prepare('SELECT id, scenario_id, scale, ended_at_ms, claims, environment FROM run WHERE id = ?')
+      .all(runId) as Pick<
+      RunRow,
+      'id' | 'scenario_id' | 'scale' | 'ended_at_ms' | 'claims' | 'environment'
+    >[];
     return rows.flatMap((row) =>
       verdictsOf({
         id: row.id,

@@ -5,6 +5,7 @@
  */
 import { appendFile, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClaimResult, Run } from '@shardlab/contract';
 
 export const historyFileName = 'claim-verdicts.jsonl';
@@ -53,7 +54,10 @@ export async function appendVerdicts(folder: string, run: Run): Promise<void> {
   if ((await stat(path)).size > historyBytesMax) await dropOlderHalf(path);
 }
 
-/** Oldest first; empty if there is no file yet. Lines truncated by a crash are skipped. */
+/** Lines that are parsed in one turn of the event loop: about 2 ms. A server shares its thread with its queues. */
+const linesPerTurn = 200;
+
+/** Oldest first; empty if there is no file yet. Lines truncated by a crash are skipped. Other work runs in between. */
 export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
   let text: string;
   try {
@@ -62,14 +66,27 @@ export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
-  return text.split('\n').flatMap((line) => {
-    if (line === '') return [];
-    try {
-      return [JSON.parse(line) as StoredVerdict];
-    } catch {
-      return [];
-    }
-  });
+  const verdicts: StoredVerdict[] = [];
+  let lines = 0;
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf('\n', start);
+    const end = newline < 0 ? text.length : newline;
+    const verdict = parseLine(text.slice(start, end));
+    if (verdict !== undefined) verdicts.push(verdict);
+    start = end + 1;
+    lines += 1;
+    if (lines % linesPerTurn === 0) await nextTurn();
+  }
+  return verdicts;
+}
+
+function parseLine(line: string): StoredVerdict | undefined {
+  if (line === '') return undefined;
+  try {
+    return JSON.parse(line) as StoredVerdict;
+  } catch {
+    return undefined;
+  }
 }
 
 async function dropOlderHalf(path: string): Promise<void> {

@@ -1,0 +1,56 @@
+/** The export of a large run: exact, and in pieces between which the server does other work. */
+import type { Point, Run } from '@shardlab/contract';
+import { newRun } from '@shardlab/lab';
+import { describe, expect, it } from 'vitest';
+import { point } from '../../../packages/lab/test/support.ts';
+import { runToCsv, runToJson } from '../src/runs/run-export.ts';
+import { smallScenario } from './start-app.ts';
+
+const head: Run = newRun({ id: 'r', scenario: smallScenario(), scale: 'full', createdAtMs: 1 });
+const pointsOf = (count: number): Point[] =>
+  Array.from({ length: count }, (_, index) => point({ threads: index + 1, deq: 100 + index, waits: [{}] }));
+
+/** The text, and the most points that were read between two turns of the event loop. */
+async function exported(write: typeof runToJson, points: readonly Point[]) {
+  let [inTurn, inTurnMax] = [0, 0];
+  let running = true;
+  const countTurns = () => {
+    inTurn = 0;
+    if (running) setImmediate(countTurns);
+  };
+  countTurns();
+  function* counted() {
+    for (const each of points) {
+      inTurn += 1;
+      inTurnMax = Math.max(inTurnMax, inTurn);
+      yield each;
+    }
+  }
+  let text = '';
+  for await (const piece of write({ head, points: counted })) text += piece;
+  running = false;
+  return { text, inTurnMax };
+}
+
+describe('an exported run', () => {
+  it.each([0, 1, 20])('of %s points is the same JSON as written at once', async (count) => {
+    const points = pointsOf(count);
+    const { text } = await exported(runToJson, points);
+    expect(JSON.parse(text)).toEqual({ ...head, points });
+    if (count > 0) expect(text).toBe(`${JSON.stringify({ ...head, points }, null, 2)}\n`);
+  });
+
+  it.each([
+    ['JSON', runToJson],
+    ['CSV', runToCsv],
+  ])('as %s is converted a few points at a time', async (_format, write) => {
+    const { inTurnMax } = await exported(write, pointsOf(200));
+    expect(inTurnMax).toBeLessThanOrEqual(8);
+  });
+
+  it('as CSV has a header and a row for each point', async () => {
+    const { text } = await exported(runToCsv, pointsOf(3));
+    expect(text.trimEnd().split('\r\n')).toHaveLength(4);
+    expect((await exported(runToCsv, [])).text).toBe('run,scenario,scale,status,implementation\r\n');
+  });
+});

@@ -1,0 +1,18 @@
+/** The thread of a run. Started by `start-run-in-thread.ts`, whose first message cancels the run. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { type StartRunOptions, startRun } from './start-run.ts';
+import type { RunUpdate } from './start-run-in-thread.ts';
+
+const port = parentPort!;
+const cancelled = new AbortController();
+port.once('message', () => cancelled.abort());
+
+await startRun({
+  ...(workerData as StartRunOptions),
+  signal: cancelled.signal,
+  onEvent(event, { startedAtMs, endedAtMs, environment, progress }) {
+    const changes = { startedAtMs, endedAtMs, environment, progress };
+    port.postMessage({ event: event.type === 'end' ? null : event, changes } satisfies RunUpdate);
+  },
+});
+port.close();

@@ -1,0 +1,79 @@
+/**
+ * Runs a scenario in a thread of its own, for a host that has other work. Judging the claims after each point, merging
+ * histograms and checking that every message arrived take up to a quarter of a second at a time.
+ */
+import { randomUUID } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import type { Run, RunEvent } from '@shardlab/contract';
+import { LabError } from '../errors.ts';
+import { applyRunEvent, newRun } from './run-state.ts';
+import type { StartRunOptions } from './start-run.ts';
+
+/** What the thread tells: an event, and what changed of the run beside it. A run itself may have megabytes. */
+export interface RunUpdate {
+  /** Null: the run has ended. */
+  event: RunEvent | null;
+  changes: Pick<Run, 'startedAtMs' | 'endedAtMs' | 'environment' | 'progress'>;
+}
+
+export type StartRunInThreadOptions = Omit<StartRunOptions, 'now' | 'freeBytes'>;
+
+/**
+ * Like `startRun`, with the same events. Resolves once the thread has ended. Rejects with what `onEvent` threw, after the
+ * run was cancelled.
+ */
+export function startRunInThread(options: StartRunInThreadOptions): Promise<Run> {
+  const { signal, onEvent, watched, id = randomUUID(), createdAtMs = Date.now(), ...given } = options;
+  let run = newRun({ id, scenario: given.scenario, scale: given.scale, createdAtMs });
+  let ended = false;
+  let fault: { error: unknown } | undefined;
+
+  // `.ts` in the repository, `.js` where it is compiled.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  const thread = new Worker(new URL(`./run-thread${extension}`, import.meta.url), {
+    workerData: { ...given, id, createdAtMs },
+    name: 'run',
+  });
+  const cancel = () => thread.postMessage('cancel');
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
+
+  const emit = (event: RunEvent): void => {
+    run = applyRunEvent(run, event);
+    if (!run.watched && watched?.()) run = { ...run, watched: true };
+    onEvent?.(event.type === 'end' ? { type: 'end', run } : event, run);
+  };
+  const tell = (update: RunUpdate): void => {
+    if (fault !== undefined) return;
+    ended = update.event === null;
+    run = { ...run, ...update.changes };
+    try {
+      emit(update.event ?? { type: 'end', run });
+    } catch (error) {
+      fault = { error };
+      cancel();
+    }
+  };
+  const fail = (cause: unknown): void => {
+    const { code, message, retryable } = new LabError('WORKER_FAILED', {
+      message: `The thread of the run failed: ${String(cause)}`,
+    });
+    const changes = { ...run, endedAtMs: Date.now(), progress: { ...run.progress, etaMs: null } };
+    tell({ event: { type: 'status', status: 'failed', error: { code, message, retryable } }, changes });
+    tell({ event: null, changes: run });
+  };
+
+  return new Promise((resolve, reject) => {
+    let cause: unknown = 'it ended too early';
+    thread.on('message', tell);
+    thread.on('error', (error) => {
+      cause = error;
+    });
+    thread.on('exit', () => {
+      signal?.removeEventListener('abort', cancel);
+      if (!ended) fail(cause);
+      if (fault === undefined) resolve(run);
+      else reject(fault.error);
+    });
+  });
+}

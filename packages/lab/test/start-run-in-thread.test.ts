@@ -1,0 +1,79 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunEvent } from '@shardlab/contract';
+import { startRunInThread } from '@shardlab/lab';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { smallScenario } from './support.ts';
+
+function makeFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'shardlab-thread-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+const onePoint = smallScenario({
+  sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+});
+const endless = { ...onePoint, phases: { warmupMs: 0, measureMs: 600_000, drainMs: 0 } };
+
+describe('a run in a thread of its own', () => {
+  it('has the events of a run, and leaves the thread of its host free', async () => {
+    const events: RunEvent[] = [];
+    let turns = 0;
+    const turning = setInterval(() => {
+      turns += 1;
+    }, 1);
+    const run = await startRunInThread({
+      scenario: onePoint,
+      scale: 'full',
+      dataDir: makeFolder(),
+      watched: () => true,
+      onEvent: (event) => events.push(event),
+    });
+    clearInterval(turning);
+    expect(run).toMatchObject({ status: 'done', watched: true, error: null, environment: {} });
+    expect(run.points).toHaveLength(1);
+    expect(run.startedAtMs).toBeLessThanOrEqual(run.endedAtMs!);
+    expect(events[0]).toEqual({ type: 'status', status: 'running' });
+    expect(events.filter(({ type }) => type === 'point')).toHaveLength(1);
+    expect(events.at(-1)).toEqual({ type: 'end', run });
+    expect(turns).toBeGreaterThan(5);
+  });
+
+  it('is cancelled by its signal, and leaves nothing behind', async () => {
+    const dataDir = makeFolder();
+    const abort = new AbortController();
+    const run = await startRunInThread({
+      scenario: endless,
+      scale: 'full',
+      dataDir,
+      signal: abort.signal,
+      onEvent: ({ type }) => type === 'progress' && abort.abort(),
+    });
+    expect(run).toMatchObject({ status: 'cancelled', points: [] });
+    expect(readdirSync(dataDir)).toEqual([]);
+  });
+
+  it('that was cancelled before it began ends as cancelled', async () => {
+    const run = await startRunInThread({
+      scenario: endless,
+      scale: 'full',
+      dataDir: makeFolder(),
+      signal: AbortSignal.abort(),
+    });
+    expect(run.status).toBe('cancelled');
+  });
+
+  it('is cancelled, and rejects, if an event cannot be recorded', async () => {
+    const failing = startRunInThread({
+      scenario: endless,
+      scale: 'full',
+      dataDir: makeFolder(),
+      onEvent: ({ type }) => {
+        if (type === 'progress') throw new Error('the disk is full');
+      },
+    });
+    await expect(failing).rejects.toThrow('the disk is full');
+  });
+});
