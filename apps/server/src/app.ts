@@ -120,7 +120,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     guard(request);
     if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
   });
-  const admission = new Admission();
+  const admission = new Admission(bodyPace);
   app.addHook('preParsing', async (request, reply, body) => {
     admission.body(request, reply);
     return body;

@@ -15,6 +15,7 @@ const metrics = (enqueued: number, consumed: number) => ({
   consumed,
   commits: 0,
   groups: 0,
+  logBytes: 0,
   cpuMs: { session: 0, writer: 0 },
   shards: [
     { shard: 100, queue: 'a', backlog: enqueued - consumed, cacheBytes: 0, partitions: [] },
@@ -81,6 +82,7 @@ function snapshot(
   const processes = instances.map(({ instance: id }) => ({
     instance: id,
     pid: 100 + id,
+    logBytes: 0,
     cpuMs: 1_000,
     rssBytes: 1,
   }));
@@ -95,6 +97,7 @@ function tick(
   const processes = instances.map(({ instance: id }) => ({
     instance: id,
     pid: 100 + id,
+    logBytes: 0,
     cpuMs: 1_250,
     rssBytes: 1,
   }));

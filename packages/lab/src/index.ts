@@ -20,7 +20,7 @@ export {
 export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
 export { parseHardware } from './hardware/parse-hardware.ts';
 export { captureEnvironment } from './run/environment.ts';
-export { planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
+export { planFigures, planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
 export { startRunInThread } from './run/start-run-in-thread.ts';

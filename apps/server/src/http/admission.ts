@@ -3,14 +3,14 @@
  * taken when a request is admitted and given back when its response is finished, however it ends: a client that does not
  * read its response keeps only its own places.
  */
-import { finished } from 'node:stream';
 import { QueueError } from '@shardlab/engine';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServerError, type ServerErrorCode } from '../errors.ts';
 import { FairShares, type FullShare, shareWeights } from '../fair-shares.ts';
 import { limits } from '../limits.ts';
-import { closeAfter, type streamedBody } from './body-pace.ts';
+import { closeAfter, limitReadTime, type Pace, type streamedBody } from './body-pace.ts';
 import { clientOf } from './client-address.ts';
+import { whenAnswered } from './when-answered.ts';
 
 type Party = 'queue' | 'client';
 
@@ -25,7 +25,13 @@ export class Admission {
   readonly #dequeues = new FairShares<Party>(limits.dequeuesMax, shareWeights);
   readonly #uploads = new FairShares<Party>(limits.uploadsMax, shareWeights);
   readonly #downloads = new FairShares<Party>(limits.downloadsMax, shareWeights);
+  readonly #readPace: Pace;
   readonly #bodyBytes = new FairShares<'client'>(limits.bodiesBytesMax, shareWeights);
+
+  /** `readPace`: the slowest that a client may read messages and payloads. */
+  constructor(readPace: Pace) {
+    this.#readPace = readPace;
+  }
 
   /** Dequeue calls in progress. */
   get dequeues(): number {
@@ -42,6 +48,7 @@ export class Admission {
     admit(this.#dequeues, partiesOf(queue, reply), reply, (details, whose) =>
       refused('DEQUEUES_FULL', `Too many concurrent dequeue calls ${whose}`, details),
     );
+    limitReadTime(reply, this.#readPace);
   }
 
   /** Throws `UPLOADS_FULL`. */
@@ -56,6 +63,7 @@ export class Admission {
     admit(this.#downloads, partiesOf(queue, reply), reply, (details, whose) =>
       refused('DOWNLOADS_FULL', `Too many concurrent payload downloads ${whose}`, details),
     );
+    limitReadTime(reply, this.#readPace);
   }
 
   /**
@@ -99,7 +107,7 @@ function admit<Kind extends Party>(
 ): void {
   const taken = shares.take(parties, amount);
   if (typeof taken !== 'function') throw errorOf({ max: shares.max, share: taken }, inWords[taken]);
-  finished(reply.raw, taken);
+  whenAnswered(reply, taken);
 }
 
 function refused(code: ServerErrorCode, message: string, details: Record<string, unknown>): ServerError {

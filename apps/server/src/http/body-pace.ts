@@ -1,11 +1,13 @@
 /**
- * The minimum pace at which a client must send a body. Without one, a client that sends a byte now and then keeps a place
- * for ever. Only the time in which the server waits for the client counts: a busy server makes nobody slow.
+ * The minimum pace at which a client must send a body, or read a long response. Without one, a client that sends or reads
+ * a byte now and then keeps a place for ever. Only the time in which the server waits for the client counts: a busy server
+ * makes nobody slow.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { ServerError } from '../errors.ts';
 import type { App } from './app-types.ts';
+import { whenAnswered } from './when-answered.ts';
 
 export interface Pace {
   /** Added to the first window, for connections that start slowly. */
@@ -80,6 +82,27 @@ export function limitBodyTime(app: App, { ms, pace }: { ms: number; pace: Pace }
     for (const event of ['end', 'close', 'error']) body.once(event, stop);
     return body;
   });
+}
+
+/** Closes the connection of a client that reads a response more slowly than this, while there is something to read. */
+export function limitReadTime(reply: FastifyReply, pace: Pace): void {
+  const { socket } = reply.raw;
+  if (socket === null) return;
+  const sent = () => socket.bytesWritten - socket.writableLength;
+  const window = new PaceWindow(pace);
+  let before = sent();
+  let timer = setTimeout(function check() {
+    // Nothing is left unread: the server is at work, or waits for messages.
+    window.arrived(socket.writableLength === 0 ? Number.POSITIVE_INFINITY : sent() - before);
+    before = sent();
+    try {
+      window.waited(window.leftMs);
+      timer = setTimeout(check, window.leftMs);
+    } catch {
+      socket.destroy();
+    }
+  }, window.leftMs);
+  whenAnswered(reply, () => clearTimeout(timer));
 }
 
 /** The chunks of a request body. Throws `REQUEST_TOO_SLOW`. */

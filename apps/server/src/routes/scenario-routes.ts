@@ -7,12 +7,12 @@ import {
   ScenarioList,
   ScenarioValidation,
 } from '@shardlab/contract';
-import { parseScenario } from '@shardlab/lab';
+import { parseScenario, planFigures } from '@shardlab/lab';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
 import type { App } from '../http/app-types.ts';
 import { limits } from '../limits.ts';
-import { planSummary, type ScenarioLibrary } from '../scenarios/scenario-library.ts';
+import type { ScenarioLibrary } from '../scenarios/scenario-library.ts';
 
 const tags = ['scenarios'];
 const params = Type.Object({ id: Type.String() });
@@ -26,7 +26,7 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
   app.get(
     '/api/scenarios',
     { schema: { summary: 'Built-in and uploaded scenarios', tags, response: { 200: ScenarioList } } },
-    async () => ({ scenarios: library.list() }),
+    async () => ({ scenarios: await library.list() }),
   );
   app.get(
     '/api/scenarios/:id',
@@ -100,7 +100,7 @@ function textOf(body: unknown): string {
 
 function validate(text: string, scale: Scale): ScenarioValidation {
   const parsed = parseScenario(text);
-  if (parsed.ok) return { valid: true, errors: [], more: false, plan: planSummary(parsed.scenario, scale) };
+  if (parsed.ok) return { valid: true, errors: [], more: false, plan: planFigures(parsed.scenario, scale) };
   const { line, column } = parsed.error.details as { line?: number; column?: number };
   return {
     valid: false,

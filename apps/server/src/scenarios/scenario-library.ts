@@ -1,13 +1,14 @@
 /** Built-in scenarios, read once from the repository, and uploaded scenarios. */
-import type { PlanFigures, Scale, Scenario, ScenarioEntry, ScenarioSource } from '@shardlab/contract';
-import { LabError, parseScenario, planRun, readScenarioFolder } from '@shardlab/lab';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Scenario, ScenarioEntry, ScenarioSource } from '@shardlab/contract';
+import { LabError, parseScenario, planFigures, readScenarioFolder } from '@shardlab/lab';
 import { ServerError } from '../errors.ts';
 import type { ScenarioStore } from '../store/scenario-store.ts';
 
 export class ScenarioLibrary {
   readonly #builtIn: ReadonlyMap<string, Scenario>;
   readonly #uploaded: ScenarioStore;
-  /** By scenario. Cached because a plan may have thousands of trials, too many to expand for each list request. */
+  /** By scenario. Cached because a list has hundreds of scenarios, and their sweeps hundreds of points each. */
   readonly #plans = new Map<string, ScenarioEntry['plans']>();
 
   private constructor(builtIn: ReadonlyMap<string, Scenario>, uploaded: ScenarioStore) {
@@ -25,14 +26,14 @@ export class ScenarioLibrary {
     return new ScenarioLibrary(builtIn, uploaded);
   }
 
-  list(): ScenarioEntry[] {
-    return [
-      ...[...this.#builtIn.values()].map((scenario) => this.#entry(scenario, 'built-in')),
-      ...this.#uploaded
-        .list()
-        .filter(({ id }) => !this.#builtIn.has(id)) // a newer version may bring a built-in scenario with the same id
-        .map((scenario) => this.#entry(scenario, 'uploaded')),
-    ];
+  async list(): Promise<ScenarioEntry[]> {
+    const entries = [...this.#builtIn.values()].map((scenario) => this.#entry(scenario, 'built-in'));
+    for (const scenario of this.#uploaded.list()) {
+      if (this.#builtIn.has(scenario.id)) continue; // a newer version may bring a built-in scenario with the same id
+      if (!this.#plans.has(scenario.id)) await nextTurn(); // expanding a sweep takes up to 5 ms
+      entries.push(this.#entry(scenario, 'uploaded'));
+    }
+    return entries;
   }
 
   /** Throws `SCENARIO_NOT_FOUND`. */
@@ -70,16 +71,11 @@ export class ScenarioLibrary {
   #entry(scenario: Scenario, source: ScenarioSource): ScenarioEntry {
     let plans = this.#plans.get(scenario.id);
     if (plans === undefined) {
-      plans = { quick: planSummary(scenario, 'quick'), full: planSummary(scenario, 'full') };
+      plans = { quick: planFigures(scenario, 'quick'), full: planFigures(scenario, 'full') };
       this.#plans.set(scenario.id, plans);
     }
     return { source, scenario, plans };
   }
-}
-
-export function planSummary(scenario: Scenario, scale: Scale): PlanFigures {
-  const { trials, repeats, estimatedMs } = planRun(scenario, scale);
-  return { points: trials.length / repeats, trials: trials.length, estimatedMs };
 }
 
 function notFound(id: string): LabError {

@@ -1,5 +1,5 @@
 /** The plan of a run: its trials in order, and about how long they take. */
-import { describeParams, pointKey, type Scale, type Scenario } from '@shardlab/contract';
+import { describeParams, type PlanFigures, pointKey, type Scale, type Scenario } from '@shardlab/contract';
 import { type Combination, expandSweep, scaleScenario } from '../scenario/expand-sweep.ts';
 
 /** One repeat of one combination. */
@@ -31,8 +31,19 @@ export function planRun(scenario: Scenario, scale: Scale): RunPlan {
   for (let repeat = 0; repeat < repeats; repeat++)
     for (const combination of combinations)
       trials.push({ ...combination, repeat, index: trials.length, key: pointKey(combination) });
-  const estimatedMs = trials.reduce((sum, trial) => sum + estimateTrialMs(trial, phases), 0);
-  return { trials, sweep, phases, repeats, estimatedMs: Math.round(estimatedMs) };
+  return { trials, sweep, phases, repeats, estimatedMs: estimateMs(combinations, phases, repeats) };
+}
+
+/** How large the plan of a run is, without the plan: a hundredth of its work. */
+export function planFigures(scenario: Scenario, scale: Scale): PlanFigures {
+  const { phases, repeats } = scaleScenario(scenario, scale);
+  const combinations = expandSweep(scenario, scale);
+  const points = combinations.length;
+  return { points, trials: points * repeats, estimatedMs: estimateMs(combinations, phases, repeats) };
+}
+
+function estimateMs(points: readonly Combination[], phases: Scenario['phases'], repeats: number): number {
+  return Math.round(repeats * points.reduce((sum, point) => sum + estimateTrialMs(point, phases), 0));
 }
 
 /** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */

@@ -1,12 +1,12 @@
 /** A run as data, and how events change it. */
 import { pointKey, type Run, type RunEvent, type Scale, type Scenario } from '@shardlab/contract';
 import { judgeClaims } from '../claims/judge.ts';
-import { planRun } from './plan-run.ts';
+import { planFigures } from './plan-run.ts';
 
 /** A run that has not started: status `queued`, all claims without points. */
 export function newRun(options: { id: string; scenario: Scenario; scale: Scale; createdAtMs: number }): Run {
   const { id, scenario, scale, createdAtMs } = options;
-  const plan = planRun(scenario, scale);
+  const plan = planFigures(scenario, scale);
   return {
     id,
     scenario,
@@ -15,7 +15,7 @@ export function newRun(options: { id: string; scenario: Scenario; scale: Scale; 
     createdAtMs,
     startedAtMs: null,
     endedAtMs: null,
-    progress: { done: 0, total: plan.trials.length, etaMs: plan.estimatedMs },
+    progress: { done: 0, total: plan.trials, etaMs: plan.estimatedMs },
     points: [],
     claims: judgeClaims(scenario.claims, [], { cores: null }),
     environment: null,

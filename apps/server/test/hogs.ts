@@ -20,12 +20,18 @@ const wrongValues = 36_000;
 const dripMs = 200;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'shardlab-hogs-'));
-const main = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const server = spawn(process.execPath, [main], { env: { ...process.env, PORT: '0', DATA_DIR: dataDir } });
 server.stderr.pipe(process.stderr);
 let failures = 0;
 
-function judge(what, found, wanted) {
+interface Answered {
+  status: number;
+  body: { code?: string; messages?: unknown[]; errors?: unknown[]; more?: boolean } | null;
+  ms: number;
+}
+
+function judge(what: string, found: unknown, wanted: unknown): void {
   const ok = JSON.stringify(found) === JSON.stringify(wanted);
   if (!ok) failures += 1;
   console.log(
@@ -35,7 +41,7 @@ function judge(what, found, wanted) {
 
 try {
   const [line] = await once(server.stdout, 'data');
-  const url = new URL(/http:\S+/.exec(String(line))[0]);
+  const url = new URL(/http:\S+/.exec(String(line))![0]);
   await hog(url);
   server.kill('SIGTERM');
   const [code] = await once(server, 'exit');
@@ -47,10 +53,10 @@ try {
 console.log(failures === 0 ? 'Everybody else was served.' : `${failures} failed.`);
 process.exit(failures === 0 ? 0 : 1);
 
-async function hog(url) {
+async function hog(url: URL): Promise<void> {
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
-  const call = (method, path, body, type = 'application/json') =>
-    new Promise((resolve) => {
+  const call = (method: string, path: string, body?: unknown, type = 'application/json') =>
+    new Promise<Answered>((resolve) => {
       const started = performance.now();
       const outgoing = request(
         new URL(path, url),
@@ -62,21 +68,23 @@ async function hog(url) {
           });
           response.on('end', () =>
             resolve({
-              status: response.statusCode,
+              status: response.statusCode ?? 0,
               body: JSON.parse(text || 'null'),
               ms: performance.now() - started,
             }),
           );
         },
       );
-      outgoing.on('error', (error) => resolve({ status: 0, body: { code: error.code }, ms: 0 }));
+      outgoing.on('error', (error: NodeJS.ErrnoException) =>
+        resolve({ status: 0, body: { code: String(error.code) }, ms: 0 }),
+      );
       outgoing.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body));
     });
-  const metric = async (name) => {
+  const metric = async (name: string) => {
     const response = await fetch(new URL('/metrics', url));
     return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await response.text())?.[1]);
   };
-  const others = async (when) => {
+  const others = async (when: string) => {
     const messages = { messages: [{ payload: 'for others' }] };
     judge(
       `${when}: an enqueue to another queue`,
@@ -84,7 +92,7 @@ async function hog(url) {
       201,
     );
     const dequeued = await call('POST', '/api/queues/others/dequeue', { mode: 'manual' });
-    judge(`${when}: a dequeue of it`, [dequeued.status, dequeued.body.messages?.length], [200, 1]);
+    judge(`${when}: a dequeue of it`, [dequeued.status, dequeued.body?.messages?.length], [200, 1]);
     const path = '/api/queues/others/messages/stream';
     judge(
       `${when}: an upload to it`,
@@ -125,13 +133,13 @@ async function hog(url) {
   const faulty = await call('POST', '/api/scenarios/validate', scenario);
   judge(
     'a scenario of wrong values: faults listed, more',
-    [faulty.body.errors?.length, faulty.body.more],
+    [faulty.body?.errors?.length, faulty.body?.more],
     [100, true],
   );
   console.log(`       answered after ${faulty.ms.toFixed(0)} ms`);
 
   const answers = await Promise.all(slow.slice(0, uploads + bodies).map(({ answer }) => answer));
-  const counts = {};
+  const counts: Record<string, number> = {};
   for (const answer of answers) {
     const code = /"code":"(\w+)"/.exec(answer)?.[1] ?? 'none';
     counts[code] = (counts[code] ?? 0) + 1;
@@ -147,18 +155,18 @@ async function hog(url) {
   drip(url, `GET /api/health HTTP/1.1\r\nHost: ${url.host}\r\nX-Slow: `);
 }
 
-function dripped(url, count, path, type) {
+function dripped(url: URL, count: number, path: string, type: string) {
   const head = `POST ${path} HTTP/1.1\r\nHost: ${url.host}\r\nContent-Type: ${type}\r\nContent-Length: 400000\r\n\r\n`;
   return Array.from({ length: count }, () => drip(url, head));
 }
 
 /** A connection that sends `text`, then a byte now and then. `answer` is all that came back when it was closed. */
-function drip(url, text) {
+function drip(url: URL, text: string): { answer: Promise<string> } {
   const socket = connect(Number(url.port), url.hostname);
   socket.on('error', () => {}); // being cut off is what it is here for
   socket.write(text);
   const timer = setInterval(() => socket.write(' '), dripMs);
-  const answer = new Promise((resolve) => {
+  const answer = new Promise<string>((resolve) => {
     let received = '';
     socket.setEncoding('utf8').on('data', (data) => {
       received += data;
@@ -171,6 +179,6 @@ function drip(url, text) {
   return { answer };
 }
 
-function pause(ms) {
+function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

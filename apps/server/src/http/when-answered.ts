@@ -1,0 +1,22 @@
+import type { ServerResponse } from 'node:http';
+import { finished } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+
+const waiting = new WeakMap<ServerResponse, (() => void)[]>();
+
+/**
+ * Calls `done` once the response is finished or its connection is lost. All that wait for a response share its listeners:
+ * Node warns of more than ten.
+ */
+export function whenAnswered({ raw }: FastifyReply, done: () => void): void {
+  const others = waiting.get(raw);
+  if (others !== undefined) {
+    others.push(done);
+    return;
+  }
+  const all = [done];
+  waiting.set(raw, all);
+  finished(raw, () => {
+    for (const each of all) each();
+  });
+}
