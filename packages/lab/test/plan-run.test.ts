@@ -1,4 +1,4 @@
-import { expandSweep, planRun, trialInWords } from '@shardlab/lab';
+import { expandSweep, planFigures, planRun, trialInWords } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { TimeLeft } from '../src/run/time-left.ts';
 import { smallScenario } from './support.ts';
@@ -75,3 +75,15 @@ describe('time left', () => {
     expect(left.etaMs()).toBe(0);
   });
 });
+
+test.each(['full', 'quick'] as const)(
+  'the figures of a plan of scale %s are those of its trials',
+  (scale) => {
+    const { trials, repeats, estimatedMs } = planRun(scenario, scale);
+    expect(planFigures(scenario, scale)).toEqual({
+      points: trials.length / repeats,
+      trials: trials.length,
+      estimatedMs,
+    });
+  },
+);

@@ -16,6 +16,6 @@ export function shareConnections(server: Server, max: number): void {
 
 /** Closes the connections that are still open after `graceMs`, whatever their clients are sending or not reading. */
 export function endConnections(server: Server, graceMs: number): void {
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs).unref();
   server.once('close', () => clearTimeout(timer));
 }

@@ -41,6 +41,7 @@ const transientCodes: readonly string[] = [
   'TOPOLOGY_CHANGING',
   'BACKLOG_FULL',
   'STORAGE_FULL',
+  'LOG_FULL',
 ];
 
 export class ClusterLoad {
