@@ -10,7 +10,7 @@ import {
   AnswerSender,
   createAnswerChannelMemory,
   WriterAnswers,
-} from '../src/storage/threads/answer-channel.ts';
+} from '../src/storage/threads/writer-channel.ts';
 
 const answerOf = (changes: Partial<GroupResult>): GroupResult => ({
   kind: 'group',
@@ -96,7 +96,7 @@ describe('answers of the writer', () => {
         eval: true,
         workerData: {
           memory,
-          module: new URL('../src/storage/threads/answer-channel.ts', import.meta.url).href,
+          module: new URL('../src/storage/threads/writer-channel.ts', import.meta.url).href,
         },
       },
     );
