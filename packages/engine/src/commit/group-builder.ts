@@ -14,11 +14,11 @@ import type {
   SqlTransaction,
 } from '../model/group-message.ts';
 import type { SubscriberId } from '../model/ids.ts';
+import type { PartitionPool } from '../model/partitions.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import { GroupOutcomes } from './group-outcomes.ts';
-import type { PartitionPool } from './partition-pool.ts';
 import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
 import type { GroupMember } from './system-write.ts';
 

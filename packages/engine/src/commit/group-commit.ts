@@ -9,19 +9,19 @@
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { SeqRange } from '../model/consumption.ts';
 import type { GroupResult } from '../model/group-message.ts';
 import type { GroupNumber } from '../model/ids.ts';
 import { InvariantViolation, invariantBroken } from '../model/invariant.ts';
+import type { PartitionPool } from '../model/partitions.ts';
 import type { Clock, Timers } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { CallerResumption } from './caller-resumption.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import { type BuiltGroup, buildGroup, GroupBuffers } from './group-builder.ts';
-import type { PartitionPool } from './partition-pool.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 import { type GroupMember, newSystemWrite, type SystemWriteInput } from './system-write.ts';
 import type { WriterPort } from './writer-port.ts';

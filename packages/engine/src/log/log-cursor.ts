@@ -11,14 +11,14 @@ import { Consumption, mergeRanges, rangesOfSeqs, type SeqRange } from '../model/
 import type { AttemptRow } from '../model/delivery-attempt.ts';
 import type { EvacuatedKey, EvacuatedRow } from '../model/evacuated-message.ts';
 import type { SubscriberId } from '../model/ids.ts';
+import { isAddressedTo } from '../model/inspect-record.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
-import { isAddressedTo, readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
+import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import { CursorDeliveries, type DeliverRunOptions } from './cursor-deliveries.ts';
 import type { CursorLog } from './cursor-log.ts';
-import { CursorWindow } from './cursor-window.ts';
 import type { DeliveryRun } from './delivery-run.ts';
-import type { CachedRun } from './message-cache.ts';
+import { type CachedRun, CursorWindow } from './message-cache.ts';
 
 const emptyBuffer = Buffer.alloc(0);
 

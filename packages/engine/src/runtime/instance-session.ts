@@ -5,7 +5,6 @@ import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
-import { LazyCommitResult } from '../model/lazy-commit-result.ts';
 import {
   type ChunkedPayload,
   type RecordContent,
@@ -13,15 +12,16 @@ import {
   recordBytes,
 } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { SessionGuard } from '../model/session-guard.ts';
-import { validateStatement } from '../model/sql-statement.ts';
 import {
+  LazyCommitResult,
+  SessionGuard,
   type ValidatedDequeueOptions,
   validateDequeueOptions,
   validateHoldMs,
   validateMessage,
   validateSubscriber,
-} from '../model/validate-call.ts';
+} from '../model/session-calls.ts';
+import { validateStatement } from '../model/sql-statement.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
   PayloadStreams,

@@ -2,8 +2,8 @@
 import { LogCursor } from '../../src/log/log-cursor.ts';
 import { MessageLog } from '../../src/log/message-log.ts';
 import { forwardingLife } from '../../src/model/forwarding-state.ts';
-import { partitionLife } from '../../src/model/log-partitions.ts';
 import { messageLife } from '../../src/model/message-life.ts';
+import { partitionLife } from '../../src/model/partitions.ts';
 import type { TransitionTable } from '../../src/model/transition-table.ts';
 
 type Table = TransitionTable<string, string>;
