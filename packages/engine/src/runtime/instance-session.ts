@@ -40,7 +40,7 @@ export interface SessionContext {
   onSessionClosed(session: number): void;
 }
 
-interface FoundQueue {
+export interface FoundQueue {
   row: QueueRow;
   engine: QueueEngine;
 }
