@@ -374,7 +374,7 @@ export class LogCursor<Log extends CursorLog> {
     if (this.removed) return;
     for (const [start, end] of ranges) {
       for (let seq = start; seq < end; seq += 1) {
-        if (messageLife.find(this.stateOf(seq), 'evacuate') === undefined) this.#reject(seq, 'evacuate');
+        if (messageLife.transitions[this.stateOf(seq)].evacuate === undefined) this.#reject(seq, 'evacuate');
         this.evacuated.add(seq);
       }
       this.#markTerminal(start, end);

@@ -67,7 +67,10 @@ export class Partition {
 
   /** Throws an `InvariantViolation` if the command is illegal in its state. */
   apply(command: PartitionCommand): void {
-    this.#state = partitionLife.next(this.#state, command);
+    const next = partitionLife.transitions[this.#state][command];
+    if (next === undefined)
+      throw new InvariantViolation(`partition ${this.id} is ${this.#state} and cannot ${command}`);
+    this.#state = next;
   }
 }
 

@@ -29,21 +29,7 @@ import type {
   QueueTransaction,
   TransactionStatements,
 } from '../queues/queue-engine.ts';
-
-export interface SessionContext {
-  /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
-  findQueue(queue: string): FoundQueue;
-  /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
-  sqlEngine(): QueueEngine;
-  /** Throws `INSTANCE_LEAVING`. */
-  assertAcceptsMessages(): void;
-  onSessionClosed(session: number): void;
-}
-
-export interface FoundQueue {
-  row: QueueRow;
-  engine: QueueEngine;
-}
+import type { FoundQueue, SessionContext } from './served-queues.ts';
 
 /** An uploaded payload whose message is not staged yet. */
 export interface UploadedPayload {

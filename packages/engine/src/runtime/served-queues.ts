@@ -9,8 +9,23 @@ import type { QueueRow } from '../model/queue-row.ts';
 import { pickQueueSettings } from '../model/queue-settings.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
-import type { FoundQueue, SessionContext } from './instance-session.ts';
 import { validateQueueSpec } from './validate-queue-spec.ts';
+
+/** What a session asks of its instance. */
+export interface SessionContext {
+  /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  findQueue(queue: string): FoundQueue;
+  /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  sqlEngine(): QueueEngine;
+  /** Throws `INSTANCE_LEAVING`. */
+  assertAcceptsMessages(): void;
+  onSessionClosed(session: number): void;
+}
+
+export interface FoundQueue {
+  row: QueueRow;
+  engine: QueueEngine;
+}
 
 export interface ServedQueuesOptions {
   instance: number;
