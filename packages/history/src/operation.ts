@@ -17,19 +17,15 @@ export interface OperationBase {
   outcome: Outcome;
 }
 
-/**
- * In which order first deliveries of one stream are known to have happened. `none`: the queue promises none, or nobody can
- * see it. `interval`: one operation was before another if it ended before that started. `host`: also, those of one host in
- * the order of their ends. `total`: all in the order of their ends.
- */
-export type OrderRule = 'none' | 'interval' | 'host' | 'total';
-
 /** What a queue promises. An undeclared queue promises no order. */
 export interface QueueDeclaration extends OperationBase {
   type: 'queue';
   queue: string;
   topic?: boolean | undefined;
-  order?: OrderRule | undefined;
+  /** Messages of a stream are delivered in the order of their commits. */
+  ordered?: boolean | undefined;
+  /** Several hosts deliver its messages: in order for the first time only. */
+  forwarded?: boolean | undefined;
   /** More urgent messages of a stream are delivered first. */
   priorities?: boolean | undefined;
   /** Name of the queue that messages move to after too many deliveries. */

@@ -29,14 +29,21 @@ export interface RecordableSession<Message extends SessionMessage, NewMessage> {
   close(): Promise<void>;
 }
 
+export interface MessageIdentity {
+  message: string;
+  digest?: string;
+}
+
 export interface RecordedSessionOptions<Message> {
   recorder: Recorder;
   /** Unique in the history. */
   name: string;
   /** The name of a delivered message and a digest of its content; undefined if it is none that a client enqueued. */
-  identify(message: Message): { message: string; digest?: string } | undefined;
+  identify(message: Message): MessageIdentity | undefined | Promise<MessageIdentity | undefined>;
   /** The process that delivers, if that is not the recorder's. */
   host?: string;
+  /** Order is promised for each log only: a session over a connection may enqueue to another one after a restart. */
+  ordersByLog?: boolean;
   /** Called after `commit` of the session, before its answer. */
   onSubmitted?: () => void;
   /** Called after the answer of a commit, before this is recorded. */
@@ -50,6 +57,8 @@ const unknownCodes: readonly unknown[] = [
   'INSTANCE_FENCED',
   'INVARIANT_BROKEN',
   'INSTANCE_UNREACHABLE',
+  'INSTANCE_CLOSED',
+  'SESSION_CLOSED',
   undefined,
 ];
 
@@ -132,12 +141,14 @@ export class RecordedSession<Message extends SessionMessage, NewMessage> {
     const held: Held[] = [];
     const delivered: DeliveredMessage[] = [];
     for (const message of messages) {
-      const identity = this.#options.identify(message);
+      const identified = this.#options.identify(message);
+      const identity = identified instanceof Promise ? await identified : identified;
       if (identity === undefined) {
         this.#recorder.note({ type: 'unreadable', queue, text: message.id });
         continue;
       }
-      delivered.push({ ...identity, log: message.id.split('.')[0]! });
+      const log = message.id.split('.')[0]!;
+      delivered.push(this.#options.ordersByLog === true ? { ...identity, log } : identity);
       const part: DeliveryPart = { delivery: operation.id, queue, message: identity.message };
       if (subscriber !== undefined) part.subscriber = subscriber;
       held.push({ part, receipt: holdMs === undefined ? undefined : message.receipt });

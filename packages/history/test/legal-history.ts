@@ -78,13 +78,13 @@ export class LegalHistory {
         id: this.#id(),
         type: 'queue',
         queue: name,
-        order: 'interval',
+        ordered: true,
         ...more,
       });
     queue('plain', {});
     queue('lanes', { priorities: true });
-    queue('poison', { order: 'none', exceptions: 'poison.exceptions' });
-    queue('timed', { order: 'none' });
+    queue('poison', { ordered: false, exceptions: 'poison.exceptions' });
+    queue('timed', { ordered: false });
     queue('topic', { topic: true });
     for (const subscriber of subscribers)
       this.operations.push({ ...common, id: this.#id(), type: 'subscribe', queue: 'topic', subscriber });

@@ -3,6 +3,7 @@ import type { Operation } from '../operation.ts';
 import { checkAtomicity } from './atomicity.ts';
 import { checkContent } from './content.ts';
 import { collectFacts } from './facts.ts';
+import { checkHeadOfLine } from './head-of-line.ts';
 import { checkHolds } from './holds.ts';
 import { checkInspections } from './inspections.ts';
 import { checkLeases } from './leases.ts';
@@ -29,6 +30,7 @@ export function checkHistory(operations: readonly Operation[]): Verdict {
   checkHolds(facts, report);
   checkInspections(facts, report);
   checkOrder(facts, report);
+  checkHeadOfLine(facts, report);
   checkLeases(facts, report);
   checkAtomicity(facts, report);
   const verdict: Verdict = {

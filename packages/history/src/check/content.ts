@@ -74,5 +74,5 @@ function isAddressed(
 ): boolean {
   if (recipients !== undefined && !recipients.includes(subscriber!)) return false;
   const times = subscribers.get(queue)?.get(subscriber!);
-  return times === undefined || times.subscribed.start <= committedBy;
+  return times === undefined || times.attempted <= committedBy;
 }

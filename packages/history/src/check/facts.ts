@@ -55,6 +55,8 @@ export interface Unit {
 }
 
 export interface SubscriberTimes {
+  /** Start of the first call that may have subscribed it. */
+  attempted: number;
   subscribed: Operation;
   unsubscribed: Operation | undefined;
 }
@@ -129,7 +131,11 @@ function addSubscription({ subscribers }: Facts, operation: Operation): void {
     if (known !== undefined) known.unsubscribed ??= operation;
   } else if (known === undefined || (known.subscribed.outcome !== 'ok' && operation.outcome === 'ok')) {
     // Subscribing again under a name changes nothing: the first time counts.
-    ofTopic.set(operation.subscriber, { subscribed: operation, unsubscribed: known?.unsubscribed });
+    ofTopic.set(operation.subscriber, {
+      attempted: known?.attempted ?? operation.start,
+      subscribed: operation,
+      unsubscribed: known?.unsubscribed,
+    });
   }
 }
 

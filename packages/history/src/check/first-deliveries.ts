@@ -1,19 +1,16 @@
 /** When each message was first seen by a consumer, as far as the history tells. */
-import type { Delivery, Inspection, OrderRule } from '../operation.ts';
+import type { Delivery, Inspection } from '../operation.ts';
 import { type Facts, type Unit, unitKey } from './facts.ts';
 import { firstAtLeast } from './kill-times.ts';
 
 /** The first delivery happened between start and end. */
 export interface FirstDelivery {
   unit: Unit;
-  rule: OrderRule;
   by: Delivery | Inspection;
   /** Position in it. */
   index: number;
   start: number;
   end: number;
-  /** First deliveries with the same name happened in the order of their ends. */
-  sequence: string;
   log: string;
 }
 
@@ -25,40 +22,29 @@ export function firstDeliveries(facts: Facts): FirstDelivery[] {
   const firsts: FirstDelivery[] = [];
   for (const unit of facts.units.values()) {
     const { queue, stream } = unit.enqueue.item;
-    const rule = facts.queues.get(queue)?.order ?? 'none';
-    if (rule === 'none' || stream === undefined) continue;
+    const { ordered = false, forwarded = false } = facts.queues.get(queue) ?? {};
+    if (!ordered || stream === undefined) continue;
     const { holds, found } = unit;
     const [hold] = holds;
     let start = Number.POSITIVE_INFINITY;
     for (const { delivery } of holds) start = Math.min(start, delivery.start);
-    if (hold !== undefined) {
+    const inspectedBefore = found !== undefined && start > found.inspection.end;
+    // After an inspection every delivery is one again, in an order that several hosts do not share.
+    if (hold !== undefined && !(inspectedBefore && forwarded)) {
       const { delivery: by, index, item } = hold;
-      const sequence = sequenceOf(rule, by);
-      firsts.push({ unit, rule, by, index, start, end: by.end, sequence, log: item.log ?? '' });
+      firsts.push({ unit, by, index, start, end: by.end, log: item.log ?? '' });
     }
-    if (found !== undefined && start > found.inspection.end) {
+    if (found !== undefined && inspectedBefore) {
       const { inspection: by, index, log = '' } = found;
-      const sequence = sequenceOf(rule, by);
-      firsts.push({ unit, rule, by, index, start: by.start, end: by.end, sequence, log });
+      firsts.push({ unit, by, index, start: by.start, end: by.end, log });
     }
   }
   return firsts;
 }
 
-function sequenceOf(rule: OrderRule, by: Delivery | Inspection): string {
-  if (rule === 'total') return '';
-  if (rule === 'interval' || by.type === 'inspection') return by.id;
-  return by.host ?? by.process;
-}
-
 /** Whether one was certainly delivered before the other. */
 export function isBefore(a: FirstDelivery, b: FirstDelivery): boolean {
-  if (a.end < b.start) return true;
-  return a.sequence === b.sequence && isEarlierEnd(a, b);
-}
-
-export function isEarlierEnd(a: FirstDelivery, b: FirstDelivery): boolean {
-  return a.end < b.end || (a.end === b.end && a.index < b.index);
+  return a.end < b.start || (a.by === b.by && a.index < b.index);
 }
 
 /**
@@ -82,10 +68,15 @@ export class UnseenDeliveries {
   }
 
   /** How many messages may have been delivered unseen before the time. */
-  countBefore({ unit: { enqueue, subscriber } }: FirstDelivery, time: number): number {
+  #countBefore({ enqueue, subscriber }: Unit, time: number): number {
     const known = this.#of.get(unitKey(enqueue.item.queue, subscriber));
     if (known === undefined) return 0;
     return known.totals[firstAtLeast(known.starts, time) - 1] ?? 0;
+  }
+
+  /** Whether messages of the unit's queue may have been delivered unseen before the time. */
+  mayHavePrecededIn(unit: Unit, time: number): boolean {
+    return this.#countBefore(unit, time) > 0;
   }
 
   /** Uses one of those for this message; false if none is left. To be called in the order of the times. */
@@ -93,7 +84,7 @@ export class UnseenDeliveries {
     const { enqueue, subscriber } = late.unit;
     const key = unitKey(enqueue.item.queue, subscriber);
     const used = this.#used.get(key) ?? 0;
-    if (used >= this.countBefore(late, time)) return false;
+    if (used >= this.#countBefore(late.unit, time)) return false;
     this.#used.set(key, used + 1);
     return true;
   }

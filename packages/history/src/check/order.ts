@@ -3,13 +3,7 @@
  * message is first delivered while a more urgent one of its stream is ready.
  */
 import type { Facts } from './facts.ts';
-import {
-  type FirstDelivery,
-  firstDeliveries,
-  isBefore,
-  isEarlierEnd,
-  UnseenDeliveries,
-} from './first-deliveries.ts';
+import { type FirstDelivery, firstDeliveries, isBefore, UnseenDeliveries } from './first-deliveries.ts';
 import { firstAtLeast } from './kill-times.ts';
 import type { Violation } from './violation.ts';
 
@@ -47,15 +41,15 @@ export function checkOrder(facts: Facts, report: Report): void {
 function findInversions(stream: FirstDelivery[]): Inversion[] {
   stream.sort(inCommitOrder);
   const inversions: Inversion[] = [];
-  let earliestEnd: FirstDelivery | undefined;
-  const earliestOfSequence = new Map<string, FirstDelivery>();
+  let earliest: FirstDelivery | undefined;
+  /** Of each delivery, the message that comes first in it. */
+  const firstIn = new Map<FirstDelivery['by'], FirstDelivery>();
   for (const first of stream.toReversed()) {
-    const candidates = [earliestEnd, earliestOfSequence.get(first.sequence)];
-    const early = candidates.find((candidate) => candidate !== undefined && isBefore(candidate, first));
+    const sameDelivery = firstIn.get(first.by);
+    const early = [earliest, sameDelivery].find((other) => other !== undefined && isBefore(other, first));
     if (early !== undefined) inversions.push({ late: first, early });
-    if (earliestEnd === undefined || isEarlierEnd(first, earliestEnd)) earliestEnd = first;
-    const known = earliestOfSequence.get(first.sequence);
-    if (known === undefined || isEarlierEnd(first, known)) earliestOfSequence.set(first.sequence, first);
+    if (earliest === undefined || first.end < earliest.end) earliest = first;
+    if (sameDelivery === undefined || first.index < sameDelivery.index) firstIn.set(first.by, first);
   }
   return inversions;
 }
@@ -95,7 +89,7 @@ function checkPriorities(
       for (const above of lanes) {
         if (above.priority <= priority) break;
         const passed = readyMeanwhile(above.lane, first);
-        if (passed === undefined || unseen.countBefore(first, first.end) > 0) continue;
+        if (passed === undefined || unseen.mayHavePrecededIn(first.unit, first.end)) continue;
         report(describePassed(first, passed));
         break;
       }
