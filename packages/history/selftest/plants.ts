@@ -472,20 +472,14 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'a partition is truncated for the fastest subscriber',
+    name: 'after a restart a subscriber begins with new messages',
     workload: 'topic',
     kinds: ['loss'],
     edits: [
       {
-        file: 'log/message-log.ts',
-        find: 'lowest = Math.min(lowest, consumption.watermark);\n    return lowest;',
-        replace:
-          'lowest = Math.max(lowest === this.committedEndSeq ? 0 : lowest, consumption.watermark);\n    return lowest;',
-      },
-      {
-        file: 'log/message-log.ts',
-        find: '=== end - partition.firstSeq) continue;',
-        replace: '>= 0) continue;',
+        file: 'queues/recovery.ts',
+        find: 'firstSeqs.get(log.id) ?? log.nextSeq',
+        replace: '(void firstSeqs, log.nextSeq)',
       },
     ],
   },
@@ -502,14 +496,14 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'recovery forgets an evacuated message',
+    name: 'recovery forgets the evacuated messages',
     workload: 'slow',
     kinds: ['loss'],
     edits: [
       {
         file: 'queues/recovery.ts',
         find: 'cursor.recoverEvacuated(\n        evacuated.filter(',
-        replace: 'cursor.recoverEvacuated(\n        evacuated.slice(1).filter(',
+        replace: 'cursor.recoverEvacuated(\n        ([] as typeof evacuated).filter(',
       },
     ],
   },
@@ -551,7 +545,7 @@ export const plants: readonly Plant[] = [
         file: outbound,
         find: 'await this.#consumeForwarded(batchNumber, deliveries);\n    } else',
         replace:
-          'if (batchNumber % 3 === 0) cancelDeliveries(deliveries); else await this.#consumeForwarded(batchNumber, deliveries);\n    } else',
+          'if (batchNumber % 3 === 0 && deliveries.every(({ run }) => run.end > 0)) cancelDeliveries(deliveries); else await this.#consumeForwarded(batchNumber, deliveries);\n    } else',
       },
     ],
   },
@@ -572,6 +566,11 @@ export const plants: readonly Plant[] = [
     workload: 'forwarded',
     kinds: ['order'],
     edits: [
+      {
+        file: 'forwarding/take-batch.ts',
+        find: 'const max = Math.min(messagesMax - count, takeMax);',
+        replace: 'const max = Math.min(messagesMax - count, takeMax, 1);',
+      },
       {
         file: 'forwarding/take-batch.ts',
         find: 'if (cursor.ready > 0) break;\n  }\n  return out;',
@@ -601,7 +600,7 @@ export const plants: readonly Plant[] = [
         file: 'storage/unsharded/unsharded-file.ts',
         find: 'for (const { queueId, id } of held) this.#deliveries.release(queueId, id);',
         replace:
-          'for (const { queueId, id } of held) if (id % 5 > 0) this.#deliveries.release(queueId, id); else this.#messages.removeRange(id, id + 1);',
+          'for (const { queueId, id } of held) if (id % 5 > 0) this.#deliveries.release(queueId, id); else this.#remove(queueId, id, id + 1);',
       },
     ],
   },

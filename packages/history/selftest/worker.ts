@@ -35,7 +35,7 @@ const consumers = 3;
 const partitionMessagesMax = 16;
 const chunkBytes = 256 * 1024;
 /** How long the last messages may take to arrive at an inspection. */
-const arriveMs = 3_000;
+const arriveMs = 10_000;
 
 const digestOf = (payload: Uint8Array | string) => crc32(payload).toString(16);
 
@@ -229,7 +229,7 @@ class Worker {
       ...(subscribers !== undefined && { subscriber: this.#chance.pick(subscribers) }),
     });
     if (messages.length === 0) await pause(1);
-    else if (slowConsumer && index === 0) await pause(30);
+    else if (slowConsumer && index === 0 && this.#chance.percent(30)) await pause(100);
     if (this.#chance.percent(25)) return session.rollback();
     if (this.#chance.percent(25) && this.#workload.forwarded !== true) await this.#enqueue(session);
     await this.#commit(session);
