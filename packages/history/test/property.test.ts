@@ -198,6 +198,10 @@ const mutations: Record<string, { kinds: ViolationKind[]; mutate: Mutation }> = 
     mutate: (changed) => {
       const { messages } = changed.contentFor('plain', undefined);
       const there = new Set(messages.map(({ message }) => message));
+      for (const each of changed.operations) {
+        if (each.type !== 'transaction' || each.outcome !== 'unknown') continue;
+        for (const { message } of each.consumes) there.delete(message); // it may have been consumed
+      }
       const transaction = changed.any(
         'transaction',
         ({ enqueues }) => enqueues.filter(({ message }) => there.has(message)).length > 1,

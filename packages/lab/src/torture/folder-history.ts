@@ -44,7 +44,10 @@ export class FolderHistory {
   }
 
   /** To be called when the process has ended: its holds have ended with it. */
-  addProcess(process: TortureProcess, name: string): void {
+  addProcess(
+    process: Pick<TortureProcess, 'historyLines' | 'endedAtNs' | 'failureText'>,
+    name: string,
+  ): void {
     this.#lines.push(...process.historyLines);
     if (process.failureText !== undefined) this.#failed.push(process.failureText);
     const end = process.endedAtNs ?? monotonicNs();
