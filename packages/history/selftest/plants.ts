@@ -17,8 +17,7 @@ export interface Plant {
 const instanceFile = 'storage/instance-file/instance-file.ts';
 const logCursor = 'log/log-cursor.ts';
 const cursorDeliveries = 'log/cursor-deliveries.ts';
-const groupBuilder = 'commit/group-builder.ts';
-const groupCommit = 'commit/group-commit.ts';
+const group = 'commit/group.ts';
 const transaction = 'queues/sharded-transaction.ts';
 const timedHolds = 'queues/timed-holds.ts';
 const retries = 'queues/retries.ts';
@@ -82,7 +81,7 @@ export const plants: readonly Plant[] = [
     kinds: ['doubling', 'torn'],
     edits: [
       {
-        file: groupBuilder,
+        file: group,
         find: 'inPartition.push([from, to]);',
         replace: 'inPartition.push([from, Math.max(from + 1, to - 1)]);',
       },
@@ -106,17 +105,17 @@ export const plants: readonly Plant[] = [
     kinds: ['doubling', 'torn'],
     edits: [
       {
-        file: 'storage/instance-file/tables/consumption-table.ts',
+        file: 'storage/instance-file/tables/partition-table.ts',
         find: 'const rowsPerSubscriberMax = 256;',
         replace: 'const rowsPerSubscriberMax = 3;',
       },
       {
-        file: 'storage/instance-file/tables/consumption-table.ts',
+        file: 'storage/instance-file/tables/partition-table.ts',
         find: 'const rowsPerSubscriberMin = 16;',
         replace: 'const rowsPerSubscriberMin = 3;',
       },
       {
-        file: 'storage/instance-file/tables/consumption-table.ts',
+        file: 'storage/instance-file/tables/partition-table.ts',
         find: 'mergeRanges(deltas.flatMap(',
         replace: 'mergeRanges(deltas.slice(1).flatMap(',
       },
@@ -127,9 +126,9 @@ export const plants: readonly Plant[] = [
     workload: 'keyed',
     kinds: ['loss'],
     edits: [
-      { file: groupBuilder, find: 'of member.runs) {', replace: 'of member.runs.slice(0, 1)) {' },
+      { file: group, find: 'of member.runs) {', replace: 'of member.runs.slice(0, 1)) {' },
       {
-        file: groupCommit,
+        file: group,
         find: 'for (const run of content.runs) for (const segment',
         replace: 'for (const run of content.runs.slice(0, 1)) for (const segment',
       },
@@ -141,7 +140,7 @@ export const plants: readonly Plant[] = [
     kinds: ['doubling', 'torn'],
     edits: [
       {
-        file: groupBuilder,
+        file: group,
         find: 'addDeliveries(part?.consumed ?? consumed, member.deliveries);',
         replace:
           'if (member.runs.length === 0) addDeliveries(part?.consumed ?? consumed, member.deliveries);',
@@ -304,7 +303,7 @@ export const plants: readonly Plant[] = [
     kinds: ['order'],
     edits: [
       {
-        file: 'queues/sharded-queue.ts',
+        file: 'queues/sharded-queues.ts',
         find: '? this.#shardFor(session)\n',
         replace: '? this.#shards[Math.floor(Math.random() * this.#shards.length)]!\n',
       },
@@ -316,7 +315,7 @@ export const plants: readonly Plant[] = [
     kinds: ['order'],
     edits: [
       {
-        file: 'queues/sharded-queue.ts',
+        file: 'queues/sharded-queues.ts',
         find: 'hashGroupKey(groupKey) %',
         replace: 'Math.floor(Math.random() * 1e6) %',
       },
@@ -328,7 +327,7 @@ export const plants: readonly Plant[] = [
     kinds: ['loss', 'order'],
     edits: [
       {
-        file: 'log/cursor-window.ts',
+        file: 'log/message-cache.ts',
         find: 'if (run.firstSeq + run.count > this.#endSeq && run.firstSeq < committedEndSeq) this.#addRun(run);',
         replace:
           'if (run.firstSeq % 5 > 0 && run.firstSeq + run.count > this.#endSeq && run.firstSeq < committedEndSeq) this.#addRun(run);',

@@ -15,7 +15,7 @@ import {
   type ViolationKind,
 } from '../src/index.ts';
 import { Chance } from './chance.ts';
-import type { SourceEdit } from './source-edit.ts';
+import { applyEdits, type SourceEdit } from './source-edit.ts';
 import type { WorkerTask } from './worker.ts';
 import { type Workload, type WorkloadName, workloads } from './workloads.ts';
 
@@ -43,6 +43,7 @@ const worker = fileURLToPath(new URL('worker.ts', import.meta.url));
 const hungMs = 60_000;
 
 export async function runPlant({ edits, workload, seed, kinds, roundsMax }: PlantRun): Promise<PlantResult> {
+  assertFit(edits);
   const dir = mkdtempSync(join(tmpdir(), 'shardlab-selftest-'));
   const history = join(dir, 'history.jsonl');
   const file = openHistoryFile(history);
@@ -74,6 +75,12 @@ export async function runPlant({ edits, workload, seed, kinds, roundsMax }: Plan
     file.close();
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** Throws unless the edits can be made: a file that is gone would never be loaded, and the bug never planted. */
+function assertFit(edits: readonly SourceEdit[]): void {
+  for (const [file, ofFile] of Map.groupBy(edits, (edit) => edit.file))
+    applyEdits(readFileSync(new URL(`../../engine/src/${file}`, import.meta.url), 'utf8'), ofFile);
 }
 
 /** Resolves with why the process failed; undefined if it ended by itself or was killed as planned. */
