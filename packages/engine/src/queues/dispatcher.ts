@@ -172,7 +172,7 @@ export class Dispatcher implements MessageReceiver {
 
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
     const holds = this.#options.holds.find(row, receipts);
-    for (const hold of holds) this.#options.holds.end(hold);
+    for (const hold of holds) this.#options.holds.release(hold);
     this.nack(holds.map((hold) => hold.delivery));
   }
 

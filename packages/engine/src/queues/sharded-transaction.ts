@@ -199,7 +199,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
     this.#assertWithinLimits(receipts.length, 0);
     for (const hold of this.#context.holds.find(queue, receipts)) {
-      hold.staged = true;
+      this.#context.holds.stage(hold);
       this.#acknowledged.push(hold);
       this.#addDelivery(hold.delivery);
     }
@@ -268,7 +268,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.source.enqueued += this.#runOfCall.length;
     this.source.consumed += this.#deliveredCount;
     if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed);
-    for (const hold of this.#acknowledged) this.#context.holds.end(hold);
+    for (const hold of this.#acknowledged) this.#context.holds.settle(hold);
   }
 
   async rollback(): Promise<void> {

@@ -12,7 +12,7 @@ import { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { Delivery } from '../log/delivery.ts';
 import { MessageCache } from '../log/message-cache.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
-import { invariantBroken } from '../model/invariant.ts';
+import { type InvariantViolation, invariantBroken } from '../model/invariant.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { FileReader } from '../model/read-request.ts';
@@ -118,9 +118,12 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       else queue?.rejectWaiters(error);
     },
   });
-  const holds = new TimedHolds<Delivery>(ports, (expired) =>
-    dispatcher.nack(expired.map((hold) => hold.delivery)),
-  );
+  const stopOn = (violation: InvariantViolation) => groupCommit.fail(invariantBroken(violation));
+  const holds = new TimedHolds<Delivery>({
+    ports,
+    onExpired: (expired) => dispatcher.nack(expired.map((hold) => hold.delivery)),
+    onInvariantBroken: stopOn,
+  });
   const groupCommit = new GroupCommit({
     firstGroupNumber: firstNumber + 1,
     pool,
@@ -152,6 +155,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     ports,
     exceptionQueueOf: ({ exceptionQueueId }) => queues.findById(exceptionQueueId),
     onReady: (queue) => queue.serveWaiters(),
+    onInvariantBroken: stopOn,
   });
   const dispatcher = new Dispatcher({
     epoch,

@@ -14,6 +14,7 @@ import { Slab } from '../commit/staged-transaction.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
 import { flowStats } from '../model/flow-stats.ts';
 import type { IdRun } from '../model/id-runs.ts';
+import { invariantBroken } from '../model/invariant.ts';
 import type { ChunkedPayload } from '../model/message-record.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -108,9 +109,11 @@ export class UnshardedEngine
 
   constructor(options: UnshardedEngineOptions) {
     this.#options = options;
-    this.holds = new TimedHolds(options.ports, (holds) =>
-      this.#nackInBackground(holds.map((hold) => hold.delivery)),
-    );
+    this.holds = new TimedHolds({
+      ports: options.ports,
+      onExpired: (holds) => this.#nackInBackground(holds.map((hold) => hold.delivery)),
+      onInvariantBroken: (violation) => options.onFatal(invariantBroken(violation)),
+    });
     this.#lock = options.lock;
   }
 
@@ -315,7 +318,7 @@ export class UnshardedEngine
 
   async release(queue: QueueRow, receipts: readonly string[]): Promise<void> {
     const holds = this.holds.find(queue, receipts);
-    for (const hold of holds) this.holds.end(hold);
+    for (const hold of holds) this.holds.release(hold);
     await this.nack(holds.map((hold) => hold.delivery));
   }
 
@@ -412,7 +415,7 @@ export class UnshardedEngine
   async drop(queue: QueueRow, code: GoneCode): Promise<void> {
     this.#goneCodes.set(queue.queueId, code);
     this.#closeWaiters(queue, code);
-    this.holds.endWhere((hold) => hold.queue.queueId === queue.queueId);
+    this.holds.dropWhere((hold) => hold.queue.queueId === queue.queueId);
     await this.#write('commit', (file) => file.dropQueue(queue.queueId));
   }
 
