@@ -26,8 +26,8 @@ function newHold(): Subject {
     onExpired: (ended) => expired.push(...ended),
     onInvariantBroken: (violation) => violations.push(violation),
   });
-  holds.add({ queue, delivery: 'a', receipt: '100.1.1.1' }, holdMs);
-  const [hold] = holds.find(queue, ['100.1.1.1']);
+  const receipt = holds.add({ queue, delivery: 'a', name: '100.1.1.1' }, holdMs);
+  const [hold] = holds.find(queue, [receipt]);
   return { ports, holds, hold: hold!, expired, violations };
 }
 

@@ -49,7 +49,10 @@ export interface Message {
    * set; otherwise deliveries that were open at the crash are not counted.
    */
   deliveryCount: number;
-  /** Identifies this delivery of the message: `acknowledge`, `release` and `extend` take it. */
+  /**
+   * Of a received message: `acknowledge`, `release` and `extend` take it, from any session, as long as the hold lasts. It
+   * ends with 128 random bits, so only who was given it has it. Empty for a dequeued message, which its transaction consumes.
+   */
   receipt: string;
 }
 

@@ -9,6 +9,7 @@ import { type HoldCommand, type HoldState, holdLife } from '../model/hold-life.t
 import { InvariantViolation } from '../model/invariant.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { ReceiptSource, receiptName, receiptsEqual } from '../model/receipt.ts';
 
 export interface TimedHold<D> {
   readonly queue: QueueRow;
@@ -21,7 +22,7 @@ export interface TimedHold<D> {
 }
 
 export interface TimedHoldsOptions<D> {
-  ports: Pick<Ports, 'clock' | 'timers'>;
+  ports: Ports;
   /** The holds have ended; their messages are to be returned. */
   onExpired(holds: TimedHold<D>[]): void;
   /** Stops the instance. */
@@ -30,13 +31,16 @@ export interface TimedHoldsOptions<D> {
 
 /** `D` is how a kind of queue describes a delivery. */
 export class TimedHolds<D> {
-  readonly #byReceipt = new Map<string, TimedHold<D>>();
+  /** By the name in its receipt. */
+  readonly #byName = new Map<string, TimedHold<D>>();
   readonly #options: TimedHoldsOptions<D>;
+  readonly #receipts: ReceiptSource;
   #timer: Timer | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
   constructor(options: TimedHoldsOptions<D>) {
     this.#options = options;
+    this.#receipts = new ReceiptSource(options.ports.random);
   }
 
   /** Every change of a hold's state goes through here. */
@@ -54,20 +58,23 @@ export class TimedHolds<D> {
 
   #end(hold: TimedHold<D>, command: HoldCommand): void {
     this.#apply(hold, command);
-    this.#byReceipt.delete(hold.receipt);
+    this.#byName.delete(receiptName(hold.receipt));
   }
 
   /** How many more messages can be held; throws `HOLDS_FULL` if none. */
   assertCapacity(): number {
-    const capacity = limits.holdsMax - this.#byReceipt.size;
+    const capacity = limits.holdsMax - this.#byName.size;
     if (capacity <= 0) throw new QueueError('HOLDS_FULL', { details: { holdsMax: limits.holdsMax } });
     return capacity;
   }
 
-  add(hold: Omit<TimedHold<D>, 'expiresAtMs' | 'state'>, holdMs: number): void {
+  /** Returns the receipt. `name` was given to no other delivery since the instance opened. */
+  add({ queue, delivery, name }: { queue: QueueRow; delivery: D; name: string }, holdMs: number): string {
     const expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs;
-    this.#byReceipt.set(hold.receipt, { ...hold, expiresAtMs, state: 'held' });
+    const receipt = this.#receipts.next(name);
+    this.#byName.set(name, { queue, delivery, receipt, expiresAtMs, state: 'held' });
     this.#scheduleAt(expiresAtMs);
+    return receipt;
   }
 
   /** The holds of all receipts. Throws `RECEIPT_STALE` with the receipts that have no hold, are staged, or are named twice. */
@@ -76,8 +83,13 @@ export class TimedHolds<D> {
     const stale: string[] = [];
     const holds: TimedHold<D>[] = [];
     for (const receipt of receipts) {
-      const hold = this.#byReceipt.get(receipt);
-      if (hold?.state !== 'held' || hold.queue.queueId !== queue.queueId || seen.has(receipt)) {
+      const hold = this.#byName.get(receiptName(receipt));
+      if (
+        hold?.state !== 'held' ||
+        hold.queue.queueId !== queue.queueId ||
+        seen.has(receipt) ||
+        !receiptsEqual(receipt, hold.receipt)
+      ) {
         stale.push(receipt);
       } else holds.push(hold);
       seen.add(receipt);
@@ -118,14 +130,14 @@ export class TimedHolds<D> {
   *expiring(): Generator<{ delivery: D; untilMs: number }> {
     const { clock } = this.#options.ports;
     const epochOriginMs = clock.epochMs() - clock.monotonicMs();
-    for (const { delivery, expiresAtMs, state } of this.#byReceipt.values()) {
+    for (const { delivery, expiresAtMs, state } of this.#byName.values()) {
       if (state === 'held') yield { delivery, untilMs: Math.round(epochOriginMs + expiresAtMs) };
     }
   }
 
   /** Ends the holds of a queue or a subscriber that is gone; those in a transaction end with it. */
   dropWhere(belongs: (hold: TimedHold<D>) => boolean): void {
-    for (const hold of this.#byReceipt.values()) if (belongs(hold)) this.#end(hold, 'drop');
+    for (const hold of this.#byName.values()) if (belongs(hold)) this.#end(hold, 'drop');
   }
 
   close(): void {
@@ -147,7 +159,7 @@ export class TimedHolds<D> {
     const nowMs = this.#options.ports.clock.monotonicMs();
     let nextMs = Number.POSITIVE_INFINITY;
     const expired: TimedHold<D>[] = [];
-    for (const hold of this.#byReceipt.values()) {
+    for (const hold of this.#byName.values()) {
       if (hold.state !== 'held') continue;
       if (hold.expiresAtMs > nowMs) nextMs = Math.min(nextMs, hold.expiresAtMs);
       else {

@@ -51,7 +51,7 @@ interface UnshardedEngineOptions {
   dir: string;
   instance: number;
   waits: WaitRecorder;
-  ports: Pick<InstancePorts, 'clock' | 'timers' | 'processes'>;
+  ports: InstancePorts;
   /** Remembers the transactions of remote sessions. */
   outcomes: CommitOutcomes;
   lock: SharedFileLock;
@@ -272,8 +272,7 @@ export class UnshardedEngine
   #toMessages({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
     return rows.map((row) => {
       onDelivery({ queueId: queue.queueId, id: row.id });
-      this.#holdNumber += 1;
-      return new UnshardedMessage(row, this.#options.instance, this.#holdNumber);
+      return new UnshardedMessage(row);
     });
   }
 
@@ -311,7 +310,10 @@ export class UnshardedEngine
     const max = Math.min(options.max, this.holds.assertCapacity());
     const messages = await this.deliver(queue, { ...options, max }, (delivery) => deliveries.push(delivery));
     for (const [index, delivery] of deliveries.entries()) {
-      this.holds.add({ queue, delivery, receipt: messages[index]!.receipt }, options.holdMs);
+      const message = messages[index]!;
+      this.#holdNumber += 1;
+      const name = `${delivery.id}.${this.#options.instance}.${message.deliveryCount}.${this.#holdNumber}`;
+      message.receipt = this.holds.add({ queue, delivery, name }, options.holdMs);
     }
     return messages;
   }
@@ -472,22 +474,16 @@ function queueIdsOf({ enqueued, consumed }: UnshardedChange): number[] {
 /** A message as it was delivered. */
 class UnshardedMessage extends RecordMessage {
   readonly deliveryCount: number;
-  readonly #instance: number;
-  readonly #holdNumber: number;
+  /** Set once it is under a timed hold. */
+  receipt = '';
 
-  constructor({ id, deliveryCount, record }: ClaimedRow, instance: number, holdNo: number) {
+  constructor({ id, deliveryCount, record }: ClaimedRow) {
     super(id, record, 0);
     this.deliveryCount = deliveryCount;
-    this.#instance = instance;
-    this.#holdNumber = holdNo;
   }
 
   protected override get idPrefix(): string {
     return '';
-  }
-
-  protected override get receiptSuffix(): string {
-    return `${this.#instance}.${this.deliveryCount}.${this.#holdNumber}`;
   }
 
   protected override streamPayload(payload: ChunkedPayload | Buffer): ReturnType<Message['payloadStream']> {
