@@ -45,8 +45,9 @@ export interface Message {
   priority?: number | undefined;
   enqueuedAtMs: number;
   /**
-   * Delivery attempt, from 1. After a restart it continues if earlier deliveries were returned, or if `attemptsMax` is
-   * set; otherwise deliveries that were open at the crash are not counted.
+   * Delivery attempt, from 1. At 1 no consumer has seen the message before. Exact where `attemptsMax` is set, and as long as
+   * the instance is open. Otherwise a message that may have been delivered before a restart has at least 2: after a close,
+   * what was delivered and not consumed; after a crash, all that was there.
    */
   deliveryCount: number;
   /**

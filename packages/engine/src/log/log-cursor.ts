@@ -70,6 +70,8 @@ export class LogCursor<Log extends CursorLog> {
   readonly #deliveries: CursorDeliveries<CursorDelivery<Log>>;
   /** Deliveries before the instance opened, or on another instance, by sequence number. */
   readonly #earlierAttempts = new Map<number, number>();
+  /** Messages below it may have been delivered before the instance opened, also those without recorded attempts. */
+  #deliveredEndSeq = 0;
   /** Below it the cursor checks for messages that were terminal at recovery. */
   readonly #recoveredEndSeq: number;
   #recoveredTerminal: readonly SeqRange[] | undefined;
@@ -127,6 +129,11 @@ export class LogCursor<Log extends CursorLog> {
     }
   }
 
+  /** Messages below `endSeq` may have been delivered before the instance opened. To be called before `recoverEvacuated`. */
+  recoverDelivered(endSeq: number): void {
+    this.#deliveredEndSeq = endSeq;
+  }
+
   /** Takes over evacuated messages of the file. All of them were delivered long ago, so they are delivered first. */
   recoverEvacuated(rows: readonly EvacuatedRow[]): void {
     const deliveries = rows.map(({ seq, attempts, record }): CursorDelivery<Log> => {
@@ -134,7 +141,8 @@ export class LogCursor<Log extends CursorLog> {
       const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
       const extent = { firstSeq: seq, count: 1, start: 0, end: buffer.length };
       const run = { ...extent, buffer, fromDisk: true, retainCount: 0 };
-      return { cursor: this, ...extent, run, deliveryCount: attempts, holdNumber: 0, state };
+      const deliveryCount = Math.max(attempts, this.#attemptsBeforeOpening(seq));
+      return { cursor: this, ...extent, run, deliveryCount, holdNumber: 0, state };
     });
     this.#deliveries.recover(deliveries);
     for (const { seq } of rows) this.evacuated.add(seq);
@@ -214,7 +222,10 @@ export class LogCursor<Log extends CursorLog> {
   #deliverableCount(run: CachedRun, max: number): number {
     const { nextSeq, nextOffset } = this.#window;
     let count = Math.min(max, run.firstSeq + run.count - nextSeq);
-    if (nextSeq < this.#recoveredEndSeq) count = this.#countUntilTerminal(count);
+    if (nextSeq < this.#recoveredEndSeq) {
+      count = this.#countUntilTerminal(count);
+      if (nextSeq < this.#deliveredEndSeq) count = Math.min(count, this.#deliveredEndSeq - nextSeq);
+    }
     if (this.#earlierAttempts.size > 0) count = this.#countWithSameAttempts(count);
     if (this.name === undefined) return count;
     let offset = nextOffset;
@@ -266,10 +277,17 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   #takeEarlierAttempts(seq: number): number {
-    if (this.#earlierAttempts.size === 0) return 0;
-    const attempts = this.#earlierAttempts.get(seq) ?? 0;
+    const attempts = this.#earlierAttemptsOf(seq);
     this.#earlierAttempts.delete(seq);
     return attempts;
+  }
+
+  #earlierAttemptsOf(seq: number): number {
+    return Math.max(this.#earlierAttempts.get(seq) ?? 0, this.#attemptsBeforeOpening(seq));
+  }
+
+  #attemptsBeforeOpening(seq: number): number {
+    return seq < this.#deliveredEndSeq ? 1 : 0;
   }
 
   /** Sets how often a message that is about to be committed was delivered on other instances. */
@@ -365,6 +383,11 @@ export class LogCursor<Log extends CursorLog> {
     return this.#window.nextSeq >= end;
   }
 
+  /** All messages from this number on were never delivered. */
+  get deliveredEndSeq(): number {
+    return Math.max(this.#window.nextSeq, this.#deliveredEndSeq);
+  }
+
   canEvacuate(count: number): boolean {
     return this.evacuated.size + count <= limits.evacuatedPerCursorMax;
   }
@@ -409,7 +432,7 @@ export class LogCursor<Log extends CursorLog> {
 
   /** State of a live message as `browse` shows it. O(unsettled deliveries). */
   statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
-    if (seq >= this.#window.nextSeq) return { state: 'ready', deliveryCount: 0 };
+    if (seq >= this.#window.nextSeq) return { state: 'ready', deliveryCount: this.#earlierAttemptsOf(seq) };
     return this.#deliveries.statusOf(seq);
   }
 

@@ -211,7 +211,11 @@ export class Oracle {
     }
     const receiptKey = `${instance} ${receipt}`;
     expectThat(!this.#receipts.has(receiptKey), () => `invariant 7: receipt ${receipt} was given twice`);
-    this.#receipts.add(receiptKey);
+    if (receipt !== '') this.#receipts.add(receiptKey);
+    expectThat(
+      !message.delivered || deliveryCount > 1,
+      () => `invariant 3: ${name()} was delivered before, and now as if for the first time`,
+    );
     if (message.killsAtDelivery === this.#kills) {
       const expected = message.deliveryCount + 1;
       expectThat(

@@ -65,6 +65,10 @@ export const plantedBugs: readonly PlantedBug[] = [
       ),
   },
   {
+    name: 'a restart forgets that messages were delivered',
+    plant: () => replace(LogCursor.prototype, 'recoverDelivered', () => () => undefined),
+  },
+  {
     name: 'a forwarded batch is accepted again after a lost connection',
     plant: () =>
       replace(

@@ -4,15 +4,14 @@
  */
 import { QueueError } from '../../src/api/errors.ts';
 import type { Message, NewMessage } from '../../src/api/message.ts';
-import type { QueueSpec } from '../../src/api/queue.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
-import { type QueueSettingName, queueSettings } from '../../src/model/queue-settings.ts';
 import type { InstanceSession } from '../../src/runtime/instance-session.ts';
 import { expectThat, SimulationFailure } from './memory-file.ts';
 import { type Hold, type KnownTransaction, Oracle, type SeenDelivery } from './oracle.ts';
 import { Chance, drainPromises, Scheduler } from './scheduler.ts';
 import { type Opening, SimulatedInstance } from './simulated-instance.ts';
 import { SimulatedNetwork } from './simulated-interconnect.ts';
+import { alerts, events, failures, jobs, orders, simulatedQueues as queues } from './simulated-queues.ts';
 
 /** Bytes that the message cache may exceed its bound by: a run is added as a whole. */
 const cacheSlackBytes = 64 * 1024;
@@ -20,19 +19,6 @@ const timersMax = 2_000;
 /** Steps between two comparisons with the tables. */
 const auditEvery = 150;
 
-function queueRow(queueId: number, spec: QueueSpec, exceptionQueueId: number | null = null): QueueRow {
-  const defaults = Object.fromEntries(
-    Object.entries(queueSettings).map(([name, setting]) => [name, setting.default]),
-  ) as Pick<QueueRow, QueueSettingName>;
-  return { ...defaults, ...spec, queueId, exceptionQueueId, enqueueEnabled: true, dequeueEnabled: true };
-}
-
-const orders = queueRow(1, { name: 'orders', shards: 2 });
-const events = queueRow(2, { name: 'events', durability: 'relaxed', forwarding: false });
-const jobs = queueRow(3, { name: 'jobs', attemptsMax: 3, retryDelayMs: 40 }, 4);
-const failures = queueRow(4, { name: 'jobs.exceptions', forwarding: false });
-const alerts = queueRow(5, { name: 'alerts', priorities: true });
-const queues = [orders, events, jobs, failures, alerts];
 /** Those that sessions enqueue to, the more often the more often they are listed. */
 const enqueueQueues = [orders, orders, orders, events, jobs, alerts];
 const dequeueQueues = [orders, orders, orders, orders, events, jobs, jobs, failures, alerts];

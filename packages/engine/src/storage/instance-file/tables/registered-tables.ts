@@ -8,6 +8,7 @@ import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
 import { attemptTable } from './attempt-table.ts';
 import { consumptionTable } from './consumption-table.ts';
 import { delayedTable } from './delayed-table.ts';
+import { deliveryMarkTable } from './delivery-mark-table.ts';
 import { evacuatedTable } from './evacuated-table.ts';
 import { forwardingTables } from './forwarding-table.ts';
 import { metaTable } from './meta-table.ts';
@@ -28,6 +29,7 @@ const registeredTables = [
   subscriptionTable,
   delayedTable,
   attemptTable,
+  deliveryMarkTable,
   evacuatedTable,
   forwardingTables,
   payloadTables,
