@@ -277,6 +277,7 @@ export class LogCursor<Log extends CursorLog> {
   }
 
   #takeEarlierAttempts(seq: number): number {
+    if (this.#earlierAttempts.size === 0) return this.#attemptsBeforeOpening(seq);
     const attempts = this.#earlierAttemptsOf(seq);
     this.#earlierAttempts.delete(seq);
     return attempts;

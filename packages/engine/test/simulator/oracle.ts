@@ -38,6 +38,9 @@ export interface KnownMessage {
   transaction: KnownTransaction;
   /** Messages of one session to one queue in the order of their commits; undefined where no order is promised. */
   sequence: KnownMessage[] | undefined;
+  /** When its delay ends, in simulated time; it holds as long as nothing is killed, since a restart goes by the wall clock. */
+  dueAtMs: number;
+  killsAtEnqueue: number;
   delivered: boolean;
   deliveryCount: number;
   /** How many kills there had been at its last delivery. */
@@ -94,8 +97,7 @@ export class Oracle {
   enqueue(
     transaction: KnownTransaction,
     queue: QueueRow,
-    payload: string,
-    sequence: string | undefined,
+    { payload, dueAtMs, sequence }: { payload: string; dueAtMs: number; sequence: string | undefined },
   ): void {
     let list: KnownMessage[] | undefined;
     if (sequence !== undefined) {
@@ -104,6 +106,8 @@ export class Oracle {
       this.#sequences.set(key, list);
     }
     const message = newMessage(payload, queue, transaction, list);
+    message.dueAtMs = dueAtMs;
+    message.killsAtEnqueue = this.#kills;
     list?.push(message);
     transaction.enqueued.push(message);
     if (queue.durability === 'durable') transaction.durable = true;
@@ -203,6 +207,10 @@ export class Oracle {
       () => `invariant 3: ${name()} is delivered, consumed: ${message.consumed}`,
     );
     expectThat(message.exception === undefined, () => `invariant 3: ${name()} is in the exception queue`);
+    expectThat(
+      nowMs >= message.dueAtMs || this.#kills > message.killsAtEnqueue,
+      () => `${name()} is delivered ${message.dueAtMs - nowMs} ms before its delay is over`,
+    );
     const held = message.hold;
     if (held !== undefined) {
       const expired = held.expiresAtMs !== undefined && nowMs >= held.expiresAtMs && !held.committing;
@@ -377,6 +385,8 @@ function newMessage(
     queue,
     transaction,
     sequence,
+    dueAtMs: 0,
+    killsAtEnqueue: 0,
     delivered: false,
     deliveryCount: 0,
     killsAtDelivery: -1,

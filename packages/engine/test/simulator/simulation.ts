@@ -305,6 +305,10 @@ class Simulation {
       const ms = chance.pick([0, 10, 200]);
       this.#network.cutAll(ms);
       this.#trace(`cut ${ms}`);
+    } else if (kind === 7) {
+      const ms = chance.pick([-3_600_000, -5_000, 5_000, 3_600_000]);
+      this.#scheduler.setWallClock(ms);
+      this.#trace(`set the wall clock by ${ms}`);
     } else if (instance.opening !== undefined) {
       this.#kill(instance);
       if (chance.percent(50)) this.#open(instance);
@@ -361,7 +365,11 @@ class Simulation {
       if (chance.percent(8)) message.delayMs = chance.pick([5, 100, 2_000]);
       actor.session.enqueue(queue.name, message);
       const ordered = orderedQueues.has(queue) && message.delayMs === undefined;
-      this.#oracle.enqueue(this.#transactionOf(actor), queue, payload, ordered ? actor.name : undefined);
+      this.#oracle.enqueue(this.#transactionOf(actor), queue, {
+        payload,
+        dueAtMs: this.#scheduler.nowMs + (message.delayMs ?? 0),
+        sequence: ordered ? actor.name : undefined,
+      });
     }
     this.#trace(`${actor.name} enqueue ${queue.name} ${count}`);
   }
