@@ -15,6 +15,8 @@ export interface KnownTransaction {
   acknowledged: Hold[];
   /** It acknowledges a receipt that is stale for certain. */
   hasStaleReceipt: boolean;
+  /** It acknowledges a receipt that a commit under way acknowledges already, so it must be refused. */
+  hasRival: boolean;
   /** Its messages were seen before its commit was answered. */
   visible: boolean;
   durable: boolean;
@@ -27,8 +29,8 @@ export interface Hold {
   receipt: string;
   /** Undefined: as long as the transaction is open. */
   expiresAtMs: number | undefined;
-  /** A commit that consumes it is under way. */
-  committing: boolean;
+  /** The transaction whose commit consumes it, while that is under way. */
+  committing: KnownTransaction | undefined;
   ended: boolean;
 }
 
@@ -87,6 +89,7 @@ export class Oracle {
       dequeued: [],
       acknowledged: [],
       hasStaleReceipt: false,
+      hasRival: false,
       visible: false,
       durable: false,
       state: 'open',
@@ -117,9 +120,12 @@ export class Oracle {
   /** The session asked for the commit. */
   commitBegins(transaction: KnownTransaction): void {
     transaction.state = 'pending';
+    const own = transaction.acknowledged.filter(({ committing }) => committing === undefined);
+    transaction.hasRival = own.length < transaction.acknowledged.length;
+    transaction.acknowledged = own;
     for (const hold of holdsOf(transaction)) {
       if (hold.ended) transaction.hasStaleReceipt = true;
-      hold.committing = true;
+      hold.committing = transaction;
       if (!hold.ended) hold.message.consumed = 'pending';
       if (hold.message.queue.durability === 'durable') transaction.durable = true;
     }
@@ -136,6 +142,7 @@ export class Oracle {
   }
 
   committed(transaction: KnownTransaction, ids: readonly string[]): void {
+    expectThat(!transaction.hasRival, () => 'invariant 7: a receipt was accepted twice');
     expectThat(!transaction.hasStaleReceipt, () => 'invariant 7: a stale receipt was accepted');
     expectThat(
       ids.length === transaction.enqueued.length,
@@ -155,7 +162,7 @@ export class Oracle {
 
   #consume(hold: Hold): void {
     hold.ended = true;
-    hold.committing = false;
+    hold.committing = undefined;
     const { message } = hold;
     message.consumed = 'yes';
     message.consumedAt = hold.instance;
@@ -169,7 +176,8 @@ export class Oracle {
     transaction.state = 'refused';
     this.#undecidedOf(transaction.instance).delete(transaction);
     for (const hold of holdsOf(transaction)) {
-      hold.committing = false;
+      if (hold.committing !== transaction) continue;
+      hold.committing = undefined;
       if (!hold.ended && hold.message.hold === hold) hold.message.consumed = 'no';
     }
     for (const hold of transaction.dequeued) this.endHold(hold);
@@ -238,7 +246,7 @@ export class Oracle {
     message.delivered = true;
     message.deliveryCount = deliveryCount;
     message.killsAtDelivery = this.#kills;
-    const hold: Hold = { message, instance, receipt, expiresAtMs, committing: false, ended: false };
+    const hold: Hold = { message, instance, receipt, expiresAtMs, committing: undefined, ended: false };
     message.hold = hold;
     transaction?.dequeued.push(hold);
     return hold;
@@ -317,7 +325,7 @@ export class Oracle {
       if (done && !wasCommitted) this.#consume(hold);
       else if (!done) {
         hold.message.consumed = 'no';
-        hold.committing = false;
+        hold.committing = undefined;
         hold.ended = true;
       }
     }
