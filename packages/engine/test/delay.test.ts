@@ -1,6 +1,7 @@
 /** Delayed messages: stored separately until they are due, then messages like any other. */
 import { describe, expect, it } from 'vitest';
 import { openInstance } from '../src/index.ts';
+import { DelayClock } from '../src/model/delay-clock.ts';
 import type { DueMessages } from '../src/model/delayed-message.ts';
 import { nodePorts } from '../src/node-ports.ts';
 import { DelayedMessages } from '../src/queues/delayed-messages.ts';
@@ -103,7 +104,8 @@ describe('a delayed message', () => {
       groupCommit: undefined as never, // nothing is found, so nothing is committed
       slab: undefined as never,
       payloads: undefined as never,
-      ports: nodePorts,
+      timers: nodePorts.timers,
+      delayClock: new DelayClock(nodePorts.clock, { moment: null, lastEnqueuedAtMs: null }),
       firstId: 0,
       counts: new Map(),
       nextDueAtMs: Date.now(),

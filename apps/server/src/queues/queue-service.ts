@@ -118,27 +118,40 @@ export class QueueService {
         waitMs,
       );
       if (signal.aborted) {
-        this.#nack(queue, taken);
+        void this.#nack(queue, taken);
         return emptyDelivery;
       }
       if (options.mode !== 'auto') {
-        return { messages: taken.map(toDeliveredMessage), nack: () => this.#nack(queue, taken) };
+        return { messages: taken.map(toDeliveredMessage), nack: () => void this.#nack(queue, taken) };
       }
       // Consuming a message before its payload is fetched would delete the payload.
       const [streamed, whole] = [taken.filter(isStreamed), taken.filter((message) => !isStreamed(message))];
-      if (whole.length > 0) {
-        session.acknowledge(
-          queue,
-          whole.map(({ receipt }) => receipt),
-        );
-        await session.commit();
-      }
+      if (whole.length > 0) await this.#consume(session, queue, { whole, streamed });
       const messages = taken.map((message) =>
         message.streamed ? toDeliveredMessage(message) : toWire(message),
       );
-      return { messages, nack: () => this.#nack(queue, streamed) };
+      return { messages, nack: () => void this.#nack(queue, streamed) };
     } finally {
       await session.close();
+    }
+  }
+
+  /** If the commit fails, nobody gets these messages: all of them return to the queue before the error is reported. */
+  async #consume(
+    session: Session,
+    queue: string,
+    { whole, streamed }: { whole: readonly Message[]; streamed: readonly Message[] },
+  ): Promise<void> {
+    try {
+      session.acknowledge(
+        queue,
+        whole.map(({ receipt }) => receipt),
+      );
+      await session.commit();
+    } catch (error) {
+      // Apart, because a commit whose answer was lost may have consumed the whole ones, whose receipts are stale then.
+      await Promise.all([this.#nack(queue, whole), this.#nack(queue, streamed)]);
+      throw error;
     }
   }
 
@@ -185,14 +198,14 @@ export class QueueService {
     }
   }
 
-  #nack(queue: string, messages: readonly Message[]): void {
+  async #nack(queue: string, messages: readonly Message[]): Promise<void> {
     if (messages.length === 0) return;
-    this.release(
-      queue,
-      messages.map(({ receipt }) => receipt),
-    ).catch(() => {
+    const receipts = messages.map(({ receipt }) => receipt);
+    try {
+      await this.release(queue, receipts);
+    } catch {
       // A hold has already ended, or the queue was dropped. The other holds will expire.
-    });
+    }
   }
 
   async #withSession(work: (session: Session) => Promise<void>): Promise<void> {

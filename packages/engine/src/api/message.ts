@@ -45,11 +45,15 @@ export interface Message {
   priority?: number | undefined;
   enqueuedAtMs: number;
   /**
-   * Delivery attempt, from 1. After a restart it continues if earlier deliveries were returned, or if `attemptsMax` is
-   * set; otherwise deliveries that were open at the crash are not counted.
+   * Delivery attempt, from 1. At 1 no consumer has seen the message before. Exact where `attemptsMax` is set, and as long as
+   * the instance is open. Otherwise a message that may have been delivered before a restart has at least 2: after a close,
+   * what was delivered and not consumed; after a crash, all that was there.
    */
   deliveryCount: number;
-  /** Identifies this delivery of the message: `acknowledge`, `release` and `extend` take it. */
+  /**
+   * Of a received message: `acknowledge`, `release` and `extend` take it, from any session, as long as the hold lasts. It
+   * ends with 128 random bits, so only who was given it has it. Empty for a dequeued message, which its transaction consumes.
+   */
   receipt: string;
 }
 

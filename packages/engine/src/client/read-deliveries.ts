@@ -16,8 +16,9 @@ export function readDeliveries(body: BodyReader, out: Message[], readChunk: Read
       readChunk,
       idPrefix: logId === 0 ? '' : `${logId}.`,
       deliveryCount: body.u32(),
-      receiptSuffix: body.text(),
+      receipt: body.text(),
     };
+    if (delivery.receipt !== '' && count !== 1) throw protocolError('A receipt is given to several messages');
     const bytes = body.u32();
     let start = body.skip(bytes);
     const end = start + bytes;
@@ -39,7 +40,7 @@ interface ReceivedDelivery {
   readChunk: ReadChunk;
   idPrefix: string;
   deliveryCount: number;
-  receiptSuffix: string;
+  receipt: string;
 }
 
 class RemoteMessage extends RecordMessage {
@@ -54,8 +55,8 @@ class RemoteMessage extends RecordMessage {
     return this.#delivery.idPrefix;
   }
 
-  protected override get receiptSuffix(): string {
-    return this.#delivery.receiptSuffix;
+  override get receipt(): string {
+    return this.#delivery.receipt;
   }
 
   override get deliveryCount(): number {

@@ -17,7 +17,7 @@ export interface DeliveryRun {
   readonly end: number;
   /** Delivery attempt, from 1; the same for all messages of the run. */
   readonly deliveryCount: number;
-  /** Unique within the instance's epoch; a receipt names it. */
+  /** Unique within the instance's epoch. */
   readonly holdNumber: number;
   /** The same for all messages of the run. Only `CursorDeliveries` changes it, through the table of `message-life.ts`. */
   state: MessageState;

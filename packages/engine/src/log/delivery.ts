@@ -5,7 +5,7 @@ import type { MessageLog } from './message-log.ts';
 export type Delivery = CursorDelivery<MessageLog>;
 export type DeliverOptions = CursorDeliverOptions<MessageLog>;
 
-/** The receipt of a delivery of one message. */
-export function receiptOf({ cursor, firstSeq, holdNumber }: Delivery, epoch: number): string {
+/** What identifies a delivery of one message; its receipt begins with it (`model/receipt.ts`). */
+export function deliveryName({ cursor, firstSeq, holdNumber }: Delivery, epoch: number): string {
   return `${cursor.log.id}.${firstSeq}.${epoch}.${holdNumber}`;
 }

@@ -1,6 +1,21 @@
 /** How often messages of one cursor were delivered before the instance opened, or on other instances, by sequence number. */
 export class EarlierAttempts {
   readonly #attempts = new Map<number, number>();
+  #deliveredEndSeq = 0;
+
+  /** Messages below it may have been delivered before the instance opened, also those without recorded attempts. */
+  get deliveredEndSeq(): number {
+    return this.#deliveredEndSeq;
+  }
+
+  recoverDelivered(endSeq: number): void {
+    this.#deliveredEndSeq = endSeq;
+  }
+
+  /** 0 if the message was not delivered earlier. */
+  of(seq: number): number {
+    return Math.max(this.#attempts.get(seq) ?? 0, seq < this.#deliveredEndSeq ? 1 : 0);
+  }
 
   set(seq: number, attempts: number): void {
     this.#attempts.set(seq, attempts);
@@ -8,16 +23,17 @@ export class EarlierAttempts {
 
   /** Forgets and returns those of a message that is delivered now; 0 if there were none. */
   take(seq: number): number {
-    const attempts = this.#attempts.get(seq) ?? 0;
+    const attempts = this.of(seq);
     this.#attempts.delete(seq);
     return attempts;
   }
 
   /** How many messages from `seq` on share a delivery count, up to `max`. One delivered earlier goes alone. */
   countAlike(seq: number, max: number): number {
-    if (this.#attempts.size === 0) return max;
-    if (this.#attempts.has(seq)) return Math.min(max, 1);
-    for (let i = 1; i < max; i += 1) if (this.#attempts.has(seq + i)) return i;
-    return max;
+    const countMax = seq < this.#deliveredEndSeq ? Math.min(max, this.#deliveredEndSeq - seq) : max;
+    if (this.#attempts.size === 0) return countMax;
+    if (this.#attempts.has(seq)) return Math.min(countMax, 1);
+    for (let i = 1; i < countMax; i += 1) if (this.#attempts.has(seq + i)) return i;
+    return countMax;
   }
 }

@@ -134,6 +134,12 @@ export class LogCursor<Log extends CursorLog> {
     }
   }
 
+  /** Messages below `endSeq` may have been delivered before the instance opened. To be called before `recoverEvacuated`. */
+  recoverDelivered(endSeq: number): void {
+    this.#earlierAttempts ??= new EarlierAttempts();
+    this.#earlierAttempts.recoverDelivered(endSeq);
+  }
+
   /** Takes over evacuated messages of the file. All of them were delivered long ago, so they are delivered first. */
   recoverEvacuated(rows: readonly EvacuatedRow[]): void {
     const deliveries = rows.map(({ seq, attempts, record }): CursorDelivery<Log> => {
@@ -141,7 +147,8 @@ export class LogCursor<Log extends CursorLog> {
       const buffer = Buffer.from(record.buffer, record.byteOffset, record.byteLength);
       const extent = { firstSeq: seq, count: 1, start: 0, end: buffer.length };
       const run = { ...extent, buffer, fromDisk: true, retainCount: 0 };
-      return { cursor: this, ...extent, run, deliveryCount: attempts, holdNumber: 0, state };
+      const deliveryCount = Math.max(attempts, this.#earlierAttempts?.of(seq) ?? 0);
+      return { cursor: this, ...extent, run, deliveryCount, holdNumber: 0, state };
     });
     this.#deliveries.recover(deliveries);
     for (const { seq } of rows) this.evacuated.add(seq);
@@ -350,6 +357,11 @@ export class LogCursor<Log extends CursorLog> {
     return this.#window.nextSeq >= end;
   }
 
+  /** All messages from this number on were never delivered. */
+  get deliveredEndSeq(): number {
+    return Math.max(this.#window.nextSeq, this.#earlierAttempts?.deliveredEndSeq ?? 0);
+  }
+
   canEvacuate(count: number): boolean {
     return this.evacuated.size + count <= limits.evacuatedPerCursorMax;
   }
@@ -388,7 +400,8 @@ export class LogCursor<Log extends CursorLog> {
 
   /** State of a live message as `browse` shows it. O(unsettled deliveries). */
   statusOf(seq: number): Pick<BrowsedMessage, 'state' | 'deliveryCount' | 'untilMs'> {
-    if (seq >= this.#window.nextSeq) return { state: 'ready', deliveryCount: 0 };
+    if (seq >= this.#window.nextSeq)
+      return { state: 'ready', deliveryCount: this.#earlierAttempts?.of(seq) ?? 0 };
     return this.#deliveries.statusOf(seq);
   }
 

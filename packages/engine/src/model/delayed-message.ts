@@ -1,7 +1,9 @@
 import type { LogId, QueueId } from './ids.ts';
+import { readRecord } from './message-record.ts';
 
 /** Delayed messages as they are stored until they are due. */
 export interface DelayedRow {
+  /** Of `delay-clock.ts`. */
   dueAtMs: number;
   /** Unique in the instance. */
   delayedId: number;
@@ -9,6 +11,12 @@ export interface DelayedRow {
   /** The log that the message is appended to when it is due. */
   shard: LogId;
   record: Uint8Array;
+}
+
+/** When the message was enqueued, by the clock of its due time. */
+export function delayedSinceMs({ dueAtMs, record }: DelayedRow): number {
+  const { buffer, byteOffset, byteLength } = record;
+  return dueAtMs - (readRecord(Buffer.from(buffer, byteOffset, byteLength), 0).delayMs ?? 0);
 }
 
 /** The primary key: messages are ordered by due time. */

@@ -341,16 +341,11 @@ export abstract class RecordMessage implements Message {
 
   /** The number of the message's log and a dot; empty for an unsharded queue. */
   protected abstract get idPrefix(): string;
-  /** The part of the receipt after log and sequence number. */
-  protected abstract get receiptSuffix(): string;
+  abstract readonly receipt: string;
   abstract get deliveryCount(): number;
 
   get id(): string {
     return readId(this.#source, this.#start) ?? `${this.idPrefix}${this.seq}`;
-  }
-
-  get receipt(): string {
-    return `${this.idPrefix}${this.seq}.${this.receiptSuffix}`;
   }
 
   get #decoded(): RecordFields {

@@ -1,6 +1,8 @@
 /** What an instance's file held when it was opened. */
 
+import type { RecoveredDelayClock } from './delay-clock.ts';
 import type { AttemptRow } from './delivery-attempt.ts';
+import type { DeliveryMark } from './delivery-mark.ts';
 import type { EvacuatedRow } from './evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
 import type { LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
@@ -41,6 +43,9 @@ export interface RecoveredInstance {
   /** By queue: how many delayed messages there are. */
   delayedCounts: Map<number, number>;
   nextDueAtMs: number | null;
+  delayClock: RecoveredDelayClock;
   evacuated: EvacuatedRow[];
+  /** Null unless the instance was closed: any message may have been delivered by then. */
+  deliveryMarks: DeliveryMark[] | null;
   payloads: RecoveredPayloads;
 }

@@ -3,8 +3,10 @@
  * applies them in the transaction of their group.
  */
 
+import type { DelayMoment } from './delay-clock.ts';
 import type { DelayedKey, DelayedRow } from './delayed-message.ts';
 import type { AttemptRow } from './delivery-attempt.ts';
+import type { DeliveryMark } from './delivery-mark.ts';
 import type { EvacuatedKey, EvacuatedRow } from './evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
 import type { PartitionId, QueueId, SubscriberId } from './ids.ts';
@@ -26,7 +28,10 @@ export type TableWrite =
   | { kind: 'unsubscribe'; subscriber: SubscriberId }
   | { kind: 'insert delayed'; message: DelayedRow }
   | { kind: 'delete delayed'; message: DelayedKey }
+  | { kind: 'delay moment'; moment: DelayMoment }
   | { kind: 'delete queue'; queueId: QueueId }
+  /** The last write of an opening. */
+  | { kind: 'close'; deliveryMarks: DeliveryMark[] }
   | { kind: 'attempts'; partition: PartitionId; rows: AttemptRow[] }
   | { kind: 'evacuate'; partition: PartitionId; rows: Omit<EvacuatedRow, 'record'>[] }
   | { kind: 'evacuated attempts'; evacuated: Omit<EvacuatedRow, 'record'> }

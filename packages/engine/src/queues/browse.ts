@@ -8,6 +8,7 @@ import type { Delivery } from '../log/delivery.ts';
 import type { CachedRun } from '../log/message-cache.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
+import type { DelayClock } from '../model/delay-clock.ts';
 import type { DelayedKey } from '../model/delayed-message.ts';
 import { readId, recordEnd } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -24,6 +25,7 @@ export interface BrowseSources {
   backlogReader: BacklogReader;
   holds: TimedHolds<Delivery>;
   payloads: PayloadStore;
+  delayClock: DelayClock;
 }
 
 type BrowseInput = BrowseSources & Pick<BrowseOptions, 'key'>;
@@ -180,7 +182,7 @@ const chunkReaderOf =
 /** Delayed messages, the first due first. */
 async function* delayedEntries(
   [cursor]: readonly SubscriberCursor[],
-  { backlogReader, payloads, key }: BrowseInput,
+  { backlogReader, payloads, delayClock, key }: BrowseInput,
   after: DelayedKey,
 ): AsyncGenerator<BrowseEntry> {
   if (cursor === undefined || !cursor.log.persistent) return;
@@ -192,7 +194,7 @@ async function* delayedEntries(
       const buffer = bufferOf(record);
       if (!cursor.isRecipient(buffer, 0) || !matchesKey(key, buffer, 0)) continue;
       const mark = `delayed.${dueAtMs}.${delayedId}`;
-      const status = { state: 'delayed', deliveryCount: 0, untilMs: dueAtMs } as const;
+      const status = { state: 'delayed', deliveryCount: 0, untilMs: delayClock.epochMsOf(dueAtMs) } as const;
       const content = readContent(buffer, 0, chunkReaderOf(payloads));
       yield {
         pageMark: mark,

@@ -1,20 +1,22 @@
 /**
  * Messages that are not due yet. They are rows of a table in the instance's file; in memory are only their number and the
- * time when the next one is due. A due message is appended to its log in the same commit that deletes its row.
+ * time when the next one is due. A due message is appended to its log in the same commit that deletes its row. Times are of
+ * `model/delay-clock.ts`, so that setting the wall clock changes no delay.
  */
 
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import { newStagedRun, type StagedRun, stageRecord } from '../commit/staged-transaction.ts';
 import type { MessageLog } from '../log/message-log.ts';
+import { type DelayClock, recordedEveryMs } from '../model/delay-clock.ts';
 import type { DelayedRow, DueMessages } from '../model/delayed-message.ts';
 import { delayedLogId } from '../model/log-id.ts';
-import type { Ports, Timer } from '../model/ports.ts';
+import type { Timer, Timers } from '../model/ports.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import { StagedPayloads } from './payloads/staged-payloads.ts';
 
-/** Longest wait before the wall clock is read again, since it can be set. */
-const waitMsMax = 60_000;
+/** The longest time that a timer takes. */
+const timerMsMax = 2 ** 31 - 1;
 /** Pause after a failed read or commit. */
 const retryMs = 1_000;
 
@@ -22,7 +24,8 @@ export interface DelayedMessagesOptions {
   groupCommit: GroupCommit;
   slab: Slab;
   payloads: PayloadStore;
-  ports: Pick<Ports, 'clock' | 'timers'>;
+  delayClock: DelayClock;
+  timers: Timers;
   /** By queue, when the file was opened. */
   counts: ReadonlyMap<number, number>;
   nextDueAtMs: number | null;
@@ -38,6 +41,7 @@ export class DelayedMessages {
   readonly #counts: Map<number, number>;
   #lastId: number;
   #timer: Timer | undefined;
+  #momentTimer: Timer | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #moving: Promise<void> | undefined;
   /** A message became due while others were moved, maybe after the table was read. */
@@ -49,6 +53,7 @@ export class DelayedMessages {
     this.#counts = new Map(options.counts);
     this.#lastId = options.firstId;
     if (options.nextDueAtMs !== null) this.#scheduleAt(options.nextDueAtMs);
+    if (this.total > 0) this.#scheduleMoment();
   }
 
   /** The id of a new delayed message, unique in the instance. */
@@ -73,6 +78,7 @@ export class DelayedMessages {
       this.#counts.set(queueId, this.countOf(queueId) + 1);
       this.#scheduleAt(dueAtMs);
     }
+    this.#scheduleMoment();
   }
 
   /** The queue was dropped; its rows are deleted with it. */
@@ -80,12 +86,29 @@ export class DelayedMessages {
     this.#counts.delete(queueId);
   }
 
+  /** Stores the moment from time to time while messages are delayed. A failed write is made up for by the next one. */
+  #scheduleMoment(): void {
+    if (this.#closed || this.#momentTimer !== undefined) return;
+    this.#momentTimer = this.#options.timers.after(recordedEveryMs, () => {
+      this.#momentTimer = undefined;
+      if (this.total === 0) return;
+      this.#writeMoment().catch(() => undefined);
+      this.#scheduleMoment();
+    });
+  }
+
+  async #writeMoment(): Promise<void> {
+    const { groupCommit, delayClock } = this.#options;
+    const onClose = () => [{ kind: 'delay moment', moment: delayClock.moment() } as const];
+    await groupCommit.write({ sync: 'FULL', background: true, onClose });
+  }
+
   #scheduleAt(atMs: number): void {
     if (this.#closed || atMs >= this.#timerAtMs) return;
-    const { clock, timers } = this.#options.ports;
+    const { delayClock, timers } = this.#options;
     this.#timer?.cancel();
     this.#timerAtMs = atMs;
-    const ms = Math.min(Math.max(0, atMs - clock.epochMs()), waitMsMax);
+    const ms = Math.min(Math.max(0, atMs - delayClock.nowMs()), timerMsMax);
     this.#timer = timers.after(ms, () => this.#onTimer());
   }
 
@@ -95,23 +118,23 @@ export class DelayedMessages {
       this.#dueMeanwhile = true;
       return;
     }
-    const { clock } = this.#options.ports;
+    const { delayClock } = this.#options;
     this.#moving = this.#moveDue()
-      .catch(() => clock.epochMs() + retryMs)
+      .catch(() => delayClock.nowMs() + retryMs)
       .then((nextAtMs) => {
         this.#moving = undefined;
         const again = this.#dueMeanwhile;
         this.#dueMeanwhile = false;
-        if (again) this.#scheduleAt(clock.epochMs());
+        if (again) this.#scheduleAt(delayClock.nowMs());
         else if (nextAtMs !== null) this.#scheduleAt(nextAtMs);
       });
   }
 
   /** Moves all due messages to their logs. Returns when the next one is due; null if there is none. */
   async #moveDue(): Promise<number | null> {
-    const { groupCommit, slab, payloads, ports, logOf, readDue } = this.#options;
+    const { groupCommit, slab, payloads, delayClock, logOf, readDue } = this.#options;
     for (;;) {
-      const { rows, nextDueAtMs } = await readDue(ports.clock.epochMs());
+      const { rows, nextDueAtMs } = await readDue(delayClock.nowMs());
       if (rows.length === 0 || this.#closed) return nextDueAtMs;
       const runs = new Map<MessageLog, StagedRun>();
       const staged = new StagedPayloads(payloads);
@@ -134,10 +157,12 @@ export class DelayedMessages {
     }
   }
 
-  /** Resolves when the move in progress, if any, has ended. */
+  /** Stores the moment. Resolves when the move in progress, if any, has ended. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
+    this.#momentTimer?.cancel();
     await this.#moving;
+    if (this.total > 0) await this.#writeMoment().catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
 /** Delivers messages to the calls of dequeuers and takes back what they did not consume. */
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
-import { type Delivery, receiptOf } from '../log/delivery.ts';
+import { type Delivery, deliveryName } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { type ChunkedPayload, RecordMessage, recordEnd } from '../model/message-record.ts';
@@ -16,6 +16,7 @@ import type { ShardedQueue } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
 export interface DispatcherOptions extends DeliverySource {
+  epoch: number;
   lease: DeliveryLease | undefined;
   backlogReader: BacklogReader;
   holds: TimedHolds<Delivery>;
@@ -153,8 +154,9 @@ export class Dispatcher implements MessageReceiver {
     const messages: Message[] = [];
     await this.deliver(queue, { ...options, max }, (delivery) => {
       for (const single of delivery.cursor.holdIndividually(delivery)) {
-        holds.add({ queue: queue.row, delivery: single, receipt: receiptOf(single, epoch) }, options.holdMs);
-        messagesOf(single, this.#options, messages);
+        const name = deliveryName(single, epoch);
+        const receipt = holds.add({ queue: queue.row, delivery: single, name }, options.holdMs);
+        messages.push(new HeldMessage(single, this.#options, receipt));
       }
     });
     return messages;
@@ -162,16 +164,13 @@ export class Dispatcher implements MessageReceiver {
 
   /** The message under a timed hold. Throws `RECEIPT_STALE`. */
   messageOfReceipt(row: QueueRow, receipt: string): Message {
-    const messages: Message[] = [];
-    for (const { delivery } of this.#options.holds.find(row, [receipt])) {
-      messagesOf(delivery, this.#options, messages);
-    }
-    return messages[0]!;
+    const [hold] = this.#options.holds.find(row, [receipt]);
+    return new HeldMessage(hold!.delivery, this.#options, receipt);
   }
 
   async release(row: QueueRow, receipts: readonly string[]): Promise<void> {
     const holds = this.#options.holds.find(row, receipts);
-    for (const hold of holds) this.#options.holds.end(hold);
+    for (const hold of holds) this.#options.holds.release(hold);
     this.nack(holds.map((hold) => hold.delivery));
   }
 
@@ -193,7 +192,6 @@ export class Dispatcher implements MessageReceiver {
 
 /** What the messages of an instance need beside their delivery. */
 export interface DeliverySource {
-  epoch: number;
   payloads: PayloadStore;
 }
 
@@ -223,8 +221,8 @@ export class DeliveredMessage extends RecordMessage {
     return `${this.delivery.cursor.log.id}.`;
   }
 
-  override get receiptSuffix(): string {
-    return `${this.#source.epoch}.${this.delivery.holdNumber}`;
+  override get receipt(): string {
+    return '';
   }
 
   override get deliveryCount(): number {
@@ -233,5 +231,19 @@ export class DeliveredMessage extends RecordMessage {
 
   protected override streamPayload(payload: ChunkedPayload | Buffer): ReturnType<Message['payloadStream']> {
     return streamPayload(payload, (chunk) => this.#source.payloads.readChunk(chunk));
+  }
+}
+
+/** A message under a timed hold of its own. */
+class HeldMessage extends DeliveredMessage {
+  readonly #receipt: string;
+
+  constructor(delivery: Delivery, source: DeliverySource, receipt: string) {
+    super(delivery, source, delivery.firstSeq, delivery.start);
+    this.#receipt = receipt;
+  }
+
+  override get receipt(): string {
+    return this.#receipt;
   }
 }

@@ -1,8 +1,10 @@
 /** Rebuilds the logs of a queue from the rows of its instance's file. */
 
 import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { decodeRanges, type SeqRange } from '../model/consumption.ts';
 import type { AttemptRow } from '../model/delivery-attempt.ts';
+import type { DeliveryMark } from '../model/delivery-mark.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { RecoveredPartition } from '../model/recovered-instance.ts';
 import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts';
@@ -38,6 +40,8 @@ export interface RecoverQueueInput {
   subscriptions: readonly SubscriptionRow[];
   /** Of this queue only. */
   evacuated: readonly EvacuatedRow[];
+  /** From the file, of all queues; null after a crash. */
+  deliveryMarks: readonly DeliveryMark[] | null;
 }
 
 /** Subscribers that were added while the instance was closed are left out: their messages begin when it serves. */
@@ -47,6 +51,7 @@ export function recoverQueue({
   partitions,
   subscriptions,
   evacuated,
+  deliveryMarks,
 }: RecoverQueueInput): void {
   for (const subscriber of subscribers) {
     const ofSubscriber = subscriptions.filter((subscription) => subscription.subscriber === subscriber.id);
@@ -58,11 +63,40 @@ export function recoverQueue({
   for (const log of queue.logs) {
     recoverLog(log, partitionsByLog.get(log.id) ?? []);
     for (const cursor of log.cursors) {
+      // Where attempts are limited the file has counted every delivery.
+      if (queue.row.attemptsMax === null) cursor.recoverDelivered(deliveredEndSeqOf(cursor, deliveryMarks));
       cursor.recoverEvacuated(
         evacuated.filter(({ shard, subscriber }) => shard === log.id && subscriber === cursor.subscriber),
       );
     }
   }
+}
+
+/** A crash leaves unknown how far the messages were delivered, so it counts as all of them. */
+function deliveredEndSeqOf(
+  { log, subscriber }: SubscriberCursor,
+  marks: readonly DeliveryMark[] | null,
+): number {
+  if (marks === null) return log.committedEndSeq;
+  const mark = marks.find(
+    (row) => row.queueId === log.queueId && row.shard === log.id && row.subscriber === subscriber,
+  );
+  return mark?.endSeq ?? 0;
+}
+
+/** How far the messages of these queues were delivered, to be stored when the instance closes. */
+export function deliveryMarksOf(queues: Iterable<ShardedQueue>): DeliveryMark[] {
+  const marks: DeliveryMark[] = [];
+  for (const { row, logs } of queues) {
+    if (row.attemptsMax !== null || row.durability === 'memory') continue;
+    for (const { queueId, id: shard, cursors } of logs) {
+      for (const { durable, subscriber, consumption, deliveredEndSeq: endSeq, evacuated } of cursors) {
+        const hasDelivered = consumption.watermark < endSeq || evacuated.size > 0;
+        if (durable && hasDelivered) marks.push({ queueId, shard, subscriber, endSeq });
+      }
+    }
+  }
+  return marks;
 }
 
 function recoverLog(log: MessageLog, partitions: readonly RecoveredPartition[]): void {

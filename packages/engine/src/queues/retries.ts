@@ -1,16 +1,18 @@
 /**
  * What happens to messages that were delivered and not consumed. The delivery is counted in the file. The message is
  * ready again, after a pause if its queue has a retry delay. When its attempts are used up it moves to the exception
- * queue, once, in the same commit that consumes it in its own queue.
+ * queue, once, in the same commit that consumes it in its own queue. `retry-life.ts` has the states and the rules.
  */
 
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import { newStagedRun, stageMessage } from '../commit/staged-transaction.ts';
 import type { Delivery } from '../log/delivery.ts';
+import { InvariantViolation } from '../model/invariant.ts';
 import { idBytesMax, type RecordFields, readId, readRecord, recordEnd } from '../model/message-record.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { attemptsUsedUp, Retry, type RetryCommand, retryDelayAfter } from '../model/retry-life.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import { StagedPayloads } from './payloads/staged-payloads.ts';
@@ -18,8 +20,8 @@ import type { ShardedQueue } from './sharded-queues.ts';
 
 /** Pause before a move to the exception queue that failed, on a full disk for example, is tried again. */
 const moveRetryMs = 1_000;
-/** The longest retry delay: it doubles with each attempt up to here. */
-const retryDelayMsMax = 60 * 60_000;
+
+type DeliveryRetry = Retry<ShardedQueue, Delivery>;
 
 export interface RetriesOptions {
   groupCommit: GroupCommit;
@@ -29,6 +31,8 @@ export interface RetriesOptions {
   exceptionQueueOf(row: QueueRow): ShardedQueue | undefined;
   /** Messages are ready again. */
   onReady(queue: ShardedQueue): void;
+  /** Stops the instance. */
+  onInvariantBroken(violation: InvariantViolation): void;
 }
 
 export class Retries {
@@ -53,7 +57,7 @@ export class Retries {
     if (attemptsMax === null) return deliveries;
     const exhausted = deliveries.filter(({ deliveryCount }) => deliveryCount > attemptsMax);
     if (exhausted.length === 0) return deliveries;
-    this.#moveToExceptionQueue(queue, exhausted);
+    this.#moveToExceptionQueue(new Retry(queue, exhausted));
     return deliveries.filter(({ deliveryCount }) => deliveryCount <= attemptsMax);
   }
 
@@ -61,9 +65,9 @@ export class Retries {
   nack(queue: ShardedQueue, ended: readonly Delivery[]): void {
     const { attemptsMax, retryDelayMs } = queue.row;
     const deliveries = ended.filter(({ cursor }) => !cursor.removed);
-    const isExhausted = ({ deliveryCount }: Delivery) => attemptsMax !== null && deliveryCount >= attemptsMax;
+    const isExhausted = ({ deliveryCount }: Delivery) => attemptsUsedUp(deliveryCount, attemptsMax);
     const exhausted = deliveries.filter(isExhausted);
-    if (exhausted.length > 0) this.#moveToExceptionQueue(queue, exhausted);
+    if (exhausted.length > 0) this.#moveToExceptionQueue(new Retry(queue, exhausted));
     const again = deliveries.filter((delivery) => !isExhausted(delivery));
     if (again.length === 0) return;
     // Where attempts are limited they were counted before the delivery. Elsewhere a crash can lose this one.
@@ -72,33 +76,53 @@ export class Retries {
         .write({ sync: 'NORMAL', onClose: () => attemptWrites(again) })
         .catch(() => undefined);
     }
-    if (retryDelayMs === 0) nackAll(again);
+    if (retryDelayMs === 0) this.#return(new Retry(queue, again), 'return');
     else {
       for (const [attempts, ofCount] of Map.groupBy(again, ({ deliveryCount }) => deliveryCount)) {
-        this.#pause(queue, ofCount, Math.min(retryDelayMs * 2 ** (attempts - 1), retryDelayMsMax));
+        this.#pause(new Retry(queue, ofCount), 'delay', retryDelayAfter(attempts, retryDelayMs));
       }
     }
   }
 
-  #pause(queue: ShardedQueue, deliveries: readonly Delivery[], ms: number): void {
+  /** Every change of a retry's state goes through here. */
+  #apply(retry: DeliveryRetry, command: RetryCommand): void {
+    try {
+      retry.apply(command);
+    } catch (error) {
+      if (error instanceof InvariantViolation) this.#options.onInvariantBroken(error);
+      throw error;
+    }
+  }
+
+  #return(retry: DeliveryRetry, command: 'return' | 'resume'): void {
+    this.#apply(retry, command);
+    for (const [cursor, ofCursor] of Map.groupBy(retry.deliveries, (delivery) => delivery.cursor))
+      cursor.nack(ofCursor);
+  }
+
+  #pause(retry: DeliveryRetry, command: 'delay' | 'failMove', ms: number): void {
+    this.#apply(retry, command);
+    const { queue, deliveries } = retry;
     const { clock, timers } = this.#options.ports;
     const untilMs = clock.epochMs() + ms;
     for (const delivery of deliveries) delivery.cursor.pause(delivery, untilMs);
     const timer = timers.after(ms, () => {
       this.#timers.delete(timer);
       for (const delivery of deliveries) delivery.cursor.resume(delivery);
-      nackAll(deliveries);
+      this.#return(retry, 'resume');
       this.#options.onReady(queue);
     });
     this.#timers.add(timer);
   }
 
   /** The messages stay held until the commit that moves them. */
-  #moveToExceptionQueue(queue: ShardedQueue, deliveries: readonly Delivery[]): void {
+  #moveToExceptionQueue(retry: DeliveryRetry): void {
+    this.#apply(retry, 'move');
+    const { queue, deliveries } = retry;
     const { groupCommit, slab, payloads, exceptionQueueOf } = this.#options;
     const target = exceptionQueueOf(queue.row);
     if (target === undefined) {
-      this.#pause(queue, deliveries, moveRetryMs);
+      this.#pause(retry, 'failMove', moveRetryMs);
       return;
     }
     const run = newStagedRun(target.firstLog);
@@ -124,19 +148,15 @@ export class Retries {
     }
     const bytes = run.segments.reduce((sum, { start, end }) => sum + end - start, 0);
     const sync = queue.row.durability === 'durable' ? 'FULL' : 'NORMAL';
-    groupCommit
-      .write({ runs: [run], deliveries, bytes, sync, ...staged.hooks })
-      .catch(() => this.#pause(queue, deliveries, moveRetryMs));
+    groupCommit.write({ runs: [run], deliveries, bytes, sync, ...staged.hooks }).then(
+      () => this.#apply(retry, 'finishMove'),
+      () => this.#pause(retry, 'failMove', moveRetryMs),
+    );
   }
 
   close(): void {
     for (const timer of this.#timers) timer.cancel();
   }
-}
-
-function nackAll(deliveries: readonly Delivery[]): void {
-  for (const [cursor, ofCursor] of Map.groupBy(deliveries, (delivery) => delivery.cursor))
-    cursor.nack(ofCursor);
 }
 
 /** The rows with the attempts of these deliveries; none for messages that are only in memory, or are gone. */

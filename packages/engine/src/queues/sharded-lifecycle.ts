@@ -48,7 +48,7 @@ export class ShardedLifecycle implements QueueLifecycle {
   async #dropLogs(queue: ShardedQueue): Promise<void> {
     const { groupCommit, pool, holds } = this.#options;
     queue.rejectWaiters('QUEUE_DROPPED');
-    holds.endWhere((hold) => hold.queue.queueId === queue.row.queueId);
+    holds.dropWhere((hold) => hold.queue.queueId === queue.row.queueId);
     for (const log of queue.logs) log.dropped = true;
     await groupCommit.whenIdle(); // transactions in flight may still name its partitions
     for (const log of queue.logs) {

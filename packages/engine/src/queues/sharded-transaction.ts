@@ -16,6 +16,7 @@ import {
 import type { WriterReservation } from '../commit/writer-reservation.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
+import type { DelayClock } from '../model/delay-clock.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import {
   type ChunkedPayload,
@@ -53,6 +54,7 @@ export interface ShardedTransactionContext {
   holds: TimedHolds<Delivery>;
   payloads: PayloadStore;
   delayed: DelayedMessages;
+  delayClock: DelayClock;
   groupCommit: GroupCommit;
   /** Resolves when the writer is the caller's alone, until its commit or the release of the reservation. */
   reserveWriter(): Promise<WriterReservation>;
@@ -148,13 +150,13 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   }
 
   #stageDelayed({ queueId }: QueueRow, log: MessageLog, message: RecordContent, bytesNeeded: number): void {
-    const { delayed, clock } = this.#context;
+    const { delayed, delayClock, clock } = this.#context;
     const delayedId = delayed.nextId();
     const enqueuedAtMs = clock.epochMs();
     const stamp = { enqueuedAtMs, id: `${delayedLogId(log.id)}.${delayedId}` };
     const buffer = Buffer.allocUnsafeSlow(bytesNeeded); // sent to the writer by itself, so not part of a larger one
     const record = buffer.subarray(0, writeRecord(buffer, 0, message, stamp));
-    const dueAtMs = enqueuedAtMs + message.delayMs!;
+    const dueAtMs = delayClock.nowMs() + message.delayMs!;
     if (message.chunked !== undefined) {
       const { payloadId, bytes } = message.chunked;
       const reference = { queueId, shard: delayedLogId(log.id), seq: delayedId, payloadId, bytes };
@@ -198,7 +200,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
     this.#assertWithinLimits(receipts.length, 0);
     for (const hold of this.#context.holds.find(queue, receipts)) {
-      hold.staged = true;
+      this.#context.holds.stage(hold);
       this.#acknowledged.push(hold);
       this.#addDelivery(hold.delivery);
     }
@@ -267,7 +269,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.source.enqueued += this.#runOfCall.length;
     this.source.consumed += this.#deliveredCount;
     if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed);
-    for (const hold of this.#acknowledged) this.#context.holds.end(hold);
+    for (const hold of this.#acknowledged) this.#context.holds.settle(hold);
   }
 
   async rollback(): Promise<void> {

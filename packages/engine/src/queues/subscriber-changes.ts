@@ -57,7 +57,7 @@ export class SubscriberChanges implements TopicEngine {
       ({ id }) => !subscribers.some((subscriber) => subscriber.id === id),
     );
     for (const subscription of gone) {
-      holds.endWhere(({ delivery }) => subscription.cursors.includes(delivery.cursor));
+      holds.dropWhere(({ delivery }) => subscription.cursors.includes(delivery.cursor));
       queue.removeSubscription(subscription);
     }
     const added = subscribers.filter(({ name }) => !queue.hasSubscription(name));

@@ -1,11 +1,15 @@
 /**
  * Messages delivered under a timed hold, by receipt. A hold ends when it is acknowledged, released or expires. The receipt
- * of a hold that has ended finds nothing, so it can change nothing (invariant 7).
+ * of a hold that has ended finds nothing, so it can change nothing (invariant 7). Each change of state is looked up in
+ * `hold-life.ts`; an illegal one stops the instance.
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { type HoldCommand, type HoldState, holdLife } from '../model/hold-life.ts';
+import { InvariantViolation } from '../model/invariant.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { ReceiptSource, receiptName, receiptsEqual } from '../model/receipt.ts';
 
 export interface TimedHold<D> {
   readonly queue: QueueRow;
@@ -13,34 +17,64 @@ export interface TimedHold<D> {
   readonly receipt: string;
   /** On the monotonic clock, so that setting the wall clock ends no hold. */
   expiresAtMs: number;
-  /** Acknowledged in an open transaction: it does not expire, and cannot be acknowledged twice. */
-  staged: boolean;
+  /** Only `TimedHolds` changes it, through the table of `hold-life.ts`. */
+  state: HoldState;
+}
+
+export interface TimedHoldsOptions<D> {
+  ports: Ports;
+  /** The holds have ended; their messages are to be returned. */
+  onExpired(holds: TimedHold<D>[]): void;
+  /** Stops the instance. */
+  onInvariantBroken(violation: InvariantViolation): void;
 }
 
 /** `D` is how a kind of queue describes a delivery. */
 export class TimedHolds<D> {
-  readonly #byReceipt = new Map<string, TimedHold<D>>();
-  readonly #onExpired: (holds: TimedHold<D>[]) => void;
-  readonly #ports: Pick<Ports, 'clock' | 'timers'>;
+  /** By the name in its receipt. */
+  readonly #byName = new Map<string, TimedHold<D>>();
+  readonly #options: TimedHoldsOptions<D>;
+  readonly #receipts: ReceiptSource;
   #timer: Timer | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(ports: Pick<Ports, 'clock' | 'timers'>, onExpired: (holds: TimedHold<D>[]) => void) {
-    this.#ports = ports;
-    this.#onExpired = onExpired;
+  constructor(options: TimedHoldsOptions<D>) {
+    this.#options = options;
+    this.#receipts = new ReceiptSource(options.ports.random);
+  }
+
+  /** Every change of a hold's state goes through here. */
+  #apply(hold: TimedHold<D>, command: HoldCommand): void {
+    const next = holdLife.find(hold.state, command);
+    if (next === undefined) {
+      const violation = new InvariantViolation(
+        `the hold of receipt ${hold.receipt} is ${hold.state} and cannot ${command}`,
+      );
+      this.#options.onInvariantBroken(violation);
+      throw violation;
+    }
+    hold.state = next;
+  }
+
+  #end(hold: TimedHold<D>, command: HoldCommand): void {
+    this.#apply(hold, command);
+    this.#byName.delete(receiptName(hold.receipt));
   }
 
   /** How many more messages can be held; throws `HOLDS_FULL` if none. */
   assertCapacity(): number {
-    const capacity = limits.holdsMax - this.#byReceipt.size;
+    const capacity = limits.holdsMax - this.#byName.size;
     if (capacity <= 0) throw new QueueError('HOLDS_FULL', { details: { holdsMax: limits.holdsMax } });
     return capacity;
   }
 
-  add(hold: Omit<TimedHold<D>, 'expiresAtMs' | 'staged'>, holdMs: number): void {
-    const expiresAtMs = this.#ports.clock.monotonicMs() + holdMs;
-    this.#byReceipt.set(hold.receipt, { ...hold, expiresAtMs, staged: false });
+  /** Returns the receipt. `name` was given to no other delivery since the instance opened. */
+  add({ queue, delivery, name }: { queue: QueueRow; delivery: D; name: string }, holdMs: number): string {
+    const expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs;
+    const receipt = this.#receipts.next(name);
+    this.#byName.set(name, { queue, delivery, receipt, expiresAtMs, state: 'held' });
     this.#scheduleAt(expiresAtMs);
+    return receipt;
   }
 
   /** The holds of all receipts. Throws `RECEIPT_STALE` with the receipts that have no hold, are staged, or are named twice. */
@@ -49,8 +83,13 @@ export class TimedHolds<D> {
     const stale: string[] = [];
     const holds: TimedHold<D>[] = [];
     for (const receipt of receipts) {
-      const hold = this.#byReceipt.get(receipt);
-      if (hold === undefined || hold.staged || hold.queue.queueId !== queue.queueId || seen.has(receipt)) {
+      const hold = this.#byName.get(receiptName(receipt));
+      if (
+        hold?.state !== 'held' ||
+        hold.queue.queueId !== queue.queueId ||
+        seen.has(receipt) ||
+        !receiptsEqual(receipt, hold.receipt)
+      ) {
         stale.push(receipt);
       } else holds.push(hold);
       seen.add(receipt);
@@ -59,63 +98,76 @@ export class TimedHolds<D> {
     return holds;
   }
 
+  /** Restarts its time. */
   extend(hold: TimedHold<D>, holdMs: number): void {
-    hold.expiresAtMs = this.#ports.clock.monotonicMs() + holdMs;
+    this.#apply(hold, 'extend');
+    hold.expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs;
     this.#scheduleAt(hold.expiresAtMs);
   }
 
-  /** The transaction that acknowledged it was rolled back: the hold continues, or expires at once if its time has passed. */
+  /** Its message is to be returned: the receipt is stale from now on. */
+  release(hold: TimedHold<D>): void {
+    this.#end(hold, 'release');
+  }
+
+  /** A transaction acknowledges it; call `settle` or `unstage` when that ends. */
+  stage(hold: TimedHold<D>): void {
+    this.#apply(hold, 'stage');
+  }
+
+  /** The transaction was rolled back: the hold continues, or expires at once if its time has passed. */
   unstage(hold: TimedHold<D>): void {
-    hold.staged = false;
-    this.#scheduleAt(hold.expiresAtMs);
+    this.#apply(hold, 'unstage');
+    if (hold.state === 'held') this.#scheduleAt(hold.expiresAtMs);
   }
 
-  end(hold: TimedHold<D>): void {
-    this.#byReceipt.delete(hold.receipt);
+  /** The transaction is durable. */
+  settle(hold: TimedHold<D>): void {
+    this.#end(hold, 'settle');
   }
 
   /** Holds that can expire, and when, in epoch milliseconds. */
   *expiring(): Generator<{ delivery: D; untilMs: number }> {
-    const { clock } = this.#ports;
+    const { clock } = this.#options.ports;
     const epochOriginMs = clock.epochMs() - clock.monotonicMs();
-    for (const { delivery, expiresAtMs, staged } of this.#byReceipt.values()) {
-      if (!staged) yield { delivery, untilMs: Math.round(epochOriginMs + expiresAtMs) };
+    for (const { delivery, expiresAtMs, state } of this.#byName.values()) {
+      if (state === 'held') yield { delivery, untilMs: Math.round(epochOriginMs + expiresAtMs) };
     }
   }
 
-  /** Ends the holds of a queue or a subscriber that is gone. */
-  endWhere(belongs: (hold: TimedHold<D>) => boolean): void {
-    for (const hold of this.#byReceipt.values()) if (belongs(hold)) this.end(hold);
+  /** Ends the holds of a queue or a subscriber that is gone; those in a transaction end with it. */
+  dropWhere(belongs: (hold: TimedHold<D>) => boolean): void {
+    for (const hold of this.#byName.values()) if (belongs(hold)) this.#end(hold, 'drop');
   }
 
   close(): void {
     this.#timer?.cancel();
-    this.#byReceipt.clear();
+    this.dropWhere(() => true);
   }
 
   #scheduleAt(atMs: number): void {
     if (atMs >= this.#timerAtMs) return;
     this.#timer?.cancel();
     this.#timerAtMs = atMs;
-    const { clock, timers } = this.#ports;
+    const { clock, timers } = this.#options.ports;
     const ms = Math.min(Math.max(1, Math.ceil(atMs - clock.monotonicMs())), 2 ** 30);
     this.#timer = timers.after(ms, () => this.#expireDue());
   }
 
   #expireDue(): void {
     this.#timerAtMs = Number.POSITIVE_INFINITY;
-    const nowMs = this.#ports.clock.monotonicMs();
+    const nowMs = this.#options.ports.clock.monotonicMs();
     let nextMs = Number.POSITIVE_INFINITY;
     const expired: TimedHold<D>[] = [];
-    for (const hold of this.#byReceipt.values()) {
-      if (hold.staged) continue;
+    for (const hold of this.#byName.values()) {
+      if (hold.state !== 'held') continue;
       if (hold.expiresAtMs > nowMs) nextMs = Math.min(nextMs, hold.expiresAtMs);
       else {
-        this.end(hold);
+        this.#end(hold, 'expire');
         expired.push(hold);
       }
     }
     if (nextMs !== Number.POSITIVE_INFINITY) this.#scheduleAt(nextMs);
-    if (expired.length > 0) this.#onExpired(expired);
+    if (expired.length > 0) this.#options.onExpired(expired);
   }
 }

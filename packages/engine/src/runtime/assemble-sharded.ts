@@ -9,8 +9,9 @@ import { WriterReservation } from '../commit/writer-reservation.ts';
 import { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { Delivery } from '../log/delivery.ts';
 import { MessageCache } from '../log/message-cache.ts';
+import { DelayClock } from '../model/delay-clock.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
-import { invariantBroken } from '../model/invariant.ts';
+import { type InvariantViolation, invariantBroken } from '../model/invariant.ts';
 import { PartitionPool } from '../model/partitions.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -28,6 +29,7 @@ import { Dispatcher } from '../queues/dispatcher.ts';
 import { Evacuation } from '../queues/evacuation.ts';
 import { PayloadStore } from '../queues/payloads/payload-store.ts';
 import type { QueueEngine } from '../queues/queue-engine.ts';
+import { deliveryMarksOf } from '../queues/recovery.ts';
 import { Retries } from '../queues/retries.ts';
 import { ShardedLifecycle } from '../queues/sharded-lifecycle.ts';
 import { ShardedPayloadStreams } from '../queues/sharded-payload-streams.ts';
@@ -119,9 +121,12 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       else queue?.rejectWaiters(error);
     },
   });
-  const holds = new TimedHolds<Delivery>(ports, (expired) =>
-    dispatcher.nack(expired.map((hold) => hold.delivery)),
-  );
+  const stopOn = (violation: InvariantViolation) => groupCommit.fail(invariantBroken(violation));
+  const holds = new TimedHolds<Delivery>({
+    ports,
+    onExpired: (expired) => dispatcher.nack(expired.map((hold) => hold.delivery)),
+    onInvariantBroken: stopOn,
+  });
   const groupCommit = new GroupCommit({
     firstGroupNumber: firstNumber + 1,
     pool,
@@ -153,6 +158,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     ports,
     exceptionQueueOf: ({ exceptionQueueId }) => queues.findById(exceptionQueueId),
     onReady: (queue) => queue.serveWaiters(),
+    onInvariantBroken: stopOn,
   });
   const dispatcher = new Dispatcher({
     epoch,
@@ -164,11 +170,13 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     queueOfRow: (row) => queues.getOrCreate(row),
     queueOfLog: (log) => queues.queueOfLog(log),
   });
+  const delayClock = new DelayClock(clock, recovered.delayClock);
   const delayed = new DelayedMessages({
     groupCommit,
     slab,
     payloads,
-    ports,
+    delayClock,
+    timers,
     counts: recovered.delayedCounts,
     nextDueAtMs: recovered.nextDueAtMs,
     firstId: firstNumber,
@@ -215,7 +223,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     reservation.startExpiry(options.writerReservationMsMax);
     return reservation;
   };
-  const shared = { queues, holds, payloads, delayed, groupCommit };
+  const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
   const transactions = new ShardedTransactions({ ...shared, slab, clock, dispatcher, reserveWriter });
   const lifecycle = new ShardedLifecycle({
     ...shared,
@@ -225,7 +233,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   const engine: QueueEngine = {
     transactions,
     receiver: dispatcher,
-    browser: new ShardedBrowser({ queues, backlogReader, holds, payloads }),
+    browser: new ShardedBrowser({ queues, backlogReader, holds, payloads, delayClock }),
     statistics: new ShardedStatistics({
       ...shared,
       instance,
@@ -239,6 +247,11 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   };
   const subscriberChanges = new SubscriberChanges({ ...shared, clock });
 
+  const writeClose = () =>
+    groupCommit.write({
+      sync: 'NORMAL',
+      onClose: () => [{ kind: 'close', deliveryMarks: deliveryMarksOf(queues) }],
+    });
   /** Ends what is in progress and closes the file; the order is that of use. */
   const close = async () => {
     queues.rejectWaiters('INSTANCE_CLOSED');
@@ -249,6 +262,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     await delayed.close();
     await sampler.close();
     await groupCommit.whenIdle();
+    await writeClose().catch(() => undefined); // without it the next opening takes this one for a crash
     await backlogReader.close();
     await writer.close();
   };

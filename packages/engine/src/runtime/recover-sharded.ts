@@ -27,7 +27,7 @@ export function recoverSharded(
 function recoverQueues(
   { pool, groupCommit, forwarding, queues }: ShardedParts,
   options: ShardedOptions,
-  { partitions, subscriptions, evacuated }: RecoveredInstance,
+  { partitions, subscriptions, evacuated, deliveryMarks }: RecoveredInstance,
 ): void {
   for (const [queueId, ofQueue] of Map.groupBy(partitions, (partition) => partition.queueId)) {
     const row = options.queues.find((queue) => queue.queueId === queueId);
@@ -42,6 +42,7 @@ function recoverQueues(
       partitions: ofQueue,
       subscriptions,
       evacuated: evacuated.filter((message) => message.queueId === queueId),
+      deliveryMarks,
     });
     for (const log of queue.logs) groupCommit.truncateDrained(log);
     forwarding.addQueue(queue);

@@ -61,7 +61,7 @@ function writeDelivery(writer: FrameWriter, first: DeliveredMessage): number {
   writer.f64(firstSeq);
   writer.u32(count);
   writer.u32(deliveryCount);
-  writer.text(first.receiptSuffix);
+  writer.text(first.receipt);
   writer.u32(end - start);
   writer.bytes(run.buffer, start, end);
   return end - start;
@@ -75,7 +75,7 @@ function writeUnshardedMessage(writer: FrameWriter, message: Message): number {
   writer.f64(Number(id));
   writer.u32(1);
   writer.u32(deliveryCount);
-  writer.text(receipt.slice(id.length + 1));
+  writer.text(receipt);
   const bytes = recordBytes(content);
   writer.u32(bytes);
   writer.writeWith(bytes, (target, start) => writeRecord(target, start, content, { enqueuedAtMs }));

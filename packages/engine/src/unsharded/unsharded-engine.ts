@@ -13,6 +13,7 @@ import { Slab } from '../commit/staged-transaction.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
 import { flowStats } from '../model/flow-stats.ts';
 import type { IdRun } from '../model/id-runs.ts';
+import { invariantBroken } from '../model/invariant.ts';
 import { type ChunkedPayload, RecordMessage } from '../model/message-record.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
@@ -49,7 +50,7 @@ interface UnshardedEngineOptions {
   dir: string;
   instance: number;
   waits: WaitRecorder;
-  ports: Pick<InstancePorts, 'clock' | 'timers' | 'processes'>;
+  ports: InstancePorts;
   /** Remembers the transactions of remote sessions. */
   outcomes: CommitOutcomes;
   lock: SharedFileLock;
@@ -108,9 +109,11 @@ export class UnshardedEngine
 
   constructor(options: UnshardedEngineOptions) {
     this.#options = options;
-    this.holds = new TimedHolds(options.ports, (holds) =>
-      this.#nackInBackground(holds.map((hold) => hold.delivery)),
-    );
+    this.holds = new TimedHolds({
+      ports: options.ports,
+      onExpired: (holds) => this.#nackInBackground(holds.map((hold) => hold.delivery)),
+      onInvariantBroken: (violation) => options.onFatal(invariantBroken(violation)),
+    });
     this.#lock = options.lock;
   }
 
@@ -269,8 +272,7 @@ export class UnshardedEngine
   #toMessages({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
     return rows.map((row) => {
       onDelivery({ queueId: queue.queueId, id: row.id });
-      this.#holdNumber += 1;
-      return new UnshardedMessage(row, this.#options.instance, this.#holdNumber);
+      return new UnshardedMessage(row);
     });
   }
 
@@ -308,14 +310,17 @@ export class UnshardedEngine
     const max = Math.min(options.max, this.holds.assertCapacity());
     const messages = await this.deliver(queue, { ...options, max }, (delivery) => deliveries.push(delivery));
     for (const [index, delivery] of deliveries.entries()) {
-      this.holds.add({ queue, delivery, receipt: messages[index]!.receipt }, options.holdMs);
+      const message = messages[index]!;
+      this.#holdNumber += 1;
+      const name = `${delivery.id}.${this.#options.instance}.${message.deliveryCount}.${this.#holdNumber}`;
+      message.receipt = this.holds.add({ queue, delivery, name }, options.holdMs);
     }
     return messages;
   }
 
   async release(queue: QueueRow, receipts: readonly string[]): Promise<void> {
     const holds = this.holds.find(queue, receipts);
-    for (const hold of holds) this.holds.end(hold);
+    for (const hold of holds) this.holds.release(hold);
     await this.nack(holds.map((hold) => hold.delivery));
   }
 
@@ -412,7 +417,7 @@ export class UnshardedEngine
   async drop(queue: QueueRow, code: GoneCode): Promise<void> {
     this.#goneCodes.set(queue.queueId, code);
     this.#closeWaiters(queue, code);
-    this.holds.endWhere((hold) => hold.queue.queueId === queue.queueId);
+    this.holds.dropWhere((hold) => hold.queue.queueId === queue.queueId);
     await this.#write('commit', (file) => file.dropQueue(queue.queueId));
   }
 
@@ -469,22 +474,16 @@ function queueIdsOf({ enqueued, consumed }: UnshardedChange): number[] {
 /** A message as it was delivered. */
 class UnshardedMessage extends RecordMessage {
   readonly deliveryCount: number;
-  readonly #instance: number;
-  readonly #holdNumber: number;
+  /** Set once it is under a timed hold. */
+  receipt = '';
 
-  constructor({ id, deliveryCount, record }: ClaimedRow, instance: number, holdNo: number) {
+  constructor({ id, deliveryCount, record }: ClaimedRow) {
     super(id, record, 0);
     this.deliveryCount = deliveryCount;
-    this.#instance = instance;
-    this.#holdNumber = holdNo;
   }
 
   protected override get idPrefix(): string {
     return '';
-  }
-
-  protected override get receiptSuffix(): string {
-    return `${this.#instance}.${this.deliveryCount}.${this.#holdNumber}`;
   }
 
   protected override streamPayload(payload: ChunkedPayload | Buffer): ReturnType<Message['payloadStream']> {

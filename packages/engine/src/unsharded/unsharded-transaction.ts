@@ -92,7 +92,7 @@ export class UnshardedTransaction implements QueueTransaction {
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
     this.#assertWithinLimits(receipts.length, 0);
     for (const hold of this.source.holds.find(queue, receipts)) {
-      hold.staged = true;
+      this.source.holds.stage(hold);
       this.#acknowledged.push(hold);
       this.#change.consumed.push(hold.delivery);
     }
@@ -119,7 +119,7 @@ export class UnshardedTransaction implements QueueTransaction {
       await this.rollback();
       throw error;
     }
-    for (const hold of this.#acknowledged) this.source.holds.end(hold);
+    for (const hold of this.#acknowledged) this.source.holds.settle(hold);
     return new LazyCommitResult(ids);
   }
 

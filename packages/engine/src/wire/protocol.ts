@@ -10,9 +10,10 @@
  * The messages of a delivery travel as runs of consecutive records in the engine's own format:
  *
  *     u32 log (0: an unsharded queue) · f64 first sequence number · u32 count · u32 delivery count
- *     text: the part of each receipt after log and sequence number · u32 bytes · records
+ *     text receipt · u32 bytes · records
  *
  * The messages that one dequeue took from one log are one run; their records are copied together, without decoding.
+ * Only a message under a timed hold has a receipt, and it is a run of its own.
  *
  * A commit carries the staged operations in the order of the calls. Consecutive operations of one kind on one queue share
  * a header:
@@ -27,7 +28,7 @@ import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
-export const protocolVersion = 4;
+export const protocolVersion = 5;
 
 /** "SHRD", to recognise a peer that speaks another protocol. */
 export const protocolMagic = 0x44524853;

@@ -1,6 +1,7 @@
 /** The wall clock jumps, as after a suspend or a manual change: no promised time moves with it. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openTestInstance, text } from '../folder.ts';
+import { openInstance } from '../../src/index.ts';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
 
 const hour = 60 * 60_000;
 
@@ -36,6 +37,41 @@ describe.each([
     },
   );
 
+  it('a delay ends by its time, and is shown to end by the clock as it is set', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const session = instance.openSession();
+    session.enqueue('q', { payload: 'long', delayMs: 20 * hour });
+    session.enqueue('q', { payload: 'short', delayMs: 50 });
+    await session.commit();
+    jump(ms);
+    expect(text(await session.dequeue('q', { waitMs: 30_000, max: 2 }))).toEqual(['short']);
+    await session.commit();
+    const [long] = (await instance.browse('q')).messages;
+    expect(long).toMatchObject({ state: 'delayed' });
+    expect(long!.untilMs! - Date.now()).toBeGreaterThan(19 * hour);
+    expect(long!.untilMs! - Date.now()).toBeLessThanOrEqual(20 * hour);
+  });
+
+  it('while messages are delayed, and the instance is closed and opened again: nothing changes', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir });
+    await before.createQueue({ name: 'q' });
+    const session = before.openSession();
+    session.enqueue('q', { payload: 'long', delayMs: 20 * hour });
+    session.enqueue('q', { payload: 'short', delayMs: 1_000 });
+    await session.commit();
+    jump(ms);
+    await before.close();
+    const after = await openTestInstance({ dir });
+    expect(text(await after.openSession().dequeue('q', { waitMs: 30_000, max: 2 }))).toEqual(['short']);
+    const [long] = (await after.browse('q', { limit: 5 })).messages.filter(
+      ({ state }) => state === 'delayed',
+    );
+    expect(long!.untilMs! - Date.now()).toBeGreaterThan(19 * hour);
+    expect(long!.untilMs! - Date.now()).toBeLessThanOrEqual(20 * hour);
+  });
+
   it('a wait ends by its time, and by a message', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
@@ -64,4 +100,17 @@ describe.each([
     await session.commit();
     expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['a', 'b', 'c']);
   });
+});
+
+it('a clock that is set back while the instance is closed makes no delay longer than the pause', async () => {
+  const dir = makeFolder();
+  const before = await openInstance({ dir });
+  await before.createQueue({ name: 'q' });
+  const session = before.openSession();
+  session.enqueue('q', { payload: 'a', delayMs: 500 });
+  await session.commit();
+  await before.close();
+  jump(-hour);
+  const after = await openTestInstance({ dir });
+  expect(text(await after.openSession().dequeue('q', { waitMs: 30_000 }))).toEqual(['a']);
 });

@@ -1,6 +1,6 @@
 /** What a message that is returned is delivered with. */
 import { expect, it } from 'vitest';
-import { receiptOf } from '../../src/log/delivery.ts';
+import { deliveryName } from '../../src/log/delivery.ts';
 import { cursorOver } from './log-fixture.ts';
 
 it('gives a redelivered message a hold number of its own, so that the earlier receipt is stale', () => {
@@ -9,7 +9,7 @@ it('gives a redelivered message a hold number of its own, so that the earlier re
   cursor.nack([first]);
   const second = deliver()!;
   expect(second).toMatchObject({ firstSeq: 1, deliveryCount: 2 });
-  expect(receiptOf(second, 1)).not.toBe(receiptOf(first, 1));
+  expect(deliveryName(second, 1)).not.toBe(deliveryName(first, 1));
 });
 
 it('counts a nack as a delivery, and a cancelled delivery not', () => {

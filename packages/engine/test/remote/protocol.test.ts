@@ -306,10 +306,9 @@ const together: fc.Arbitrary<Message[]> = fc
     shard: fc.integer({ min: 100, max: 6_400 }),
     firstSeq: fc.nat(),
     deliveryCount: fc.integer({ min: 1, max: 1_000 }),
-    epoch: fc.nat(),
     holdNumber: fc.nat(),
   })
-  .map(({ messages, shard, epoch, ...rest }) => {
+  .map(({ messages, shard, ...rest }) => {
     const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytes(each), 3));
     let end = 3;
     for (const each of messages) end = writeRecord(buffer, end, each, { enqueuedAtMs: 5 });
@@ -333,7 +332,7 @@ const together: fc.Arbitrary<Message[]> = fc
       end,
       state: 'held' as const,
     };
-    messagesOf(delivery, { epoch, payloads: undefined as never }, out);
+    messagesOf(delivery, { payloads: undefined as never }, out);
     return out;
   });
 

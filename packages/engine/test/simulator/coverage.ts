@@ -2,8 +2,10 @@
 import { LogCursor } from '../../src/log/log-cursor.ts';
 import { MessageLog } from '../../src/log/message-log.ts';
 import { forwardingLife } from '../../src/model/forwarding-state.ts';
+import { holdLife } from '../../src/model/hold-life.ts';
 import { messageLife } from '../../src/model/message-life.ts';
 import { partitionLife } from '../../src/model/partitions.ts';
+import { retryLife } from '../../src/model/retry-life.ts';
 import type { TransitionTable } from '../../src/model/transition-table.ts';
 
 type Table = TransitionTable<string, string>;
@@ -12,6 +14,8 @@ const tables: Record<string, Table> = {
   message: messageLife as unknown as Table,
   partition: partitionLife as unknown as Table,
   forwarding: forwardingLife as unknown as Table,
+  hold: holdLife as unknown as Table,
+  retry: retryLife as unknown as Table,
 };
 
 /** Legal pairs that no run can reach, and why. */
@@ -28,6 +32,10 @@ export const unreachable: Record<string, string> = {
   'partition: damaged seal': 'the file in memory is never damaged',
   'partition: damaged damage': 'the file in memory is never damaged',
   'partition: damaged truncate': 'the file in memory is never damaged',
+  'hold: held drop': 'the simulator drops no queue',
+  'hold: staged drop': 'the simulator drops no queue',
+  'hold: dropped unstage': 'the simulator drops no queue',
+  'hold: dropped settle': 'the simulator drops no queue',
 };
 
 /** Every legal pair of a state and a command. */

@@ -4,7 +4,8 @@
  */
 import type { WriterPort } from '../../src/commit/writer-port.ts';
 import { decodeRanges, mergeRanges, type SeqRange } from '../../src/model/consumption.ts';
-import type { DelayedRow } from '../../src/model/delayed-message.ts';
+import type { DelayMoment } from '../../src/model/delay-clock.ts';
+import { type DelayedRow, delayedSinceMs } from '../../src/model/delayed-message.ts';
 import type { EvacuatedRow } from '../../src/model/evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../../src/model/forwarding-row.ts';
 import type { Group, GroupResult, PoolChanges } from '../../src/model/group-message.ts';
@@ -47,6 +48,7 @@ class Tables {
   /** Null: free. */
   readonly partitions: Map<number, StoredPartition | null>;
   readonly delayed: Map<number, DelayedRow>;
+  delayMoment: DelayMoment | null;
   readonly evacuated: Map<string, EvacuatedRow>;
   readonly forwardedOut: Map<string, ForwardedOutRow>;
   readonly forwardedIn: Map<string, ForwardedInRow>;
@@ -68,6 +70,7 @@ class Tables {
       ]),
     );
     this.delayed = new Map(from?.delayed);
+    this.delayMoment = from?.delayMoment ?? null;
     this.evacuated = new Map(from?.evacuated);
     this.forwardedOut = new Map(from?.forwardedOut);
     this.forwardedIn = new Map(from?.forwardedIn);
@@ -130,6 +133,9 @@ class Tables {
         return;
       case 'delete delayed':
         this.delayed.delete(write.message.delayedId);
+        return;
+      case 'delay moment':
+        this.delayMoment = write.moment;
         return;
       case 'attempts': {
         const { attempts } = this.#assigned(write.partition);
@@ -218,6 +224,12 @@ function* messagesOf({
   }
 }
 
+/** Of the newest delayed message, which has the highest id. */
+function lastEnqueuedAtMs(delayed: Iterable<DelayedRow>): number | null {
+  const newest = [...delayed].toSorted((a, b) => a.delayedId - b.delayedId).at(-1);
+  return newest === undefined ? null : delayedSinceMs(newest);
+}
+
 function recordAt({ blocks }: StoredPartition, seq: number): Uint8Array {
   const block = blocks.findLast(({ firstSeq }) => firstSeq <= seq)!;
   const body = block.body as Buffer;
@@ -261,7 +273,7 @@ export class MemoryFile {
   /** Raises the epoch, which is durable at once. */
   recover(): RecoveredInstance {
     this.#epoch += 1;
-    const { partitions, delayed, evacuated, forwardedOut, forwardedIn } = this.#written;
+    const { partitions, delayed, delayMoment, evacuated, forwardedOut, forwardedIn } = this.#written;
     const assigned: RecoveredPartition[] = [];
     const freePartitions: number[] = [];
     for (const [partition, stored] of partitions) {
@@ -294,7 +306,9 @@ export class MemoryFile {
       forwardedIn: [...forwardedIn.values()],
       delayedCounts,
       nextDueAtMs,
+      delayClock: { moment: delayMoment, lastEnqueuedAtMs: lastEnqueuedAtMs(delayed.values()) },
       evacuated: [...evacuated.values()].sort((a, b) => a.seq - b.seq),
+      deliveryMarks: null, // it never closes
       payloads: { references: [], orphans: [] },
     };
   }

@@ -15,6 +15,8 @@ export interface KnownTransaction {
   acknowledged: Hold[];
   /** It acknowledges a receipt that is stale for certain. */
   hasStaleReceipt: boolean;
+  /** It acknowledges a receipt that a commit under way acknowledges already, so it must be refused. */
+  hasRival: boolean;
   /** Its messages were seen before its commit was answered. */
   visible: boolean;
   durable: boolean;
@@ -27,8 +29,8 @@ export interface Hold {
   receipt: string;
   /** Undefined: as long as the transaction is open. */
   expiresAtMs: number | undefined;
-  /** A commit that consumes it is under way. */
-  committing: boolean;
+  /** The transaction whose commit consumes it, while that is under way. */
+  committing: KnownTransaction | undefined;
   ended: boolean;
 }
 
@@ -38,6 +40,9 @@ export interface KnownMessage {
   transaction: KnownTransaction;
   /** Messages of one session to one queue in the order of their commits; undefined where no order is promised. */
   sequence: KnownMessage[] | undefined;
+  /** When its delay ends, in simulated time; it holds as long as nothing is killed, since a restart goes by the wall clock. */
+  dueAtMs: number;
+  killsAtEnqueue: number;
   delivered: boolean;
   deliveryCount: number;
   /** How many kills there had been at its last delivery. */
@@ -84,6 +89,7 @@ export class Oracle {
       dequeued: [],
       acknowledged: [],
       hasStaleReceipt: false,
+      hasRival: false,
       visible: false,
       durable: false,
       state: 'open',
@@ -94,8 +100,7 @@ export class Oracle {
   enqueue(
     transaction: KnownTransaction,
     queue: QueueRow,
-    payload: string,
-    sequence: string | undefined,
+    { payload, dueAtMs, sequence }: { payload: string; dueAtMs: number; sequence: string | undefined },
   ): void {
     let list: KnownMessage[] | undefined;
     if (sequence !== undefined) {
@@ -104,6 +109,8 @@ export class Oracle {
       this.#sequences.set(key, list);
     }
     const message = newMessage(payload, queue, transaction, list);
+    message.dueAtMs = dueAtMs;
+    message.killsAtEnqueue = this.#kills;
     list?.push(message);
     transaction.enqueued.push(message);
     if (queue.durability === 'durable') transaction.durable = true;
@@ -113,9 +120,12 @@ export class Oracle {
   /** The session asked for the commit. */
   commitBegins(transaction: KnownTransaction): void {
     transaction.state = 'pending';
+    const own = transaction.acknowledged.filter(({ committing }) => committing === undefined);
+    transaction.hasRival = own.length < transaction.acknowledged.length;
+    transaction.acknowledged = own;
     for (const hold of holdsOf(transaction)) {
       if (hold.ended) transaction.hasStaleReceipt = true;
-      hold.committing = true;
+      hold.committing = transaction;
       if (!hold.ended) hold.message.consumed = 'pending';
       if (hold.message.queue.durability === 'durable') transaction.durable = true;
     }
@@ -132,6 +142,7 @@ export class Oracle {
   }
 
   committed(transaction: KnownTransaction, ids: readonly string[]): void {
+    expectThat(!transaction.hasRival, () => 'invariant 7: a receipt was accepted twice');
     expectThat(!transaction.hasStaleReceipt, () => 'invariant 7: a stale receipt was accepted');
     expectThat(
       ids.length === transaction.enqueued.length,
@@ -151,7 +162,7 @@ export class Oracle {
 
   #consume(hold: Hold): void {
     hold.ended = true;
-    hold.committing = false;
+    hold.committing = undefined;
     const { message } = hold;
     message.consumed = 'yes';
     message.consumedAt = hold.instance;
@@ -165,7 +176,8 @@ export class Oracle {
     transaction.state = 'refused';
     this.#undecidedOf(transaction.instance).delete(transaction);
     for (const hold of holdsOf(transaction)) {
-      hold.committing = false;
+      if (hold.committing !== transaction) continue;
+      hold.committing = undefined;
       if (!hold.ended && hold.message.hold === hold) hold.message.consumed = 'no';
     }
     for (const hold of transaction.dequeued) this.endHold(hold);
@@ -203,6 +215,10 @@ export class Oracle {
       () => `invariant 3: ${name()} is delivered, consumed: ${message.consumed}`,
     );
     expectThat(message.exception === undefined, () => `invariant 3: ${name()} is in the exception queue`);
+    expectThat(
+      nowMs >= message.dueAtMs || this.#kills > message.killsAtEnqueue,
+      () => `${name()} is delivered ${message.dueAtMs - nowMs} ms before its delay is over`,
+    );
     const held = message.hold;
     if (held !== undefined) {
       const expired = held.expiresAtMs !== undefined && nowMs >= held.expiresAtMs && !held.committing;
@@ -211,7 +227,11 @@ export class Oracle {
     }
     const receiptKey = `${instance} ${receipt}`;
     expectThat(!this.#receipts.has(receiptKey), () => `invariant 7: receipt ${receipt} was given twice`);
-    this.#receipts.add(receiptKey);
+    if (receipt !== '') this.#receipts.add(receiptKey);
+    expectThat(
+      !message.delivered || deliveryCount > 1,
+      () => `invariant 3: ${name()} was delivered before, and now as if for the first time`,
+    );
     if (message.killsAtDelivery === this.#kills) {
       const expected = message.deliveryCount + 1;
       expectThat(
@@ -226,7 +246,7 @@ export class Oracle {
     message.delivered = true;
     message.deliveryCount = deliveryCount;
     message.killsAtDelivery = this.#kills;
-    const hold: Hold = { message, instance, receipt, expiresAtMs, committing: false, ended: false };
+    const hold: Hold = { message, instance, receipt, expiresAtMs, committing: undefined, ended: false };
     message.hold = hold;
     transaction?.dequeued.push(hold);
     return hold;
@@ -305,7 +325,7 @@ export class Oracle {
       if (done && !wasCommitted) this.#consume(hold);
       else if (!done) {
         hold.message.consumed = 'no';
-        hold.committing = false;
+        hold.committing = undefined;
         hold.ended = true;
       }
     }
@@ -373,6 +393,8 @@ function newMessage(
     queue,
     transaction,
     sequence,
+    dueAtMs: 0,
+    killsAtEnqueue: 0,
     delivered: false,
     deliveryCount: 0,
     killsAtDelivery: -1,

@@ -65,6 +65,23 @@ export const plantedBugs: readonly PlantedBug[] = [
       ),
   },
   {
+    name: 'a restart forgets that messages were delivered',
+    plant: () => replace(LogCursor.prototype, 'recoverDelivered', () => () => undefined),
+  },
+  {
+    name: 'delays continue from the wall clock alone after a restart',
+    plant: () =>
+      replace(
+        MemoryFile.prototype,
+        'recover',
+        (original) =>
+          function (this: unknown) {
+            const recovered = original.call(this) as object;
+            return { ...recovered, delayClock: { moment: null, lastEnqueuedAtMs: null } };
+          },
+      ),
+  },
+  {
     name: 'a forwarded batch is accepted again after a lost connection',
     plant: () =>
       replace(

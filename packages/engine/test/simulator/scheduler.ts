@@ -45,15 +45,22 @@ const epochMsAtStart = Date.UTC(2026, 0, 1);
 export class Scheduler {
   readonly clock: Clock;
   #nowMs = 0;
+  /** How far somebody set the wall clock, ms. */
+  #wallClockOffsetMs = 0;
   #lastOrder = 0;
   /** A binary heap: the event that is next is the first. */
   readonly #events: Event[] = [];
 
   constructor() {
     this.clock = {
-      epochMs: () => epochMsAtStart + Math.floor(this.#nowMs),
+      epochMs: () => epochMsAtStart + this.#wallClockOffsetMs + Math.floor(this.#nowMs),
       monotonicMs: () => this.#nowMs,
     };
+  }
+
+  /** Sets the wall clock forward or back. Time goes on as before. */
+  setWallClock(byMs: number): void {
+    this.#wallClockOffsetMs += byMs;
   }
 
   get nowMs(): number {

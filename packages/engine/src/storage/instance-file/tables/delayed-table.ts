@@ -1,9 +1,16 @@
 /**
  * Delayed messages of an instance, ordered by due time. They are kept out of the partitions, which they would keep from
- * being truncated. One commit appends a due message to its shard and deletes it here.
+ * being truncated. One commit appends a due message to its shard and deletes it here. Due times are of `model/delay-clock.ts`,
+ * whose last stored moment is `delay_offset_ms` and `delay_at_ms` in `meta`.
  */
 
-import type { DelayedKey, DelayedRow, DueMessages } from '../../../model/delayed-message.ts';
+import type { DelayMoment } from '../../../model/delay-clock.ts';
+import {
+  type DelayedKey,
+  type DelayedRow,
+  type DueMessages,
+  delayedSinceMs,
+} from '../../../model/delayed-message.ts';
 import type { QueueId } from '../../../model/ids.ts';
 import { delayedChecksum } from '../../checksum.ts';
 import { insertSql, selectList } from '../../sqlite/columns.ts';
@@ -25,12 +32,17 @@ export const delayedTable = {
       crc INTEGER NOT NULL,        -- over the columns before it
       PRIMARY KEY (due_at_ms, delayed_id)
     ) STRICT, WITHOUT ROWID;`,
-  createAppliers: (file): WriteAppliers<'insert delayed' | 'delete delayed'> => ({
+  createAppliers: (file): WriteAppliers<'insert delayed' | 'delete delayed' | 'delay moment'> => ({
     'insert delayed': ({ message }) => {
       file.prepare(insertSql('delayed', columns)).run({ ...message, crc: delayedChecksum(message) });
     },
     'delete delayed': ({ message: { dueAtMs, delayedId } }) => {
       file.prepare('DELETE FROM delayed WHERE due_at_ms = ? AND delayed_id = ?').run(dueAtMs, delayedId);
+    },
+    'delay moment': ({ moment: { offsetMs, atMs } }) => {
+      file
+        .prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('delay_offset_ms', ?), ('delay_at_ms', ?)")
+        .run(offsetMs, atMs);
     },
   }),
   /** Scans the whole table: queues are dropped rarely. */
@@ -40,6 +52,7 @@ export const delayedTable = {
   recover: (file) => ({
     delayedCounts: countDelayed(file),
     nextDueAtMs: readDueMessages(file, { nowMs: 0, bytesMax: 0 }).nextDueAtMs,
+    delayClock: { moment: readDelayMoment(file), lastEnqueuedAtMs: readLastEnqueuedAtMs(file) },
   }),
   findFaults(file) {
     let damaged = 0;
@@ -105,4 +118,22 @@ function countDelayed(file: SqliteFile): Map<number, number> {
     .prepare('SELECT queue_id AS queueId, count(*) AS messages FROM delayed GROUP BY queue_id')
     .all() as { queueId: QueueId; messages: number }[];
   return new Map(rows.map(({ queueId, messages }) => [queueId, messages]));
+}
+
+function readDelayMoment(file: SqliteFile): DelayMoment | null {
+  const select = file.prepare('SELECT value FROM meta WHERE key = ?').pluck();
+  const offsetMs = select.get('delay_offset_ms') as number | undefined;
+  const atMs = select.get('delay_at_ms') as number | undefined;
+  return offsetMs === undefined || atMs === undefined ? null : { offsetMs, atMs };
+}
+
+/** Ids ascend in the order of the enqueues, so the highest one is the newest. One pass over the table. */
+function readLastEnqueuedAtMs(file: SqliteFile): number | null {
+  const newest = file
+    .prepare(
+      `SELECT ${selectList(columns)} FROM delayed WHERE delayed_id = (SELECT max(delayed_id) FROM delayed)`,
+    )
+    .get() as StoredRow | undefined;
+  if (newest === undefined || !isUndamaged(newest)) return null;
+  return delayedSinceMs(newest);
 }

@@ -7,6 +7,7 @@ import type { TableWrite } from '../../../model/table-write.ts';
 import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
 import { attemptTable } from './attempt-table.ts';
 import { delayedTable } from './delayed-table.ts';
+import { deliveryMarkTable } from './delivery-mark-table.ts';
 import { evacuatedTable } from './evacuated-table.ts';
 import { forwardingTables } from './forwarding-table.ts';
 import { metaTable } from './last-group.ts';
@@ -27,6 +28,7 @@ const registeredTables = [
   subscriptionTable,
   delayedTable,
   attemptTable,
+  deliveryMarkTable,
   evacuatedTable,
   forwardingTables,
   payloadTables,

@@ -1,0 +1,69 @@
+/**
+ * The clock of delays. Due times are stored and must mean something after a restart, so they cannot be of the monotonic clock,
+ * whose origin is the boot; and the wall clock can be set while a message waits. So delays have a time of their own:
+ *
+ * - While the instance is open it advances with the monotonic clock. Setting the wall clock changes no delay.
+ * - At an opening it continues from the wall clock less the stored offset between the two, so that the time while the
+ *   instance was closed counts, and a clock that was set before that, by whatever, changes nothing.
+ * - It never goes back. At an opening it starts no earlier than it last was, as far as the file knows: at the last stored
+ *   moment, which is at most `recordedEveryMs` old while messages are delayed, or when the newest of them was enqueued. A clock
+ *   that was set back meanwhile thus lengthens a delay by no more than the time in which the instance was closed.
+ *
+ * A clock that was set forward while the instance was closed cannot be told from a longer pause: delays end earlier by as
+ * much, once. The same holds for a change in the last `recordedEveryMs` before a crash. Time in which the machine was suspended
+ * does not count, since the monotonic clock stands still.
+ */
+import type { Clock } from './ports.ts';
+
+/** How often the moment is stored while messages are delayed. */
+export const recordedEveryMs = 60_000;
+/** Smaller differences between the clocks are rounding and the slow correction of a clock. */
+const stepMsMin = 1_000;
+
+/** As it is stored. */
+export interface DelayMoment {
+  /** Wall clock less delay time, ms. */
+  offsetMs: number;
+  /** Delay time, ms. */
+  atMs: number;
+}
+
+export interface RecoveredDelayClock {
+  /** Null if messages were never delayed. */
+  moment: DelayMoment | null;
+  /** Delay time when the newest of the delayed messages was enqueued; null if there is none. */
+  lastEnqueuedAtMs: number | null;
+}
+
+export class DelayClock {
+  readonly #clock: Clock;
+  /** Delay time less monotonic time. */
+  readonly #originMs: number;
+
+  constructor(clock: Clock, { moment, lastEnqueuedAtMs }: RecoveredDelayClock) {
+    this.#clock = clock;
+    const startMs = Math.max(
+      clock.epochMs() - (moment?.offsetMs ?? 0),
+      moment?.atMs ?? 0,
+      lastEnqueuedAtMs ?? 0,
+    );
+    this.#originMs = startMs - clock.monotonicMs();
+  }
+
+  /** Delay time, whole milliseconds. Equal to the wall clock as long as nobody sets that. */
+  nowMs(): number {
+    return Math.floor(this.#originMs + this.#clock.monotonicMs());
+  }
+
+  /** What to store now. */
+  moment(): DelayMoment {
+    const atMs = this.nowMs();
+    const offsetMs = this.#clock.epochMs() - atMs;
+    return { atMs, offsetMs: Math.abs(offsetMs) < stepMsMin ? 0 : offsetMs };
+  }
+
+  /** When a due time is, by the wall clock as it is set now. */
+  epochMsOf(dueAtMs: number): number {
+    return dueAtMs + this.moment().offsetMs;
+  }
+}

@@ -1,0 +1,12 @@
+import type { LogId, QueueId, SubscriberId } from './ids.ts';
+
+/**
+ * How far a subscriber had been delivered the messages of a log when the instance was closed. Those below `endSeq` that are
+ * not terminal may have been seen by a consumer, although no attempt is recorded for them.
+ */
+export interface DeliveryMark {
+  queueId: QueueId;
+  shard: LogId;
+  subscriber: SubscriberId;
+  endSeq: number;
+}

@@ -1,0 +1,58 @@
+/** The states of redelivery, tried pair by pair, and the rules that choose between them. */
+import { describe, expect, it } from 'vitest';
+import { InvariantViolation } from '../src/model/invariant.ts';
+import {
+  attemptsUsedUp,
+  Retry,
+  type RetryCommand,
+  type RetryState,
+  retryDelayAfter,
+  retryLife,
+} from '../src/model/retry-life.ts';
+
+const commandsTo: Record<RetryState, RetryCommand[]> = {
+  decided: [],
+  delayed: ['delay'],
+  moving: ['move'],
+  blocked: ['move', 'failMove'],
+  returned: ['return'],
+  moved: ['move', 'finishMove'],
+};
+
+function retryThatIs(state: RetryState): Retry<string, number> {
+  const retry = new Retry('orders', [1]);
+  for (const command of commandsTo[state]) retry.apply(command);
+  expect(retry.state).toBe(state);
+  return retry;
+}
+
+const pairs = retryLife.states.flatMap((state) =>
+  retryLife.commands.map((command) => ({ state, command, next: retryLife.find(state, command) })),
+);
+
+describe('a retry', () => {
+  it.each(pairs)('$state: $command leads to $next', ({ state, command, next }) => {
+    const retry = retryThatIs(state);
+    if (next !== undefined) retry.apply(command);
+    else expect(() => retry.apply(command)).toThrow(InvariantViolation);
+    expect(retry.state).toBe(next ?? state);
+  });
+
+  it('ends in states that nothing leaves', () => {
+    for (const state of ['returned', 'moved'] as const)
+      expect(pairs.filter((pair) => pair.state === state && pair.next !== undefined)).toEqual([]);
+  });
+});
+
+describe('the rules of redelivery', () => {
+  it('double the delay with each attempt, up to an hour', () => {
+    expect([1, 2, 3, 20].map((attempts) => retryDelayAfter(attempts, 100))).toEqual([
+      100, 200, 400, 3_600_000,
+    ]);
+  });
+
+  it('use attempts up at the limit, and never without one', () => {
+    expect([1, 2, 3].map((attempts) => attemptsUsedUp(attempts, 2))).toEqual([false, true, true]);
+    expect(attemptsUsedUp(1_000_000, null)).toBe(false);
+  });
+});

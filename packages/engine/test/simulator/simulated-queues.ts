@@ -1,0 +1,18 @@
+/** The queues of every simulated instance. */
+import type { QueueSpec } from '../../src/api/queue.ts';
+import type { QueueRow } from '../../src/model/queue-row.ts';
+import { type QueueSettingName, queueSettings } from '../../src/model/queue-settings.ts';
+
+function queueRow(queueId: number, spec: QueueSpec, exceptionQueueId: number | null = null): QueueRow {
+  const defaults = Object.fromEntries(
+    Object.entries(queueSettings).map(([name, setting]) => [name, setting.default]),
+  ) as Pick<QueueRow, QueueSettingName>;
+  return { ...defaults, ...spec, queueId, exceptionQueueId, enqueueEnabled: true, dequeueEnabled: true };
+}
+
+export const orders = queueRow(1, { name: 'orders', shards: 2 });
+export const events = queueRow(2, { name: 'events', durability: 'relaxed', forwarding: false });
+export const jobs = queueRow(3, { name: 'jobs', attemptsMax: 3, retryDelayMs: 40 }, 4);
+export const failures = queueRow(4, { name: 'jobs.exceptions', forwarding: false });
+export const alerts = queueRow(5, { name: 'alerts', priorities: true });
+export const simulatedQueues = [orders, events, jobs, failures, alerts];
