@@ -190,6 +190,21 @@ export const limits = {
   /** How long a process can take to finish its commits and close its files before it is killed. */
   processCloseMsMax: 10_000,
   processStatsMsMax: 1_000,
+  /** How often the supervisor checks leases, processes that hang, and whether the folder is still its own. */
+  supervisorCheckMs: 250,
+  /** A process whose lease has lapsed is killed by its supervisor after this long: a survivor of the cluster is faster. */
+  processHungMsMax: 500,
+  /** A process that has claimed no instance for this long hangs: it waits `failbackMsMax` for one that another hosts. */
+  processStartMsMax: 30_000,
+  /** A process that served for this long was healthy, so the next one is started at once. */
+  restartHealthyMs: 2_000,
+  /** Pause before a process is started again; it doubles up to a bound, which is lower for one that served for a moment. */
+  restartPauseMsMin: 100,
+  restartFailedPauseMsMax: 5_000,
+  restartShortRunPauseMsMax: 1_000,
+  /** Processes in a row that could not open their instance, or served for a moment only, before the supervisor gives up. */
+  restartFailedStartsMax: 8,
+  restartShortRunsMax: 32,
   /** How long a client of a cluster tries to reach one instance: a failover takes less. */
   clusterConnectMs: 3_000,
   /** How often a call that waits for messages at one instance checks the others. */
