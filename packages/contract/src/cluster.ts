@@ -100,6 +100,12 @@ export const ClusterInstance = Type.Object(
       description: 'Raised each time the instance is opened; 0 while it is being opened',
     }),
     lease: nullable(Type.Object({ claim: Type.Integer(), expiresInMs: Type.Number() }, closed)),
+    unready: nullable(
+      Type.Object(
+        { code: Type.String(), message: Type.String() },
+        { ...closed, description: 'Why its last probe commit failed, for 10 s after it' },
+      ),
+    ),
     metrics: nullable(InstanceMetrics),
   },
   closed,

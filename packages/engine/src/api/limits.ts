@@ -168,6 +168,16 @@ export const limits = {
   writerSilentMsDefault: 5_000,
   writerSilentMsMin: 100,
   writerSilentMsMax: 60_000,
+  /** How long a probe commit may take before the instance counts as unable to commit: no healthy disk syncs as slowly. */
+  probeMsMax: 2_000,
+  /** How much later than that a client of the cluster gives up on a process that does not answer. */
+  probeAnswerMs: 500,
+  /** A probe answers for this long, so that no number of health checks costs more than one sync in that time. */
+  probeReuseMs: 1_000,
+  /** Free disk space below which an instance is not ready: room for the two groups that can be in flight. */
+  diskFreeBytesMin: 2 * 4 * 1024 * 1024,
+  /** How often an embedded instance checks that no other process has claimed it. */
+  claimCheckMs: 1_000,
   /** How often samples of the metrics in memory are written for the SQL views: about 0.1 % of a busy writer's time. */
   sampleMsDefault: 1_000,
   sampleMsMin: 10,

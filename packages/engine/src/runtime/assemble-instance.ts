@@ -7,6 +7,7 @@ import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { Catalog } from '../storage/catalog/catalog.ts';
+import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { WriteLock } from '../unsharded/write-lock.ts';
 import { LocalInstance } from './local-instance.ts';
@@ -66,6 +67,7 @@ export async function assembleInstance(
       subscribers: (queueId) => catalog.subscribers.ofTopic(queueId),
       onFatal,
       lease,
+      freeDiskBytes: () => freeDiskBytes(dir),
     });
     const unsharded = new UnshardedEngine({
       dir,

@@ -228,7 +228,7 @@ export class VirtualCluster {
 
   isServed(instance: number): boolean {
     const host = this.hosts.get(instance);
-    return host !== undefined && host.isOpen && (this.find(host.pid)?.works ?? false);
+    return host?.isOpen === true && this.find(host.pid)?.works === true;
   }
 
   get isInService(): boolean {
