@@ -62,10 +62,13 @@ export class ProcessBackend implements Backend {
 
   async probe(): Promise<ProbeResult[]> {
     const probes = await this.queues.probe();
-    return probes.map(({ instance, failure }) => ({
-      instance,
-      failure: failure === undefined ? null : failureOf(failure),
-    }));
+    const restartOf = new Map(this.topology().map(({ instance, restart }) => [instance, restart]));
+    return probes.map(({ instance, failure }) => {
+      // Where nobody answers, why there is no process says more.
+      const restart = failure?.code === 'INSTANCE_UNREACHABLE' ? restartOf.get(instance) : undefined;
+      if (restart) return { instance, failure: { code: restart.code, message: restart.message } };
+      return { instance, failure: failure === undefined ? null : failureOf(failure) };
+    });
   }
 
   restarts(): ReadonlyMap<number, number> {
