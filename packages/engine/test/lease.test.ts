@@ -43,7 +43,7 @@ async function host(): Promise<Hosted> {
     claim: membership.claim(1, 'owner'),
     membership,
     leaseFile: file,
-    ports: { ...nodeClusterPorts, clock: { ...nodeClusterPorts.clock, monotonicMs: () => nowMs } },
+    ports: { ...nodeClusterPorts, machineClock: { nowMs: () => nowMs } },
     unhealthyReason: () =>
       ill === undefined ? undefined : new QueueError('WRITER_SILENT', { message: ill }),
     onUnhealthy: (reason) => void unhealthy.push(reason.message),

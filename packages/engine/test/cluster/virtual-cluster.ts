@@ -160,6 +160,7 @@ export class VirtualCluster {
     const simulated = new SimulatedPorts(this.#scheduler, this.chance);
     const ports: ClusterPorts = {
       clock: simulated.clock,
+      machineClock: { nowMs: () => this.nowMs },
       timers: simulated.timers,
       random: simulated.random,
       processes: {

@@ -97,7 +97,7 @@ class SupervisedCluster implements Cluster {
         this.#onDeposed();
         return;
       }
-      const nowMs = this.#ports.clock.monotonicMs(); // must be read before the heartbeats
+      const nowMs = this.#ports.machineClock.nowMs(); // must be read before the heartbeats
       this.#supervisor.killHung(nowMs, this.#membership.hosts(), this.#leaseFile.read());
     } catch (error) {
       if (!(error instanceof QueueError)) throw error; // files that cannot be read now: the next check tries again
