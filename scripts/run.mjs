@@ -20,7 +20,7 @@ export function giveUp(/** @type {string} */ line) {
 export const seconds = (/** @type {number} */ sinceMs) => `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
 
 /** Of compiled modules: most of the start of a process or a thread here is spent on compiling the same ones again. */
-const compiled = inRoot('node_modules', '.shardlab', 'compiled');
+export const compiled = inRoot('node_modules', '.shardlab', 'compiled');
 
 /**
  * In the root folder, with its input closed, so that nothing can ask. Tools and their `#!/usr/bin/env node` find the pinned

@@ -6,13 +6,15 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { ensureBuilt } from './build.mjs';
 import { ensureInstalled } from './install.mjs';
-import { giveUp, inRoot, pinnedNode, root } from './run.mjs';
+import { compiled, giveUp, inRoot, pinnedNode, root } from './run.mjs';
 
 ensureInstalled();
 if (!ensureBuilt()) process.exit(1);
 
 const server = spawn(pinnedNode, [inRoot('apps/server/src/main.ts'), ...process.argv.slice(2)], {
   cwd: root,
+  // The processes of instances inherit it: one that is restarted serves in half the time.
+  env: { NODE_COMPILE_CACHE: compiled, ...process.env },
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 server.on('error', (error) => giveUp(`the server could not be started: ${error.message}`));

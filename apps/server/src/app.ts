@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { QueueError } from '@shardlab/engine';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
@@ -57,6 +58,12 @@ export interface AppOptions {
   webDir?: string;
   /** The key that every request must carry. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;
+  /**
+   * Called once if the queues cannot be served any more unless the process is started anew: `PROCESS_RESTARTS_EXHAUSTED`,
+   * `CLUSTER_DEPOSED`, `INSTANCE_FENCED`, `INSTANCE_FAILED`, `INVARIANT_BROKEN`, `WRITER_SILENT`. By default the app serves
+   * on what it still can.
+   */
+  onUnrecoverable?: (error: QueueError) => void;
   logger?: FastifyServerOptions['logger'];
   /** Epoch milliseconds. */
   now?: () => number;
@@ -77,7 +84,9 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { dataDir, now = Date.now } = options;
   makeDataDir(dataDir);
   // First, because the claim on the cluster keeps a second server out of the whole folder.
-  const cluster = await ClusterService.open(join(dataDir, 'cluster'));
+  const cluster = await ClusterService.open(join(dataDir, 'cluster'), (error) =>
+    options.onUnrecoverable?.(error),
+  );
   try {
     return await assemble(cluster, { ...options, now });
   } catch (error) {

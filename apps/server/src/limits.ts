@@ -44,6 +44,10 @@ export const limits = {
   },
   /** Interval of the cluster's event stream; each tick costs two small file reads. */
   clusterTickMs: 500,
+  /** How long the result of a probe commit is shown with its instance. */
+  probeKeptMs: 10_000,
+  /** Time for the queues' part of a scrape of the metrics: an instance that fails over must not hold up the rest. */
+  scrapeMs: 3_000,
   /** The newest partitions of each shard in that stream; a large backlog has thousands. */
   partitionsWatchedMax: 12,
   streamsMax: 128,

@@ -1,11 +1,13 @@
 /**
  * The server process. Settings: `HOST`, `PORT`, `DATA_DIR`, `SHARDLAB_KEY`, `LOG_LEVEL`. Prints one line once it serves;
- * if it cannot, it prints one sentence on stderr and exits with 1. SIGTERM, SIGINT and SIGHUP shut it down cleanly.
+ * if it cannot, it prints one sentence on stderr and exits with 1. SIGTERM, SIGINT and SIGHUP shut it down cleanly. When it
+ * cannot go on it ends at once with a code of `exit.ts`, so that whoever supervises it starts it anew.
  */
 import { QueueError } from '@shardlab/engine';
 import { createApp } from './app.ts';
 import { type Config, readConfig } from './config.ts';
 import { ServerError } from './errors.ts';
+import { exitCodeOf, exitCodes, exitNow } from './exit.ts';
 import type { App } from './http/app-types.ts';
 import { listeningPort } from './http/listening-port.ts';
 
@@ -38,6 +40,10 @@ try {
   app = await createApp({
     dataDir: config.dataDir,
     key: config.key,
+    onUnrecoverable: (error) => {
+      console.error(`shardlab: ${sentenceOf(error)}`);
+      exitNow(exitCodeOf(error));
+    },
     logger: { level: config.logLevel, stream: process.stderr },
   });
   await listen(app, config);
@@ -74,5 +80,5 @@ function sentenceOf(error: unknown): string {
 
 function exitWithError(sentence: string): never {
   console.error(`shardlab: ${sentence}`);
-  process.exit(1);
+  exitNow(exitCodes.failed);
 }

@@ -84,7 +84,7 @@ describe('a stream of the cluster', () => {
     onTestFinished(() => void vi.useRealTimers());
     const metrics = vi.fn(async () => ({ processes: [], byInstance: new Map() }));
     const describeWith = () => ({ placement: 'local', instances: [], processes: [], events: [] });
-    const cluster = { metrics, describeWith } as unknown as ClusterService;
+    const cluster = { metrics, describeWith, probe: async () => [] } as unknown as ClusterService;
     const watch = new ClusterWatch({ cluster, loads: { load: null }, now: () => 0 });
     const frames: string[] = [];
     const watcher = { send: (frame: string) => frames.push(frame) };

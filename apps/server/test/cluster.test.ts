@@ -147,6 +147,38 @@ describe('with several instances', () => {
     expect((await takeAll(test)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 
+  it('processes that nobody asked to end are back by themselves, and the metrics say what is down', {
+    timeout: 60_000,
+  }, async () => {
+    const test = await startApp();
+    await resize(test, 2);
+    await test.post('/api/queues', { name: 'q' });
+    await enqueue(test, ['before']);
+    const { body } = await test.get<Cluster>('/api/cluster');
+    const pids = body.instances.map((instance) => instance.process!.pid);
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    await untilState(test, 2, { state: 'down' });
+    const down = await test.get('/metrics');
+    expect(down.status).toBe(200);
+    expect(String(down.body)).toMatch(/^shardlab_instance_up\{instance="[12]"\} 0$/m);
+    expect((await test.get('/api/health/live')).status).toBe(200);
+    for (const instance of [1, 2]) await untilState(test, instance, { state: 'up', restart: null });
+    await enqueue(test, ['after']);
+    const taken: unknown[] = []; // a message that is being forwarded is found by no call
+    await vi.waitFor(async () => {
+      taken.push(...(await takeAll(test)));
+      expect(taken.toSorted()).toEqual(['after', 'before']);
+    }, waiting);
+    expect((await test.get<Health>('/api/health')).body).toMatchObject({ status: 'ok' });
+    const metrics = String((await test.get('/metrics')).body);
+    expect(metrics).toMatch(/^shardlab_process_restarts_total\{instance="1"\} [1-9]/m);
+    const { events } = (await test.get<Cluster>('/api/cluster')).body;
+    expect(events.find(({ type }) => type === 'process:restarting')).toMatchObject({
+      code: 'PROCESS_NOT_RUNNING',
+      message: 'The process was ended by SIGKILL',
+    });
+  });
+
   it('a removed one is served until it is empty; a restart keeps the others', {
     timeout: 60_000,
   }, async () => {

@@ -12,9 +12,11 @@ export class ServerProcess {
   stderr = '';
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 
-  constructor(env: Record<string, string>) {
+  /** `through` is a command that starts the server: it gets the command line as its last arguments. */
+  constructor(env: Record<string, string>, { through = [] }: { through?: string[] } = {}) {
     const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
-    this.child = spawn(process.execPath, [main], { env: { PATH, NODE_COMPILE_CACHE, PORT: '0', ...env } });
+    const [command = '', ...args] = [...through, process.execPath, main];
+    this.child = spawn(command, args, { env: { PATH, NODE_COMPILE_CACHE, PORT: '0', ...env } });
     this.child.stdout!.on('data', (data) => {
       this.stdout += String(data);
     });

@@ -35,6 +35,8 @@ function instance(
     state: host === id ? 'up' : host === null ? 'down' : 'failed-over',
     leaving: false,
     process: host === id ? { pid: 100 + id, state: 'running' } : null,
+    restart: null,
+    unready: null,
     host: host === null ? null : { pid: 100 + host, instance: host },
     epoch: 1,
     lease: null,
@@ -201,6 +203,23 @@ describe('a cluster event', () => {
       'Instance 2 failed in the process of instance 1: The disk is full (STORAGE_FULL).',
       event('instance:failed', { code: 'STORAGE_FULL', message: 'The disk is full' }),
     ],
+    [
+      'Instance 2 is unhealthy in the process of instance 1, which renews its lease no more: It does not answer (WRITER_SILENT).',
+      event('instance:unhealthy', { code: 'WRITER_SILENT', message: 'It does not answer' }),
+    ],
+    [
+      'The process of instance 2 starts again at once, since nobody asked for its end: The process was ended by SIGKILL (PROCESS_NOT_RUNNING).',
+      event('process:restarting', {
+        inMs: 0,
+        attempts: 0,
+        code: 'PROCESS_NOT_RUNNING',
+        message: 'The process was ended by SIGKILL',
+      }),
+    ],
+    [
+      'The process of instance 2 is given up after 8 attempts: The file is damaged (STORAGE_CORRUPT).',
+      event('process:given-up', { attempts: 8, code: 'STORAGE_CORRUPT', message: 'The file is damaged' }),
+    ],
     ['Process 102 of instance 2 killed by SIGKILL.', event('process:ended', { pid: 102, signal: 'SIGKILL' })],
     ['Process 102 of instance 2 exited cleanly.', event('process:ended', { pid: 102, exitCode: 0 })],
     ['Process 102 of instance 2 exited with code 1.', event('process:ended', { pid: 102, exitCode: 1 })],
@@ -222,6 +241,10 @@ describe('a cluster event', () => {
       'instance:deregistered',
       'process:started',
       'process:ended',
+      'instance:unhealthy',
+      'process:restarting',
+      'process:given-up',
+      'process:hung',
       'process:paused',
       'process:resumed',
     ];

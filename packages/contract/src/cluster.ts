@@ -75,6 +75,24 @@ export const ClusterInstance = Type.Object(
         { ...closed, description: 'Its own process' },
       ),
     ),
+    restart: nullable(
+      Type.Object(
+        {
+          attempts: Type.Integer({
+            description: 'Processes in a row that could not open the instance, or served for a moment only',
+          }),
+          inMs: nullable(
+            Type.Number({ description: '0 while a process starts; null once the server has given up' }),
+          ),
+          code: Type.String(),
+          message: Type.String({ description: 'Why the last process ended' }),
+        },
+        {
+          ...closed,
+          description: 'Set from the end of its process that nobody asked for until the next one serves',
+        },
+      ),
+    ),
     host: nullable(
       Type.Object(
         { pid: Type.Integer(), instance: nullable(Type.Integer()) },
@@ -85,6 +103,12 @@ export const ClusterInstance = Type.Object(
       description: 'Raised each time the instance is opened; 0 while it is being opened',
     }),
     lease: nullable(Type.Object({ claim: Type.Integer(), expiresInMs: Type.Number() }, closed)),
+    unready: nullable(
+      Type.Object(
+        { code: Type.String(), message: Type.String() },
+        { ...closed, description: 'Why its last probe commit failed, for 10 s after it' },
+      ),
+    ),
     metrics: nullable(InstanceMetrics),
   },
   closed,
@@ -109,12 +133,16 @@ const ClusterEventType = Type.Union([
   Type.Literal('instance:released'),
   Type.Literal('instance:fenced'),
   Type.Literal('instance:failed'),
+  Type.Literal('instance:unhealthy'),
   Type.Literal('takeover:blocked'),
   Type.Literal('instance:added'),
   Type.Literal('instance:removed'),
   Type.Literal('instance:deregistered'),
   Type.Literal('process:started'),
   Type.Literal('process:ended'),
+  Type.Literal('process:restarting'),
+  Type.Literal('process:given-up'),
+  Type.Literal('process:hung'),
   Type.Literal('process:paused'),
   Type.Literal('process:resumed'),
 ]);
@@ -134,6 +162,8 @@ export const ClusterEvent = Type.Object(
     tookMs: Type.Optional(Type.Number()),
     code: Type.Optional(Type.String()),
     message: Type.Optional(Type.String()),
+    attempts: Type.Optional(Type.Integer()),
+    inMs: Type.Optional(Type.Number()),
     exitCode: Type.Optional(Type.Integer()),
     signal: Type.Optional(Type.String()),
   },
@@ -145,7 +175,7 @@ export const Cluster = Type.Object(
   {
     placement: Type.Union([Type.Literal('local'), Type.Literal('processes')], {
       description:
-        'inline: the only instance runs inside the server; processes: each instance has a process of its own',
+        'local: the only instance runs inside the server; processes: each instance has a process of its own',
     }),
     instances: Type.Array(ClusterInstance),
     processes: Type.Array(ClusterProcess),
@@ -166,7 +196,7 @@ export const Kill = Type.Object(
     signal: Type.Optional(
       Type.Union([Type.Literal('SIGKILL'), Type.Literal('SIGSTOP'), Type.Literal('SIGCONT')], {
         description:
-          'SIGKILL is the default. SIGSTOP suspends the process until a survivor kills it or SIGCONT resumes it',
+          'SIGKILL is the default: the process stays down until it is started, or until no other process is left. SIGSTOP suspends it until a survivor kills it or SIGCONT resumes it',
       }),
     ),
   },

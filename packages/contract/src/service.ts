@@ -9,12 +9,20 @@ const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type
 
 export const Health = Type.Object(
   {
-    status: Type.Union([Type.Literal('ok'), Type.Literal('degraded')]),
+    status: Type.Union([Type.Literal('ok'), Type.Literal('degraded'), Type.Literal('failed')], {
+      description: 'ok: every instance commits; degraded: some do; failed: none does',
+    }),
     version: Type.String(),
     uptimeMs: Type.Integer(),
     instances: Type.Array(
       Type.Object(
-        { instance: Type.Integer(), state: Type.Union([Type.Literal('serving'), Type.Literal('failed')]) },
+        {
+          instance: Type.Integer(),
+          state: Type.Union([Type.Literal('serving'), Type.Literal('failed')], {
+            description: 'serving: it committed a probe within the last second',
+          }),
+          reason: nullable(Type.Object({ code: Type.String(), message: Type.String() }, closed)),
+        },
         closed,
       ),
     ),
@@ -22,6 +30,12 @@ export const Health = Type.Object(
   closed,
 );
 export type Health = Static<typeof Health>;
+
+export const Liveness = Type.Object(
+  { status: Type.Literal('ok'), version: Type.String(), uptimeMs: Type.Integer() },
+  closed,
+);
+export type Liveness = Static<typeof Liveness>;
 
 /** The size of a run before it starts. `points` counts combinations, `trials` counts their repeats. */
 export const PlanFigures = Type.Object(

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { QueueError } from '../src/api/errors.ts';
 import { Lease } from '../src/cluster/lease.ts';
 import { nodeClusterPorts } from '../src/cluster/node-cluster-ports.ts';
 import { nodePorts } from '../src/node-ports.ts';
@@ -25,6 +26,8 @@ interface Hosted {
   file: LeaseFile;
   setClock(ms: number): void;
   setIll(reason: string | undefined): void;
+  /** Reasons for which the lease was renewed no more. */
+  unhealthy: string[];
 }
 
 /** An instance with a queue under a lease whose clock the test moves. */
@@ -32,6 +35,7 @@ async function host(): Promise<Hosted> {
   const dir = makeFolder();
   let nowMs = 1_000_000;
   let ill: string | undefined;
+  const unhealthy: string[] = [];
   const membership = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
   const file = new LeaseFile(dir);
   const lease = new Lease({
@@ -40,7 +44,9 @@ async function host(): Promise<Hosted> {
     membership,
     leaseFile: file,
     ports: { ...nodeClusterPorts, machineClock: { nowMs: () => nowMs } },
-    unhealthyReason: () => ill,
+    unhealthyReason: () =>
+      ill === undefined ? undefined : new QueueError('WRITER_SILENT', { message: ill }),
+    onUnhealthy: (reason) => void unhealthy.push(reason.message),
     onFenced: (error) => instance.fence(error),
     onReacquired: () => instance.onLeaseRegained(),
   });
@@ -58,6 +64,7 @@ async function host(): Promise<Hosted> {
   await instance.createQueue({ name: 'q' });
   return {
     dir,
+    unhealthy,
     instance,
     lease,
     membership,
@@ -112,6 +119,20 @@ describe('a lease', () => {
     });
     setIll(undefined);
     expect(text(await session.dequeue('q'))).toEqual(['m']);
+  });
+
+  it('is renewed no more while its instance is unhealthy, and says so once', async () => {
+    const { lease, file, setClock, setIll, unhealthy } = await host();
+    setIll('the writer thread has not answered');
+    for (const ms of [250, 500]) {
+      setClock(ms);
+      await lease.renew();
+    }
+    expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_000 }]);
+    expect(unhealthy).toEqual(['the writer thread has not answered']);
+    setIll(undefined);
+    await lease.renew();
+    expect(file.read()).toMatchObject([{ expiresAtMs: 1_001_500 }]);
   });
 
   it('that lapsed lets calls wait, and serves them once it is held again', async () => {

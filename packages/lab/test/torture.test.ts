@@ -21,6 +21,7 @@ const setups = [
     points: [
       'cluster: one process',
       'cluster: all processes at once',
+      'cluster: from outside',
       'cluster: suspended, then killed or resumed',
       'cluster: the client',
     ],

@@ -1,13 +1,14 @@
 /** What the server needs of the engine, whether the only instance runs here or several run in their own processes. */
 import type { ClusterEvent, ClusterInstance, ClusterProcess, Kill } from '@shardlab/contract';
-import type {
-  Instance,
-  InstanceStats,
-  QueueInfo,
-  QueueStats,
-  Session,
-  SubscriberInfo,
-  WaitStats,
+import {
+  type Instance,
+  type InstanceStats,
+  QueueError,
+  type QueueInfo,
+  type QueueStats,
+  type Session,
+  type SubscriberInfo,
+  type WaitStats,
 } from '@shardlab/engine';
 
 type Changes =
@@ -34,9 +35,18 @@ export interface HostedMetrics {
   waits: WaitStats[];
 }
 
+/** What keeps an instance from committing, or null. */
+export interface ProbeResult {
+  instance: number;
+  failure: { code: string; message: string } | null;
+}
+
+/** Called once if the queues cannot be served any more unless the server is started anew. */
+export type OnUnrecoverable = (error: QueueError) => void;
+
 export type ProcessSignal = NonNullable<Kill['signal']>;
 
-export type InstanceState = Omit<ClusterInstance, 'metrics'>;
+export type InstanceState = Omit<ClusterInstance, 'metrics' | 'unready'>;
 
 export interface Backend {
   readonly placement: 'local' | 'processes';
@@ -45,6 +55,10 @@ export interface Backend {
   topology(): InstanceState[];
   /** Of all instances and processes that respond. */
   metrics(): Promise<{ processes: ClusterProcess[]; hosted: HostedMetrics[] }>;
+  /** One entry for each instance. Commits a row on each; calls within a second share a commit. Never rejects. */
+  probe(): Promise<ProbeResult[]>;
+  /** How often the process of an instance was started again since the server started, by instance. */
+  restarts(): ReadonlyMap<number, number>;
   events(): ClusterEvent[];
   /** `kill`, `stop` and `start` throw `INSTANCE_INLINE` and what the engine's cluster throws. */
   kill(instance: number, signal: ProcessSignal): void;
@@ -53,4 +67,10 @@ export interface Backend {
   /** Resolves with false if this backend cannot have that many instances, so that another one is needed. */
   resize(instances: number): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** An error as a reason for people and programs. */
+export function failureOf(error: unknown): NonNullable<ProbeResult['failure']> {
+  if (error instanceof QueueError) return { code: error.code, message: error.message };
+  return { code: 'INTERNAL', message: String(error) };
 }

@@ -11,7 +11,16 @@ import type {
 } from '@shardlab/contract';
 import { readMembers, type WaitStats, waitQuantileMs } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
-import type { Backend, HostedMetrics, InstanceState, ProcessSignal, QueueHost } from './backend.ts';
+import { limits } from '../limits.ts';
+import type {
+  Backend,
+  HostedMetrics,
+  InstanceState,
+  OnUnrecoverable,
+  ProbeResult,
+  ProcessSignal,
+  QueueHost,
+} from './backend.ts';
 import { LocalBackend } from './local-backend.ts';
 import { ProcessBackend } from './process-backend.ts';
 
@@ -26,17 +35,25 @@ export class ClusterService {
   #backend: Backend | undefined;
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
+  readonly #onUnrecoverable: OnUnrecoverable;
+  #probed: { atMs: number; results: readonly ProbeResult[] } = { atMs: 0, results: [] };
 
-  /** Throws what opening an instance or starting a cluster throws. */
-  static async open(dir: string): Promise<ClusterService> {
+  /**
+   * `onUnrecoverable` is called if the queues cannot be served any more unless the server is started anew. Throws what
+   * opening an instance or starting a cluster throws.
+   */
+  static async open(dir: string, onUnrecoverable: OnUnrecoverable): Promise<ClusterService> {
     const backend =
-      readMembers(dir).length > 1 ? await ProcessBackend.open(dir) : await LocalBackend.open(dir);
-    return new ClusterService(dir, backend);
+      readMembers(dir).length > 1
+        ? await ProcessBackend.open(dir, onUnrecoverable)
+        : await LocalBackend.open(dir, onUnrecoverable);
+    return new ClusterService(dir, backend, onUnrecoverable);
   }
 
-  private constructor(dir: string, backend: Backend) {
+  private constructor(dir: string, backend: Backend, onUnrecoverable: OnUnrecoverable) {
     this.dir = dir;
     this.#backend = backend;
+    this.#onUnrecoverable = onUnrecoverable;
   }
 
   /** Throws `TOPOLOGY_CHANGING` while the instance is being moved out of the server. */
@@ -74,10 +91,30 @@ export class ClusterService {
   /** The present state of the cluster, with metrics that may be older. */
   describeWith({ processes, byInstance }: ClusterMetrics): Cluster {
     const backend = this.#current;
-    const instances: ClusterInstance[] = backend
-      .topology()
-      .map((state) => ({ ...state, metrics: byInstance.get(state.instance) ?? null }));
+    const instances: ClusterInstance[] = backend.topology().map((state) => ({
+      ...state,
+      unready: this.#lastFailureOf(state.instance),
+      metrics: byInstance.get(state.instance) ?? null,
+    }));
     return { placement: backend.placement, instances, processes, events: backend.events() };
+  }
+
+  /** Has every instance commit a probe. One result for each; none while the instance is moved out of the server. */
+  async probe(): Promise<readonly ProbeResult[]> {
+    const results = (await this.#backend?.probe()) ?? [];
+    this.#probed = { atMs: performance.now(), results };
+    return results;
+  }
+
+  #lastFailureOf(instance: number): ProbeResult['failure'] {
+    const { atMs, results } = this.#probed;
+    if (performance.now() - atMs > limits.probeKeptMs) return null;
+    return results.find((result) => result.instance === instance)?.failure ?? null;
+  }
+
+  /** How often the process of an instance was started again since the server started. */
+  restarts(): ReadonlyMap<number, number> {
+    return this.#backend?.restarts() ?? new Map();
   }
 
   /** Whether every instance is being served. */
@@ -111,9 +148,9 @@ export class ClusterService {
     this.#backend = undefined;
     await previous.close();
     try {
-      this.#backend = await ProcessBackend.open(this.dir, instances);
+      this.#backend = await ProcessBackend.open(this.dir, this.#onUnrecoverable, instances);
     } catch (error) {
-      this.#backend = await LocalBackend.open(this.dir);
+      this.#backend = await LocalBackend.open(this.dir, this.#onUnrecoverable);
       throw error;
     }
   }

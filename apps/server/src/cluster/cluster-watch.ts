@@ -29,6 +29,7 @@ export class ClusterWatch {
   #metrics = noMetrics;
   #metricsAtMs = 0;
   #metricsRequest: Promise<void> | undefined;
+  #probing: Promise<unknown> | undefined;
   #lastEvent: ClusterEvent | undefined;
   #load: ClusterLoad | null = null;
   #samplesSent = 0;
@@ -53,8 +54,19 @@ export class ClusterWatch {
     };
   }
 
+  /** Not with the metrics: an instance that cannot commit would delay them. */
+  #probe(): void {
+    this.#probing ??= this.#options.cluster
+      .probe()
+      .catch(() => undefined) // the folder cannot be read now
+      .finally(() => {
+        this.#probing = undefined;
+      });
+  }
+
   #tick(): void {
     void this.#requestMetrics();
+    this.#probe();
     let cluster: Cluster;
     try {
       cluster = this.#options.cluster.describeWith(this.#metrics);

@@ -2,7 +2,15 @@
 import type { ClusterProcess } from '@shardlab/contract';
 import { type Instance, openInstance } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
-import type { Backend, HostedMetrics, InstanceState } from './backend.ts';
+import {
+  type Backend,
+  failureOf,
+  type HostedMetrics,
+  type InstanceState,
+  type OnUnrecoverable,
+  type ProbeResult,
+} from './backend.ts';
+import { watchInstance } from './watch-instance.ts';
 
 const instanceId = 1;
 
@@ -10,13 +18,16 @@ export class LocalBackend implements Backend {
   readonly placement = 'local';
   readonly queues: Instance;
 
+  readonly #endWatch: () => void;
+
   /** Throws what `openInstance` throws. */
-  static async open(dir: string): Promise<LocalBackend> {
-    return new LocalBackend(await openInstance({ dir, instance: instanceId }));
+  static async open(dir: string, onUnrecoverable: OnUnrecoverable): Promise<LocalBackend> {
+    return new LocalBackend(await openInstance({ dir, instance: instanceId }), onUnrecoverable);
   }
 
-  private constructor(instance: Instance) {
+  private constructor(instance: Instance, onUnrecoverable: OnUnrecoverable) {
     this.queues = instance;
+    this.#endWatch = watchInstance(instance, onUnrecoverable);
   }
 
   topology(): InstanceState[] {
@@ -28,6 +39,7 @@ export class LocalBackend implements Backend {
         state: stats === undefined ? 'down' : 'up',
         leaving: false,
         process: { pid, state: 'running' },
+        restart: null,
         host: { pid, instance: instanceId },
         epoch: stats?.epoch ?? 0,
         lease: null, // its claim lasts as long as this process
@@ -57,6 +69,19 @@ export class LocalBackend implements Backend {
     }
   }
 
+  async probe(): Promise<ProbeResult[]> {
+    try {
+      await this.queues.probe();
+      return [{ instance: instanceId, failure: null }];
+    } catch (error) {
+      return [{ instance: instanceId, failure: failureOf(error) }];
+    }
+  }
+
+  restarts(): ReadonlyMap<number, number> {
+    return new Map();
+  }
+
   events() {
     return [];
   }
@@ -78,6 +103,7 @@ export class LocalBackend implements Backend {
   }
 
   close(): Promise<void> {
+    this.#endWatch();
     return this.queues.close();
   }
 }

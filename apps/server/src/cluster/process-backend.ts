@@ -1,26 +1,45 @@
 /** Each instance runs in its own process; the server is their supervisor and a client of all of them. */
 import type { ClusterEvent, ClusterProcess } from '@shardlab/contract';
 import { type Cluster, type ClusterClient, connectCluster, startCluster } from '@shardlab/engine';
-import type { Backend, HostedMetrics, InstanceState, ProcessSignal } from './backend.ts';
+import {
+  type Backend,
+  failureOf,
+  type HostedMetrics,
+  type InstanceState,
+  type OnUnrecoverable,
+  type ProbeResult,
+  type ProcessSignal,
+} from './backend.ts';
 
 export class ProcessBackend implements Backend {
   readonly placement = 'processes';
   readonly queues: ClusterClient;
   readonly #cluster: Cluster;
+  readonly #restarts: ReadonlyMap<number, number>;
 
   /** Without `instances`, the number of instances that the folder records. Throws what `startCluster` throws. */
-  static async open(dir: string, instances?: number): Promise<ProcessBackend> {
-    const cluster = await startCluster({ dir, ...(instances !== undefined && { instances }) });
+  static async open(
+    dir: string,
+    onUnrecoverable: OnUnrecoverable,
+    instances?: number,
+  ): Promise<ProcessBackend> {
+    const restarts = new Map<number, number>();
+    const onEvent = ({ type, instance }: ClusterEvent) => {
+      if (type === 'process:restarting') restarts.set(instance, (restarts.get(instance) ?? 0) + 1);
+    };
+    const size = instances === undefined ? {} : { instances };
+    const cluster = await startCluster({ dir, ...size, onEvent, onUnrecoverable });
     try {
-      return new ProcessBackend(cluster, connectCluster({ dir }));
+      return new ProcessBackend(cluster, connectCluster({ dir }), restarts);
     } catch (error) {
       await cluster.close();
       throw error;
     }
   }
 
-  private constructor(cluster: Cluster, queues: ClusterClient) {
+  private constructor(cluster: Cluster, queues: ClusterClient, restarts: ReadonlyMap<number, number>) {
     this.#cluster = cluster;
+    this.#restarts = restarts;
     this.queues = queues;
   }
 
@@ -39,6 +58,21 @@ export class ProcessBackend implements Backend {
       })),
       hosted: stats.flatMap(({ hosted }) => hosted),
     };
+  }
+
+  async probe(): Promise<ProbeResult[]> {
+    const probes = await this.queues.probe();
+    const restartOf = new Map(this.topology().map(({ instance, restart }) => [instance, restart]));
+    return probes.map(({ instance, failure }) => {
+      // Where nobody answers, why there is no process says more.
+      const restart = failure?.code === 'INSTANCE_UNREACHABLE' ? restartOf.get(instance) : undefined;
+      if (restart) return { instance, failure: { code: restart.code, message: restart.message } };
+      return { instance, failure: failure === undefined ? null : failureOf(failure) };
+    });
+  }
+
+  restarts(): ReadonlyMap<number, number> {
+    return this.#restarts;
   }
 
   events(): ClusterEvent[] {

@@ -1,33 +1,41 @@
-import { Health } from '@shardlab/contract';
+import { Health, Liveness } from '@shardlab/contract';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 
-/** Liveness and readiness in one: 503 if no instance is served. */
+const tags = ['server'];
+
+/** Readiness from a commit on every instance, and liveness: the server answers. */
 export function healthRoutes(
   app: App,
   { cluster, version }: { cluster: ClusterService; version: string },
 ): void {
+  const uptimeMs = () => Math.round(process.uptime() * 1000);
+  const response = { 200: Health, 503: Health };
+
+  async function readHealth(): Promise<Health> {
+    const instances = (await cluster.probe()).map(({ instance, failure }) => ({
+      instance,
+      state: failure === null ? ('serving' as const) : ('failed' as const),
+      reason: failure,
+    }));
+    const serving = instances.filter(({ state }) => state === 'serving').length;
+    const some = serving < instances.length ? 'degraded' : 'ok';
+    return { status: serving === 0 ? 'failed' : some, version, uptimeMs: uptimeMs(), instances };
+  }
+
+  for (const { url, summary } of [
+    { url: '/api/health', summary: 'Health of the server and its instances, from a commit on each' },
+    { url: '/api/health/ready', summary: 'Readiness: the same answer, 503 if no instance can commit' },
+  ]) {
+    app.get(url, { schema: { summary, tags, response } }, async (_request, reply) => {
+      const health = await readHealth();
+      return reply.code(health.status === 'failed' ? 503 : 200).send(health);
+    });
+  }
+
   app.get(
-    '/api/health',
-    {
-      schema: {
-        summary: 'Health of the server and its instances',
-        tags: ['server'],
-        response: { 200: Health, 503: Health },
-      },
-    },
-    async (_request, reply) => {
-      const instances = cluster.topology().map(({ instance, state }) => ({
-        instance,
-        state: state === 'down' ? ('failed' as const) : ('serving' as const),
-      }));
-      const serving = instances.filter(({ state }) => state === 'serving').length;
-      return reply.code(serving > 0 ? 200 : 503).send({
-        status: serving > 0 && serving === instances.length ? 'ok' : 'degraded',
-        version,
-        uptimeMs: Math.round(process.uptime() * 1000),
-        instances,
-      });
-    },
+    '/api/health/live',
+    { schema: { summary: 'Liveness: the server answers', tags, response: { 200: Liveness } } },
+    async () => ({ status: 'ok' as const, version, uptimeMs: uptimeMs() }),
   );
 }

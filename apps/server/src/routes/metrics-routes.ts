@@ -1,11 +1,12 @@
 /** Metrics for Prometheus, read from the engine at each scrape. */
 import type { QueueInfo, SubscriberInfo } from '@shardlab/engine';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { HostedMetrics } from '../cluster/backend.ts';
+import type { HostedMetrics, InstanceState, ProbeResult } from '../cluster/backend.ts';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
+import { limits } from '../limits.ts';
 import type { RunStore } from '../store/run-store.ts';
 
 export interface MetricsSources {
@@ -30,20 +31,46 @@ export function metricsRoutes(app: App, sources: MetricsSources): void {
 }
 
 interface ScrapedMetrics {
-  queues: { info: QueueInfo; subscribers: SubscriberInfo[] }[];
-  hosted: HostedMetrics[];
+  queues: readonly { info: QueueInfo; subscribers: SubscriberInfo[] }[];
+  hosted: readonly HostedMetrics[];
+  probes: readonly ProbeResult[];
+  instances: readonly InstanceState[];
+  restarts: ReadonlyMap<number, number>;
 }
 
 /** Everything is collected before any metric is set, because scrapes may run concurrently. */
 async function collect(cluster: ClusterService): Promise<ScrapedMetrics> {
-  const infos = await cluster.queues.queues();
-  const queues = await Promise.all(
+  const [queues, hosted, probes] = await Promise.all([
+    orNone(() => readQueues(cluster)),
+    orNone(() => cluster.hosted()),
+    orNone(() => cluster.probe()),
+  ]);
+  const instances = await orNone(() => cluster.topology());
+  return { queues, hosted, probes, instances, restarts: cluster.restarts() };
+}
+
+async function readQueues(cluster: ClusterService): Promise<ScrapedMetrics['queues']> {
+  const { queues } = cluster;
+  const infos = await queues.queues();
+  return Promise.all(
     infos.map(async (info) => ({
       info,
-      subscribers: info.type === 'topic' ? await cluster.queues.subscribers(info.name) : [],
+      subscribers: info.type === 'topic' ? await queues.subscribers(info.name) : [],
     })),
   );
-  return { queues, hosted: await cluster.hosted() };
+}
+
+/** What cannot be had now, or not in time, is left out: a scrape while instances are down must say that they are. */
+async function orNone<T>(read: () => readonly T[] | Promise<readonly T[]>): Promise<readonly T[]> {
+  const timeout = Promise.withResolvers<readonly T[]>();
+  const timer = setTimeout(() => timeout.resolve([]), limits.scrapeMs);
+  try {
+    return await Promise.race([read(), timeout.promise]);
+  } catch {
+    return [];
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function registerMetrics(
@@ -56,7 +83,11 @@ function registerMetrics(
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name: `shardlab_${name}`, help, labelNames, registers });
 
-  const ready = gauge('queue_ready_messages', 'Messages committed, neither consumed nor held', 'queue');
+  const readyMessages = gauge(
+    'queue_ready_messages',
+    'Messages committed, neither consumed nor held',
+    'queue',
+  );
   const held = gauge(
     'queue_held_messages',
     'Messages delivered and not yet acknowledged or returned',
@@ -89,6 +120,17 @@ function registerMetrics(
     'Messages consumed since the queue was created',
     'queue',
   );
+  const up = gauge('instance_up', '1 if a process serves the instance, its own or another', 'instance');
+  const ready = gauge(
+    'instance_ready',
+    '1 if the instance has committed a probe within the last second',
+    'instance',
+  );
+  const restarts = counter(
+    'process_restarts_total',
+    'Restarts of the process of an instance after an end that nobody asked for',
+    'instance',
+  );
   const commits = counter('instance_commits_total', 'Transactions committed', 'instance');
   const groups = counter('instance_group_commits_total', 'Group commits, each with one sync', 'instance');
   const cpu = counter('instance_cpu_seconds_total', 'CPU time by thread', 'instance', 'thread');
@@ -110,14 +152,14 @@ function registerMetrics(
   const streamCount = gauge('event_streams', 'Open event streams');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
-  const gauges = [ready, held, delayed, backlog, lag, runCount];
-  const counters = [enqueued, consumed, commits, groups, cpu, waits, waited];
+  const gauges = [up, ready, readyMessages, held, delayed, backlog, lag, runCount];
+  const counters = [restarts, enqueued, consumed, commits, groups, cpu, waits, waited];
 
   return (scraped) => {
     for (const metric of [...gauges, ...counters]) metric.reset();
     for (const { info, subscribers } of scraped.queues) {
       const labels = { queue: info.name };
-      ready.set(labels, info.ready);
+      readyMessages.set(labels, info.ready);
       held.set(labels, info.held);
       delayed.set(labels, info.delayed);
       for (const subscriber of subscribers) {
@@ -127,6 +169,13 @@ function registerMetrics(
       }
       enqueued.inc(labels, info.enqueued);
       consumed.inc(labels, info.consumed);
+    }
+    for (const { instance, state } of scraped.instances) {
+      const labels = { instance: String(instance) };
+      const probe = scraped.probes.find((each) => each.instance === instance);
+      up.set(labels, state === 'down' ? 0 : 1);
+      ready.set(labels, probe?.failure === null ? 1 : 0);
+      restarts.inc(labels, scraped.restarts.get(instance) ?? 0);
     }
     for (const { stats, waits: waitStats } of scraped.hosted) {
       const instanceLabels = { instance: String(stats.instance) };

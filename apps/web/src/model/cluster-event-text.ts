@@ -37,7 +37,9 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
     case 'instance:fenced':
       return `Instance ${instance} fenced in ${nameOf(pid)}: another process holds its lease now.`;
     case 'instance:failed':
-      return `Instance ${instance} failed in ${nameOf(pid)}: ${event.message ?? 'no reason given'} (${event.code}).`;
+      return `Instance ${instance} failed in ${nameOf(pid)}: ${reasonOf(event)}.`;
+    case 'instance:unhealthy':
+      return `Instance ${instance} is unhealthy in ${nameOf(pid)}, which renews its lease no more: ${reasonOf(event)}.`;
     case 'takeover:blocked':
       return `Instance ${instance} cannot be taken over: ${nameOf(fromPid)} cannot be killed.`;
     case 'instance:added':
@@ -52,6 +54,12 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
       return event.signal === undefined
         ? `Process ${pid} of instance ${instance} exited ${event.exitCode === 0 ? 'cleanly' : `with code ${event.exitCode}`}.`
         : `Process ${pid} of instance ${instance} killed by ${event.signal}.`;
+    case 'process:restarting':
+      return `The process of instance ${instance} starts again ${event.inMs ? `in ${formatMs(event.inMs)}` : 'at once'}, since nobody asked for its end: ${reasonOf(event)}.`;
+    case 'process:given-up':
+      return `The process of instance ${instance} is given up after ${event.attempts} attempts: ${reasonOf(event)}.`;
+    case 'process:hung':
+      return `Process ${pid} of instance ${instance} hangs and is killed: ${reasonOf(event)}.`;
     case 'process:paused':
       return `Process ${pid} of instance ${instance} paused (SIGSTOP).`;
     case 'process:resumed':
@@ -65,7 +73,11 @@ const tones: Readonly<Partial<Record<ClusterEvent['type'], Tone>>> = {
   'instance:returned': 'good',
   'instance:fenced': 'bad',
   'instance:failed': 'bad',
+  'instance:unhealthy': 'bad',
   'takeover:blocked': 'bad',
+  'process:restarting': 'live',
+  'process:given-up': 'bad',
+  'process:hung': 'bad',
   'process:paused': 'bad',
 };
 
@@ -84,6 +96,8 @@ export function eventLabel(event: ClusterEvent): string | null {
       return `${instance} paused`;
     case 'process:resumed':
       return `${instance} resumed`;
+    case 'process:restarting':
+      return `${instance} restarted`;
     case 'instance:taken-over':
       return `${instance} taken over`;
     case 'instance:returned':
@@ -95,6 +109,10 @@ export function eventLabel(event: ClusterEvent): string | null {
     default:
       return null;
   }
+}
+
+function reasonOf({ code, message }: ClusterEvent): string {
+  return `${message ?? 'no reason given'} (${code})`;
 }
 
 function processName(pid: number | undefined, names: ProcessNames): string {

@@ -305,6 +305,26 @@ const definitions = {
     retryable: false,
     message: "The instance's process is already running",
   },
+  PROCESS_RESTARTS_EXHAUSTED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'No process of the instance lasts, and no other process can host it',
+  },
+  CLUSTER_DEPOSED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'Another process runs the cluster of this folder',
+  },
+  WRITER_SILENT: {
+    kind: 'unavailable',
+    retryable: true,
+    message: "The instance's writer thread has work and does not answer",
+  },
+  PROBE_TIMEOUT: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The instance did not commit a probe in time',
+  },
   SQLITE_TOO_OLD: {
     kind: 'failed',
     retryable: false,

@@ -1,5 +1,5 @@
 /** An instance, hosted in this process or by another one, and a client of all instances of a cluster. */
-
+import type { QueueError } from './errors.ts';
 import type { InstanceStats } from './instance-stats.ts';
 import type { BrowsedMessage } from './message.ts';
 import type { QueueInfo, QueueSpec } from './queue.ts';
@@ -60,17 +60,36 @@ export interface Instance {
     options?: { limit?: number; after?: string; subscriber?: string; correlationId?: string },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   stats(): InstanceStats;
+  /**
+   * Commits a row of its own, with a full sync. Calls within a second share one. Rejects with what keeps the instance from
+   * committing: the storage errors, `STORAGE_FULL` also if the disk is about to be full, `PROBE_TIMEOUT` after 2 s.
+   */
+  probe(): Promise<void>;
+  /**
+   * Why the instance cannot be relied on, without a commit: the error that ended it, or `WRITER_SILENT` if its writer
+   * thread owes an answer for longer than `writerSilentMsMax`, by default 5,000 ms. Undefined while it is healthy.
+   */
+  unhealthyReason(writerSilentMsMax?: number): QueueError | undefined;
   /** Statistics of a queue on this instance. Throws `QUEUE_NOT_FOUND`. */
   queueStats(name: string): QueueStats;
   /** Rolls back open transactions, finishes the commits in flight and closes the files. */
   close(): Promise<void>;
 }
 
+export interface InstanceProbe {
+  instance: number;
+  /** What keeps the instance from committing, or its process from answering; undefined if it can commit. */
+  failure: QueueError | undefined;
+}
+
 /**
  * All instances of a cluster as one. A session enqueues to one instance for as long as that is available, and dequeues
  * from any. A transaction touches one instance, and so do the receipts of one call (`TX_SPANS_INSTANCES`).
  */
-export interface ClusterClient extends Omit<RemoteInstance, 'id' | 'stats' | 'queueStats' | 'waits'> {
+export interface ClusterClient
+  extends Omit<RemoteInstance, 'id' | 'stats' | 'probe' | 'queueStats' | 'waits'> {
+  /** Probes every instance, wherever it is hosted. One entry for each, after 2.5 s at the latest; never rejects. */
+  probe(): Promise<InstanceProbe[]>;
   /** One entry for each instance that answers; a single one for an unsharded queue, whose file they share. */
   queueStats(name: string): Promise<QueueStats[]>;
 }
@@ -98,6 +117,8 @@ export interface RemoteInstance
   queue(name: string): Promise<QueueInfo>;
   subscribers(topic: string): Promise<SubscriberInfo[]>;
   stats(): Promise<InstanceStats>;
+  /** As `Instance.probe`. */
+  probe(): Promise<void>;
   queueStats(name: string): Promise<QueueStats>;
   /** Wait events of the instance since it opened. */
   waits(): Promise<WaitStats[]>;

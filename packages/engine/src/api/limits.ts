@@ -176,6 +176,16 @@ export const limits = {
   writerSilentMsDefault: 5_000,
   writerSilentMsMin: 100,
   writerSilentMsMax: 60_000,
+  /** How long a probe commit may take before the instance counts as unable to commit: no healthy disk syncs as slowly. */
+  probeMsMax: 2_000,
+  /** How much later than that a client of the cluster gives up on a process that does not answer. */
+  probeAnswerMs: 500,
+  /** A probe answers for this long, so that no number of health checks costs more than one sync in that time. */
+  probeReuseMs: 1_000,
+  /** Free disk space below which an instance is not ready: room for the two groups that can be in flight. */
+  diskFreeBytesMin: 2 * 4 * 1024 * 1024,
+  /** How often an embedded instance checks that no other process has claimed it. */
+  claimCheckMs: 1_000,
   /** How often samples of the metrics in memory are written for the SQL views: about 0.1 % of a busy writer's time. */
   sampleMsDefault: 1_000,
   sampleMsMin: 10,
@@ -198,6 +208,21 @@ export const limits = {
   /** How long a process can take to finish its commits and close its files before it is killed. */
   processCloseMsMax: 10_000,
   processStatsMsMax: 1_000,
+  /** How often the supervisor checks leases, processes that hang, and whether the folder is still its own. */
+  supervisorCheckMs: 250,
+  /** A process whose lease has lapsed is killed by its supervisor after this long: a survivor of the cluster is faster. */
+  processHungMsMax: 500,
+  /** A process that has claimed no instance for this long hangs: it waits `failbackMsMax` for one that another hosts. */
+  processStartMsMax: 30_000,
+  /** A process that served for this long was healthy, so the next one is started at once. */
+  restartHealthyMs: 2_000,
+  /** Pause before a process is started again; it doubles up to a bound, which is lower for one that served for a moment. */
+  restartPauseMsMin: 100,
+  restartFailedPauseMsMax: 5_000,
+  restartShortRunPauseMsMax: 1_000,
+  /** Processes in a row that could not open their instance, or served for a moment only, before the supervisor gives up. */
+  restartFailedStartsMax: 8,
+  restartShortRunsMax: 32,
   /** How long a client of a cluster tries to reach one instance: a failover takes less. */
   clusterConnectMs: 3_000,
   /** How often a call that waits for messages at one instance checks the others. */

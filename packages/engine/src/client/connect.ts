@@ -87,6 +87,10 @@ class LinkedRemoteInstance implements RemoteInstance {
     return this.#call('stats', []);
   }
 
+  async probe() {
+    await this.#call('probe', []);
+  }
+
   queueStats(...args: AdminArguments<'queueStats'>) {
     return this.#call('queueStats', args);
   }

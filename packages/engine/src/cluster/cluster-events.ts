@@ -12,6 +12,8 @@ export type ClusterEventType =
   | 'instance:fenced'
   /** The instance failed, or could not be opened: `code`, `message`. */
   | 'instance:failed'
+  /** The instance does not renew its lease, so it will be taken over: `code`, `message`. */
+  | 'instance:unhealthy'
   /** The instance cannot be taken over, because its host cannot be killed: `fromPid`. */
   | 'takeover:blocked'
   | 'instance:added'
@@ -21,6 +23,12 @@ export type ClusterEventType =
   | 'process:started'
   /** `exitCode` or `signal`. */
   | 'process:ended'
+  /** Nobody asked for the end of the process, so another is started in `inMs`; `code` and `message` say why it ended. */
+  | 'process:restarting'
+  /** No process of the instance lasts, and no other process hosts it: `code`, `message`, `attempts`. */
+  | 'process:given-up'
+  /** The process did not renew its lease, or claimed no instance, and is killed by its supervisor: `code`, `message`. */
+  | 'process:hung'
   | 'process:paused'
   | 'process:resumed';
 
@@ -40,6 +48,9 @@ export interface ClusterEvent {
   tookMs?: number;
   code?: string;
   message?: string;
+  /** Processes in a row that did not last. */
+  attempts?: number;
+  inMs?: number;
   exitCode?: number;
   signal?: string;
 }

@@ -190,6 +190,8 @@ export class ClusterMember {
       leaving: this.#membership.members().some((member) => member.instance === id && member.leaving),
       serve,
       onEnded: (error) => this.#onEnded(id, error),
+      onUnhealthy: ({ code, message }) =>
+        this.#emit({ type: 'instance:unhealthy', instance: id, code, message }),
     });
     this.#hostings.set(id, hosting);
     if (hosting.instance.endReason !== undefined) this.#runTransition(id, () => this.#closeHosting(hosting));

@@ -1,5 +1,6 @@
 /** The public shapes of a cluster of processes that one process supervises. */
 
+import type { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
 import type { InstanceStats } from '../api/instance-stats.ts';
 import type { WaitStats } from '../api/waits.ts';
@@ -15,8 +16,18 @@ export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
   writerSilentMsMax?: number;
   /** Node's flags for the processes of the instances; default none. */
   execArgv?: string[];
+  /**
+   * Whether processes that end though nobody asked for it are started again, after a pause that doubles; default true.
+   * Where it is false, whoever kills processes decides which ones run.
+   */
+  restart?: boolean;
   /** Receives the events of all processes. */
   onEvent?(event: ClusterEvent): void;
+  /**
+   * The cluster cannot be kept up, and whoever started it should end: `PROCESS_RESTARTS_EXHAUSTED` if no process of an
+   * instance lasts and no other one hosts it, `CLUSTER_DEPOSED` if another process runs the cluster of this folder.
+   */
+  onUnrecoverable?(error: QueueError): void;
 }
 
 export interface InstanceTopology {
@@ -27,11 +38,23 @@ export interface InstanceTopology {
   leaving: boolean;
   /** The instance's own process. */
   process: { pid: number; state: 'starting' | 'running' | 'paused' | 'ending' } | null;
+  /** Set from the end of a process that nobody asked for until the next one serves. */
+  restart: ProcessRestart | null;
   /** The process that hosts it, and the instance that the process belongs to; null for a process outside this cluster. */
   host: { pid: number; instance: number | null } | null;
   /** Raised with every opening of the instance; 0 while it is being opened. */
   epoch: number;
   lease: { claim: number; expiresInMs: number } | null;
+}
+
+export interface ProcessRestart {
+  /** Processes in a row that could not open the instance, or served for a moment only. */
+  attempts: number;
+  /** Until the next process is started, milliseconds; 0 while one starts, null if the supervisor gave up. */
+  inMs: number | null;
+  /** Why the last process ended: the code of its error, or `PROCESS_NOT_RUNNING` with the signal or exit code. */
+  code: string;
+  message: string;
 }
 
 export interface ProcessStats {
@@ -52,12 +75,21 @@ export interface Cluster {
   events(): ClusterEvent[];
   /** One entry for each process that answers within a second. */
   stats(): Promise<ProcessStats[]>;
-  /** Sends a signal to the instance's own process, by default SIGKILL. Throws `INSTANCE_NOT_FOUND`, `PROCESS_NOT_RUNNING`. */
-  kill(instance: number, signal?: NodeJS.Signals): void;
-  /** Stops the process as it is (SIGSTOP): its lease lapses, then another process kills it and takes over. */
+  /**
+   * Kills the instance's own process (SIGKILL). It stays down until it is started, or until no other process is left that
+   * could host its instance. Throws `INSTANCE_NOT_FOUND`, `PROCESS_NOT_RUNNING`.
+   */
+  kill(instance: number): void;
+  /**
+   * Stops the process as it is (SIGSTOP): its lease lapses, then another process kills it and takes over. If that happens it
+   * counts as killed by `kill`. Throws as `kill`, also while the process is starting.
+   */
   pause(instance: number): void;
   resume(instance: number): void;
-  /** Ends the instance's own process in order; another process takes the instance over at once. Throws as `kill`. */
+  /**
+   * Ends the instance's own process in order, or a restart of it; another process takes the instance over at once. It stays
+   * down until it is started. Throws as `kill`.
+   */
   stop(instance: number): Promise<void>;
   /** Starts the instance's own process, to which the instance returns. Throws `INSTANCE_NOT_FOUND`, `PROCESS_RUNNING`, and what opening throws. */
   start(instance: number): Promise<void>;

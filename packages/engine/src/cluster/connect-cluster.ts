@@ -4,7 +4,7 @@
  * fails over.
  */
 import { QueueError } from '../api/errors.ts';
-import type { ClusterClient, RemoteInstance } from '../api/instance.ts';
+import type { ClusterClient, InstanceProbe, RemoteInstance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { QueueInfo } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
@@ -50,15 +50,19 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     this.#leaseFile = new LeaseFile(dir);
   }
 
-  servedInstances(): number[] {
+  #servedInstances(): number[] {
     this.#assertOpen();
-    const instances = readTopology({
+    return readTopology({
       membership: this.#membership,
       leaseFile: this.#leaseFile,
       ports: this.ports,
     })
       .filter(({ state }) => state !== 'down')
       .map(({ instance }) => instance);
+  }
+
+  servedInstances(): number[] {
+    const instances = this.#servedInstances();
     if (instances.length === 0) {
       throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance is served' });
     }
@@ -146,6 +150,35 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     return this.queue(args[0]);
   }
 
+  async probe(): Promise<InstanceProbe[]> {
+    const served = new Set(this.#servedInstances());
+    return Promise.all(
+      this.#membership.members().map(async ({ instance }) => {
+        const failure = served.has(instance)
+          ? await this.#probeInstance(instance)
+          : new QueueError('INSTANCE_UNREACHABLE', { details: { instance } });
+        return { instance, failure };
+      }),
+    );
+  }
+
+  /** A process that is stopped answers nothing: the deadline is kept here too. */
+  async #probeInstance(instance: number): Promise<QueueError | undefined> {
+    const timeout = Promise.withResolvers<QueueError>();
+    const msMax = limits.probeMsMax + limits.probeAnswerMs;
+    const timer = this.ports.timers.deadline(msMax, () =>
+      timeout.resolve(new QueueError('PROBE_TIMEOUT', { details: { instance, msMax } })),
+    );
+    const answer = this.remoteInstance(instance)
+      .probe()
+      .then(() => undefined, toQueueError);
+    try {
+      return await Promise.race([answer, timeout.promise]);
+    } finally {
+      timer.cancel();
+    }
+  }
+
   async queues(): Promise<QueueInfo[]> {
     const lists = await this.#askAll((remote) => remote.queues());
     const byName = Map.groupBy(lists.flat(), (info) => info.name);
@@ -214,6 +247,10 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     this.#leaseFile.close();
     this.#membership.close();
   }
+}
+
+function toQueueError(error: unknown): QueueError {
+  return error instanceof QueueError ? error : new QueueError('INSTANCE_UNREACHABLE', { cause: error });
 }
 
 function isUnreachable(error: unknown): boolean {

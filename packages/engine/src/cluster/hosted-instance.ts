@@ -33,6 +33,8 @@ export interface HostedInstanceOptions {
   serve(instance: Instance): Promise<ServingHandle>;
   /** The instance failed or was fenced. */
   onEnded(error: QueueError): void;
+  /** The instance does not renew its lease any more. */
+  onUnhealthy(reason: QueueError): void;
 }
 
 export class HostedInstance {
@@ -56,6 +58,7 @@ export class HostedInstance {
       leaseFile: options.leaseFile,
       ports: options.ports,
       unhealthyReason: () => opened.instance?.unhealthyReason(options.writerSilentMsMax),
+      onUnhealthy: options.onUnhealthy,
       onFenced: (error) => opened.instance?.fence(error),
       onReacquired: () => opened.instance?.onLeaseRegained(),
     });

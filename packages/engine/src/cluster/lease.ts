@@ -20,7 +20,9 @@ export interface LeaseOptions {
   leaseFile: LeaseFile;
   ports: ClusterPorts;
   /** Why the instance is too unhealthy to keep its lease; undefined if it is healthy. */
-  unhealthyReason(): string | undefined;
+  unhealthyReason(): QueueError | undefined;
+  /** The instance became unhealthy: the lease is renewed no more and will lapse. */
+  onUnhealthy(reason: QueueError): void;
   /** Another process has claimed the instance. */
   onFenced(error: QueueError): void;
   /** The lease is held again after it had lapsed: waiting calls can be served. */
@@ -39,6 +41,7 @@ export class Lease implements DeliveryLease {
   /** Set while a renewal is being written. */
   #pendingWrite: Promise<void> | undefined;
   #fenced: QueueError | undefined;
+  #isUnhealthy = false;
   #released = false;
 
   /** The claim must have just been won. Throws the storage errors. */
@@ -59,7 +62,7 @@ export class Lease implements DeliveryLease {
     if (this.isHeld()) return;
     if (this.#fenced !== undefined) throw this.#fenced;
     const { instance, unhealthyReason } = this.#options;
-    const reason = unhealthyReason();
+    const reason = unhealthyReason()?.message;
     if (reason === undefined && this.#verifyClaim()) {
       this.#renewSync();
       return;
@@ -77,8 +80,7 @@ export class Lease implements DeliveryLease {
 
   /** Called by the timer. Resolves when the renewal can be read by other processes, or when there is none. */
   async renew(): Promise<void> {
-    if (this.#pendingWrite !== undefined || this.#ended || this.#options.unhealthyReason() !== undefined)
-      return;
+    if (this.#pendingWrite !== undefined || this.#ended || !this.#checkHealth()) return;
     const lapsed = !this.isHeld();
     if (!this.#verifyClaim({ unlessUnchanged: !lapsed })) return;
     const expiresAtMs = this.#clock.nowMs() + limits.leaseMs;
@@ -93,6 +95,13 @@ export class Lease implements DeliveryLease {
     if (this.#ended) return;
     this.#expiresAtMs = Math.max(this.#expiresAtMs, expiresAtMs);
     if (lapsed) this.#options.onReacquired();
+  }
+
+  #checkHealth(): boolean {
+    const reason = this.#options.unhealthyReason();
+    if (reason !== undefined && !this.#isUnhealthy) this.#options.onUnhealthy(reason);
+    this.#isUnhealthy = reason !== undefined;
+    return !this.#isUnhealthy;
   }
 
   get #ended(): boolean {

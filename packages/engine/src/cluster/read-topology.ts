@@ -11,33 +11,32 @@ export interface TopologySources {
   membership: Membership;
   leaseFile: LeaseFile;
   ports: Pick<ClusterPorts, 'machineClock' | 'processes'>;
-  /** The processes that the caller started. */
-  children?: ReadonlyMap<number, InstanceProcess>;
+  /** The processes that the caller supervises, by instance. */
+  processes?: ReadonlyMap<number, InstanceProcess>;
 }
 
-const noChildren: ReadonlyMap<number, InstanceProcess> = new Map();
+const noProcesses: ReadonlyMap<number, InstanceProcess> = new Map();
 
 export function readTopology({
   membership,
   leaseFile,
   ports,
-  children = noChildren,
-}: TopologySources): InstanceTopology[] {
+  processes = noProcesses,
+}: TopologySources): Omit<InstanceTopology, 'restart'>[] {
   const hosts = new Map(membership.hosts().map((host) => [host.instance, host]));
   const heartbeats = new Map(leaseFile.read().map((heartbeat) => [heartbeat.claim, heartbeat]));
   const nowMs = ports.machineClock.nowMs();
-  const instanceOfPid = new Map([...children].map(([instance, { pid }]) => [pid, instance]));
+  const instanceOfPid = new Map([...processes].map(([instance, { pid }]) => [pid, instance]));
   return membership.members().map(({ instance, leaving }) => {
     const host = hosts.get(instance);
     const heartbeat = host && heartbeats.get(host.claim);
-    const child = children.get(instance);
     const expiresInMs = heartbeat === undefined ? 0 : Math.max(0, heartbeat.expiresAtMs - nowMs);
     const isAlive = host !== undefined && ports.processes.mayBeAlive(host.pid);
     return {
       instance,
       leaving,
       state: isAlive ? instanceState(host, heartbeat?.epoch ? expiresInMs : 0) : 'down',
-      process: child === undefined ? null : { pid: child.pid, state: child.state },
+      process: processes.get(instance) ?? null,
       host: host === undefined ? null : { pid: host.pid, instance: instanceOfPid.get(host.pid) ?? null },
       epoch: heartbeat?.epoch ?? 0,
       lease: host === undefined ? null : { claim: host.claim, expiresInMs },

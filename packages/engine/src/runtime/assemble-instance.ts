@@ -7,6 +7,7 @@ import type { InstancePorts } from '../model/ports.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { Catalog } from '../storage/catalog/catalog.ts';
+import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { WriteLock } from '../unsharded/write-lock.ts';
 import { LocalInstance } from './local-instance.ts';
@@ -73,6 +74,7 @@ export async function assembleInstance(
       subscribers: (queueId) => catalog.subscribers.ofTopic(queueId),
       onFatal,
       lease,
+      freeDiskBytes: () => freeDiskBytes(dir),
     });
     const unsharded = new UnshardedEngine({
       dir,

@@ -19,6 +19,7 @@ import type { FileReader } from '../model/read-request.ts';
 import type { RecoveredInstance } from '../model/recovered-instance.ts';
 import type { SubscriberRow } from '../model/subscriber-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
+import { CommitProbe } from '../monitoring/commit-probe.ts';
 import { MetricsSampler } from '../monitoring/metrics-sampler.ts';
 import { ShardedStatistics } from '../monitoring/sharded-statistics.ts';
 import { BacklogReader } from '../queues/backlog-reader.ts';
@@ -56,6 +57,7 @@ export interface ShardedOptions {
   /** Whether the catalog ever had it: if it did and has it no more, it was dropped. */
   everExisted(what: 'queue' | 'subscriber', id: number): boolean;
   queueById(queueId: number | null): QueueRow | undefined;
+  freeDiskBytes(): Promise<number>;
   subscribers(queueId: number): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
   /** Checked before each delivery; undefined where no other process can take the instance over. */
@@ -198,19 +200,27 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     findQueue: (queueId) => queues.findById(queueId),
     onFatal: (error) => groupCommit.fail(error),
   });
+  const instanceSample = () => ({
+    instance,
+    commits: groupCommit.commits,
+    groups: groupCommit.groups,
+    cacheBytes: cache.bytes,
+    cacheBytesMax: cache.bytesMax,
+  });
   const sampler = new MetricsSampler({
     epoch,
     sampleMs: options.sampleIntervalMs,
     ports,
     group: groupCommit,
     queues: () => queues,
-    instanceSample: () => ({
-      instance,
-      commits: groupCommit.commits,
-      groups: groupCommit.groups,
-      cacheBytes: cache.bytes,
-      cacheBytesMax: cache.bytesMax,
-    }),
+    instanceSample,
+  });
+  const probe = new CommitProbe({
+    epoch,
+    ports,
+    group: groupCommit,
+    instanceSample,
+    freeDiskBytes: options.freeDiskBytes,
   });
 
   const reserveWriter = async () => {
@@ -277,6 +287,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     delayed,
     forwarding,
     sampler,
+    probe,
     lifecycle,
     subscriberChanges,
     writer,

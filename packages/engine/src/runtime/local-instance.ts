@@ -290,11 +290,18 @@ export class LocalInstance implements Instance {
     return groupCommit.isIdle && forwarding.isQuiescent && hasNone;
   }
 
-  /** Why the instance cannot be relied on to serve; undefined while it is healthy. */
-  unhealthyReason(writerSilentMsMax: number): string | undefined {
-    if (this.endReason !== undefined) return this.endReason.code;
+  unhealthyReason(writerSilentMsMax: number = limits.writerSilentMsDefault): QueueError | undefined {
+    if (this.endReason !== undefined) return this.endReason;
     if (this.#sharded.writer.silentMs <= writerSilentMsMax) return undefined;
-    return `the writer thread has not answered for over ${writerSilentMsMax} ms`;
+    return new QueueError('WRITER_SILENT', {
+      message: `The writer thread of instance ${this.id} has work and has not answered for over ${writerSilentMsMax} ms`,
+      details: { instance: this.id, writerSilentMsMax },
+    });
+  }
+
+  async probe(): Promise<void> {
+    if (this.endReason !== undefined) throw this.endReason;
+    await this.#sharded.probe.run();
   }
 
   /** The lease is held again after it had lapsed: serves calls that waited meanwhile. */

@@ -2,6 +2,7 @@
 import { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
+import type { Timer } from '../model/ports.ts';
 import { nodePorts } from '../node-ports.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { assembleInstance } from './assemble-instance.ts';
@@ -21,6 +22,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     processes: nodePorts.processes,
   });
   let claim: number;
+  let claimTimer: Timer | undefined;
   try {
     claim = membership.claim(id, 'embedded');
   } catch (error) {
@@ -28,13 +30,31 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     throw error;
   }
   const release = () => {
+    claimTimer?.cancel();
     membership.releaseClaim(claim);
     membership.close();
   };
   try {
-    return await assembleInstance(id, options, { onClosed: release }, nodePorts);
+    const instance = await assembleInstance(id, options, { onClosed: release }, nodePorts);
+    claimTimer = nodePorts.timers.every(limits.claimCheckMs, () => {
+      if (!holdsClaim(membership, id, claim)) instance.fence(fencedError(id, claim));
+    });
+    return instance;
   } catch (error) {
     release();
     throw error;
   }
+}
+
+/** A process that held this one for dead, in another pid namespace for example, may have claimed the instance. */
+function holdsClaim(membership: Membership, instance: number, claim: number): boolean {
+  try {
+    return membership.holdsClaim(instance, claim);
+  } catch {
+    return true; // the catalog cannot be read now: the next check tells
+  }
+}
+
+function fencedError(instance: number, claim: number): QueueError {
+  return new QueueError('INSTANCE_FENCED', { details: { instance, claim } });
 }

@@ -26,6 +26,7 @@ const handlers: AdminCallHandlers = {
   unsubscribe: (instance, ...args) => instance.unsubscribe(...args),
   subscribers: (instance, ...args) => instance.subscribers(...args),
   stats: (instance) => instance.stats(),
+  probe: (instance) => instance.probe(),
   queueStats: (instance, ...args) => instance.queueStats(...args),
   waits: (instance) => instance.waits.snapshot(),
   browse,

@@ -25,6 +25,7 @@ type InstanceMethods = Pick<
   | 'subscribers'
   | 'stats'
   | 'queueStats'
+  | 'probe'
 >;
 
 /** All administrative calls, by their names on the wire. */

@@ -67,6 +67,7 @@ export class SimulatedInstance {
       everExisted: () => true,
       queueById: (queueId) => queues.find((queue) => queue.queueId === queueId),
       subscribers: () => [],
+      freeDiskBytes: async () => Number.POSITIVE_INFINITY,
       onFatal: (error) => {
         opening.failed = error;
       },

@@ -65,7 +65,8 @@ export class TrialCluster {
     const cache = cacheBytesMax === null ? {} : { cacheBytesMax };
     let made: TrialCluster | undefined;
     const onEvent = (event: ClusterEvent) => made?.onEvent(event);
-    const cluster = await startCluster({ dir, instances, ...cache, onEvent });
+    // Which processes run is for the scenario's faults alone to decide.
+    const cluster = await startCluster({ dir, instances, ...cache, restart: false, onEvent });
     made = new TrialCluster(cluster, options);
     return made;
   }

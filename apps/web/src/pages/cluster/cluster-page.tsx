@@ -21,8 +21,9 @@ export function ClusterPage() {
         <h1>Cluster</h1>
         <p className="lead">
           The instances that serve the queues of this server. With two or more, each instance runs in its own
-          process. Kill a process, and another one hosts its instance until it is started again. No
-          acknowledged message is lost, and none is delivered again after its consumption was acknowledged.
+          process. Kill a process, and another one hosts its instance until it is started again; one that ends
+          by itself is restarted, and so is one that was killed when no other is left. No acknowledged message
+          is lost, and none is delivered again after its consumption was acknowledged.
         </p>
       </header>
       {connection === 'lost' ? (

@@ -25,7 +25,7 @@ export function ProcessCard({ entry, placement, rates, cores, onRemove }: Proces
     <article className="panel process" aria-label={name} data-gone={process === null ? '' : undefined}>
       <header className="process-head">
         <h3>{name}</h3>
-        <ProcessBadge process={process} />
+        <ProcessBadge instance={owner} />
       </header>
       <p className="small muted process-facts">
         {process === null ? (
@@ -54,12 +54,17 @@ export function ProcessCard({ entry, placement, rates, cores, onRemove }: Proces
   );
 }
 
-function describeMissingProcess({ state, host, leaving }: ClusterInstance): string {
-  const status = leaving ? 'Removed' : 'Not running';
+function describeMissingProcess({ state, host, leaving, restart }: ClusterInstance): string {
+  const status = leaving ? 'Removed' : restart === null ? 'Not running' : describeRestart(restart);
   if (state !== 'failed-over') return `${status}.`;
   const hostName =
     host?.instance == null ? `process ${host?.pid}` : `the process of instance ${host.instance}`;
   return `${status}; ${hostName} hosts its instance.`;
+}
+
+function describeRestart({ attempts, inMs, code, message }: NonNullable<ClusterInstance['restart']>): string {
+  const next = inMs === null ? `given up after ${attempts} attempts` : `starts again in ${formatMs(inMs)}`;
+  return `Ended though nobody asked for it (${message}, ${code}); ${next}`;
 }
 
 const processStates = {
@@ -69,9 +74,9 @@ const processStates = {
   ending: { label: 'Ending', tone: 'quiet' },
 } as const;
 
-function ProcessBadge({ process }: { process: ClusterInstance['process'] }) {
-  const { label, tone } =
-    process === null ? ({ label: 'No process', tone: 'bad' } as const) : processStates[process.state];
+function ProcessBadge({ instance: { process, restart } }: { instance: ClusterInstance }) {
+  const missing = { label: restart?.inMs == null ? 'No process' : 'Restarting', tone: 'bad' } as const;
+  const { label, tone } = process === null ? missing : processStates[process.state];
   return (
     <span className="badge" data-tone={tone}>
       {label}
@@ -85,7 +90,7 @@ function HostedInstance(props: {
   isFailover: boolean;
 }) {
   const { instance, rates, isFailover } = props;
-  const { state, leaving, epoch, lease } = instance;
+  const { state, leaving, epoch, lease, unready } = instance;
   return (
     <section className="hosted" aria-label={`Instance ${instance.instance}`} data-state={state}>
       <div className="process-head">
@@ -93,10 +98,13 @@ function HostedInstance(props: {
           Instance {instance.instance} {isFailover ? <span className="tag">failover</span> : null}
           {leaving ? <span className="tag">being removed</span> : null}
         </h4>
-        <span className="badge" data-tone={state === 'down' ? 'bad' : isFailover ? 'finding' : 'good'}>
-          {state === 'down' ? 'Down' : isFailover ? 'Hosted here' : 'Up'}
-        </span>
+        <InstanceBadge instance={instance} isFailover={isFailover} />
       </div>
+      {unready === null || state === 'down' ? null : (
+        <p className="small" role="status">
+          It cannot commit: {unready.message} ({unready.code}).
+        </p>
+      )}
       <dl className="hosted-figures">
         <Figure name="In" value={rates === undefined ? '–' : formatRate(rates.enqueuePerSec)} />
         <Figure name="Out" value={rates === undefined ? '–' : formatRate(rates.dequeuePerSec)} />
@@ -105,6 +113,17 @@ function HostedInstance(props: {
         <Figure name="Lease ends in" value={lease === null ? '–' : formatMs(Math.round(lease.expiresInMs))} />
       </dl>
     </section>
+  );
+}
+
+function InstanceBadge(props: { instance: ClusterInstance; isFailover: boolean }) {
+  const { instance, isFailover } = props;
+  const { state, unready } = instance;
+  const healthy = isFailover ? 'finding' : 'good';
+  return (
+    <span className="badge" data-tone={state === 'down' || unready !== null ? 'bad' : healthy}>
+      {state === 'down' ? 'Down' : isFailover ? 'Hosted here' : 'Up'}
+    </span>
   );
 }
 
@@ -124,7 +143,7 @@ const actions: Readonly<
 > = {
   kill: {
     label: 'Kill',
-    hint: 'SIGKILL: ends the process at once, in the middle of its work',
+    hint: 'SIGKILL: ends the process at once, in the middle of its work; it stays down until it is started, or until no other one is left',
     call: (instance) => signalInstance(instance, 'SIGKILL'),
   },
   pause: {
@@ -179,8 +198,9 @@ function ProcessControls(props: { instance: ClusterInstance; onRemove: (() => vo
   );
 }
 
-function actionsOf({ process, leaving }: ClusterInstance): Action[] {
-  if (process === null) return leaving ? [] : ['start'];
+function actionsOf({ process, leaving, restart }: ClusterInstance): Action[] {
+  if (process === null && leaving) return [];
+  if (process === null) return restart?.inMs == null ? ['start'] : ['start', 'stop'];
   if (process.state === 'paused') return ['resume', 'kill'];
   return process.state === 'ending' ? ['kill'] : ['kill', 'pause', 'stop'];
 }

@@ -16,7 +16,16 @@ export interface InstanceChildOptions {
   execArgv: string[];
   ports: ClusterPorts;
   onEvent(event: ClusterEvent): void;
-  onEnded(end: { exitCode: number | null; signal: string | null }): void;
+  onOpened(): void;
+  onEnded(end: ProcessEnd): void;
+}
+
+/** How a process ended. */
+export interface ProcessEnd {
+  exitCode: number | null;
+  signal: string | null;
+  /** Why, if the process could tell, or could not be started at all. */
+  failure: QueueError | undefined;
 }
 
 export class InstanceChild {
@@ -27,14 +36,13 @@ export class InstanceChild {
   readonly ended: Promise<void>;
   readonly #process: ForkedProcess;
   readonly #timers: Timers;
-  #state: 'starting' | 'running' | 'ending' = 'starting';
-  #paused = false;
+  #isOpen = false;
   #failure: QueueError | undefined;
   #lastRequest = 0;
   readonly #pendingStats = new Map<number, (stats: ProcessStats) => void>();
   readonly #failoverStopped = Promise.withResolvers<void>();
 
-  constructor({ options, execArgv, ports, onEvent, onEnded }: InstanceChildOptions) {
+  constructor({ options, execArgv, ports, onEvent, onOpened, onEnded }: InstanceChildOptions) {
     this.instance = options.instance;
     // `.ts` in the repository, `.js` in the published package.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
@@ -49,7 +57,8 @@ export class InstanceChild {
     this.#process.on('message', (message: InstanceProcessMessage) => {
       if (message.type === 'event') onEvent(message.event);
       else if (message.type === 'opened') {
-        if (this.#state === 'starting') this.#state = 'running';
+        this.#isOpen = true;
+        onOpened();
         opened.resolve();
       } else if (message.type === 'failed') this.#failure = toError(message);
       else if (message.type === 'failover-stopped') this.#failoverStopped.resolve();
@@ -60,7 +69,7 @@ export class InstanceChild {
         this.#failure ?? new QueueError('PROCESS_NOT_RUNNING', { details: { exitCode, signal } }),
       );
       this.#failoverStopped.resolve();
-      onEnded({ exitCode, signal });
+      onEnded({ exitCode, signal, failure: this.#failure });
       ended.resolve();
     };
     this.#process.once('error', (cause) => {
@@ -75,17 +84,11 @@ export class InstanceChild {
     return this.#process.pid ?? 0;
   }
 
-  get state(): 'starting' | 'running' | 'paused' | 'ending' {
-    return this.#paused ? 'paused' : this.#state;
-  }
-
   startFailover(): void {
     this.#send({ type: 'start-failover' });
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (signal === 'SIGSTOP') this.#paused = true;
-    else if (signal === 'SIGCONT') this.#paused = false;
     this.#process.kill(signal);
   }
 
@@ -98,7 +101,6 @@ export class InstanceChild {
 
   /** Ends the process in order; kills it if that takes longer than `processCloseMsMax`. */
   async close(): Promise<void> {
-    this.#state = 'ending';
     this.signal('SIGCONT');
     this.#send({ type: 'close' });
     const killTimer = this.#timers.deadline(limits.processCloseMsMax, () => this.#process.kill('SIGKILL'));
@@ -108,7 +110,7 @@ export class InstanceChild {
 
   /** Resolves with undefined if the process does not answer within `processStatsMsMax`. */
   stats(): Promise<ProcessStats | undefined> {
-    if (this.#state === 'starting' || !this.#process.connected) return Promise.resolve(undefined);
+    if (!this.#isOpen || !this.#process.connected) return Promise.resolve(undefined);
     this.#lastRequest += 1;
     const request = this.#lastRequest;
     return new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /** Supervises a cluster on one machine: one process for each instance, started and ended by this process. */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import type { Timer } from '../../model/ports.ts';
 import { LeaseFile } from '../../storage/catalog/lease-file.ts';
 import { Membership } from '../../storage/catalog/membership.ts';
 import { changeMembership } from '../change-membership.ts';
@@ -9,14 +10,16 @@ import type { ClusterEvent } from '../cluster-events.ts';
 import { nodeClusterPorts } from '../node-cluster-ports.ts';
 import type { ClusterPorts } from '../processes.ts';
 import { readTopology } from '../read-topology.ts';
-import { InstanceChild } from './instance-child.ts';
+import { ProcessSupervisor } from './process-supervisor.ts';
+import type { SupervisedProcess } from './supervised-process.ts';
 
 /** Claimed in the catalog, so that a folder has one supervisor at a time. */
 const supervisorSingleton = 'supervisor';
 
 /**
- * Starts the processes and resolves when all serve. They end with this process, however it ends. A folder has one
- * supervised cluster at a time. Throws `INSTANCE_IN_USE`, `OPTIONS_INVALID`, and what opening an instance throws.
+ * Starts the processes and resolves when all serve. They end with this process, however it ends. One that ends before though
+ * nobody asked for it is started again. A folder has one supervised cluster at a time. Throws `INSTANCE_IN_USE`,
+ * `OPTIONS_INVALID`, and what opening an instance throws.
  */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const cluster = new SupervisedCluster(options, nodeClusterPorts);
@@ -35,9 +38,10 @@ class SupervisedCluster implements Cluster {
   readonly #ports: ClusterPorts;
   readonly #membership: Membership;
   readonly #leaseFile: LeaseFile;
-  readonly #children = new Map<number, InstanceChild>();
+  readonly #supervisor: ProcessSupervisor;
   readonly #events: ClusterEvent[] = [];
   #claimed = false;
+  #checkTimer: Timer | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: ClusterOptions, ports: ClusterPorts) {
@@ -47,6 +51,15 @@ class SupervisedCluster implements Cluster {
     this.#options = options;
     this.#membership = new Membership(options.dir, { busyMs: 0, processes: ports.processes });
     this.#leaseFile = new LeaseFile(options.dir);
+    const { execArgv = [], restart = true } = options;
+    this.#supervisor = new ProcessSupervisor({
+      execArgv,
+      ports,
+      restarts: restart,
+      isServed: (instance) => this.#isServed(instance),
+      onEvent: (event) => this.#emit(event),
+      onGivenUp: (error) => this.#options.onUnrecoverable?.(error),
+    });
   }
 
   async open(): Promise<void> {
@@ -59,36 +72,49 @@ class SupervisedCluster implements Cluster {
     }
     const kept = activeMembers.slice(0, wanted);
     while (kept.length < wanted) kept.push(await this.#addMember());
-    const children = kept.map((instance) => this.#startChild(instance));
-    await Promise.all(children.map((child) => child.opened));
-    // Not before: the first process up must not consider the others dead.
-    for (const child of children) child.startFailover();
+    await Promise.all(kept.map((instance) => this.#startProcess(instance)));
+    this.#supervisor.startFailover();
+    this.#checkTimer = this.#ports.timers.every(limits.supervisorCheckMs, () => this.#check());
   }
 
-  #startChild(instance: number): InstanceChild {
-    const { instances: _count, execArgv = [], onEvent: _listener, ...options } = this.#options;
+  #startProcess(instance: number): Promise<void> {
+    const {
+      instances: _count,
+      execArgv: _flags,
+      restart: _restart,
+      onEvent: _listener,
+      onUnrecoverable: _end,
+      ...options
+    } = this.#options;
     const { writerSilentMsMax = limits.writerSilentMsDefault } = options;
-    const child: InstanceChild = new InstanceChild({
-      options: { ...options, instance, writerSilentMsMax },
-      execArgv,
-      ports: this.#ports,
-      onEvent: (event) => this.#emit(event),
-      onEnded: ({ exitCode, signal }) => {
-        if (this.#children.get(instance) === child) this.#children.delete(instance);
-        this.#emit({
-          ...this.#eventOf('process:ended', child),
-          ...(exitCode !== null && { exitCode }),
-          ...(signal !== null && { signal }),
-        });
-      },
-    });
-    this.#children.set(instance, child);
-    this.#emit(this.#eventOf('process:started', child));
-    return child;
+    return this.#supervisor.start({ ...options, instance, writerSilentMsMax });
   }
 
-  #eventOf(type: ClusterEvent['type'], { instance, pid }: { instance: number; pid: number }): ClusterEvent {
-    return { type, atMs: this.#ports.clock.epochMs(), instance, pid };
+  /** Looks for processes that hang, and for another process that runs this cluster. */
+  #check(): void {
+    try {
+      if (!this.#membership.holdsSingleton(supervisorSingleton)) {
+        this.#onDeposed();
+        return;
+      }
+      const nowMs = this.#ports.machineClock.nowMs(); // must be read before the heartbeats
+      this.#supervisor.killHung(nowMs, this.#membership.hosts(), this.#leaseFile.read());
+    } catch (error) {
+      if (!(error instanceof QueueError)) throw error; // files that cannot be read now: the next check tries again
+    }
+  }
+
+  #onDeposed(): void {
+    this.#checkTimer?.cancel();
+    this.#options.onUnrecoverable?.(new QueueError('CLUSTER_DEPOSED', { details: { dir: this.dir } }));
+  }
+
+  #isServed(instance: number): boolean {
+    return this.topology().some((each) => each.instance === instance && each.state !== 'down');
+  }
+
+  #newEvent(type: ClusterEvent['type'], instance: number): ClusterEvent {
+    return { type, atMs: this.#ports.clock.epochMs(), instance, pid: this.#ports.processes.self.pid };
   }
 
   #emit(event: ClusterEvent): void {
@@ -98,12 +124,20 @@ class SupervisedCluster implements Cluster {
   }
 
   topology(): InstanceTopology[] {
-    return readTopology({
+    const processes = new Map<number, NonNullable<InstanceTopology['process']>>();
+    for (const { instance, process } of this.#supervisor.all) {
+      if (process !== null) processes.set(instance, process);
+    }
+    const topology = readTopology({
       membership: this.#membership,
       leaseFile: this.#leaseFile,
       ports: this.#ports,
-      children: this.#children,
+      processes,
     });
+    return topology.map((hosted) => ({
+      ...hosted,
+      restart: this.#supervisor.find(hosted.instance)?.restart ?? null,
+    }));
   }
 
   events(): ClusterEvent[] {
@@ -111,48 +145,42 @@ class SupervisedCluster implements Cluster {
   }
 
   async stats(): Promise<ProcessStats[]> {
-    const answers = await Promise.all([...this.#children.values()].map((child) => child.stats()));
+    const answers = await Promise.all([...this.#supervisor.all].map((supervised) => supervised.stats()));
     return answers.filter((stats) => stats !== undefined).sort((a, b) => a.instance - b.instance);
   }
 
-  kill(instance: number, signal: NodeJS.Signals = 'SIGKILL'): void {
-    this.#runningChild(instance).signal(signal);
+  kill(instance: number): void {
+    this.#supervised(instance).kill();
   }
 
   pause(instance: number): void {
-    const child = this.#runningChild(instance);
-    child.signal('SIGSTOP');
-    this.#emit(this.#eventOf('process:paused', child));
+    this.#supervised(instance).pause();
   }
 
   resume(instance: number): void {
-    const child = this.#runningChild(instance);
-    child.signal('SIGCONT');
-    this.#emit(this.#eventOf('process:resumed', child));
+    this.#supervised(instance).resume();
   }
 
   async stop(instance: number): Promise<void> {
-    await this.#runningChild(instance).close();
+    await this.#supervised(instance).stop();
   }
 
   async start(instance: number): Promise<void> {
     this.#assertOpen();
-    if (!this.#membership.members().some((member) => member.instance === instance && !member.leaving)) {
+    if (!this.#activeMembers().includes(instance)) {
       throw new QueueError('INSTANCE_NOT_FOUND', { details: { instance } });
     }
-    if (this.#children.has(instance)) throw new QueueError('PROCESS_RUNNING', { details: { instance } });
-    const child = this.#startChild(instance);
-    await child.opened;
-    child.startFailover();
+    await this.#startProcess(instance);
   }
 
   async add(): Promise<number> {
     this.#assertOpen();
     const instance = await this.#addMember();
-    this.#emit(this.#eventOf('instance:added', { instance, pid: this.#ports.processes.self.pid }));
+    this.#emit(this.#newEvent('instance:added', instance));
     try {
       await this.start(instance);
     } catch (error) {
+      await this.#supervisor.remove(instance);
       await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
       throw error;
     }
@@ -176,16 +204,14 @@ class SupervisedCluster implements Cluster {
     if (!this.#activeMembers().includes(instance)) {
       throw new QueueError('INSTANCE_NOT_FOUND', { details: { instance } });
     }
-    if (
-      ![...this.#children.values()].some((child) => child.instance !== instance && child.state === 'running')
-    ) {
+    if (![...this.#supervisor.all].some((each) => each.instance !== instance && each.state === 'running')) {
       throw new QueueError('OPTIONS_INVALID', {
         message: `Instance ${instance} has the last running process: nobody could serve its backlog`,
       });
     }
     await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
-    this.#emit(this.#eventOf('instance:removed', { instance, pid: this.#ports.processes.self.pid }));
-    await this.#children.get(instance)?.close();
+    this.#emit(this.#newEvent('instance:removed', instance));
+    await this.#supervisor.remove(instance);
   }
 
   async resize(instances: number): Promise<void> {
@@ -206,9 +232,9 @@ class SupervisedCluster implements Cluster {
       .map(({ instance }) => instance);
   }
 
-  #runningChild(instance: number): InstanceChild {
-    const child = this.#children.get(instance);
-    if (child !== undefined) return child;
+  #supervised(instance: number): SupervisedProcess {
+    const supervised = this.#supervisor.find(instance);
+    if (supervised !== undefined) return supervised;
     const known = this.#membership.members().some((member) => member.instance === instance);
     throw new QueueError(known ? 'PROCESS_NOT_RUNNING' : 'INSTANCE_NOT_FOUND', { details: { instance } });
   }
@@ -224,9 +250,8 @@ class SupervisedCluster implements Cluster {
   }
 
   async #close(): Promise<void> {
-    const children = [...this.#children.values()];
-    await Promise.all(children.map((child) => child.stopFailover()));
-    await Promise.all(children.map((child) => child.close()));
+    this.#checkTimer?.cancel();
+    await this.#supervisor.end();
     if (this.#claimed)
       await this.#changeMembership(() => this.#membership.releaseSingleton(supervisorSingleton));
     this.#leaseFile.close();

@@ -183,8 +183,21 @@ export class Membership {
     });
   }
 
+  /** False once another process has claimed the task: it held this one for dead. */
+  holdsSingleton(name: string): boolean {
+    const { pid, started } = this.#processes.self;
+    const mine = this.#file.prepare('SELECT 1 FROM singleton WHERE name = ? AND pid = ? AND pid_started = ?');
+    return this.#run(() => mine.get(name, pid, started) !== undefined);
+  }
+
+  /** Does nothing if another process has claimed the task since. */
   releaseSingleton(name: string): void {
-    this.#run(() => this.#file.prepare('DELETE FROM singleton WHERE name = ?').run(name));
+    const { pid, started } = this.#processes.self;
+    this.#run(() =>
+      this.#file
+        .prepare('DELETE FROM singleton WHERE name = ? AND pid = ? AND pid_started = ?')
+        .run(name, pid, started),
+    );
   }
 
   close(): void {

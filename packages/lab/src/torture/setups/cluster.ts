@@ -1,7 +1,7 @@
 /**
  * A cluster of three processes and a client in its own process. The client and the cluster's processes are killed,
- * suspended and restarted, one at a time or all at once, and survivors take the instances over. Finally the cluster is
- * closed and the contents of the folder are added to the history, which is judged.
+ * suspended and restarted, one at a time or all at once, by the cluster or from outside, and survivors take the instances
+ * over. Finally the cluster is closed and the contents of the folder are added to the history, which is judged.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, QueueError, startCluster } from '@shardlab/engine';
@@ -16,6 +16,8 @@ const instances = 3;
 const killsPerFolder = 12;
 const workloadsAtOnce = 2;
 const pauseMsMax = 700;
+/** For what hangs: a restart takes about a second. */
+const restartedMsMax = 60_000;
 
 type Fault = (cluster: Cluster, random: Random, onKill: (phase: string) => void) => Promise<void>;
 
@@ -43,6 +45,30 @@ const killAll: Fault = async (cluster, _random, onKill) => {
   }
 };
 
+/** Processes end though nobody asked the cluster for it, which starts them again by itself. */
+const crashSome: Fault = async (cluster, random, onKill) => {
+  const running = cluster
+    .topology()
+    .flatMap(({ process }) => (process?.state === 'running' ? [process] : []));
+  for (const { pid } of running) {
+    if (!random.chance(0.7)) continue;
+    process.kill(pid, 'SIGKILL');
+    onKill('cluster: from outside');
+  }
+  await untilAllRun(cluster);
+};
+
+async function untilAllRun(cluster: Cluster): Promise<void> {
+  const untilMs = performance.now() + restartedMsMax;
+  const isDown = () =>
+    cluster.topology().some(({ restart, process }) => restart !== null || process === null);
+  while (isDown()) {
+    if (performance.now() > untilMs)
+      throw new Error('Processes that were killed from outside are not restarted');
+    await pause(20);
+  }
+}
+
 /** Either the lease lapses and a survivor kills the process and consumes over, or it resumes in time, or at the same moment. */
 const stopOne: Fault = async (cluster, random, onKill) => {
   const instance = randomInstance(random);
@@ -52,7 +78,7 @@ const stopOne: Fault = async (cluster, random, onKill) => {
   await ifRunning(() => cluster.resume(instance));
 };
 
-const faults: readonly Fault[] = [killOne, killOne, killOne, killAll, stopOne];
+const faults: readonly Fault[] = [killOne, killOne, killOne, killAll, stopOne, crashSome];
 
 export const clusterSetup: TortureSetup = {
   name: 'cluster',

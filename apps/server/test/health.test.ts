@@ -1,0 +1,158 @@
+/** Health that is true: from a commit on a real disk and a real writer, not from what the server believes. */
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Health } from '@shardlab/contract';
+import * as contract from '@shardlab/contract';
+import { Ajv } from 'ajv';
+import Database from 'better-sqlite3';
+import { describe, expect, it, vi } from 'vitest';
+import { exitCodes } from '../src/exit.ts';
+import { ServerProcess } from './server-process.ts';
+import { makeDataDir, startApp, waiting } from './start-app.ts';
+
+const validate = new Ajv({ strict: false }).compile(contract.Health);
+const headers = { 'content-type': 'application/json' };
+
+async function readHealth(url: string): Promise<{ status: number; body: Health }> {
+  const response = await fetch(`${url}/api/health`);
+  const body = (await response.json()) as Health;
+  validate(body);
+  expect(validate.errors).toBeNull();
+  return { status: response.status, body };
+}
+
+const post = (url: string, body: unknown) =>
+  fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+
+/** A command that runs the rest of its line with a file system of so many MiB in memory at `dir`. */
+const onSmallDisk = (dir: string, mib: number) => [
+  'unshare',
+  '--mount',
+  '--map-root-user',
+  'sh',
+  '-c',
+  'mount -t tmpfs -o size="$1"m small "$2" && shift 2 && exec "$@"',
+  'sh',
+  String(mib),
+  dir,
+];
+
+function whyNoSmallDisk(): string | undefined {
+  if (process.platform !== 'linux') return 'needs Linux';
+  const [command = '', ...args] = [...onSmallDisk('/mnt', 1), 'true'];
+  return spawnSync(command, args).status === 0 ? undefined : 'needs the right to mount a file system';
+}
+const noSmallDisk = whyNoSmallDisk();
+
+describe('the health of a server', () => {
+  it('is ready once its instance has committed, and live as long as it answers', async () => {
+    const test = await startApp();
+    for (const path of ['/api/health', '/api/health/ready']) {
+      const { status, body } = await test.get<Health>(path);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({
+        status: 'ok',
+        instances: [{ instance: 1, state: 'serving', reason: null }],
+      });
+    }
+    expect(await test.get('/api/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
+  });
+
+  it.skipIf(noSmallDisk)(
+    `says that its disk is full, and when there is room again (${noSmallDisk ?? 'on a small one'})`,
+    async () => {
+      const DATA_DIR = makeDataDir();
+      const server = new ServerProcess({ DATA_DIR }, { through: onSmallDisk(DATA_DIR, 64) });
+      const url = await server.ready();
+      expect(await readHealth(url)).toMatchObject({ status: 200, body: { status: 'ok' } });
+      // The file system exists in the mount namespace of the server alone.
+      const ballast = join(`/proc/${server.child.pid}/root`, DATA_DIR, 'ballast');
+      try {
+        writeFileSync(ballast, Buffer.alloc(64 * 1024 * 1024));
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ENOSPC' });
+      }
+      await vi.waitFor(async () => {
+        expect(await readHealth(url)).toMatchObject({
+          status: 503,
+          body: {
+            status: 'failed',
+            instances: [{ instance: 1, state: 'failed', reason: { code: 'STORAGE_FULL' } }],
+          },
+        });
+      }, waiting);
+      expect((await fetch(`${url}/api/health/live`)).status).toBe(200);
+      expect(await (await fetch(`${url}/metrics`)).text()).toMatch(
+        /^shardlab_instance_up\{instance="1"\} 1\n(.*\n)*shardlab_instance_ready\{instance="1"\} 0$/m,
+      );
+      const { instances } = (await (await fetch(`${url}/api/cluster`)).json()) as contract.Cluster;
+      expect(instances[0]!.unready).toMatchObject({ code: 'STORAGE_FULL' });
+      rmSync(ballast);
+      await vi.waitFor(async () => expect((await readHealth(url)).status).toBe(200), waiting);
+    },
+  );
+
+  it('fails while its writer is stuck, and the server ends with a code, though the thread cannot be ended', async () => {
+    const dir = makeDataDir();
+    const [flag, fifo] = [join(dir, 'flag'), join(dir, 'fifo')];
+    expect(spawnSync('mkfifo', [fifo]).status).toBe(0);
+    const server = new ServerProcess({
+      DATA_DIR: join(dir, 'data'),
+      NODE_OPTIONS: `--import=${new URL('./stuck-writer.ts', import.meta.url).href}`,
+      STUCK_WRITER_FLAG: flag,
+      STUCK_WRITER_FIFO: fifo,
+    });
+    const url = await server.ready();
+    expect((await readHealth(url)).status).toBe(200);
+    await post(`${url}/api/queues`, { name: 'q' });
+    writeFileSync(flag, '');
+    post(`${url}/api/queues/q/messages`, { messages: [{ payload: 1 }] }).catch(() => undefined); // never answered
+    await vi.waitFor(async () => {
+      expect(await readHealth(url)).toMatchObject({
+        status: 503,
+        body: { instances: [{ reason: { code: 'PROBE_TIMEOUT' } }] },
+      });
+    }, waiting);
+    expect(await server.ended).toEqual({ code: exitCodes.writerSilent, signal: null });
+    expect(server.stderr).toContain('WRITER_SILENT');
+  });
+});
+
+describe('a server whose folder another one has taken', () => {
+  /** What another server does which holds this one for dead, as one in another pid namespace would. */
+  function takeOver(dataDir: string, sql: string): void {
+    const catalog = new Database(join(dataDir, 'cluster', 'catalog.db'));
+    catalog.pragma('busy_timeout = 5000');
+    catalog.exec(sql);
+    catalog.close();
+  }
+
+  it('ends with a code if it hosts the instance itself', async () => {
+    const DATA_DIR = makeDataDir();
+    const server = new ServerProcess({ DATA_DIR });
+    await server.ready();
+    takeOver(DATA_DIR, `UPDATE host SET pid_started = 'another boot'`);
+    const next = new ServerProcess({ DATA_DIR });
+    const url = await next.ready();
+    expect(await server.ended).toEqual({ code: exitCodes.deposed, signal: null });
+    expect(server.stderr).toContain('INSTANCE_FENCED');
+    expect((await readHealth(url)).status).toBe(200);
+  });
+
+  it('ends with a code if it supervises processes, which end too', async () => {
+    const DATA_DIR = makeDataDir();
+    const server = new ServerProcess({ DATA_DIR });
+    await fetch(`${await server.ready()}/api/cluster/topology`, {
+      method: 'PUT',
+      headers,
+      body: JSON.stringify({ instances: 2 }),
+    });
+    takeOver(DATA_DIR, `UPDATE singleton SET pid_started = 'another boot'`);
+    const next = new ServerProcess({ DATA_DIR });
+    const url = await next.ready();
+    expect(await server.ended).toEqual({ code: exitCodes.deposed, signal: null });
+    expect(server.stderr).toContain('CLUSTER_DEPOSED');
+    expect((await readHealth(url)).body.instances).toHaveLength(2);
+  });
+});

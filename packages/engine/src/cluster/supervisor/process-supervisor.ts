@@ -1,0 +1,112 @@
+/**
+ * All processes of a cluster, as their supervisor keeps them up. Knows nothing of files: who hosts what is told to it, so
+ * that a test can run it on processes and a time of its own.
+ */
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import { type LeaseHeartbeat, LeaseMonitor } from '../../model/lease-monitor.ts';
+import { canHost } from '../../model/process-life.ts';
+import type { Host } from '../../storage/catalog/membership.ts';
+import { SupervisedProcess, type SupervisedProcessOptions } from './supervised-process.ts';
+
+export type ProcessSupervisorOptions = Omit<SupervisedProcessOptions, 'options' | 'onOpened' | 'onEnded'>;
+
+export class ProcessSupervisor {
+  readonly #options: ProcessSupervisorOptions;
+  readonly #processes = new Map<number, SupervisedProcess>();
+  readonly #leaseMonitor = new LeaseMonitor({
+    leaseMs: limits.leaseMs,
+    scanLateMs: limits.supervisorCheckMs * 2,
+    graceMs: limits.leaseGraceMs,
+  });
+  /** Since when a process has been without its lease, by pid, monotonic ms. */
+  #withoutLeaseSinceMs = new Map<number, number>();
+  #failoverStarted = false;
+  #ending = false;
+
+  constructor(options: ProcessSupervisorOptions) {
+    this.#options = options;
+  }
+
+  get all(): Iterable<SupervisedProcess> {
+    return this.#processes.values();
+  }
+
+  find(instance: number): SupervisedProcess | undefined {
+    return this.#processes.get(instance);
+  }
+
+  /** Starts the process of the instance. Resolves when it serves. Throws `PROCESS_RUNNING`, and what opening throws. */
+  async start(options: SupervisedProcessOptions['options']): Promise<void> {
+    const { instance } = options;
+    let supervised = this.#processes.get(instance);
+    if (supervised === undefined) {
+      supervised = new SupervisedProcess({
+        ...this.#options,
+        options,
+        onOpened: (opened) => {
+          if (this.#failoverStarted) opened.startFailover();
+        },
+        onEnded: () => this.#reviveKilled(),
+      });
+      this.#processes.set(instance, supervised);
+    }
+    await supervised.start();
+  }
+
+  /** From now on processes take over instances that nobody serves. Not before all of a new cluster are up. */
+  startFailover(): void {
+    this.#failoverStarted = true;
+    for (const supervised of this.all) supervised.startFailover();
+  }
+
+  /** Ends the process of an instance that leaves the cluster, and forgets it. */
+  async remove(instance: number): Promise<void> {
+    await this.#processes.get(instance)?.end();
+    this.#processes.delete(instance);
+  }
+
+  async end(): Promise<void> {
+    this.#ending = true;
+    const all = [...this.all];
+    await Promise.all(all.map((supervised) => supervised.stopFailover()));
+    await Promise.all(all.map((supervised) => supervised.end()));
+  }
+
+  /** A process that was killed as asked stays down only while another one could host its instance. */
+  #reviveKilled(): void {
+    if (this.#ending || !this.#options.restarts) return;
+    const states = [...this.all].map(({ state }) => state);
+    if (states.some((state) => canHost(state) || state === 'killing')) return;
+    for (const supervised of this.all) if (supervised.state === 'killed') supervised.revive();
+  }
+
+  /**
+   * Kills processes that hang, for the case that no other process of the cluster is left to do that. `nowMs` must be read
+   * before the heartbeats.
+   */
+  killHung(nowMs: number, hosts: readonly Host[], heartbeats: readonly LeaseHeartbeat[]): void {
+    this.#leaseMonitor.observe(nowMs, hosts, heartbeats);
+    const pidOf = new Map(hosts.map(({ instance, pid }) => [instance, pid]));
+    const withoutLease = new Map<number, number>();
+    for (const supervised of this.all) {
+      const { instance, pid, state } = supervised;
+      if (pid === undefined || (state !== 'starting' && state !== 'running')) continue;
+      const hasClaim = pidOf.get(instance) === pid;
+      if (hasClaim && !this.#leaseMonitor.hasLapsed(instance)) continue;
+      const sinceMs = this.#withoutLeaseSinceMs.get(pid) ?? nowMs;
+      withoutLease.set(pid, sinceMs);
+      const patienceMs = hasClaim ? limits.processHungMsMax : limits.processStartMsMax;
+      if (nowMs - sinceMs < patienceMs) continue;
+      withoutLease.delete(pid);
+      supervised.killHung(
+        hasClaim
+          ? new QueueError('LEASE_LAPSED', { message: 'The process did not renew its lease' })
+          : new QueueError('PROCESS_NOT_RUNNING', {
+              message: `The process did not open its instance within ${limits.processStartMsMax / 1_000} s`,
+            }),
+      );
+    }
+    this.#withoutLeaseSinceMs = withoutLease;
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * The life of an instance's process as its supervisor sees it, over all the processes that the instance has one after the
+ * other. The states tell an end that somebody asked for from one that nobody did: only the second is mended.
+ *
+ *     stopped     none, as asked; it stays so until it is started
+ *     starting    a process opens the instance
+ *     running     a process serves
+ *     paused      suspended, as asked
+ *     stopping    asked to close its files and end
+ *     killing     SIGKILL was sent, as asked
+ *     killed      none: it was killed as asked, or while it was paused. It stays so while another process can host its instance
+ *     backingOff  none, and nobody asked for that: one is started after a pause
+ *     givenUp     none: no process of the last attempts lasted
+ */
+import { TransitionTable } from './transition-table.ts';
+
+export type ProcessState =
+  | 'stopped'
+  | 'starting'
+  | 'running'
+  | 'paused'
+  | 'stopping'
+  | 'killing'
+  | 'killed'
+  | 'backingOff'
+  | 'givenUp';
+
+export type ProcessCommand =
+  /** Somebody asks for a process. */
+  | 'start'
+  /** The process has opened its instance and serves it. */
+  | 'open'
+  | 'pause'
+  | 'resume'
+  | 'stop'
+  | 'kill'
+  /** The process is gone, however it ended. */
+  | 'end'
+  /** The supervisor starts a process on its own account. */
+  | 'restart'
+  | 'giveUp';
+
+export const processLife = new TransitionTable<ProcessState, ProcessCommand>('a process of an instance', {
+  stopped: { start: 'starting' },
+  starting: { open: 'running', stop: 'stopping', kill: 'killing', end: 'backingOff' },
+  // A process that somebody else suspended is resumed too.
+  running: { pause: 'paused', resume: 'running', stop: 'stopping', kill: 'killing', end: 'backingOff' },
+  paused: { pause: 'paused', resume: 'running', stop: 'stopping', kill: 'killing', end: 'killed' },
+  stopping: { stop: 'stopping', kill: 'stopping', end: 'stopped' },
+  killing: { kill: 'killing', stop: 'stopping', end: 'killed' },
+  killed: { start: 'starting', restart: 'starting' },
+  backingOff: { start: 'starting', restart: 'starting', stop: 'stopped', giveUp: 'givenUp' },
+  givenUp: { start: 'starting', stop: 'stopped' },
+});
+
+/** Whether a process serves instances in this state, or will without anybody asking for it. */
+export function canHost(state: ProcessState): boolean {
+  return state === 'starting' || state === 'running' || state === 'backingOff';
+}

@@ -1,0 +1,80 @@
+/**
+ * Whether the instance can commit, shown by a commit: a row of the instance's file is written and synced by its writer, and
+ * the disk has room for the groups to come. Callers at the same time share a probe, and so do those shortly after it, so
+ * probing costs at most one sync a second however often it is asked for.
+ */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { GroupCommit } from '../commit/group-commit.ts';
+import type { Ports } from '../model/ports.ts';
+import type { InstanceSample } from '../model/sample.ts';
+
+export interface CommitProbeOptions {
+  epoch: number;
+  ports: Pick<Ports, 'clock' | 'timers'>;
+  group: Pick<GroupCommit, 'write'>;
+  instanceSample(): InstanceSample;
+  /** Free bytes of the disk with the instance's file, for this user. */
+  freeDiskBytes(): Promise<number>;
+}
+
+export class CommitProbe {
+  readonly #options: CommitProbeOptions;
+  #last: Promise<void> | undefined;
+  /** When the last probe ended, monotonic ms; undefined while it is under way. */
+  #lastEndedAtMs: number | undefined;
+
+  constructor(options: CommitProbeOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves if the instance can commit. Rejects with the error of the commit, with `STORAGE_FULL` if the disk is about to
+   * be full, and with `PROBE_TIMEOUT` if the commit is not done within `probeMsMax`.
+   */
+  async run(): Promise<void> {
+    const { timers } = this.#options.ports;
+    const timeout = Promise.withResolvers<never>();
+    const timer = timers.deadline(limits.probeMsMax, () =>
+      timeout.reject(new QueueError('PROBE_TIMEOUT', { details: { msMax: limits.probeMsMax } })),
+    );
+    try {
+      await Promise.race([this.#latest(), timeout.promise]);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** The probe under way, or a recent one, or a new one. */
+  #latest(): Promise<void> {
+    const { clock } = this.#options.ports;
+    const endedAtMs = this.#lastEndedAtMs;
+    const isRecent = endedAtMs === undefined || clock.monotonicMs() - endedAtMs < limits.probeReuseMs;
+    if (this.#last !== undefined && isRecent) return this.#last;
+    this.#lastEndedAtMs = undefined;
+    this.#last = this.#probe().finally(() => {
+      this.#lastEndedAtMs = clock.monotonicMs();
+    });
+    this.#last.catch(() => undefined); // its callers may have left at their deadline
+    return this.#last;
+  }
+
+  async #probe(): Promise<void> {
+    const { epoch, ports, group, instanceSample, freeDiskBytes } = this.#options;
+    const asOfMs = ports.clock.epochMs();
+    const rows = { queue: [], shard: [], subscriber: [], partition: [] };
+    await group.write({
+      sync: 'FULL',
+      background: true,
+      onClose: () => [
+        { kind: 'sample', sample: { epoch, asOfMs, rows, instanceOnLastRows: instanceSample() } },
+      ],
+    });
+    const freeBytes = await freeDiskBytes();
+    if (freeBytes >= limits.diskFreeBytesMin) return;
+    throw new QueueError('STORAGE_FULL', {
+      message: `The disk has ${freeBytes} bytes left, which is less than a group of commits may need`,
+      details: { freeBytes, freeBytesMin: limits.diskFreeBytesMin },
+    });
+  }
+}

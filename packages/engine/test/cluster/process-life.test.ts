@@ -1,0 +1,94 @@
+/** The states of a supervised process and the pauses between its restarts. */
+import { describe, expect, it } from 'vitest';
+import { InvariantViolation } from '../../src/model/invariant.ts';
+import {
+  canHost,
+  type ProcessCommand,
+  type ProcessState,
+  processLife,
+} from '../../src/model/process-life.ts';
+import { RestartPolicy } from '../../src/model/restart-policy.ts';
+import { SupervisedCase } from './virtual-cluster.ts';
+
+/** How a supervised process gets into each state. */
+const ways: Readonly<Record<ProcessState, readonly ProcessCommand[]>> = {
+  stopped: [],
+  starting: ['start'],
+  running: ['start', 'open'],
+  paused: ['start', 'open', 'pause'],
+  stopping: ['start', 'open', 'stop'],
+  killing: ['start', 'open', 'kill'],
+  killed: ['start', 'open', 'kill', 'end'],
+  backingOff: ['start', 'open', 'end'],
+  givenUp: ['start', 'end', 'giveUp'],
+};
+
+const pairs = processLife.states.flatMap((state) =>
+  processLife.commands.map((command) => ({ state, command, next: processLife.find(state, command) })),
+);
+
+describe('the life of an instance’s process', () => {
+  it.each(pairs.filter(({ next }) => next !== undefined))('$state: $command leads to $next', async (pair) => {
+    const subject = await SupervisedCase.create();
+    for (const command of ways[pair.state]) await subject.do(command);
+    expect(subject.state).toBe(pair.state);
+    await subject.do(pair.command);
+    expect(subject.state).toBe(pair.next);
+  });
+
+  it.each(pairs.filter(({ next }) => next === undefined))('$state: $command is refused', async (pair) => {
+    expect(() => processLife.next(pair.state, pair.command)).toThrow(InvariantViolation);
+    const subject = await SupervisedCase.create();
+    for (const command of ways[pair.state]) await subject.do(command);
+    await subject.attempt(pair.command);
+    expect(subject.state).toBe(pair.state);
+  });
+
+  it('counts on a process that serves, starts or will be started to host instances, and on no other', () => {
+    expect(processLife.states.filter(canHost)).toEqual(['starting', 'running', 'backingOff']);
+  });
+});
+
+describe('pauses before a restart', () => {
+  const policy = () =>
+    new RestartPolicy({
+      healthyMs: 2_000,
+      pauseMsMin: 100,
+      failedStartPauseMsMax: 5_000,
+      shortRunPauseMsMax: 1_000,
+      failedStartsMax: 8,
+      shortRunsMax: 32,
+    });
+  const pausesAfter = (ends: readonly (number | undefined)[]) => {
+    const subject = policy();
+    return ends.map((servedMs) => {
+      subject.countEnd(servedMs);
+      return subject.isExhausted ? 'exhausted' : subject.pauseMs;
+    });
+  };
+
+  it('there is none after a healthy process', () => {
+    expect(pausesAfter([2_000, 60_000, 2_000])).toEqual([0, 0, 0]);
+  });
+
+  it('they double while no process opens its instance, until the policy is exhausted', () => {
+    const ends = Array.from({ length: 8 }, () => undefined);
+    expect(pausesAfter(ends)).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 'exhausted']);
+  });
+
+  it('they stay shorter for processes that serve for a moment, which are tried for longer', () => {
+    const pauses = pausesAfter(Array.from({ length: 32 }, () => 1_999));
+    expect(pauses.slice(0, 5)).toEqual([100, 200, 400, 800, 1_000]);
+    expect(pauses.indexOf('exhausted')).toBe(31);
+  });
+
+  it('a healthy process starts both counts over, one that opened its instance that of failed starts', () => {
+    expect(pausesAfter([undefined, undefined, 10, undefined, 2_000, undefined])).toEqual([
+      100, 200, 100, 200, 0, 100,
+    ]);
+    const subject = policy();
+    subject.countEnd(undefined);
+    subject.reset();
+    expect([subject.attempts, subject.pauseMs]).toEqual([0, 0]);
+  });
+});
