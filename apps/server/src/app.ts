@@ -116,6 +116,11 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     guard(request);
     if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
   });
+  // A connection whose request was in progress when the server began to close would keep it open for as long as the
+  // client likes.
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing.signal.aborted) reply.header('connection', 'close');
+  });
   app.addHook('preClose', async () => {
     closing.abort();
     await Promise.all([runs.close(), loads.close(), conversions.close()]);
