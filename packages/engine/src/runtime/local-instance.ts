@@ -290,7 +290,7 @@ export class LocalInstance implements Instance {
   unhealthyReason(writerSilentMsMax: number): string | undefined {
     if (this.endReason !== undefined) return this.endReason.code;
     if (this.#sharded.writer.silentMs <= writerSilentMsMax) return undefined;
-    return `the writer thread has not answered for over ${writerSilentMsMax} ms`;
+    return `the writer has not answered for over ${writerSilentMsMax} ms`;
   }
 
   /** The lease is held again after it had lapsed: serves calls that waited meanwhile. */
