@@ -262,7 +262,6 @@ export class WriterProcess {
 
   /** A process has the file open, perhaps after another that had already committed some of the groups. */
   #onOpened(lastGroup: GroupNumber): void {
-    this.#isOpen = true;
     while (this.#pending[0]?.sent && this.#pending[0].kind === 'group') {
       const { group } = this.#pending[0];
       if (group.groupNumber > lastGroup) break;
@@ -277,13 +276,14 @@ export class WriterProcess {
         ...times,
       });
     }
-    for (const pending of [...this.#pending]) {
+    for (const pending of this.#pending) {
       if (pending.kind === 'group') {
         if (pending.sent && pending.continuesTransaction) pending.refusal ??= endedFailure('STORAGE_FAILED');
         pending.committing = noneCommitting;
       }
       this.#sendPending(pending);
     }
+    this.#isOpen = true; // not before: what the answers above brought about was sent in its turn
     if (this.#closed !== undefined) this.#request({ kind: 'close' });
   }
 
