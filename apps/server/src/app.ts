@@ -136,6 +136,11 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   limitBodyTime(app, { ms: limits.requestMs, pace: bodyPace });
   shareConnections(app.server, limits.connectionsMax);
+  // A connection whose request was in progress when the server began to close would keep it open for as long as the
+  // client likes.
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing.signal.aborted) reply.header('connection', 'close');
+  });
   app.addHook('preClose', async () => {
     closing.abort();
     endConnections(app.server, limits.closeGraceMs);

@@ -1,6 +1,18 @@
-/** The processes of this machine: tells one from a later one that got the same pid, on this boot or on another. */
+/**
+ * The processes of this machine: tells one from a later one that got the same pid, on this boot or on another, and starts
+ * processes of our own.
+ */
+import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import type { ProcessIdentity, ProcessTable } from './model/ports.ts';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import type {
+  ChildProcess,
+  ChildProcessEvents,
+  ProcessIdentity,
+  ProcessStarter,
+  ProcessTable,
+} from './model/ports.ts';
 
 const bootIdPath = '/proc/sys/kernel/random/boot_id';
 
@@ -33,7 +45,7 @@ export function readProcessStart(pid: number): string | undefined {
 
 let self: ProcessIdentity | undefined;
 
-export const nodeProcesses: ProcessTable = {
+export const nodeProcesses: ProcessTable & ProcessStarter = {
   get self() {
     self ??= { pid: process.pid, started: readProcessStart(process.pid) ?? '' };
     return self;
@@ -41,7 +53,31 @@ export const nodeProcesses: ProcessTable = {
   isAlive: ({ pid, started }: ProcessIdentity) => readProcessStart(pid) === started,
   mayBeAlive,
   hasKnownStart: ({ started }: ProcessIdentity) => started !== unknownStart,
+  start: startChild,
 };
+
+/** What it prints on standard error appears on this process's. */
+function startChild(module: URL, { onOutput, onEnded }: ChildProcessEvents): ChildProcess {
+  const child = spawn(process.execPath, [fileURLToPath(module)], { stdio: ['pipe', 'pipe', 'inherit'] });
+  // Node makes sockets of both, and has none where the process has no descriptors left.
+  const [input, output] = [child.stdin, child.stdout] as (Socket | undefined)[];
+  input?.on('error', () => undefined); // it has ended, which `close` reports
+  output?.on('data', onOutput);
+  const ended = Promise.withResolvers<string>();
+  child.once('close', (exitCode, signal) => ended.resolve(signal ?? `exit code ${exitCode}`));
+  child.once('error', ({ message }) => {
+    if (child.pid === undefined) ended.resolve(message);
+  });
+  void ended.promise.then(onEnded);
+  return {
+    pid: child.pid,
+    write: (bytes) => void (input?.writable && input.write(bytes)),
+    kill: () => void child.kill('SIGKILL'),
+    keepAlive: (needed) => {
+      for (const part of [child, input, output]) needed ? part?.ref() : part?.unref();
+    },
+  };
+}
 
 function mayBeAlive(pid: number): boolean {
   try {

@@ -125,11 +125,16 @@ const definitions = {
     retryable: false,
     message: "The transaction's statements or their results exceed the limit",
   },
-  SQL_TOO_LONG: {
+  SQL_TOO_SLOW: {
     kind: 'too-large',
     retryable: false,
     message:
       'Statements exceeded the time limit and were rolled back, with the whole transaction if they were staged',
+  },
+  SQL_NOT_RUN: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'Statements of other transactions took all of the time; nothing of this transaction is done',
   },
   SQL_ELSEWHERE: {
     kind: 'conflict',

@@ -33,16 +33,25 @@ export const limits = {
   sqlResultBytesMax: 4 * 1024 * 1024,
   /**
    * Running time of a transaction's statements: they block the writer, and so every commit of the instance. Checked after
-   * each row and each statement, since nothing can interrupt SQLite within one.
+   * each row and each statement; one that does not come to such a point is killed with its process a little later.
    */
   sqlExecutionMsMax: 1_000,
+  sqlKillGraceMs: 100,
+  /** Kills for one group, after which no more of its statements run. Without a kill they stop after `sqlExecutionMsMax`. */
+  sqlKillsPerGroupMax: 2,
+  /** Memory of the process that runs statements: one that exceeds it is killed, before the system chooses another victim. */
+  sqlMemoryBytesMax: 512 * 1024 * 1024,
+  /** How often running time and memory of statements are checked. */
+  sqlCheckMs: 20,
+  /** Ends of the writer's process in a row, none of them a statement's fault, after which the instance stops. */
+  writerProcessEndsMax: 5,
   /**
    * How long a session can keep the writer reserved, from its first query to its commit. Every other commit of the
    * instance waits meanwhile.
    */
   writerReservationMsDefault: 1_000,
   writerReservationMsMax: 10_000,
-  /** Transactions with statements in one group: together they must not block the writer for minutes. */
+  /** Transactions with statements in one group. Once they have taken `sqlExecutionMsMax` together, the others do not run. */
   sqlTransactionsPerGroupMax: 32,
   /** Compiled statements of the application that are kept. */
   sqlStatementsCachedMax: 256,
@@ -172,7 +181,7 @@ export const limits = {
   leaseCheckMs: 50,
   /** After a late check no lease counts as lapsed for this long: what delayed the check may have delayed the renewals too. */
   leaseGraceMs: 500,
-  /** An instance whose writer thread has not answered for this long does not renew its lease. No healthy disk syncs as slowly. */
+  /** An instance whose writer has not answered for this long does not renew its lease. No healthy disk syncs as slowly. */
   writerSilentMsDefault: 5_000,
   writerSilentMsMin: 100,
   writerSilentMsMax: 60_000,

@@ -22,7 +22,7 @@ import type { ClusterPorts } from './processes.ts';
 export interface ClusterMemberOptions extends Omit<InstanceOptions, 'instance'> {
   /** The instance whose own process this is. */
   instance: number;
-  /** An instance whose writer thread has not answered for this long stops renewing its lease, milliseconds. */
+  /** An instance whose writer has not answered for this long stops renewing its lease, milliseconds. */
   writerSilentMsMax?: number;
   ports: ClusterPorts;
   serve(instance: Instance): Promise<ServingHandle>;

@@ -12,7 +12,7 @@ export interface ClusterOptions extends Omit<InstanceOptions, 'instance'> {
    * `remove` does.
    */
   instances?: number;
-  /** An instance whose writer thread has not answered for this long stops renewing its lease, ms, 100 to 60,000; default 5,000. */
+  /** An instance whose writer has not answered for this long stops renewing its lease, ms, 100 to 60,000; default 5,000. */
   writerSilentMsMax?: number;
   /** Node's flags for the processes of the instances; default none. */
   execArgv?: string[];

@@ -1,5 +1,5 @@
 /** Processes as a port: whoever hosts instances is given this, so that a test can own failover without real processes. */
-import type { InstancePorts, ProcessTable } from '../model/ports.ts';
+import type { InstancePorts, ProcessStarter, ProcessTable } from '../model/ports.ts';
 
 /** The parts of Node's `ChildProcess` that the supervisor uses. */
 export interface ForkedProcess {
@@ -14,7 +14,7 @@ export interface ForkedProcess {
   once(event: 'exit', listener: (exitCode: number | null, signal: string | null) => void): unknown;
 }
 
-export interface Processes extends ProcessTable {
+export interface Processes extends ProcessTable, ProcessStarter {
   /** Starts a process that runs `module`, with a message channel to this one. */
   fork(module: URL, options: { execArgv: string[] }): ForkedProcess;
   /** Sends SIGKILL. Returns false if this process may not send it; a process that has ended is no failure. */

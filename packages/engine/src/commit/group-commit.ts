@@ -287,7 +287,11 @@ export class GroupCommit {
     for (const member of this.#pending) {
       const { content } = member;
       bytes += content.bytes;
-      if (content.kind === 'transaction' && content.sql !== undefined) withStatements += 1;
+      if (content.kind === 'transaction' && content.sql !== undefined) {
+        // A statement that is killed takes with it what was executed under the reservation, which nobody could repeat.
+        if (hasReservation(this.#pending[0])) break;
+        withStatements += 1;
+      }
       if (count > 0 && (bytes > limits.groupBytesMax || isExclusive(member))) break;
       if (withStatements > limits.sqlTransactionsPerGroupMax) break;
       count += 1;

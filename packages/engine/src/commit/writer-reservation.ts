@@ -38,13 +38,18 @@ export class WriterReservation {
     );
   }
 
-  /** A statement that fails is undone by itself, and the reservation stays. */
+  /** A statement that fails is undone by itself, and the reservation stays; one that took too long ends it. */
   async query(statement: SqlStatement): Promise<SqlResult> {
     this.assertHeld();
     const { outcome, storageFailure } = await this.#run(statement);
     if (storageFailure !== null) this.#invalidate(fromStorageFailure(storageFailure));
     this.assertHeld();
-    if (outcome.failure !== null) throw fromStorageFailure(outcome.failure);
+    if (outcome.failure !== null) {
+      const error = fromStorageFailure(outcome.failure);
+      // It may have been undone alone or have ended with its process, as it happened: the caller gets one rule.
+      if (error.code === 'SQL_TOO_SLOW') this.#invalidate(error);
+      throw error;
+    }
     return outcome.results[0]!;
   }
 
@@ -76,6 +81,6 @@ export class WriterReservation {
 
   #invalidate(error: QueueError): void {
     this.#lostError = error;
-    if (!this.#running) this.release(); // a running statement cannot be stopped: released once it is answered
+    if (!this.#running) this.release(); // a running statement has its own time limit: released once it is answered
   }
 }

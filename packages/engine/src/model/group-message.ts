@@ -94,10 +94,8 @@ export interface Group {
   poolChanges: PoolChanges;
 }
 
-/** From the session that has the writer reserved. The first statement begins a transaction, which the next group continues. */
-export type WriterReservationRequest = { kind: 'statement'; statement: SqlStatement } | { kind: 'release' };
-
-export type WriterRequest = Group | WriterReservationRequest | { kind: 'close' };
+/** What the session thread asks of the writer thread. */
+export type WriterRequest = Group | { kind: 'close' };
 
 /** The outcome of one statement of a transaction with a reserved writer. */
 export interface StatementAnswer {
@@ -128,7 +126,6 @@ export type WriterReply =
   | GroupResult
   /** An answer is in shared memory. Answers no request by itself. */
   | { kind: 'answer ready' }
-  | ({ kind: 'statement' } & StatementAnswer)
   /** The file took its last group: the instance must end. Answers no request. */
   | { kind: 'file failed'; failure: StorageFailure }
   | { kind: 'closed' };

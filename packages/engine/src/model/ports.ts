@@ -55,6 +55,30 @@ export interface ProcessTable {
   hasKnownStart(target: ProcessIdentity): boolean;
 }
 
+/** A process that this one started. It ends when its input ends, so that it never outlives this one by long. */
+export interface ChildProcess {
+  /** Undefined if it could not be started. */
+  readonly pid: number | undefined;
+  /** Sends bytes to its standard input. Does nothing once it has ended. */
+  write(bytes: Uint8Array): void;
+  /** Sends SIGKILL. */
+  kill(): void;
+  /** Whether it keeps this process alive, as long as it lives itself. */
+  keepAlive(needed: boolean): void;
+}
+
+export interface ChildProcessEvents {
+  /** Bytes of its standard output. */
+  onOutput(bytes: Uint8Array): void;
+  /** It has ended, or could not be started; all of its output was passed on before. `reason` is for people. */
+  onEnded(reason: string): void;
+}
+
+/** Starts processes that run a module of ours. */
+export interface ProcessStarter {
+  start(module: URL, events: ChildProcessEvents): ChildProcess;
+}
+
 export interface Ports {
   readonly clock: Clock;
   readonly timers: Timers;
@@ -64,5 +88,5 @@ export interface Ports {
 /** The ports of whoever opens an instance's folder, where each claim names a process and other processes host instances. */
 export interface InstancePorts extends Ports {
   readonly machineClock: MachineClock;
-  readonly processes: ProcessTable;
+  readonly processes: ProcessTable & ProcessStarter;
 }

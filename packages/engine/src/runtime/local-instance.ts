@@ -294,7 +294,7 @@ export class LocalInstance implements Instance {
     if (this.endReason !== undefined) return this.endReason;
     if (this.#sharded.writer.silentMs <= writerSilentMsMax) return undefined;
     return new QueueError('WRITER_SILENT', {
-      message: `The writer thread of instance ${this.id} has work and has not answered for over ${writerSilentMsMax} ms`,
+      message: `The writer of instance ${this.id} has work and has not answered for over ${writerSilentMsMax} ms`,
       details: { instance: this.id, writerSilentMsMax },
     });
   }

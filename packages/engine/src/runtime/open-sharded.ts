@@ -1,5 +1,6 @@
 /** Opens the sharded queues of an instance over its file. */
 
+import type { InstancePorts } from '../model/ports.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { ReaderThread } from '../storage/threads/reader-thread-client.ts';
 import { WriterThread } from '../storage/threads/writer-thread-client.ts';
@@ -7,7 +8,7 @@ import { assembleParts, type ShardedOptions, type ShardedParts } from './assembl
 import { assertCatalogKnows, recoverSharded } from './recover-sharded.ts';
 
 /** Opens or recovers the instance's file. Throws the storage errors, `COMMITS_MISSING`. */
-export async function openSharded(options: ShardedOptions): Promise<ShardedParts> {
+export async function openSharded(options: ShardedOptions & { ports: InstancePorts }): Promise<ShardedParts> {
   const path = instanceFilePath(options.dir, options.instance);
   const { emulatedSyncMs, logBytesMax, ports } = options;
   const { writer, recovered } = await WriterThread.start({ path, emulatedSyncMs, logBytesMax }, ports);

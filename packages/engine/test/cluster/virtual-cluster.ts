@@ -169,6 +169,9 @@ export class VirtualCluster {
         mayBeAlive: (pid) => this.isAlive(pid),
         hasKnownStart: () => true,
         kill: () => true,
+        start: () => {
+          throw new Error('virtual instances have no files, and so no writer');
+        },
         fork: () => {
           const process = new VirtualProcess(this, 100 + this.#processes.length);
           this.#processes.push(process);

@@ -13,7 +13,7 @@ import {
 } from '../../src/index.ts';
 import { openTestInstance } from '../folder.ts';
 
-export const code = (value: string, details: Record<string, unknown> = {}) =>
+export const code = (value: unknown, details: Record<string, unknown> = {}) =>
   expect.objectContaining({ code: value, details: expect.objectContaining(details) });
 
 /** Runs one statement in a transaction of its own. */

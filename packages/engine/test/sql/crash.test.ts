@@ -2,12 +2,14 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { readProcessStart } from '../../src/node-processes.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { drawnSeed, random } from '../random.ts';
 import { rowsOf } from './application.ts';
 
 const worker = fileURLToPath(new URL('./transfer-worker.ts', import.meta.url));
+const slow = fileURLToPath(new URL('./slow-worker.ts', import.meta.url));
 const holder = fileURLToPath(new URL('./reserving-worker.ts', import.meta.url));
 
 it('what was acknowledged is there after each kill, and rows and messages agree', {
@@ -57,3 +59,20 @@ it('a process killed while it has reserved the writer leaves nothing of the tran
   expect(instance.queue('todo')).toMatchObject({ ready: 1, held: 0, consumed: 0 });
   expect(instance.queue('done')).toMatchObject({ ready: 0, enqueued: 0 });
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'a statement that runs when its instance is killed ends with it, and the folder can be opened at once',
+  { timeout: 60_000 },
+  async () => {
+    const dir = makeFolder();
+    const child = fork(slow, [dir], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const ended = once(child, 'exit');
+    const [[pid]] = (await once(child, 'message')) as [number[]];
+    expect(readProcessStart(pid!)).toBeDefined();
+    child.kill('SIGKILL');
+    await ended;
+    const instance = await openTestInstance({ dir });
+    expect(await rowsOf(instance, 'SELECT id FROM item')).toEqual([]);
+    await vi.waitFor(() => expect(readProcessStart(pid!)).toBeUndefined(), 10_000);
+  },
+);

@@ -155,8 +155,8 @@ describe('what statements answer', () => {
     budget.countRow({ a: 1 });
     now += 1;
     expect(() => budget.countRow({ a: 1 })).toThrow(
-      code('SQL_TOO_LONG', { msMax: limits.sqlExecutionMsMax }),
+      code('SQL_TOO_SLOW', { msMax: limits.sqlExecutionMsMax }),
     );
-    expect(() => budget.assertDeadlineNotPassed()).toThrow(code('SQL_TOO_LONG'));
+    expect(() => budget.assertDeadlineNotPassed()).toThrow(code('SQL_TOO_SLOW'));
   });
 });

@@ -53,14 +53,18 @@ export class ApplicationSqlExecutor {
     this.#selectLastRowid = file.prepare('SELECT last_insert_rowid()').pluck().safeIntegers();
   }
 
-  /** Runs the statements of one transaction. Throws what has failed the whole group. */
-  run(statements: readonly SqlStatement[]): SqlOutcome {
+  /** Runs the statements of one transaction, telling of each before. Throws what has failed the whole group. */
+  run(
+    statements: readonly SqlStatement[],
+    onStatement: (index: number) => void = () => undefined,
+  ): SqlOutcome {
     this.#savepoint.run();
     let at = 0;
     try {
       const budget = new SqlBudget(this.#clock);
       const results: SqlResult[] = [];
       for (const statement of statements) {
+        onStatement(at);
         results.push(this.#execute(statement, budget));
         at += 1;
       }
@@ -136,7 +140,7 @@ export class ApplicationSqlExecutor {
     const program = this.#file.prepare(`EXPLAIN ${sql}`).all(bound) as Instruction[];
     const reason = refusalReason(program, { keyword, rootPages: this.#rootPages });
     if (reason !== undefined) throw sqlRefused(reason);
-    // It might never end, and nothing could stop it.
+    // It might never end: refused at once instead of killed after its time.
     const plan = this.#file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(bound) as { detail: string }[];
     if (plan.some(({ detail }) => detail === 'RECURSIVE STEP')) throw sqlRefused('it is recursive');
     return { statement, keyword, insertsRows: insertsRows(program) };

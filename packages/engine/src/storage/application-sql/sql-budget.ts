@@ -1,4 +1,7 @@
-/** Limits of the application statements of one transaction: rows and bytes of their results, and time. */
+/**
+ * Limits of the application statements of one transaction: rows and bytes of their results, and time. The time is checked
+ * between rows and statements, where a transaction can be undone alone; the watchdog of the process kills what goes on.
+ */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { SqlResult } from '../../api/sql.ts';
@@ -16,7 +19,7 @@ export class SqlBudget {
     this.#deadlineMs = clock.monotonicMs() + limits.sqlExecutionMsMax;
   }
 
-  /** Counts a row. Throws `SQL_TOO_LARGE`, `SQL_TOO_LONG`. */
+  /** Counts a row. Throws `SQL_TOO_LARGE`, `SQL_TOO_SLOW`. */
   countRow(row: SqlResult['rows'][number]): void {
     this.#rows += 1;
     for (const [name, value] of Object.entries(row)) this.#bytes += name.length + valueBytes(value);
@@ -31,6 +34,6 @@ export class SqlBudget {
 
   assertDeadlineNotPassed(): void {
     if (this.#clock.monotonicMs() <= this.#deadlineMs) return;
-    throw new QueueError('SQL_TOO_LONG', { details: { msMax: limits.sqlExecutionMsMax } });
+    throw new QueueError('SQL_TOO_SLOW', { details: { msMax: limits.sqlExecutionMsMax } });
   }
 }

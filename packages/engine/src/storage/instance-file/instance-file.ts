@@ -1,12 +1,13 @@
 /**
- * An instance's file: partitions with messages, what is consumed of them, and the tables beside them. Only the writer
- * thread writes to it, one group commit at a time. `docs/data-layout.md` shows the tables with an example.
+ * An instance's file: partitions with messages, what is consumed of them, and the tables beside them. Only the instance's
+ * writer, a thread or a process, writes to it, one group commit at a time. `docs/data-layout.md` shows the tables with an example.
  */
 import { join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
 import { addSqlTransactions, type GroupContent } from '../../model/group-content.ts';
 import type { Group, GroupResult, SqlOutcome } from '../../model/group-message.ts';
 import { groupsPerEpoch } from '../../model/group-number.ts';
+import type { GroupNumber } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
@@ -56,6 +57,21 @@ export function instanceFilePath(dir: string, instance: number): string {
   return join(dir, `instance-${instance}.db`);
 }
 
+/** What the caller of a commit does around the application's statements, which may be killed with their process. */
+export interface StatementSteps {
+  /** Runs the statements of the group's transaction with this index, or says why they failed before. */
+  run(index: number, execute: (onStatement: (index: number) => void) => SqlOutcome): SqlOutcome;
+  /** All of the group is written, and the commit follows. */
+  onCommitting(done: CommitDone): void;
+}
+
+type CommitDone = Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'>;
+
+const runEach: StatementSteps = {
+  run: (_index, execute) => execute(() => undefined),
+  onCommitting: () => undefined,
+};
+
 export class InstanceFile {
   readonly #file: SqliteFile;
   readonly #path: string;
@@ -78,6 +94,8 @@ export class InstanceFile {
   #syncMode: Group['sync'] = 'FULL';
   /** A transaction of application statements is open; the next group commits it. */
   #transactionOpen = false;
+  /** Each group leaves its number in `meta`, whatever else it writes, so that `resume` finds the last one. */
+  #recordsEveryGroup = false;
   /** The last commit included application statements, and nobody counts what those write. */
   #writtenBytesUnknown = false;
 
@@ -123,11 +141,27 @@ export class InstanceFile {
   }
 
   /**
+   * Continues an opening whose former writer has ended, in order or not: the epoch stays, and so does all that the session
+   * thread knows of the file. Returns the last group, which is exact for groups since the first call in an opening; groups
+   * before must be known to be answered. Throws `INSTANCE_FENCED`.
+   */
+  resume(epoch: number): GroupNumber {
+    return mapSqliteErrors(this.#path, () => {
+      resyncWal(this.#file);
+      this.#epoch = epoch;
+      this.#assertEpoch();
+      this.#recordsEveryGroup = true;
+      this.#consumption.countRows();
+      return this.#meta.lastGroup;
+    });
+  }
+
+  /**
    * Commits a group; with `FULL` it is on disk when this returns. `onMaintained` is called between the changes to the pool
    * and those to messages. Returns the partitions that are too damaged to be truncated, and the outcomes of application
    * statements.
    */
-  commit(group: Group, onMaintained: () => void): Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'> {
+  commit(group: Group, onMaintained: () => void, statements: StatementSteps = runEach): CommitDone {
     let unusable: number[] = [];
     let sql: SqlOutcome[] = [];
     this.#writtenBytesUnknown = this.#transactionOpen || group.sqlTransactions.length > 0;
@@ -137,7 +171,9 @@ export class InstanceFile {
       this.#assertEpoch();
       unusable = this.#applyPoolChanges(group.poolChanges);
       onMaintained();
-      sql = group.sqlTransactions.map(({ statements }) => this.#sqlExecutor.run(statements));
+      sql = group.sqlTransactions.map((transaction, index) =>
+        statements.run(index, (onStatement) => this.#sqlExecutor.run(transaction.statements, onStatement)),
+      );
       let content = contentOf(group);
       if (sql.length > 0) content = addSqlTransactions(content, group, sql);
       for (const block of content.blocks) {
@@ -152,7 +188,9 @@ export class InstanceFile {
       if (outcomes.length + outcomes.retiredThroughGroup > 0)
         this.#sessionOutcomes.writeGroup(group.groupNumber, group.buffer, outcomes);
       for (const write of content.tableWrites) this.#applyTableWrite(write);
-      if (needsGroupRecord(content, group.poolChanges)) this.#meta.writeLastGroup(group.groupNumber);
+      if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
+        this.#meta.writeLastGroup(group.groupNumber);
+      statements.onCommitting({ unusablePartitions: unusable, sqlOutcomes: sql });
       this.#commit.run();
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
@@ -181,14 +219,14 @@ export class InstanceFile {
    * Runs an application statement in a transaction that stays open until the next group commits with it (synced `FULL`)
    * or `rollBackStatements` undoes it. A failed statement undoes only itself. Throws if the whole transaction is undone.
    */
-  executeStatement(statement: SqlStatement): SqlOutcome {
+  executeStatement(statement: SqlStatement, onStatement?: (index: number) => void): SqlOutcome {
     try {
       if (!this.#transactionOpen) {
         this.#beginTransaction('FULL');
         this.#transactionOpen = true;
         this.#assertEpoch();
       }
-      return this.#sqlExecutor.run([statement]);
+      return this.#sqlExecutor.run([statement], onStatement);
     } catch (error) {
       this.rollBackStatements();
       throw error;

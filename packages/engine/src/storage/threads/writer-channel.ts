@@ -19,7 +19,6 @@ import type {
   GroupResult,
   WriterReply,
   WriterRequest,
-  WriterReservationRequest,
 } from '../../model/group-message.ts';
 import type { Clock, Ports, Timers } from '../../model/ports.ts';
 
@@ -61,26 +60,26 @@ const hasSeveralProcessors = availableParallelism() > 1;
 const headerWords = 10;
 const entryWords = 5;
 const groupRing: RingSize = {
-  // Groups in flight, a statement of a session that reserved the writer, the end of its reservation, and the order to close.
-  slotCount: limits.groupsInFlightMax + 3,
+  // Groups in flight, and the order to close.
+  slotCount: limits.groupsInFlightMax + 1,
   slotWords: headerWords + limits.groupEntriesMax * entryWords,
 };
 
 /** The first word of a group's slot. */
-const requestKinds = { close: 0, posted: 1, inline: 2, reservation: 3 } as const;
+const requestKinds = { close: 0, posted: 1, inline: 2 } as const;
 
 export function createGroupChannelMemory(): SharedArrayBuffer {
   return createRingMemory(groupRing);
 }
 
 export class GroupSender {
-  readonly #post: (request: Group | WriterReservationRequest) => void;
+  readonly #post: (request: Group) => void;
   readonly #ring: Ring;
   /** Buffers that the writer knows, by the number that names them. */
   readonly #buffers: SharedArrayBuffer[] = [];
   #sent = 0;
 
-  constructor(memory: SharedArrayBuffer, post: (request: Group | WriterReservationRequest) => void) {
+  constructor(memory: SharedArrayBuffer, post: (request: Group) => void) {
     this.#ring = new Ring(memory, groupRing);
     this.#post = post;
   }
@@ -88,10 +87,7 @@ export class GroupSender {
   send(request: WriterRequest): void {
     const slot = this.#ring.slot(this.#sent);
     if (request.kind === 'close') slot[0] = requestKinds.close;
-    else if (request.kind !== 'group') {
-      slot[0] = requestKinds.reservation;
-      this.#post(request);
-    } else {
+    else {
       const known = this.#buffers.indexOf(request.buffer);
       if (known >= 0 && fitsInSlot(request)) writeSlot(slot, request, known);
       else {
@@ -223,8 +219,8 @@ export class GroupReceiver {
     this.#received += 1;
     if (slot[0] === requestKinds.close) return { kind: 'close' };
     if (slot[0] === requestKinds.inline) return readSlot(slot, this.#buffers);
-    const request = receiveMessageOnPort(this.#port)!.message as Group | WriterReservationRequest;
-    if (request.kind === 'group') this.#buffers[slot[1]!] = request.buffer;
+    const request = receiveMessageOnPort(this.#port)!.message as Group;
+    this.#buffers[slot[1]!] = request.buffer;
     return request;
   }
 }

@@ -1,4 +1,8 @@
-/** The session thread's side of the writer thread: sends groups and receives answers; it knows nothing of messages. */
+/**
+ * The session thread's side of the instance's writer: sends groups and receives answers; it knows nothing of messages. The
+ * writer is a thread until the application's first statement, which hands the file over to a process: nothing can end a
+ * statement but the end of its process. It stays one as long as the instance is open.
+ */
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
 import type {
@@ -8,10 +12,11 @@ import type {
   WriterReply,
   WriterRequest,
 } from '../../model/group-message.ts';
-import type { Clock, Ports } from '../../model/ports.ts';
+import type { Clock, InstancePorts } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
+import { newWriterState, type WriterState } from '../instance-file/group-writer.ts';
 import { startThread } from './start-thread.ts';
 import {
   createAnswerChannelMemory,
@@ -19,19 +24,20 @@ import {
   GroupSender,
   WriterAnswers,
 } from './writer-channel.ts';
+import { WriterProcess } from './writer-process-client.ts';
 
-type ThreadPorts = Pick<Ports, 'clock' | 'timers'>;
+export interface WriterOptions {
+  path: string;
+  emulatedSyncMs: number;
+  logBytesMax: number;
+}
+
+type WriterPorts = Pick<InstancePorts, 'clock' | 'timers' | 'processes'>;
 
 export interface WriterListener {
   onResult(result: GroupResult): void;
   /** The file can no longer be written, or the thread ended unexpectedly. */
   fail(error: QueueError): void;
-}
-
-export interface WriterThreadOptions {
-  path: string;
-  emulatedSyncMs: number;
-  logBytesMax: number;
 }
 
 export class WriterThread {
@@ -42,11 +48,20 @@ export class WriterThread {
   #listener: WriterListener | undefined;
   #fatal: QueueError | undefined;
   #onClosed: (() => void) | undefined;
-  #statement: PromiseWithResolvers<StatementAnswer> | undefined;
   #ended = false;
-  cpuUs = 0;
+  #fileClosed = false;
+  /** Has the file from the application's first statement on. */
+  #process: WriterProcess | undefined;
+  #handedOver: Promise<WriterState> | undefined;
+  readonly #options: WriterOptions;
+  readonly #ports: WriterPorts;
+  #epoch = 0;
+  #state: WriterState = newWriterState;
+  #threadCpuUs = 0;
 
-  private constructor(options: WriterThreadOptions, ports: ThreadPorts) {
+  private constructor(options: WriterOptions, ports: WriterPorts) {
+    this.#options = options;
+    this.#ports = ports;
     const memory = { groups: createGroupChannelMemory(), answers: createAnswerChannelMemory() };
     const worker = startThread('writer-thread', { ...options, ...memory });
     this.#worker = worker;
@@ -54,15 +69,16 @@ export class WriterThread {
     this.#pendingAnswers = new PendingAnswers(worker, ports.clock);
     this.#answers = new WriterAnswers(memory.answers, ports, (answer) => {
       this.#pendingAnswers.onAnswerArrived();
-      this.cpuUs = answer.cpuUs;
+      this.#threadCpuUs = answer.cpuUs;
+      if (answer.failure !== null) this.#state = { generation: answer.generation, failure: answer.failure };
       this.#listener?.onResult(answer);
     });
   }
 
   /** Opens the file in a thread of its own and recovers its state. Throws the errors of opening it. */
   static async start(
-    options: WriterThreadOptions,
-    ports: ThreadPorts,
+    options: WriterOptions,
+    ports: WriterPorts,
   ): Promise<{ writer: WriterThread; recovered: RecoveredInstance }> {
     const writer = new WriterThread(options, ports);
     const recovered = await new Promise<RecoveredInstance>((resolve, reject) => {
@@ -75,7 +91,8 @@ export class WriterThread {
             break;
           case 'opened':
             writer.#pendingAnswers.onAnswerArrived();
-            writer.cpuUs = reply.cpuUs;
+            writer.#threadCpuUs = reply.cpuUs;
+            writer.#epoch = reply.recovered.epoch;
             resolve(reply.recovered);
             break;
           case 'failed':
@@ -87,11 +104,8 @@ export class WriterThread {
             break;
           case 'closed':
             writer.#pendingAnswers.onAnswerArrived();
+            writer.#fileClosed = true;
             writer.#onClosed?.();
-            break;
-          case 'statement':
-            writer.#pendingAnswers.onAnswerArrived();
-            writer.#statement?.resolve(reply);
             break;
           case 'answer ready':
         }
@@ -101,9 +115,9 @@ export class WriterThread {
         writer.#ended = true;
         const error = new QueueError('INSTANCE_FAILED', { cause });
         reject(error);
-        writer.#statement?.reject(error);
-        if (writer.#onClosed === undefined) writer.#onFatal(error);
-        else writer.#onClosed();
+        const handingOver = writer.#process !== undefined && !writer.#fileClosed;
+        if (writer.#onClosed === undefined || handingOver) writer.#onFatal(error);
+        writer.#onClosed?.();
       };
       writer.#worker.on('error', died);
       writer.#worker.on('exit', () => died());
@@ -123,30 +137,66 @@ export class WriterThread {
   }
 
   send(group: Group): void {
+    if (this.#process !== undefined || group.sqlTransactions.length > 0) {
+      this.#processWriter().send(group);
+      return;
+    }
     this.#post(group);
     this.#answers.expectAnswer();
   }
 
-  /** Runs a statement of the session that reserved the writer; one at a time. Rejects if the thread ends. */
+  /** Runs a statement of the session that reserved the writer; one at a time. Rejects if the writer has ended. */
   executeStatement(statement: SqlStatement): Promise<StatementAnswer> {
-    if (this.#ended) return Promise.reject(new QueueError('INSTANCE_FAILED'));
-    this.#statement = Promise.withResolvers();
-    this.#post({ kind: 'statement', statement });
-    return this.#statement.promise;
+    if (this.#fatal !== undefined) return Promise.reject(this.#fatal);
+    return this.#processWriter().executeStatement(statement);
   }
 
   /** Undoes the statements since the last group. Has no answer. */
   rollbackReservation(): void {
-    this.#sender.send({ kind: 'release' });
+    this.#process?.rollbackReservation();
   }
 
-  /** Milliseconds since the thread last answered while an answer is due; far longer than a sync, and the thread hangs. */
+  #processWriter(): WriterProcess {
+    if (this.#process !== undefined) return this.#process;
+    this.#handedOver = this.#handOver();
+    this.#process = new WriterProcess({
+      ...this.#options,
+      epoch: this.#epoch,
+      ports: this.#ports,
+      handOver: this.#handedOver,
+      onResult: (result) => this.#listener?.onResult(result),
+      onFatal: (error) => this.#onFatal(error),
+    });
+    return this.#process;
+  }
+
+  /** Has the thread close the file, after the groups that it has. Resolves with how the last of them ended. */
+  async #handOver(): Promise<WriterState> {
+    await this.#closeThread();
+    if (this.#fatal !== undefined) throw this.#fatal;
+    const { failure } = this.#state;
+    if (failure?.fatal) throw fromStorageFailure(failure);
+    return this.#state;
+  }
+
+  /** CPU time of the writer so far, microseconds. */
+  get cpuUs(): number {
+    return this.#threadCpuUs + (this.#process?.cpuUs ?? 0);
+  }
+
+  /** Milliseconds since the writer last answered while an answer is due; far longer than a sync, and the writer hangs. */
   get silentMs(): number {
-    return this.#pendingAnswers.silentMs;
+    return Math.max(this.#pendingAnswers.silentMs, this.#process?.silentMs ?? 0);
   }
 
   /** Resolves when the file is closed. Groups sent before are written first. */
   async close(): Promise<void> {
+    if (this.#process === undefined) return this.#closeThread();
+    await Promise.allSettled([this.#handedOver]);
+    await this.#process.close();
+  }
+
+  async #closeThread(): Promise<void> {
     if (this.#ended) return;
     await new Promise<void>((resolve) => {
       this.#onClosed = resolve;

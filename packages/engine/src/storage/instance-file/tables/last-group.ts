@@ -52,6 +52,11 @@ export class MetaTable {
     return this.#selectEpoch.get() as number;
   }
 
+  /** 0: none was written here yet. */
+  get lastGroup(): GroupNumber {
+    return (this.#file.prepare(readLastGroupSql).pluck().get() as GroupNumber | undefined) ?? 0;
+  }
+
   /** In a transaction of its own; returns the new epoch. */
   raiseEpoch(): number {
     this.#file.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT");

@@ -141,6 +141,16 @@ export class ConsumptionWriter {
     this.#rowCountsOf(partition).set(subscriber, rows);
   }
 
+  /** Counts the rows of all partitions, damaged ones included, where no recovery read them. */
+  countRows(): void {
+    const rows = this.#file
+      .prepare(
+        'SELECT partition, subscriber, count(*) AS rows FROM consumption GROUP BY partition, subscriber',
+      )
+      .all() as (DeltaKey & { rows: number })[];
+    for (const { rows: count, ...key } of rows) this.setRowCount(key, count);
+  }
+
   forgetPartition(partition: PartitionId): void {
     this.#rowCounts.delete(partition);
   }

@@ -1,0 +1,138 @@
+/**
+ * Commits an instance's groups one after the other and syncs each: what the writer thread and the writer process have in
+ * common.
+ *
+ * Groups behind a failed one were numbered as if it had succeeded, so they fail too until the session thread has seen the
+ * failure, which a higher generation shows. After a failed sync it is unknown what the disk holds, so nothing more is
+ * written; opening the file again finds out.
+ */
+import type { Group, GroupResult, StatementAnswer } from '../../model/group-message.ts';
+import type { Clock } from '../../model/ports.ts';
+import type { SqlStatement } from '../../model/sql-statement.ts';
+import type { StorageFailure } from '../../model/storage-failure.ts';
+import { toStorageFailure } from '../sqlite/storage-failure.ts';
+import type { InstanceFile, StatementSteps } from './instance-file.ts';
+
+/** How the last group ended: what a writer must know of the one before it. */
+export interface WriterState {
+  generation: number;
+  failure: StorageFailure | null;
+}
+
+export const newWriterState: WriterState = { generation: 0, failure: null };
+
+export interface GroupWriterOptions {
+  path: string;
+  /** Added to each sync, milliseconds. */
+  emulatedSyncMs: number;
+  clock: Clock;
+  /** The file took its last group: a checkpoint failed after it was acknowledged. */
+  onFileFailed(failure: StorageFailure): void;
+}
+
+/** CPU time of this thread so far, microseconds: of a writer, all that counts. */
+export function cpuUsOfThread(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+}
+
+export class GroupWriter {
+  readonly #file: InstanceFile;
+  readonly #options: GroupWriterOptions;
+  readonly #emulatedSyncSignal = new Int32Array(new SharedArrayBuffer(4));
+  #generation: number;
+  #failure: StorageFailure | null;
+
+  constructor(file: InstanceFile, options: GroupWriterOptions, { generation, failure }: WriterState) {
+    this.#file = file;
+    this.#options = options;
+    this.#generation = generation;
+    this.#failure = failure;
+  }
+
+  /** Commits a group, or refuses it, calls `answer`, and then checkpoints the file if that is due. */
+  write(group: Group, answer: (result: GroupResult) => void, statements?: StatementSteps): void {
+    if (this.#failure !== null && (this.#failure.fatal || group.generation === this.#generation)) {
+      answer(this.#refusalOf(group, this.#failure));
+      return;
+    }
+    this.#generation = group.generation;
+    const result = this.#commit(group, statements);
+    this.#failure = result.failure;
+    answer(result);
+    if (this.#failure === null) this.#checkpoint(group);
+  }
+
+  /** Fails a group, and so those behind it, without writing anything. */
+  refuse(group: Group, failure: StorageFailure): GroupResult {
+    this.#file.rollBackStatements();
+    if (this.#failure?.fatal !== true) this.#failure = failure;
+    this.#generation = group.generation;
+    return this.#refusalOf(group, this.#failure ?? failure);
+  }
+
+  executeStatement(statement: SqlStatement, onStatement: (index: number) => void): StatementAnswer {
+    try {
+      return { outcome: this.#file.executeStatement(statement, onStatement), storageFailure: null };
+    } catch (error) {
+      const storageFailure = toStorageFailure(error, this.#options.path);
+      if (storageFailure.fatal) this.#failure = storageFailure;
+      return { outcome: { results: [], failure: null }, storageFailure };
+    }
+  }
+
+  #refusalOf({ groupNumber, generation }: Group, failure: StorageFailure): GroupResult {
+    return {
+      kind: 'group',
+      groupNumber,
+      generation,
+      failure,
+      unusablePartitions: [],
+      sqlOutcomes: [],
+      maintenanceMs: 0,
+      commitMs: 0,
+      cpuUs: cpuUsOfThread(),
+    };
+  }
+
+  #commit(group: Group, statements: StatementSteps | undefined): GroupResult {
+    const { path, emulatedSyncMs, clock } = this.#options;
+    const startedAt = clock.monotonicMs();
+    let maintainedAt = startedAt;
+    let failure: GroupResult['failure'] = null;
+    let done: Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'> = {
+      unusablePartitions: [],
+      sqlOutcomes: [],
+    };
+    const onMaintained = () => {
+      maintainedAt = clock.monotonicMs();
+    };
+    try {
+      done = this.#file.commit(group, onMaintained, statements);
+      if (emulatedSyncMs > 0 && group.sync === 'FULL')
+        Atomics.wait(this.#emulatedSyncSignal, 0, 0, emulatedSyncMs);
+    } catch (error) {
+      failure = toStorageFailure(error, path);
+    }
+    return {
+      kind: 'group',
+      groupNumber: group.groupNumber,
+      generation: group.generation,
+      failure,
+      ...done,
+      maintenanceMs: maintainedAt - startedAt,
+      commitMs: clock.monotonicMs() - maintainedAt,
+      cpuUs: cpuUsOfThread(),
+    };
+  }
+
+  /** A failure does not affect the group, which is acknowledged, but nothing may follow it. */
+  #checkpoint(group: Group): void {
+    try {
+      this.#file.checkpoint(group);
+    } catch (error) {
+      this.#failure = { ...toStorageFailure(error, this.#options.path), fatal: true };
+      this.#options.onFileFailed(this.#failure);
+    }
+  }
+}

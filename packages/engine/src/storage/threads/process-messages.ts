@@ -1,0 +1,68 @@
+/** What the session thread and the writer process tell each other, in frames (`process-frames.ts`). */
+import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
+import type { Group, GroupResult, StatementAnswer } from '../../model/group-message.ts';
+import type { GroupNumber } from '../../model/ids.ts';
+import type { SqlStatement } from '../../model/sql-statement.ts';
+import type { StorageFailure } from '../../model/storage-failure.ts';
+import type { WriterState } from '../instance-file/group-writer.ts';
+
+/** Standard input and output of the writer process. */
+export const inputDescriptor = 0;
+export const outputDescriptor = 1;
+
+/** The first request: the process opens the file without raising the epoch, which is that of this opening. */
+export interface OpenRequest {
+  kind: 'open';
+  path: string;
+  emulatedSyncMs: number;
+  logBytesMax: number;
+  /** The process that the request comes from. */
+  parentPid: number;
+  epoch: number;
+  state: WriterState;
+}
+
+/** The frame's body has the bytes of the group's buffer. */
+export interface GroupRequest {
+  kind: 'group';
+  group: Omit<Group, 'buffer'>;
+  /** Transactions with statements that are known to fail, by index: they are not run. */
+  failed: ReadonlyMap<number, StorageFailure>;
+  /** Each transaction is announced before its statements run: such a process has ended, and nobody knows in which. */
+  announce: boolean;
+  /** Not null: the group cannot be committed, because statements that it continues are lost. */
+  refusal: StorageFailure | null;
+}
+
+export type WriterProcessRequest =
+  | OpenRequest
+  | GroupRequest
+  | { kind: 'statement'; statement: SqlStatement }
+  /** Undoes the statements since the last group. Has no answer. */
+  | { kind: 'release' }
+  | { kind: 'close' };
+
+export type WriterProcessReply =
+  /** `lastGroup`: the last that is in the file, exact for groups that a writer process was sent. */
+  | { kind: 'opened'; lastGroup: GroupNumber; cpuUs: number }
+  | { kind: 'failed'; failure: StorageFailure }
+  /** From now on statements of this transaction of the oldest group run; only where asked for, as it costs 20 µs. */
+  | { kind: 'running'; transaction: number }
+  /** What the oldest group's answer will say: the process might end between the commit and the answer. */
+  | ({ kind: 'committing' } & Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'>)
+  /** The process kills itself for what runs: this transaction of the oldest group, or a statement by itself. */
+  | { kind: 'killing'; transaction: number; code: QueueErrorCode; details: Record<string, unknown> }
+  /** Without the outcomes of statements, which came with `committing`. */
+  | GroupResult
+  | ({ kind: 'statement' } & StatementAnswer)
+  /** The file took its last group: the instance must end. Answers no request. */
+  | { kind: 'file failed'; failure: StorageFailure }
+  | { kind: 'closed' };
+
+/** Fails one transaction, and leaves its group as it is. */
+export function transactionFailure(
+  code: QueueErrorCode,
+  details: Record<string, unknown> = {},
+): StorageFailure {
+  return { code, message: new QueueError(code).message, details, fatal: false };
+}

@@ -1,0 +1,18 @@
+/** Runs a statement that does not end, and reports the process that runs it as soon as that has the file's lock. */
+import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { openInstance } from '../../src/index.ts';
+
+const instance = await openInstance({ dir: process.argv[2]!, writerReservationMsMax: 10_000 });
+await instance.createQueue({ name: 'q' });
+const session = instance.openSession();
+session.execute('CREATE TABLE item (id INTEGER PRIMARY KEY)');
+await session.commit();
+await session.query('INSERT INTO item VALUES (1)'); // the transaction is open from here on
+const tables = Array.from({ length: 13 }, (_, index) => `a b${index}`);
+void session.query(
+  `WITH a(x) AS (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) SELECT count(*) FROM a, ${tables.join(', ')}`,
+);
+await wait(1); // the statement is sent
+const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ');
+process.send!(children.map(Number));
