@@ -60,7 +60,7 @@ describe('answers', () => {
       [contract.Browsed, await get('/api/queues/topic/messages?subscriber=s')],
       [contract.Dequeued, await post('/api/queues/topic/dequeue', { subscriber: 's' })],
       [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 1 })],
-      [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 9, mode: 'auto' })],
+      [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 9, mode: 'at-most-once' })],
     ];
     for (const [index, [schema, { body }]] of answers.entries()) {
       const validate = ajv.compile(schema);

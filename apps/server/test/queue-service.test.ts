@@ -20,16 +20,19 @@ async function serviceWith(payloads: unknown[]) {
 
 const never = new AbortController().signal;
 
-describe.each(['auto', 'manual'] as const)('a client that is gone before its %s dequeue is done', (mode) => {
-  it('takes nothing: what was delivered is ready again', async () => {
-    const { instance, service } = await serviceWith([1, 2, 3]);
-    const { messages } = await service.dequeue('q', { max: 3, mode }, AbortSignal.abort());
-    expect(messages).toEqual([]);
-    expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0, consumed: 0 });
-    const next = await service.dequeue('q', { max: 3, mode }, never);
-    expect(next.messages.map(({ payload }) => payload)).toEqual([1, 2, 3]);
-  });
-});
+describe.each(['at-most-once', 'manual'] as const)(
+  'a client that is gone before its %s dequeue is done',
+  (mode) => {
+    it('takes nothing: what was delivered is ready again', async () => {
+      const { instance, service } = await serviceWith([1, 2, 3]);
+      const { messages } = await service.dequeue('q', { max: 3, mode }, AbortSignal.abort());
+      expect(messages).toEqual([]);
+      expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0, consumed: 0 });
+      const next = await service.dequeue('q', { max: 3, mode }, never);
+      expect(next.messages.map(({ payload }) => payload)).toEqual([1, 2, 3]);
+    });
+  },
+);
 
 describe('a nack', () => {
   it('returns manual messages at once, and does nothing to those that are finished', async () => {
@@ -44,9 +47,9 @@ describe('a nack', () => {
     expect(instance.queue('q')).toMatchObject({ held: 1, consumed: 1 });
   });
 
-  it('is not for messages that auto has consumed', async () => {
+  it('is not for messages that were consumed before the answer', async () => {
     const { instance, service } = await serviceWith([1]);
-    const { nack } = await service.dequeue('q', { mode: 'auto' }, never);
+    const { nack } = await service.dequeue('q', { mode: 'at-most-once' }, never);
     nack();
     expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
   });
@@ -55,8 +58,8 @@ describe('a nack', () => {
 describe('a dequeue of many', () => {
   it('gives as many as are ready, up to the maximum, in order', async () => {
     const { service } = await serviceWith(Array.from({ length: 100 }, (_, index) => index));
-    const { messages } = await service.dequeue('q', { max: 70, mode: 'auto' }, never);
+    const { messages } = await service.dequeue('q', { max: 70, mode: 'at-most-once' }, never);
     expect(messages.map(({ payload }) => payload)).toEqual(Array.from({ length: 70 }, (_, index) => index));
-    expect((await service.dequeue('q', { max: 70, mode: 'auto' }, never)).messages).toHaveLength(30);
+    expect((await service.dequeue('q', { max: 70, mode: 'at-most-once' }, never)).messages).toHaveLength(30);
   });
 });

@@ -215,15 +215,8 @@ export const EnqueueStreamQuery = Type.Object(
 );
 export type EnqueueStreamQuery = Static<typeof EnqueueStreamQuery>;
 
-export const PayloadQuery = Type.Object(
-  {
-    receipt: Type.String({ maxLength: 200 }),
-    ack: Type.Optional(
-      Type.Boolean({ description: 'Whether the message is consumed once its whole payload has been sent' }),
-    ),
-  },
-  closed,
-);
+/** Reading a payload changes nothing: the client acknowledges the receipt once it has what it needs. */
+export const PayloadQuery = Type.Object({ receipt: Type.String({ maxLength: 200 }) }, closed);
 export type PayloadQuery = Static<typeof PayloadQuery>;
 
 export const Enqueued = Type.Object({ ids: Type.Array(Type.String()) }, closed);
@@ -234,9 +227,9 @@ export const Dequeue = Type.Object(
     max: Type.Optional(Type.Integer({ minimum: 1, maximum: queueLimits.dequeueMax })),
     waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: queueLimits.waitMsMax })),
     mode: Type.Optional(
-      Type.Union([Type.Literal('auto'), Type.Literal('manual')], {
+      Type.Union([Type.Literal('at-most-once'), Type.Literal('manual')], {
         description:
-          'auto: messages are consumed before the response is sent (at most once), except those with streamedBytes; manual: they are held until ack, nack or the end of holdMs',
+          'at-most-once: messages are consumed before the response is sent, and lost if it does not arrive; those with streamedBytes are held. manual, the default: messages are held until ack, nack or the end of holdMs',
       }),
     ),
     holdMs: Type.Optional(Type.Integer({ minimum: queueLimits.holdMsMin, maximum: queueLimits.holdMsMax })),

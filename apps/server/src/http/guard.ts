@@ -1,6 +1,7 @@
 /**
  * Access control. The server trusts the users of its machine, but not web pages: DNS rebinding shows in the Host header,
- * a page of another site in the Origin header. If a key is set, every request must carry it. No browser adds it
+ * a page of another site in the Origin and Sec-Fetch-Site headers. Pictures and links of other sites send neither an
+ * Origin nor anything else that tells them apart, so GET, HEAD and OPTIONS change nothing. If a key is set, every request must carry it. No browser adds it
  * by itself, so the host name does not matter then.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -20,7 +21,7 @@ const loopbackNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 /** Returns a check that throws `HOST_REFUSED`, `ORIGIN_REFUSED` or `KEY_REQUIRED`. */
 export function createGuard({ key, port }: GuardOptions): (request: FastifyRequest) => void {
   const expected = key === null ? null : digest(`Bearer ${key}`);
-  return ({ headers }) => {
+  return ({ headers, method }) => {
     const { host, origin, authorization } = headers;
     if (expected !== null) {
       if (!timingSafeEqual(expected, digest(authorization ?? ''))) throw new ServerError('KEY_REQUIRED');
@@ -30,8 +31,16 @@ export function createGuard({ key, port }: GuardOptions): (request: FastifyReque
     if (origin !== undefined && origin.toLowerCase() !== `http://${host?.toLowerCase()}`) {
       throw new ServerError('ORIGIN_REFUSED', { details: { origin } });
     }
+    const site = headers['sec-fetch-site'];
+    if (!isSafe(method) && !isOwnSite(site)) throw new ServerError('ORIGIN_REFUSED', { details: { site } });
   };
 }
+
+const isSafe = (method: string) => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+
+/** Without the header the client is no browser. `same-site` is another port or name, so another program's page. */
+const isOwnSite = (site: string | string[] | undefined) =>
+  site === undefined || site === 'same-origin' || site === 'none';
 
 function isLoopback(host: string, port: number | null): boolean {
   const match = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+?)(?::(\d{1,5}))?$/i.exec(host);
