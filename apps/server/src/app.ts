@@ -14,6 +14,7 @@ import { limitBodyTime } from './http/body-time.ts';
 import { answerClientError } from './http/client-errors.ts';
 import { EventStreams } from './http/event-streams.ts';
 import { createGuard } from './http/guard.ts';
+import { readJsonBodies } from './http/json-body.ts';
 import { listeningPort } from './http/listening-port.ts';
 import { mapError } from './http/map-error.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
@@ -158,10 +159,6 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     forceCloseConnections: 'idle',
     // The server's own SERVER_CLOSING has the usual error format.
     return503OnClosing: false,
-    // A payload may contain any property names. Objects are copied property by property and looked up in maps, so a
-    // property named __proto__ is only data; closed schemas refuse it like any unknown field.
-    onProtoPoisoning: 'ignore',
-    onConstructorPoisoning: 'ignore',
     genReqId: () => randomUUID(),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     clientErrorHandler: (error, socket) => answerClientError(error, socket as Socket),
@@ -182,6 +179,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     return reply.code(status).type('application/json; charset=utf-8').send(body);
   });
   app.removeContentTypeParser('text/plain');
+  readJsonBodies(app as unknown as App);
   limitBodyTime(app as unknown as App, limits.requestMs);
   return app as unknown as App;
 }

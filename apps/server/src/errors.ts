@@ -23,7 +23,11 @@ const table = {
     message: 'The request headers exceed the limit',
   },
   REQUEST_TIMEOUT: { status: 408, retryable: true, message: 'The request did not arrive in time' },
-  CONTENT_TYPE_UNSUPPORTED: { status: 415, retryable: false, message: 'The body must be application/json' },
+  CONTENT_TYPE_UNSUPPORTED: {
+    status: 415,
+    retryable: false,
+    message: 'The body must be application/json in UTF-8',
+  },
   FEATURE_UNSUPPORTED: { status: 422, retryable: false, message: 'This is not supported yet' },
   HOST_REFUSED: {
     status: 403,

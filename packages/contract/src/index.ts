@@ -5,6 +5,7 @@ export * from './describe-params.ts';
 export * from './hardware.ts';
 export * from './load.ts';
 export * from './monitoring.ts';
+export * from './payload-text.ts';
 export * from './queue.ts';
 export * from './run.ts';
 export * from './scenario.ts';

@@ -16,7 +16,7 @@ import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { pickQueueSettings } from '../model/queue-settings.ts';
-import { validateSubscriber } from '../model/validate-call.ts';
+import { validateSubscriber, validateText } from '../model/validate-call.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
@@ -359,6 +359,7 @@ export class LocalInstance implements Instance {
       throw new QueueError('OPTIONS_INVALID', { message: `limit must be 1 to ${limits.browseMessagesMax}` });
     }
     validateSubscriber(row, subscriber);
+    if (correlationId !== undefined) validateText('correlationId', correlationId);
     const key = correlationId === undefined ? undefined : new CorrelationKey(correlationId);
     return engine.browser.browse(row, { limit, after, subscriber, key });
   }
