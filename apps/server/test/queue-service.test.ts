@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
+import { JsonText } from '@shardlab/contract';
 import { openInstance } from '@shardlab/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { QueueService } from '../src/queues/queue-service.ts';
@@ -18,6 +19,9 @@ async function serviceWith(payloads: unknown[]) {
   return { instance, service };
 }
 
+/** What the service answers for payloads that were enqueued as these values. */
+const texts = (values: unknown[]) => values.map((value) => new JsonText(JSON.stringify(value)));
+
 const never = new AbortController().signal;
 
 describe.each(['at-most-once', 'manual'] as const)(
@@ -29,7 +33,7 @@ describe.each(['at-most-once', 'manual'] as const)(
       expect(messages).toEqual([]);
       expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0, consumed: 0 });
       const next = await service.dequeue('q', { max: 3, mode }, never);
-      expect(next.messages.map(({ payload }) => payload)).toEqual([1, 2, 3]);
+      expect(next.messages.map(({ payload }) => payload)).toEqual(texts([1, 2, 3]));
     });
   },
 );
@@ -43,7 +47,7 @@ describe('a nack', () => {
     second.nack();
     first.nack();
     const again = await service.dequeue('q', { max: 5, waitMs: 20_000 }, never);
-    expect(again.messages).toMatchObject([{ payload: 1, deliveryCount: 2 }]);
+    expect(again.messages).toMatchObject([{ payload: new JsonText('1'), deliveryCount: 2 }]);
     expect(instance.queue('q')).toMatchObject({ held: 1, consumed: 1 });
   });
 
@@ -59,7 +63,9 @@ describe('a dequeue of many', () => {
   it('gives as many as are ready, up to the maximum, in order', async () => {
     const { service } = await serviceWith(Array.from({ length: 100 }, (_, index) => index));
     const { messages } = await service.dequeue('q', { max: 70, mode: 'at-most-once' }, never);
-    expect(messages.map(({ payload }) => payload)).toEqual(Array.from({ length: 70 }, (_, index) => index));
+    expect(messages.map(({ payload }) => payload)).toEqual(
+      texts(Array.from({ length: 70 }, (_, index) => index)),
+    );
     expect((await service.dequeue('q', { max: 70, mode: 'at-most-once' }, never)).messages).toHaveLength(30);
   });
 });

@@ -126,9 +126,10 @@ class Scanner {
 
   /** Counts brackets instead of calling itself: a payload may be nested as deep as it is long. */
   #skipContainer(start: number): number {
+    const text = this.#text;
     let at = start + 1;
     for (let depth = 1; depth > 0; ) {
-      const char = this.#text.charCodeAt(at);
+      const char = text.charCodeAt(at);
       if (char === quote) at = this.#skipString(at);
       else {
         if (char === openBracket || char === openBrace) depth += 1;
@@ -140,16 +141,12 @@ class Scanner {
   }
 
   #skipString(start: number): number {
-    let end = this.#text.indexOf('"', start + 1);
-    while (this.#isEscaped(end)) end = this.#text.indexOf('"', end + 1);
-    return end + 1;
-  }
-
-  /** Whether an odd number of backslashes comes before it. */
-  #isEscaped(at: number): boolean {
-    let first = at;
-    while (this.#text.charCodeAt(first - 1) === backslash) first -= 1;
-    return (at - first) % 2 === 1;
+    const text = this.#text;
+    for (let at = start + 1; ; at += 1) {
+      const char = text.charCodeAt(at);
+      if (char === quote) return at + 1;
+      if (char === backslash) at += 1; // whatever it escapes
+    }
   }
 
   #skipSpace(from: number): number {
