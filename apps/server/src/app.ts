@@ -5,16 +5,20 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { ErrorBody } from '@shardlab/contract';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
+import type { TlsFiles } from './config.ts';
 import { ServerError } from './errors.ts';
 import type { App } from './http/app-types.ts';
 import { limitBodyTime } from './http/body-time.ts';
+import { BrowserSessions } from './http/browser-sessions.ts';
 import { answerClientError } from './http/client-errors.ts';
 import { EventStreams } from './http/event-streams.ts';
 import { createGuard } from './http/guard.ts';
 import { readJsonBodies } from './http/json-body.ts';
+import { KeyCheck } from './http/key-check.ts';
 import { listeningPort } from './http/listening-port.ts';
 import { mapError } from './http/map-error.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
@@ -27,7 +31,7 @@ import { TransactionService } from './queues/transaction-service.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
 import { clusterRoutes } from './routes/cluster-routes.ts';
 import { conversionRoutes } from './routes/conversion-routes.ts';
-import { dashboardRoutes } from './routes/dashboard-routes.ts';
+import { dashboardRoutes, loginUrl, wantsLogin } from './routes/dashboard-routes.ts';
 import { hardwareRoutes } from './routes/hardware-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { loadRoutes } from './routes/load-routes.ts';
@@ -38,6 +42,7 @@ import { payloadRoutes } from './routes/payload-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
+import { sessionRoutes } from './routes/session-routes.ts';
 import { subscriberRoutes } from './routes/subscriber-routes.ts';
 import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
@@ -54,11 +59,15 @@ export interface AppOptions {
   dataDir: string;
   /** Built dashboard; default `apps/web/dist`. */
   webDir?: string;
-  /** The key that every request must carry. Null, the default: no key, and Host must be a loopback name. */
+  /** The key that every request must carry, or a session's cookie. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;
+  /** Certificate and its private key as PEM. Null, the default: plain HTTP. */
+  tls?: TlsFiles | null;
   logger?: FastifyServerOptions['logger'];
   /** Epoch milliseconds. */
   now?: () => number;
+  /** Monotonic milliseconds. */
+  monotonicMs?: () => number;
   heartbeatMs?: number;
   streamsMax?: number;
 }
@@ -84,7 +93,7 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function assemble(cluster: ClusterService, options: AppOptions & { now: () => number }): Promise<App> {
-  const { dataDir, now, webDir = defaultWebDir, key = null } = options;
+  const { dataDir, now, webDir = defaultWebDir, key = null, tls = null } = options;
   const file = openLabDatabase(join(dataDir, 'lab.db'));
   const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
   const queues = new QueueService(cluster);
@@ -98,7 +107,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   const closing = new AbortController();
 
-  const app = createFastify(options.logger ?? false);
+  const app = createFastify(options.logger ?? false, tls);
   const history = new ClaimHistory(dataDir, store);
   const runs = new RunService({
     store,
@@ -111,10 +120,18 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     app.log.warn(sentence),
   );
   const port = () => listeningPort(app);
-  const guard = createGuard({ key, port });
+  const nowMs = options.monotonicMs ?? (() => performance.now());
+  const keyCheck = key === null ? null : new KeyCheck({ key, nowMs });
+  const sessions = new BrowserSessions({ secure: tls !== null, nowMs });
+  const guard = createGuard({ keyCheck, sessions, scheme: tls === null ? 'http' : 'https', port });
   app.addHook('onRequest', async (request, reply) => {
     setSecurityHeaders(reply);
-    guard(request);
+    try {
+      guard(request);
+    } catch (error) {
+      if (wantsLogin(request, error)) return reply.redirect(loginUrl(request), 303);
+      throw error;
+    }
     if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
   });
   app.addHook('preClose', async () => {
@@ -128,6 +145,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
 
   await openApi(app, { version });
+  sessionRoutes(app, { keyCheck, sessions, now });
   healthRoutes(app, { cluster, version });
   metricsRoutes(app, { cluster, queues, runs: store, streams });
   scenarioRoutes(app, { library, now });
@@ -148,8 +166,9 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   return app;
 }
 
-function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App {
+function createFastify(logger: NonNullable<FastifyServerOptions['logger']>, tls: TlsFiles | null): App {
   const app = fastify({
+    ...(tls === null ? {} : { https: tls }),
     logger,
     bodyLimit: limits.bodyBytes,
     // Bodies have their own timeout (`body-time.ts`): a streamed payload may take longer than any other.
@@ -174,7 +193,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
   app.setErrorHandler((error, request, reply) => {
     const { status, body, unexpected } = mapError(error);
     if (unexpected) request.log.error({ err: error }, 'request failed');
-    if (status === 429 || status === 503) reply.header('retry-after', '1');
+    if (status === 429 || status === 503) reply.header('retry-after', retryAfterS(body));
     if (status === 401) reply.header('www-authenticate', 'Bearer');
     return reply.code(status).type('application/json; charset=utf-8').send(body);
   });
@@ -182,6 +201,11 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
   readJsonBodies(app as unknown as App);
   limitBodyTime(app as unknown as App, limits.requestMs);
   return app as unknown as App;
+}
+
+function retryAfterS({ details }: ErrorBody): number {
+  const ms = details?.retryAfterMs;
+  return typeof ms === 'number' ? Math.ceil(ms / 1000) : 1;
 }
 
 function makeDataDir(dataDir: string): void {

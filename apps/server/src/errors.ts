@@ -42,7 +42,13 @@ const table = {
   KEY_REQUIRED: {
     status: 401,
     retryable: false,
-    message: 'This server requires a key: send it as "Authorization: Bearer KEY"',
+    message: 'This server requires a key: send it as "Authorization: Bearer KEY", or log in at /login',
+  },
+  KEY_WRONG: { status: 401, retryable: false, message: 'The key is wrong' },
+  KEY_GUESSES_SLOWED: {
+    status: 429,
+    retryable: true,
+    message: 'Too many wrong keys; wait before the next attempt',
   },
   SCENARIO_EXISTS: { status: 409, retryable: false, message: 'A built-in scenario has this id' },
   SCENARIO_BUILT_IN: { status: 409, retryable: false, message: 'A built-in scenario cannot be deleted' },

@@ -1,5 +1,5 @@
 /**
- * The server process. Settings: `HOST`, `PORT`, `DATA_DIR`, `SHARDLAB_KEY`, `LOG_LEVEL`. Prints one line once it serves;
+ * The server process. Settings: `config.ts`. Prints one line once it serves;
  * if it cannot, it prints one sentence on stderr and exits with 1. SIGTERM, SIGINT and SIGHUP shut it down cleanly.
  */
 import { QueueError } from '@shardlab/engine';
@@ -38,12 +38,15 @@ try {
   app = await createApp({
     dataDir: config.dataDir,
     key: config.key,
+    tls: config.tls,
     logger: { level: config.logLevel, stream: process.stderr },
   });
   await listen(app, config);
   const port = listeningPort(app) ?? config.port;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  console.log(`shardlab: serving on http://${host}:${port} (data in ${config.dataDir})`);
+  console.log(
+    `shardlab: serving on ${config.tls === null ? 'http' : 'https'}://${host}:${port} (data in ${config.dataDir})`,
+  );
 } catch (error) {
   await app?.close().catch(() => undefined);
   exitWithError(sentenceOf(error));

@@ -26,6 +26,7 @@ describe('answers', () => {
     const marked = { payload: 1, recipients: ['s'] };
     const answers: [schema: object, answer: { status: number; body: unknown }][] = [
       [contract.Health, await get('/api/health')],
+      [contract.BrowserSession, await get('/api/session')],
       [contract.Cluster, await get('/api/cluster')],
       [contract.ScenarioList, await get('/api/scenarios')],
       [contract.ScenarioEntry, await get('/api/scenarios/small')],
@@ -98,6 +99,9 @@ describe('the description of the API', () => {
         'GET /api/health',
         'GET /api/hardware',
         'GET /metrics',
+        'GET /api/session',
+        'POST /api/session',
+        'DELETE /api/session',
         'GET /api/cluster',
         'GET /api/cluster/events',
         'GET /api/cluster/load',

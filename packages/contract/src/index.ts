@@ -10,4 +10,5 @@ export * from './queue.ts';
 export * from './run.ts';
 export * from './scenario.ts';
 export * from './service.ts';
+export * from './session.ts';
 export * from './transaction.ts';
