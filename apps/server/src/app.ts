@@ -1,6 +1,5 @@
 /** Assembles the server without a socket: the caller calls `listen`, tests inject requests. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +20,7 @@ import { readJsonBodies } from './http/json-body.ts';
 import { KeyCheck } from './http/key-check.ts';
 import { listeningPort } from './http/listening-port.ts';
 import { mapError } from './http/map-error.ts';
+import { createPathHider, type HidePaths } from './http/private-paths.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { validateAllErrors } from './http/validation.ts';
 import { limits } from './limits.ts';
@@ -49,6 +49,7 @@ import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { ClaimHistory } from './runs/claim-history.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
+import { prepareDataDir } from './store/data-dir.ts';
 import { openLabDatabase } from './store/lab-database.ts';
 import { RunStore } from './store/run-store.ts';
 import { ScenarioStore } from './store/scenario-store.ts';
@@ -81,7 +82,7 @@ const defaultWebDir = fileURLToPath(new URL('../../web/dist', import.meta.url));
  */
 export async function createApp(options: AppOptions): Promise<App> {
   const { dataDir, now = Date.now } = options;
-  makeDataDir(dataDir);
+  prepareDataDir(dataDir);
   // First, because the claim on the cluster keeps a second server out of the whole folder.
   const cluster = await ClusterService.open(join(dataDir, 'cluster'));
   try {
@@ -107,13 +108,15 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   const closing = new AbortController();
 
-  const app = createFastify(options.logger ?? false, tls);
+  const hidePaths = createPathHider(dataDir);
+  const app = createFastify({ logger: options.logger ?? false, tls, hidePaths });
   const history = new ClaimHistory(dataDir, store);
   const runs = new RunService({
     store,
     history,
     scratchDir: join(dataDir, 'runs'),
     now,
+    hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),
   });
   const library = await ScenarioLibrary.open(new ScenarioStore(file, limits.scenariosMax), (sentence) =>
@@ -166,7 +169,13 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   return app;
 }
 
-function createFastify(logger: NonNullable<FastifyServerOptions['logger']>, tls: TlsFiles | null): App {
+interface FastifyParts {
+  logger: NonNullable<FastifyServerOptions['logger']>;
+  tls: TlsFiles | null;
+  hidePaths: HidePaths;
+}
+
+function createFastify({ logger, tls, hidePaths }: FastifyParts): App {
   const app = fastify({
     ...(tls === null ? {} : { https: tls }),
     logger,
@@ -184,7 +193,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>, tls:
     frameworkErrors: (error, _request, reply) => {
       const { status, body } = mapError(error);
       setSecurityHeaders(reply);
-      (reply as FastifyReply).code(status).send(body);
+      (reply as FastifyReply).code(status).send(hidePaths(body));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.setValidatorCompiler(validateAllErrors as never);
@@ -195,7 +204,7 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>, tls:
     if (unexpected) request.log.error({ err: error }, 'request failed');
     if (status === 429 || status === 503) reply.header('retry-after', retryAfterS(body));
     if (status === 401) reply.header('www-authenticate', 'Bearer');
-    return reply.code(status).type('application/json; charset=utf-8').send(body);
+    return reply.code(status).type('application/json; charset=utf-8').send(hidePaths(body));
   });
   app.removeContentTypeParser('text/plain');
   readJsonBodies(app as unknown as App);
@@ -206,16 +215,4 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>, tls:
 function retryAfterS({ details }: ErrorBody): number {
   const ms = details?.retryAfterMs;
   return typeof ms === 'number' ? Math.ceil(ms / 1000) : 1;
-}
-
-function makeDataDir(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true });
-  } catch (error) {
-    throw new ServerError('DATA_DIR_UNUSABLE', {
-      message: `The data folder ${dataDir} cannot be created or written: ${(error as Error).message}`,
-      details: { dataDir },
-      cause: error,
-    });
-  }
 }

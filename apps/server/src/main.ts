@@ -9,6 +9,9 @@ import { ServerError } from './errors.ts';
 import type { App } from './http/app-types.ts';
 import { listeningPort } from './http/listening-port.ts';
 
+// Files that the lab and the processes of the instances create are their owner's alone, like those of the engine.
+process.umask(0o077);
+
 /** Sessions, streams and the active run end within moments, so a server that takes longer than this hangs. */
 const closeMsMax = 20_000;
 

@@ -11,6 +11,7 @@ import type {
 } from '@shardlab/contract';
 import { readMembers, type WaitStats, waitQuantileMs } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
+import { createPathHider, type HidePaths } from '../http/private-paths.ts';
 import type { Backend, HostedMetrics, InstanceState, ProcessSignal, QueueHost } from './backend.ts';
 import { LocalBackend } from './local-backend.ts';
 import { ProcessBackend } from './process-backend.ts';
@@ -23,6 +24,8 @@ export interface ClusterMetrics {
 export class ClusterService {
   /** Folder of the engine's files. */
   readonly dir: string;
+  /** For what is answered about these files. */
+  readonly hidePaths: HidePaths;
   #backend: Backend | undefined;
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -36,6 +39,7 @@ export class ClusterService {
 
   private constructor(dir: string, backend: Backend) {
     this.dir = dir;
+    this.hidePaths = createPathHider(dir);
     this.#backend = backend;
   }
 
@@ -77,7 +81,7 @@ export class ClusterService {
     const instances: ClusterInstance[] = backend
       .topology()
       .map((state) => ({ ...state, metrics: byInstance.get(state.instance) ?? null }));
-    return { placement: backend.placement, instances, processes, events: backend.events() };
+    return { placement: backend.placement, instances, processes, events: this.hidePaths(backend.events()) };
   }
 
   /** Whether every instance is being served. */

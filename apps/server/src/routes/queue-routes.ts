@@ -20,7 +20,7 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
   app.get(
     '/api/queues',
     { schema: { summary: 'All queues', tags, response: { 200: QueueList } } },
-    async () => ({ queues: await cluster.queues.queues() }),
+    async () => ({ queues: cluster.hidePaths(await cluster.queues.queues()) }),
   );
   app.get(
     '/api/queues/:queue',

@@ -50,7 +50,17 @@ export async function call<Answer>(
   }
   const text = await response.text();
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
-  throw new ApiError(response.status, errorBody(response, text));
+  const error = new ApiError(response.status, errorBody(response, text));
+  if (error.code === 'KEY_REQUIRED') openLogin();
+  throw error;
+}
+
+/** The session has ended, or there was none. The login page returns to this one. */
+function openLogin(): void {
+  const { pathname, search } = window.location;
+  if (pathname !== '/login') {
+    window.location.assign(`/login?${new URLSearchParams({ next: pathname + search })}`);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The queries and mutations of the pages. Query keys are defined only here, so that a mutation can invalidate them. */
 import type {
   Browsed,
+  BrowserSession,
   ClaimLedger,
   Cluster,
   Conversion,
@@ -40,6 +41,15 @@ export const retryWhileUnreachable = (failures: number, error: Error): boolean =
 export const retryDelay = (): number => unreachableRetryMs;
 
 const path = (id: string) => encodeURIComponent(id);
+
+/** Asked once a minute, so that a page which only listens to events notices the end of its session. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: ({ signal }) => call<BrowserSession>('GET', '/api/session', { signal }),
+  refetchInterval: 60_000,
+});
+export const logIn = (key: string) => call<BrowserSession>('POST', '/api/session', { body: { key } });
+export const logOut = () => call<undefined>('DELETE', '/api/session');
 
 export const scenariosQuery = queryOptions({
   queryKey: ['scenarios'],

@@ -13,6 +13,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readSync, writeSync } from 
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { GroupNumber } from '../../../model/ids.ts';
+import { makePrivate, privateFileMode } from '../../private-files.ts';
 import { syncFolder } from '../../sqlite/sync-folder.ts';
 
 const fileBytes = 12;
@@ -41,7 +42,8 @@ export class AcknowledgedGroupFile {
   /** Opens or creates the file. The name of a new one is durable when this returns. */
   constructor(path: string) {
     const isNew = !existsSync(path);
-    this.#descriptor = openSync(path, isNew ? 'w+' : 'r+');
+    this.#descriptor = openSync(path, isNew ? 'w+' : 'r+', privateFileMode);
+    makePrivate(path);
     if (isNew) syncFolder(dirname(path));
   }
 
