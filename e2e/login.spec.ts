@@ -37,7 +37,7 @@ test('the key opens the dashboard: pages, calls and event streams', async ({ pag
   await expect(page.getByRole('heading', { level: 2, name: 'behind-the-key' })).toBeVisible();
 
   await page.getByRole('link', { name: 'Cluster' }).click();
-  await expect(page.getByRole('heading', { level: 3, name: /instance 1/i }).first()).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Instance 1', exact: true })).toBeVisible();
   await page.reload();
   await expect(page.getByText('The connection to the server is lost.')).toHaveCount(0);
   await page.goto('/docs');
