@@ -2,9 +2,9 @@
 import { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
-import { WaitRecorder } from '../api/waits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstancePorts } from '../model/ports.ts';
+import { WaitRecorder } from '../model/wait-recorder.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { Catalog } from '../storage/catalog/catalog.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';

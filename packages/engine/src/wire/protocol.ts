@@ -24,7 +24,7 @@
  */
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
-import { assertTransactionSize } from '../model/validate-call.ts';
+import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
 export const protocolVersion = 4;

@@ -1,0 +1,376 @@
+/**
+ * One group: encoded for the writer when it closes (blocks of messages, rows of tables, and what becomes terminal), and
+ * applied to the logs once it is durable.
+ */
+import type { QueueError } from '../api/errors.ts';
+
+import { limits } from '../api/limits.ts';
+import type { Delivery } from '../log/delivery.ts';
+import type { CachedRun } from '../log/message-cache.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import { encodeRanges, mergeRanges, type SeqRange } from '../model/consumption.ts';
+import type {
+  BlockEntry,
+  ConsumptionDelta,
+  ConsumptionDeltaEntry,
+  Group,
+  SqlTransaction,
+} from '../model/group-message.ts';
+import type { GroupNumber, SubscriberId } from '../model/ids.ts';
+import type { PartitionPool } from '../model/partitions.ts';
+import type { SqlStatement } from '../model/sql-statement.ts';
+import type { TableWrite } from '../model/table-write.ts';
+import type { CommitOutcomes } from './commit-outcomes.ts';
+import { GroupOutcomes } from './group-outcomes.ts';
+import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
+import type { GroupMember } from './system-write.ts';
+import type { WriterReservation } from './writer-reservation.ts';
+
+export interface BuiltGroup {
+  message: Omit<Group, 'kind' | 'groupNumber' | 'generation'>;
+  /** The sequence numbers given in each log: if the group fails they become gaps. */
+  numberedRanges: Map<MessageLog, SeqRange>;
+  consumed: Map<SubscriberCursor, ConsumedByCursor>;
+  /** Undefined if no member is a transaction of a remote session. */
+  outcomes: GroupOutcomes | undefined;
+  /** Transactions with statements, in the order of `message.sqlTransactions`. */
+  sql: Map<StagedTransaction, SqlTransactionPart>;
+}
+
+/** A transaction with statements is encoded apart from the others, since it can fail where they succeed. */
+export interface SqlTransactionPart {
+  message: SqlTransaction;
+  consumed: Map<SubscriberCursor, ConsumedByCursor>;
+}
+
+/** What a group consumes for one cursor: the deliveries, and the same as merged ranges. */
+export interface ConsumedByCursor {
+  deliveries: Delivery[];
+  ranges: SeqRange[];
+}
+
+/** A member of a group, and whoever waits for it. */
+export interface PendingMember {
+  content: GroupMember;
+  /** Set if the member is no commit but a session that waits to reserve the writer. */
+  reservation: WriterReservation | undefined;
+  submittedAtMs: number;
+  /** While it is pending, how long the writer had been reserved by then; once its group is closed, how long since then. */
+  reservedMs: number;
+  resolve(): void;
+  reject(error: QueueError): void;
+}
+
+/** A closed group that the writer has not answered. */
+export interface InFlightGroup extends BuiltGroup {
+  /** Gaps of earlier failures that this group makes durable. */
+  gaps: Map<MessageLog, SeqRange[]>;
+  groupNumber: GroupNumber;
+  generation: number;
+  members: PendingMember[];
+}
+
+/** Members of a group whose statements failed, and why: the group is durable without them. */
+export type FailedMembers = ReadonlyMap<GroupMember, QueueError>;
+
+export const noneFailed: FailedMembers = new Map();
+
+/** Told of sequence numbers that became terminal for a cursor, once that is durable. */
+export type ConsumptionListener = (cursor: SubscriberCursor, ranges: readonly SeqRange[]) => void;
+
+/** Buffers shared with the writer, used in turn: one more than groups in flight, so none is overwritten while read. */
+export class GroupBuffers {
+  readonly #buffers: SharedArrayBuffer[] = [];
+  #index = 0;
+
+  next(bytes: number): SharedArrayBuffer {
+    this.#index = (this.#index + 1) % (limits.groupsInFlightMax + 1);
+    const buffer = this.#buffers[this.#index];
+    if (buffer !== undefined && buffer.byteLength >= bytes) return buffer;
+    const grown = new SharedArrayBuffer(2 ** Math.ceil(Math.log2(Math.max(bytes, 64 * 1024))));
+    this.#buffers[this.#index] = grown;
+    return grown;
+  }
+}
+
+export interface GroupInput {
+  members: readonly GroupMember[];
+  /** Gaps that a failed group left, to be made durable with this one. */
+  gaps: Map<MessageLog, SeqRange[]>;
+  pool: PartitionPool;
+  buffers: GroupBuffers;
+  outcomes: CommitOutcomes;
+}
+
+const noEncodedOutcomes = { offset: 0, length: 0, retiredThroughGroup: 0 };
+
+/** Numbers the messages in commit order and copies them into a shared buffer. */
+export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes }: GroupInput): BuiltGroup {
+  const segmentsByLog = new Map<MessageLog, CachedRun[]>();
+  const numberedRanges = new Map<MessageLog, SeqRange>();
+  const consumed = new Map<SubscriberCursor, ConsumedByCursor>();
+  const tableWrites: TableWrite[] = [];
+  const sql = new Map<StagedTransaction, SqlTransactionPart>();
+  const sqlOfSegment = new Map<CachedRun, SqlTransaction>();
+  let bytes = 0;
+  let relaxed = true;
+  let hasOutcomes = false;
+  for (const member of members) {
+    if (member.sync === 'FULL') relaxed = false;
+    let part: SqlTransactionPart | undefined;
+    if (member.kind === 'transaction') {
+      if (member.sql !== undefined) {
+        part = newSqlPart(member.sql.statements);
+        sql.set(member, part);
+      }
+      if (member.outcome !== undefined) hasOutcomes = true;
+      const writes = part?.message.tableWrites ?? tableWrites;
+      for (const message of member.delayed ?? []) writes.push({ kind: 'insert delayed', message });
+    } else if (member.onClose !== undefined) tableWrites.push(...member.onClose());
+    for (const run of member.runs) {
+      const { log } = run;
+      const firstSeq = log.nextSeq;
+      for (const segment of run.segments) {
+        segment.firstSeq = log.nextSeq;
+        log.nextSeq += segment.count;
+        if (!log.persistent) continue;
+        bytes += segment.end - segment.start;
+        if (part !== undefined) sqlOfSegment.set(segment, part.message);
+        const segments = segmentsByLog.get(log);
+        if (segments === undefined) segmentsByLog.set(log, [segment]);
+        else segments.push(segment);
+      }
+      run.firstSeq = firstSeq;
+      numberedRanges.set(log, [numberedRanges.get(log)?.[0] ?? firstSeq, log.nextSeq]);
+    }
+    addDeliveries(part?.consumed ?? consumed, member.deliveries);
+  }
+
+  const deltas = deltasOf(consumed, gaps, tableWrites);
+  for (const member of members) {
+    if (member.kind === 'transaction' || member.terminalRanges === undefined) continue;
+    for (const [{ log, subscriber, durable }, ranges] of member.terminalRanges) {
+      if (durable) splitByPartition({ log, subscriber, ranges }, deltas);
+    }
+  }
+  for (const delta of deltas) bytes += delta.ranges.length;
+  for (const { message, consumed } of sql.values())
+    message.consumptionDeltas = deltasOf(consumed, noGaps, message.tableWrites);
+  const outcomes = hasOutcomes ? new GroupOutcomes(members, allOutcomes) : undefined;
+  bytes += outcomes?.bytes ?? 0;
+
+  const buffer = buffers.next(bytes);
+  const target = Buffer.from(buffer);
+  let offset = 0;
+  const blocks: BlockEntry[] = [];
+  for (const [log, segments] of segmentsByLog)
+    offset = packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks });
+  for (const member of members) {
+    if (member.kind === 'system write') tableWrites.push(...(member.onNumbered?.() ?? []));
+    else if (member.payloads !== undefined) {
+      const writes = sql.get(member)?.message.tableWrites ?? tableWrites;
+      writes.push(...member.payloads.onNumbered());
+    }
+  }
+  for (const [{ runs }, { message }] of sql) message.gapDeltas = gapDeltasOf(runs);
+  const deltaEntries: ConsumptionDeltaEntry[] = deltas.map(({ partition, subscriber, ranges }) => {
+    const entry = { partition, subscriber, offset, length: ranges.length };
+    target.set(ranges, offset);
+    offset += ranges.length;
+    return entry;
+  });
+  const message = {
+    sync: relaxed && members.length > 0 ? 'NORMAL' : 'FULL',
+    buffer,
+    blocks,
+    consumptionDeltas: deltaEntries,
+    outcomes: outcomes?.write(target, offset) ?? noEncodedOutcomes,
+    tableWrites,
+    sqlTransactions: [...sql].map(([transaction, part]) => ({
+      ...part.message,
+      outcomeRange: outcomes?.locationOf(transaction) ?? null,
+    })),
+    poolChanges: pool.takeChanges(),
+  } as const;
+  return { message, numberedRanges, consumed, outcomes, sql };
+}
+
+/**
+ * Makes a durable group visible: its messages to cursors, what it consumed as terminal. Numbers of members that failed
+ * become gaps. Returns the logs that changed.
+ */
+export function applyGroup(
+  { members, numberedRanges, consumed, sql }: InFlightGroup,
+  failed: FailedMembers,
+  onConsumed: ConsumptionListener | undefined,
+): Set<MessageLog> {
+  const allConsumed = [consumed];
+  for (const { content } of members) {
+    if (failed.has(content)) {
+      for (const { log, firstSeq, count } of content.runs) log.skipGap(firstSeq, firstSeq + count);
+      continue;
+    }
+    for (const run of content.runs) for (const segment of run.segments) run.log.append(segment);
+    if (content.kind === 'system write') content.onDurable?.();
+    else {
+      if (content.sql !== undefined) allConsumed.push(sql.get(content)!.consumed);
+      content.payloads?.onDurable();
+    }
+  }
+  const changedLogs = new Set(numberedRanges.keys());
+  for (const byCursor of allConsumed) {
+    for (const [cursor, { deliveries, ranges }] of byCursor) {
+      cursor.consume(deliveries, ranges);
+      onConsumed?.(cursor, ranges);
+      changedLogs.add(cursor.log);
+    }
+  }
+  return changedLogs;
+}
+
+const noGaps: ReadonlyMap<MessageLog, SeqRange[]> = new Map();
+
+function newSqlPart(statements: SqlStatement[]): SqlTransactionPart {
+  const message = {
+    statements,
+    blocks: [],
+    consumptionDeltas: [],
+    tableWrites: [],
+    outcomeRange: null,
+    gapDeltas: [],
+  };
+  return { message, consumed: new Map() };
+}
+
+function addDeliveries(
+  consumed: Map<SubscriberCursor, ConsumedByCursor>,
+  deliveries: readonly Delivery[],
+): void {
+  for (const delivery of deliveries) {
+    const byCursor = consumed.get(delivery.cursor);
+    if (byCursor === undefined) consumed.set(delivery.cursor, { deliveries: [delivery], ranges: [] });
+    else byCursor.deliveries.push(delivery);
+  }
+}
+
+/** What becomes terminal for everyone if a transaction's statements fail: the numbers that its messages were given. */
+function gapDeltasOf(runs: readonly StagedRun[]): ConsumptionDelta[] {
+  const gaps: ConsumptionDelta[] = [];
+  for (const { log, firstSeq, count } of runs) {
+    if (!log.persistent) continue;
+    splitByPartition({ log, subscriber: 0, ranges: [[firstSeq, firstSeq + count]] }, gaps);
+  }
+  return gaps;
+}
+
+interface PackBlocksInput {
+  log: MessageLog;
+  segments: readonly CachedRun[];
+  /** Segments of transactions with statements: a block never mixes them with those of another transaction. */
+  sqlOfSegment: ReadonlyMap<CachedRun, SqlTransaction>;
+  pool: PartitionPool;
+  target: Buffer;
+  offset: number;
+  blocks: BlockEntry[];
+}
+
+/** Joins segments of one log into blocks and finds each a partition. Returns the offset after the last block. */
+function packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks }: PackBlocksInput): number {
+  let block: BlockEntry | undefined;
+  let sqlOfBlock: SqlTransaction | undefined;
+  const close = () => {
+    if (block !== undefined) log.partitions.append(block.firstSeq + block.count, block.length);
+  };
+  for (const segment of segments) {
+    const length = segment.end - segment.start;
+    const sql = sqlOfSegment.get(segment);
+    const fits =
+      block !== undefined &&
+      sql === sqlOfBlock &&
+      block.length + length <= limits.blockBytesMax &&
+      block.count + segment.count <= limits.blockMessagesMax &&
+      !log.partitions.needsNewPartition(block.count + segment.count, block.length + length);
+    if (!fits) {
+      close();
+      if (log.partitions.needsNewPartition(segment.count, length)) {
+        const { queueId, id: shard, correlationIndexed: hasCorrelationIndex } = log;
+        const { firstSeq } = segment;
+        log.partitions.assign(pool.assign({ queueId, shard, firstSeq, hasCorrelationIndex }), firstSeq);
+      }
+      const partition = log.partitions.all.at(-1)!.id;
+      block = { partition, firstSeq: segment.firstSeq, count: 0, offset, length: 0 };
+      sqlOfBlock = sql;
+      (sql?.blocks ?? blocks).push(block);
+    }
+    segment.buffer.copy(target, offset, segment.start, segment.end);
+    offset += length;
+    block!.count += segment.count;
+    block!.length += length;
+  }
+  close();
+  return offset;
+}
+
+/** What becomes terminal: consumed by a subscriber, or for everyone (subscriber 0) since no message has the number. */
+function deltasOf(
+  consumed: ReadonlyMap<SubscriberCursor, ConsumedByCursor>,
+  gaps: ReadonlyMap<MessageLog, SeqRange[]>,
+  tableWrites: TableWrite[],
+): ConsumptionDelta[] {
+  const deltas: ConsumptionDelta[] = [];
+  const gapsLeft = new Map(gaps);
+  for (const [cursor, byCursor] of consumed) {
+    const { log, subscriber } = cursor;
+    byCursor.ranges = mergeRanges(
+      byCursor.deliveries.map(({ firstSeq, count }) => [firstSeq, firstSeq + count] as const),
+    );
+    if (!log.persistent || log.dropped || cursor.removed || !cursor.durable) continue;
+    let ranges: readonly SeqRange[] = byCursor.ranges;
+    if (cursor.evacuated.size > 0) {
+      const { inPartitions, evacuated: consumedEvacuated } = cursor.splitEvacuated(ranges);
+      ranges = inPartitions;
+      for (const evacuated of consumedEvacuated) tableWrites.push({ kind: 'evacuated consumed', evacuated });
+    }
+    if (subscriber === 0 && gapsLeft.has(log)) {
+      ranges = mergeRanges([...ranges, ...gapsLeft.get(log)!]);
+      gapsLeft.delete(log);
+    }
+    splitByPartition({ log, subscriber, ranges }, deltas);
+  }
+  for (const [log, ranges] of gapsLeft) {
+    if (log.persistent && !log.dropped)
+      splitByPartition({ log, subscriber: 0, ranges: mergeRanges(ranges) }, deltas);
+  }
+  return deltas;
+}
+
+function splitByPartition(
+  { log, subscriber, ranges }: { log: MessageLog; subscriber: SubscriberId; ranges: readonly SeqRange[] },
+  deltas: ConsumptionDelta[],
+): void {
+  let partition: ReturnType<typeof log.partitions.partitionOf> | undefined;
+  let inPartition: SeqRange[] = [];
+  const close = () => {
+    if (partition === undefined || inPartition.length === 0) return;
+    deltas.push({
+      partition: partition.id,
+      subscriber,
+      ranges: encodeRanges(inPartition, partition.firstSeq),
+    });
+    inPartition = [];
+  };
+  for (const [start, end] of ranges) {
+    for (let from = start; from < end; ) {
+      const next = log.partitions.partitionOf(from);
+      if (next !== partition) {
+        close();
+        partition = next;
+      }
+      const to = Math.min(end, log.partitions.endSeqOf(next));
+      inPartition.push([from, to]);
+      from = to;
+    }
+  }
+  close();
+}

@@ -1,0 +1,288 @@
+/**
+ * Partitions: the life of one, the pool of those that an instance has, and the list of those that a log uses. Pure: the
+ * changes are decided here and made durable by the group that carries them.
+ */
+import { QueueError } from '../api/errors.ts';
+import type { PartitionStats } from '../api/instance-stats.ts';
+import { limits } from '../api/limits.ts';
+import type { PartitionAssignment, PoolChanges } from './group-message.ts';
+import type { PartitionId } from './ids.ts';
+import { InvariantViolation } from './invariant.ts';
+import { TransitionTable } from './transition-table.ts';
+
+/**
+ *     free        in the pool, empty
+ *     filling     the last partition of a log: messages are added
+ *     full        the log has a newer partition
+ *     truncating  all in it is terminal, or its queue was dropped; listed here until its truncation is durable
+ *     damaged     its messages cannot be read, or not all of them; nothing is added
+ */
+export type PartitionState = 'free' | 'filling' | 'full' | 'truncating' | 'damaged';
+
+export type PartitionCommand =
+  | 'assign'
+  | 'append'
+  /** The next partition of its log is assigned. */
+  | 'seal'
+  | 'damage'
+  | 'truncate'
+  /** Its truncation is durable. */
+  | 'release';
+
+export const partitionLife = new TransitionTable<PartitionState, PartitionCommand>('a partition', {
+  free: { assign: 'filling' },
+  filling: { append: 'filling', seal: 'full', damage: 'damaged', truncate: 'truncating' },
+  full: { damage: 'damaged', truncate: 'truncating' },
+  // A read that began before can find damage; the partition is truncated all the same.
+  truncating: { seal: 'truncating', damage: 'truncating', release: 'free' },
+  damaged: { seal: 'damaged', damage: 'damaged', truncate: 'truncating' },
+});
+
+export class Partition {
+  readonly id: PartitionId;
+  readonly firstSeq: number;
+  /** End of the messages in it, exclusive. */
+  endSeq: number;
+  bytes = 0;
+  #state: PartitionState = 'free';
+
+  constructor(id: PartitionId, firstSeq: number) {
+    this.id = id;
+    this.firstSeq = firstSeq;
+    this.endSeq = firstSeq;
+    this.apply('assign');
+  }
+
+  get state(): PartitionState {
+    return this.#state;
+  }
+
+  get damaged(): boolean {
+    return this.#state === 'damaged';
+  }
+
+  get truncating(): boolean {
+    return this.#state === 'truncating';
+  }
+
+  /** Throws an `InvariantViolation` if the command is illegal in its state. */
+  apply(command: PartitionCommand): void {
+    const next = partitionLife.transitions[this.#state][command];
+    if (next === undefined)
+      throw new InvariantViolation(`partition ${this.id} is ${this.#state} and cannot ${command}`);
+    this.#state = next;
+  }
+}
+
+/** The partitions of one log. Only the last one is filling, and they drain in order, because its watermark only moves forward. */
+export class LogPartitions {
+  readonly #partitions: Partition[] = [];
+  readonly #messagesMax: number;
+
+  /** `messagesMax`: messages after which a partition is full. */
+  constructor(messagesMax: number = limits.partitionMessagesMax) {
+    this.#messagesMax = messagesMax;
+  }
+
+  /** In order of sequence. */
+  get all(): readonly Partition[] {
+    return this.#partitions;
+  }
+
+  /** Whether there is an old partition: the last is filling, and the one before it was a moment ago. */
+  get hasOld(): boolean {
+    return this.#partitions.length >= 3;
+  }
+
+  /** Whether a run of this size needs a new partition: call `assign` before `append` then. */
+  needsNewPartition(count: number, bytes: number): boolean {
+    const last = this.#partitions.at(-1);
+    if (last === undefined || last.state !== 'filling') return true;
+    const messages = last.endSeq - last.firstSeq;
+    if (messages === 0) return false; // an empty one takes a run of any size
+    return messages + count > this.#messagesMax || last.bytes + bytes > limits.partitionBytesMax;
+  }
+
+  /** Adds a free partition, which becomes the filling one. */
+  assign(id: PartitionId, firstSeq: number): Partition {
+    const last = this.#partitions.at(-1);
+    if (last !== undefined && last.endSeq > firstSeq)
+      throw new InvariantViolation(`partition ${id} would start inside partition ${last.id}`);
+    last?.apply('seal');
+    const partition = new Partition(id, firstSeq);
+    this.#partitions.push(partition);
+    return partition;
+  }
+
+  /** Counts messages up to `endSeq` into the filling partition. It must have capacity: see `needsNewPartition`. */
+  append(endSeq: number, bytes: number): Partition {
+    const last = this.#partitions.at(-1);
+    if (last === undefined || endSeq <= last.endSeq)
+      throw new InvariantViolation(`no partition takes messages up to ${endSeq}`);
+    last.apply('append');
+    last.endSeq = endSeq;
+    last.bytes += bytes;
+    return last;
+  }
+
+  /** The partition that contains `seq`: the last one that starts at or before it. */
+  partitionOf(seq: number): Partition {
+    const partition = this.findPartition(seq);
+    if (partition === undefined) throw new InvariantViolation(`no partition contains sequence number ${seq}`);
+    return partition;
+  }
+
+  /** The same, or undefined if the partition was truncated. */
+  findPartition(seq: number): Partition | undefined {
+    for (let i = this.#partitions.length - 1; i >= 0; i -= 1) {
+      const partition = this.#partitions[i]!;
+      if (partition.firstSeq <= seq) return partition;
+    }
+    return undefined;
+  }
+
+  /** Where the partition's numbers end, exclusive: where the next one starts. Unbounded for the last one. */
+  endSeqOf(partition: Partition): number {
+    const next = this.#partitions[this.#partitions.indexOf(partition) + 1];
+    return next?.firstSeq ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  /** Starts truncating the partitions before the last one with nothing live below `watermark`; returns them. */
+  beginTruncatingDrained(watermark: number): Partition[] {
+    const drained: Partition[] = [];
+    for (let i = 0; i < this.#partitions.length - 1; i += 1) {
+      const partition = this.#partitions[i]!;
+      if (this.#partitions[i + 1]!.firstSeq > watermark) break;
+      if (partition.truncating) continue;
+      partition.apply('truncate');
+      drained.push(partition);
+    }
+    return drained;
+  }
+
+  get hasDamage(): boolean {
+    return this.#partitions.some((partition) => partition.damaged);
+  }
+
+  /** Starts truncating all partitions, because the queue was dropped; returns those that were not truncating yet. */
+  beginTruncatingAll(): Partition[] {
+    const rest = this.#partitions.filter((partition) => !partition.truncating);
+    for (const partition of rest) partition.apply('truncate');
+    return rest;
+  }
+
+  /** How full each partition is, and how much of it is terminal, as `terminalBetween` counts it. */
+  stats(terminalBetween: (start: number, end: number) => number): PartitionStats[] {
+    return this.#partitions.map((partition) => {
+      const messages = partition.endSeq - partition.firstSeq;
+      const terminal = terminalBetween(partition.firstSeq, partition.endSeq);
+      return {
+        partition: partition.id,
+        state: this.stateOf(partition),
+        fill: this.fillOf(partition),
+        drained: messages === 0 ? 0 : terminal / messages,
+      };
+    });
+  }
+
+  /** The state as statistics show it. */
+  stateOf({ state }: Partition): PartitionStats['state'] {
+    return state === 'truncating' || state === 'free' ? 'drained' : state;
+  }
+
+  /** Share of its capacity in use, 0 to 1. */
+  fillOf({ firstSeq, endSeq, bytes }: Partition): number {
+    return Math.min(1, Math.max((endSeq - firstSeq) / this.#messagesMax, bytes / limits.partitionBytesMax));
+  }
+
+  /** The truncation of a partition is durable: it returns to the pool. */
+  remove(id: PartitionId): void {
+    const index = this.#partitions.findIndex((partition) => partition.id === id);
+    if (index < 0) return;
+    this.#partitions[index]!.apply('release');
+    this.#partitions.splice(index, 1);
+  }
+}
+
+/** More partitions than the largest group can fill, a few for each log that it touches. */
+const partitionsPerGroupMax = 4_096;
+
+/**
+ * The pool as the session thread sees it, and the changes to it that the next group makes durable. If that group fails, the
+ * one after it repeats them.
+ */
+export class PartitionPool {
+  readonly #freePartitions: number[];
+  #lastPartitionId: number;
+  /** By partition that is being truncated: the log's list that it is removed from once that is durable. */
+  readonly #owners = new Map<number, LogPartitions>();
+  #changes: PoolChanges = { create: [], assign: [], truncate: [] };
+
+  constructor(freePartitions: readonly number[], usedPartitions: readonly number[]) {
+    this.#freePartitions = [...freePartitions];
+    this.#lastPartitionId = Math.max(0, ...freePartitions, ...usedPartitions);
+  }
+
+  /** False when so few partitions are left that one group might not find what it needs. */
+  get hasCapacity(): boolean {
+    return this.#freePartitions.length + limits.partitionsMax - this.#lastPartitionId > partitionsPerGroupMax;
+  }
+
+  /** Whether there are changes that no group carries yet. */
+  get hasPendingChanges(): boolean {
+    const { create, assign, truncate } = this.#changes;
+    return create.length + assign.length + truncate.length > 0;
+  }
+
+  /** Assigns a free partition to a log, and has new ones created before they run out. */
+  assign(owner: Omit<PartitionAssignment, 'partition'>): number {
+    const partition = this.#freePartitions.shift() ?? this.#create();
+    this.#changes.assign.push({ partition, ...owner });
+    while (
+      this.#freePartitions.length < limits.partitionsFreeMin &&
+      this.#lastPartitionId < limits.partitionsMax
+    ) {
+      this.#freePartitions.push(this.#create());
+    }
+    return partition;
+  }
+
+  #create(): number {
+    if (this.#lastPartitionId >= limits.partitionsMax) {
+      throw new QueueError('BACKLOG_FULL', { details: { partitionsMax: limits.partitionsMax } });
+    }
+    this.#lastPartitionId += 1;
+    this.#changes.create.push(this.#lastPartitionId);
+    return this.#lastPartitionId;
+  }
+
+  /** Has a partition emptied; `owner` lists it until that is durable. */
+  truncate(partition: PartitionId, owner?: LogPartitions): void {
+    if (owner !== undefined) this.#owners.set(partition, owner);
+    this.#changes.truncate.push(partition);
+  }
+
+  /** The changes since the last group, for the one that closes now. */
+  takeChanges(): PoolChanges {
+    const changes = this.#changes;
+    this.#changes = { create: [], assign: [], truncate: [] };
+    return changes;
+  }
+
+  /** Partitions in `unusable` are too damaged to be emptied, and are never assigned again. */
+  onDurable(changes: PoolChanges, unusable: readonly number[]): void {
+    for (const partition of changes.truncate) {
+      this.#owners.get(partition)?.remove(partition);
+      this.#owners.delete(partition);
+      if (!unusable.includes(partition)) this.#freePartitions.push(partition);
+    }
+  }
+
+  onFailed(changes: PoolChanges): void {
+    this.#changes = {
+      create: [...changes.create, ...this.#changes.create],
+      assign: [...changes.assign, ...this.#changes.assign],
+      truncate: [...changes.truncate, ...this.#changes.truncate],
+    };
+  }
+}
