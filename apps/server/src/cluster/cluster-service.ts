@@ -4,6 +4,7 @@
  */
 import type {
   Cluster,
+  ClusterEvent,
   ClusterInstance,
   ClusterProcess,
   InstanceMetrics,
@@ -26,6 +27,7 @@ export class ClusterService {
   readonly dir: string;
   /** For what is answered about these files. */
   readonly hidePaths: HidePaths;
+  readonly #shownEvents = new WeakMap<ClusterEvent, ClusterEvent>();
   #backend: Backend | undefined;
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -66,6 +68,15 @@ export class ClusterService {
     return this.describeWith(await this.metrics());
   }
 
+  /** The same object each time, by which the event stream knows the events that it has sent. */
+  #shownEvent(event: ClusterEvent): ClusterEvent {
+    const known = this.#shownEvents.get(event);
+    if (known !== undefined) return known;
+    const shown = this.hidePaths(event);
+    this.#shownEvents.set(event, shown);
+    return shown;
+  }
+
   /** Metrics of the processes that respond, and of the instances they host. */
   async metrics(): Promise<ClusterMetrics> {
     const { processes, hosted } = await this.#current.metrics();
@@ -81,7 +92,12 @@ export class ClusterService {
     const instances: ClusterInstance[] = backend
       .topology()
       .map((state) => ({ ...state, metrics: byInstance.get(state.instance) ?? null }));
-    return { placement: backend.placement, instances, processes, events: this.hidePaths(backend.events()) };
+    return {
+      placement: backend.placement,
+      instances,
+      processes,
+      events: backend.events().map((event) => this.#shownEvent(event)),
+    };
   }
 
   /** Whether every instance is being served. */
