@@ -63,7 +63,8 @@ describe('the data folder', () => {
   });
 });
 
-const receipts = ['9/100.1.1.1', '1/100.1.1.1', '2/100.1.1.1', '1.1.1', '../../etc/passwd', '0/0'];
+/** None of an instance that is not there: with several instances each such call waits seconds for it. */
+const receipts = ['1/100.1.1.1', '1.1.1', '../../etc/passwd', '0/0'];
 
 async function provoke({ app, post, postText, get, put }: TestApp): Promise<string[]> {
   const answers: { body: unknown }[] = [];
@@ -120,7 +121,7 @@ describe('an answer', () => {
     const outside = await provoke(test);
     const unreachable = await test.post<ErrorBody>('/api/queues/q/ack', { receipts: ['9/100.1.1.1'] });
     expect(unreachable.status).toBeGreaterThanOrEqual(400);
-    for (const text of [...inside, ...outside]) {
+    for (const text of [...inside, ...outside, JSON.stringify(unreachable.body)]) {
       expect(text).not.toContain(test.dataDir);
       expect(text).not.toContain('/cluster/instance-');
     }

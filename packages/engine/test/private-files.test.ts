@@ -19,12 +19,13 @@ it('files of an instance are private from the start, and those that were open be
       session.enqueue(kind, { payload: 'p' });
       await session.commit();
     }
-    await serve(instance, join(dir, 'socket'));
+    const served = await serve(instance, join(dir, 'socket'));
     const names = globSync('**', { cwd: dir });
     expect(names.filter((name) => name.endsWith('-wal')).length).toBeGreaterThanOrEqual(2);
     expect(open(dir)).toEqual([]);
     expect(statSync(dir).mode & 0o777).toBe(0o700);
     const logs = names.filter((name) => !name.includes('socket')).map((name) => join(dir, name));
+    await served.close();
     await instance.close();
     for (const path of logs)
       if (statSync(path, { throwIfNoEntry: false })) chmodSync(path, path === dir ? 0o700 : 0o666);
