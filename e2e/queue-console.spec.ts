@@ -32,6 +32,16 @@ test('the console enqueues, browses and dequeues', async ({ page, request }) => 
   await expect(page.getByText('The queue is empty.')).toBeVisible();
 });
 
+test('the console keeps a payload as it was typed', async ({ page, request }) => {
+  expect((await request.post('/api/queues', { data: { name: 'exact' } })).status()).toBe(201);
+  await page.goto('/queues?queue=exact');
+  const typed = '{"b":12345678901234567890, "a":1e400,"a":0.10}';
+  await enqueue(page, typed);
+  await expect(waiting(page).first()).toContainText(typed);
+  await formOf(page, 'Dequeue').getByRole('button', { name: 'Dequeue' }).click();
+  await expect(formOf(page, 'Dequeue').getByRole('status')).toContainText(typed);
+});
+
 test('a search finds what has a correlation id', async ({ page, request }) => {
   const data = { name: 'sought', correlationIndex: true };
   expect((await request.post('/api/queues', { data })).status()).toBe(201);

@@ -27,7 +27,7 @@ test('the monitor shows what is in a queue, by shard, consumer, partition and in
   await expect(page.getByRole('region', { name: 'Shards', exact: true }).getByRole('row')).toHaveCount(3);
   await expect(page.getByRole('region', { name: 'Partitions', exact: true })).toContainText('filling');
 
-  const taken = await request.post('/api/queues/watched/dequeue', { data: { max: 3, mode: 'auto' } });
+  const taken = await request.post('/api/queues/watched/dequeue', { data: { max: 3, mode: 'at-most-once' } });
   expect((await taken.json()).messages).toHaveLength(3);
   await expect(totals).toContainText(/Depth\s*2/);
   await expect(page.getByRole('region', { name: 'Consumers by shard', exact: true })).toContainText(

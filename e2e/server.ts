@@ -31,11 +31,11 @@ export class LabServer {
   /** The end of what the process printed. */
   output = '';
 
-  private constructor(port: number, dataDir: string, logName: string) {
+  private constructor(port: number, dataDir: string, logName: string, env: Record<string, string>) {
     this.url = `http://127.0.0.1:${port}`;
     this.#dataDir = dataDir;
     this.#child = spawn(process.execPath, [main], {
-      env: { ...process.env, PORT: String(port), DATA_DIR: dataDir },
+      env: { ...process.env, PORT: String(port), DATA_DIR: dataDir, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     mkdirSync(logFolder, { recursive: true });
@@ -48,10 +48,10 @@ export class LabServer {
     }
   }
 
-  /** Resolves when the server answers that it is healthy; rejects with its last output if it ends before. */
-  static async start(logName: string): Promise<LabServer> {
+  /** Resolves when the server answers that it is healthy, or that it wants a key; rejects with its last output if it ends before. */
+  static async start(logName: string, env: Record<string, string> = {}): Promise<LabServer> {
     const dataDir = await mkdtemp(join(tmpdir(), 'shardlab-e2e-'));
-    const server = new LabServer(await freePort(), dataDir, logName);
+    const server = new LabServer(await freePort(), dataDir, logName, env);
     const deadline = AbortSignal.timeout(readyWithinMs);
     while (!(await server.#isHealthy())) {
       if (server.#child.exitCode !== null || deadline.aborted) {
@@ -65,7 +65,8 @@ export class LabServer {
 
   async #isHealthy(): Promise<boolean> {
     try {
-      return (await fetch(`${this.url}/api/health`)).ok;
+      const { ok, status } = await fetch(`${this.url}/api/health`);
+      return ok || status === 401;
     } catch {
       return false; // not listening yet
     }

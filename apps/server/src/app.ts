@@ -1,24 +1,29 @@
 /** Assembles the server without a socket: the caller calls `listen`, tests inject requests. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { ErrorBody } from '@shardlab/contract';
 import type { QueueError } from '@shardlab/engine';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
+import type { TlsFiles } from './config.ts';
 import { ServerError } from './errors.ts';
 import { Admission } from './http/admission.ts';
 import type { App } from './http/app-types.ts';
 import { limitBodyTime, type Pace } from './http/body-pace.ts';
+import { BrowserSessions } from './http/browser-sessions.ts';
 import { answerClientError } from './http/client-errors.ts';
 import { endConnections, shareConnections } from './http/connections.ts';
 import { EventStreams } from './http/event-streams.ts';
 import { createGuard } from './http/guard.ts';
+import { readJsonBodies } from './http/json-body.ts';
+import { KeyCheck } from './http/key-check.ts';
 import { listeningPort } from './http/listening-port.ts';
 import { mapError } from './http/map-error.ts';
+import { createPathHider, type HidePaths } from './http/private-paths.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { validateRequest } from './http/validation.ts';
 import { limits } from './limits.ts';
@@ -29,7 +34,7 @@ import { TransactionService } from './queues/transaction-service.ts';
 import { claimRoutes } from './routes/claim-routes.ts';
 import { clusterRoutes } from './routes/cluster-routes.ts';
 import { conversionRoutes } from './routes/conversion-routes.ts';
-import { dashboardRoutes } from './routes/dashboard-routes.ts';
+import { dashboardRoutes, loginUrl, wantsLogin } from './routes/dashboard-routes.ts';
 import { hardwareRoutes } from './routes/hardware-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { loadRoutes } from './routes/load-routes.ts';
@@ -40,12 +45,14 @@ import { payloadRoutes } from './routes/payload-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
+import { sessionRoutes } from './routes/session-routes.ts';
 import { subscriberRoutes } from './routes/subscriber-routes.ts';
 import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { ClaimHistory } from './runs/claim-history.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
+import { prepareDataDir } from './store/data-dir.ts';
 import { openLabDatabase } from './store/lab-database.ts';
 import { RunStore } from './store/run-store.ts';
 import { ScenarioStore } from './store/scenario-store.ts';
@@ -56,7 +63,7 @@ export interface AppOptions {
   dataDir: string;
   /** Built dashboard; default `apps/web/dist`. */
   webDir?: string;
-  /** The key that every request must carry. Null, the default: no key, and Host must be a loopback name. */
+  /** The key that every request must carry, or a session's cookie. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;
   /**
    * Called once if the queues cannot be served any more unless the process is started anew: `PROCESS_RESTARTS_EXHAUSTED`,
@@ -64,9 +71,13 @@ export interface AppOptions {
    * on what it still can.
    */
   onUnrecoverable?: (error: QueueError) => void;
+  /** Certificate and its private key as PEM. Null, the default: plain HTTP. */
+  tls?: TlsFiles | null;
   logger?: FastifyServerOptions['logger'];
   /** Epoch milliseconds. */
   now?: () => number;
+  /** Monotonic milliseconds. */
+  monotonicMs?: () => number;
   heartbeatMs?: number;
   streamsMax?: number;
   /** Default: `limits.bodyPace`. */
@@ -82,7 +93,7 @@ const defaultWebDir = fileURLToPath(new URL('../../web/dist', import.meta.url));
  */
 export async function createApp(options: AppOptions): Promise<App> {
   const { dataDir, now = Date.now } = options;
-  makeDataDir(dataDir);
+  prepareDataDir(dataDir);
   // First, because the claim on the cluster keeps a second server out of the whole folder.
   const cluster = await ClusterService.open(join(dataDir, 'cluster'), (error) =>
     options.onUnrecoverable?.(error),
@@ -96,7 +107,14 @@ export async function createApp(options: AppOptions): Promise<App> {
 }
 
 async function assemble(cluster: ClusterService, options: AppOptions & { now: () => number }): Promise<App> {
-  const { dataDir, now, webDir = defaultWebDir, key = null, bodyPace = limits.bodyPace } = options;
+  const {
+    dataDir,
+    now,
+    webDir = defaultWebDir,
+    key = null,
+    tls = null,
+    bodyPace = limits.bodyPace,
+  } = options;
   const file = openLabDatabase(join(dataDir, 'lab.db'));
   const store = new RunStore(file, { runsKeptMax: limits.runsKeptMax, now });
   const queues = new QueueService(cluster);
@@ -110,23 +128,33 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
   const closing = new AbortController();
 
-  const app = createFastify(options.logger ?? false);
+  const hidePaths = createPathHider(dataDir);
+  const app = createFastify({ logger: options.logger ?? false, tls, hidePaths });
   const history = new ClaimHistory(dataDir, store);
   const runs = new RunService({
     store,
     history,
     scratchDir: join(dataDir, 'runs'),
     now,
+    hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),
   });
   const library = await ScenarioLibrary.open(new ScenarioStore(file, limits.scenariosMax), (sentence) =>
     app.log.warn(sentence),
   );
   const port = () => listeningPort(app);
-  const guard = createGuard({ key, port });
+  const nowMs = options.monotonicMs ?? (() => performance.now());
+  const keyCheck = key === null ? null : new KeyCheck({ key, nowMs });
+  const sessions = new BrowserSessions({ secure: tls !== null, nowMs });
+  const guard = createGuard({ keyCheck, sessions, scheme: tls === null ? 'http' : 'https', port });
   app.addHook('onRequest', async (request, reply) => {
     setSecurityHeaders(reply);
-    guard(request);
+    try {
+      guard(request);
+    } catch (error) {
+      if (wantsLogin(request, error)) return reply.redirect(loginUrl(request), 303);
+      throw error;
+    }
     if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
   });
   const admission = new Admission(bodyPace);
@@ -153,6 +181,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   });
 
   await openApi(app, { version });
+  sessionRoutes(app, { keyCheck, sessions, now });
   healthRoutes(app, { cluster, version });
   metricsRoutes(app, { cluster, admission, runs: store, streams });
   scenarioRoutes(app, { library, now });
@@ -173,8 +202,15 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   return app;
 }
 
-function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App {
+interface FastifyParts {
+  logger: NonNullable<FastifyServerOptions['logger']>;
+  tls: TlsFiles | null;
+  hidePaths: HidePaths;
+}
+
+function createFastify({ logger, tls, hidePaths }: FastifyParts): App {
   const app = fastify({
+    ...(tls === null ? {} : { https: tls }),
     logger,
     bodyLimit: limits.bodyBytes,
     // Bodies have their own timeout (`body-pace.ts`): a streamed payload may take longer than any other.
@@ -184,17 +220,13 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
     forceCloseConnections: 'idle',
     // The server's own SERVER_CLOSING has the usual error format.
     return503OnClosing: false,
-    // A payload may contain any property names. Objects are copied property by property and looked up in maps, so a
-    // property named __proto__ is only data; closed schemas refuse it like any unknown field.
-    onProtoPoisoning: 'ignore',
-    onConstructorPoisoning: 'ignore',
     genReqId: () => randomUUID(),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     clientErrorHandler: (error, socket) => answerClientError(error, socket as Socket),
     frameworkErrors: (error, _request, reply) => {
       const { status, body } = mapError(error);
       setSecurityHeaders(reply);
-      (reply as FastifyReply).code(status).send(body);
+      (reply as FastifyReply).code(status).send(hidePaths(body));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.setValidatorCompiler(validateRequest as never);
@@ -203,22 +235,16 @@ function createFastify(logger: NonNullable<FastifyServerOptions['logger']>): App
   app.setErrorHandler((error, request, reply) => {
     const { status, body, unexpected } = mapError(error);
     if (unexpected) request.log.error({ err: error }, 'request failed');
-    if (status === 429 || status === 503) reply.header('retry-after', '1');
+    if (status === 429 || status === 503) reply.header('retry-after', retryAfterS(body));
     if (status === 401) reply.header('www-authenticate', 'Bearer');
-    return reply.code(status).type('application/json; charset=utf-8').send(body);
+    return reply.code(status).type('application/json; charset=utf-8').send(hidePaths(body));
   });
   app.removeContentTypeParser('text/plain');
+  readJsonBodies(app as unknown as App);
   return app as unknown as App;
 }
 
-function makeDataDir(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true });
-  } catch (error) {
-    throw new ServerError('DATA_DIR_UNUSABLE', {
-      message: `The data folder ${dataDir} cannot be created or written: ${(error as Error).message}`,
-      details: { dataDir },
-      cause: error,
-    });
-  }
+function retryAfterS({ details }: ErrorBody): number {
+  const ms = details?.retryAfterMs;
+  return typeof ms === 'number' ? Math.ceil(ms / 1000) : 1;
 }

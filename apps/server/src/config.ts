@@ -1,6 +1,14 @@
 /** Reads the settings from environment variables. Throws `CONFIG_INVALID`, `HOST_NEEDS_KEY`. */
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { ServerError } from './errors.ts';
+
+/** As PEM. */
+export interface TlsFiles {
+  cert: string;
+  key: string;
+}
 
 export interface Config {
   host: string;
@@ -8,6 +16,8 @@ export interface Config {
   port: number;
   dataDir: string;
   key: string | null;
+  /** Null: plain HTTP. */
+  tls: TlsFiles | null;
   logLevel: string;
 }
 
@@ -31,7 +41,37 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     });
   }
   const dataDir = resolve(env.DATA_DIR || defaults.dataDir);
-  return { host, key, port: readPort(env.PORT), dataDir, logLevel };
+  return { host, key, port: readPort(env.PORT), dataDir, tls: readTls(env), logLevel };
+}
+
+function readTls({ TLS_CERT, TLS_KEY }: Readonly<Record<string, string | undefined>>): TlsFiles | null {
+  if (!TLS_CERT && !TLS_KEY) return null;
+  if (!TLS_CERT || !TLS_KEY) {
+    throw new ServerError('CONFIG_INVALID', {
+      message: `TLS_CERT and TLS_KEY belong together; ${TLS_CERT ? 'TLS_KEY' : 'TLS_CERT'} is not set`,
+    });
+  }
+  const tls = { cert: readPem('TLS_CERT', TLS_CERT), key: readPem('TLS_KEY', TLS_KEY) };
+  try {
+    createSecureContext(tls);
+  } catch (cause) {
+    throw new ServerError('CONFIG_INVALID', {
+      message: `TLS_CERT=${TLS_CERT} and TLS_KEY=${TLS_KEY} are not a certificate and its private key as PEM: ${(cause as Error).message}`,
+      cause,
+    });
+  }
+  return tls;
+}
+
+function readPem(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new ServerError('CONFIG_INVALID', {
+      message: `${name}=${path} cannot be read: ${(cause as Error).message}`,
+      cause,
+    });
+  }
 }
 
 function readPort(text: string | undefined): number {

@@ -28,7 +28,11 @@ const table = {
   },
   REQUEST_TIMEOUT: { status: 408, retryable: true, message: 'The request did not arrive in time' },
   REQUEST_TOO_SLOW: { status: 408, retryable: true, message: 'The request body arrives too slowly' },
-  CONTENT_TYPE_UNSUPPORTED: { status: 415, retryable: false, message: 'The body must be application/json' },
+  CONTENT_TYPE_UNSUPPORTED: {
+    status: 415,
+    retryable: false,
+    message: 'The body must be application/json in UTF-8',
+  },
   FEATURE_UNSUPPORTED: { status: 422, retryable: false, message: 'This is not supported yet' },
   HOST_REFUSED: {
     status: 403,
@@ -43,7 +47,13 @@ const table = {
   KEY_REQUIRED: {
     status: 401,
     retryable: false,
-    message: 'This server requires a key: send it as "Authorization: Bearer KEY"',
+    message: 'This server requires a key: send it as "Authorization: Bearer KEY", or log in at /login',
+  },
+  KEY_WRONG: { status: 401, retryable: false, message: 'The key is wrong' },
+  KEY_GUESSES_SLOWED: {
+    status: 429,
+    retryable: true,
+    message: 'Too many wrong keys; wait before the next attempt',
   },
   SCENARIO_EXISTS: { status: 409, retryable: false, message: 'A built-in scenario has this id' },
   SCENARIO_BUILT_IN: { status: 409, retryable: false, message: 'A built-in scenario cannot be deleted' },

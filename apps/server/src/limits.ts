@@ -57,6 +57,21 @@ export const limits = {
   streamUnreadBytes: 16 * 1024 * 1024,
   /** Proxies close connections that are silent for half a minute or more. */
   heartbeatMs: 15_000,
+  /** Sessions of browsers that have shown the key; beyond the number the oldest ends. */
+  browser: { sessionMs: 12 * 60 * 60_000, sessionsMax: 1_000 },
+  /**
+   * Wrong keys. `free` of an address cost nothing, for typing errors; then it waits, twice as long each time. In a day that is
+   * 1,500 guesses of one address, and `total` with one more each `totalRefillMs` of all strangers together.
+   */
+  wrongKeys: {
+    free: 3,
+    waitMsMin: 1_000,
+    waitMsMax: 60_000,
+    forgottenMs: 15 * 60_000,
+    total: 30,
+    totalRefillMs: 2_000,
+    addressesMax: 10_000,
+  },
   /** Time for a client to send its headers, and for a body that is not streamed. */
   requestMs: 30_000,
   /** The slowest that a client may send a body: 16 KiB/s is the slowest mobile connection in use. */

@@ -1,5 +1,5 @@
 /**
- * The server process. Settings: `HOST`, `PORT`, `DATA_DIR`, `SHARDLAB_KEY`, `LOG_LEVEL`. Prints one line once it serves;
+ * The server process. Settings: `config.ts`. Prints one line once it serves;
  * if it cannot, it prints one sentence on stderr and exits with 1. SIGTERM, SIGINT and SIGHUP shut it down cleanly. When it
  * cannot go on it ends at once with a code of `exit.ts`, so that whoever supervises it starts it anew.
  */
@@ -10,6 +10,9 @@ import { ServerError } from './errors.ts';
 import { exitCodeOf, exitCodes, exitNow } from './exit.ts';
 import type { App } from './http/app-types.ts';
 import { listeningPort } from './http/listening-port.ts';
+
+// Files that the lab and the processes of the instances create are their owner's alone, like those of the engine.
+process.umask(0o077);
 
 /** Sessions, streams and the active run end within moments, so a server that takes longer than this hangs. */
 const closeMsMax = 20_000;
@@ -40,6 +43,7 @@ try {
   app = await createApp({
     dataDir: config.dataDir,
     key: config.key,
+    tls: config.tls,
     onUnrecoverable: (error) => {
       console.error(`shardlab: ${sentenceOf(error)}`);
       exitNow(exitCodeOf(error));
@@ -49,7 +53,9 @@ try {
   await listen(app, config);
   const port = listeningPort(app) ?? config.port;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  console.log(`shardlab: serving on http://${host}:${port} (data in ${config.dataDir})`);
+  console.log(
+    `shardlab: serving on ${config.tls === null ? 'http' : 'https'}://${host}:${port} (data in ${config.dataDir})`,
+  );
 } catch (error) {
   await app?.close().catch(() => undefined);
   exitWithError(sentenceOf(error));

@@ -16,7 +16,7 @@ describe('many callers at once', () => {
       post('/api/queues/q/messages', { messages: [{ payload }, { payload }] }),
     );
     const takers = Array.from({ length: 100 }, () =>
-      post('/api/queues/q/dequeue', { mode: 'auto', max: 3, waitMs: 1 }),
+      post('/api/queues/q/dequeue', { mode: 'at-most-once', max: 3, waitMs: 1 }),
     );
     expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([201]));
     const taken = (await Promise.all(takers)).map(({ status }) => status);

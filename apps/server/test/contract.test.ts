@@ -26,6 +26,7 @@ describe('answers', () => {
     const marked = { payload: 1, recipients: ['s'] };
     const answers: [schema: object, answer: { status: number; body: unknown }][] = [
       [contract.Health, await get('/api/health')],
+      [contract.BrowserSession, await get('/api/session')],
       [contract.Cluster, await get('/api/cluster')],
       [contract.ScenarioList, await get('/api/scenarios')],
       [contract.ScenarioEntry, await get('/api/scenarios/small')],
@@ -60,7 +61,7 @@ describe('answers', () => {
       [contract.Browsed, await get('/api/queues/topic/messages?subscriber=s')],
       [contract.Dequeued, await post('/api/queues/topic/dequeue', { subscriber: 's' })],
       [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 1 })],
-      [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 9, mode: 'auto' })],
+      [contract.Dequeued, await post('/api/queues/q/dequeue', { max: 9, mode: 'at-most-once' })],
     ];
     for (const [index, [schema, { body }]] of answers.entries()) {
       const validate = ajv.compile(schema);
@@ -98,6 +99,9 @@ describe('the description of the API', () => {
         'GET /api/health',
         'GET /api/hardware',
         'GET /metrics',
+        'GET /api/session',
+        'POST /api/session',
+        'DELETE /api/session',
         'GET /api/cluster',
         'GET /api/cluster/events',
         'GET /api/cluster/load',

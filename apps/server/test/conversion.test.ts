@@ -21,7 +21,7 @@ const put = (test: TestApp, ...payloads: string[]) =>
   test.post<ErrorBody>('/api/queues/q/messages', { messages: payloads.map((payload) => ({ payload })) });
 
 async function take(test: TestApp): Promise<unknown[]> {
-  const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 10, mode: 'auto' });
+  const { body } = await test.post<Dequeued>('/api/queues/q/dequeue', { max: 10, mode: 'at-most-once' });
   return body.messages.map(({ payload }) => payload);
 }
 

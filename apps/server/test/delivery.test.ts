@@ -45,7 +45,9 @@ describe('a delay', () => {
     expect(String((await test.get('/metrics')).body)).toContain(
       'shardlab_queue_delayed_messages{queue="q"} 1',
     );
-    expect(await dequeue(test, { max: 2, mode: 'auto' })).toMatchObject([{ id: ids[1], payload: 'now' }]);
+    expect(await dequeue(test, { max: 2, mode: 'at-most-once' })).toMatchObject([
+      { id: ids[1], payload: 'now' },
+    ]);
     expect(await dequeue(test, { waitMs: 20_000 })).toMatchObject([{ id: ids[0], payload: 'later' }]);
     expect(await info(test)).toMatchObject({ ready: 0, delayed: 0, held: 1 });
   });

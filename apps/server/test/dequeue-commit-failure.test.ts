@@ -29,11 +29,11 @@ describe('an automatic dequeue whose commit fails', () => {
     const service = new QueueService({ queues: instance });
     await service.enqueue(new EventEmitter(), 'q', [{ payload: 1 }, { payload: 2 }]);
     await whileLocked(join(dir, 'instance-1.db'), async () => {
-      const dequeue = service.dequeue('q', { max: 2, mode: 'auto' }, never);
+      const dequeue = service.dequeue('q', { max: 2, mode: 'at-most-once' }, never);
       await expect(dequeue).rejects.toMatchObject({ code: 'STORAGE_FAILED', retryable: true });
       expect(instance.queue('q')).toMatchObject({ ready: 2, held: 0, consumed: 0 });
     });
-    const again = await service.dequeue('q', { max: 2, mode: 'auto' }, never);
+    const again = await service.dequeue('q', { max: 2, mode: 'at-most-once' }, never);
     expect(again.messages).toMatchObject([
       { payload: 1, deliveryCount: 2 },
       { payload: 2, deliveryCount: 2 },

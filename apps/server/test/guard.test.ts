@@ -37,6 +37,34 @@ describe('Host and Origin', () => {
     }
   });
 
+  it('changes nothing for a page of another site, by whatever method it asks', async () => {
+    const { app, get, post } = await startApp();
+    await post('/api/queues', { name: 'q' });
+    const { body } = await get<{ paths: Record<string, Record<string, unknown>> }>('/openapi.json');
+    const routes = Object.entries(body.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method, url: path.replaceAll(/\{\w+\}/g, 'q') })),
+    );
+    const changing = routes.filter(({ method }) => method !== 'get');
+    expect(changing.length).toBeGreaterThan(20);
+    for (const { method, url } of changing) {
+      for (const site of ['cross-site', 'same-site', 'something-new']) {
+        const headers = { host: 'localhost', 'sec-fetch-site': site };
+        const answer = await app.inject({ method: method.toUpperCase() as 'POST', url, headers });
+        expect([url, site, answer.statusCode, answer.json().code]).toEqual([
+          url,
+          site,
+          403,
+          'ORIGIN_REFUSED',
+        ]);
+      }
+    }
+    for (const site of ['same-origin', 'none', undefined]) {
+      const headers = site === undefined ? {} : { 'sec-fetch-site': site };
+      expect((await post('/api/queues/q/stop', { enqueue: true }, headers)).status).toBe(200);
+    }
+    expect((await get('/api/queues/q', { 'sec-fetch-site': 'cross-site' })).status).toBe(200);
+  });
+
   it('checks the port once it listens', async () => {
     const { app } = await startApp();
     const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));

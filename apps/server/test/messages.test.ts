@@ -40,7 +40,7 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     const bytes = ['', 'AA==', '/+8=', Buffer.from('{"a":1}').toString('base64')];
     await enqueue(test, ...bytes.map((payloadBase64) => ({ payloadBase64 })));
 
-    const { messages } = (await dequeue(test, { max: 100, mode: 'auto' })).body;
+    const { messages } = (await dequeue(test, { max: 100, mode: 'at-most-once' })).body;
     const found = messages.map((message) =>
       'payload' in message ? JSON.stringify(message.payload) : { bytes: message.payloadBase64 },
     );
@@ -128,10 +128,10 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect((await finish(test, 'ack', receipts)).status).toBe(204);
   });
 
-  it('are consumed before the answer with mode auto, and have no receipt', async () => {
+  it('are consumed before the answer with mode at-most-once, and have no receipt', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, { payload: 1 }, { payload: 2 });
-    const { messages } = (await dequeue(test, { max: 10, mode: 'auto' })).body;
+    const { messages } = (await dequeue(test, { max: 10, mode: 'at-most-once' })).body;
     expect(messages).toHaveLength(2);
     expect(messages.every((message) => message.receipt === undefined)).toBe(true);
     expect(await counts(test)).toEqual({ ready: 0, held: 0, enqueued: 2, consumed: 2 });
@@ -206,7 +206,7 @@ describe('a dequeue', () => {
     const url = await test.app.listen({ host: '127.0.0.1', port: 0 });
     const headers = { 'content-type': 'application/json' };
     const host = new URL(url).host;
-    for (const mode of ['auto', 'manual']) {
+    for (const mode of ['at-most-once', 'manual']) {
       const gone = new AbortController();
       const body = JSON.stringify({ waitMs: 30_000, mode });
       const call = fetch(`${url}/api/queues/q/dequeue`, {
@@ -223,7 +223,7 @@ describe('a dequeue', () => {
       await test.post('/api/queues/q/messages', { messages: [{ payload: mode }] }, { host });
       const info = await test.get<QueueInfo>('/api/queues/q', { host });
       expect(info.body).toMatchObject({ ready: 1, held: 0 });
-      await test.post('/api/queues/q/dequeue', { mode: 'auto' }, { host });
+      await test.post('/api/queues/q/dequeue', { mode: 'at-most-once' }, { host });
     }
   });
 

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import type { ErrorBody, MessageOut, QueueInfo } from '@shardlab/contract';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { listeningPort } from '../src/http/listening-port.ts';
-import { startApp, waiting } from './start-app.ts';
+import { startApp } from './start-app.ts';
 
 const MiB = 1024 * 1024;
 const piece = Buffer.alloc(MiB, 'payload.');
@@ -79,15 +79,30 @@ describe('a payload that is the body of its request', () => {
     expect(await test.info()).toMatchObject({ held: 1, consumed: 0 });
   });
 
-  it('is consumed with its download if that is asked for', async () => {
+  it('is consumed by the acknowledgement of its receipt, not by its download', async () => {
     const test = await served();
     await upload(test.url, 2);
     const { receipt } = await dequeue(test);
-    const download = await fetch(`${test.url}/payload?receipt=${receipt}&ack=true`);
-    expect(await sha256(download.body!)).toBe(await sha256(pieces(2)));
-    await vi.waitFor(async () => expect(await test.info()).toMatchObject({ held: 0, consumed: 1 }), waiting);
+    for (const attempt of ['first', 'again']) {
+      const download = await fetch(`${test.url}/payload?receipt=${receipt}`);
+      expect(await sha256(download.body!), attempt).toBe(await sha256(pieces(2)));
+    }
+    expect(await test.info()).toMatchObject({ held: 1, consumed: 0 });
+    expect((await test.post('/api/queues/files/ack', { receipts: [receipt] })).status).toBe(204);
+    expect(await test.info()).toMatchObject({ held: 0, consumed: 1 });
     const stale = await fetch(`${test.url}/payload?receipt=${receipt}`);
     expect([stale.status, ((await stale.json()) as ErrorBody).code]).toEqual([409, 'RECEIPT_STALE']);
+  });
+
+  it('cannot be consumed by a GET: a page of another site can send one, and sent is not received', async () => {
+    const test = await served();
+    await test.post('/api/queues/files/messages', { messages: [{ payload: 'small' }] });
+    const { receipt } = await dequeue(test);
+    for (const query of ['ack=true', 'ack=1', 'ack']) {
+      const answer = await fetch(`${test.url}/payload?receipt=${receipt}&${query}`);
+      expect([answer.status, ((await answer.json()) as ErrorBody).code]).toEqual([400, 'REQUEST_INVALID']);
+    }
+    expect(await test.info()).toMatchObject({ held: 1, consumed: 0 });
   });
 
   it('is not consumed by a download that the client broke off', async () => {
@@ -95,7 +110,7 @@ describe('a payload that is the body of its request', () => {
     await upload(test.url, 50);
     const { receipt } = await dequeue(test);
     await new Promise<void>((resolve) => {
-      const download = request(`${test.url}/payload?receipt=${receipt}&ack=true`, (answer) => {
+      const download = request(`${test.url}/payload?receipt=${receipt}`, (answer) => {
         answer.once('data', () => download.destroy());
       });
       download.on('error', () => undefined);
@@ -115,12 +130,12 @@ describe('a payload that is the body of its request', () => {
     expect(await download.json()).toEqual({ a: 1 });
   });
 
-  it('stays, and keeps its message, when that is dequeued with auto: there is a receipt to fetch it by', async () => {
+  it('stays, and keeps its message, when that is dequeued at most once: there is a receipt to fetch it by', async () => {
     const test = await served();
     await test.post('/api/queues/files/messages', { messages: [{ payload: 'small' }] });
     await upload(test.url, 2);
     const { body } = await test.post<{ messages: MessageOut[] }>('/api/queues/files/dequeue', {
-      mode: 'auto',
+      mode: 'at-most-once',
       max: 9,
     });
     const streamed = body.messages.find(({ streamedBytes }) => streamedBytes !== undefined)!;
@@ -149,7 +164,7 @@ it('is described as bytes, both ways', async () => {
   });
   expect(
     paths['/api/queues/{queue}/payload'].get.parameters.map(({ name }: { name: string }) => name),
-  ).toEqual(expect.arrayContaining(['receipt', 'ack', 'queue']));
+  ).toEqual(['receipt', 'queue']);
 });
 
 describe('a body that cannot be a payload', () => {

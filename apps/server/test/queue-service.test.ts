@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
+import { JsonText } from '@shardlab/contract';
 import { openInstance } from '@shardlab/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { QueueService } from '../src/queues/queue-service.ts';
@@ -18,18 +19,24 @@ async function serviceWith(payloads: unknown[]) {
   return { instance, service };
 }
 
+/** What the service answers for payloads that were enqueued as these values. */
+const texts = (values: unknown[]) => values.map((value) => new JsonText(JSON.stringify(value)));
+
 const never = new AbortController().signal;
 
-describe.each(['auto', 'manual'] as const)('a client that is gone before its %s dequeue is done', (mode) => {
-  it('takes nothing: what was delivered is ready again', async () => {
-    const { instance, service } = await serviceWith([1, 2, 3]);
-    const { messages } = await service.dequeue('q', { max: 3, mode }, AbortSignal.abort());
-    expect(messages).toEqual([]);
-    expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0, consumed: 0 });
-    const next = await service.dequeue('q', { max: 3, mode }, never);
-    expect(next.messages.map(({ payload }) => payload)).toEqual([1, 2, 3]);
-  });
-});
+describe.each(['at-most-once', 'manual'] as const)(
+  'a client that is gone before its %s dequeue is done',
+  (mode) => {
+    it('takes nothing: what was delivered is ready again', async () => {
+      const { instance, service } = await serviceWith([1, 2, 3]);
+      const { messages } = await service.dequeue('q', { max: 3, mode }, AbortSignal.abort());
+      expect(messages).toEqual([]);
+      expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0, consumed: 0 });
+      const next = await service.dequeue('q', { max: 3, mode }, never);
+      expect(next.messages.map(({ payload }) => payload)).toEqual(texts([1, 2, 3]));
+    });
+  },
+);
 
 describe('a nack', () => {
   it('returns manual messages at once, and does nothing to those that are finished', async () => {
@@ -40,13 +47,13 @@ describe('a nack', () => {
     second.nack();
     first.nack();
     const again = await service.dequeue('q', { max: 5, waitMs: 20_000 }, never);
-    expect(again.messages).toMatchObject([{ payload: 1, deliveryCount: 2 }]);
+    expect(again.messages).toMatchObject([{ payload: new JsonText('1'), deliveryCount: 2 }]);
     expect(instance.queue('q')).toMatchObject({ held: 1, consumed: 1 });
   });
 
-  it('is not for messages that auto has consumed', async () => {
+  it('is not for messages that were consumed before the answer', async () => {
     const { instance, service } = await serviceWith([1]);
-    const { nack } = await service.dequeue('q', { mode: 'auto' }, never);
+    const { nack } = await service.dequeue('q', { mode: 'at-most-once' }, never);
     nack();
     expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0, consumed: 1 });
   });
@@ -55,8 +62,10 @@ describe('a nack', () => {
 describe('a dequeue of many', () => {
   it('gives as many as are ready, up to the maximum, in order', async () => {
     const { service } = await serviceWith(Array.from({ length: 100 }, (_, index) => index));
-    const { messages } = await service.dequeue('q', { max: 70, mode: 'auto' }, never);
-    expect(messages.map(({ payload }) => payload)).toEqual(Array.from({ length: 70 }, (_, index) => index));
-    expect((await service.dequeue('q', { max: 70, mode: 'auto' }, never)).messages).toHaveLength(30);
+    const { messages } = await service.dequeue('q', { max: 70, mode: 'at-most-once' }, never);
+    expect(messages.map(({ payload }) => payload)).toEqual(
+      texts(Array.from({ length: 70 }, (_, index) => index)),
+    );
+    expect((await service.dequeue('q', { max: 70, mode: 'at-most-once' }, never)).messages).toHaveLength(30);
   });
 });

@@ -10,7 +10,7 @@ describe('the metrics of a queue', () => {
     const { get, post } = await startApp();
     await post('/api/queues', { name: 'q' });
     await post('/api/queues/q/messages', { messages: [{ payload: 1 }, { payload: 2 }, { payload: 3 }] });
-    await post('/api/queues/q/dequeue', { max: 1, mode: 'auto' });
+    await post('/api/queues/q/dequeue', { max: 1, mode: 'at-most-once' });
     await post('/api/queues/q/dequeue', { max: 1, mode: 'manual' });
     const { body } = await get<QueueStats>('/api/queues/q/stats');
     expect(body).toMatchObject({

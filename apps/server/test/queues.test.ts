@@ -76,7 +76,7 @@ describe('queues', () => {
     const { get, post } = await startApp();
     await post('/api/queues', { name: 'q' });
     await post('/api/queues/q/messages', { messages: [{ payload: 1 }, { payload: 2 }] });
-    await post('/api/queues/q/dequeue', { mode: 'auto' });
+    await post('/api/queues/q/dequeue', { mode: 'at-most-once' });
     const { body } = await get<{ instances: Record<string, unknown>[] }>('/api/cluster');
     const instanceMetrics = { enqueued: 2, consumed: 1, shards: [{ queue: 'q', backlog: 1 }] };
     expect(body.instances).toMatchObject([

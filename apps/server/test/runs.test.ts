@@ -103,7 +103,7 @@ describe('a run', () => {
     await untilStatus(test, id, 'running');
     await test.post('/api/queues', { name: 'q' });
     await test.post('/api/queues/q/messages', { messages: [{ payload: 'during' }] });
-    const { body } = await test.post('/api/queues/q/dequeue', { mode: 'auto' });
+    const { body } = await test.post('/api/queues/q/dequeue', { mode: 'at-most-once' });
     expect(body).toMatchObject({ messages: [{ payload: 'during' }] });
   });
 });

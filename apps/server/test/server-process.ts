@@ -32,12 +32,12 @@ export class ServerProcess {
 
   /** Resolves with the address when it serves; rejects if it ends before. */
   async ready(): Promise<string> {
-    while (!/http:\S+/.test(this.stdout)) {
+    while (!/https?:\S+/.test(this.stdout)) {
       const what = await Promise.race([once(this.child.stdout!, 'data'), this.ended]);
-      if (!Array.isArray(what) && !/http:\S+/.test(this.stdout)) {
+      if (!Array.isArray(what) && !/https?:\S+/.test(this.stdout)) {
         throw new Error(`ended with ${what.code}: ${this.stderr}`);
       }
     }
-    return /http:\S+/.exec(this.stdout)![0];
+    return /https?:\S+/.exec(this.stdout)![0];
   }
 }

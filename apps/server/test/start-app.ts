@@ -25,11 +25,11 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
-const newFolder = () => mkdtempSync(join(tmpdir(), 'shardlab-server-'));
-const removeFolder = (dir: string) => rmSync(dir, { recursive: true, force: true });
+export const makeFolder = () => mkdtempSync(join(tmpdir(), 'shardlab-server-'));
+export const removeFolder = (dir: string) => rmSync(dir, { recursive: true, force: true });
 
 export function makeDataDir(): string {
-  const dataDir = newFolder();
+  const dataDir = makeFolder();
   onTestFinished(() => removeFolder(dataDir));
   return dataDir;
 }
@@ -43,7 +43,7 @@ export async function startApp(options: Partial<AppOptions> = {}): Promise<TestA
 
 /** One app for all tests of a file, with an empty queue `q`: for those that are refused, or leave it as it was. */
 export function shareApp(): () => TestApp {
-  const dataDir = newFolder();
+  const dataDir = makeFolder();
   let test: TestApp;
   beforeAll(async () => {
     test = await openApp({ dataDir });
@@ -56,7 +56,8 @@ export function shareApp(): () => TestApp {
   return () => test;
 }
 
-async function openApp(options: AppOptions): Promise<TestApp> {
+/** The caller closes it. */
+export async function openApp(options: AppOptions): Promise<TestApp> {
   const { dataDir } = options;
   const app = await createApp(options);
   const close = () => app.close();

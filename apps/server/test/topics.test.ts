@@ -42,19 +42,19 @@ describe('a topic', () => {
     ]);
     const receipts = held.map(({ receipt }) => receipt);
     expect((await test.post(`${url}/ack`, { receipts })).status).toBe(204);
-    expect(payloads(await take(test, 'slow', { mode: 'auto' }))).toEqual([1, 2]);
+    expect(payloads(await take(test, 'slow', { mode: 'at-most-once' }))).toEqual([1, 2]);
     expect((await subscribersOf(test)).map(({ backlog }) => backlog)).toEqual([0, 0]);
   });
 
   it('gives a message that names recipients to them only', async () => {
     const test = await withTopic('a', 'b', 'c');
     await publish(test, { payload: 'two', recipients: ['a', 'c'], correlationId: 'x' }, { payload: 'all' });
-    expect(await take(test, 'a', { mode: 'auto' })).toMatchObject([
+    expect(await take(test, 'a', { mode: 'at-most-once' })).toMatchObject([
       { payload: 'two', recipients: ['a', 'c'], correlationId: 'x' },
       { payload: 'all' },
     ]);
-    expect(payloads(await take(test, 'b', { mode: 'auto' }))).toEqual(['all']);
-    expect(payloads(await take(test, 'c', { mode: 'auto' }))).toEqual(['two', 'all']);
+    expect(payloads(await take(test, 'b', { mode: 'at-most-once' }))).toEqual(['all']);
+    expect(payloads(await take(test, 'c', { mode: 'at-most-once' }))).toEqual(['two', 'all']);
   });
 
   it('is browsed as one subscriber sees it', async () => {
@@ -72,7 +72,7 @@ describe('a topic', () => {
   it('shows backlog and lag of each subscriber in the metrics', async () => {
     const test = await withTopic('a', 'quo"ted');
     await publish(test, { payload: 1 });
-    await take(test, 'a', { mode: 'auto' });
+    await take(test, 'a', { mode: 'at-most-once' });
     const metrics = String((await test.get('/metrics')).body);
     expect(metrics).toContain('shardlab_subscriber_backlog_messages{queue="news",subscriber="a"} 0');
     expect(metrics).toContain('shardlab_subscriber_backlog_messages{queue="news",subscriber="quo\\"ted"} 1');

@@ -5,6 +5,8 @@ import { createRootRoute, createRoute, createRouter } from '@tanstack/react-rout
 import { ClaimsPage } from './pages/claims/claims-page.tsx';
 import { ClusterPage } from './pages/cluster/cluster-page.tsx';
 import { LabPage } from './pages/lab/lab-page.tsx';
+import { LoginPage } from './pages/login/login-page.tsx';
+import { readLoginSearch } from './pages/login/login-search.ts';
 import { NotFoundPage } from './pages/not-found/not-found-page.tsx';
 import { QueuesPage } from './pages/queues/queues-page.tsx';
 import { readQueuesSearch } from './pages/queues/queues-search.ts';
@@ -19,6 +21,12 @@ import { AppShell } from './parts/app-shell.tsx';
 const root = createRootRoute({ component: AppShell, notFoundComponent: NotFoundPage });
 
 const lab = createRoute({ getParentRoute: () => root, path: '/', component: LabPage });
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  component: LoginPage,
+  validateSearch: readLoginSearch,
+});
 const runs = createRoute({ getParentRoute: () => root, path: '/runs', component: RunsPage });
 const run = createRoute({
   getParentRoute: () => root,
@@ -47,7 +55,7 @@ const scenario = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([lab, runs, run, queues, cluster, claims, whatIf, scenario]),
+  routeTree: root.addChildren([lab, login, runs, run, queues, cluster, claims, whatIf, scenario]),
   scrollRestoration: true,
 });
 

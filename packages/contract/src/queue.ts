@@ -16,11 +16,16 @@ export type QueueType = Static<typeof QueueType>;
 export const queueLimits = {
   nameLengthMax: 64,
   payloadBytesMax: 1024 * 1024,
+  /** Correlation id and group key, as UTF-8. */
+  keyBytesMax: 512,
+  propertiesMax: 64,
+  /** All properties of a message, as JSON. */
+  propertiesBytesMax: 64 * 1024,
   messagesPerCallMax: 1_000,
   dequeueMax: 1_000,
   waitMsMax: 30_000,
-  holdMsMin: 100,
-  holdMsMax: 12 * 60 * 60_000,
+  holdMsMin: 10,
+  holdMsMax: 7 * 24 * 60 * 60_000,
   browseMax: 500,
   /** 9 is the most urgent priority, 0 the default. */
   priorityMax: 9,
@@ -150,16 +155,29 @@ export type StartStop = Static<typeof StartStop>;
 
 export const NewMessage = Type.Object(
   {
-    payload: Type.Optional(Type.Unknown({ description: 'Any JSON value; stored as its UTF-8 text' })),
+    payload: Type.Optional(
+      Type.Unknown({ description: 'Any JSON value; stored, and delivered, as the text that was sent' }),
+    ),
     payloadBase64: Type.Optional(
       Type.String({ description: 'Bytes as base64; cannot be combined with payload' }),
     ),
-    correlationId: Type.Optional(Type.String({ maxLength: 128 })),
+    correlationId: Type.Optional(
+      Type.String({
+        maxLength: queueLimits.keyBytesMax,
+        description: `At most ${queueLimits.keyBytesMax} bytes as UTF-8`,
+      }),
+    ),
     groupKey: Type.Optional(
-      Type.String({ maxLength: 128, description: 'Messages with the same key go to the same shard' }),
+      Type.String({
+        maxLength: queueLimits.keyBytesMax,
+        description: `Messages with the same key go to the same shard; at most ${queueLimits.keyBytesMax} bytes as UTF-8`,
+      }),
     ),
     properties: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: 1024 }), { maxProperties: 32 }),
+      Type.Record(Type.String(), Type.String({ maxLength: queueLimits.propertiesBytesMax }), {
+        maxProperties: queueLimits.propertiesMax,
+        description: `At most ${queueLimits.propertiesBytesMax} bytes as JSON; names that begin with "shardlab-" are reserved`,
+      }),
     ),
     priority: Type.Optional(
       Type.Integer({
@@ -215,15 +233,8 @@ export const EnqueueStreamQuery = Type.Object(
 );
 export type EnqueueStreamQuery = Static<typeof EnqueueStreamQuery>;
 
-export const PayloadQuery = Type.Object(
-  {
-    receipt: Type.String({ maxLength: 200 }),
-    ack: Type.Optional(
-      Type.Boolean({ description: 'Whether the message is consumed once its whole payload has been sent' }),
-    ),
-  },
-  closed,
-);
+/** Reading a payload changes nothing: the client acknowledges the receipt once it has what it needs. */
+export const PayloadQuery = Type.Object({ receipt: Type.String({ maxLength: 200 }) }, closed);
 export type PayloadQuery = Static<typeof PayloadQuery>;
 
 export const Enqueued = Type.Object({ ids: Type.Array(Type.String()) }, closed);
@@ -234,9 +245,9 @@ export const Dequeue = Type.Object(
     max: Type.Optional(Type.Integer({ minimum: 1, maximum: queueLimits.dequeueMax })),
     waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: queueLimits.waitMsMax })),
     mode: Type.Optional(
-      Type.Union([Type.Literal('auto'), Type.Literal('manual')], {
+      Type.Union([Type.Literal('at-most-once'), Type.Literal('manual')], {
         description:
-          'auto: messages are consumed before the response is sent (at most once), except those with streamedBytes; manual: they are held until ack, nack or the end of holdMs',
+          'at-most-once: messages are consumed before the response is sent, and lost if it does not arrive; those with streamedBytes are held. manual, the default: messages are held until ack, nack or the end of holdMs',
       }),
     ),
     holdMs: Type.Optional(Type.Integer({ minimum: queueLimits.holdMsMin, maximum: queueLimits.holdMsMax })),
@@ -249,7 +260,9 @@ export type Dequeue = Static<typeof Dequeue>;
 export const MessageOut = Type.Object(
   {
     id: Type.String(),
-    payload: Type.Optional(Type.Unknown({ description: 'Present if the payload was enqueued as JSON' })),
+    payload: Type.Optional(
+      Type.Unknown({ description: 'Present if the payload was enqueued as JSON: its text, as it was sent' }),
+    ),
     payloadBase64: Type.Optional(
       Type.String({ description: 'Present if the payload was enqueued as bytes' }),
     ),
@@ -306,7 +319,7 @@ export const BrowseQuery = Type.Object(
     subscriber: Type.Optional(SubscriberName),
     correlationId: Type.Optional(
       Type.String({
-        maxLength: 128,
+        maxLength: queueLimits.keyBytesMax,
         description:
           'Only messages with this correlation id; without a correlationIndex this reads the whole backlog',
       }),

@@ -4,6 +4,7 @@
  */
 import type {
   Cluster,
+  ClusterEvent,
   ClusterInstance,
   ClusterProcess,
   InstanceMetrics,
@@ -11,6 +12,7 @@ import type {
 } from '@shardlab/contract';
 import { readMembers, type WaitStats, waitQuantileMs } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
+import { createPathHider, type HidePaths } from '../http/private-paths.ts';
 import { limits } from '../limits.ts';
 import type {
   Backend,
@@ -32,6 +34,9 @@ export interface ClusterMetrics {
 export class ClusterService {
   /** Folder of the engine's files. */
   readonly dir: string;
+  /** For what is answered about these files. */
+  readonly hidePaths: HidePaths;
+  readonly #shownEvents = new WeakMap<ClusterEvent, ClusterEvent>();
   #backend: Backend | undefined;
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -52,6 +57,7 @@ export class ClusterService {
 
   private constructor(dir: string, backend: Backend, onUnrecoverable: OnUnrecoverable) {
     this.dir = dir;
+    this.hidePaths = createPathHider(dir);
     this.#backend = backend;
     this.#onUnrecoverable = onUnrecoverable;
   }
@@ -79,6 +85,15 @@ export class ClusterService {
     return this.describeWith(await this.metrics());
   }
 
+  /** The same object each time, by which the event stream knows the events that it has sent. */
+  #shownEvent(event: ClusterEvent): ClusterEvent {
+    const known = this.#shownEvents.get(event);
+    if (known !== undefined) return known;
+    const shown = this.hidePaths(event);
+    this.#shownEvents.set(event, shown);
+    return shown;
+  }
+
   /** Metrics of the processes that respond, and of the instances they host. */
   async metrics(): Promise<ClusterMetrics> {
     const { processes, hosted } = await this.#current.metrics();
@@ -96,7 +111,12 @@ export class ClusterService {
       unready: this.#lastFailureOf(state.instance),
       metrics: byInstance.get(state.instance) ?? null,
     }));
-    return { placement: backend.placement, instances, processes, events: backend.events() };
+    return {
+      placement: backend.placement,
+      instances,
+      processes,
+      events: backend.events().map((event) => this.#shownEvent(event)),
+    };
   }
 
   /** Has every instance commit a probe. One result for each; none while the instance is moved out of the server. */

@@ -1,15 +1,20 @@
 /**
  * Access control. The server trusts the users of its machine, but not web pages: DNS rebinding shows in the Host header,
- * a page of another site in the Origin header. If a key is set, every request must carry it. No browser adds it
- * by itself, so the host name does not matter then.
+ * a page of another site in the Origin and Sec-Fetch-Site headers. Pictures and links of other sites send neither an
+ * Origin nor anything else that tells them apart, so GET, HEAD and OPTIONS change nothing. If a key is set, every request
+ * must carry it or the cookie of a session. No other site can make a browser send either, so the host name does not
+ * matter then.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { ServerError } from '../errors.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
+import type { KeyCheck } from './key-check.ts';
 
 export interface GuardOptions {
   /** Null: no key is required. */
-  key: string | null;
+  keyCheck: KeyCheck | null;
+  sessions: BrowserSessions;
+  scheme: 'http' | 'https';
   /** The port on which the server listens; null before it does, and in tests without a socket. */
   port: () => number | null;
 }
@@ -17,26 +22,47 @@ export interface GuardOptions {
 /** Names that always mean this machine, whatever a name server says. */
 const loopbackNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i;
 
-/** Returns a check that throws `HOST_REFUSED`, `ORIGIN_REFUSED` or `KEY_REQUIRED`. */
-export function createGuard({ key, port }: GuardOptions): (request: FastifyRequest) => void {
-  const expected = key === null ? null : digest(`Bearer ${key}`);
-  return ({ headers }) => {
-    const { host, origin, authorization } = headers;
-    if (expected !== null) {
-      if (!timingSafeEqual(expected, digest(authorization ?? ''))) throw new ServerError('KEY_REQUIRED');
-    } else if (host === undefined || !isLoopback(host, port())) {
+/** The login page and its files: they are the same for everybody, and tell nothing of this server. */
+const publicFiles = /^\/(login|icon\.svg|theme\.js|assets\/[\w.-]+)$/;
+
+/**
+ * Returns a check that throws `HOST_REFUSED`, `ORIGIN_REFUSED`, `KEY_REQUIRED`, `KEY_WRONG` or `KEY_GUESSES_SLOWED`.
+ */
+export function createGuard({ keyCheck, sessions, scheme, port }: GuardOptions) {
+  return (request: FastifyRequest): void => {
+    const { headers, method } = request;
+    const { host, origin } = headers;
+    if (keyCheck !== null) assertKey(request, keyCheck, sessions);
+    else if (host === undefined || !isLoopback(host, port(), scheme)) {
       throw new ServerError('HOST_REFUSED', { details: { host: host ?? null } });
     }
-    if (origin !== undefined && origin.toLowerCase() !== `http://${host?.toLowerCase()}`) {
+    if (origin !== undefined && origin.toLowerCase() !== `${scheme}://${host?.toLowerCase()}`) {
       throw new ServerError('ORIGIN_REFUSED', { details: { origin } });
     }
+    const site = headers['sec-fetch-site'];
+    if (!isSafe(method) && !isOwnSite(site)) throw new ServerError('ORIGIN_REFUSED', { details: { site } });
   };
 }
 
-function isLoopback(host: string, port: number | null): boolean {
-  const match = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+?)(?::(\d{1,5}))?$/i.exec(host);
-  if (match === null || !loopbackNames.test(match[1]!)) return false;
-  return port === null || Number(match[2] ?? 80) === port;
+function assertKey(request: FastifyRequest, keyCheck: KeyCheck, sessions: BrowserSessions): void {
+  const { headers, method, url, ip } = request;
+  const path = url.split('?')[0]!;
+  if (isSafe(method) && publicFiles.test(path)) return;
+  if (method === 'POST' && path === '/api/session') return; // checks the key that it carries
+  if (sessions.remainingMs(headers.cookie) !== null) return;
+  const [, key] = /^Bearer (.*)$/s.exec(headers.authorization ?? '') ?? [];
+  if (key === undefined) throw new ServerError('KEY_REQUIRED');
+  keyCheck.assertRight(ip, key);
 }
 
-const digest = (text: string) => createHash('sha256').update(text).digest();
+const isSafe = (method: string) => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+
+/** Without the header the client is no browser. `same-site` is another port or name, so another program's page. */
+const isOwnSite = (site: string | string[] | undefined) =>
+  site === undefined || site === 'same-origin' || site === 'none';
+
+function isLoopback(host: string, port: number | null, scheme: GuardOptions['scheme']): boolean {
+  const match = /^(\[[0-9a-f:]+\]|[a-z0-9.-]+?)(?::(\d{1,5}))?$/i.exec(host);
+  if (match === null || !loopbackNames.test(match[1]!)) return false;
+  return port === null || Number(match[2] ?? (scheme === 'https' ? 443 : 80)) === port;
+}

@@ -8,6 +8,7 @@ import { QueueError, type Session } from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
+import type { HidePaths } from '../http/private-paths.ts';
 import { limits } from '../limits.ts';
 import { LoadLedger, type LoadMessage } from './load-ledger.ts';
 
@@ -23,6 +24,7 @@ export interface LoadedCluster {
   readonly queues: QueueHost;
   /** Whether every instance is being served. */
   readonly isWhole: boolean;
+  readonly hidePaths: HidePaths;
 }
 
 /** The queue of the load: created for each load and dropped afterwards. */
@@ -105,7 +107,7 @@ export class ClusterLoad {
       left: this.#left,
       lost: this.#lost,
       slowestCommitMs: Math.round(this.#slowestCommitMs),
-      error: this.#error === undefined ? null : mapError(this.#error).body,
+      error: this.#error === undefined ? null : this.#options.cluster.hidePaths(mapError(this.#error).body),
       samples: this.#samples.slice(firstSample),
     };
   }

@@ -13,6 +13,7 @@ import {
 import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
+import type { HidePaths } from '../http/private-paths.ts';
 
 interface RunningConversion {
   /** Resolves when the conversion has ended, successfully or not. */
@@ -20,14 +21,20 @@ interface RunningConversion {
   stop: AbortController;
 }
 
+interface ConvertedCluster {
+  readonly dir: string;
+  readonly queues: QueueHost;
+  readonly hidePaths: HidePaths;
+}
+
 export class ConversionService {
-  readonly #cluster: { readonly dir: string; readonly queues: QueueHost };
+  readonly #cluster: ConvertedCluster;
   readonly #running = new Map<string, RunningConversion>();
   /** By queue: why its last conversion ended early. */
   readonly #failures = new Map<string, unknown>();
   #closed = false;
 
-  constructor(cluster: { readonly dir: string; readonly queues: QueueHost }) {
+  constructor(cluster: ConvertedCluster) {
     this.#cluster = cluster;
   }
 
@@ -69,7 +76,7 @@ export class ConversionService {
 
   /** Null if the queue was never converted. Throws `QUEUE_NOT_FOUND`. */
   async read(queue: string): Promise<Conversion | null> {
-    const { dir, queues } = this.#cluster;
+    const { dir, queues, hidePaths } = this.#cluster;
     const conversion = await readConversion({ dir, queue });
     if (conversion === undefined) {
       await queues.queue(queue);
@@ -79,7 +86,7 @@ export class ConversionService {
     return {
       ...conversion,
       running: this.#running.has(queue),
-      failure: failure === undefined ? null : mapError(failure).body,
+      failure: failure === undefined ? null : hidePaths(mapError(failure).body),
     };
   }
 

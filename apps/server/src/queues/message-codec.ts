@@ -1,8 +1,15 @@
 /**
  * Converts messages between wire and engine. The engine stores bytes; a property of the message marks them as JSON,
- * so the mark survives a restart and embedded consumers see it too.
+ * so the mark survives a restart and embedded consumers see it too. JSON is stored and answered as the text that came in.
  */
-import type { EnqueueStreamQuery, MessageOut, NewMessage as WireMessage } from '@shardlab/contract';
+import { isUtf8 } from 'node:buffer';
+import {
+  type EnqueueStreamQuery,
+  JsonText,
+  type MessageOut,
+  stringifyWithTexts,
+  type NewMessage as WireMessage,
+} from '@shardlab/contract';
 import type { Message, NewMessage, StreamedMessage } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 
@@ -23,8 +30,7 @@ export function fromWire(message: WireMessage, path: string): NewMessage {
   if (isJson === (payloadBase64 !== undefined)) {
     throw invalid(path, 'A message must have either "payload" or "payloadBase64"');
   }
-  const payload =
-    payloadBase64 === undefined ? encodeJson(message.payload, path) : decodeBase64(payloadBase64, path);
+  const payload = payloadBase64 === undefined ? textOf(message.payload) : decodeBase64(payloadBase64, path);
   const stored = isJson ? { ...properties, [contentType]: json } : properties;
   return {
     ...attributes,
@@ -83,22 +89,32 @@ export function toWire(message: Omit<Message, 'receipt' | 'payloadStream'>): Mes
 }
 
 function decodePayload(payload: Buffer, isJson: boolean): Pick<MessageOut, 'payload' | 'payloadBase64'> {
-  if (isJson) {
-    try {
-      return { payload: JSON.parse(payload.toString('utf8')) };
-    } catch {
-      // An embedded producer may set the property on any payload: fall back to the bytes.
-    }
+  // An embedded producer may set the property on any payload: what is not JSON is answered as bytes.
+  if (isJson && isUtf8(payload)) {
+    const text = payload.toString('utf8');
+    if (isJsonText(text)) return { payload: new JsonText(text) };
   }
   return { payloadBase64: payload.toString('base64') };
 }
 
-function encodeJson(value: unknown, path: string): string {
+function isJsonText(text: string): boolean {
   try {
-    return JSON.stringify(value);
-  } catch (error) {
-    throw invalid(`${path}/payload`, 'The value is nested too deeply', error);
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
+}
+
+/** What the body had there, without a change; `JSON.stringify` serves callers in this process. */
+function textOf(payload: unknown): string {
+  return payload instanceof JsonText ? payload.text : JSON.stringify(payload);
+}
+
+/** A response with messages as JSON, in which each payload is the text that was enqueued. */
+export function stringifyMessages({ messages, ...rest }: { messages: readonly MessageOut[] }): string {
+  const list = messages.map(stringifyWithTexts).join(',');
+  return stringifyWithTexts({ messages: new JsonText(`[${list}]`), ...rest });
 }
 
 /** Accepts only text that encodes back to itself; Node's decoder silently skips invalid characters. */

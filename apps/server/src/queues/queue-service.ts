@@ -97,7 +97,8 @@ export class QueueService {
   }
 
   /**
-   * Delivers the ready messages, up to `max` and to what fits into a response. With `auto` they are consumed when this
+   * Delivers the ready messages, up to `max` and to what fits into a response. In the mode `at-most-once` they are consumed when
+   * this
    * returns. If `signal` aborts earlier because the client disconnected, they return to the queue.
    */
   async dequeue(queue: string, options: Dequeue, signal: AbortSignal): Promise<Delivery> {
@@ -121,7 +122,7 @@ export class QueueService {
         void this.#nack(queue, taken);
         return emptyDelivery;
       }
-      if (options.mode !== 'auto') {
+      if (options.mode !== 'at-most-once') {
         return { messages: taken.map(toDeliveredMessage), nack: () => void this.#nack(queue, taken) };
       }
       // Consuming a message before its payload is fetched would delete the payload.

@@ -4,6 +4,7 @@ import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { ClusterWatch } from '../cluster/cluster-watch.ts';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
+import { allowNoBody } from '../http/json-body.ts';
 
 const tags = ['cluster'];
 const params = Type.Object({ instance: Type.Integer({ minimum: 1, maximum: 64 }) });
@@ -57,9 +58,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
   app.post(
     '/api/cluster/instances/:instance/kill',
     {
-      preValidation: async (request) => {
-        request.body ??= {};
-      },
+      preValidation: allowNoBody,
       schema: {
         summary: 'Send a signal to the process of an instance; another process takes the instance over',
         tags,

@@ -2,6 +2,7 @@ import { Conversion, ConversionAnswer, Convert, QueueInfo } from '@shardlab/cont
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
+import { allowNoBody } from '../http/json-body.ts';
 import type { ConversionService } from '../queues/conversion-service.ts';
 
 const tags = ['queues'];
@@ -16,9 +17,7 @@ export function conversionRoutes(
   app.post(
     url,
     {
-      preValidation: async (request) => {
-        request.body ??= {};
-      },
+      preValidation: allowNoBody,
       schema: {
         summary: 'Convert an unsharded queue to a sharded queue of the same name, or resume the conversion',
         tags,

@@ -44,6 +44,17 @@ function isPage({ method, url }: FastifyRequest): boolean {
   return !/^\/(api|docs|metrics|openapi\.json)(\/|$)/.test(path) && !/\.[a-z0-9]+$/i.test(path);
 }
 
+/** Whether a browser opens a page, or the API's description, and has yet to show the key. */
+export function wantsLogin({ method, url, headers }: FastifyRequest, error: unknown): boolean {
+  const isRefused = error instanceof ServerError && error.code === 'KEY_REQUIRED';
+  return isRefused && method === 'GET' && !url.startsWith('/api/') && /text\/html/.test(headers.accept ?? '');
+}
+
+/** The login page, which leads on to where the browser wanted to go. */
+export function loginUrl({ url }: FastifyRequest): string {
+  return `/login?${new URLSearchParams({ next: url.slice(0, 2_000) })}`;
+}
+
 function notFound({ method, url }: FastifyRequest): ServerError {
   const path = url.split('?')[0]!.slice(0, 200);
   return new ServerError('ROUTE_NOT_FOUND', {

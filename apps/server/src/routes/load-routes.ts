@@ -1,5 +1,6 @@
 import { LoadAnswer, StartLoad } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
+import { allowNoBody } from '../http/json-body.ts';
 import type { LoadService } from '../load/load-service.ts';
 
 const tags = ['cluster'];
@@ -11,9 +12,7 @@ export function loadRoutes(app: App, { loads }: { loads: LoadService }): void {
   app.post(
     url,
     {
-      preValidation: async (request) => {
-        request.body ??= {};
-      },
+      preValidation: allowNoBody,
       schema: {
         summary: 'Start a load; it ends by itself and reports lost and duplicated messages',
         tags,

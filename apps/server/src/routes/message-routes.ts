@@ -8,15 +8,19 @@ import {
   Extend,
   Receipts,
 } from '@shardlab/contract';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifySerializerCompiler } from 'fastify';
 import Type from 'typebox';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
+import { allowNoBody } from '../http/json-body.ts';
 import { limits } from '../limits.ts';
+import { stringifyMessages } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
 
 const tags = ['messages'];
 const params = Type.Object({ queue: Type.String() });
+/** For routes that answer with messages. */
+const serializerCompiler = (() => stringifyMessages) as FastifySerializerCompiler<unknown>;
 
 export interface MessageRoutesOptions {
   queues: QueueService;
@@ -48,6 +52,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
   app.get(
     '/api/queues/:queue/messages',
     {
+      serializerCompiler,
       schema: {
         summary: 'Browse committed, unconsumed messages without holding or consuming them',
         tags,
@@ -61,9 +66,8 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
   app.post(
     '/api/queues/:queue/dequeue',
     {
-      preValidation: async (request) => {
-        request.body ??= {};
-      },
+      preValidation: allowNoBody,
+      serializerCompiler,
       schema: {
         summary:
           'Dequeue messages, waiting up to waitMs. In the default mode, manual, they are held until ack, nack or the end of holdMs',

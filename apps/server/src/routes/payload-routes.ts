@@ -70,10 +70,10 @@ function downloadRoute(app: App, { queues, admission }: PayloadRoutesOptions): v
   app.get(
     '/api/queues/:queue/payload',
     {
-      exposeHeadRoute: false, // HEAD would acknowledge a payload that it does not send
+      exposeHeadRoute: false, // HEAD would open a payload that it does not send
       schema: {
         summary:
-          'The payload of a held message as bytes. With ack, the message is consumed once the whole payload was sent',
+          'The payload of a held message as bytes. Reading it consumes nothing: acknowledge the receipt afterwards',
         tags,
         params,
         querystring: PayloadQuery,
@@ -81,19 +81,13 @@ function downloadRoute(app: App, { queues, admission }: PayloadRoutesOptions): v
       },
     },
     async (request, reply) => {
-      const { receipt, ack } = request.query;
       const { queue } = request.params;
       admission.download(queue, reply);
-      const { message, end } = await queues.download(queue, receipt);
-      finished(reply.raw, (failure) => {
-        const sent = failure ? Promise.resolve() : consume();
-        sent
-          .then(end, end)
-          .catch((error: unknown) => request.log.error({ err: error }, 'a download could not be ended'));
+      const { message, end } = await queues.download(queue, request.query.receipt);
+      // Not awaited before the answer: what was handed to the socket says nothing about what the client has read.
+      finished(reply.raw, () => {
+        end().catch((error: unknown) => request.log.error({ err: error }, 'a download could not be ended'));
       });
-      const consume = async () => {
-        if (ack) await queues.acknowledge(queue, [receipt]);
-      };
       return reply
         .header('content-length', message.payloadBytes)
         .type(contentTypeOf(message))

@@ -2,6 +2,7 @@ import { CreateQueue, QueueInfo, QueueList, QueueStats, StartStop } from '@shard
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
+import { allowNoBody } from '../http/json-body.ts';
 import { sumQueueStats } from '../queues/queue-stats.ts';
 
 const tags = ['queues'];
@@ -19,7 +20,7 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
   app.get(
     '/api/queues',
     { schema: { summary: 'All queues', tags, response: { 200: QueueList } } },
-    async () => ({ queues: await cluster.queues.queues() }),
+    async () => ({ queues: cluster.hidePaths(await cluster.queues.queues()) }),
   );
   app.get(
     '/api/queues/:queue',
@@ -52,9 +53,7 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
       `/api/queues/:queue/${action}`,
       {
         // Without a body, the call concerns both enqueue and dequeue.
-        preValidation: async (request) => {
-          request.body ??= {};
-        },
+        preValidation: allowNoBody,
         schema: {
           summary: `${action === 'start' ? 'Start' : 'Stop'} enqueue, dequeue or (without a body) both`,
           tags,

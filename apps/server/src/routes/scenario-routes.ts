@@ -8,9 +8,11 @@ import {
   ScenarioValidation,
 } from '@shardlab/contract';
 import { parseScenario, planFigures } from '@shardlab/lab';
+import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
 import type { App } from '../http/app-types.ts';
+import { decodeJsonBody } from '../http/json-body.ts';
 import { limits } from '../limits.ts';
 import type { ScenarioLibrary } from '../scenarios/scenario-library.ts';
 
@@ -47,8 +49,10 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
 /** These routes read the body as text, because only the lab reports where a text stops being JSON. */
 function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
-    done(null, body),
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async ({ headers }: FastifyRequest, body: Buffer) => decodeJsonBody(body, headers['content-type']),
   );
   const bodyLimit = limits.scenarioBodyBytes;
   // The schema only documents the API; the lab validates and reports more than a schema can.

@@ -9,6 +9,7 @@ import type { Point, Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/c
 import { LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
+import type { HidePaths } from '../http/private-paths.ts';
 import { limits } from '../limits.ts';
 import { interrupted, type RunStore } from '../store/run-store.ts';
 import type { ClaimHistory } from './claim-history.ts';
@@ -16,6 +17,7 @@ import { endEventId, frameOf } from './event-log.ts';
 import { type Follower, RunChannel } from './run-channel.ts';
 
 export interface RunServiceOptions {
+  hidePaths: HidePaths;
   store: RunStore;
   /** Folder for the scratch folders of trials. */
   scratchDir: string;
@@ -169,7 +171,12 @@ export class RunService {
 
   #fail(channel: RunChannel, error: unknown): void {
     const { run } = channel;
-    channel.run = { ...run, status: 'failed', endedAtMs: this.#options.now(), error: mapError(error).body };
+    channel.run = {
+      ...run,
+      status: 'failed',
+      endedAtMs: this.#options.now(),
+      error: this.#options.hidePaths(mapError(error).body),
+    };
     this.#channels.delete(run.id);
     channel.end();
     try {

@@ -4,6 +4,7 @@
  */
 import Database from 'better-sqlite3';
 import { ServerError } from '../errors.ts';
+import { makePrivate } from './data-dir.ts';
 
 export type LabDatabase = Database.Database;
 
@@ -53,6 +54,7 @@ export function openLabDatabase(path: string): LabDatabase {
   let file: LabDatabase | undefined;
   try {
     file = new Database(path);
+    makePrivate(path); // before the log exists, which gets the same permissions
     const found = file.pragma('user_version', { simple: true }) as number;
     if (found !== 0 && found !== formatVersion) throw formatError(path, found);
     file.pragma('journal_mode = WAL');

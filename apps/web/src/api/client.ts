@@ -29,13 +29,16 @@ export class ServerUnreachable extends Error {
   }
 }
 
-/** Throws `ApiError` or `ServerUnreachable`. An answer without a body resolves to undefined. */
+/**
+ * Throws `ApiError` or `ServerUnreachable`. An answer without a body resolves to undefined. `text` is a body that is JSON
+ * already; `parse` is for answers that `JSON.parse` would change.
+ */
 export async function call<Answer>(
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
-  options: { body?: unknown; text?: string; signal?: AbortSignal } = {},
+  options: { body?: unknown; text?: string; signal?: AbortSignal; parse?: (text: string) => unknown } = {},
 ): Promise<Answer> {
-  const { signal } = options;
+  const { signal, parse = JSON.parse } = options;
   const body = options.text ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
   let response: Response;
   try {
@@ -49,8 +52,18 @@ export async function call<Answer>(
     throw new ServerUnreachable(cause);
   }
   const text = await response.text();
-  if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
-  throw new ApiError(response.status, errorBody(response, text));
+  if (response.ok) return (text === '' ? undefined : parse(text)) as Answer;
+  const error = new ApiError(response.status, errorBody(response, text));
+  if (error.code === 'KEY_REQUIRED') openLogin();
+  throw error;
+}
+
+/** The session has ended, or there was none. The login page returns to this one. */
+function openLogin(): void {
+  const { pathname, search } = window.location;
+  if (pathname !== '/login') {
+    window.location.assign(`/login?${new URLSearchParams({ next: pathname + search })}`);
+  }
 }
 
 /**

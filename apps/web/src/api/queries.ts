@@ -1,33 +1,36 @@
 /** The queries and mutations of the pages. Query keys are defined only here, so that a mutation can invalidate them. */
-import type {
-  Browsed,
-  ClaimLedger,
-  Cluster,
-  Conversion,
-  ConversionAnswer,
-  Convert,
-  CreateQueue,
-  Dequeue,
-  Dequeued,
-  Enqueued,
-  HardwareList,
-  Id,
-  Kill,
-  LoadAnswer,
-  NewMessage,
-  QueueInfo,
-  QueueList,
-  QueueStats,
-  Run,
-  RunCancelled,
-  RunList,
-  Scale,
-  ScenarioEntry,
-  ScenarioList,
-  StartLoad,
-  Subscribe,
-  SubscriberInfo,
-  SubscriberList,
+import {
+  type Browsed,
+  type BrowserSession,
+  type ClaimLedger,
+  type Cluster,
+  type Conversion,
+  type ConversionAnswer,
+  type Convert,
+  type CreateQueue,
+  type Dequeue,
+  type Dequeued,
+  type Enqueued,
+  type HardwareList,
+  type Id,
+  type Kill,
+  type LoadAnswer,
+  type NewMessage,
+  parseKeepingPayloads,
+  type QueueInfo,
+  type QueueList,
+  type QueueStats,
+  type Run,
+  type RunCancelled,
+  type RunList,
+  type Scale,
+  type ScenarioEntry,
+  type ScenarioList,
+  type StartLoad,
+  type Subscribe,
+  type SubscriberInfo,
+  type SubscriberList,
+  stringifyWithTexts,
 } from '@shardlab/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { call, ServerUnreachable } from './client.ts';
@@ -40,6 +43,15 @@ export const retryWhileUnreachable = (failures: number, error: Error): boolean =
 export const retryDelay = (): number => unreachableRetryMs;
 
 const path = (id: string) => encodeURIComponent(id);
+
+/** Asked once a minute, so that a page which only listens to events notices the end of its session. */
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: ({ signal }) => call<BrowserSession>('GET', '/api/session', { signal }),
+  refetchInterval: 60_000,
+});
+export const logIn = (key: string) => call<BrowserSession>('POST', '/api/session', { body: { key } });
+export const logOut = () => call<undefined>('DELETE', '/api/session');
 
 export const scenariosQuery = queryOptions({
   queryKey: ['scenarios'],
@@ -106,7 +118,8 @@ export const browseQuery = (queue: string, options: BrowseOptions) =>
         ...(subscriber === undefined ? {} : { subscriber }),
         ...(correlationId === undefined ? {} : { correlationId }),
       });
-      return call<Browsed>('GET', `/api/queues/${path(queue)}/messages?${params}`, { signal });
+      const url = `/api/queues/${path(queue)}/messages?${params}`;
+      return call<Browsed>('GET', url, { signal, parse: parseKeepingPayloads });
     },
     // A search without an index reads the whole backlog, so it is not repeated.
     refetchInterval: options.correlationId === undefined ? 2_000 : false,
@@ -153,9 +166,14 @@ export const setQueueEnabled = (
   operations: { enqueue?: boolean; dequeue?: boolean },
 ) => call<QueueInfo>('POST', `/api/queues/${path(queue)}/${action}`, { body: operations });
 export const enqueue = (queue: string, messages: NewMessage[]) =>
-  call<Enqueued>('POST', `/api/queues/${path(queue)}/messages`, { body: { messages } });
+  call<Enqueued>('POST', `/api/queues/${path(queue)}/messages`, {
+    text: `{"messages":[${messages.map(stringifyWithTexts).join(',')}]}`,
+  });
 export const dequeue = (queue: string, options: Dequeue) =>
-  call<Dequeued>('POST', `/api/queues/${path(queue)}/dequeue`, { body: options });
+  call<Dequeued>('POST', `/api/queues/${path(queue)}/dequeue`, {
+    body: options,
+    parse: parseKeepingPayloads,
+  });
 export const ackOrNack = (queue: string, action: 'ack' | 'nack', receipts: string[]) =>
   call<undefined>('POST', `/api/queues/${path(queue)}/${action}`, { body: { receipts } });
 export const subscribe = (topic: string, subscriber: Subscribe) =>

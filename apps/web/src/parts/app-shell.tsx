@@ -1,4 +1,5 @@
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { LogoutButton } from './logout-button.tsx';
 import { ThemeSwitch } from './theme-switch.tsx';
 
 const pages = [
@@ -10,8 +11,9 @@ const pages = [
   { to: '/cluster', label: 'Cluster', exact: false },
 ] as const;
 
-/** The frame of every page: header, content, footer. */
+/** The frame of every page: header, content, footer. Before the login no other page can be opened, so none is offered. */
 export function AppShell() {
+  const isLogin = useLocation({ select: ({ pathname }) => pathname === '/login' });
   return (
     <>
       <a className="skip" href="#main">
@@ -23,16 +25,19 @@ export function AppShell() {
             <Logo />
             Shardlab
           </Link>
-          <nav className="nav" aria-label="Pages">
-            {pages.map(({ to, label, exact }) => (
-              <Link key={to} to={to} activeOptions={{ exact }}>
-                {label}
-              </Link>
-            ))}
-          </nav>
+          {isLogin ? null : (
+            <nav className="nav" aria-label="Pages">
+              {pages.map(({ to, label, exact }) => (
+                <Link key={to} to={to} activeOptions={{ exact }}>
+                  {label}
+                </Link>
+              ))}
+            </nav>
+          )}
           <div className="header-tools">
-            <a href="/docs">API</a>
+            {isLogin ? null : <a href="/docs">API</a>}
             <ThemeSwitch />
+            {isLogin ? null : <LogoutButton />}
           </div>
         </div>
       </header>
@@ -41,9 +46,11 @@ export function AppShell() {
       </main>
       <footer className="footer">
         <p>A performance lab for message queues, which measures the machine it runs on.</p>
-        <p>
-          <a href="/docs">API reference</a>
-        </p>
+        {isLogin ? null : (
+          <p>
+            <a href="/docs">API reference</a>
+          </p>
+        )}
       </footer>
     </>
   );

@@ -46,6 +46,25 @@ export function TextField(props: Valued & { required?: boolean; maxLength?: numb
   );
 }
 
+/** For a secret that a password manager may keep. */
+export function PasswordField(props: Valued & { required?: boolean; maxLength?: number }) {
+  const { label, value, required, maxLength, onChange } = props;
+  return (
+    <label className="field">
+      <span>{label}</span>
+      <input
+        className="input"
+        type="password"
+        value={value}
+        required={required}
+        maxLength={maxLength}
+        autoComplete="current-password"
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </label>
+  );
+}
+
 export function SelectField(props: Valued & { options: readonly string[] }) {
   return (
     <label className="field">

@@ -18,7 +18,8 @@ export const limits = {
   streamedPayloadsMax: 100_000,
   /** Correlation id and group key, UTF-8 bytes: they are part of each message and in memory while it is cached. */
   keyBytesMax: 512,
-  /** Properties of a message as JSON, bytes. */
+  /** Properties of a message: how many, and their bytes as JSON. */
+  propertiesMax: 64,
   propertiesBytesMax: 64 * 1024,
   /** A transaction is in memory until it commits. */
   transactionBytesMax: 32 * 1024 * 1024,
@@ -141,7 +142,7 @@ export const limits = {
   queuesMax: 1_000,
   /** Subscribers of one topic; as many as the sharded queues of the white paper allow. */
   subscribersMax: 1_024,
-  /** Names of subscribers, characters. */
+  /** Names of subscribers, Unicode characters. */
   subscriberNameCharactersMax: 128,
   /** How long subscribing waits for the other instances, which poll the catalog every 100 ms. */
   subscribeMsMax: 5_000,

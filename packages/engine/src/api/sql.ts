@@ -8,7 +8,7 @@ export type SqlParameters = readonly SqlValue[] | Readonly<Record<string, SqlVal
 
 /** The result of one statement. */
 export interface SqlResult {
-  /** Rows of a query or of a RETURNING clause. Of two columns with the same name the later one is kept. */
+  /** Rows of a query or of a RETURNING clause. Further columns of the same name are `name:1`, `name:2`, …, as in an SQLite subquery. */
   rows: Record<string, SqlValue>[];
   /** Rows that the statement itself inserted, updated or deleted. */
   changes: number;

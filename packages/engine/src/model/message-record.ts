@@ -13,10 +13,9 @@
  */
 
 import { QueueError } from '../api/errors.ts';
-import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, PayloadStream } from '../api/message.ts';
 import type { PayloadId } from './ids.ts';
-import { priorityMax } from './log-id.ts';
+import { assertWithinBounds } from './message-bounds.ts';
 
 /** Length of an id that a record contains: `<log>.<sequence>` in digits. */
 export const idBytesMax = 32;
@@ -53,54 +52,23 @@ export interface RecordContent extends NewMessage {
  * written.
  */
 export function recordBytes(message: RecordContent): number {
+  assertWithinBounds(message);
+  return recordByteLength(message);
+}
+
+/** Bytes of the record of a message that is in the queue already. With the reason why it was moved it may exceed the bounds. */
+export function recordByteLength(message: RecordContent): number {
   const { payload, correlationId, groupKey, properties, recipients, priority = 0, delayMs = 0 } = message;
-  if (typeof payload !== 'string' && !(payload instanceof Uint8Array)) {
-    throw new QueueError('MESSAGE_INVALID', {
-      message: 'payload is a string or bytes',
-      details: { field: 'payload' },
-    });
-  }
-  const payloadBytes = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
-  if (payloadBytes > limits.payloadBytesMax) {
-    throw new QueueError('PAYLOAD_TOO_LARGE', {
-      message: `The payload has ${payloadBytes} bytes; ${limits.payloadBytesMax} are allowed`,
-      details: { bytes: payloadBytes, bytesMax: limits.payloadBytesMax },
-    });
-  }
-  let bytes = headerBytes + (message.chunked === undefined ? payloadBytes : payloadReferenceBytes);
-  if (validateNumber('priority', priority, priorityMax) > 0) bytes += 1;
-  if (validateNumber('delayMs', delayMs, limits.delayMsMax) > 0) bytes += 8 + 2 + idBytesMax;
-  if (correlationId !== undefined) bytes += 2 + keyBytes('correlationId', correlationId);
-  if (groupKey !== undefined) bytes += 2 + keyBytes('groupKey', groupKey);
-  if (properties !== undefined) bytes += 4 + propertiesBytes(properties);
+  let bytes = headerBytes;
+  if (message.chunked !== undefined) bytes += payloadReferenceBytes;
+  else bytes += typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength;
+  if (priority > 0) bytes += 1;
+  if (delayMs > 0) bytes += 8 + 2 + idBytesMax;
+  if (correlationId !== undefined) bytes += 2 + Buffer.byteLength(correlationId);
+  if (groupKey !== undefined) bytes += 2 + Buffer.byteLength(groupKey);
+  if (properties !== undefined) bytes += 4 + Buffer.byteLength(JSON.stringify(properties));
   if (recipients !== undefined) bytes += 4 + Buffer.byteLength(recipients.join(recipientSeparator));
   return bytes;
-}
-
-function validateNumber(field: 'priority' | 'delayMs', value: number, most: number): number {
-  if (Number.isInteger(value) && value >= 0 && value <= most) return value;
-  throw new QueueError('MESSAGE_INVALID', {
-    message: `${field} is ${value}; a whole number from 0 to ${most} is needed`,
-    details: { field, value, most },
-  });
-}
-
-function propertiesBytes(properties: Record<string, string>): number {
-  const bytes = Buffer.byteLength(JSON.stringify(properties));
-  if (bytes <= limits.propertiesBytesMax) return bytes;
-  throw new QueueError('MESSAGE_INVALID', {
-    message: `The properties have ${bytes} bytes as JSON; ${limits.propertiesBytesMax} are allowed`,
-    details: { field: 'properties', bytes, bytesMax: limits.propertiesBytesMax },
-  });
-}
-
-function keyBytes(field: string, key: string): number {
-  const bytes = Buffer.byteLength(key);
-  if (bytes <= limits.keyBytesMax) return bytes;
-  throw new QueueError('MESSAGE_INVALID', {
-    message: `${field} has ${bytes} bytes; ${limits.keyBytesMax} are allowed`,
-    details: { field, bytes, bytesMax: limits.keyBytesMax },
-  });
 }
 
 /** What the enqueue says of a message beside what is in it. */

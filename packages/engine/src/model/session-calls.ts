@@ -125,18 +125,11 @@ export function validateMessage(queue: QueueRow, message: NewMessage): void {
   const assert = (isValid: boolean, field: keyof NewMessage, sentence: string) => {
     if (!isValid) throw new QueueError('MESSAGE_INVALID', { message: sentence, details: { field } });
   };
-  if (recipients !== undefined) {
-    assert(
-      queue.type === 'topic',
-      'recipients',
-      `${queue.name} is a queue: its messages cannot have recipients`,
-    );
-    assert(
-      recipients.length > 0 && recipients.length <= limits.subscribersMax,
-      'recipients',
-      `recipients must name 1 to ${limits.subscribersMax} subscribers; leave it out to address all`,
-    );
-  }
+  assert(
+    recipients === undefined || queue.type === 'topic',
+    'recipients',
+    `${queue.name} is a queue: its messages cannot have recipients`,
+  );
   assert(priority === 0 || queue.priorities, 'priority', `${queue.name} was created without priorities`);
   assert(
     delayMs === 0 || (queue.kind === 'sharded' && queue.durability !== 'memory'),
@@ -147,10 +140,20 @@ export function validateMessage(queue: QueueRow, message: NewMessage): void {
 
 /** Throws `OPTIONS_INVALID` unless a subscriber is named for a topic, and none for a queue. */
 export function validateSubscriber({ name, type }: QueueRow, subscriber: string | undefined): void {
+  if (subscriber !== undefined) validateText('subscriber', subscriber);
   if ((type === 'topic') === (subscriber !== undefined)) return;
   const message =
     type === 'topic' ? `${name} is a topic: name a subscriber` : `${name} is a queue: it has no subscribers`;
   throw new QueueError('OPTIONS_INVALID', { message });
+}
+
+/** Throws `OPTIONS_INVALID` for what is no text: as UTF-8, a lone surrogate would match the name of something else. */
+export function validateText(option: string, text: string): void {
+  if (typeof text === 'string' && text.isWellFormed()) return;
+  throw new QueueError('OPTIONS_INVALID', {
+    message: `${option} must be a string without lone surrogates`,
+    details: { option },
+  });
 }
 
 export type ValidatedDequeueOptions = DequeueOptions & { max: number; waitMs: number };

@@ -67,6 +67,8 @@ export function validateStatement(
       details: { characters: sql.length, charactersMax: limits.sqlCharactersMax },
     });
   }
+  if (!sql.isWellFormed())
+    throw new QueueError('SQL_INVALID', { message: 'A statement has no lone surrogate' });
   keywordOf(sql);
   const count = Object.keys(parameters).length;
   if (count > limits.sqlParametersMax) {
@@ -90,12 +92,12 @@ const integerMin = -(2n ** 63n);
 
 /** About what a value takes, bytes. Throws `SQL_INVALID` for what SQLite cannot hold. */
 export function valueBytes(value: SqlValue): number {
-  if (typeof value === 'string') return value.length;
+  if (typeof value === 'string' && value.isWellFormed()) return value.length;
   if (value instanceof Uint8Array) return value.byteLength;
   if (value === null) return 1;
   if (typeof value === 'number' && !Number.isNaN(value)) return 8;
   if (typeof value === 'bigint' && value >= integerMin && value <= integerMax) return 8;
   throw new QueueError('SQL_INVALID', {
-    message: 'A value is null, a number, a bigint of 64 bits, a string or bytes',
+    message: 'A value is null, a number, a bigint of 64 bits, a string without lone surrogates, or bytes',
   });
 }

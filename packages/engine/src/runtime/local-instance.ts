@@ -14,7 +14,7 @@ import { CorrelationKey } from '../model/correlation-key.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { validateSubscriber } from '../model/session-calls.ts';
+import { validateSubscriber, validateText } from '../model/session-calls.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
@@ -236,6 +236,7 @@ export class LocalInstance implements Instance {
       throw new QueueError('OPTIONS_INVALID', { message: `limit must be 1 to ${limits.browseMessagesMax}` });
     }
     validateSubscriber(row, subscriber);
+    if (correlationId !== undefined) validateText('correlationId', correlationId);
     const key = correlationId === undefined ? undefined : new CorrelationKey(correlationId);
     return engine.browser.browse(row, { limit, after, subscriber, key });
   }

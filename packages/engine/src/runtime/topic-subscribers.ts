@@ -4,6 +4,7 @@ import { limits } from '../api/limits.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { subscriberNameFault } from '../model/subscriber-name.ts';
 import type { SubscriberRow } from '../model/subscriber-row.ts';
 import type { TopicEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
@@ -35,7 +36,8 @@ export class TopicSubscribers {
 
   /** Resolves when every live instance keeps messages for the subscriber. */
   async add(topic: QueueRow, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
-    validateSubscriberName(name);
+    const fault = subscriberNameFault(name);
+    if (fault !== undefined) throw new QueueError('OPTIONS_INVALID', { message: fault });
     const { id } = this.#catalog.subscribers.add(topic.queueId, name, durable ? null : this.#instance);
     await this.apply(topic);
     await this.#awaitOtherInstances(id);
@@ -71,16 +73,4 @@ export class TopicSubscribers {
       await new Promise<void>((resume) => timers.deadline(awaitPollMs, resume));
     }
   }
-}
-
-function validateSubscriberName(name: string): void {
-  const assert = (holds: boolean, sentence: string) => {
-    if (!holds) throw new QueueError('OPTIONS_INVALID', { message: sentence });
-  };
-  const charactersMax = limits.subscriberNameCharactersMax;
-  assert(
-    typeof name === 'string' && name.length > 0 && name.length <= charactersMax,
-    `The name of a subscriber must have 1 to ${charactersMax} characters`,
-  );
-  assert(!name.includes('\0'), 'The name of a subscriber must not contain U+0000');
 }

@@ -1,7 +1,7 @@
 /** Sends the messages that a dequeue took to the client (format: `wire/protocol.ts`). */
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
-import { recordBytes, writeRecord } from '../model/message-record.ts';
+import { recordByteLength, writeRecord } from '../model/message-record.ts';
 import { DeliveredMessage } from '../queues/dispatcher.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { replies } from '../wire/protocol.ts';
@@ -76,7 +76,7 @@ function writeUnshardedMessage(writer: FrameWriter, message: Message): number {
   writer.u32(1);
   writer.u32(deliveryCount);
   writer.text(receipt);
-  const bytes = recordBytes(content);
+  const bytes = recordByteLength(content);
   writer.u32(bytes);
   writer.writeWith(bytes, (target, start) => writeRecord(target, start, content, { enqueuedAtMs }));
   return bytes;

@@ -10,6 +10,7 @@ import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { QueueError } from '../api/errors.ts';
 import type { Ports, Timer, Timers } from '../model/ports.ts';
+import { makePrivate } from '../storage/private-files.ts';
 import { socketPath } from '../storage/socket-path.ts';
 import { withFolderLock } from '../storage/sqlite/folder-lock.ts';
 import { type LockClient, LockQueue } from './lock-queue.ts';
@@ -244,6 +245,7 @@ export class WriteLock implements SharedFileLock {
       server.once('error', failed);
       server.listen(this.#path, listening);
     });
+    makePrivate(this.#path);
     const localClient: LockClient = {
       grant: () => this.#onMessages(grantTag),
       recall: () => this.#onMessages(recallTag),

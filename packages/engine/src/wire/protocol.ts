@@ -132,9 +132,9 @@ export function assertReceipts(receipts: readonly string[]): number {
 
 /** Throws `OPTIONS_INVALID` for a value that cannot be a name or a receipt. */
 export function assertText(option: string, text: string): void {
-  if (typeof text === 'string' && text.length <= textCharactersMax) return;
+  if (typeof text === 'string' && text.length <= textCharactersMax && text.isWellFormed()) return;
   throw new QueueError('OPTIONS_INVALID', {
-    message: `${option} must be a string of at most ${textCharactersMax} characters`,
+    message: `${option} must be a string of at most ${textCharactersMax} characters, without lone surrogates`,
     details: { option },
   });
 }

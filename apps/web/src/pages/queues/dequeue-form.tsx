@@ -8,13 +8,13 @@ import { NumberField } from '../../parts/field.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { MessageList } from './message-list.tsx';
 
-type Mode = 'auto' | 'manual';
+type Mode = 'at-most-once' | 'manual';
 
 /** Long enough to look at a message. If the page is closed, the message becomes ready again soon after. */
 const holdMs = 60_000;
 
 const modeNotes: Readonly<Record<Mode, string>> = {
-  auto: 'Consumed before the answer is sent: at-most-once delivery.',
+  'at-most-once': 'Consumed before the answer is sent: at-most-once delivery.',
   manual: 'Held for one minute, unless acknowledged or returned earlier.',
 };
 
@@ -28,7 +28,7 @@ export interface DequeueFormProps {
 /** Dequeues messages: consumes them at once, or holds them until they are acknowledged or returned. */
 export function DequeueForm({ queue, subscriber, onDone }: DequeueFormProps) {
   const [max, setMax] = useState('1');
-  const [mode, setMode] = useState<Mode>('auto');
+  const [mode, setMode] = useState<Mode>('at-most-once');
   const [dequeued, setDequeued] = useState<{ messages: MessageOut[]; mode: Mode } | null>(null);
   const call = useMutation({
     mutationFn: () =>
@@ -55,7 +55,7 @@ export function DequeueForm({ queue, subscriber, onDone }: DequeueFormProps) {
           label="Mode"
           value={mode}
           options={[
-            { value: 'auto', label: 'Consume' },
+            { value: 'at-most-once', label: 'Consume' },
             { value: 'manual', label: 'Hold' },
           ]}
           onChange={setMode}

@@ -1,4 +1,4 @@
-import { type NewMessage, type QueueInfo, queueLimits } from '@shardlab/contract';
+import { JsonText, type NewMessage, type QueueInfo, queueLimits } from '@shardlab/contract';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { enqueue } from '../../api/queries.ts';
@@ -117,10 +117,11 @@ export function EnqueueForm({ queue, subscribers, onDone }: EnqueueFormProps) {
   );
 }
 
-/** The parsed JSON, or the text itself if it is not JSON. */
+/** JSON as it was typed, or a string of the text if it is not JSON. */
 function payloadOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    JSON.parse(text);
+    return new JsonText(text.trim());
   } catch {
     return text;
   }

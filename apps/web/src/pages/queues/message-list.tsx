@@ -1,4 +1,4 @@
-import type { MessageOut, QueueInfo } from '@shardlab/contract';
+import { JsonText, type MessageOut, type QueueInfo } from '@shardlab/contract';
 import { formatBytes, plural } from '../../model/format.ts';
 import { whyWaiting } from '../../model/why-waiting.ts';
 
@@ -59,6 +59,6 @@ function MessageBadges({ message: { state, priority } }: { message: MessageOut }
 
 function payloadText({ payload, payloadBase64, streamedBytes }: MessageOut): string {
   if (streamedBytes !== undefined) return `${formatBytes(streamedBytes)}, streamed`;
-  const text = payloadBase64 === undefined ? (JSON.stringify(payload) ?? '') : `base64 ${payloadBase64}`;
+  const text = payload instanceof JsonText ? payload.text : `base64 ${payloadBase64}`;
   return text.length > charsMax ? `${text.slice(0, charsMax)}…` : text;
 }

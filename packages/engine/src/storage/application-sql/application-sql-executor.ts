@@ -5,7 +5,7 @@
  */
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { SqlResult } from '../../api/sql.ts';
+import type { SqlResult, SqlValue } from '../../api/sql.ts';
 import type { SqlOutcome } from '../../model/group-message.ts';
 import type { Clock } from '../../model/ports.ts';
 import {
@@ -15,7 +15,12 @@ import {
   type StatementKeyword,
   sqlRefused,
 } from '../../model/sql-statement.ts';
-import { fromSqliteRow, toSqliteParameters } from '../../model/sql-values.ts';
+import {
+  distinctColumnNames,
+  fromSqliteRow,
+  fromSqliteValue,
+  toSqliteParameters,
+} from '../../model/sql-values.ts';
 import { isSqliteError, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { ApplicationSchema } from './application-schema.ts';
@@ -106,16 +111,17 @@ export class ApplicationSqlExecutor {
     const rows: SqlResult['rows'] = [];
     let changes: number;
     if (statement.reader) {
-      for (const row of statement.iterate(bound)) {
-        const own = fromSqliteRow(row as Record<string, unknown>);
-        budget.countRow(own);
-        rows.push(own);
+      const names = distinctColumnNames(statement.columns().map(({ name }) => name));
+      for (const values of statement.iterate(bound)) {
+        const row = fromSqliteRow(names, values as SqlValue[]);
+        budget.countRow(row);
+        rows.push(row);
       }
       changes = statement.readonly ? 0 : rows.length;
     } else changes = statement.run(bound).changes;
     budget.assertDeadlineNotPassed();
-    const lastInsertRowid = inserts && changes > 0 ? (this.#selectLastRowid.get() as bigint) : null;
-    return { rows, changes, ...fromSqliteRow({ lastInsertRowid }) } as SqlResult;
+    const lastRowid = inserts && changes > 0 ? (this.#selectLastRowid.get() as bigint) : null;
+    return { rows, changes, lastInsertRowid: fromSqliteValue(lastRowid) as SqlResult['lastInsertRowid'] };
   }
 
   /** The statement, ready to run. Throws `SQL_REFUSED`, and what SQLite says of one that it cannot compile. */
@@ -137,6 +143,7 @@ export class ApplicationSqlExecutor {
   #compileAndCheck(sql: string, bound: unknown): CompiledStatement {
     const keyword = keywordOf(sql); // before SQLite sees it
     const statement = this.#prepare(sql).safeIntegers();
+    if (statement.reader) statement.raw(); // rows as arrays, because names of columns can repeat
     const program = this.#file.prepare(`EXPLAIN ${sql}`).all(bound) as Instruction[];
     const reason = refusalReason(program, { keyword, rootPages: this.#rootPages });
     if (reason !== undefined) throw sqlRefused(reason);

@@ -12,6 +12,7 @@ import { crc32 } from 'node:zlib';
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { LeaseHeartbeat } from '../../model/lease-monitor.ts';
+import { makePrivate, privateFileMode } from '../private-files.ts';
 
 const slotBytes = 64;
 const checkedBytes = slotBytes - 4;
@@ -27,6 +28,7 @@ export class LeaseFile {
     this.#path = join(dir, 'leases');
     try {
       this.#descriptor = openOrCreate(this.#path);
+      makePrivate(this.#path);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -88,7 +90,7 @@ function openOrCreate(path: string): number {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  closeSync(openSync(path, 'a'));
+  closeSync(openSync(path, 'a', privateFileMode));
   return openSync(path, 'r+');
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { QueueError } from '../../api/errors.ts';
 import type { Timers } from '../../model/ports.ts';
+import { makePrivate } from '../private-files.ts';
 import { isBusy, mapSqliteErrors, toQueueError } from './open-sqlite.ts';
 
 const retryMs = 5;
@@ -14,6 +15,7 @@ export async function withFolderLock<T>(dir: string, timers: Timers, work: () =>
   const path = join(dir, 'election.db');
   const file = mapSqliteErrors(path, () => new Database(path, { timeout: 0 }));
   try {
+    makePrivate(path);
     for (let waitedMs = 0; !tryLock(file); waitedMs += retryMs) {
       if (waitedMs >= lockWaitMsMax)
         throw new QueueError('STORAGE_FAILED', { message: `${file.name} stays locked` });

@@ -1,6 +1,7 @@
 /** Opens SQLite files with the settings that the engine relies on, and maps SQLite's errors to `QueueError`. */
 import Database from 'better-sqlite3';
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
+import { makeSqliteFilePrivate } from '../private-files.ts';
 
 export type SqliteFile = Database.Database;
 export type SqliteStatement = Database.Statement<unknown[]>;
@@ -46,6 +47,7 @@ export function openSqlite({
   return mapSqliteErrors(path, () => {
     const file = new Database(path, { readonly, timeout: busyMs });
     try {
+      if (!readonly) makeSqliteFilePrivate(path);
       assertVersion(file.prepare('SELECT sqlite_version()').pluck().get() as string);
       if (!readonly) {
         file.pragma(`page_size = ${pageBytes}`);

@@ -17,6 +17,7 @@ import { crc32 } from 'node:zlib';
 import { QueueError } from '../../../api/errors.ts';
 import { formatGroupNumber, groupsPerEpoch } from '../../../model/group-number.ts';
 import type { GroupNumber } from '../../../model/ids.ts';
+import { makePrivate, privateFileMode } from '../../private-files.ts';
 import { isNewFile } from '../../sqlite/file-format.ts';
 import {
   mapSqliteErrors,
@@ -99,7 +100,8 @@ export class AcknowledgedGroupFile {
   /** Opens or creates the file. The name of a new one is durable when this returns. */
   constructor(path: string) {
     const isNew = !existsSync(path);
-    this.#descriptor = openSync(path, isNew ? 'w+' : 'r+');
+    this.#descriptor = openSync(path, isNew ? 'w+' : 'r+', privateFileMode);
+    makePrivate(path);
     if (isNew) syncFolder(dirname(path));
   }
 

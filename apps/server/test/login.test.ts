@@ -1,0 +1,187 @@
+/** The key of a server: a session for browsers, and guesses that are slowed. */
+import type { BrowserSession, ErrorBody } from '@shardlab/contract';
+import { describe, expect, it } from 'vitest';
+import { KeyCheck } from '../src/http/key-check.ts';
+import { limits } from '../src/limits.ts';
+import { startApp, type TestApp } from './start-app.ts';
+
+const key = 'open sesame';
+const url = '/api/session';
+
+/** An app with a key, whose clock stands still until it is moved. */
+async function startWithKey() {
+  const clock = { ms: 1_000 };
+  const test = await startApp({ key, monotonicMs: () => clock.ms });
+  return { test, clock };
+}
+
+async function login({ post }: TestApp): Promise<string> {
+  const { status, headers } = await post(url, { key });
+  expect(status).toBe(200);
+  return String(headers['set-cookie']).split(';')[0]!;
+}
+
+describe('a browser', () => {
+  it('gets a session for the key, in a strict cookie that no script reads', async () => {
+    const { test } = await startWithKey();
+    const { status, body, headers } = await test.post<BrowserSession>(url, { key });
+    expect([status, body.keyRequired]).toEqual([200, true]);
+    expect(body.expiresAtMs! - Date.now()).toBeGreaterThan(limits.browser.sessionMs - 60_000);
+    const [cookie, ...attributes] = String(headers['set-cookie']).split('; ');
+    expect(cookie).toMatch(/^shardlab_session=[\w-]{43}$/);
+    expect(attributes).toEqual(['Path=/', 'HttpOnly', 'SameSite=Strict', 'Max-Age=43200']);
+    expect(await login(test)).not.toBe(cookie);
+  });
+
+  it('uses everything with its session: pages, the API, event streams', async () => {
+    const { test } = await startWithKey();
+    const cookie = await login(test);
+    for (const path of ['/api/health', '/api/queues', '/metrics', '/docs/', '/openapi.json', url]) {
+      expect([path, (await test.get(path, { cookie })).status]).toEqual([path, 200]);
+    }
+    expect((await test.post('/api/queues', { name: 'q' }, { cookie })).status).toBe(201);
+    // A run that ended answers with a stream that ends.
+    const missing = await test.get<ErrorBody>('/api/runs/none/events', { cookie: `other=1; ${cookie}` });
+    expect([missing.status, missing.body.code]).toEqual([404, 'RUN_NOT_FOUND']);
+  });
+
+  it('is led to the login by every page, and not by the API', async () => {
+    const { test } = await startWithKey();
+    const accept = 'text/html,application/xhtml+xml';
+    for (const page of ['/', '/queues?queue=a', '/docs/', '/no/such/page']) {
+      const { status, headers } = await test.get(page, { accept });
+      expect([page, status, headers.location]).toEqual([
+        page,
+        303,
+        `/login?next=${encodeURIComponent(page)}`,
+      ]);
+    }
+    expect((await test.get('/api/queues', { accept })).status).toBe(401);
+    for (const open of ['/login', '/theme.js', '/icon.svg']) {
+      expect([open, [401, 303].includes((await test.get(open, { accept })).status)]).toEqual([open, false]);
+    }
+    for (const closed of [
+      '/index.html',
+      '/assets/../index.html',
+      '/login/../api/queues',
+      '/assets/..%2findex.html',
+    ]) {
+      expect([closed, (await test.get(closed)).status]).toEqual([closed, 401]);
+    }
+  });
+
+  it('loses its session when it logs out, and at the end of its time', async () => {
+    const { test, clock } = await startWithKey();
+    const [first, second] = [await login(test), await login(test)];
+    const headers = { host: '127.0.0.1', cookie: first };
+    const left = await test.app.inject({ method: 'DELETE', url, headers });
+    expect([left.statusCode, left.headers['set-cookie']]).toEqual([
+      204,
+      'shardlab_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0',
+    ]);
+    expect((await test.get('/api/health', { cookie: first })).status).toBe(401);
+    clock.ms += limits.browser.sessionMs - 1;
+    expect((await test.get('/api/health', { cookie: second })).status).toBe(200);
+    clock.ms += 1;
+    expect((await test.get('/api/health', { cookie: second })).status).toBe(401);
+  });
+
+  it('is told apart from a page of another site, cookie or not', async () => {
+    const { test } = await startWithKey();
+    const cookie = await login(test);
+    for (const headers of [{ origin: 'http://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
+      for (const [path, body] of [
+        [url, { key }],
+        ['/api/queues', { name: 'q' }],
+      ] as const) {
+        const answer = await test.post<ErrorBody>(path, body, { cookie, ...headers });
+        expect([path, answer.status, answer.body.code]).toEqual([path, 403, 'ORIGIN_REFUSED']);
+      }
+    }
+  });
+
+  it('needs no session where there is no key', async () => {
+    const test = await startApp();
+    for (const answer of [await test.get(url), await test.post(url, { key: 'any' })]) {
+      expect(answer).toMatchObject({ status: 200, body: { keyRequired: false, expiresAtMs: null } });
+      expect(answer.headers['set-cookie']).toBeUndefined();
+    }
+  });
+});
+
+describe('guesses of the key', () => {
+  const wrong = (index: number) => `wrong ${index}`;
+
+  it('cost an address more and more time, the right key too, in logins and headers together', async () => {
+    const { test, clock } = await startWithKey();
+    const byLogin = (guess: string) => test.post<ErrorBody>(url, { key: guess });
+    const byHeader = (guess: string) =>
+      test.get<ErrorBody>('/api/health', { authorization: `Bearer ${guess}` });
+    expect((await byLogin(wrong(1))).body.code).toBe('KEY_WRONG');
+    expect((await byHeader(wrong(2))).body.code).toBe('KEY_WRONG');
+    expect((await byLogin(wrong(3))).body.code).toBe('KEY_WRONG');
+    for (const waitMs of [1_000, 2_000, 4_000]) {
+      const refused = await byHeader(key);
+      expect([refused.status, refused.body.code]).toEqual([429, 'KEY_GUESSES_SLOWED']);
+      expect(refused.headers['retry-after']).toBe(String(waitMs / 1000));
+      expect((await byLogin(key)).status).toBe(429);
+      clock.ms += waitMs;
+      expect((await byHeader(wrong(waitMs))).status).toBe(401);
+    }
+    clock.ms += 8_000;
+    expect((await byLogin(key)).status).toBe(200);
+    expect((await byHeader(wrong(9))).status, 'the right key clears the count').toBe(401);
+    expect((await byHeader(key)).status).toBe(200);
+  });
+
+  it('do not disturb a session', async () => {
+    const { test } = await startWithKey();
+    const cookie = await login(test);
+    for (let index = 0; index < 10; index += 1) await test.post(url, { key: wrong(index) });
+    expect((await test.post(url, { key })).status).toBe(429);
+    expect((await test.get('/api/health', { cookie })).status).toBe(200);
+  });
+
+  it('that repeat one wrong key slow nobody down', async () => {
+    const { test } = await startWithKey();
+    for (let index = 0; index < 50; index += 1) {
+      const { status } = await test.get('/api/health', { authorization: 'Bearer of last year' });
+      expect(status).toBe(401);
+    }
+    expect((await test.get('/api/health', { authorization: `Bearer ${key}` })).status).toBe(200);
+  });
+
+  it('have a common budget for all addresses that never knew the key', () => {
+    const clock = { ms: 0 };
+    const check = new KeyCheck({ key, nowMs: () => clock.ms });
+    check.assertRight('10.0.0.1', key);
+    const codeOf = (address: string, guess: string) => {
+      try {
+        check.assertRight(address, guess);
+        return 'right';
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+    };
+    const { total, totalRefillMs } = limits.wrongKeys;
+    for (let index = 0; index < total; index += 1) {
+      expect(codeOf(`10.1.${index}.1`, wrong(index))).toBe('KEY_WRONG');
+    }
+    expect(codeOf('10.2.0.1', key)).toBe('KEY_GUESSES_SLOWED');
+    expect(codeOf('10.0.0.1', key)).toBe('right');
+    clock.ms += totalRefillMs;
+    expect(codeOf('10.2.0.1', key)).toBe('right');
+  });
+
+  it('of one IPv6 network are those of one guesser', () => {
+    const check = new KeyCheck({ key, nowMs: () => 0 });
+    for (const host of ['1', '2:3', 'ffff:1:2:3']) {
+      expect(() =>
+        check.assertRight(`2001:db8:1:2::${host}`.replace('::ffff', ':ffff'), wrong(host.length)),
+      ).toThrow(expect.objectContaining({ code: 'KEY_WRONG' }));
+    }
+    const slowed = expect.objectContaining({ code: 'KEY_GUESSES_SLOWED' });
+    expect(() => check.assertRight('2001:db8:1:2::9', key)).toThrow(slowed);
+    expect(() => check.assertRight('2001:db8:1:3::9', key)).not.toThrow();
+  });
+});

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { JsonText, parseKeepingPayloads, stringifyWithTexts } from '../src/payload-text.ts';
+
+const space = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
+const number = fc.constantFrom('0', '-0', '1e400', '12345678901234567890', '0.10', '-1E+2', '1e-7');
+const string = fc.oneof(
+  fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+  fc.constantFrom('"\\\\"', '"\\\\\\""', '"\\u005c"', '"]}"', '"{[,:"', '"\\ud83d\\ude00"', '""'),
+);
+/** Members of an object may repeat, and their names be written in several ways. */
+const name = fc.constantFrom(
+  '"payload"',
+  '"p\\u0061yload"',
+  '"messages"',
+  '"\\u006dessages"',
+  '"enqueue"',
+  '"a"',
+  '"__proto__"',
+  '"\\""',
+);
+/** Texts of JSON values with white space wherever it may be. */
+const { value } = fc.letrec<{ value: string; list: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 6, depthSize: 'small' },
+    fc.constantFrom('true', 'false', 'null'),
+    number,
+    string,
+    tie('list'),
+    tie('object'),
+  ),
+  list: fc
+    .tuple(space, fc.array(fc.tuple(space, tie('value'), space), { maxLength: 4 }))
+    .map(
+      ([inner, items]) => `[${items.length === 0 ? inner : items.map((item) => item.join('')).join(',')}]`,
+    ),
+  object: fc
+    .tuple(space, fc.array(fc.tuple(space, name, space, space, tie('value'), space), { maxLength: 5 }))
+    .map(([inner, members]) => {
+      const texts = members.map(([a, key, b, c, text, d]) => `${a}${key}${b}:${c}${text}${d}`);
+      return `{${texts.length === 0 ? inner : texts.join(',')}}`;
+    }),
+}));
+const spaced = fc.tuple(space, value, space).map((parts) => parts.join(''));
+
+/** A body of the API more often than not, so that its payloads are reached. */
+const message = fc
+  .array(fc.tuple(fc.constantFrom('"payload"', '"p\\u0061yload"', '"a"'), spaced), { maxLength: 4 })
+  .map((members) => `{${members.map(([key, text]) => `${key}:${text}`).join(',')}}`);
+const messageList = fc
+  .array(fc.oneof({ weight: 4, arbitrary: message }, spaced), { maxLength: 4 })
+  .map((items) => `[${items.join(',')}]`);
+const lists = fc
+  .array(
+    fc.tuple(fc.constantFrom('"messages"', '"m\\u0065ssages"', '"queue"'), fc.oneof(messageList, spaced)),
+    {
+      maxLength: 3,
+    },
+  )
+  .map((members) => `{${members.map(([key, text]) => `${key}:${text}`).join(',')}}`);
+const transaction = fc
+  .array(fc.oneof(lists, spaced), { maxLength: 3 })
+  .map((items) => `{"enqueue":[${items.join(',')}]}`);
+const body = fc.oneof(spaced, lists, transaction);
+
+/** What JSON.parse makes of it, once the texts that were kept are parsed as well. */
+function parsed(kept: unknown): unknown {
+  if (kept instanceof JsonText) return JSON.parse(kept.text);
+  if (Array.isArray(kept)) return kept.map(parsed);
+  if (typeof kept !== 'object' || kept === null) return kept;
+  return Object.fromEntries(Object.entries(kept).map(([key, inner]) => [key, parsed(inner)]));
+}
+
+interface Body {
+  messages?: { payload?: unknown }[];
+}
+
+const payloadsOf = (text: string) =>
+  (parseKeepingPayloads(text) as Body).messages!.map(({ payload }) => (payload as JsonText).text);
+
+describe('a body whose payloads are kept', () => {
+  it('is otherwise what JSON.parse makes of it, and so are the payloads', () => {
+    fc.assert(
+      fc.property(body, (text) => {
+        expect(parsed(parseKeepingPayloads(text))).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('keeps every payload where the API has one, and nothing else', () => {
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), space, (values, gap) => {
+        const list = values.map((text) => `{"payload":${gap}${text}${gap}}`).join(',');
+        expect(payloadsOf(`{"messages":[${list}]}`)).toEqual(values);
+        const enqueue = `{"enqueue":[{"queue":"q","messages":[${list}]}]}`;
+        const {
+          enqueue: [entry],
+        } = parseKeepingPayloads(enqueue) as { enqueue: [Body] };
+        expect(entry.messages!.map(({ payload }) => (payload as JsonText).text)).toEqual(values);
+      }),
+    );
+    const elsewhere = '{"payload":1,"execute":[{"payload":2}],"messages":{"payload":3}}';
+    expect(parseKeepingPayloads(elsewhere)).toEqual(JSON.parse(elsewhere));
+  });
+
+  it('takes the last of several members of one name, as JSON.parse does', () => {
+    expect(
+      payloadsOf('{"messages":[{"payload":1}],"messages":[{"payload":2,"p\\u0061yload": 3.0 }]}'),
+    ).toEqual(['3.0']);
+  });
+
+  it('is refused if it is no JSON', () => {
+    for (const text of ['', '{', '{"messages":[{"payload":}]}', '{"messages":[{"payload":01}]}', "{'a':1}"]) {
+      expect(() => parseKeepingPayloads(text), text).toThrow(SyntaxError);
+    }
+  });
+
+  it('may be nested as deep as it is long', () => {
+    const deep = '['.repeat(500_000) + ']'.repeat(500_000);
+    expect(payloadsOf(`{"messages":[{"payload":${deep}}]}`)).toEqual([deep]);
+  });
+
+  it('is read in linear time, whatever its strings are made of', () => {
+    // Quadratic, any of these would take minutes.
+    for (const text of ['\\\\'.repeat(2_000_000), '\\"'.repeat(2_000_000), '{['.repeat(2_000_000)]) {
+      expect(payloadsOf(`{"messages":[{"payload":"${text}"}]}`)).toEqual([`"${text}"`]);
+    }
+  });
+});
+
+it('a text is written as it is among other members', () => {
+  const written = stringifyWithTexts({
+    id: '1',
+    payload: new JsonText('{"b":1e400, "a":1,"a":2}'),
+    none: undefined,
+  });
+  expect(written).toBe('{"id":"1","payload":{"b":1e400, "a":1,"a":2}}');
+});
