@@ -1,10 +1,10 @@
 /** Checks or repairs a cluster's folder; for an operator after a storage fault. */
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { nodePorts } from '../node-ports.ts';
-import { catalogPath } from '../storage/catalog/catalog-file.ts';
+import { findCatalogFaults } from '../storage/catalog/catalog-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import {
@@ -13,8 +13,8 @@ import {
   type InstanceFileCheck,
 } from '../storage/instance-file/recovery/check-instance-file.ts';
 import { repairInstanceFile } from '../storage/instance-file/recovery/repair-instance-file.ts';
-import { checkSqliteFile } from '../storage/sqlite/check-sqlite-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
+import { findUnshardedFaults } from '../storage/unsharded/unsharded-integrity.ts';
 
 export interface FolderCheck {
   dir: string;
@@ -26,8 +26,11 @@ export interface FolderCheck {
 /** Changes nothing; instances may be running. Throws `STORAGE_READ_ONLY` if there is no such folder. */
 export function checkFolder(dir: string): FolderCheck {
   const instances = listInstances(dir).map((instance) => checkInstanceFile(instanceFilePath(dir, instance)));
-  const others = [catalogPath(dir), unshardedPath(dir)].filter((path) => existsSync(path));
-  const faults = [...instances.flatMap(({ faults }) => faults), ...others.flatMap(checkSqliteFile)];
+  const faults = [
+    ...instances.flatMap(({ faults }) => faults),
+    ...findCatalogFaults(dir),
+    ...findUnshardedFaults(unshardedPath(dir)),
+  ];
   return { dir, instances, faults };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Checksums of rows of an instance's file. SQLite has none over its pages once they have left the log, so a damaged byte,
+ * Checksums of rows. SQLite has none over its pages once they have left the log, so a damaged byte,
  * or a page written to the wrong place, would be delivered as if it were good. The key of a row is part of its checksum.
  * CRC-32 of zlib costs 21 µs for 128 KiB, or 0.05 µs for a message of 512 bytes in a large group. A cryptographic hash would
  * guard against intentional changes, which is not the aim.
@@ -79,6 +79,26 @@ export function payloadReferenceChecksum(row: {
   const at = crc32(boundNumbersAsBytes);
   boundNumbers[0] = row.bytes;
   return crc32(boundNumbersAsBytes.subarray(0, Float64Array.BYTES_PER_ELEMENT), at);
+}
+
+/** Of a message of an unsharded queue, bound to its id and queue. */
+export function messageRowChecksum(
+  { id, queueId }: { id: number; queueId: QueueId },
+  record: Uint8Array,
+): number {
+  boundNumbers[0] = id;
+  boundNumbers[1] = queueId;
+  return crc32(record, crc32(boundNumbersAsBytes.subarray(0, 2 * Float64Array.BYTES_PER_ELEMENT)));
+}
+
+/** Of a row of numbers, texts, bytes and NULLs, in the order of its columns: for tables that are written rarely. */
+export function rowChecksum(values: readonly (number | string | Uint8Array | null)[]): number {
+  let sum = 0;
+  for (const value of values) {
+    if (value instanceof Uint8Array) sum = crc32(value, crc32(`bytes ${value.byteLength} `, sum));
+    else sum = crc32(`${typeof value} ${value}\n`, sum);
+  }
+  return sum;
 }
 
 /** Of a subscriber's consumed ranges, bound to partition and group. */

@@ -1,7 +1,17 @@
 /** One round: a copy of a folder, one damage drawn from a seed, and whether anybody was told what is missing. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { random } from '../../random.ts';
@@ -53,7 +63,9 @@ export async function makeOriginals(dir: string): Promise<Originals> {
     copyFolder(join(dir, folder), copy);
     const seen = await observe(copy);
     if (seen.reports.length + seen.unexplained.length > 0)
-      throw new Error(`An undamaged folder reports ${JSON.stringify([...seen.reports, ...seen.unexplained])}`);
+      throw new Error(
+        `An undamaged folder reports ${JSON.stringify([...seen.reports, ...seen.unexplained])}`,
+      );
     books[folder] = seen.items.toSorted();
     rmSync(copy, { recursive: true });
   }
@@ -89,10 +101,20 @@ export function drawDamage(seed: number, { dir }: Originals): Damage {
   const files = readdirSync(join(dir, folder))
     .filter((name) => !untouched.test(name))
     .toSorted();
-  const file = files[upTo(files.length)]!;
+  // Of the few bytes of a record beside a file each is soon tried.
+  const weighted = files.flatMap((name) => Array<string>(name.endsWith('.ack') ? 1 : 4).fill(name));
+  const file = weighted[upTo(weighted.length)]!;
   const draw = next();
   const kind: DamageKind =
-    draw < 0.7 ? 'flip' : draw < 0.8 ? 'zeroed sector' : draw < 0.9 ? 'old sector' : draw < 0.96 ? 'cut' : 'delete';
+    draw < 0.7
+      ? 'flip'
+      : draw < 0.8
+        ? 'zeroed sector'
+        : draw < 0.9
+          ? 'old sector'
+          : draw < 0.96
+            ? 'cut'
+            : 'delete';
   const bytes = readFileSync(join(dir, folder, file));
   // Most of a page is empty, and a flip there is of no consequence.
   const used: number[] = [];
@@ -103,15 +125,24 @@ export function drawDamage(seed: number, { dir }: Originals): Damage {
 
 export function applyDamage(copy: string, older: string, { file, kind, at, bit }: Damage): void {
   const path = join(copy, file);
-  if (kind === 'delete') return unlinkSync(path);
-  if (kind === 'cut') return truncateSync(path, at);
+  if (kind === 'delete') {
+    unlinkSync(path);
+    return;
+  }
+  if (kind === 'cut') {
+    truncateSync(path, at);
+    return;
+  }
   const bytes = readFileSync(path);
   if (bytes.length === 0) return;
   if (kind === 'flip') bytes[at] = bytes[at]! ^ (1 << bit);
   else {
     const start = at - (at % sectorBytes);
     const source = join(older, file);
-    const old = kind === 'old sector' && existsSync(source) ? readFileSync(source).subarray(start, start + sectorBytes) : Buffer.alloc(0);
+    const old =
+      kind === 'old sector' && existsSync(source)
+        ? readFileSync(source).subarray(start, start + sectorBytes)
+        : Buffer.alloc(0);
     bytes.fill(0, start, Math.min(start + sectorBytes, bytes.length));
     old.copy(bytes, start, 0, Math.min(old.length, bytes.length - start));
   }
@@ -122,7 +153,11 @@ export async function runRound(seed: number, originals: Originals): Promise<Roun
   return runDamage(seed, drawDamage(seed, originals), originals);
 }
 
-export async function runDamage(seed: number, damage: Damage, { dir, books }: Originals): Promise<RoundResult> {
+export async function runDamage(
+  seed: number,
+  damage: Damage,
+  { dir, books }: Originals,
+): Promise<RoundResult> {
   const copy = join(dir, `round-${process.pid}-${seed}`);
   copyFolder(join(dir, damage.folder), copy);
   try {
@@ -134,7 +169,10 @@ export async function runDamage(seed: number, damage: Damage, { dir, books }: Or
   }
 }
 
-function judge(book: readonly string[], seen: Observation): Pick<RoundResult, 'verdict' | 'missing' | 'extra'> {
+function judge(
+  book: readonly string[],
+  seen: Observation,
+): Pick<RoundResult, 'verdict' | 'missing' | 'extra'> {
   const left = new Map<string, number>();
   for (const item of book) left.set(item, (left.get(item) ?? 0) + 1);
   const extra: string[] = [];

@@ -65,7 +65,10 @@ async function addContent(instance: LocalInstance, from: number): Promise<void> 
   for (let i = from; i < from + 4; i += 1) await put(session, 'retry', names('r', i, i + 1));
   await deliverAndReturn(instance, 'retry', 2);
   for (let priority = 0; priority < 4; priority += 1)
-    await put(session, 'urgent', names(`p${priority}.`, from, from + 2), { priority, correlationId: `c${priority}` });
+    await put(session, 'urgent', names(`p${priority}.`, from, from + 2), {
+      priority,
+      correlationId: `c${priority}`,
+    });
   for (let i = from; i < from + 6; i += 1)
     await put(session, 'later', names('l', i, i + 1), { delayMs: dayMs + i });
   for (let i = from; i < from + 2; i += 1) {

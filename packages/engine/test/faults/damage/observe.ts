@@ -45,9 +45,31 @@ export async function observe(dir: string): Promise<Observation> {
 async function readInstance(instance: LocalInstance, seen: Observation): Promise<void> {
   await report(seen, 'queues', () => {
     for (const { name, fault, ...info } of instance.queues()) {
-      const { kind, type, shards, durability, priorities, attemptsMax, retryDelayMs, forwarding, correlationIndex } = info;
-      const settings = { kind, type, shards, durability, priorities, attemptsMax, retryDelayMs, forwarding, correlationIndex };
-      seen.items.push(`queue ${name} ${JSON.stringify(settings)} ${info.enqueueEnabled} ${info.dequeueEnabled}`);
+      const {
+        kind,
+        type,
+        shards,
+        durability,
+        priorities,
+        attemptsMax,
+        retryDelayMs,
+        forwarding,
+        correlationIndex,
+      } = info;
+      const settings = {
+        kind,
+        type,
+        shards,
+        durability,
+        priorities,
+        attemptsMax,
+        retryDelayMs,
+        forwarding,
+        correlationIndex,
+      };
+      seen.items.push(
+        `queue ${name} ${JSON.stringify(settings)} ${info.enqueueEnabled} ${info.dequeueEnabled}`,
+      );
       if (fault !== undefined) seen.reports.push(`queue ${name}: ${fault.code}`);
     }
   });
@@ -70,7 +92,12 @@ async function readInstance(instance: LocalInstance, seen: Observation): Promise
     await report(seen, `news of ${subscriber}`, () => drain(instance, 'news', seen, subscriber));
 }
 
-async function drain(instance: Instance, queue: string, seen: Observation, subscriber?: string): Promise<void> {
+async function drain(
+  instance: Instance,
+  queue: string,
+  seen: Observation,
+  subscriber?: string,
+): Promise<void> {
   const session = instance.openSession();
   const options = { max: 50, ...(subscriber === undefined ? {} : { subscriber }) };
   try {
@@ -103,9 +130,11 @@ async function report(seen: Observation, where: string, work: () => unknown): Pr
   try {
     await work();
   } catch (error) {
-    const cause = error instanceof QueueError && error.code === 'INSTANCE_FAILED' ? error.details.cause : undefined;
+    const cause =
+      error instanceof QueueError && error.code === 'INSTANCE_FAILED' ? error.details.cause : undefined;
     const code = error instanceof QueueError ? String(cause ?? error.code) : undefined;
-    if (code !== undefined && damageCodes.has(code)) seen.reports.push(`${where}: ${code} ${(error as Error).message}`);
+    if (code !== undefined && damageCodes.has(code))
+      seen.reports.push(`${where}: ${code} ${(error as Error).message}`);
     else seen.unexplained.push(`${where}: ${code ?? ''} ${error instanceof Error ? error.stack : error}`);
   }
 }

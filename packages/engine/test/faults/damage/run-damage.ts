@@ -20,7 +20,11 @@ let bad = 0;
 
 function describeRound({ seed, damage, verdict, missing, extra, seen }: RoundResult): string {
   const { folder, file, kind, at, bit } = damage;
-  const shown = (items: string[]) => items.slice(0, 3).map((item) => item.slice(0, 90)).join(' | ');
+  const shown = (items: string[]) =>
+    items
+      .slice(0, 3)
+      .map((item) => item.slice(0, 90))
+      .join(' | ');
   return [
     `seed ${seed}: ${verdict}: ${kind} at byte ${at}, bit ${bit} of ${folder}/${file}`,
     `  missing ${missing.length}: ${shown(missing)}`,
@@ -43,7 +47,9 @@ try {
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   for (const [key, rounds] of [...tally].toSorted()) console.log(`${key}: ${rounds}`);
-  console.log(`${count} rounds from seed ${first}, ${bad} silent, wrong or unexplained, ${seconds.toFixed(0)} s`);
+  console.log(
+    `${count} rounds from seed ${first}, ${bad} silent, wrong or unexplained, ${seconds.toFixed(0)} s`,
+  );
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }
