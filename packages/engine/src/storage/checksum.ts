@@ -37,21 +37,6 @@ export function blockChecksum(
   return crc32(body, crc32(boundNumbersAsBytes));
 }
 
-/** Of a delayed message, bound to its due time and log. */
-export function delayedChecksum(row: {
-  dueAtMs: number;
-  delayedId: number;
-  queueId: QueueId;
-  shard: LogId;
-  record: Uint8Array;
-}): number {
-  boundNumbers[0] = row.dueAtMs;
-  boundNumbers[1] = row.delayedId;
-  boundNumbers[2] = row.queueId;
-  boundNumbers[3] = row.shard;
-  return crc32(row.record, crc32(boundNumbersAsBytes));
-}
-
 /** Of a chunk of a streamed payload, bound to its payload and index. */
 export function chunkChecksum(
   { payloadId, chunkIndex }: { payloadId: PayloadId; chunkIndex: number },
@@ -62,23 +47,6 @@ export function chunkChecksum(
   boundNumbers[2] = 0;
   boundNumbers[3] = 0;
   return crc32(body, crc32(boundNumbersAsBytes));
-}
-
-/** Of a message's reference to a streamed payload. */
-export function payloadReferenceChecksum(row: {
-  queueId: QueueId;
-  shard: LogId;
-  seq: number;
-  payloadId: PayloadId;
-  bytes: number;
-}): number {
-  boundNumbers[0] = row.queueId;
-  boundNumbers[1] = row.shard;
-  boundNumbers[2] = row.seq;
-  boundNumbers[3] = row.payloadId;
-  const at = crc32(boundNumbersAsBytes);
-  boundNumbers[0] = row.bytes;
-  return crc32(boundNumbersAsBytes.subarray(0, Float64Array.BYTES_PER_ELEMENT), at);
 }
 
 /** Of a message of an unsharded queue, bound to its id and queue. */

@@ -37,7 +37,12 @@ const registeredTables = [
 
 const modules: readonly TableModule[] = registeredTables;
 
-export const instanceSchemaSql = modules.map(({ schemaSql }) => schemaSql).join('\n');
+const checkedTables = modules.flatMap((table) => table.checkedTables ?? []);
+
+export const instanceSchemaSql = [
+  ...modules.map(({ schemaSql }) => schemaSql),
+  ...checkedTables.map(({ countingSql }) => countingSql),
+].join('\n');
 
 type Registered = (typeof registeredTables)[number];
 type Returned<Hook extends 'createAppliers' | 'recover'> = Registered extends infer Table
@@ -71,8 +76,12 @@ export function preparePartitionDeletes(file: SqliteFile): SqliteStatement[] {
     .map((table) => file.prepare(`DELETE FROM ${table} WHERE partition = ?`));
 }
 
-/** All that recovery needs from the tables; the partitions themselves are read by `recover-partitions.ts`. */
+/**
+ * All that recovery needs from the tables; the partitions themselves are read by `recover-partitions.ts`. Throws
+ * `STORAGE_CORRUPT` if rows are missing or are not what was written.
+ */
 export function recoverTables(file: SqliteFile): Omit<RecoveredInstance, RecoveredElsewhere> {
+  for (const table of checkedTables) table.assertComplete(file);
   const parts = modules.map((table) => table.recover?.(file) ?? {});
   return Object.assign({}, ...parts) as Intersection<Returned<'recover'>>;
 }
@@ -81,5 +90,18 @@ type RecoveredElsewhere = 'epoch' | 'freePartitions' | 'unusablePartitions' | 'p
 
 /** Damage in the tables, in sentences. */
 export function findTableFaults(file: SqliteFile): string[] {
-  return modules.flatMap((table) => table.findFaults?.(file) ?? []);
+  return [
+    ...checkedTables.flatMap((table) => table.findFaults(file)),
+    ...modules.flatMap((table) => table.findFaults?.(file) ?? []),
+  ];
+}
+
+/** For a repair: gives up damaged rows, and rows that are missing. Returns what is lost, in sentences. */
+export function acceptTableLoss(file: SqliteFile): string[] {
+  const lost: string[] = [];
+  for (const table of checkedTables) {
+    const rows = table.acceptLoss(file);
+    if (rows > 0) lost.push(`${rows} rows of the table ${table.name}`);
+  }
+  return lost;
 }
