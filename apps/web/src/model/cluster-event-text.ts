@@ -38,6 +38,8 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
       return `Instance ${instance} fenced in ${nameOf(pid)}: another process holds its lease now.`;
     case 'instance:failed':
       return `Instance ${instance} failed in ${nameOf(pid)}: ${event.message ?? 'no reason given'} (${event.code}).`;
+    case 'instance:damaged':
+      return `Stored data of instance ${instance} is damaged: ${event.message ?? 'no details given'}.`;
     case 'takeover:blocked':
       return `Instance ${instance} cannot be taken over: ${nameOf(fromPid)} cannot be killed.`;
     case 'instance:added':
@@ -65,6 +67,7 @@ const tones: Readonly<Partial<Record<ClusterEvent['type'], Tone>>> = {
   'instance:returned': 'good',
   'instance:fenced': 'bad',
   'instance:failed': 'bad',
+  'instance:damaged': 'bad',
   'takeover:blocked': 'bad',
   'process:paused': 'bad',
 };

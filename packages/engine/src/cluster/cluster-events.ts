@@ -12,6 +12,8 @@ export type ClusterEventType =
   | 'instance:fenced'
   /** The instance failed, or could not be opened: `code`, `message`. */
   | 'instance:failed'
+  /** A scrub found damage of stored data: `message`. */
+  | 'instance:damaged'
   /** The instance cannot be taken over, because its host cannot be killed: `fromPid`. */
   | 'takeover:blocked'
   | 'instance:added'

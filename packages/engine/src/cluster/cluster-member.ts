@@ -190,6 +190,7 @@ export class ClusterMember {
       leaving: this.#membership.members().some((member) => member.instance === id && member.leaving),
       serve,
       onEnded: (error) => this.#onEnded(id, error),
+      onDamageFound: ({ message }) => this.#emit({ type: 'instance:damaged', instance: id, message }),
     });
     this.#hostings.set(id, hosting);
     if (hosting.instance.endReason !== undefined) this.#runTransition(id, () => this.#closeHosting(hosting));

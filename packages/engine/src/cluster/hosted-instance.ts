@@ -4,6 +4,7 @@
  */
 import type { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
+import type { DamageFinding } from '../api/instance-stats.ts';
 import type { Timers } from '../model/ports.ts';
 import { assembleInstance } from '../runtime/assemble-instance.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
@@ -33,6 +34,7 @@ export interface HostedInstanceOptions {
   serve(instance: Instance): Promise<ServingHandle>;
   /** The instance failed or was fenced. */
   onEnded(error: QueueError): void;
+  onDamageFound(finding: DamageFinding): void;
 }
 
 export class HostedInstance {
@@ -63,7 +65,12 @@ export class HostedInstance {
       const instance = await assembleInstance(
         instanceId,
         options.instanceOptions,
-        { lease, onEnded: options.onEnded, onClosed: () => undefined },
+        {
+          lease,
+          onEnded: options.onEnded,
+          onDamageFound: options.onDamageFound,
+          onClosed: () => undefined,
+        },
         options.ports,
       );
       instance.acceptsMessages = !options.leaving;

@@ -22,6 +22,7 @@ import type { Catalog } from '../storage/catalog/catalog.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
+import type { Scrubber } from './scrubber.ts';
 import { TopicSubscribers } from './topic-subscribers.ts';
 import { validateQueueSpec } from './validate-queue-spec.ts';
 
@@ -37,6 +38,7 @@ interface LocalInstanceParts {
   outcomes: CommitOutcomes;
   sharded: ShardedParts;
   unsharded: UnshardedEngine;
+  scrubber: Scrubber;
   /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
   followsCacheSize: boolean;
   /** Called when the instance stops serving without having been closed. */
@@ -54,6 +56,7 @@ export class LocalInstance implements Instance {
   readonly #catalog: Catalog;
   readonly #sharded: ShardedParts;
   readonly #unsharded: UnshardedEngine;
+  readonly #scrubber: Scrubber;
   readonly #subscribers: TopicSubscribers;
   readonly #followsCacheSize: boolean;
   readonly #sessions = new Map<number, InstanceSession>();
@@ -80,6 +83,7 @@ export class LocalInstance implements Instance {
     this.#catalog = parts.catalog;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
+    this.#scrubber = parts.scrubber;
     this.#subscribers = new TopicSubscribers({
       instance: parts.id,
       catalog: parts.catalog,
@@ -376,6 +380,7 @@ export class LocalInstance implements Instance {
       groups: sharded.groups + unsharded.groups,
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writer.cpuUs },
       shards: [...this.#queues.values()].flatMap((row) => this.#shardStats(row)),
+      scrub: this.#scrubber.stats,
     };
   }
 
@@ -460,6 +465,7 @@ export class LocalInstance implements Instance {
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
     const fenced = this.#endReason?.code === 'INSTANCE_FENCED';
     try {
+      await this.#scrubber.close();
       await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
       this.#endReason = closed;
       await this.#sharded.close();

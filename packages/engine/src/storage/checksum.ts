@@ -6,24 +6,10 @@
  */
 
 import { crc32 } from 'node:zlib';
-import type { GroupNumber, LogId, PartitionId, PayloadId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, PartitionId, PayloadId, QueueId, SubscriberId } from '../model/ids.ts';
 
 const boundNumbers = new Float64Array(4);
 const boundNumbersAsBytes = Buffer.from(boundNumbers.buffer);
-
-/** Of a row of the pool. */
-export function partitionRowChecksum(row: {
-  partition: PartitionId;
-  queueId: QueueId | null;
-  shard: LogId | null;
-  firstSeq: number | null;
-}): number {
-  boundNumbers[0] = row.partition;
-  boundNumbers[1] = row.queueId ?? -1;
-  boundNumbers[2] = row.shard ?? -1;
-  boundNumbers[3] = row.firstSeq ?? -1;
-  return crc32(boundNumbersAsBytes);
-}
 
 /** Of a block's body, bound to its partition, its first sequence number, its count and its group. */
 export function blockChecksum(

@@ -7,9 +7,9 @@ import type { SeqRange } from '../../../model/consumption.ts';
 import type { BlockEntry } from '../../../model/group-message.ts';
 import type { GroupNumber, PartitionId } from '../../../model/ids.ts';
 import type { ReadBlock } from '../../../model/read-request.ts';
-import { blockChecksum, partitionRowChecksum } from '../../checksum.ts';
-import { insertSql, selectList } from '../../sqlite/columns.ts';
+import { blockChecksum } from '../../checksum.ts';
 import { type SqliteFile, type SqliteStatement, toQueueError } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule } from './table-module.ts';
 
 export interface PartitionRow {
@@ -20,8 +20,11 @@ export interface PartitionRow {
   firstSeq: number | null;
 }
 
-const columns = ['partition', 'queueId', 'shard', 'firstSeq', 'crc'] as const;
-const replaceRowSql = insertSql('partition', columns, 'INSERT OR REPLACE');
+const pool = new CheckedTable<PartitionRow>({
+  name: 'partition',
+  columns: ['partition', 'queueId', 'shard', 'firstSeq'],
+  key: ['partition'],
+});
 
 export const partitionPoolTable = {
   schemaSql: `
@@ -32,20 +35,12 @@ export const partitionPoolTable = {
       first_seq INTEGER,             -- lower numbers are terminal or in an earlier partition of the log
       crc INTEGER NOT NULL           -- over the columns before it
     ) STRICT;`,
+  checkedTables: [pool],
 } satisfies TableModule;
 
 /** In order of owner and sequence. Throws `STORAGE_CORRUPT` if a row is not what was written: all else rests on these. */
 export function readPartitionRows(file: SqliteFile): PartitionRow[] {
-  const rows = file
-    .prepare(`SELECT ${selectList(columns)} FROM partition ORDER BY queue_id, shard, first_seq`)
-    .all() as (PartitionRow & { crc: number })[];
-  return rows.map(({ crc, ...row }) => {
-    if (crc === partitionRowChecksum(row)) return row;
-    throw new QueueError('STORAGE_CORRUPT', {
-      message: `The owner of partition ${row.partition} in ${file.name} is not what was written`,
-      details: { path: file.name, partition: row.partition },
-    });
-  });
+  return pool.read(file, 'ORDER BY queue_id, shard, first_seq');
 }
 
 export function writeFreePartition(file: SqliteFile, partition: number): void {
@@ -56,8 +51,7 @@ export function writePartitionRow(
   file: SqliteFile,
   { partition, queueId, shard, firstSeq }: PartitionRow,
 ): void {
-  const row = { partition, queueId, shard, firstSeq };
-  file.prepare(replaceRowSql).run({ ...row, crc: partitionRowChecksum(row) });
+  pool.createWriter(file)({ partition, queueId, shard, firstSeq });
 }
 
 export function deletePartitionRow(file: SqliteFile, partition: number): void {
@@ -200,6 +194,19 @@ export function readBlocks(
     return { blocks, more: true };
   }
   return { blocks, more: false };
+}
+
+/** Damage of a partition, in sentences: SQLite's check of all its pages, and the checksum of every block. */
+export function findPartitionFaults(file: SqliteFile, partition: PartitionId): string[] {
+  const table = partitionTableName(partition);
+  const verdict = file.pragma(`quick_check(${table})`, { simple: true });
+  if (verdict !== 'ok') return [`partition ${partition} is damaged: ${verdict}`];
+  let damaged = 0;
+  for (const block of iterateBlocks(file, partition, 'ASC'))
+    if (!isBlockUndamaged(partition, block)) damaged += 1;
+  return damaged === 0
+    ? []
+    : [`partition ${partition} is damaged: ${damaged} blocks of it are not what was written`];
 }
 
 /** All blocks with their checksums. */

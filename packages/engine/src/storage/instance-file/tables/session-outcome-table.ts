@@ -24,6 +24,10 @@ export const sessionOutcomeTable = {
       crc INTEGER NOT NULL -- over the columns before it
     ) STRICT;`,
   recover: (file) => ({ sessionOutcomes: readSessionOutcomes(file) }),
+  findFaults(file) {
+    readSessionOutcomes(file);
+    return [];
+  },
 } satisfies TableModule;
 
 /** Throws `STORAGE_CORRUPT`: without the row a client would be told that its transaction did not commit. */
