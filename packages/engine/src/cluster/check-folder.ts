@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { nodePorts } from '../node-ports.ts';
-import { findCatalogFaults } from '../storage/catalog/catalog-file.ts';
+import { acceptCatalogLoss, findCatalogFaults } from '../storage/catalog/catalog-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import {
@@ -13,6 +13,7 @@ import {
   type InstanceFileCheck,
 } from '../storage/instance-file/recovery/check-instance-file.ts';
 import { repairInstanceFile } from '../storage/instance-file/recovery/repair-instance-file.ts';
+import { repairUnshardedFile } from '../storage/unsharded/repair-unsharded-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { findUnshardedFaults } from '../storage/unsharded/unsharded-integrity.ts';
 
@@ -37,6 +38,8 @@ export function checkFolder(dir: string): FolderCheck {
 export interface FolderRepair {
   /** Sorted by instance. */
   replaced: { instance: number; partitions: DamagedPartition[] }[];
+  /** What was wrong with the catalog and the unsharded file, as sentences. */
+  accepted: string[];
 }
 
 /**
@@ -44,6 +47,7 @@ export interface FolderRepair {
  * first. Throws `INSTANCE_IN_USE`, and the storage errors where a file is beyond this repair.
  */
 export function repairFolder(dir: string): FolderRepair {
+  const accepted = acceptCatalogLoss(dir);
   const membership = new Membership(dir, {
     busyMs: limits.catalogBusyMsMax,
     processes: nodePorts.processes,
@@ -58,7 +62,9 @@ export function repairFolder(dir: string): FolderRepair {
         membership.releaseClaim(claim);
       }
     }
-    return { replaced };
+    const isHosted = membership.hosts().some((host) => nodePorts.processes.isAlive(host));
+    if (!isHosted) accepted.push(...repairUnshardedFile(unshardedPath(dir)));
+    return { replaced, accepted };
   } finally {
     membership.close();
   }

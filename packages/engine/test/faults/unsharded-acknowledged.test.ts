@@ -3,7 +3,7 @@ import { cpSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } f
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { checkFolder, openInstance, QueueError } from '../../src/index.ts';
+import { checkFolder, openInstance, QueueError, repairFolder } from '../../src/index.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { overwriteText } from './damage.ts';
 import { FaultProcess } from './fault-process.ts';
@@ -149,4 +149,36 @@ it('a delivery to a holder that nobody knows is not held for ever', async () => 
   );
   file.close();
   expect(await readOrCode(dir)).toBe(20);
+});
+
+describe('a repair', () => {
+  it('gives up a damaged message, and the rest is delivered', async () => {
+    const { dir, path } = await closedWith20();
+    overwriteText(path, 'm7;');
+    expect(repairFolder(dir).accepted).toEqual([expect.stringContaining('message 8 of queue')]);
+    expect(checkFolder(dir).faults).toEqual([]);
+    expect(await readOrCode(dir)).toBe(19);
+  });
+
+  it('accepts commits that are missing, and gives out none of their ids again', async () => {
+    const dir = await killedAfter(5);
+    const wal = join(dir, 'unsharded.db-wal');
+    truncateSync(wal, statSync(wal).size - 1_000);
+    repairFolder(dir);
+    expect(checkFolder(dir).faults).toEqual([]);
+    const instance = await openTestInstance({ dir });
+    const session = instance.openSession();
+    expect(await session.dequeue('jobs', { max: 9 })).toHaveLength(4);
+    session.enqueue('jobs', { payload: 'new' });
+    expect(Number((await session.commit()).ids[0])).toBeGreaterThan(5);
+  });
+
+  it('takes a catalog as it is', async () => {
+    const { dir } = await closedWith20();
+    const file = new Database(join(dir, 'catalog.db'));
+    file.exec('UPDATE queue SET shards = 1');
+    file.close();
+    expect(repairFolder(dir).accepted).toEqual([expect.stringContaining('is not what was written')]);
+    expect(await readOrCode(dir)).toBe(20);
+  });
 });

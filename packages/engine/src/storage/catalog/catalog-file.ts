@@ -174,11 +174,11 @@ class CatalogContent {
     return this.#selectChanges.get() as number;
   }
 
-  /** Renews the checksum in a write transaction; returns the number of the change. */
-  seal(): number {
-    const { changeNumber } = this.#state();
-    this.#writeState.run(changeNumber + 1, this.#checksumOf(changeNumber + 1));
-    return changeNumber + 1;
+  /** Renews the checksum in a write transaction; returns the number of the change, which is above `least`. */
+  seal(least = 0): number {
+    const changeNumber = Math.max(this.#state().changeNumber, least) + 1;
+    this.#writeState.run(changeNumber, this.#checksumOf(changeNumber));
+    return changeNumber;
   }
 
   /** Throws `STORAGE_CORRUPT` if a row is not what was written, or there are more or fewer. */
@@ -236,6 +236,27 @@ function readChangeNumber(path: string): number {
 function structureFaults(file: SqliteFile): string[] {
   const rows = file.pragma('integrity_check(10)') as { integrity_check: string }[];
   return rows.map((row) => row.integrity_check).filter((verdict) => verdict !== 'ok');
+}
+
+/**
+ * For a repair: takes the rows of the catalog as they are and gives up changes that are missing. Returns what was wrong, in
+ * sentences. Throws the storage errors if SQLite cannot read it, or it is gone.
+ */
+export function acceptCatalogLoss(dir: string): string[] {
+  const faults = findCatalogFaults(dir);
+  const path = catalogPath(dir);
+  if (faults.length === 0 || !existsSync(path)) return faults;
+  const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0;
+  const file = openSqlite({ path, busyMs: 1_000 });
+  try {
+    mapSqliteErrors(path, () => {
+      prepareFormat(file, schemaSql);
+      file.transaction(() => new CatalogContent(file).seal(acknowledged)).immediate();
+    });
+  } finally {
+    file.close();
+  }
+  return faults;
 }
 
 /** All damage of the catalog, in sentences; changes nothing. The file may be in use. */
