@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/longest-first.ts';
+import { makeTestFolder } from './scripts/test-folder.ts';
 import { readProjects } from './scripts/test-projects.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
@@ -8,6 +9,8 @@ const { fast, engine, system } = readProjects(root);
 
 // Every instance that a test opens starts threads, many a test a process: Node keeps what it has compiled of them here.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.shardlab/compiled', import.meta.url));
+// Worker processes inherit it, and `tmpdir()` reads it.
+process.env.TMPDIR = makeTestFolder();
 
 export default defineConfig({
   test: {

@@ -172,6 +172,44 @@ function shortestCircle(graph, start) {
   return undefined;
 }
 
+/**
+ * A sentence for each permission of the table that nothing uses, so that the table never allows more than the code needs.
+ * @param {string} root the folder that `table.folder` is in
+ * @param {RoomTable} table
+ * @returns {string[]}
+ */
+export function findUnused(root, table) {
+  const files = readSources(join(root, table.folder));
+  const file = (/** @type {string} */ path) => files.find((each) => each.path === path);
+  const unused = Object.entries(table.rooms).flatMap(([room, { imports, modules }]) => {
+    const targets = files.filter(({ path }) => roomOf(path) === room).flatMap((each) => each.imports);
+    const isNeeded = (/** @type {string} */ name) => {
+      const rooms = {
+        ...table.rooms,
+        [room]: { imports: imports.filter((other) => other !== name), modules },
+      };
+      const without = allowedRooms({ ...table, rooms }).get(room);
+      return targets.some(
+        (target) => target.endsWith('.ts') && roomOf(target) !== room && !without?.has(roomOf(target)),
+      );
+    };
+    return [
+      ...imports.filter((name) => !isNeeded(name)).map((name) => `${room} need not name ${name}`),
+      ...modules.filter((name) => !targets.includes(name)).map((name) => `${room} does not import ${name}`),
+    ];
+  });
+  for (const path of table.usePlatform) {
+    const source = file(path);
+    if (source === undefined || portViolations(source).length === 0)
+      unused.push(`usePlatform: ${path} uses nothing of the platform`);
+  }
+  for (const path of table.entries) {
+    if (!file(path)?.imports.some((target) => table.nodePorts.includes(target)))
+      unused.push(`entries: ${path} does not import the real ports`);
+  }
+  return unused.map((sentence) => `scripts/rooms.json: ${sentence}`);
+}
+
 /** @returns {string[]} */
 function portViolations(/** @type {SourceFile} */ { path, code }) {
   return code.split('\n').flatMap((line, index) => {
@@ -184,7 +222,9 @@ function portViolations(/** @type {SourceFile} */ { path, code }) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const violations = findViolations(fileURLToPath(new URL('..', import.meta.url)), readRoomTable());
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const table = readRoomTable();
+  const violations = [...findViolations(root, table), ...findUnused(root, table)];
   for (const sentence of violations) console.error(sentence);
   if (violations.length > 0) {
     console.error(

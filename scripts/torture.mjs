@@ -13,7 +13,9 @@ const seed = given === -1 ? String(Date.now() % 2 ** 31) : (args[given + 1] ?? '
 if (args.includes('--damage')) {
   const rest = args.filter((arg) => arg !== '--damage');
   const withSeed = given === -1 ? [...rest, '--seed', seed] : rest;
-  process.exit(run(pinnedNode, [inRoot('packages/engine/test/faults/damage/run-damage.ts'), ...withSeed]) ? 0 : 1);
+  process.exit(
+    run(pinnedNode, [inRoot('packages/engine/test/faults/damage/run-damage.ts'), ...withSeed]) ? 0 : 1,
+  );
 }
 const all = given === -1 ? [...args, '--seed', seed] : args;
 const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { allowedRooms, findViolations, readRoomTable } from '../check-rooms.mjs';
+import { allowedRooms, findUnused, findViolations, readRoomTable } from '../check-rooms.mjs';
 
 const table = readRoomTable();
 const allowed = allowedRooms(table);
@@ -104,6 +104,25 @@ test('a circle of folders is reported, inside a room too and where no circle joi
   expect(violations()).toEqual([
     'storage/catalog is in a circle of folders: storage/catalog/c.ts imports storage/threads/d.ts; ' +
       'storage/threads/d.ts imports storage/sqlite/e.ts; storage/sqlite/a.ts imports storage/catalog/b.ts',
+  ]);
+});
+
+test('a permission that nothing uses is reported', () => {
+  const { folder: path, nodePorts } = table;
+  write('a/a.ts', '');
+  write('b/b.ts', `import '../a/a.ts';\nimport 'node:fs';\n`);
+  write('c/c.ts', `import '../b/b.ts';\nimport '../a/a.ts';\nsetTimeout(f, 1);\n`);
+  const rooms = {
+    a: { imports: [], modules: ['node:os'] },
+    b: { imports: ['a'], modules: ['node:fs'] },
+    c: { imports: ['a', 'b'], modules: [] },
+  };
+  const usePlatform = ['b/b.ts', 'c/c.ts'];
+  expect(findUnused(folder, { folder: path, rooms, nodePorts, usePlatform, entries: ['a/a.ts'] })).toEqual([
+    'scripts/rooms.json: a does not import node:os',
+    'scripts/rooms.json: c need not name a',
+    'scripts/rooms.json: usePlatform: b/b.ts uses nothing of the platform',
+    'scripts/rooms.json: entries: a/a.ts does not import the real ports',
   ]);
 });
 

@@ -105,7 +105,7 @@ const table = {
     retryable: false,
     message: 'The server failed to handle the request; its log has the details',
   },
-  CONFIG_INVALID: { status: null, retryable: false, message: 'A setting cannot be used' },
+  CONFIG_INVALID: { status: null, retryable: false, message: 'A setting is invalid' },
   HOST_NEEDS_KEY: {
     status: null,
     retryable: false,

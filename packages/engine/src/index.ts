@@ -21,13 +21,7 @@ export type * from './api/queue-stats.ts';
 export type * from './api/session.ts';
 export type * from './api/sql.ts';
 export type * from './api/subscriber.ts';
-export {
-  type WaitClass,
-  type WaitEvent,
-  WaitRecorder,
-  type WaitStats,
-  waitQuantileMs,
-} from './api/waits.ts';
+export { type WaitClass, type WaitEvent, type WaitLog, type WaitStats, waitQuantileMs } from './api/waits.ts';
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type * from './cluster/cluster.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';
@@ -38,6 +32,7 @@ export { readMembers } from './cluster/read-members.ts';
 export { type ServeOptions, serveInstance } from './cluster/serve-instance-with-peers.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';
 export { type DrainEstimate, estimateDrain, type Flow } from './model/rate-window.ts';
+export { WaitRecorder } from './model/wait-recorder.ts';
 export { openInstance } from './runtime/open-instance.ts';
 export {
   type ConsumeOptions,

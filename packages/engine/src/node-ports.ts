@@ -1,4 +1,7 @@
-/** The ports of a real process: Node's clocks, timers and random bytes. The only place of the engine that uses them. */
+/**
+ * The ports of a real process: Node's clocks, timers and random bytes, as they are where that will do. The only place of the
+ * engine that uses them.
+ */
 import { randomBytes } from 'node:crypto';
 import type { InstancePorts, Timer } from './model/ports.ts';
 import { nodeProcesses } from './node-processes.ts';
@@ -9,14 +12,15 @@ const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 export const nodePorts: InstancePorts = {
   clock: {
-    epochMs: () => Date.now(),
-    monotonicMs: () => originMs + performance.now(),
+    epochMs: Date.now,
+    monotonicMs: performance.now.bind(performance),
   },
+  machineClock: { nowMs: () => originMs + performance.now() },
   timers: {
     after: (ms, callback) => timerOf(setTimeout(callback, ms).unref()),
     deadline: (ms, callback) => timerOf(setTimeout(callback, ms)),
     every: (ms, callback) => timerOf(setInterval(callback, ms).unref()),
-    nextTurn: (callback) => void setImmediate(callback),
+    nextTurn: setImmediate,
   },
   random: { bytes: (count) => randomBytes(count) },
   processes: nodeProcesses,

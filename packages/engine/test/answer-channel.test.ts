@@ -5,12 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import { CallerResumption } from '../src/commit/caller-resumption.ts';
 import type { GroupResult, WriterReply } from '../src/model/group-message.ts';
+import { WaitRecorder } from '../src/model/wait-recorder.ts';
 import { nodePorts } from '../src/node-ports.ts';
 import {
   AnswerSender,
   createAnswerChannelMemory,
   WriterAnswers,
-} from '../src/storage/threads/answer-channel.ts';
+} from '../src/storage/threads/writer-channel.ts';
 
 const answerOf = (changes: Partial<GroupResult>): GroupResult => ({
   kind: 'group',
@@ -96,7 +97,7 @@ describe('answers of the writer', () => {
         eval: true,
         workerData: {
           memory,
-          module: new URL('../src/storage/threads/answer-channel.ts', import.meta.url).href,
+          module: new URL('../src/storage/threads/writer-channel.ts', import.meta.url).href,
         },
       },
     );
@@ -116,9 +117,12 @@ describe('answers of the writer', () => {
   });
 });
 
+const newResumption = () =>
+  new CallerResumption({ timers: nodePorts.timers, waits: new WaitRecorder() }, () => undefined);
+
 describe('callers whose commits were in one group', () => {
   it('are resumed in order, a bounded number in each turn of the event loop', async () => {
-    const resumption = new CallerResumption(nodePorts.timers, () => undefined);
+    const resumption = newResumption();
     const resumed: number[] = [];
     const operations = limits.resumedOperationsPerTurnMax / 4;
     for (let caller = 0; caller < 10; caller += 1) resumption.add(() => resumed.push(caller), operations);
@@ -129,7 +133,7 @@ describe('callers whose commits were in one group', () => {
   });
 
   it('are resumed after those of the group before', () => {
-    const resumption = new CallerResumption(nodePorts.timers, () => undefined);
+    const resumption = newResumption();
     const resumed: string[] = [];
     resumption.add(() => resumed.push('large'), limits.resumedOperationsPerTurnMax);
     resumption.add(() => resumed.push('waits'), 1);

@@ -9,7 +9,7 @@ import {
   createGroupChannelMemory,
   GroupReceiver,
   GroupSender,
-} from '../src/storage/threads/group-channel.ts';
+} from '../src/storage/threads/writer-channel.ts';
 
 function setUp() {
   const memory = createGroupChannelMemory();
@@ -129,7 +129,7 @@ describe('the channel of groups', () => {
         eval: true,
         workerData: {
           memory,
-          module: new URL('../src/storage/threads/group-channel.ts', import.meta.url).href,
+          module: new URL('../src/storage/threads/writer-channel.ts', import.meta.url).href,
         },
       },
     );

@@ -2,10 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { QueueError } from '../src/api/errors.ts';
 import { limits } from '../src/api/limits.ts';
-import { WaitRecorder } from '../src/api/waits.ts';
 import { CommitOutcomes } from '../src/commit/commit-outcomes.ts';
 import { GroupCommit } from '../src/commit/group-commit.ts';
-import { PartitionPool } from '../src/commit/partition-pool.ts';
 import { newStagedTransaction, type StagedTransaction } from '../src/commit/staged-transaction.ts';
 import { WriterReservation } from '../src/commit/writer-reservation.ts';
 import type { Delivery } from '../src/log/delivery.ts';
@@ -14,7 +12,9 @@ import { MessageLog } from '../src/log/message-log.ts';
 import { decodeRanges } from '../src/model/consumption.ts';
 import type { Group } from '../src/model/group-message.ts';
 import { readRecord, recordBytes, writeRecord } from '../src/model/message-record.ts';
+import { PartitionPool } from '../src/model/partitions.ts';
 import type { StorageFailure } from '../src/model/storage-failure.ts';
+import { WaitRecorder } from '../src/model/wait-recorder.ts';
 import { nodePorts } from '../src/node-ports.ts';
 
 const full: StorageFailure = { code: 'STORAGE_FULL', message: 'The disk is full', details: {}, fatal: false };

@@ -39,7 +39,7 @@ async function host(): Promise<Hosted> {
     claim: membership.claim(1, 'owner'),
     membership,
     leaseFile: file,
-    ports: { ...nodeClusterPorts, clock: { ...nodeClusterPorts.clock, monotonicMs: () => nowMs } },
+    ports: { ...nodeClusterPorts, machineClock: { nowMs: () => nowMs } },
     unhealthyReason: () => ill,
     onFenced: (error) => instance.fence(error),
     onReacquired: () => instance.onLeaseRegained(),

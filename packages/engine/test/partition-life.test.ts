@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Consumption } from '../src/model/consumption.ts';
 import { InvariantViolation } from '../src/model/invariant.ts';
-import { LogPartitions } from '../src/model/log-partitions.ts';
+import { LogPartitions } from '../src/model/partitions.ts';
 
 function threePartitions(): LogPartitions {
   const life = new LogPartitions(10);

@@ -95,7 +95,7 @@ describe('the command line', () => {
     const { code, out } = await lab(['run', one, two, '--json', 'runs', '--data-dir', 'data']);
     expect(code).toBe(0);
     expect(out).toContain('2 of 2 scenarios in ');
-    expect(out).toMatch(/^ {2}two {2}done +\d+ s {2}integrity ok$/m);
+    expect(out).toMatch(/^ {2}two {2}done +\d+ s +integrity ok$/m);
     expect(out).toMatch(/^ {2}A3 {2}.* one$/m);
     const run = JSON.parse(await readFile(join(folder, 'runs/two.json'), 'utf8')) as Run;
     expect(run.status).toBe('done');

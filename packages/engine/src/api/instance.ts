@@ -1,11 +1,12 @@
 /** An instance, hosted in this process or by another one, and a client of all instances of a cluster. */
+
 import type { InstanceStats } from './instance-stats.ts';
 import type { BrowsedMessage } from './message.ts';
 import type { QueueInfo, QueueSpec } from './queue.ts';
 import type { QueueStats } from './queue-stats.ts';
 import type { Session } from './session.ts';
 import type { SubscriberInfo, SubscriberSpec } from './subscriber.ts';
-import type { WaitRecorder, WaitStats } from './waits.ts';
+import type { WaitLog, WaitStats } from './waits.ts';
 
 export interface InstanceOptions {
   /** Folder of the cluster: the catalog, a file per instance, the unsharded file. Created if it is missing. */
@@ -30,7 +31,7 @@ export interface InstanceOptions {
 export interface Instance {
   readonly id: number;
   /** Wait events of this instance. A host may record its own, such as an emulated client round trip. */
-  readonly waits: WaitRecorder;
+  readonly waits: WaitLog;
   createQueue(spec: QueueSpec): Promise<QueueInfo>;
   /** Drops the queue and its messages. Throws `QUEUE_NOT_FOUND`. */
   dropQueue(name: string): Promise<void>;

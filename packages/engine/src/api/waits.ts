@@ -4,7 +4,7 @@
  */
 export type WaitClass = 'commit' | 'concurrency' | 'configuration' | 'network' | 'idle';
 
-const eventDefinitions = {
+export const waitEvents = {
   'log file sync': { class: 'commit', emulated: false },
   'writer reservation': { class: 'concurrency', emulated: false },
   'write lock': { class: 'concurrency', emulated: false },
@@ -18,7 +18,7 @@ const eventDefinitions = {
   'waiting for messages': { class: 'idle', emulated: false },
 } as const satisfies Record<string, { class: WaitClass; emulated: boolean }>;
 
-export type WaitEvent = keyof typeof eventDefinitions;
+export type WaitEvent = keyof typeof waitEvents;
 
 export interface WaitStats {
   event: WaitEvent;
@@ -30,13 +30,13 @@ export interface WaitStats {
   buckets: number[];
 }
 
-const bucketsPerDoubling = 4;
-const bucketCount = 28 * bucketsPerDoubling; // up to four minutes
-const smallestMs = 0.001;
+export const waitBucketsPerDoubling = 4;
+export const waitBucketCount = 28 * waitBucketsPerDoubling; // up to four minutes
+export const waitMsMin = 0.001;
 
 /** Upper bound of a bucket in milliseconds: from 1 µs in steps of 2^(1/4), so a percentile is within 19 %. */
 export function waitBucketMsMax(index: number): number {
-  return smallestMs * 2 ** (index / bucketsPerDoubling);
+  return waitMsMin * 2 ** (index / waitBucketsPerDoubling);
 }
 
 /** The duration that the share `quantile` (0 to 1) of the waits did not exceed, from bucket counts; 0 without waits. */
@@ -50,38 +50,9 @@ export function waitQuantileMs(buckets: readonly number[], quantile: number): nu
   return 0;
 }
 
-/** Collects waits of one instance. Recording is cheap enough for every commit (under 0.1 µs). */
-export class WaitRecorder {
-  readonly #byEvent = new Map<WaitEvent, { waits: number; totalMs: number; buckets: number[] }>();
-
-  readonly #emulated: readonly WaitEvent[];
-
-  /** `emulated`: events that this instance emulates, beyond those that are always emulated. */
-  constructor(emulated: readonly WaitEvent[] = []) {
-    this.#emulated = emulated;
-    for (const event of Object.keys(eventDefinitions) as WaitEvent[]) {
-      this.#byEvent.set(event, { waits: 0, totalMs: 0, buckets: new Array<number>(bucketCount).fill(0) });
-    }
-  }
-
-  record(event: WaitEvent, ms: number): void {
-    const entry = this.#byEvent.get(event)!;
-    entry.waits += 1;
-    entry.totalMs += ms;
-    const bucket = Math.ceil(Math.log2(Math.max(ms, smallestMs) / smallestMs) * bucketsPerDoubling);
-    const index = Math.min(bucket, bucketCount - 1);
-    entry.buckets[index] = entry.buckets[index]! + 1;
-  }
-
+/** The wait events of one instance. Callers may record their own waits too, such as one for flow control. */
+export interface WaitLog {
+  record(event: WaitEvent, ms: number): void;
   /** Totals since the instance opened; take the difference of two snapshots for an interval. */
-  snapshot(): WaitStats[] {
-    return [...this.#byEvent].map(([event, entry]) => ({
-      event,
-      class: eventDefinitions[event].class,
-      emulated: eventDefinitions[event].emulated || this.#emulated.includes(event),
-      waits: entry.waits,
-      totalMs: entry.totalMs,
-      buckets: [...entry.buckets],
-    }));
-  }
+  snapshot(): WaitStats[];
 }

@@ -9,9 +9,8 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitResult, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
-import { LazyCommitResult } from '../model/lazy-commit-result.ts';
 import type { Clock, Ports } from '../model/ports.ts';
-import { SessionGuard } from '../model/session-guard.ts';
+import { LazyCommitResult, SessionGuard } from '../model/session-calls.ts';
 
 export interface ClusterConnections {
   readonly ports: Ports;

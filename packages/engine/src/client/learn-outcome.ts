@@ -4,8 +4,8 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { LazyCommitResult } from '../model/lazy-commit-result.ts';
 import { pause } from '../model/pause.ts';
+import type { LazyCommitResult } from '../model/session-calls.ts';
 import { requests } from '../wire/protocol.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import type { SessionAttachment } from './session-attachment.ts';

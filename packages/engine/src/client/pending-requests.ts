@@ -2,7 +2,7 @@
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
 import { readIdRuns } from '../model/id-runs.ts';
-import { LazyCommitResult } from '../model/lazy-commit-result.ts';
+import { LazyCommitResult } from '../model/session-calls.ts';
 import type { ReadChunk } from '../payloads/payload-stream.ts';
 import { BodyReader } from '../wire/body-reader.ts';
 import { errorFromJson, protocolError, replies } from '../wire/protocol.ts';

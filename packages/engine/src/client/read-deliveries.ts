@@ -1,7 +1,6 @@
 /** Reads the messages of a delivery from the frames of its answer (format: `wire/protocol.ts`). */
 import type { Message } from '../api/message.ts';
-import { type ChunkedPayload, recordBytesMin, recordEnd } from '../model/message-record.ts';
-import { RecordMessage } from '../model/record-message.ts';
+import { type ChunkedPayload, RecordMessage, recordBytesMin, recordEnd } from '../model/message-record.ts';
 import { type ReadChunk, streamPayload } from '../payloads/payload-stream.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { protocolError } from '../wire/protocol.ts';

@@ -10,11 +10,14 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
-import { LazyCommitResult } from '../model/lazy-commit-result.ts';
 import { recordBytes } from '../model/message-record.ts';
-import { SessionGuard } from '../model/session-guard.ts';
+import {
+  LazyCommitResult,
+  SessionGuard,
+  validateHoldMs,
+  validateMaxAndWait,
+} from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
-import { validateHoldMs, validateMaxAndWait } from '../model/validate-call.ts';
 import { uploadAll } from '../payloads/upload-all.ts';
 import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';

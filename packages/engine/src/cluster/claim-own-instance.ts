@@ -29,11 +29,11 @@ export async function claimOwnInstance({
   leaseMonitor,
   ports,
 }: ClaimOwnInstanceOptions): Promise<number> {
-  const { clock, timers, processes } = ports;
-  const untilMs = clock.monotonicMs() + limits.failbackMsMax;
+  const { machineClock, timers, processes } = ports;
+  const untilMs = machineClock.nowMs() + limits.failbackMsMax;
   let recalled: number | undefined;
   for (;;) {
-    const nowMs = clock.monotonicMs(); // must be read before the heartbeats
+    const nowMs = machineClock.nowMs(); // must be read before the heartbeats
     const host = membership.host(instance);
     leaseMonitor.observe(nowMs, host === undefined ? [] : [host], leaseFile.read());
     if (host?.pid === processes.self.pid && processes.isAlive(host)) return host.claim; // it was returned

@@ -81,8 +81,8 @@ export class ClusterMember {
     return this.#options.ports.processes;
   }
 
-  #monotonicMs(): number {
-    return this.#options.ports.clock.monotonicMs();
+  #machineMs(): number {
+    return this.#options.ports.machineClock.nowMs();
   }
 
   /** The instance whose own process this is. */
@@ -104,7 +104,7 @@ export class ClusterMember {
     let hosts: Map<number, Host>;
     let members: Member[];
     try {
-      const nowMs = this.#monotonicMs(); // must be read before the heartbeats
+      const nowMs = this.#machineMs(); // must be read before the heartbeats
       hosts = new Map(this.#membership.hosts().map((host) => [host.instance, host]));
       members = this.#membership.members();
       this.#leaseMonitor.observe(nowMs, hosts.values(), this.#leaseFile.read());
@@ -142,7 +142,7 @@ export class ClusterMember {
       this.#unhostedSinceMs.delete(instance);
       return;
     }
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#machineMs();
     const since = this.#unhostedSinceMs.get(instance) ?? nowMs;
     this.#unhostedSinceMs.set(instance, since);
     const hostedCount = this.#hostings.size + this.#transitions.size - 1;
@@ -171,12 +171,12 @@ export class ClusterMember {
     );
     await this.#openHosting(instance, claim, 'failover');
     this.#unhostedSinceMs.delete(instance);
-    const tookMs = this.#monotonicMs() - missingSince;
+    const tookMs = this.#machineMs() - missingSince;
     this.#emit({ type: 'instance:taken-over', instance, ...from, tookMs });
   }
 
   async #openHosting(id: number, claim: number, role: 'owner' | 'failover'): Promise<void> {
-    const startedAt = this.#monotonicMs();
+    const startedAt = this.#machineMs();
     const { writerSilentMsMax = limits.writerSilentMsDefault, serve } = this.#options;
     const hosting = await HostedInstance.open({
       instanceId: id,
@@ -194,7 +194,7 @@ export class ClusterMember {
     });
     this.#hostings.set(id, hosting);
     if (hosting.instance.endReason !== undefined) this.#runTransition(id, () => this.#closeHosting(hosting));
-    const tookMs = this.#monotonicMs() - startedAt;
+    const tookMs = this.#machineMs() - startedAt;
     const { epoch } = hosting.instance;
     this.#emit({ type: 'lease:acquired', instance: id, role, claim, epoch, tookMs });
   }
@@ -209,9 +209,9 @@ export class ClusterMember {
   }
 
   async #returnToOwner(hosting: HostedInstance, toPid: number): Promise<void> {
-    const startedAt = this.#monotonicMs();
+    const startedAt = this.#machineMs();
     await this.#closeHosting(hosting);
-    const tookMs = this.#monotonicMs() - startedAt;
+    const tookMs = this.#machineMs() - startedAt;
     this.#emit({ type: 'instance:returned', instance: hosting.instanceId, toPid, tookMs });
   }
 
@@ -249,7 +249,7 @@ export class ClusterMember {
     }
     const before = this.#retryNotBefore.get(instance)?.pauseMs ?? limits.takeoverRetryMsMin / 2;
     const pauseMs = Math.min(before * 2, limits.takeoverRetryMsMax);
-    this.#retryNotBefore.set(instance, { atMs: this.#monotonicMs() + pauseMs, pauseMs });
+    this.#retryNotBefore.set(instance, { atMs: this.#machineMs() + pauseMs, pauseMs });
   }
 
   #emit(fields: EventFields): void {

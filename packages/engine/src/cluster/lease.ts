@@ -7,7 +7,7 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { Clock, Timer } from '../model/ports.ts';
+import type { MachineClock, Timer } from '../model/ports.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import type { LeaseFile } from '../storage/catalog/lease-file.ts';
 import type { Membership } from '../storage/catalog/membership.ts';
@@ -30,7 +30,7 @@ export interface LeaseOptions {
 export class Lease implements DeliveryLease {
   readonly claim: number;
   readonly #options: LeaseOptions;
-  readonly #clock: Clock;
+  readonly #clock: MachineClock;
   readonly #renewTimer: Timer;
   #expiresAtMs = 0;
   /** Epoch of the instance's file; 0 until it is open. */
@@ -45,14 +45,14 @@ export class Lease implements DeliveryLease {
   constructor(options: LeaseOptions) {
     this.#options = options;
     this.claim = options.claim;
-    this.#clock = options.ports.clock;
+    this.#clock = options.ports.machineClock;
     this.#catalogVersion = options.membership.dataVersion();
     this.#renewSync();
     this.#renewTimer = options.ports.timers.every(limits.leaseRenewMs, () => void this.renew());
   }
 
   isHeld(): boolean {
-    return this.#fenced === undefined && this.#clock.monotonicMs() < this.#expiresAtMs;
+    return this.#fenced === undefined && this.#clock.nowMs() < this.#expiresAtMs;
   }
 
   assertHeld(): void {
@@ -81,7 +81,7 @@ export class Lease implements DeliveryLease {
       return;
     const lapsed = !this.isHeld();
     if (!this.#verifyClaim({ unlessUnchanged: !lapsed })) return;
-    const expiresAtMs = this.#clock.monotonicMs() + limits.leaseMs;
+    const expiresAtMs = this.#clock.nowMs() + limits.leaseMs;
     this.#pendingWrite = this.#options.leaseFile.write(this.#heartbeat(expiresAtMs));
     try {
       await this.#pendingWrite;
@@ -100,7 +100,7 @@ export class Lease implements DeliveryLease {
   }
 
   #renewSync(): void {
-    const expiresAtMs = this.#clock.monotonicMs() + limits.leaseMs;
+    const expiresAtMs = this.#clock.nowMs() + limits.leaseMs;
     this.#options.leaseFile.writeBlocking(this.#heartbeat(expiresAtMs));
     this.#expiresAtMs = expiresAtMs;
   }

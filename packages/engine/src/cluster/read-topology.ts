@@ -10,7 +10,7 @@ type InstanceProcess = NonNullable<InstanceTopology['process']>;
 export interface TopologySources {
   membership: Membership;
   leaseFile: LeaseFile;
-  ports: Pick<ClusterPorts, 'clock' | 'processes'>;
+  ports: Pick<ClusterPorts, 'machineClock' | 'processes'>;
   /** The processes that the caller started. */
   children?: ReadonlyMap<number, InstanceProcess>;
 }
@@ -25,7 +25,7 @@ export function readTopology({
 }: TopologySources): InstanceTopology[] {
   const hosts = new Map(membership.hosts().map((host) => [host.instance, host]));
   const heartbeats = new Map(leaseFile.read().map((heartbeat) => [heartbeat.claim, heartbeat]));
-  const nowMs = ports.clock.monotonicMs();
+  const nowMs = ports.machineClock.nowMs();
   const instanceOfPid = new Map([...children].map(([instance, { pid }]) => [pid, instance]));
   return membership.members().map(({ instance, leaving }) => {
     const host = hosts.get(instance);

@@ -1,10 +1,13 @@
 /**
- * Resumes callers whose commit is done in the order of their commits, a bounded number in each turn of the event loop.
- * After a slow sync hundreds have waited for the same group; resuming all of them in one turn would keep timers and
- * sockets waiting for tens of milliseconds.
+ * Ends the commits of a durable group: records how long each one waited, and resumes its callers in the order of their
+ * commits, a bounded number in each turn of the event loop. After a slow sync hundreds have waited for the same group;
+ * resuming all of them in one turn would keep timers and sockets waiting for tens of milliseconds.
  */
 import { limits } from '../api/limits.ts';
 import type { Timers } from '../model/ports.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { FailedMembers, PendingMember } from './group.ts';
+import type { GroupMember } from './system-write.ts';
 
 interface WaitingCaller {
   resume(): void;
@@ -12,20 +15,64 @@ interface WaitingCaller {
 }
 
 export class CallerResumption {
+  /** Commits in durable groups since the instance opened. */
+  commits = 0;
   #waiting: WaitingCaller[] = [];
   #nextIndex = 0;
   #scheduled = false;
   readonly #timers: Timers;
+  readonly #waits: WaitRecorder;
   readonly #onAllResumed: () => void;
 
   /** `onAllResumed` is called when it took several turns to resume all callers. */
-  constructor(timers: Timers, onAllResumed: () => void) {
+  constructor({ timers, waits }: { timers: Timers; waits: WaitRecorder }, onAllResumed: () => void) {
     this.#timers = timers;
+    this.#waits = waits;
     this.#onAllResumed = onAllResumed;
   }
 
   get pending(): boolean {
     return this.#scheduled;
+  }
+
+  /**
+   * Tells the members of a durable group how it ended, and records how long they waited; `start` resumes them.
+   * `maintenanceMs`: what the group spent on partitions; undefined if it had none to assign or truncate.
+   */
+  settle(
+    members: readonly PendingMember[],
+    {
+      nowMs,
+      maintenanceMs,
+      failed,
+    }: { nowMs: number; maintenanceMs: number | undefined; failed: FailedMembers },
+  ): void {
+    for (const member of members) {
+      const { content, resolve, reject } = member;
+      const failure = failed.get(content);
+      if (failure !== undefined) reject(failure);
+      else if (content.kind === 'system write' && content.background) resolve();
+      else {
+        this.commits += 1;
+        this.#recordWait(member, nowMs, maintenanceMs);
+        this.add(resolve, operationCount(content));
+      }
+    }
+  }
+
+  #recordWait(
+    { submittedAtMs, reservedMs }: PendingMember,
+    nowMs: number,
+    maintenanceMs: number | undefined,
+  ): void {
+    const waits = this.#waits;
+    const waitedMs = nowMs - submittedAtMs - reservedMs;
+    if (reservedMs > 0) waits.record('writer reservation', reservedMs);
+    if (maintenanceMs !== undefined) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
+    waits.record(
+      'log file sync',
+      maintenanceMs === undefined ? waitedMs : Math.max(0, waitedMs - maintenanceMs),
+    );
   }
 
   /** `operations`: messages that the caller has just moved, an estimate of how much it does next. */
@@ -56,4 +103,11 @@ export class CallerResumption {
     this.#nextIndex = 0;
     if (tookSeveralTurns) this.#onAllResumed();
   };
+}
+
+function operationCount({ runs, deliveries }: GroupMember): number {
+  let operations = 0;
+  for (const { count } of runs) operations += count;
+  for (const { count } of deliveries) operations += count;
+  return operations;
 }

@@ -9,42 +9,32 @@
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { MessageLog } from '../log/message-log.ts';
-import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { SeqRange } from '../model/consumption.ts';
 import type { GroupResult } from '../model/group-message.ts';
-import type { GroupNumber } from '../model/ids.ts';
-import { InvariantViolation, invariantBroken } from '../model/invariant.ts';
+import type { PartitionPool } from '../model/partitions.ts';
 import type { Clock, Timers } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { CallerResumption } from './caller-resumption.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
-import { type BuiltGroup, buildGroup, GroupBuffers } from './group-builder.ts';
-import type { PartitionPool } from './partition-pool.ts';
+import {
+  applyGroup,
+  type BuiltGroup,
+  buildGroup,
+  type ConsumptionListener,
+  type FailedMembers,
+  GroupBuffers,
+  type InFlightGroup,
+  noneFailed,
+  type PendingMember,
+} from './group.ts';
+import { instanceFailed, stopReason } from './instance-failure.ts';
+import { applySqlResults } from './sql-results.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
 import { type GroupMember, newSystemWrite, type SystemWriteInput } from './system-write.ts';
 import type { WriterPort } from './writer-port.ts';
 import type { WriterReservation } from './writer-reservation.ts';
-
-interface PendingMember {
-  content: GroupMember;
-  /** Set if the member is no commit but a session that waits to reserve the writer. */
-  reservation: WriterReservation | undefined;
-  submittedAtMs: number;
-  /** While it is pending, how long the writer had been reserved by then; once its group is closed, how long since then. */
-  reservedMs: number;
-  resolve(): void;
-  reject(error: QueueError): void;
-}
-
-interface InFlightGroup extends BuiltGroup {
-  /** Gaps of earlier failures that this group makes durable. */
-  gaps: Map<MessageLog, SeqRange[]>;
-  groupNumber: GroupNumber;
-  generation: number;
-  members: PendingMember[];
-}
 
 export interface GroupCommitOptions {
   firstGroupNumber: number;
@@ -62,9 +52,6 @@ export interface GroupCommitOptions {
   /** Called when nothing more can be committed until the instance is opened again. */
   onFatal(error: QueueError): void;
 }
-
-/** Told of sequence numbers that became terminal for a cursor, once that is durable. */
-export type ConsumptionListener = (cursor: SubscriberCursor, ranges: readonly SeqRange[]) => void;
 
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -87,14 +74,13 @@ export class GroupCommit {
   #idleListeners: (() => void)[] = [];
   /** Undefined while nobody needs to know. */
   onConsumed: ConsumptionListener | undefined;
-  /** Durable groups since the instance opened, and the commits in them. */
+  /** Durable groups since the instance opened. */
   groups = 0;
-  commits = 0;
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
     this.#nextGroupNumber = options.firstGroupNumber;
-    this.#callerResumption = new CallerResumption(options.timers, () => {
+    this.#callerResumption = new CallerResumption(options, () => {
       if (this.#pending.length > 0 || this.#maintenanceDue) this.schedule();
       else if (this.#inFlight.length === 0) this.#notifyIdle();
     });
@@ -199,6 +185,11 @@ export class GroupCommit {
     this.#scheduled = false;
     this.#closeGroup();
   };
+
+  /** Commits in durable groups since the instance opened. */
+  get commits(): number {
+    return this.#callerResumption.commits;
+  }
 
   /** Why nothing more can be committed; from then on it is unknown whether the last groups are in the file. */
   get failure(): QueueError | undefined {
@@ -317,7 +308,8 @@ export class GroupCommit {
       return;
     }
     if (result.failure === null) {
-      const failed = applySqlResults(group, result.sqlOutcomes);
+      const failed =
+        group.sql.size === 0 ? noneFailed : applySqlResults([...group.sql.keys()], result.sqlOutcomes);
       group.outcomes?.onDurable(group.groupNumber, failed);
       this.#tryApply(group, result, failed);
     } else if (result.failure.fatal) this.fail(fromStorageFailure(result.failure), group.members);
@@ -352,67 +344,23 @@ export class GroupCommit {
     { maintenanceMs, unusablePartitions }: Pick<GroupResult, 'maintenanceMs' | 'unusablePartitions'>,
     failed: FailedMembers,
   ): void {
-    const { pool, onVisible, clock } = this.#options;
-    const { poolChanges } = group.message;
+    const { pool, onVisible, onOldPartition, clock } = this.#options;
+    const { truncate, assign } = group.message.poolChanges;
+    const nowMs = clock.monotonicMs();
     this.#poolRetryPaused = false;
     this.groups += 1;
-    pool.onDurable(poolChanges, unusablePartitions);
-    const maintained = poolChanges.truncate.length + poolChanges.assign.length > 0;
-    const nowMs = clock.monotonicMs();
-    const consumed = [group.consumed];
-    for (const member of group.members) {
-      const { content, resolve } = member;
-      const failure = failed.get(content);
-      if (failure !== undefined) {
-        for (const { log, firstSeq, count } of content.runs) log.skipGap(firstSeq, firstSeq + count);
-        member.reject(failure);
-        continue;
-      }
-      for (const run of content.runs) for (const segment of run.segments) run.log.append(segment);
-      if (content.kind === 'transaction') {
-        if (content.sql !== undefined) consumed.push(group.sql.get(content)!.consumed);
-        content.payloads?.onDurable();
-      } else {
-        content.onDurable?.();
-        if (content.background) {
-          resolve();
-          continue;
-        }
-      }
-      this.commits += 1;
-      this.#recordWait(member, nowMs, maintained ? maintenanceMs : undefined);
-      this.#callerResumption.add(resolve, operationCount(content));
-    }
-    const touched = new Set<MessageLog>(group.numberedRanges.keys());
-    for (const byCursor of consumed) {
-      for (const [cursor, { deliveries, ranges }] of byCursor) {
-        cursor.consume(deliveries, ranges);
-        this.onConsumed?.(cursor, ranges);
-        touched.add(cursor.log);
-      }
-    }
-    for (const log of touched) this.truncateDrained(log);
-    if (poolChanges.assign.length > 0)
-      for (const log of touched) if (log.partitions.hasOld) this.#options.onOldPartition(log);
+    pool.onDurable(group.message.poolChanges, unusablePartitions);
+    const changedLogs = applyGroup(group, failed, this.onConsumed);
+    this.#callerResumption.settle(group.members, {
+      nowMs,
+      maintenanceMs: truncate.length + assign.length > 0 ? maintenanceMs : undefined,
+      failed,
+    });
+    for (const log of changedLogs) this.truncateDrained(log);
+    if (assign.length > 0) for (const log of changedLogs) if (log.partitions.hasOld) onOldPartition(log);
     onVisible(group.numberedRanges.keys());
     this.#callerResumption.start();
     if (this.#maintenanceDue) this.schedule();
-  }
-
-  /** `maintenanceMs`: what the group spent on partitions; undefined if it had none to assign or truncate. */
-  #recordWait(
-    { submittedAtMs, reservedMs }: PendingMember,
-    nowMs: number,
-    maintenanceMs: number | undefined,
-  ): void {
-    const { waits } = this.#options;
-    const waitedMs = nowMs - submittedAtMs - reservedMs;
-    if (reservedMs > 0) waits.record('writer reservation', reservedMs);
-    if (maintenanceMs !== undefined) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
-    waits.record(
-      'log file sync',
-      maintenanceMs === undefined ? waitedMs : Math.max(0, waitedMs - maintenanceMs),
-    );
   }
 
   /** Has partitions in which everything is terminal emptied, with the next group. */
@@ -461,11 +409,6 @@ export class GroupCommit {
   }
 }
 
-/** Members of a group whose statements failed, and why: the group is durable without them. */
-type FailedMembers = ReadonlyMap<GroupMember, QueueError>;
-
-const noneFailed: FailedMembers = new Map();
-
 /** Stands for a reservation among the pending members: it has the writer for itself. */
 const reservationTurn = newSystemWrite({ sync: 'FULL', exclusive: true });
 
@@ -475,39 +418,4 @@ function isExclusive(member: PendingMember | undefined): boolean {
 
 function hasReservation(member: PendingMember | undefined): boolean {
   return member?.content.kind === 'transaction' && member.content.reservation !== undefined;
-}
-
-function operationCount({ runs, deliveries }: GroupMember): number {
-  let operations = 0;
-  for (const { count } of runs) operations += count;
-  for (const { count } of deliveries) operations += count;
-  return operations;
-}
-
-/** Puts into each transaction the results of its statements; returns the transactions in which one failed. */
-function applySqlResults({ sql }: InFlightGroup, outcomes: GroupResult['sqlOutcomes']): FailedMembers {
-  if (sql.size === 0) return noneFailed;
-  const failed = new Map<GroupMember, QueueError>();
-  for (const [index, transaction] of [...sql.keys()].entries()) {
-    const { results, failure } = outcomes[index]!;
-    if (failure === null) transaction.sql!.results = results;
-    else failed.set(transaction, fromStorageFailure(failure));
-  }
-  return failed;
-}
-
-/** The error that ends the instance after an exception that nothing handles. */
-function stopReason(error: unknown): QueueError {
-  if (error instanceof InvariantViolation) return invariantBroken(error);
-  return new QueueError('INSTANCE_FAILED', { cause: error });
-}
-
-function instanceFailed(cause: QueueError): QueueError {
-  if (cause.code === 'INSTANCE_FAILED' || cause.code === 'INSTANCE_FENCED') return cause;
-  if (cause.code === 'INVARIANT_BROKEN') return cause;
-  return new QueueError('INSTANCE_FAILED', {
-    message: `The instance stopped: ${cause.message}. Open it again to recover; only then is it known whether commits under way are durable`,
-    details: { cause: cause.code, ...cause.details },
-    cause,
-  });
 }

@@ -3,7 +3,8 @@
 import type { Delivery } from '../log/delivery.ts';
 import type { ForwardedBatch } from '../model/forwarded-batch.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import { copyWithId, idBytesMax, recordEnd } from '../model/message-record.ts';
+import { copyWithId } from '../model/inspect-record.ts';
+import { idBytesMax, recordEnd } from '../model/message-record.ts';
 
 /** What a record can grow by: its id and the two bytes of the id's length. */
 const idGrowthBytesMax = 2 + idBytesMax;

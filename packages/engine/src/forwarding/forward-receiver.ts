@@ -12,7 +12,7 @@ import type { ForwardedInRow } from '../model/forwarding-row.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import { owningInstance, returnedLogId } from '../model/log-id.ts';
 import type { TableWrite } from '../model/table-write.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { encodeBatch } from './encode-batch.ts';
 import type { OutboundForwarding, RecommittedMessages } from './outbound-forwarding.ts';
 import { highestSeq } from './returned-order.ts';

@@ -1,16 +1,16 @@
 /** Forwarding at one instance: connects its queues with the other instances, and answers their requests. */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../model/forwarding-row.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { BacklogReader } from '../queues/backlog-reader.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { ForwardReceiver } from './forward-receiver.ts';
 import type { Interconnect } from './interconnect.ts';
 import { QueueForwarding, type QueueForwardingHost } from './queue-forwarding.ts';

@@ -6,7 +6,7 @@
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
 import { originalLogId, owningInstance, priorityOfLog, returnedLogId } from '../model/log-id.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { OutboundForwarding, type OutboundForwardingHost } from './outbound-forwarding.ts';
 
 export interface OutboundForwardingsOptions {

@@ -14,7 +14,7 @@ import { originalLogId, owningInstance } from '../model/log-id.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { BacklogReader } from '../queues/backlog-reader.ts';
 import type { QueueForwardingPort } from '../queues/queue-forwarding-port.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import type { Subscription } from '../queues/subscription.ts';
 import { BatchRequester } from './batch-requester.ts';
 import { BatchRequests } from './batch-requests.ts';

@@ -46,7 +46,7 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** Every change of a delivery's state goes through here. */
   #apply(delivery: Run, command: MessageCommand): void {
-    const next = messageLife.find(delivery.state, command);
+    const next = messageLife.transitions[delivery.state][command];
     if (next === undefined) this.#reject(delivery, command);
     delivery.state = next;
   }

@@ -7,18 +7,25 @@
  */
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
-import { Consumption, mergeRanges, rangesOfSeqs, type SeqRange } from '../model/consumption.ts';
+import {
+  Consumption,
+  countBeforeRanges,
+  mergeRanges,
+  type SeqRange,
+  splitRanges,
+} from '../model/consumption.ts';
 import type { AttemptRow } from '../model/delivery-attempt.ts';
 import type { EvacuatedKey, EvacuatedRow } from '../model/evacuated-message.ts';
 import type { SubscriberId } from '../model/ids.ts';
+import { isAddressedTo } from '../model/inspect-record.ts';
 import { InvariantViolation } from '../model/invariant.ts';
 import { type MessageCommand, type MessageState, messageLife } from '../model/message-life.ts';
-import { isAddressedTo, readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
+import { readEnqueuedAtMs, recordEnd } from '../model/message-record.ts';
 import { CursorDeliveries, type DeliverRunOptions } from './cursor-deliveries.ts';
 import type { CursorLog } from './cursor-log.ts';
-import { CursorWindow } from './cursor-window.ts';
 import type { DeliveryRun } from './delivery-run.ts';
-import type { CachedRun } from './message-cache.ts';
+import { EarlierAttempts } from './earlier-attempts.ts';
+import { type CachedRun, CursorWindow } from './message-cache.ts';
 
 const emptyBuffer = Buffer.alloc(0);
 
@@ -68,8 +75,8 @@ export class LogCursor<Log extends CursorLog> {
   readonly name: string | undefined;
   readonly #window: CursorWindow;
   readonly #deliveries: CursorDeliveries<CursorDelivery<Log>>;
-  /** Deliveries before the instance opened, or on another instance, by sequence number. */
-  readonly #earlierAttempts = new Map<number, number>();
+  /** Undefined while there are none. */
+  #earlierAttempts: EarlierAttempts | undefined;
   /** Below it the cursor checks for messages that were terminal at recovery. */
   readonly #recoveredEndSeq: number;
   #recoveredTerminal: readonly SeqRange[] | undefined;
@@ -120,7 +127,7 @@ export class LogCursor<Log extends CursorLog> {
 
   /** Takes over what the file has: terminal ranges, and how often live messages were delivered. Both in any order. */
   recover(terminal: readonly SeqRange[], attempts: readonly AttemptRow[]): void {
-    for (const { seq, attempts: count } of attempts) this.#earlierAttempts.set(seq, count);
+    for (const { seq, attempts: count } of attempts) this.recordEarlierAttempts(seq, count);
     for (const [start, end] of mergeRanges(terminal)) {
       const from = Math.max(start, this.firstSeq);
       if (from < end) this.#markTerminal(from, end);
@@ -197,7 +204,7 @@ export class LogCursor<Log extends CursorLog> {
         run: currentRun,
         start,
         end,
-        deliveryCount: 1 + this.#takeEarlierAttempts(firstSeq),
+        deliveryCount: 1 + (this.#earlierAttempts?.take(firstSeq) ?? 0),
         holdNumber: nextHoldNumber(),
         state: 'ready',
       };
@@ -215,7 +222,7 @@ export class LogCursor<Log extends CursorLog> {
     const { nextSeq, nextOffset } = this.#window;
     let count = Math.min(max, run.firstSeq + run.count - nextSeq);
     if (nextSeq < this.#recoveredEndSeq) count = this.#countUntilTerminal(count);
-    if (this.#earlierAttempts.size > 0) count = this.#countWithSameAttempts(count);
+    if (this.#earlierAttempts !== undefined) count = this.#earlierAttempts.countAlike(nextSeq, count);
     if (this.name === undefined) return count;
     let offset = nextOffset;
     for (let i = 0; i < count; i += 1) {
@@ -246,34 +253,12 @@ export class LogCursor<Log extends CursorLog> {
     this.#recoveredTerminal ??= this.consumption.ranges();
     const seq = this.#window.nextSeq;
     if (seq < this.consumption.watermark) return 0;
-    let low = 0;
-    let high = this.#recoveredTerminal.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#recoveredTerminal[middle]![1] <= seq) low = middle + 1;
-      else high = middle;
-    }
-    const next = this.#recoveredTerminal[low];
-    return next === undefined ? max : Math.max(0, Math.min(max, next[0] - seq));
-  }
-
-  /** How many messages from the position on share a delivery count, up to `max`. One delivered earlier goes alone. */
-  #countWithSameAttempts(max: number): number {
-    const { nextSeq } = this.#window;
-    if (this.#earlierAttempts.has(nextSeq)) return Math.min(max, 1);
-    for (let i = 1; i < max; i += 1) if (this.#earlierAttempts.has(nextSeq + i)) return i;
-    return max;
-  }
-
-  #takeEarlierAttempts(seq: number): number {
-    if (this.#earlierAttempts.size === 0) return 0;
-    const attempts = this.#earlierAttempts.get(seq) ?? 0;
-    this.#earlierAttempts.delete(seq);
-    return attempts;
+    return countBeforeRanges(this.#recoveredTerminal, seq, max);
   }
 
   /** Sets how often a message that is about to be committed was delivered on other instances. */
   recordEarlierAttempts(seq: number, attempts: number): void {
+    this.#earlierAttempts ??= new EarlierAttempts();
     this.#earlierAttempts.set(seq, attempts);
   }
 
@@ -374,7 +359,7 @@ export class LogCursor<Log extends CursorLog> {
     if (this.removed) return;
     for (const [start, end] of ranges) {
       for (let seq = start; seq < end; seq += 1) {
-        if (messageLife.find(this.stateOf(seq), 'evacuate') === undefined) this.#reject(seq, 'evacuate');
+        if (messageLife.transitions[this.stateOf(seq)].evacuate === undefined) this.#reject(seq, 'evacuate');
         this.evacuated.add(seq);
       }
       this.#markTerminal(start, end);
@@ -387,16 +372,10 @@ export class LogCursor<Log extends CursorLog> {
     evacuated: EvacuatedKey[];
   } {
     if (this.evacuated.size === 0) return { inPartitions: ranges, evacuated: [] };
-    const inPartitions: number[] = [];
-    const evacuated: EvacuatedKey[] = [];
-    const { queueId, id } = this.log;
-    for (const [start, end] of ranges) {
-      for (let seq = start; seq < end; seq += 1) {
-        if (!this.evacuated.has(seq)) inPartitions.push(seq);
-        else evacuated.push({ queueId, shard: id, subscriber: this.subscriber, seq });
-      }
-    }
-    return { inPartitions: rangesOfSeqs(inPartitions), evacuated };
+    const { log, subscriber } = this;
+    const { within, outside } = splitRanges(ranges, this.evacuated);
+    const key = { queueId: log.queueId, shard: log.id, subscriber };
+    return { inPartitions: outside, evacuated: within.map((seq) => ({ ...key, seq })) };
   }
 
   /** The numbers of a failed group will never be messages. */

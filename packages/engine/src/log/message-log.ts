@@ -7,7 +7,7 @@
  */
 import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
 import { InvariantViolation } from '../model/invariant.ts';
-import { LogPartitions, type Partition } from '../model/log-partitions.ts';
+import { LogPartitions, type Partition } from '../model/partitions.ts';
 import type { CursorLog } from './cursor-log.ts';
 import { type CursorStart, LogCursor } from './log-cursor.ts';
 import type { CachedRun, CacheShare } from './message-cache.ts';

@@ -27,6 +27,32 @@ export function mergeRanges(ranges: readonly SeqRange[]): SeqRange[] {
   return merged;
 }
 
+/** Separates the numbers of ranges that are in a set from the others. O(numbers). */
+export function splitRanges(
+  ranges: readonly SeqRange[],
+  seqs: ReadonlySet<number>,
+): { within: number[]; outside: SeqRange[] } {
+  const within: number[] = [];
+  const outside: number[] = [];
+  for (const [start, end] of ranges) {
+    for (let seq = start; seq < end; seq += 1) (seqs.has(seq) ? within : outside).push(seq);
+  }
+  return { within, outside: rangesOfSeqs(outside) };
+}
+
+/** How many numbers from `seq` on, up to `max`, come before the next of these sorted ranges; 0 inside one. O(log n). */
+export function countBeforeRanges(ranges: readonly SeqRange[], seq: number, max: number): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ranges[middle]![1] <= seq) low = middle + 1;
+    else high = middle;
+  }
+  const next = ranges[low];
+  return next === undefined ? max : Math.max(0, Math.min(max, next[0] - seq));
+}
+
 /** Encodes ranges as pairs of varints (distance from the end of the previous range, length), counted from `base`. */
 export function encodeRanges(ranges: readonly SeqRange[], base: number): number[] {
   const bytes: number[] = [];

@@ -1,6 +1,7 @@
 /** Hashes of correlation ids, by which a partition's local index finds the blocks that may hold a message. */
 import type { PartitionId } from './ids.ts';
-import { correlationIdRange, recordEnd } from './message-record.ts';
+import { correlationIdRange } from './inspect-record.ts';
+import { recordEnd } from './message-record.ts';
 
 /** A correlation id to search for. */
 export class CorrelationKey {

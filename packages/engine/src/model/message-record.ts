@@ -1,5 +1,5 @@
 /**
- * The encoding of a message, in memory and on disk alike. Records of consecutive sequence numbers follow one another;
+ * The encoding of a message, in memory and on disk alike, and the message as its consumer sees it, over its record. Records of consecutive sequence numbers follow one another;
  * the number itself is not stored, it is the first one of the run plus the index.
  *
  *     u32 length of the whole record · u8 flags · f64 enqueued at, epoch ms
@@ -14,7 +14,7 @@
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { NewMessage } from '../api/message.ts';
+import type { Message, NewMessage, PayloadStream } from '../api/message.ts';
 import type { PayloadId } from './ids.ts';
 import { priorityMax } from './log-id.ts';
 
@@ -23,19 +23,16 @@ export const idBytesMax = 32;
 /** A record without payload and optional fields. */
 export const recordBytesMin = 13;
 const headerBytes = recordBytesMin;
-const hasCorrelationId = 1;
-const hasGroupKey = 2;
-const hasProperties = 4;
-const hasRecipients = 8;
-const hasPriority = 16;
-const hasDueAt = 32;
-const hasId = 64;
+/** Flags of a record: which optional fields it has. */
+export const hasCorrelationId = 1;
+export const hasGroupKey = 2;
+export const hasProperties = 4;
+export const hasRecipients = 8;
+export const hasPriority = 16;
+export const hasDueAt = 32;
+export const hasId = 64;
 const hasChunks = 128;
 const payloadReferenceBytes = 20;
-/** Fields that do not decide where the message goes: a record with only these can be copied unchanged. */
-const nonRoutingFlags = hasCorrelationId | hasProperties;
-/** Fields that an enqueue can set; the id comes from the instance. */
-const enqueueFlags = nonRoutingFlags | hasGroupKey | hasRecipients | hasPriority | hasDueAt;
 const recipientSeparator = '\0';
 
 /** Identifies a payload in chunks, with its expected length and checksum. */
@@ -183,35 +180,6 @@ function writePayloadReference(
   return target.writeUInt32LE(crc, at);
 }
 
-/** Whether nothing in the record decides where its message goes: no key, priority, delay, recipients or id. */
-export function hasNoRoutingFields(source: Buffer, start: number): boolean {
-  return (source[start + 4]! & ~nonRoutingFlags) === 0;
-}
-
-/** Whether an enqueue could have made a record of these flags. */
-export function hasOnlyEnqueueFlags(source: Buffer, start: number): boolean {
-  return (source[start + 4]! & ~enqueueFlags) === 0;
-}
-
-/** Copies a record with the id that it keeps from now on, unless it has one; returns where the copy ends. */
-export function copyWithId(
-  source: Buffer,
-  start: number,
-  { target, at, id }: { target: Buffer; at: number; id(): string },
-): number {
-  const flags = source[start + 4]!;
-  const end = recordEnd(source, start);
-  if (flags & hasId) return at + source.copy(target, at, start, end);
-  const idAt = start + headerBytes + (flags & hasPriority ? 1 : 0) + (flags & hasDueAt ? 8 : 0);
-  let to = at + source.copy(target, at, start, idAt);
-  const bytes = target.write(id(), to + 2);
-  to = target.writeUInt16LE(bytes, to) + bytes;
-  to += source.copy(target, to, idAt, end);
-  target.writeUInt32LE(to - at, at);
-  target[at + 4] = flags | hasId;
-  return to;
-}
-
 /** Where the record that starts at `start` ends. */
 export function recordEnd(source: Buffer, start: number): number {
   return start + source.readUInt32LE(start);
@@ -222,23 +190,12 @@ export function readEnqueuedAtMs(source: Buffer, start: number): number {
   return source.readDoubleLE(start + 5);
 }
 
-/** Whether a subscriber gets the message: it names no recipients, or this one among them. */
-export function isAddressedTo(source: Buffer, start: number, subscriber: string): boolean {
-  const flags = source[start + 4]!;
-  if ((flags & hasRecipients) === 0) return true;
-  let at = variableFieldsStart(source, start);
-  if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
-  if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
-  if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
-  return readRecipients(source, at).includes(subscriber);
-}
-
-function readRecipients(source: Buffer, at: number): string[] {
+export function readRecipients(source: Buffer, at: number): string[] {
   return source.toString('utf8', at + 4, at + 4 + source.readUInt32LE(at)).split(recipientSeparator);
 }
 
 /** Past the header, the priority, the due time and the id. */
-function variableFieldsStart(source: Buffer, start: number): number {
+export function variableFieldsStart(source: Buffer, start: number): number {
   const flags = source[start + 4]!;
   let at = start + headerBytes;
   if (flags & hasPriority) at += 1;
@@ -255,13 +212,6 @@ export function readId(source: Buffer, start: number): string | undefined {
   if (flags & hasPriority) at += 1;
   if (flags & hasDueAt) at += 8;
   return source.toString('utf8', at + 2, at + 2 + source.readUInt16LE(at));
-}
-
-/** Where the bytes of the correlation id start and end; undefined of a message without one. */
-export function correlationIdRange(source: Buffer, start: number): readonly [number, number] | undefined {
-  if ((source[start + 4]! & hasCorrelationId) === 0) return undefined;
-  const at = variableFieldsStart(source, start);
-  return [at + 2, at + 2 + source.readUInt16LE(at)];
 }
 
 /** Records one after the other. */
@@ -369,4 +319,97 @@ export function readRecord(source: Buffer, start: number): RecordFields {
     return { ...fields, payload: Buffer.alloc(0), chunked: readPayloadReference(source, at) };
   }
   return { ...fields, payload: copyRange(source, at, end) };
+}
+
+/**
+ * A message over its record. The record is decoded when a property is first read: a consumer that only counts messages,
+ * or only reads payloads, does not pay for the rest.
+ */
+export abstract class RecordMessage implements Message {
+  readonly seq: number;
+  readonly #source: Buffer;
+  readonly #start: number;
+  #fields: RecordFields | undefined;
+  #payload: Buffer | undefined;
+
+  /** `source` must not be written to any more. */
+  constructor(seq: number, source: Buffer, start: number) {
+    this.seq = seq;
+    this.#source = source;
+    this.#start = start;
+  }
+
+  /** The number of the message's log and a dot; empty for an unsharded queue. */
+  protected abstract get idPrefix(): string;
+  /** The part of the receipt after log and sequence number. */
+  protected abstract get receiptSuffix(): string;
+  abstract get deliveryCount(): number;
+
+  get id(): string {
+    return readId(this.#source, this.#start) ?? `${this.idPrefix}${this.seq}`;
+  }
+
+  get receipt(): string {
+    return `${this.idPrefix}${this.seq}.${this.receiptSuffix}`;
+  }
+
+  get #decoded(): RecordFields {
+    this.#fields ??= readRecord(this.#source, this.#start);
+    return this.#fields;
+  }
+
+  get payload(): Buffer {
+    this.#payload ??= this.#readPayload();
+    return this.#payload;
+  }
+
+  #readPayload(): Buffer {
+    if (this.#fields !== undefined && this.#fields.chunked === undefined) return this.#fields.payload;
+    return readPayload(this.#source, this.#start);
+  }
+
+  get payloadBytes(): number {
+    return readPayloadByteLength(this.#source, this.#start);
+  }
+
+  get streamed(): boolean {
+    return readChunkedPayload(this.#source, this.#start) !== undefined;
+  }
+
+  payloadStream(): PayloadStream {
+    return this.streamPayload(readChunkedPayload(this.#source, this.#start) ?? this.payload);
+  }
+
+  /** Streams a payload that is in memory, or one in chunks from where the subclass can read them. */
+  protected abstract streamPayload(payload: ChunkedPayload | Buffer): ReturnType<Message['payloadStream']>;
+
+  get correlationId(): string | undefined {
+    return this.#decoded.correlationId;
+  }
+
+  get groupKey(): string | undefined {
+    return this.#decoded.groupKey;
+  }
+
+  get properties(): Record<string, string> | undefined {
+    return this.#decoded.properties;
+  }
+
+  get recipients(): string[] | undefined {
+    return this.#decoded.recipients;
+  }
+
+  get priority(): number | undefined {
+    return this.#decoded.priority;
+  }
+
+  get enqueuedAtMs(): number {
+    return this.#decoded.enqueuedAtMs;
+  }
+
+  toJSON(): Omit<Message, 'payloadStream'> {
+    const { id, payloadBytes, streamed, receipt, deliveryCount } = this;
+    const { chunked: _, ...content } = this.#decoded;
+    return { id, ...content, payloadBytes, streamed, deliveryCount, receipt };
+  }
 }

@@ -5,8 +5,14 @@
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. It can be set back: for stamps and due times, never for durations. */
   epochMs(): number;
-  /** Milliseconds of a clock that nobody sets and all processes of a boot share, with fractions: for durations and leases. */
+  /** Milliseconds of a clock that nobody sets, with fractions, counted from some moment of this thread: for durations. */
   monotonicMs(): number;
+}
+
+/** A clock that nobody sets and all processes of a boot share: for what they tell each other, leases and times of sending. */
+export interface MachineClock {
+  /** Milliseconds, with fractions. */
+  nowMs(): number;
 }
 
 export interface Timer {
@@ -55,7 +61,8 @@ export interface Ports {
   readonly random: Random;
 }
 
-/** The ports of whoever opens an instance's folder, where each claim names a process. */
+/** The ports of whoever opens an instance's folder, where each claim names a process and other processes host instances. */
 export interface InstancePorts extends Ports {
+  readonly machineClock: MachineClock;
   readonly processes: ProcessTable;
 }

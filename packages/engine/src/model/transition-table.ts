@@ -1,6 +1,7 @@
 /**
  * The life of a thing as data: its states, and for each of them the commands that are legal, with the state that follows.
- * The engine applies every command through such a table, so what is not in it cannot happen unnoticed.
+ * The engine looks every command up in such a table, so what is not in it cannot happen unnoticed. What has a state of its
+ * own reads `transitions` and refuses what is not there in its own words; `find` and `next` are for the others.
  */
 import { InvariantViolation } from './invariant.ts';
 
@@ -11,31 +12,32 @@ type Transitions<State extends string, Command extends string> = Readonly<
 export class TransitionTable<State extends string, Command extends string> {
   /** Names the thing in the message of a violation: "a partition". */
   readonly #subject: string;
-  readonly #transitions: Transitions<State, Command>;
+  /** The state that follows, by state and command; absent if the command is illegal in the state. */
+  readonly transitions: Transitions<State, Command>;
 
   constructor(subject: string, transitions: Transitions<State, Command>) {
     this.#subject = subject;
-    this.#transitions = transitions;
+    this.transitions = transitions;
   }
 
   get states(): State[] {
-    return Object.keys(this.#transitions) as State[];
+    return Object.keys(this.transitions) as State[];
   }
 
   /** The commands that are legal in at least one state. */
   get commands(): Command[] {
-    const all = Object.values<object>(this.#transitions).flatMap((legal) => Object.keys(legal));
+    const all = Object.values<object>(this.transitions).flatMap((legal) => Object.keys(legal));
     return [...new Set(all)] as Command[];
   }
 
   /** The state that follows, or undefined if the command is illegal in this state. */
   find(state: State, command: Command): State | undefined {
-    return this.#transitions[state][command];
+    return this.transitions[state][command];
   }
 
   /** The state that follows. Throws an `InvariantViolation` if the command is illegal in this state. */
   next(state: State, command: Command): State {
-    const next = this.#transitions[state][command];
+    const next = this.transitions[state][command];
     if (next === undefined)
       throw new InvariantViolation(`${this.#subject} that is ${state} cannot ${command}`);
     return next;

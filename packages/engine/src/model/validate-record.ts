@@ -1,14 +1,8 @@
 /** Looks at records that came from outside: a damaged one must not reach a partition, nor whoever dequeues it. */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import {
-  hasOnlyEnqueueFlags,
-  idBytesMax,
-  type RecordFields,
-  readRecord,
-  recordBytes,
-  recordBytesMin,
-} from './message-record.ts';
+import { hasOnlyEnqueueFlags } from './inspect-record.ts';
+import { idBytesMax, type RecordFields, readRecord, recordBytes, recordBytesMin } from './message-record.ts';
 
 /** Where the record that starts at `start` ends. Throws `PROTOCOL_INVALID`, or what `recordBytes` throws of a message. */
 export function validateRecord(source: Buffer, start: number, end: number): number {

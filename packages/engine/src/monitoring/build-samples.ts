@@ -3,9 +3,9 @@
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { priorityOfLog } from '../model/log-id.ts';
-import type { Partition } from '../model/log-partitions.ts';
+import type { Partition } from '../model/partitions.ts';
 import type { PartitionSample, QueueSample, ShardSample, SubscriberSample } from '../model/sample.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import type { ClockReading, RateTracker } from './rate-tracker.ts';
 
 export function queueSample({ row }: ShardedQueue): QueueSample {

@@ -3,7 +3,7 @@
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { SampleRows, SampleTable } from '../model/sample.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { partitionSample, queueSample, shardSample, subscriberSample } from './build-samples.ts';
 import type { ClockReading, RateTracker } from './rate-tracker.ts';
 

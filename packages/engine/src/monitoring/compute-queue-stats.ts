@@ -14,7 +14,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { flowStats } from '../model/flow-stats.ts';
 import type { QueueCounts } from '../queues/queue-engine.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { partitionSample, shardSample, subscriberSample } from './build-samples.ts';
 import type { ClockReading, RateTracker } from './rate-tracker.ts';
 

@@ -7,7 +7,7 @@ import { limits } from '../api/limits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { InstanceSample, Sample } from '../model/sample.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { type ChangedRow, ChangedRowFinder } from './changed-row-finder.ts';
 import { type ClockReading, RateTracker, readClock } from './rate-tracker.ts';
 

@@ -4,7 +4,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { Clock } from '../model/ports.ts';
 import { type Flow, RateWindow } from '../model/rate-window.ts';
-import type { ShardedQueue } from '../queues/sharded-queue.ts';
+import type { ShardedQueue } from '../queues/sharded-queues.ts';
 
 /** One moment on both clocks. */
 export interface ClockReading {

@@ -3,11 +3,12 @@
 import type { ShardStats } from '../api/instance-stats.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import { priorityOfLog } from '../model/log-id.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { DelayedMessages } from '../queues/delayed-messages.ts';
 import type { EngineTotals, QueueCounts, QueueStatistics } from '../queues/queue-engine.ts';
-import type { ShardedQueues } from '../queues/sharded-queues.ts';
+import type { ShardedQueue, ShardedQueues } from '../queues/sharded-queues.ts';
 import type { ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { computeQueueStats } from './compute-queue-stats.ts';
 import type { MetricsSampler } from './metrics-sampler.ts';
@@ -40,7 +41,7 @@ export class ShardedStatistics implements QueueStatistics {
 
   counts(row: QueueRow): QueueCounts {
     const { queues, delayed, forwardedCounts } = this.#options;
-    const counts = queues.getOrCreate(row).counts();
+    const counts = countsOf(queues.getOrCreate(row));
     const notDue = delayed.countOf(row.queueId);
     const { forwardedIn, forwardedOut } = forwardedCounts(row);
     return {
@@ -55,7 +56,7 @@ export class ShardedStatistics implements QueueStatistics {
   }
 
   shardStats(row: QueueRow): ShardStats[] {
-    return this.#options.queues.getOrCreate(row).shardStats();
+    return shardStatsOf(this.#options.queues.getOrCreate(row));
   }
 
   queueStats(row: QueueRow): QueueStats {
@@ -64,4 +65,40 @@ export class ShardedStatistics implements QueueStatistics {
     const stats = computeQueueStats(queue, this.counts(row), sampler.rates, readClock(clock));
     return { instance, ...stats };
   }
+}
+
+/** What is counted in the logs of a queue: delayed messages and forwarding are not known there. */
+function countsOf({ row, logs, cacheBytes }: ShardedQueue): QueueCounts {
+  const counts = {
+    shards: row.shards,
+    cacheBytes,
+    ready: 0,
+    held: 0,
+    delayed: 0,
+    enqueued: 0,
+    consumed: 0,
+    forwardedIn: 0,
+    forwardedOut: 0,
+  };
+  for (const { enqueued, backlog, held, paused } of logs) {
+    // A message of a topic counts as ready until no subscriber waits for it, whether or not some hold it.
+    counts.ready += row.type === 'queue' ? backlog - held - paused : backlog;
+    counts.held += held;
+    counts.delayed += paused;
+    counts.enqueued += enqueued;
+    counts.consumed += enqueued - backlog;
+  }
+  return counts;
+}
+
+function shardStatsOf({ row, logs }: ShardedQueue): ShardStats[] {
+  // Lanes that never had a message are left out.
+  const shown = logs.filter(({ id, nextSeq, firstSeq }) => priorityOfLog(id) === 0 || nextSeq > firstSeq);
+  return shown.map((log) => ({
+    shard: log.id,
+    queue: row.name,
+    backlog: log.backlog,
+    cacheBytes: log.cacheBytes,
+    partitions: log.partitions.stats((start, end) => log.terminalCountBetween(start, end)),
+  }));
 }

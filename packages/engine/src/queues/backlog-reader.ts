@@ -5,17 +5,17 @@
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { CachedRun } from '../log/message-cache.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { Consumption } from '../model/consumption.ts';
 import type { DelayedKey, DelayedRow, DueMessages } from '../model/delayed-message.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
-import type { Partition } from '../model/log-partitions.ts';
+import type { Partition } from '../model/partitions.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { Clock } from '../model/ports.ts';
 import type { FileReader, ReadBlock } from '../model/read-request.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 
 /** Called when a read for a cursor has ended, with the error if it failed: the messages are still on disk then. */
 export type ReadListener = (cursor: SubscriberCursor, error: QueueError | undefined) => void;

@@ -4,16 +4,15 @@ import type { Message } from '../api/message.ts';
 import { type Delivery, receiptOf } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
-import { type ChunkedPayload, recordEnd } from '../model/message-record.ts';
+import { type ChunkedPayload, RecordMessage, recordEnd } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { RecordMessage } from '../model/record-message.ts';
 import { streamPayload } from '../payloads/payload-stream.ts';
 import type { BacklogReader } from './backlog-reader.ts';
 import type { DeliveryLease } from './delivery-lease.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import type { MessageReceiver, ValidDequeueOptions, ValidReceiveOptions } from './queue-engine.ts';
 import type { Retries } from './retries.ts';
-import type { ShardedQueue } from './sharded-queue.ts';
+import type { ShardedQueue } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
 export interface DispatcherOptions extends DeliverySource {

@@ -10,7 +10,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { rangesOfSeqs, type SeqRange } from '../model/consumption.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
-import type { Partition } from '../model/log-partitions.ts';
+import type { Partition } from '../model/partitions.ts';
 import type { TableWrite } from '../model/table-write.ts';
 
 export class Evacuation {

@@ -14,7 +14,7 @@ import type { QueueRow } from '../model/queue-row.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import { StagedPayloads } from './payloads/staged-payloads.ts';
-import type { ShardedQueue } from './sharded-queue.ts';
+import type { ShardedQueue } from './sharded-queues.ts';
 
 /** Pause before a move to the exception queue that failed, on a full disk for example, is tried again. */
 const moveRetryMs = 1_000;

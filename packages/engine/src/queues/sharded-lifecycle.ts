@@ -1,13 +1,12 @@
 /** Drops and stops sharded queues. */
 import type { GroupCommit } from '../commit/group-commit.ts';
-import type { PartitionPool } from '../commit/partition-pool.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { PartitionPool } from '../model/partitions.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import type { QueueLifecycle } from './queue-engine.ts';
-import type { ShardedQueue } from './sharded-queue.ts';
-import type { ShardedQueues } from './sharded-queues.ts';
+import type { ShardedQueue, ShardedQueues } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
 export interface ShardedLifecycleOptions {

@@ -16,7 +16,6 @@ import {
 import type { WriterReservation } from '../commit/writer-reservation.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
-import { LazyCommitResult } from '../model/lazy-commit-result.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import {
   type ChunkedPayload,
@@ -27,8 +26,8 @@ import {
 } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import { assertTransactionSize, LazyCommitResult } from '../model/session-calls.ts';
 import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
-import { assertTransactionSize } from '../model/validate-call.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';

@@ -9,8 +9,8 @@ import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts'
 import type { TableWrite } from '../model/table-write.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import type { TopicEngine } from './queue-engine.ts';
-import type { ShardedQueue } from './sharded-queue.ts';
-import type { ShardedQueues } from './sharded-queues.ts';
+import type { ShardedQueue, ShardedQueues } from './sharded-queues.ts';
+import type { Subscription } from './subscription.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
 export interface SubscriberChangesOptions {
@@ -32,7 +32,10 @@ export class SubscriberChanges implements TopicEngine {
 
   subscribers(topic: QueueRow): SubscriberInfo[] {
     const { queues, clock } = this.#options;
-    return queues.getOrCreate(topic).subscribers(clock.epochMs());
+    const nowMs = clock.epochMs();
+    return [...queues.getOrCreate(topic).subscriptions].map((subscription) =>
+      subscriberInfo(subscription, nowMs),
+    );
   }
 
   async applySubscribers(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
@@ -100,4 +103,16 @@ function addSubscription(queue: ShardedQueue, row: QueueRow, subscriber: Subscri
     kind: 'subscribe',
     subscription: { queueId: row.queueId, shard: log.id, subscriber: subscriber.id, firstSeq },
   }));
+}
+
+function subscriberInfo({ name = '', durable, cursors }: Subscription, nowMs: number): SubscriberInfo {
+  let backlog = 0;
+  let held = 0;
+  let oldestAtMs = nowMs;
+  for (const cursor of cursors) {
+    backlog += cursor.backlog;
+    held += cursor.held;
+    oldestAtMs = Math.min(oldestAtMs, cursor.oldestReadyAtMs ?? nowMs);
+  }
+  return { name, durable, backlog, held, lagMs: nowMs - oldestAtMs };
 }

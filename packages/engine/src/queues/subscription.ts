@@ -5,11 +5,10 @@
 import type { QueueError, QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
-import type { SubscriberInfo } from '../api/subscriber.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { DeliverOptions } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { priorityOfLog } from '../model/log-id.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { type WaiterPorts, Waiters } from './waiters.ts';
 
 /** Delivers to a waiting call; an empty result leaves it waiting. */
@@ -115,18 +114,5 @@ export class Subscription {
 
   rejectWaiters(reason: QueueErrorCode | QueueError): void {
     this.#waiters?.rejectAll(reason);
-  }
-
-  subscriberInfo(nowMs: number): SubscriberInfo {
-    let backlog = 0;
-    let held = 0;
-    let oldestAtMs = nowMs;
-    for (const cursor of this.cursors) {
-      backlog += cursor.backlog;
-      held += cursor.held;
-      oldestAtMs = Math.min(oldestAtMs, cursor.oldestReadyAtMs ?? nowMs);
-    }
-    const { name = '', durable } = this;
-    return { name, durable, backlog, held, lagMs: nowMs - oldestAtMs };
   }
 }

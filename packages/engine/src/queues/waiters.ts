@@ -2,8 +2,8 @@
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { Ports } from '../model/ports.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 
 export interface Waiter<Request> {
   readonly request: Request;

@@ -1,10 +1,8 @@
 /** Puts the sharded queues of one instance together: each part gets the others that it needs, and the ports. */
 
 import type { QueueError } from '../api/errors.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
-import { PartitionPool } from '../commit/partition-pool.ts';
 import { Slab } from '../commit/staged-transaction.ts';
 import type { WriterPort } from '../commit/writer-port.ts';
 import { WriterReservation } from '../commit/writer-reservation.ts';
@@ -13,11 +11,13 @@ import type { Delivery } from '../log/delivery.ts';
 import { MessageCache } from '../log/message-cache.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
 import { invariantBroken } from '../model/invariant.ts';
+import { PartitionPool } from '../model/partitions.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { FileReader } from '../model/read-request.ts';
 import type { RecoveredInstance } from '../model/recovered-instance.ts';
 import type { SubscriberRow } from '../model/subscriber-row.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { MetricsSampler } from '../monitoring/metrics-sampler.ts';
 import { ShardedStatistics } from '../monitoring/sharded-statistics.ts';
 import { BacklogReader } from '../queues/backlog-reader.ts';

@@ -5,7 +5,6 @@ import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
-import { LazyCommitResult } from '../model/lazy-commit-result.ts';
 import {
   type ChunkedPayload,
   type RecordContent,
@@ -13,15 +12,16 @@ import {
   recordBytes,
 } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { SessionGuard } from '../model/session-guard.ts';
-import { validateStatement } from '../model/sql-statement.ts';
 import {
+  LazyCommitResult,
+  SessionGuard,
   type ValidatedDequeueOptions,
   validateDequeueOptions,
   validateHoldMs,
   validateMessage,
   validateSubscriber,
-} from '../model/validate-call.ts';
+} from '../model/session-calls.ts';
+import { validateStatement } from '../model/sql-statement.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
   PayloadStreams,
@@ -29,21 +29,7 @@ import type {
   QueueTransaction,
   TransactionStatements,
 } from '../queues/queue-engine.ts';
-
-export interface SessionContext {
-  /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
-  findQueue(queue: string): FoundQueue;
-  /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
-  sqlEngine(): QueueEngine;
-  /** Throws `INSTANCE_LEAVING`. */
-  assertAcceptsMessages(): void;
-  onSessionClosed(session: number): void;
-}
-
-interface FoundQueue {
-  row: QueueRow;
-  engine: QueueEngine;
-}
+import type { FoundQueue, SessionContext } from './served-queues.ts';
 
 /** An uploaded payload whose message is not staged yet. */
 export interface UploadedPayload {

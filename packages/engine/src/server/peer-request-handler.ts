@@ -1,16 +1,16 @@
 /** Answers what another instance asks for over one connection. */
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
-import type { Clock } from '../model/ports.ts';
+import type { MachineClock } from '../model/ports.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { type PeerCall, readBatch } from '../wire/peer-messages.ts';
 import { protocolError } from '../wire/protocol.ts';
 
 export class PeerRequestHandler {
   readonly #forwarding: InstanceForwarding;
-  readonly #clock: Clock;
+  readonly #clock: MachineClock;
   readonly #requestingPeers = new Set<number>();
 
-  constructor(forwarding: InstanceForwarding, clock: Clock) {
+  constructor(forwarding: InstanceForwarding, clock: MachineClock) {
     this.#forwarding = forwarding;
     this.#clock = clock;
   }
@@ -18,7 +18,7 @@ export class PeerRequestHandler {
   /** Resolves with whether this instance has committed the batch. */
   acceptBatch(body: BodyReader): Promise<boolean> {
     const { sender, batch, sentAtMs } = readBatch(body);
-    return this.#forwarding.acceptBatch(sender, batch, Math.max(0, this.#clock.monotonicMs() - sentAtMs));
+    return this.#forwarding.acceptBatch(sender, batch, Math.max(0, this.#clock.nowMs() - sentAtMs));
   }
 
   async call(json: string): Promise<unknown> {

@@ -5,7 +5,7 @@ import { isMainThread } from 'node:worker_threads';
 import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
-import type { Ports } from '../model/ports.ts';
+import type { InstancePorts } from '../model/ports.ts';
 import { LocalInstance } from '../runtime/local-instance.ts';
 import { instanceSocketPath } from '../storage/socket-path.ts';
 import { ServerConnection } from './server-connection.ts';
@@ -13,7 +13,7 @@ import { ServerConnection } from './server-connection.ts';
 export interface ServerOptions {
   /** Where to listen; by default `instance-<number>.sock` in the folder of the instance. */
   path?: string;
-  ports: Ports;
+  ports: InstancePorts;
   /** Connects the served instance to the other instances of its cluster. */
   connectPeers?(instance: LocalInstance): { close(): Promise<void> };
 }

@@ -8,7 +8,7 @@ import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import { idRunsBytes } from '../model/id-runs.ts';
-import type { Ports } from '../model/ports.ts';
+import type { InstancePorts } from '../model/ports.ts';
 import { sessionIdBytes } from '../model/session-outcome.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
 import { BodyReader } from '../wire/body-reader.ts';
@@ -40,7 +40,7 @@ export class ServerConnection {
   readonly #socket: Socket;
   readonly #instance: LocalInstance;
   readonly #writer: FrameWriter;
-  readonly #ports: Ports;
+  readonly #ports: InstancePorts;
   readonly #sessions: ConnectionSessions;
   #lastCall: Promise<unknown> = Promise.resolve();
   #lastChunk: Promise<unknown> = Promise.resolve();
@@ -51,7 +51,7 @@ export class ServerConnection {
   #paused = false;
   #ended: Promise<void> | undefined;
 
-  constructor(socket: Socket, instance: LocalInstance, ports: Ports) {
+  constructor(socket: Socket, instance: LocalInstance, ports: InstancePorts) {
     this.#socket = socket;
     this.#instance = instance;
     this.#ports = ports;
@@ -170,7 +170,7 @@ export class ServerConnection {
       return;
     }
     if (kind === requests.forwardBatch || kind === requests.peerCall) {
-      this.#peerRequests ??= new PeerRequestHandler(this.#instance.forwarding, this.#ports.clock);
+      this.#peerRequests ??= new PeerRequestHandler(this.#instance.forwarding, this.#ports.machineClock);
       const work =
         kind === requests.forwardBatch
           ? this.#peerRequests.acceptBatch(body)

@@ -7,8 +7,9 @@
 import type { Message } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
-import { LazyCommitResult } from '../model/lazy-commit-result.ts';
-import { hasNoRoutingFields, type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import { hasNoRoutingFields } from '../model/inspect-record.ts';
+import { type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import { LazyCommitResult } from '../model/session-calls.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import { validateRecord } from '../model/validate-record.ts';
 import type { InstanceSession } from '../runtime/instance-session.ts';

@@ -6,17 +6,16 @@ import { limits } from '../api/limits.ts';
 import type { BrowsedMessage, Message } from '../api/message.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
-import type { WaitRecorder } from '../api/waits.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import { Slab } from '../commit/staged-transaction.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
 import { flowStats } from '../model/flow-stats.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import type { ChunkedPayload } from '../model/message-record.ts';
+import { type ChunkedPayload, RecordMessage } from '../model/message-record.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { RecordMessage } from '../model/record-message.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { streamPayload } from '../payloads/payload-stream.ts';
 import type {
   BrowseOptions,

@@ -3,7 +3,7 @@
  *
  *     u32 length of the rest · u8 kind · u32 request · body
  *
- * with little-endian numbers; `docs/decisions/0004-remote-protocol.md` lists the bodies and gives the reasons. Each
+ * with little-endian numbers; `docs/decisions/remote-protocol.md` lists the bodies and gives the reasons. Each
  * request has one answer, which carries the request's number. Answers to different sessions may come in any order. Only
  * `deliveryPart` is followed by another frame with the same number.
  *
@@ -24,7 +24,7 @@
  */
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
-import { assertTransactionSize } from '../model/validate-call.ts';
+import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
 export const protocolVersion = 4;

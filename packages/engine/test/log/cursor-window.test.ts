@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CursorLog } from '../../src/log/cursor-log.ts';
-import { CursorWindow } from '../../src/log/cursor-window.ts';
+import { CursorWindow } from '../../src/log/message-cache.ts';
 
 it('reads nothing below the watermark, whether or not runs are left in memory (simulator seed 348)', () => {
   const log = { persistent: true, committedEndSeq: 20, retainCached: () => {} } as unknown as CursorLog;

@@ -1,7 +1,7 @@
 /** Tables of states and commands, and the life of a partition tried pair by pair. */
 import { describe, expect, it } from 'vitest';
 import { InvariantViolation, invariant, invariantBroken } from '../../src/model/invariant.ts';
-import { Partition, type PartitionState, partitionLife } from '../../src/model/log-partitions.ts';
+import { Partition, type PartitionState, partitionLife } from '../../src/model/partitions.ts';
 import { TransitionTable } from '../../src/model/transition-table.ts';
 
 describe('a transition table', () => {

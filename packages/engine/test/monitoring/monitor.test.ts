@@ -1,14 +1,14 @@
 /** Samples are written about once a second while something changes, and not at all while nothing does. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
-import { WaitRecorder } from '../../src/api/waits.ts';
 import type { GroupCommit } from '../../src/commit/group-commit.ts';
 import { MessageCache } from '../../src/log/message-cache.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
 import type { Sample } from '../../src/model/sample.ts';
+import { WaitRecorder } from '../../src/model/wait-recorder.ts';
 import { MetricsSampler } from '../../src/monitoring/metrics-sampler.ts';
 import { nodePorts } from '../../src/node-ports.ts';
-import { ShardedQueue } from '../../src/queues/sharded-queue.ts';
+import { ShardedQueue } from '../../src/queues/sharded-queues.ts';
 import { ManualPorts } from '../support/manual-ports.ts';
 
 const row: QueueRow = {

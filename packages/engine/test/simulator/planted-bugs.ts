@@ -7,7 +7,7 @@ import { GroupCommit } from '../../src/commit/group-commit.ts';
 import { InstanceForwarding } from '../../src/forwarding/instance-forwarding.ts';
 import { CursorDeliveries } from '../../src/log/cursor-deliveries.ts';
 import { LogCursor } from '../../src/log/log-cursor.ts';
-import { LogPartitions } from '../../src/model/log-partitions.ts';
+import { LogPartitions } from '../../src/model/partitions.ts';
 import { MemoryFile } from './memory-file.ts';
 
 export interface PlantedBug {

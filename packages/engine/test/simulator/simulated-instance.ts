@@ -1,8 +1,8 @@
 /** One instance over a file in memory: it can be opened, killed and opened again. */
 import { QueueError } from '../../src/api/errors.ts';
-import { WaitRecorder } from '../../src/api/waits.ts';
 import { CommitOutcomes } from '../../src/commit/commit-outcomes.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
+import { WaitRecorder } from '../../src/model/wait-recorder.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
 import { InstanceSession } from '../../src/runtime/instance-session.ts';
 import { recoverSharded } from '../../src/runtime/recover-sharded.ts';

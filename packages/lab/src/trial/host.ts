@@ -5,6 +5,7 @@ import {
   openInstance,
   type RemoteInstance,
   type SubscriberInfo,
+  type WaitLog,
   WaitRecorder,
 } from '@shardlab/engine';
 import type { DequeueSource } from './layout.ts';
@@ -16,7 +17,7 @@ const refreshMs = 20;
 export interface Host
   extends Pick<RemoteInstance, 'id' | 'openSession' | 'createQueue' | 'subscribe' | 'browse' | 'close'> {
   /** Waits of the instance and of the load; for a remote instance only those of the load. */
-  readonly waits: WaitRecorder;
+  readonly waits: WaitLog;
   /** The present shards; empty for a remote instance, whose process is queried by the coordinator. */
   shards(): InstanceSample['shards'];
   /** Number of ready messages for one source of messages. */

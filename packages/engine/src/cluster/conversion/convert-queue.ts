@@ -12,6 +12,7 @@ import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import { canCancel } from '../../model/conversion.ts';
 import { exceptionQueueName, type NewQueueRow } from '../../model/queue-row.ts';
+import type { QueueSettingName } from '../../model/queue-settings.ts';
 import { nodePorts } from '../../node-ports.ts';
 import { validateQueueSpec } from '../../runtime/validate-queue-spec.ts';
 import type { ConversionRow } from '../../storage/catalog/conversion-table.ts';
@@ -74,8 +75,21 @@ export async function readConversion({
   }
 }
 
+/** Settings of the new queue that a conversion can choose. The durability is the old queue's, the others are the defaults. */
+const choosableSettings = [
+  'shards',
+  'priorities',
+  'attemptsMax',
+  'retryDelayMs',
+] as const satisfies readonly QueueSettingName[];
+
+function chosenSettingsOf(options: ConvertOptions): Pick<ConvertOptions, (typeof choosableSettings)[number]> {
+  const chosen = choosableSettings.filter((name) => options[name] !== undefined);
+  return Object.fromEntries(chosen.map((name) => [name, options[name]]));
+}
+
 function beginOrContinue(files: ConversionFiles, options: ConvertOptions): ConversionRow {
-  const { queue, shards, priorities, attemptsMax, retryDelayMs } = options;
+  const { queue } = options;
   const begun = files.catalog.conversion(queue);
   if (begun !== undefined) return assertSameOptions(begun, options);
   const queues = files.catalog.queues();
@@ -85,10 +99,7 @@ function beginOrContinue(files: ConversionFiles, options: ConvertOptions): Conve
     name: queue,
     kind: 'sharded',
     durability: old.durability,
-    ...(shards !== undefined && { shards }),
-    ...(priorities !== undefined && { priorities }),
-    ...(attemptsMax !== undefined && { attemptsMax }),
-    ...(retryDelayMs !== undefined && { retryDelayMs }),
+    ...chosenSettingsOf(options),
   });
   const exceptions = exceptionQueueName(queue);
   if (settings.attemptsMax !== null && queues.some(({ name }) => name === exceptions)) {
@@ -104,7 +115,7 @@ function assertSameOptions(row: ConversionRow, options: ConvertOptions): Convers
     ...row.settings,
     cacheBytesMax: row.cacheBytesMax,
   };
-  for (const name of ['shards', 'priorities', 'attemptsMax', 'retryDelayMs', 'cacheBytesMax'] as const) {
+  for (const name of [...choosableSettings, 'cacheBytesMax'] as const) {
     if (options[name] === undefined || options[name] === begun[name]) continue;
     throw new QueueError('OPTIONS_INVALID', {
       message: `The conversion of ${row.queue} was begun with ${name} ${String(begun[name])}; cancel it to begin with another`,

@@ -5,7 +5,7 @@ import { ClientLink } from '../../client/client-link.ts';
 import type { InstanceForwarding } from '../../forwarding/instance-forwarding.ts';
 import type { Peer } from '../../forwarding/interconnect.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../../model/forwarded-batch.ts';
-import type { Clock, Ports } from '../../model/ports.ts';
+import type { InstancePorts, MachineClock } from '../../model/ports.ts';
 import type { FrameWriter } from '../../wire/frame-writer.ts';
 import { type PeerCall, writeBatch } from '../../wire/peer-messages.ts';
 import { requests } from '../../wire/protocol.ts';
@@ -16,14 +16,14 @@ export interface PeerLinkOptions {
   instance: number;
   /** The instance at this end. */
   self: { instance: number; forwarding: InstanceForwarding };
-  ports: Ports;
+  ports: InstancePorts;
 }
 
 export class PeerLink implements Peer {
   readonly instance: number;
   readonly #self: PeerLinkOptions['self'];
   readonly #link: ClientLink;
-  readonly #clock: Clock;
+  readonly #clock: MachineClock;
   #linkGeneration = 0;
   #connectionNumber = 0;
   /** No attempt to connect before this time, monotonic ms. The delay doubles with every failed attempt. */
@@ -34,7 +34,7 @@ export class PeerLink implements Peer {
     this.instance = instance;
     this.#self = self;
     this.#link = new ClientLink({ path, connectMs: limits.forwardConnectMs, ports });
-    this.#clock = ports.clock;
+    this.#clock = ports.machineClock;
   }
 
   async requestBatch(queueId: number, messagesMax: number): Promise<void> {
@@ -50,7 +50,7 @@ export class PeerLink implements Peer {
     await this.#ensureConnected();
     while (this.#link.full) await this.#link.drained();
     return this.#request(requests.forwardBatch, (writer) =>
-      writeBatch(writer, { sender: this.#sender, batch, sentAtMs: this.#clock.monotonicMs() }),
+      writeBatch(writer, { sender: this.#sender, batch, sentAtMs: this.#clock.nowMs() }),
     );
   }
 
@@ -73,12 +73,12 @@ export class PeerLink implements Peer {
 
   async #ensureConnected(): Promise<void> {
     if (this.#link.isOpen) return;
-    if (this.#clock.monotonicMs() < this.#retryNotBeforeMs) throw this.#unreachable();
+    if (this.#clock.nowMs() < this.#retryNotBeforeMs) throw this.#unreachable();
     try {
       await this.#link.ensureConnected();
       this.#retryDelayMs = limits.forwardRetryMs;
     } catch (error) {
-      this.#retryNotBeforeMs = this.#clock.monotonicMs() + this.#retryDelayMs;
+      this.#retryNotBeforeMs = this.#clock.nowMs() + this.#retryDelayMs;
       this.#retryDelayMs = Math.min(this.#retryDelayMs * 2, limits.forwardRetryMsMax);
       throw error;
     }

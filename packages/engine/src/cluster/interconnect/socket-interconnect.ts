@@ -1,6 +1,6 @@
 /** Connects an instance to the other instances of its cluster, each over the socket on which it is served. */
 import type { Interconnect, Peer } from '../../forwarding/interconnect.ts';
-import type { Ports } from '../../model/ports.ts';
+import type { InstancePorts } from '../../model/ports.ts';
 import type { LocalInstance } from '../../runtime/local-instance.ts';
 import { PeerLink } from './peer-link.ts';
 
@@ -8,13 +8,13 @@ export class SocketInterconnect implements Interconnect {
   readonly consumerIdleMs: number;
   readonly #instance: LocalInstance;
   readonly #pathOf: (instance: number) => string;
-  readonly #ports: Ports;
+  readonly #ports: InstancePorts;
   readonly #links = new Map<number, PeerLink>();
 
   /** The instance must be served itself, because the others reply over connections that they open. */
   constructor(
     instance: LocalInstance,
-    { pathOf, idleMs, ports }: { pathOf(instance: number): string; idleMs: number; ports: Ports },
+    { pathOf, idleMs, ports }: { pathOf(instance: number): string; idleMs: number; ports: InstancePorts },
   ) {
     this.consumerIdleMs = idleMs;
     this.#instance = instance;

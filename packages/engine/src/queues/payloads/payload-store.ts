@@ -9,7 +9,6 @@
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
-import type { WaitRecorder } from '../../api/waits.ts';
 import type { GroupCommit } from '../../commit/group-commit.ts';
 import type { MessageLog } from '../../log/message-log.ts';
 import type { SubscriberCursor } from '../../log/subscriber-cursor.ts';
@@ -19,6 +18,7 @@ import type { ChunkKey, RecoveredPayloads } from '../../model/payload-chunk.ts';
 import { type PayloadReference, PayloadReferences } from '../../model/payload-references.ts';
 import type { Ports, Timer } from '../../model/ports.ts';
 import type { TableWrite } from '../../model/table-write.ts';
+import type { WaitRecorder } from '../../model/wait-recorder.ts';
 
 /** Pause before a deletion that failed, on a full disk for example, is tried again. */
 const retryMs = 1_000;

@@ -21,16 +21,20 @@ import {
   type SqliteFile,
   type SqliteStatement,
 } from '../sqlite/open-sqlite.ts';
-import { AcknowledgedGroupFile, acknowledgedGroupPath } from './recovery/acknowledged-group-file.ts';
-import { assertNoCommitsMissing } from './recovery/last-group.ts';
 import { recoverPartitions } from './recovery/recover-partitions.ts';
 import { resyncWal } from './recovery/resync-wal.ts';
-import { ConsumptionWriter, deleteConsumption } from './tables/consumption-table.ts';
 import { CorrelationIndexes } from './tables/correlation-index.ts';
-import { MetaTable } from './tables/meta-table.ts';
+import {
+  AcknowledgedGroupFile,
+  acknowledgedGroupPath,
+  assertNoCommitsMissing,
+  MetaTable,
+} from './tables/last-group.ts';
 import {
   BlockWriter,
+  ConsumptionWriter,
   createPartitionTable,
+  deleteConsumption,
   truncatePartition,
   writeFreePartition,
   writePartitionRow,

@@ -7,8 +7,8 @@ import type { ReadReply, ReadRequest } from '../../model/read-request.ts';
 import { searchCorrelatedBlocks } from '../instance-file/tables/correlation-index.ts';
 import { readDelayedOfQueue, readDueMessages } from '../instance-file/tables/delayed-table.ts';
 import { readEvacuatedOfSubscriber } from '../instance-file/tables/evacuated-table.ts';
-import { readBlocks } from '../instance-file/tables/partition-table.ts';
 import { readChunk } from '../instance-file/tables/payload-table.ts';
+import { readBlocks } from '../instance-file/tables/read-partition.ts';
 import { openSqlite } from '../sqlite/open-sqlite.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 

@@ -5,8 +5,8 @@
  */
 import { existsSync } from 'node:fs';
 import { findCatalogFaults } from '../catalog/catalog-file.ts';
-import { assertNoCommitsMissing } from '../instance-file/recovery/last-group.ts';
-import { findPartitionFaults, readPartitionRows } from '../instance-file/tables/partition-table.ts';
+import { assertNoCommitsMissing } from '../instance-file/tables/last-group.ts';
+import { findPartitionFaults, readPartitionRows } from '../instance-file/tables/read-partition.ts';
 import { tableChecks } from '../instance-file/tables/registered-tables.ts';
 import { isNewFile } from '../sqlite/file-format.ts';
 import { openSqlite, toQueueError } from '../sqlite/open-sqlite.ts';

@@ -12,9 +12,13 @@ import type { Clock, Ports } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import { fromStorageFailure } from '../../model/storage-failure.ts';
-import { createAnswerChannelMemory, WriterAnswers } from './answer-channel.ts';
-import { createGroupChannelMemory, GroupSender } from './group-channel.ts';
 import { startThread } from './start-thread.ts';
+import {
+  createAnswerChannelMemory,
+  createGroupChannelMemory,
+  GroupSender,
+  WriterAnswers,
+} from './writer-channel.ts';
 
 type ThreadPorts = Pick<Ports, 'clock' | 'timers'>;
 

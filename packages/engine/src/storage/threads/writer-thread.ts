@@ -13,8 +13,7 @@ import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodePorts } from '../../node-ports.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
-import { AnswerSender } from './answer-channel.ts';
-import { GroupReceiver } from './group-channel.ts';
+import { AnswerSender, GroupReceiver } from './writer-channel.ts';
 
 const { path, emulatedSyncMs, groups, answers } = workerData as {
   path: string;

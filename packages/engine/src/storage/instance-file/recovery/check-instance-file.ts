@@ -7,9 +7,8 @@ import type { PartitionId, QueueId } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { isNewFile } from '../../sqlite/file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
+import { acknowledgedGroupPath, findLastGroup, readAcknowledgedGroup } from '../tables/last-group.ts';
 import { findTableFaults } from '../tables/registered-tables.ts';
-import { acknowledgedGroupPath, readAcknowledgedGroup } from './acknowledged-group-file.ts';
-import { findLastGroup } from './last-group.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions } from './recover-partitions.ts';
 

@@ -2,7 +2,7 @@
 
 import type { PartitionId } from '../../../model/ids.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
-import { isBlockUndamaged, iterateBlocks, type StoredBlock } from '../tables/partition-table.ts';
+import { isBlockUndamaged, iterateBlocks, type StoredBlock } from '../tables/read-partition.ts';
 
 export interface UndamagedBlocks {
   /** In order. */

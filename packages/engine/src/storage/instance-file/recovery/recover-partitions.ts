@@ -9,14 +9,14 @@ import type { SubscriberId } from '../../../model/ids.ts';
 import type { RecoveredInstance, RecoveredPartition } from '../../../model/recovered-instance.ts';
 import { type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
 import { readAttempts } from '../tables/attempt-table.ts';
-import { readConsumption } from '../tables/consumption-table.ts';
+import type { PartitionRow } from '../tables/partition-table.ts';
 import {
   assertEndUndamaged,
   iterateBlockRanges,
-  type PartitionRow,
+  readConsumption,
   readPartitionRows,
   readPartitionSize,
-} from '../tables/partition-table.ts';
+} from '../tables/read-partition.ts';
 
 /** More sequence numbers than a partition can have given out: its messages and the gaps of failed groups between them. */
 export const unknownSeqsMax = 2 ** 32;

@@ -17,20 +17,24 @@ import { prepareFormat } from '../../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { syncFolder } from '../../sqlite/sync-folder.ts';
 import { moveAttempts } from '../tables/attempt-table.ts';
-import { deleteConsumption, insertConsumption } from '../tables/consumption-table.ts';
 import { CorrelationIndexes } from '../tables/correlation-index.ts';
-import { raiseEpochTo } from '../tables/meta-table.ts';
+import {
+  acknowledgedGroupPath,
+  findLastGroup,
+  raiseEpochTo,
+  readAcknowledgedGroup,
+} from '../tables/last-group.ts';
 import {
   BlockWriter,
   createPartitionTable,
+  deleteConsumption,
   deletePartitionRow,
-  type StoredBlock,
+  insertConsumption,
   writePartitionRow,
 } from '../tables/partition-table.ts';
+import type { StoredBlock } from '../tables/read-partition.ts';
 import { acceptTableLoss, instanceSchemaSql } from '../tables/registered-tables.ts';
-import { acknowledgedGroupPath, readAcknowledgedGroup } from './acknowledged-group-file.ts';
 import { checkPartition, type DamagedPartition, terminalRangesOf } from './check-instance-file.ts';
-import { findLastGroup } from './last-group.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions, unknownSeqsMax } from './recover-partitions.ts';
 

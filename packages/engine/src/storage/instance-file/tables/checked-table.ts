@@ -25,7 +25,8 @@ const sumMask = 2 ** 53 - 1;
 export class CheckedTable<Row extends object> {
   readonly name: string;
   readonly #columns: readonly string[];
-  readonly #insertSql: string;
+  /** Inserts a row of the properties of `columns` and `crc`, or replaces that of the same key. */
+  readonly insertSql: string;
 
   constructor({ name, columns, key }: CheckedTableSpec) {
     this.name = name;
@@ -33,7 +34,7 @@ export class CheckedTable<Row extends object> {
     const replaced = [...columns, 'crc'].filter((column) => !key.includes(column)).map(columnName);
     const values = [...columns, 'crc'].map((property) => `@${property}`).join(', ');
     // Not INSERT OR REPLACE, for which SQLite runs no trigger of the deletion.
-    this.#insertSql = `INSERT INTO ${name} (${columnList([...columns, 'crc'])}) VALUES (${values})
+    this.insertSql = `INSERT INTO ${name} (${columnList([...columns, 'crc'])}) VALUES (${values})
       ON CONFLICT (${columnList(key)}) DO UPDATE SET ${replaced.map((column) => `${column} = excluded.${column}`).join(', ')}`;
   }
 
@@ -50,7 +51,7 @@ export class CheckedTable<Row extends object> {
 
   /** Inserts the row, or replaces that of the same key. */
   createWriter(file: SqliteFile): (row: Row) => void {
-    const insert = file.prepare(this.#insertSql);
+    const insert = file.prepare(this.insertSql);
     return (row) => void insert.run({ ...row, crc: this.#checksumOf(row) });
   }
 

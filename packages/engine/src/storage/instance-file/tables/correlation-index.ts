@@ -11,12 +11,8 @@ import type { BlockEntry, PartitionAssignment } from '../../../model/group-messa
 import type { PartitionId } from '../../../model/ids.ts';
 import type { ReadBlock } from '../../../model/read-request.ts';
 import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
-import {
-  assertBlockUndamaged,
-  blockColumns,
-  partitionTableName,
-  type StoredBlock,
-} from './partition-table.ts';
+import { partitionTableName } from './partition-table.ts';
+import { assertBlockUndamaged, blockColumns, type StoredBlock } from './read-partition.ts';
 
 const indexTableName = (partition: PartitionId) => `${partitionTableName(partition)}_index`;
 

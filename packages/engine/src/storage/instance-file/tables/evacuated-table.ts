@@ -8,12 +8,8 @@ import type { PartitionId } from '../../../model/ids.ts';
 import { recordEnd } from '../../../model/message-record.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { CheckedTable } from './checked-table.ts';
-import {
-  assertBlockUndamaged,
-  blockColumns,
-  partitionTableName,
-  type StoredBlock,
-} from './partition-table.ts';
+import { partitionTableName } from './partition-table.ts';
+import { assertBlockUndamaged, blockColumns, type StoredBlock } from './read-partition.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
 const evacuatedMessages = new CheckedTable<EvacuatedRow>({

@@ -1,13 +1,14 @@
 /**
- * Partitions. The table `partition` is their pool: which log each one belongs to. Each has a table `partition_<n>`, in which
- * a row is a block of consecutive messages that committed in one group.
+ * What a group writes to partitions. The table `partition` is their pool: which log each one belongs to. Each has a table
+ * `partition_<n>`, in which a row is a block of consecutive messages that committed in one group. `consumption` has what is
+ * terminal in each, as deltas: a group adds one row for each partition and subscriber in which it consumed. Deltas are
+ * merged into one past a bound, so that truncating and recovery stay short. `read-partition.ts` reads all three.
  */
-import { QueueError } from '../../../api/errors.ts';
-import type { SeqRange } from '../../../model/consumption.ts';
-import type { BlockEntry } from '../../../model/group-message.ts';
+import { decodeRanges, encodeRanges, mergeRanges } from '../../../model/consumption.ts';
+import type { BlockEntry, ConsumptionDeltaEntry } from '../../../model/group-message.ts';
 import type { GroupNumber, PartitionId } from '../../../model/ids.ts';
-import type { ReadBlock } from '../../../model/read-request.ts';
-import { blockChecksum } from '../../checksum.ts';
+import { blockChecksum, consumptionDeltaChecksum, rowChecksum } from '../../checksum.ts';
+import { columnList } from '../../sqlite/columns.ts';
 import { type SqliteFile, type SqliteStatement, toQueueError } from '../../sqlite/open-sqlite.ts';
 import { CheckedTable } from './checked-table.ts';
 import type { TableModule } from './table-module.ts';
@@ -20,7 +21,7 @@ export interface PartitionRow {
   firstSeq: number | null;
 }
 
-const pool = new CheckedTable<PartitionRow>({
+export const partitionPool = new CheckedTable<PartitionRow>({
   name: 'partition',
   columns: ['partition', 'queueId', 'shard', 'firstSeq'],
   key: ['partition'],
@@ -35,13 +36,8 @@ export const partitionPoolTable = {
       first_seq INTEGER,             -- lower numbers are terminal or in an earlier partition of the log
       crc INTEGER NOT NULL           -- over the columns before it
     ) STRICT;`,
-  checkedTables: [pool],
+  checkedTables: [partitionPool],
 } satisfies TableModule;
-
-/** In order of owner and sequence. Throws `STORAGE_CORRUPT` if a row is not what was written: all else rests on these. */
-export function readPartitionRows(file: SqliteFile): PartitionRow[] {
-  return pool.read(file, 'ORDER BY queue_id, shard, first_seq');
-}
 
 export function writeFreePartition(file: SqliteFile, partition: number): void {
   writePartitionRow(file, { partition, queueId: null, shard: null, firstSeq: null });
@@ -51,7 +47,8 @@ export function writePartitionRow(
   file: SqliteFile,
   { partition, queueId, shard, firstSeq }: PartitionRow,
 ): void {
-  pool.createWriter(file)({ partition, queueId, shard, firstSeq });
+  const crc = rowChecksum([partition, queueId, shard, firstSeq]);
+  file.prepare(partitionPool.insertSql).run({ partition, queueId, shard, firstSeq, crc });
 }
 
 export function deletePartitionRow(file: SqliteFile, partition: number): void {
@@ -107,132 +104,103 @@ export function truncatePartition(file: SqliteFile, partition: PartitionId, also
   }
 }
 
-/** The last group that wrote to the partition; 0 if it is empty. */
-export function lastGroupOfPartition(file: SqliteFile, partition: PartitionId): number {
-  const groupNumber = file
-    .prepare(`SELECT group_number FROM ${partitionTableName(partition)} ORDER BY seq DESC LIMIT 1`)
-    .pluck()
-    .get();
-  return (groupNumber as number | null | undefined) ?? 0;
-}
+/** 256 rows for the one consumer of a queue, fewer where many subscribers share a partition. */
+const rowsPerSubscriberMax = 256;
+const rowsPerPartitionMax = 4_096;
+const rowsPerSubscriberMin = 16;
 
-export interface PartitionSize {
-  /** End of the last message, exclusive; absent if there is none. */
-  endSeq?: number;
-  messages: number;
-  bytes: number;
-}
+export const consumptionColumns = ['partition', 'subscriber', 'groupNumber', 'ranges', 'crc'] as const;
+const insertDeltaSql = `INSERT INTO consumption (${columnList(consumptionColumns)}) VALUES (?, ?, ?, ?, ?)`;
 
-/** Reads every row, but no bodies. */
-export function readPartitionSize(file: SqliteFile, partition: PartitionId): PartitionSize {
-  const { endSeq, ...size } = file
-    .prepare(
-      `SELECT max(seq + count) AS endSeq, coalesce(sum(count), 0) AS messages,
-         coalesce(sum(length(body)), 0) AS bytes FROM ${partitionTableName(partition)}`,
-    )
-    .get() as PartitionSize & { endSeq: number | null };
-  return endSeq === null ? size : { ...size, endSeq };
-}
+export const consumptionTable = {
+  schemaSql: `
+    CREATE TABLE consumption (
+      partition INTEGER NOT NULL,
+      subscriber INTEGER NOT NULL,   -- 0: the one consumer of a queue
+      group_number INTEGER NOT NULL, -- the group commit that wrote the row
+      ranges BLOB NOT NULL,
+      crc INTEGER NOT NULL,          -- over the columns before it
+      PRIMARY KEY (partition, subscriber, group_number)
+    ) STRICT, WITHOUT ROWID;`,
+  tablesByPartition: ['consumption'],
+  deleteSubscriber(file, subscriber) {
+    file.prepare('DELETE FROM consumption WHERE subscriber = ?').run(subscriber);
+  },
+} satisfies TableModule;
 
-export interface StoredBlock extends ReadBlock {
-  groupNumber: GroupNumber;
-  crc: number;
-}
+type DeltaKey = Pick<ConsumptionDeltaEntry, 'partition' | 'subscriber'>;
 
-export const blockColumns = 'seq AS firstSeq, count, body, group_number AS groupNumber, crc';
+export class ConsumptionWriter {
+  readonly #file: SqliteFile;
+  readonly #insert: SqliteStatement;
+  /** Rows by partition and subscriber. */
+  readonly #rowCounts = new Map<number, Map<number, number>>();
 
-/** The sequence numbers of each block, in order. */
-export function iterateBlockRanges(file: SqliteFile, partition: PartitionId): IterableIterator<SeqRange> {
-  return file
-    .prepare(`SELECT seq, seq + count FROM ${partitionTableName(partition)} ORDER BY seq`)
-    .raw()
-    .iterate() as IterableIterator<SeqRange>;
-}
-
-/**
- * Throws `STORAGE_CORRUPT` if the table may have lost its end. Relies on SQLite's check of all its pages (8 ms for a full
- * partition) and on the checksum of the last block.
- */
-export function assertEndUndamaged(file: SqliteFile, partition: PartitionId): void {
-  const table = partitionTableName(partition);
-  const verdict = file.pragma(`quick_check(${table})`, { simple: true });
-  if (verdict !== 'ok') {
-    throw new QueueError('STORAGE_CORRUPT', { details: { path: file.name, partition, sqlite: verdict } });
+  constructor(file: SqliteFile) {
+    this.#file = file;
+    this.#insert = file.prepare(insertDeltaSql);
   }
-  const last = file.prepare(`SELECT ${blockColumns} FROM ${table} ORDER BY seq DESC LIMIT 1`).get();
-  if (last !== undefined) assertBlockUndamaged(file, partition, last as StoredBlock);
-}
 
-/**
- * Blocks in order, starting with the one that holds `fromSeq`, up to about `bytesMax`. Relies on the primary key: the end
- * of a block is not indexed, so the first is the last one that starts at or before `fromSeq`. Stops before a block that
- * cannot be read or is not what was written; throws `STORAGE_CORRUPT` if that is the first one.
- */
-export function readBlocks(
-  file: SqliteFile,
-  { partition, fromSeq, bytesMax }: { partition: PartitionId; fromSeq: number; bytesMax: number },
-): { blocks: ReadBlock[]; more: boolean } {
-  const table = partitionTableName(partition);
-  const rows = file
-    .prepare(
-      `SELECT ${blockColumns} FROM ${table}
-       WHERE seq >= coalesce((SELECT max(seq) FROM ${table} WHERE seq <= ?), 0) ORDER BY seq`,
-    )
-    .iterate(fromSeq) as IterableIterator<StoredBlock>;
-  const blocks: ReadBlock[] = [];
-  let bytes = 0;
-  try {
-    for (const { groupNumber, crc, ...block } of rows) {
-      if (block.firstSeq + block.count <= fromSeq) continue;
-      assertBlockUndamaged(file, partition, { ...block, groupNumber, crc });
-      blocks.push(block);
-      bytes += block.body.byteLength;
-      if (bytes >= bytesMax) return { blocks, more: true };
+  /** The number of rows that recovery found. */
+  setRowCount({ partition, subscriber }: DeltaKey, rows: number): void {
+    this.#rowCountsOf(partition).set(subscriber, rows);
+  }
+
+  forgetPartition(partition: PartitionId): void {
+    this.#rowCounts.delete(partition);
+  }
+
+  write(key: DeltaKey, groupNumber: GroupNumber, ranges: Buffer): void {
+    this.#insertRow(key, groupNumber, ranges);
+    const counts = this.#rowCountsOf(key.partition);
+    const count = (counts.get(key.subscriber) ?? 0) + 1;
+    const rowsMax = Math.max(
+      rowsPerSubscriberMin,
+      Math.min(rowsPerSubscriberMax, rowsPerPartitionMax / counts.size),
+    );
+    if (count >= rowsMax) this.#mergeRows(key, groupNumber);
+    counts.set(key.subscriber, count >= rowsMax ? 1 : count);
+  }
+
+  #insertRow({ partition, subscriber }: DeltaKey, groupNumber: GroupNumber, ranges: Buffer): void {
+    const crc = consumptionDeltaChecksum({ partition, subscriber, groupNumber }, ranges);
+    this.#insert.run(partition, subscriber, groupNumber, ranges, crc);
+  }
+
+  #rowCountsOf(partition: PartitionId): Map<number, number> {
+    let counts = this.#rowCounts.get(partition);
+    if (counts === undefined) {
+      counts = new Map();
+      this.#rowCounts.set(partition, counts);
     }
-  } catch (error) {
-    if (blocks.length === 0) throw error;
-    return { blocks, more: true };
+    return counts;
   }
-  return { blocks, more: false };
+
+  /** All ranges count from the partition's first sequence number, so they merge as they are. */
+  #mergeRows({ partition, subscriber }: DeltaKey, groupNumber: GroupNumber): void {
+    const deltas = this.#file
+      .prepare('SELECT ranges FROM consumption WHERE partition = ? AND subscriber = ?')
+      .pluck()
+      .all(partition, subscriber) as Uint8Array[];
+    this.#file
+      .prepare('DELETE FROM consumption WHERE partition = ? AND subscriber = ?')
+      .run(partition, subscriber);
+    const ranges = mergeRanges(deltas.flatMap((delta) => decodeRanges(delta, 0)));
+    this.#insertRow({ partition, subscriber }, groupNumber, Buffer.from(encodeRanges(ranges, 0)));
+  }
 }
 
-/** Damage of a partition, in sentences: SQLite's check of all its pages, and the checksum of every block. */
-export function findPartitionFaults(file: SqliteFile, partition: PartitionId): string[] {
-  const table = partitionTableName(partition);
-  const verdict = file.pragma(`quick_check(${table})`, { simple: true });
-  if (verdict !== 'ok') return [`partition ${partition} is damaged: ${verdict}`];
-  let damaged = 0;
-  for (const block of iterateBlocks(file, partition, 'ASC'))
-    if (!isBlockUndamaged(partition, block)) damaged += 1;
-  return damaged === 0
-    ? []
-    : [`partition ${partition} is damaged: ${damaged} blocks of it are not what was written`];
+/** Also before a partition is assigned: nothing of an earlier owner may count for the new one. */
+export function deleteConsumption(file: SqliteFile, partition: PartitionId): void {
+  file.prepare('DELETE FROM consumption WHERE partition = ?').run(partition);
 }
 
-/** All blocks with their checksums. */
-export function iterateBlocks(
+/** For a repair. */
+export function insertConsumption(
   file: SqliteFile,
-  partition: PartitionId,
-  order: 'ASC' | 'DESC',
-): IterableIterator<StoredBlock> {
-  return file
-    .prepare(`SELECT ${blockColumns} FROM ${partitionTableName(partition)} ORDER BY seq ${order}`)
-    .iterate() as IterableIterator<StoredBlock>;
-}
-
-export function isBlockUndamaged(
-  partition: PartitionId,
-  { firstSeq, count, body, groupNumber, crc }: StoredBlock,
-): boolean {
-  return crc === blockChecksum({ partition, firstSeq, count, groupNumber }, body);
-}
-
-/** Throws `STORAGE_CORRUPT` if the block is not what was written. */
-export function assertBlockUndamaged(file: SqliteFile, partition: PartitionId, block: StoredBlock): void {
-  if (isBlockUndamaged(partition, block)) return;
-  const { firstSeq, count } = block;
-  throw new QueueError('STORAGE_CORRUPT', {
-    message: `The messages from number ${firstSeq} on in ${partitionTableName(partition)} are not what was written`,
-    details: { path: file.name, partition, firstSeq, count },
-  });
+  key: DeltaKey & { groupNumber: GroupNumber },
+  ranges: Uint8Array,
+): void {
+  const crc = consumptionDeltaChecksum(key, ranges);
+  file.prepare(insertDeltaSql).run(key.partition, key.subscriber, key.groupNumber, Buffer.from(ranges), crc);
 }

@@ -1,4 +1,8 @@
-/** Encodes the members of one group for the writer: blocks of messages, rows of tables, and what becomes terminal. */
+/**
+ * One group: encoded for the writer when it closes (blocks of messages, rows of tables, and what becomes terminal), and
+ * applied to the logs once it is durable.
+ */
+import type { QueueError } from '../api/errors.ts';
 
 import { limits } from '../api/limits.ts';
 import type { Delivery } from '../log/delivery.ts';
@@ -13,14 +17,15 @@ import type {
   Group,
   SqlTransaction,
 } from '../model/group-message.ts';
-import type { SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, SubscriberId } from '../model/ids.ts';
+import type { PartitionPool } from '../model/partitions.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import { GroupOutcomes } from './group-outcomes.ts';
-import type { PartitionPool } from './partition-pool.ts';
 import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
 import type { GroupMember } from './system-write.ts';
+import type { WriterReservation } from './writer-reservation.ts';
 
 export interface BuiltGroup {
   message: Omit<Group, 'kind' | 'groupNumber' | 'generation'>;
@@ -44,6 +49,35 @@ export interface ConsumedByCursor {
   deliveries: Delivery[];
   ranges: SeqRange[];
 }
+
+/** A member of a group, and whoever waits for it. */
+export interface PendingMember {
+  content: GroupMember;
+  /** Set if the member is no commit but a session that waits to reserve the writer. */
+  reservation: WriterReservation | undefined;
+  submittedAtMs: number;
+  /** While it is pending, how long the writer had been reserved by then; once its group is closed, how long since then. */
+  reservedMs: number;
+  resolve(): void;
+  reject(error: QueueError): void;
+}
+
+/** A closed group that the writer has not answered. */
+export interface InFlightGroup extends BuiltGroup {
+  /** Gaps of earlier failures that this group makes durable. */
+  gaps: Map<MessageLog, SeqRange[]>;
+  groupNumber: GroupNumber;
+  generation: number;
+  members: PendingMember[];
+}
+
+/** Members of a group whose statements failed, and why: the group is durable without them. */
+export type FailedMembers = ReadonlyMap<GroupMember, QueueError>;
+
+export const noneFailed: FailedMembers = new Map();
+
+/** Told of sequence numbers that became terminal for a cursor, once that is durable. */
+export type ConsumptionListener = (cursor: SubscriberCursor, ranges: readonly SeqRange[]) => void;
 
 /** Buffers shared with the writer, used in turn: one more than groups in flight, so none is overwritten while read. */
 export class GroupBuffers {
@@ -160,6 +194,39 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
     poolChanges: pool.takeChanges(),
   } as const;
   return { message, numberedRanges, consumed, outcomes, sql };
+}
+
+/**
+ * Makes a durable group visible: its messages to cursors, what it consumed as terminal. Numbers of members that failed
+ * become gaps. Returns the logs that changed.
+ */
+export function applyGroup(
+  { members, numberedRanges, consumed, sql }: InFlightGroup,
+  failed: FailedMembers,
+  onConsumed: ConsumptionListener | undefined,
+): Set<MessageLog> {
+  const allConsumed = [consumed];
+  for (const { content } of members) {
+    if (failed.has(content)) {
+      for (const { log, firstSeq, count } of content.runs) log.skipGap(firstSeq, firstSeq + count);
+      continue;
+    }
+    for (const run of content.runs) for (const segment of run.segments) run.log.append(segment);
+    if (content.kind === 'system write') content.onDurable?.();
+    else {
+      if (content.sql !== undefined) allConsumed.push(sql.get(content)!.consumed);
+      content.payloads?.onDurable();
+    }
+  }
+  const changedLogs = new Set(numberedRanges.keys());
+  for (const byCursor of allConsumed) {
+    for (const [cursor, { deliveries, ranges }] of byCursor) {
+      cursor.consume(deliveries, ranges);
+      onConsumed?.(cursor, ranges);
+      changedLogs.add(cursor.log);
+    }
+  }
+  return changedLogs;
 }
 
 const noGaps: ReadonlyMap<MessageLog, SeqRange[]> = new Map();

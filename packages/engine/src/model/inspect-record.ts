@@ -1,0 +1,66 @@
+/** What a record tells without being decoded, and its copy with an id. */
+import {
+  hasCorrelationId,
+  hasDueAt,
+  hasGroupKey,
+  hasId,
+  hasPriority,
+  hasProperties,
+  hasRecipients,
+  readRecipients,
+  recordBytesMin,
+  recordEnd,
+  variableFieldsStart,
+} from './message-record.ts';
+
+/** Fields that do not decide where the message goes: a record with only these can be copied unchanged. */
+const nonRoutingFlags = hasCorrelationId | hasProperties;
+/** Fields that an enqueue can set; the id comes from the instance. */
+const enqueueFlags = nonRoutingFlags | hasGroupKey | hasRecipients | hasPriority | hasDueAt;
+
+/** Whether nothing in the record decides where its message goes: no key, priority, delay, recipients or id. */
+export function hasNoRoutingFields(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & ~nonRoutingFlags) === 0;
+}
+
+/** Whether an enqueue could have made a record of these flags. */
+export function hasOnlyEnqueueFlags(source: Buffer, start: number): boolean {
+  return (source[start + 4]! & ~enqueueFlags) === 0;
+}
+
+/** Copies a record with the id that it keeps from now on, unless it has one; returns where the copy ends. */
+export function copyWithId(
+  source: Buffer,
+  start: number,
+  { target, at, id }: { target: Buffer; at: number; id(): string },
+): number {
+  const flags = source[start + 4]!;
+  const end = recordEnd(source, start);
+  if (flags & hasId) return at + source.copy(target, at, start, end);
+  const idAt = start + recordBytesMin + (flags & hasPriority ? 1 : 0) + (flags & hasDueAt ? 8 : 0);
+  let to = at + source.copy(target, at, start, idAt);
+  const bytes = target.write(id(), to + 2);
+  to = target.writeUInt16LE(bytes, to) + bytes;
+  to += source.copy(target, to, idAt, end);
+  target.writeUInt32LE(to - at, at);
+  target[at + 4] = flags | hasId;
+  return to;
+}
+
+/** Whether a subscriber gets the message: it names no recipients, or this one among them. */
+export function isAddressedTo(source: Buffer, start: number, subscriber: string): boolean {
+  const flags = source[start + 4]!;
+  if ((flags & hasRecipients) === 0) return true;
+  let at = variableFieldsStart(source, start);
+  if (flags & hasCorrelationId) at += 2 + source.readUInt16LE(at);
+  if (flags & hasGroupKey) at += 2 + source.readUInt16LE(at);
+  if (flags & hasProperties) at += 4 + source.readUInt32LE(at);
+  return readRecipients(source, at).includes(subscriber);
+}
+
+/** Where the bytes of the correlation id start and end; undefined of a message without one. */
+export function correlationIdRange(source: Buffer, start: number): readonly [number, number] | undefined {
+  if ((source[start + 4]! & hasCorrelationId) === 0) return undefined;
+  const at = variableFieldsStart(source, start);
+  return [at + 2, at + 2 + source.readUInt16LE(at)];
+}

@@ -1,0 +1,213 @@
+/**
+ * The calls of a session, the same for all sessions, whether their instance is in this process, behind a socket, or one of
+ * a cluster's: when a call is allowed (`SessionGuard`), what it may ask for, and what a commit answers.
+ */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { NewMessage } from '../api/message.ts';
+import type { CommitResult, DequeueOptions } from '../api/session.ts';
+import type { SqlResult } from '../api/sql.ts';
+import { type IdRun, messageIdsOf } from './id-runs.ts';
+import type { RecordContent } from './message-record.ts';
+import type { QueueRow } from './queue-row.ts';
+
+/**
+ * One call at a time, no call after `close`, and `close` ends a wait for messages and an upload. A session asks its guard
+ * before each call and registers the promise of an asynchronous one.
+ */
+export class SessionGuard {
+  readonly #sessionId: string;
+  #call: Promise<unknown> | undefined;
+  #closed = false;
+  readonly #closing = new AbortController();
+  /** Ends a wait for messages. Replaced once it was used. */
+  #waitEnd = new AbortController();
+  #waiting = false;
+  /** Kept because callers pass the same signal again and again, and joining two signals costs 5 µs. */
+  #joinedSignal: { waitEnd: AbortSignal; callers: AbortSignal; signal: AbortSignal } | undefined;
+
+  constructor(sessionId: string) {
+    this.#sessionId = sessionId;
+  }
+
+  get isBusy(): boolean {
+    return this.#call !== undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** Aborted by `beginClose`, with `SESSION_CLOSED` as its reason. */
+  get closingSignal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Throws `SESSION_CLOSED`. */
+  assertOpen(): void {
+    if (this.#closed) throw this.#refusal('SESSION_CLOSED');
+  }
+
+  /** Throws `SESSION_CLOSED`, and `SESSION_BUSY` while another call is under way. */
+  assertFree(): void {
+    this.assertOpen();
+    if (this.#call !== undefined) throw this.#refusal('SESSION_BUSY');
+  }
+
+  #refusal(code: 'SESSION_CLOSED' | 'SESSION_BUSY'): QueueError {
+    return new QueueError(code, { details: { session: this.#sessionId } });
+  }
+
+  /** Keeps the session busy until the call ends. */
+  run<T>(call: Promise<T>): Promise<T> {
+    this.#call = call;
+    return call.then(this.#onCallDone, this.#onCallFailed) as Promise<T>;
+  }
+
+  // Created once for a session: an async function with a frame for each call made a tenth of what the calls allocate.
+  readonly #onCallDone = (result: unknown): unknown => {
+    this.end();
+    return result;
+  };
+
+  readonly #onCallFailed = (error: unknown): never => {
+    this.end();
+    throw error;
+  };
+
+  /** Keeps the session busy until `end`: saves a caller that is an async function itself the promise of `run`. */
+  begin(call: Promise<unknown>): void {
+    this.#call = call;
+  }
+
+  end(): void {
+    this.#call = undefined;
+    this.#waiting = false;
+  }
+
+  /** A signal that ends the wait of the call under way: when the caller's aborts, at `stopWait` and at `beginClose`. */
+  waitSignal(callers: AbortSignal | undefined): AbortSignal {
+    this.#waiting = true;
+    const waitEnd = this.#waitEnd.signal;
+    if (callers === undefined) return waitEnd;
+    if (this.#joinedSignal?.waitEnd !== waitEnd || this.#joinedSignal.callers !== callers) {
+      this.#joinedSignal = { waitEnd, callers, signal: AbortSignal.any([waitEnd, callers]) };
+    }
+    return this.#joinedSignal.signal;
+  }
+
+  stopWait(): void {
+    if (!this.#waiting) return;
+    this.#waitEnd.abort();
+    this.#waitEnd = new AbortController();
+  }
+
+  /** Returns false if the session was closed before. Refuses further calls, and ends a wait or an upload under way. */
+  beginClose(): boolean {
+    if (this.#closed) return false;
+    this.#closed = true;
+    this.stopWait();
+    this.#closing.abort(this.#refusal('SESSION_CLOSED'));
+    return true;
+  }
+
+  /** Resolves when no call is under way. The caller of a failed one has its error. */
+  async whenIdle(): Promise<void> {
+    await this.#call?.catch(() => undefined);
+  }
+}
+
+/** Throws `MESSAGE_INVALID` if the message asks for something that its queue does not support. */
+export function validateMessage(queue: QueueRow, message: NewMessage): void {
+  const { recipients, priority = 0, delayMs = 0 } = message;
+  if ((message as RecordContent).chunked !== undefined) throw new QueueError('MESSAGE_INVALID'); // internal field
+  if (recipients === undefined && priority === 0 && delayMs === 0) return;
+  const assert = (isValid: boolean, field: keyof NewMessage, sentence: string) => {
+    if (!isValid) throw new QueueError('MESSAGE_INVALID', { message: sentence, details: { field } });
+  };
+  if (recipients !== undefined) {
+    assert(
+      queue.type === 'topic',
+      'recipients',
+      `${queue.name} is a queue: its messages cannot have recipients`,
+    );
+    assert(
+      recipients.length > 0 && recipients.length <= limits.subscribersMax,
+      'recipients',
+      `recipients must name 1 to ${limits.subscribersMax} subscribers; leave it out to address all`,
+    );
+  }
+  assert(priority === 0 || queue.priorities, 'priority', `${queue.name} was created without priorities`);
+  assert(
+    delayMs === 0 || (queue.kind === 'sharded' && queue.durability !== 'memory'),
+    'delayMs',
+    'Only a persistent sharded queue can delay messages',
+  );
+}
+
+/** Throws `OPTIONS_INVALID` unless a subscriber is named for a topic, and none for a queue. */
+export function validateSubscriber({ name, type }: QueueRow, subscriber: string | undefined): void {
+  if ((type === 'topic') === (subscriber !== undefined)) return;
+  const message =
+    type === 'topic' ? `${name} is a topic: name a subscriber` : `${name} is a queue: it has no subscribers`;
+  throw new QueueError('OPTIONS_INVALID', { message });
+}
+
+export type ValidatedDequeueOptions = DequeueOptions & { max: number; waitMs: number };
+
+/** Returns a copy with the defaults filled in, which the caller may change. Throws `OPTIONS_INVALID`. */
+export function validateDequeueOptions(options: DequeueOptions): ValidatedDequeueOptions {
+  const { max = 1, waitMs = 0 } = options;
+  validateMaxAndWait(max, waitMs);
+  return { ...options, max, waitMs };
+}
+
+/** Throws `OPTIONS_INVALID`. */
+export function validateMaxAndWait(max: number, waitMs: number): void {
+  validateRange('max', max, 1, limits.dequeueMessagesMax);
+  validateRange('waitMs', waitMs, 0, limits.waitMsMax);
+}
+
+/** Throws `OPTIONS_INVALID`. */
+export function validateHoldMs(holdMs: number): number {
+  validateRange('holdMs', holdMs, limits.holdMsMin, limits.holdMsMax);
+  return holdMs;
+}
+
+function validateRange(option: string, value: number, least: number, most: number): void {
+  if (Number.isInteger(value) && value >= least && value <= most) return;
+  throw new QueueError('OPTIONS_INVALID', {
+    message: `${option} must be a whole number from ${least} to ${most}, not ${value}`,
+    details: { option, value, least, most },
+  });
+}
+
+/** The bounds of an open transaction, which is in memory until it commits. Throws `TX_TOO_LARGE`. */
+export function assertTransactionSize(operations: number, bytes: number): void {
+  const { transactionOperationsMax: operationsMax, transactionBytesMax: bytesMax } = limits;
+  if (operations <= operationsMax && bytes <= bytesMax) return;
+  throw new QueueError('TX_TOO_LARGE', { details: { operations, operationsMax, bytes, bytesMax } });
+}
+
+/** What a commit answers. A client that enqueues without looking at the ids does not pay for the strings. */
+export class LazyCommitResult implements CommitResult {
+  readonly idRuns: readonly IdRun[];
+  #ids: string[] | undefined;
+  readonly #results: readonly SqlResult[] | 'lost';
+
+  /** `lost`: there were statements, and what they came to is not known any more. */
+  constructor(runs: readonly IdRun[], results: readonly SqlResult[] | 'lost' = []) {
+    this.idRuns = runs;
+    this.#results = results;
+  }
+
+  get results(): SqlResult[] {
+    if (this.#results === 'lost') throw new QueueError('SQL_RESULTS_LOST');
+    return [...this.#results];
+  }
+
+  get ids(): string[] {
+    this.#ids ??= messageIdsOf(this.idRuns);
+    return this.#ids;
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * The queues of an instance as the catalog has them, and whether they are served: found by name for the calls of sessions,
+ * and created, stopped, started and dropped.
+ */
+import { QueueError } from '../api/errors.ts';
+import type { QueueInfo, QueueSpec } from '../api/queue.ts';
+import type { MessageCache } from '../log/message-cache.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import { pickQueueSettings } from '../model/queue-settings.ts';
+import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
+import type { Catalog } from '../storage/catalog/catalog.ts';
+import { validateQueueSpec } from './validate-queue-spec.ts';
+
+/** What a session asks of its instance. */
+export interface SessionContext {
+  /** The queue and the engine that runs it. Throws `QUEUE_NOT_FOUND`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  findQueue(queue: string): FoundQueue;
+  /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  sqlEngine(): QueueEngine;
+  /** Throws `INSTANCE_LEAVING`. */
+  assertAcceptsMessages(): void;
+  onSessionClosed(session: number): void;
+}
+
+export interface FoundQueue {
+  row: QueueRow;
+  engine: QueueEngine;
+}
+
+export interface ServedQueuesOptions {
+  instance: number;
+  catalog: Catalog;
+  engines: Readonly<Record<QueueRow['kind'], QueueEngine>>;
+  cache: MessageCache;
+  /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
+  followsCacheSize: boolean;
+  /** The catalog was read again: what else depends on it is to follow. Called with all queues. */
+  onCatalogRead(queues: readonly QueueRow[]): void;
+  onSessionClosed(session: number): void;
+}
+
+type Enabled = { enqueue?: boolean; dequeue?: boolean };
+
+export class ServedQueues implements SessionContext {
+  /** Why nothing is served any more. */
+  endReason: QueueError | undefined;
+  /** False once the instance is to leave the cluster: it then only delivers the messages that it has. */
+  acceptsMessages = true;
+  readonly #options: ServedQueuesOptions;
+  #rows = new Map<string, QueueRow>();
+  #catalogVersion: number;
+  /** The instance that stores the application's tables, once known: it never changes. */
+  #sqlInstance: number | undefined;
+
+  constructor(options: ServedQueuesOptions) {
+    this.#options = options;
+    this.#catalogVersion = options.catalog.dataVersion();
+  }
+
+  findQueue(name: string): FoundQueue {
+    this.assertServing();
+    let row = this.#rows.get(name);
+    if (row === undefined) {
+      this.refresh(); // another process may have created it just now
+      row = this.#rows.get(name);
+    }
+    if (row === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
+    return { row, engine: this.engineOf(row) };
+  }
+
+  /** Throws the reason why nothing is served any more. */
+  assertServing(): void {
+    if (this.endReason !== undefined) throw this.endReason;
+  }
+
+  assertAcceptsMessages(): void {
+    if (!this.acceptsMessages) throw this.#leaving();
+  }
+
+  #leaving(): QueueError {
+    return new QueueError('INSTANCE_LEAVING', { details: { instance: this.#options.instance } });
+  }
+
+  onSessionClosed(session: number): void {
+    this.#options.onSessionClosed(session);
+  }
+
+  engineOf({ kind }: Pick<QueueRow, 'kind'>): QueueEngine {
+    return this.#options.engines[kind];
+  }
+
+  get rows(): QueueRow[] {
+    return [...this.#rows.values()];
+  }
+
+  /** The instance that gets the first SQL statement of the application in a cluster keeps the application's tables. */
+  sqlEngine(): QueueEngine {
+    this.assertServing();
+    const { instance, catalog, engines } = this.#options;
+    this.#sqlInstance ??= catalog.sqlInstance() ?? catalog.claimSqlInstance(instance);
+    if (this.#sqlInstance === instance) return engines.sharded;
+    if (this.#sqlInstance === undefined) throw this.#leaving();
+    throw new QueueError('SQL_ELSEWHERE', {
+      message: `The application's tables are on instance ${this.#sqlInstance}`,
+      details: { instance, sqlInstance: this.#sqlInstance },
+    });
+  }
+
+  /** Reads the catalog if another process may have changed it. */
+  refresh(): void {
+    const version = this.#options.catalog.dataVersion();
+    if (version === this.#catalogVersion) return;
+    this.#catalogVersion = version;
+    this.read();
+  }
+
+  /** What followed from the catalog could not be done: the next `refresh` reads it again. */
+  retryAtNextRefresh(): void {
+    this.#catalogVersion = -1;
+  }
+
+  /** Applies the catalog: new and dropped queues, started and stopped ones. */
+  read(): void {
+    const { catalog, cache, followsCacheSize, onCatalogRead } = this.#options;
+    const before = this.#rows;
+    this.#rows = new Map(catalog.queues().map((row) => [row.name, row]));
+    for (const old of before.values()) {
+      const now = this.#rows.get(old.name);
+      if (now?.queueId !== old.queueId) {
+        // What could not be removed now is removed when the instance is opened again.
+        this.engineOf(old)
+          .lifecycle.drop(old, this.#goneCode(old))
+          .catch(() => undefined);
+      } else if (old.dequeueEnabled && !now.dequeueEnabled) this.engineOf(now).lifecycle.stopDequeue(now);
+    }
+    const cacheBytesMax = catalog.cacheBytesMax();
+    if (followsCacheSize && cacheBytesMax !== null) cache.bytesMax = cacheBytesMax;
+    onCatalogRead(this.rows);
+  }
+
+  #goneCode({ name, queueId }: QueueRow): GoneCode {
+    return this.#options.catalog.conversion(name)?.queueId === queueId ? 'QUEUE_CONVERTED' : 'QUEUE_DROPPED';
+  }
+
+  create(spec: QueueSpec): QueueInfo {
+    this.assertServing();
+    const row = validateQueueSpec(spec);
+    this.#assertCacheCapacity(row.cacheBytesMin);
+    this.#options.catalog.createQueue(row);
+    this.read();
+    return this.infoOf(spec.name);
+  }
+
+  /** The cache must be large enough for what is reserved for each queue. */
+  #assertCacheCapacity(cacheBytesMin: number): void {
+    if (cacheBytesMin === 0) return;
+    let kept = cacheBytesMin;
+    for (const row of this.#rows.values()) kept += row.cacheBytesMin;
+    const cacheBytesMax = this.#options.cache.bytesMax;
+    if (kept <= cacheBytesMax) return;
+    throw new QueueError('QUEUE_SPEC_INVALID', {
+      message: `With cacheBytesMin ${cacheBytesMin} the message cache would have to keep ${kept} bytes for its queues, and it has ${cacheBytesMax}`,
+      details: { cacheBytesMin, kept, instanceCacheBytesMax: cacheBytesMax },
+    });
+  }
+
+  async drop(name: string): Promise<void> {
+    const { row, engine } = this.findQueue(name);
+    if (!this.#options.catalog.dropQueue(name))
+      throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
+    this.#rows.delete(name);
+    await engine.lifecycle.drop(row, 'QUEUE_DROPPED');
+  }
+
+  setEnabled(name: string, which: Enabled, enabled: boolean): QueueInfo {
+    this.findQueue(name);
+    this.#options.catalog.setQueueEnabled(name, {
+      enqueue: which.enqueue ? enabled : undefined,
+      dequeue: which.dequeue ? enabled : undefined,
+    });
+    this.read();
+    return this.infoOf(name);
+  }
+
+  infos(): QueueInfo[] {
+    this.assertServing();
+    this.refresh();
+    return this.rows.map((row) => this.#infoOrFault(row));
+  }
+
+  /** A queue whose file cannot be read must not keep the others out of a list. */
+  #infoOrFault(row: QueueRow): QueueInfo {
+    try {
+      return this.#info(row, this.engineOf(row).statistics.counts(row));
+    } catch (error) {
+      if (!(error instanceof QueueError)) throw error;
+      const none = {
+        ready: 0,
+        held: 0,
+        delayed: 0,
+        enqueued: 0,
+        consumed: 0,
+        forwardedIn: 0,
+        forwardedOut: 0,
+      };
+      const unknown = { shards: row.shards, cacheBytes: 0, ...none };
+      return { ...this.#info(row, unknown), fault: { code: error.code, message: error.message } };
+    }
+  }
+
+  infoOf(name: string): QueueInfo {
+    const { row, engine } = this.findQueue(name);
+    return this.#info(row, engine.statistics.counts(row));
+  }
+
+  #info(row: QueueRow, counts: QueueCounts): QueueInfo {
+    const { name, enqueueEnabled, dequeueEnabled } = row;
+    const exceptionQueue = this.#nameOf(row.exceptionQueueId);
+    return { name, ...pickQueueSettings(row), exceptionQueue, enqueueEnabled, dequeueEnabled, ...counts };
+  }
+
+  #nameOf(queueId: number | null): string | null {
+    for (const row of this.#rows.values()) if (row.queueId === queueId) return row.name;
+    return null;
+  }
+}
