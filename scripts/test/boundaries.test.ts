@@ -41,6 +41,8 @@ describe('an import across a boundary is reported', () => {
     ['packages/model/src/a.ts', 'node:os'],
     ['packages/model/src/a.ts', '@shardlab/contract'],
     ['packages/contract/src/a.ts', '@shardlab/engine'],
+    ['packages/history/src/a.ts', '@shardlab/engine'],
+    ['packages/history/src/a.ts', 'node:child_process'],
     ['packages/lab/src/a.ts', '@shardlab/engine/src/api/errors.ts'],
     ['packages/lab/src/a.ts', '../../engine/src/storage/catalog/catalog.ts'],
     ['packages/lab/src/a.ts', '@shardlab/server'],

@@ -1,6 +1,6 @@
-/** The torture test: kills processes repeatedly and counts what became of the messages they acknowledged. */
+/** The torture test: kills processes repeatedly and judges the histories of their clients. */
 import { mkdirSync } from 'node:fs';
-import type { Faults, LedgerTotals } from './ledger.ts';
+import type { TortureTotals } from './folder-history.ts';
 import { Random } from './random.ts';
 import { runTortureLoop } from './torture-loop.ts';
 import { workloads } from './workloads/index.ts';
@@ -18,12 +18,11 @@ export interface TortureOptions {
   onProgress?(state: TortureState): void;
 }
 
-export interface TortureState extends Omit<LedgerTotals, 'faults'> {
+export interface TortureState extends TortureTotals {
   seed: number;
   kills: number;
   killsByPhase: Record<string, number>;
   checks: number;
-  faults: Faults;
   elapsedMs: number;
 }
 
@@ -40,7 +39,8 @@ export async function runTorture(options: TortureOptions): Promise<TortureState>
     commits: 0,
     enqueued: 0,
     consumed: 0,
-    faults: { lost: [], duplicated: [], damaged: [], outOfOrder: [], torn: [], unknown: [], failed: [] },
+    violations: [],
+    failed: [],
     elapsedMs: 0,
   };
   const progress = () => {
@@ -70,13 +70,15 @@ export async function runTorture(options: TortureOptions): Promise<TortureState>
   return state;
 }
 
-export function faultCount({ faults }: Pick<TortureState, 'faults'>): number {
-  return Object.values(faults).reduce((sum, list) => sum + list.length, 0);
+/** Histories that are illegal, and processes that failed. */
+export function faultCount({ violations, failed }: Pick<TortureState, 'violations' | 'failed'>): number {
+  return violations.length + failed.length;
 }
 
-function add(state: TortureState, { commits, enqueued, consumed, faults }: LedgerTotals): void {
+function add(state: TortureState, { commits, enqueued, consumed, violations, failed }: TortureTotals): void {
   state.commits += commits;
   state.enqueued += enqueued;
   state.consumed += consumed;
-  for (const kind of Object.keys(faults) as (keyof Faults)[]) state.faults[kind].push(...faults[kind]);
+  state.violations.push(...violations);
+  state.failed.push(...failed);
 }

@@ -1,7 +1,7 @@
 /** Tests one data folder after another, each with the next setup. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasFaults, type LedgerTotals, totalsOfFailure } from './ledger.ts';
+import { type TortureTotals, totalsOfFailure } from './folder-history.ts';
 import { setups } from './setups/index.ts';
 import type { SetupOptions } from './setups/setup.ts';
 
@@ -28,8 +28,8 @@ export async function runTortureLoop({
     const dir = mkdtempSync(join(parent, 'torture-'));
     let faulty = false;
     const { setup, supportedNames } = choice[turn % choice.length]!;
-    const onChecked = (totals: LedgerTotals) => {
-      faulty ||= hasFaults(totals);
+    const onChecked = (totals: TortureTotals) => {
+      faulty ||= totals.violations.length + totals.failed.length > 0;
       options.onChecked(totals);
     };
     try {

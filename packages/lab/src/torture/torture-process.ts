@@ -1,11 +1,12 @@
-/** One child process from start to end: collects its notes and kills it. */
+/** One child process from start to end: collects its history and kills it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { monotonicNs } from '@shardlab/history';
+import { historyPipe, parseMoment } from './history-pipe.ts';
 import type { Kill } from './kills.ts';
-import { notesPipe, parseNote, type TimedNote } from './notes.ts';
 import type { WorkerTask } from './worker-task.ts';
 
 const worker = fileURLToPath(new URL('./worker.ts', import.meta.url));
@@ -15,9 +16,12 @@ const hungMs = 60_000;
 export class TortureProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  readonly #lines: string[] = [];
-  /** When its end was observed, on the clock of the notes. */
-  endedAtNs: bigint | undefined;
+  /** Of its history, once the process has ended. A truncated last line is ignored: what it announces did not happen. */
+  readonly historyLines: string[] = [];
+  /** The unexpected error that ended it. */
+  failureText: string | undefined;
+  /** When its end was observed, on the clock of the history. */
+  endedAtNs: number | undefined;
   #partialLine = '';
   readonly #moments = { opening: Promise.withResolvers<void>(), working: Promise.withResolvers<void>() };
 
@@ -25,13 +29,13 @@ export class TortureProcess {
     this.#child = spawn(process.execPath, [worker, JSON.stringify(task)], {
       stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
     });
-    const pipe = this.#child.stdio[notesPipe] as Readable;
+    const pipe = this.#child.stdio[historyPipe] as Readable;
     pipe.setEncoding('utf8');
     pipe.on('data', (text: string) => this.#read(text));
     this.#child.once('exit', () => {
-      this.endedAtNs = process.hrtime.bigint();
+      this.endedAtNs = monotonicNs();
     });
-    // Notes written before the process died may still be in the pipe.
+    // Lines written before the process died may still be in the pipe.
     this.#ended = Promise.all([once(this.#child, 'exit'), once(pipe, 'close')]);
   }
 
@@ -39,10 +43,10 @@ export class TortureProcess {
     const lines = (this.#partialLine + text).split('\n');
     this.#partialLine = lines.pop()!;
     for (const line of lines) {
-      this.#lines.push(line);
-      const mark = line[line.indexOf(' ') + 1];
-      if (mark === 'o') this.#moments.opening.resolve();
-      if (mark === 'w') this.#moments.working.resolve();
+      const moment = parseMoment(line);
+      if (moment === undefined) this.historyLines.push(line);
+      else if (moment.moment === 'failed') this.failureText = moment.text;
+      else this.#moments[moment.moment].resolve();
     }
   }
 
@@ -78,10 +82,5 @@ export class TortureProcess {
     const { exitCode, signalCode } = this.#child;
     const hasEnded = exitCode !== null || signalCode !== null;
     return hasEnded && signalCode !== 'SIGKILL' && exitCode !== 0;
-  }
-
-  /** All notes, once the process has ended. A truncated last line is ignored: what it announces did not happen. */
-  notes(): TimedNote[] {
-    return this.#lines.map(parseNote);
   }
 }

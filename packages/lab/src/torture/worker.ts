@@ -1,6 +1,7 @@
 /** A process to be killed: hosts an instance and runs workloads on it. Its only argument is the task as JSON. */
 import { connect, openInstance, serveInstance } from '@shardlab/engine';
-import { writeNote } from './notes.ts';
+import type { Recorder } from '@shardlab/history';
+import { newRecorder, writeMoment } from './history-pipe.ts';
 import { Random } from './random.ts';
 import { SelfKill } from './self-kill.ts';
 import { partitionMessagesMax, type Role, type WorkerTask } from './worker-task.ts';
@@ -18,6 +19,7 @@ const forwardIdleMsMax = 150;
 async function openHosts(
   { dir, instance, role, connectTo = [] }: WorkerTask,
   random: Random,
+  recorder: Recorder,
 ): Promise<Host[]> {
   if (instance === undefined) {
     return Promise.all(connectTo.map((id) => connect({ dir, instance: id, connectMs: 30_000 })));
@@ -29,7 +31,11 @@ async function openHosts(
     partitionMessagesMax,
     ...(cacheBytesMax === undefined ? {} : { cacheBytesMax }),
   });
-  process.once('SIGTERM', () => void opened.close());
+  process.once('SIGTERM', () => {
+    // Holds end while it closes, and before its last line.
+    recorder.begin({ type: 'kill', of: [recorder.process] });
+    void opened.close();
+  });
   if (role !== undefined) {
     await serveInstance(opened, { forwardIdleMs: 1 + random.below(forwardIdleMsMax) });
   }
@@ -37,12 +43,12 @@ async function openHosts(
 }
 
 /** A client repeats the setup while its instance fails over. */
-async function setUp(workload: TortureWorkload, host: Host, isClient: boolean): Promise<void> {
+async function setUp(workload: TortureWorkload, work: WorkloadContext): Promise<void> {
   for (;;) {
     try {
-      return await workload.setUp(host);
+      return await workload.setUp(work);
     } catch (error) {
-      if (!isClient || !isTransient(error)) throw error;
+      if (!work.isClient || !isTransient(error)) throw error;
     }
   }
 }
@@ -53,18 +59,20 @@ async function runTask(task: WorkerTask): Promise<void> {
   let commits = 0;
   const onCommitted = () => {
     commits += 1;
-    if (commits === commitsUntilWork) writeNote({ kind: 'working' });
+    if (commits === commitsUntilWork) writeMoment({ moment: 'working' });
   };
-  writeNote({ kind: 'opening' });
+  writeMoment({ moment: 'opening' });
   const isClient = task.connectTo !== undefined;
-  for (const [index, host] of (await openHosts(task, random)).entries()) {
-    const processName = `${task.processName}${isClient ? `-${index}` : ''}`;
+  const recorder = newRecorder(task.processName);
+  for (const [index, host] of (await openHosts(task, random, recorder)).entries()) {
+    const namePrefix = `${task.processName}${isClient ? `-${index}` : ''}`;
     const role = task.role ?? (isClient ? clientRoles[index % clientRoles.length]! : 'both');
-    const common = { host, processName, isClient, role, selfKill, onCommitted };
+    const common = { host, recorder, namePrefix, isClient, role, selfKill, onCommitted };
     for (const name of task.workloads) {
       const workload = workloadNamed(name);
-      await setUp(workload, host, isClient);
-      workload.start(new WorkloadContext({ ...common, workloadName: name, random: random.fork() }));
+      const work = new WorkloadContext({ ...common, workloadName: name, random: random.fork() });
+      await setUp(workload, work);
+      workload.start(work);
     }
   }
 }
@@ -76,6 +84,6 @@ setInterval(() => {
 }, 1_000).unref();
 
 runTask(JSON.parse(process.argv[2]!) as WorkerTask).catch((error: unknown) => {
-  writeNote({ kind: 'failed', text: (error as Error).stack ?? String(error) });
+  writeMoment({ moment: 'failed', text: (error as Error).stack ?? String(error) });
   process.exit(1);
 });

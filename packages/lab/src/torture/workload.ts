@@ -1,21 +1,32 @@
-/** The parts shared by all workloads of the torture test: sessions that note their attempts and their acknowledgements. */
+/** The parts shared by all workloads of the torture test: sessions whose calls are recorded. */
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   type Instance,
   type Message,
+  type NewMessage,
   QueueError,
   type QueueSpec,
   type RemoteInstance,
-  type Session,
 } from '@shardlab/engine';
+import { type DeliveredMessage, RecordedSession, type Recorder } from '@shardlab/history';
+import type { Content, FolderHistory } from './folder-history.ts';
+import { writeMoment } from './history-pipe.ts';
 import { type Item, itemPayload, readItem } from './item.ts';
-import { type Delivered, forwardedShard, writeNote } from './notes.ts';
 import type { Random } from './random.ts';
 import type { SelfKill } from './self-kill.ts';
 import type { Role } from './worker-task.ts';
 
 /** The instance that a workload uses: in its own process, or served by another process. */
 export type Host = Instance | RemoteInstance;
+
+export type TortureSession = RecordedSession<Message, NewMessage>;
+
+/** What an inspection reads. */
+export interface Inspected {
+  instance: Instance;
+  all: readonly Instance[];
+  history: FolderHistory;
+}
 
 /** One kind of workload, with queues of its own. Workloads are listed in `workloads/index.ts`. */
 export interface TortureWorkload {
@@ -26,50 +37,32 @@ export interface TortureWorkload {
   /** Whether messages are forwarded between instances. */
   forwards?: boolean;
   /** Creates missing queues; several processes may do so at the same time. */
-  setUp(host: Host): Promise<void>;
+  setUp(work: WorkloadContext): Promise<void>;
   /** Starts the sessions, which run until the process is killed. */
   start(work: WorkloadContext): void;
   /**
    * The contents of its queues on an instance, or on all instances if they share the messages, in delivery order.
    * Consumes nothing.
    */
-  inspect(instance: Instance, all: readonly Instance[]): Promise<Delivered[]>;
-}
-
-/** Creates a queue unless it exists; safe if several processes do so. Forwarding is off unless `spec` enables it. */
-export async function ensureQueue(host: Host, spec: QueueSpec): Promise<void> {
-  try {
-    const queues = await host.queues();
-    if (!queues.some((queue) => queue.name === spec.name))
-      await host.createQueue({ forwarding: false, ...spec });
-  } catch (error) {
-    if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
-  }
+  inspect(inspected: Inspected): Promise<Content[]>;
 }
 
 export function hasQueue(instance: Instance, name: string): boolean {
   return instance.queues().some((queue) => queue.name === name);
 }
 
-/** The items of delivered messages. Damaged payloads are noted and left out. */
-export function browseItems(
+/** Of inspected messages. Payloads that name none are recorded and left out. */
+export function itemsOf(
+  queue: string,
   messages: readonly Message[],
-  options: { ordered: boolean; subscriber?: string; forwarded?: boolean },
-): Delivered[] {
-  const delivered: Delivered[] = [];
-  for (const { id, payload } of messages) {
-    const item = readItem(payload);
-    if (item === undefined)
-      writeNote({ kind: 'damaged', text: `${id}: ${payload.toString('latin1', 0, 60)}` });
-    else {
-      const suffix = options.subscriber === undefined ? '' : `@${options.subscriber}`;
-      // Ids of an unsharded queue contain no shard: all its messages are in one order.
-      const shard = id.includes('.') ? id.slice(0, id.indexOf('.')) : '0';
-      const orderedShard = options.forwarded ? forwardedShard(shard) : shard;
-      delivered.push({ item: `${item}${suffix}`, shard: options.ordered ? orderedShard : '' });
-    }
-  }
-  return delivered;
+  history: FolderHistory,
+): DeliveredMessage[] {
+  return messages.flatMap(({ id, payload }) => {
+    const message = readItem(payload);
+    if (message !== undefined) return { message };
+    history.recordUnreadable(queue, `${id}: ${payload.toString('latin1', 0, 60)}`);
+    return [];
+  });
 }
 
 /** Errors that a client gets while its instance fails over. Nothing was changed, so the call can be repeated. */
@@ -85,8 +78,9 @@ const closingCodes: readonly string[] = ['INSTANCE_CLOSED', 'SESSION_CLOSED'];
 export interface WorkloadContextOptions {
   workloadName: string;
   host: Host;
-  /** Unique among all processes of the folder, so that session names are unique. */
-  processName: string;
+  recorder: Recorder;
+  /** Of its sessions' names, which are unique among all processes of the folder. */
+  namePrefix: string;
   random: Random;
   /** Whether the host is in another process, which may fail over meanwhile. */
   isClient: boolean;
@@ -99,95 +93,131 @@ export class WorkloadContext {
   readonly host: Host;
   readonly role: Role;
   readonly random: Random;
+  readonly recorder: Recorder;
+  readonly isClient: boolean;
   readonly #options: WorkloadContextOptions;
   #sessions = 0;
-  #transactions = 0;
 
   constructor(options: WorkloadContextOptions) {
     this.#options = options;
     this.host = options.host;
     this.role = options.role;
     this.random = options.random;
+    this.recorder = options.recorder;
+    this.isClient = options.isClient;
+  }
+
+  /**
+   * Creates a queue unless it exists; safe if several processes do so. Forwarding is off unless `spec` enables it.
+   * `ordered`: whether first deliveries follow the commit order of a session.
+   */
+  async ensureQueue(spec: QueueSpec, { ordered }: { ordered: boolean }): Promise<void> {
+    const { name, type, priorities = false, attemptsMax, forwarding = false } = spec;
+    this.recorder.note({
+      type: 'queue',
+      queue: name,
+      // A client cannot observe the order across a failover: deliveries may have been lost on their way to it.
+      ordered: ordered && !this.isClient,
+      forwarded: forwarding,
+      priorities: priorities && !forwarding,
+      topic: type === 'topic',
+      ...(attemptsMax !== undefined && { exceptions: `${name}.exceptions` }),
+    });
+    try {
+      const queues = await this.host.queues();
+      if (!queues.some((queue) => queue.name === name))
+        await this.host.createQueue({ forwarding: false, ...spec });
+    } catch (error) {
+      if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
+    }
   }
 
   /** Runs `turn` repeatedly until the process ends. An unexpected error ends the process at once. */
-  runSessionLoop(turn: (session: Session, items: ItemSource) => Promise<void>): void {
-    const items = new ItemSource(
-      `${this.#options.workloadName}:${this.#options.processName}-${this.#sessions}`,
-    );
+  runSessionLoop(turn: (session: TortureSession, items: ItemSource) => Promise<void>): void {
+    const { workloadName, namePrefix } = this.#options;
+    const name = `${workloadName}:${namePrefix}-${this.#sessions}`;
     this.#sessions += 1;
     const loop = async () => {
-      let session = this.host.openSession();
-      for (;;) {
-        await this.#rollbackIfTransient(session, turn(session, items));
-        if (!this.random.chance(0.02)) continue;
+      for (let opened = 0; ; opened += 1) {
+        const session = this.#openSession(`${name}-${opened}`);
+        const items = new ItemSource(`${name}-${opened}`);
+        do await this.#rollbackIfTransient(session, turn(session, items));
+        while (!this.random.chance(0.02));
         await session.close(); // returns held messages
-        session = this.host.openSession();
       }
     };
     loop().catch((error: unknown) => {
       if (error instanceof QueueError && closingCodes.includes(error.code)) return;
-      writeNote({
-        kind: 'failed',
-        text: `${this.#options.workloadName}: ${(error as Error).stack ?? String(error)}`,
-      });
+      const text = `${workloadName}: ${(error as Error).stack ?? String(error)}`;
+      writeMoment({ moment: 'failed', text });
       process.exit(1);
     });
   }
 
-  async #rollbackIfTransient(session: Session, turn: Promise<void>): Promise<void> {
+  #openSession(name: string): TortureSession {
+    const { selfKill, recorder } = this.#options;
+    return new RecordedSession<Message, NewMessage>(this.host.openSession(), {
+      recorder,
+      name,
+      identify: ({ payload }) => {
+        const message = readItem(payload);
+        return message === undefined ? undefined : { message };
+      },
+      onSubmitted: () => selfKill.onSubmitted(),
+      onAcknowledged: () => selfKill.onAcknowledged(),
+    });
+  }
+
+  async #rollbackIfTransient(session: TortureSession, turn: Promise<void>): Promise<void> {
     try {
       await turn;
     } catch (error) {
-      if (!this.#options.isClient || !isTransient(error)) throw error;
+      if (!this.isClient || !isTransient(error)) throw error;
       await session.rollback();
     }
   }
 
-  /** A client cannot observe the order across a failover: deliveries may have been lost on their way to it. */
-  noteDelivered(delivered: readonly Delivered[]): void {
-    if (delivered.length === 0) return;
-    const seen = this.#options.isClient ? delivered.map(({ item }) => ({ item, shard: '' })) : [...delivered];
-    writeNote({ kind: 'delivered', delivered: seen });
+  enqueue(session: TortureSession, queue: string, item: Item, attributes: Partial<NewMessage> = {}): void {
+    const { groupKey, priority } = attributes;
+    const sessionName = item.slice(0, item.lastIndexOf('.'));
+    const payload = itemPayload(item, this.random.below(400));
+    session.enqueue(
+      queue,
+      { payload, ...attributes },
+      {
+        message: item,
+        stream: groupKey === undefined ? sessionName : `${sessionName} ${groupKey}`,
+        ...(priority !== undefined && { priority }),
+      },
+    );
+  }
+
+  /** What is ready at once; if there is nothing, what comes within a second. The shorter a call, the more its order tells. */
+  async dequeue(session: TortureSession, queue: string, options: { max: number; subscriber?: string }) {
+    const ready = await session.dequeue(queue, options);
+    return ready.length > 0 ? ready : session.dequeue(queue, { ...options, waitMs: 1_000 });
   }
 
   /**
    * Commits the session's transaction. Returns false if it was refused with one of the expected codes `refusedWith`.
    */
-  async commit(
-    session: Session,
-    { enqueues = [], consumes = [] }: { enqueues?: Item[]; consumes?: Item[] },
-    refusedWith: readonly string[] = [],
-  ): Promise<boolean> {
-    const { workloadName, processName, selfKill, isClient, onCommitted } = this.#options;
-    this.#transactions += 1;
-    const transaction = `${workloadName}:${processName}:${this.#transactions}`;
-    writeNote({ kind: 'about', transaction, enqueues, consumes });
-    const committing = session.commit();
-    selfKill.onSubmitted();
+  async commit(session: TortureSession, refusedWith: readonly string[] = []): Promise<boolean> {
     try {
-      await committing;
+      await session.commit();
     } catch (error) {
       const code = error instanceof QueueError ? error.code : '';
-      if (isClient && code === 'COMMIT_OUTCOME_UNKNOWN') return false; // the next inspection settles the outcome
-      if (!refusedWith.includes(code) && !(isClient && isTransient(error))) throw error;
-      writeNote({ kind: 'refused', transaction });
+      if (this.isClient && code === 'COMMIT_OUTCOME_UNKNOWN') return false; // the next inspection settles the outcome
+      if (!refusedWith.includes(code) && !(this.isClient && isTransient(error))) throw error;
       await session.rollback();
       return false;
     }
-    selfKill.onAcknowledged();
-    writeNote({ kind: 'committed', transaction });
-    onCommitted();
+    this.#options.onCommitted();
     return true;
   }
 
   /** Waits while the backlog is too large, so that inspections stay short. */
   async waitWhileBacklogAbove(queue: string, readyMax: number): Promise<void> {
-    while ((await this.host.queue(queue)).ready > readyMax) await pause(this.#options.isClient ? 5 : 1);
-  }
-
-  payload(item: Item): string {
-    return itemPayload(item, this.random.below(400));
+    while ((await this.host.queue(queue)).ready > readyMax) await pause(this.isClient ? 5 : 1);
   }
 }
 

@@ -1,16 +1,16 @@
 /**
  * A cluster of three processes and a client in its own process. The client and the cluster's processes are killed,
  * suspended and restarted, one at a time or all at once, and survivors take the instances over. Finally the cluster is
- * closed and the contents of the folder are compared with the ledger.
+ * closed and the contents of the folder are added to the history, which is judged.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, QueueError, startCluster } from '@shardlab/engine';
-import { Ledger } from '../ledger.ts';
+import { FolderHistory } from '../folder-history.ts';
 import type { Random } from '../random.ts';
 import { TortureProcess } from '../torture-process.ts';
 import { partitionMessagesMax, type WorkerTask } from '../worker-task.ts';
 import { inspectFolder } from './inspect-folder.ts';
-import { recordAllNotes, type SetupOptions, type TortureSetup } from './setup.ts';
+import type { SetupOptions, TortureSetup } from './setup.ts';
 
 const instances = 3;
 const killsPerFolder = 12;
@@ -63,7 +63,7 @@ export const clusterSetup: TortureSetup = {
 class ClusterTorture {
   readonly #options: SetupOptions;
   readonly #random: Random;
-  readonly #ledger = new Ledger({ sharedOrder: false });
+  readonly #history = new FolderHistory();
   readonly #processes: { process: TortureProcess; name: string }[] = [];
   readonly #workloadsUsed = new Set<string>();
 
@@ -76,13 +76,14 @@ class ClusterTorture {
     const { dir, onChecked } = this.#options;
     const cluster = await startCluster({ dir, instances, partitionMessagesMax });
     try {
+      this.#history.recordFaultsFromNow();
       await this.#injectFaults(cluster);
     } finally {
       await cluster.close();
     }
-    recordAllNotes(this.#ledger, this.#processes);
-    await inspectFolder({ dir, instances, workloads: this.#workloadsUsed }, this.#ledger);
-    onChecked(this.#ledger.takeTotals());
+    for (const { process, name } of this.#processes) this.#history.addProcess(process, name);
+    await inspectFolder({ dir, instances, workloads: this.#workloadsUsed }, this.#history);
+    onChecked(this.#history.takeTotals());
   }
 
   async #injectFaults(cluster: Cluster): Promise<void> {

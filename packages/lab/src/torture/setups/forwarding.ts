@@ -1,16 +1,16 @@
 /**
  * Two or three processes that each serve an instance of a folder, with workloads whose messages are forwarded between
  * them. A sender, a receiver or all are killed, and a process may change its role at each start. After some of the
- * kills all processes are ended and the contents of the folder are compared with the ledger.
+ * kills all processes are ended and the contents of the folder are added to the history, which is judged.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { Ledger } from '../ledger.ts';
+import { FolderHistory } from '../folder-history.ts';
 import type { Random } from '../random.ts';
 import { TortureProcess } from '../torture-process.ts';
 import type { Role } from '../worker-task.ts';
 import { workloadNamed } from '../workloads/index.ts';
 import { inspectFolder } from './inspect-folder.ts';
-import { recordAllNotes, type SetupOptions, type TortureSetup } from './setup.ts';
+import type { SetupOptions, TortureSetup } from './setup.ts';
 
 const killsPerFolder = 24;
 const workloadsAtOnce = 2;
@@ -34,7 +34,7 @@ class ForwardingTorture {
   readonly #instances: readonly number[];
   /** All processes use the same queues, because one must dequeue what another enqueues. */
   readonly #workloads: string[];
-  readonly #ledger = new Ledger({ sharedOrder: true });
+  readonly #history = new FolderHistory();
   readonly #hosts = new Map<number, HostProcess>();
   #processes: { process: TortureProcess; name: string }[] = [];
   #started = 0;
@@ -68,7 +68,7 @@ class ForwardingTorture {
       [...this.#hosts.values()].map(({ process }) => process.waitUntilWorking()),
     );
     if (!working.includes(false)) return true;
-    this.#ledger.recordFailure(`${this.#options.dir}: a process ended unexpectedly or hung`);
+    this.#history.recordFailure(`${this.#options.dir}: a process ended unexpectedly or hung`);
     return false;
   }
 
@@ -119,10 +119,13 @@ class ForwardingTorture {
   async #check(): Promise<void> {
     await Promise.all([...this.#hosts.values()].map(({ process }) => process.kill()));
     this.#hosts.clear();
-    recordAllNotes(this.#ledger, this.#processes);
+    for (const { process, name } of this.#processes) this.#history.addProcess(process, name);
     this.#processes = [];
     const { dir, onChecked } = this.#options;
-    await inspectFolder({ dir, instances: this.#instances.length, workloads: this.#workloads }, this.#ledger);
-    onChecked(this.#ledger.takeTotals());
+    await inspectFolder(
+      { dir, instances: this.#instances.length, workloads: this.#workloads },
+      this.#history,
+    );
+    onChecked(this.#history.takeTotals());
   }
 }

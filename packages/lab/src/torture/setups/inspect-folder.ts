@@ -1,7 +1,8 @@
-/** Reads the complete contents of a folder that no process uses, and compares them with the ledger. */
+/** Reads the complete contents of a folder that no process uses, for the history. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Instance, openInstance, type ServedInstance, serveInstance } from '@shardlab/engine';
-import type { Ledger } from '../ledger.ts';
-import type { Delivered } from '../notes.ts';
+import type { Content, FolderHistory } from '../folder-history.ts';
 import { partitionMessagesMax } from '../worker-task.ts';
 import { workloadNamed } from '../workloads/index.ts';
 
@@ -12,18 +13,23 @@ export interface UsedFolder {
   workloads: Iterable<string>;
 }
 
-export async function inspectFolder(folder: UsedFolder, ledger: Ledger): Promise<void> {
+/** Adds to the history what is left, and why if that cannot be read. */
+export async function inspectFolder(folder: UsedFolder, history: FolderHistory): Promise<void> {
   try {
-    ledger.compareWithFound(await browseAll(folder));
+    await history.inspect(() => readAll(folder, history));
+    writeFileSync(join(folder.dir, 'history.jsonl'), history.text);
   } catch (error) {
-    ledger.recordFailure(`${folder.dir} cannot be inspected: ${(error as Error).stack ?? String(error)}`);
+    history.recordFailure(`${folder.dir} cannot be inspected: ${(error as Error).stack ?? String(error)}`);
   }
 }
 
 /** Short, so that forwarded messages without a consumer are returned to their owner soon. */
 const forwardIdleMs = 10;
 
-async function browseAll({ dir, instances, workloads }: UsedFolder): Promise<Delivered[]> {
+async function readAll(
+  { dir, instances, workloads }: UsedFolder,
+  history: FolderHistory,
+): Promise<Content[]> {
   const all: Instance[] = [];
   const served: ServedInstance[] = [];
   try {
@@ -32,12 +38,12 @@ async function browseAll({ dir, instances, workloads }: UsedFolder): Promise<Del
       all.push(instance);
       served.push(await serveInstance(instance, { forwardIdleMs }));
     }
-    const found: Delivered[] = [];
+    const found: Content[] = [];
     for (const [index, instance] of all.entries()) {
       for (const name of workloads) {
         const workload = workloadNamed(name);
         if (index === 0 || workload.sharesMessages !== true)
-          found.push(...(await workload.inspect(instance, all)));
+          found.push(...(await workload.inspect({ instance, all, history })));
       }
     }
     return found;

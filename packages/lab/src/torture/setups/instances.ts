@@ -1,16 +1,16 @@
 /**
  * One or two processes that each host an instance of a folder, killed and restarted. After some of the kills all
- * processes are ended and the contents of the folder are compared with the ledger.
+ * processes are ended and the contents of the folder are added to the history, which is judged.
  */
 
+import { FolderHistory } from '../folder-history.ts';
 import { type Kill, pickKill } from '../kills.ts';
-import { Ledger } from '../ledger.ts';
 import type { Random } from '../random.ts';
 import { TortureProcess } from '../torture-process.ts';
 import type { WorkerTask } from '../worker-task.ts';
 import { workloadNamed } from '../workloads/index.ts';
 import { inspectFolder } from './inspect-folder.ts';
-import { recordAllNotes, type SetupOptions, type TortureSetup } from './setup.ts';
+import type { SetupOptions, TortureSetup } from './setup.ts';
 
 /** Kills in one folder before the next folder is used, so that files of different ages are tested. */
 const killsPerFolder = 30;
@@ -28,7 +28,7 @@ class InstancesTorture {
   readonly #options: SetupOptions;
   readonly #random: Random;
   readonly #instances: number;
-  readonly #ledger: Ledger;
+  readonly #history = new FolderHistory();
   /** The live process of each instance. */
   readonly #hosts = new Map<number, TortureProcess>();
   /** All processes since the last inspection. */
@@ -41,7 +41,6 @@ class InstancesTorture {
     this.#options = options;
     this.#random = options.random.fork();
     this.#instances = this.#random.chance(0.3) ? 2 : 1;
-    this.#ledger = new Ledger({ sharedOrder: this.#instances === 1 });
   }
 
   async run(): Promise<void> {
@@ -67,7 +66,7 @@ class InstancesTorture {
     this.#hosts.delete(instance);
     if (killed) this.#options.onKill(kill.phase);
     else if (victim.failed)
-      this.#ledger.recordFailure(`${this.#dir}: a process ended unexpectedly or hung (${kill.phase})`);
+      this.#history.recordFailure(`${this.#dir}: a process ended unexpectedly or hung (${kill.phase})`);
   }
 
   async #startOthers(victim: number): Promise<void> {
@@ -101,10 +100,10 @@ class InstancesTorture {
   async #check(): Promise<void> {
     await Promise.all([...this.#hosts.values()].map((process) => process.kill()));
     this.#hosts.clear();
-    recordAllNotes(this.#ledger, this.#processes);
+    for (const { process, name } of this.#processes) this.#history.addProcess(process, name);
     this.#processes = [];
     const folder = { dir: this.#dir, instances: this.#instances, workloads: this.#workloadsUsed };
-    await inspectFolder(folder, this.#ledger);
-    this.#options.onChecked(this.#ledger.takeTotals());
+    await inspectFolder(folder, this.#history);
+    this.#options.onChecked(this.#history.takeTotals());
   }
 }

@@ -1,7 +1,6 @@
 /** A setup of the torture test: one data folder, from its first process to the last inspection. Setups are listed in `index.ts`. */
-import type { Ledger, LedgerTotals } from '../ledger.ts';
+import type { TortureTotals } from '../folder-history.ts';
 import type { Random } from '../random.ts';
-import type { TortureProcess } from '../torture-process.ts';
 
 export interface SetupOptions {
   /** An existing, empty folder. */
@@ -11,7 +10,7 @@ export interface SetupOptions {
   workloadNames: readonly string[];
   onKill(phase: string): void;
   /** Called after each inspection with the work and the faults since the previous one. */
-  onChecked(totals: LedgerTotals): void;
+  onChecked(totals: TortureTotals): void;
   isDone(): boolean;
 }
 
@@ -21,20 +20,4 @@ export interface TortureSetup {
   supports(workloadName: string): boolean;
   /** Resolves when all processes of the setup have ended. */
   run(options: SetupOptions): Promise<void>;
-}
-
-/** Passes the notes of ended processes to the ledger, in order of time. */
-export function recordAllNotes(
-  ledger: Ledger,
-  processes: readonly { process: TortureProcess; name: string }[],
-): void {
-  const notes = processes.flatMap(({ process, name }) => process.notes().map((note) => ({ ...note, name })));
-  const ends = processes.flatMap(({ process: { endedAtNs: atNs } }) =>
-    atNs === undefined ? [] : [{ atNs, note: undefined, name: '' }],
-  );
-  const all = [...notes, ...ends].sort((a, b) => (a.atNs < b.atNs ? -1 : a.atNs > b.atNs ? 1 : 0));
-  for (const { note, name } of all) {
-    if (note === undefined) ledger.recordProcessEnd();
-    else ledger.recordNote(note, name);
-  }
 }

@@ -3,13 +3,12 @@
  * messages are also returned to their owner.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Instance, QueueInfo, QueueSpec } from '@shardlab/engine';
-import { unreportedMax } from '../ledger.ts';
-import type { Delivered } from '../notes.ts';
+import type { QueueInfo, QueueSpec } from '@shardlab/engine';
+import type { Content } from '../folder-history.ts';
 import {
-  browseItems,
-  ensureQueue,
   hasQueue,
+  type Inspected,
+  itemsOf,
   type TortureWorkload,
   type WorkloadContext,
 } from '../workload.ts';
@@ -21,7 +20,7 @@ export interface ForwardedWorkloadOptions {
 
 const sessions = 2;
 const readyMax = 150;
-const takeMax = unreportedMax / sessions;
+const takeMax = 12;
 /** While all instances are served and one has consumers, every message must arrive within this time. */
 const stuckMs = 30_000;
 
@@ -34,46 +33,39 @@ export function forwardedWorkload({ name, spec }: ForwardedWorkloadOptions): Tor
   const put = (work: WorkloadContext) =>
     work.runSessionLoop(async (session, items) => {
       await work.waitWhileBacklogAbove(name, readyMax);
-      const enqueues = items.next(1 + work.random.below(9));
-      for (const item of enqueues) session.enqueue(name, { payload: work.payload(item), ...vary(work) });
-      await work.commit(session, { enqueues });
+      for (const item of items.next(1 + work.random.below(9))) work.enqueue(session, name, item, vary(work));
+      await work.commit(session);
     });
 
   const take = (work: WorkloadContext) =>
     work.runSessionLoop(async (session) => {
       // A consumer that pauses counts as gone: messages are returned to their owner and forwarded again later.
       if (work.random.chance(0.02)) await pause(work.random.below(300));
-      const messages = await session.dequeue(name, { max: 1 + work.random.below(takeMax), waitMs: 1_000 });
-      const delivered = browseItems(messages, { ordered, forwarded: true });
-      work.noteDelivered(delivered);
+      const messages = await work.dequeue(session, name, { max: 1 + work.random.below(takeMax) });
       if (messages.length === 0 || work.random.chance(0.15)) return session.rollback();
-      await work.commit(session, { consumes: delivered.map(({ item }) => item) });
+      await work.commit(session);
     });
 
   return {
     name,
     sharesMessages: true,
     forwards: true,
-    setUp: (host) => ensureQueue(host, { name, ...spec, forwarding: true }),
+    setUp: (work) => work.ensureQueue({ name, ...spec, forwarding: true }, { ordered }),
     start(work) {
       for (let i = 0; i < sessions; i += 1) {
         if (work.role !== 'dequeue') put(work);
         if (work.role !== 'enqueue') take(work);
       }
     },
-    inspect: (instance, all) => inspectForwarded(instance, all, { name, ordered }),
+    inspect: async (inspected) => [await inspectForwarded(inspected, name)],
   };
 }
 
 /** Forwards all messages of the queue to one instance, and checks that the counts of every instance and of all together add up. */
-async function inspectForwarded(
-  instance: Instance,
-  all: readonly Instance[],
-  { name, ordered }: { name: string; ordered: boolean },
-): Promise<Delivered[]> {
-  if (!hasQueue(instance, name)) return [];
+async function inspectForwarded({ instance, all, history }: Inspected, name: string): Promise<Content> {
+  const content: Content = { queue: name, messages: [] };
+  if (!hasQueue(instance, name)) return content;
   const session = instance.openSession();
-  const found: Delivered[] = [];
   const since = performance.now();
   for (let taken = 0; ; ) {
     const infos = all.map((hosted) => hosted.queue(name));
@@ -83,12 +75,12 @@ async function inspectForwarded(
       0,
     );
     const live = infos.reduce((sum, { ready, held, delayed }) => sum + ready + held + delayed, 0);
-    if (live === taken && inFlight === 0) return found; // all messages are held here and stay when the instance closes
+    if (live === taken && inFlight === 0) return content; // all messages are held here and stay when the instance closes
     if (performance.now() - since > stuckMs)
       throw new Error(`Only ${taken} messages of ${name} arrived: ${JSON.stringify(infos)}`);
     const messages = await session.dequeue(name, { max: 1_000, waitMs: 20 });
     taken += messages.length;
-    found.push(...browseItems(messages, { ordered, forwarded: true }));
+    content.messages.push(...itemsOf(name, messages, history));
   }
 }
 

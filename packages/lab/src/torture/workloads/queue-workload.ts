@@ -1,10 +1,10 @@
 /** Enqueuers and dequeuers on one queue: transactions of several messages, rollbacks, and transactions that do both. */
-import type { Instance, QueueSpec } from '@shardlab/engine';
-import type { Delivered } from '../notes.ts';
+import type { QueueSpec } from '@shardlab/engine';
+import type { Content } from '../folder-history.ts';
 import {
-  browseItems,
-  ensureQueue,
   hasQueue,
+  type Inspected,
+  itemsOf,
   type TortureWorkload,
   type WorkloadContext,
 } from '../workload.ts';
@@ -30,49 +30,42 @@ export function queueWorkload({
   const put = (work: WorkloadContext) =>
     work.runSessionLoop(async (session, items) => {
       await work.waitWhileBacklogAbove(name, readyMax);
-      const enqueues = items.next(1 + work.random.below(9));
-      for (const item of enqueues) session.enqueue(name, { payload: work.payload(item), ...vary(work) });
-      await work.commit(session, { enqueues });
+      for (const item of items.next(1 + work.random.below(9))) work.enqueue(session, name, item, vary(work));
+      await work.commit(session);
     });
 
   const take = (work: WorkloadContext) =>
     work.runSessionLoop(async (session, items) => {
-      const messages = await session.dequeue(name, { max: 1 + work.random.below(12), waitMs: 1_000 });
-      const delivered = browseItems(messages, { ordered });
-      work.noteDelivered(delivered);
+      const messages = await work.dequeue(session, name, { max: 1 + work.random.below(12) });
       if (messages.length === 0 || work.random.chance(0.15)) return session.rollback();
       // One transaction in three also enqueues a message, which must be atomic with the consumption.
       const enqueues = work.random.chance(0.3) ? items.next(1) : [];
-      for (const item of enqueues) session.enqueue(name, { payload: work.payload(item), ...vary(work) });
-      await work.commit(session, { enqueues, consumes: delivered.map(({ item }) => item) });
+      for (const item of enqueues) work.enqueue(session, name, item, vary(work));
+      await work.commit(session);
     });
 
   return {
     name,
     sharesMessages: spec.kind === 'unsharded',
-    setUp: (instance) => ensureQueue(instance, { name, ...spec }),
+    setUp: (work) => work.ensureQueue({ name, ...spec }, { ordered }),
     start(work) {
       for (let i = 0; i < sessions; i += 1) put(work);
       for (let i = 0; i < sessions; i += 1) take(work);
     },
-    inspect: (instance) => inspectQueue(instance, name, { ordered }),
+    inspect: async (inspected) => [await inspectQueue(inspected, name)],
   };
 }
 
 /** The contents of a queue. Waits for messages that are delayed or still held by a dead process. */
-export async function inspectQueue(
-  instance: Instance,
-  name: string,
-  options: { ordered: boolean },
-): Promise<Delivered[]> {
-  if (!hasQueue(instance, name)) return [];
+export async function inspectQueue({ instance, history }: Inspected, name: string): Promise<Content> {
+  const content: Content = { queue: name, messages: [] };
+  if (!hasQueue(instance, name)) return content;
   const session = instance.openSession();
-  const found: Delivered[] = [];
   for (;;) {
     const { ready, delayed } = instance.queue(name);
-    if (ready + delayed === 0) return found; // the instance is closed without a commit, so all messages stay
+    if (ready + delayed === 0) return content; // the instance is closed without a commit, so all messages stay
     const messages = await session.dequeue(name, { max: 1_000, waitMs: 5_000 });
-    if (messages.length === 0) return found;
-    found.push(...browseItems(messages, options));
+    if (messages.length === 0) return content;
+    content.messages.push(...itemsOf(name, messages, history));
   }
 }

@@ -1,6 +1,6 @@
 /** Consumers with timed holds: they acknowledge, release, extend, or let the hold expire. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { browseItems, ensureQueue, type TortureWorkload, type WorkloadContext } from '../workload.ts';
+import type { TortureWorkload, WorkloadContext } from '../workload.ts';
 import { inspectQueue } from './queue-workload.ts';
 
 const name = 'timed';
@@ -10,13 +10,12 @@ const expected = ['RECEIPT_STALE'];
 
 export const timedHoldWorkload: TortureWorkload = {
   name,
-  setUp: (instance) => ensureQueue(instance, { name, shards: 2 }),
+  setUp: (work) => work.ensureQueue({ name, shards: 2 }, { ordered: true }),
   start(work: WorkloadContext) {
     work.runSessionLoop(async (session, items) => {
       await work.waitWhileBacklogAbove(name, readyMax);
-      const enqueues = items.next(1 + work.random.below(5));
-      for (const item of enqueues) session.enqueue(name, { payload: work.payload(item) });
-      await work.commit(session, { enqueues });
+      for (const item of items.next(1 + work.random.below(5))) work.enqueue(session, name, item);
+      await work.commit(session);
     });
     for (let i = 0; i < 3; i += 1) {
       work.runSessionLoop(async (session) => {
@@ -26,8 +25,6 @@ export const timedHoldWorkload: TortureWorkload = {
           waitMs: 1_000,
           holdMs,
         });
-        const delivered = browseItems(messages, { ordered: true });
-        work.noteDelivered(delivered);
         const receipts = messages.map((message) => message.receipt);
         if (receipts.length === 0) return;
         const choice = work.random.next();
@@ -43,11 +40,11 @@ export const timedHoldWorkload: TortureWorkload = {
           expectStale(error);
           return session.rollback();
         }
-        await work.commit(session, { consumes: delivered.map(({ item }) => item) }, expected);
+        await work.commit(session, expected);
       });
     }
   },
-  inspect: (instance) => inspectQueue(instance, name, { ordered: true }),
+  inspect: async (inspected) => [await inspectQueue(inspected, name)],
 };
 
 function expectStale(error: unknown): void {
