@@ -134,6 +134,7 @@ const ClusterEventType = Type.Union([
   Type.Literal('instance:fenced'),
   Type.Literal('instance:failed'),
   Type.Literal('instance:unhealthy'),
+  Type.Literal('instance:damaged'),
   Type.Literal('takeover:blocked'),
   Type.Literal('instance:added'),
   Type.Literal('instance:removed'),

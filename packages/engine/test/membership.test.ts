@@ -3,7 +3,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openInstance } from '../src/index.ts';
 import { nodePorts } from '../src/node-ports.ts';
@@ -11,6 +10,7 @@ import { readProcessStart } from '../src/node-processes.ts';
 import { LeaseFile } from '../src/storage/catalog/lease-file.ts';
 import { Membership } from '../src/storage/catalog/membership.ts';
 import { makeFolder } from './folder.ts';
+import { editCatalog } from './support/edit-catalog.ts';
 
 function openMembership(dir: string): Membership {
   const membership = new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
@@ -30,9 +30,7 @@ async function startIdle(): Promise<ChildProcess> {
 
 /** Rewrites who hosts instance 1, as if another process had claimed it. */
 function pretendHost(dir: string, pid: number, started: string): void {
-  const file = new Database(join(dir, 'catalog.db'));
-  file.prepare('UPDATE host SET pid = ?, pid_started = ? WHERE instance = 1').run(pid, started);
-  file.close();
+  editCatalog(dir, 'UPDATE host SET pid = ?, pid_started = ? WHERE instance = 1', pid, started);
 }
 
 const inUse = (pid: number | undefined) =>

@@ -47,7 +47,7 @@ describe('the file of the unsharded queues', () => {
   it('never numbers a message as one before, whatever was consumed', () => {
     const { file, enqueue } = setUp();
     enqueue(1, 3);
-    const consumed = file.claim(1, 3).map(({ id }) => ({ queueId: 1, id }));
+    const consumed = file.claim(1, 3).map(({ id, crc }) => ({ queueId: 1, id, crc }));
     file.commit({ enqueued: [], consumed, sync: 'FULL' });
     expect(file.counts(1)).toEqual({ enqueued: 3, consumed: 3, held: 0, ready: 0 });
     expect(enqueue(1, 1)).toEqual([{ shard: 0, firstSeq: 4, count: 1 }]);
@@ -73,9 +73,8 @@ describe('the file of the unsharded queues', () => {
   it('commits nothing of a transaction that consumes what this process does not hold', () => {
     const { file, open, enqueue } = setUp();
     enqueue(1, 4);
-    file.claim(1, 2);
-    open().claim(1, 2);
-    const consumed = [2, 3].map((id) => ({ queueId: 1, id }));
+    const rows = [...file.claim(1, 2), ...open().claim(1, 2)];
+    const consumed = rows.slice(1, 3).map(({ id, crc }) => ({ queueId: 1, id, crc }));
     const enqueued = [{ queueId: 1, record: Buffer.from('new') }];
     expect(() => file.commit({ enqueued, consumed, sync: 'FULL' })).toThrow(
       expect.objectContaining({ code: 'STORAGE_FAILED' }),

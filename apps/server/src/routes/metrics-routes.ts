@@ -149,10 +149,12 @@ function registerMetrics(
     'class',
   );
   const runCount = gauge('runs', 'Runs in the history by status', 'status');
+  const damage = gauge('scrub_findings', 'Damage of stored data that the last scrub found', 'instance');
+  const scrubbed = gauge('scrub_last_completed_seconds', 'End of the last scrub, since 1970', 'instance');
   const streamCount = gauge('event_streams', 'Open event streams');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
-  const gauges = [up, ready, readyMessages, held, delayed, backlog, lag, runCount];
+  const gauges = [up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
   const counters = [restarts, enqueued, consumed, commits, groups, cpu, waits, waited];
 
   return (scraped) => {
@@ -188,6 +190,9 @@ function registerMetrics(
         instanceLabels,
         stats.shards.reduce((sum, shard) => sum + shard.cacheBytes, 0),
       );
+      damage.set(instanceLabels, stats.scrub.findings.length);
+      if (stats.scrub.lastCompletedAtMs !== null)
+        scrubbed.set(instanceLabels, stats.scrub.lastCompletedAtMs / 1000);
       for (const wait of waitStats) {
         const labels = { ...instanceLabels, event: wait.event, class: wait.class };
         waits.inc(labels, wait.waits);

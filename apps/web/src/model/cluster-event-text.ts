@@ -40,6 +40,8 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
       return `Instance ${instance} failed in ${nameOf(pid)}: ${reasonOf(event)}.`;
     case 'instance:unhealthy':
       return `Instance ${instance} is unhealthy in ${nameOf(pid)}, which renews its lease no more: ${reasonOf(event)}.`;
+    case 'instance:damaged':
+      return `Stored data of instance ${instance} is damaged: ${event.message ?? 'no details given'}.`;
     case 'takeover:blocked':
       return `Instance ${instance} cannot be taken over: ${nameOf(fromPid)} cannot be killed.`;
     case 'instance:added':
@@ -74,6 +76,7 @@ const tones: Readonly<Partial<Record<ClusterEvent['type'], Tone>>> = {
   'instance:fenced': 'bad',
   'instance:failed': 'bad',
   'instance:unhealthy': 'bad',
+  'instance:damaged': 'bad',
   'takeover:blocked': 'bad',
   'process:restarting': 'live',
   'process:given-up': 'bad',

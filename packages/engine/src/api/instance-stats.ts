@@ -19,6 +19,24 @@ export interface ShardStats {
   partitions: PartitionStats[];
 }
 
+/** Damage of stored data that a scrub found. */
+export interface DamageFinding {
+  /** A sentence that names the file, and the table, queue or message as far as it is known. */
+  message: string;
+  /** When a scrub found it first, epoch milliseconds. */
+  foundAtMs: number;
+}
+
+/** Scrubs read all files of the instance in the background and verify what was stored. */
+export interface ScrubStats {
+  /** Since the instance opened. */
+  completed: number;
+  /** Epoch milliseconds. */
+  lastCompletedAtMs: number | null;
+  /** What the last one found; empty if all was right. */
+  findings: DamageFinding[];
+}
+
 export interface InstanceStats {
   instance: number;
   /** Fencing token: raised in the instance's file each time it is opened. */
@@ -35,4 +53,5 @@ export interface InstanceStats {
   logBytes: number;
   /** Shards of this instance. An unsharded queue counts as one shard, number 0, without partitions. */
   shards: ShardStats[];
+  scrub: ScrubStats;
 }

@@ -23,6 +23,8 @@ export interface InstanceOptions {
   logBytesMax?: number;
   /** How often changed metrics are written to the instance's file for its views; 10 to 3,600,000 ms, default 1,000. */
   sampleIntervalMs?: number;
+  /** Pause between two scrubs, which read all files in the background; 100 ms to 30 days, default 1 hour. */
+  scrubIntervalMs?: number;
   /** How long a session may reserve the writer, from its first `query` to its commit; 1 to 10,000 ms, default 1,000. */
   writerReservationMsMax?: number;
 }

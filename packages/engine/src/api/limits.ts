@@ -200,6 +200,10 @@ export const limits = {
   sampleMsDefault: 1_000,
   sampleMsMin: 10,
   sampleMsMax: 60 * 60_000,
+  /** Pause between two scrubs of an instance's files, which use at most a twentieth of a core while they run. */
+  scrubMsDefault: 60 * 60_000,
+  scrubMsMin: 100,
+  scrubMsMax: 30 * 24 * 60 * 60_000,
   /** Rows of a sample in one group: 3 ms of writing, so that no commit is delayed much. */
   sampleRowsMax: 1_000,
   /** Pause after taking a sample, as a multiple of the time it took: sampling uses at most 1 % of the session thread. */

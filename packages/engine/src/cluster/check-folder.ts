@@ -1,10 +1,10 @@
 /** Checks or repairs a cluster's folder; for an operator after a storage fault. */
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { nodePorts } from '../node-ports.ts';
-import { catalogPath } from '../storage/catalog/catalog-file.ts';
+import { acceptCatalogLoss, findCatalogFaults } from '../storage/catalog/catalog-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import {
@@ -13,8 +13,9 @@ import {
   type InstanceFileCheck,
 } from '../storage/instance-file/recovery/check-instance-file.ts';
 import { repairInstanceFile } from '../storage/instance-file/recovery/repair-instance-file.ts';
-import { checkSqliteFile } from '../storage/sqlite/check-sqlite-file.ts';
+import { repairUnshardedFile } from '../storage/unsharded/repair-unsharded-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
+import { findUnshardedFaults } from '../storage/unsharded/unsharded-integrity.ts';
 
 export interface FolderCheck {
   dir: string;
@@ -26,14 +27,19 @@ export interface FolderCheck {
 /** Changes nothing; instances may be running. Throws `STORAGE_READ_ONLY` if there is no such folder. */
 export function checkFolder(dir: string): FolderCheck {
   const instances = listInstances(dir).map((instance) => checkInstanceFile(instanceFilePath(dir, instance)));
-  const others = [catalogPath(dir), unshardedPath(dir)].filter((path) => existsSync(path));
-  const faults = [...instances.flatMap(({ faults }) => faults), ...others.flatMap(checkSqliteFile)];
+  const faults = [
+    ...instances.flatMap(({ faults }) => faults),
+    ...findCatalogFaults(dir),
+    ...findUnshardedFaults(unshardedPath(dir)),
+  ];
   return { dir, instances, faults };
 }
 
 export interface FolderRepair {
   /** Sorted by instance. */
   replaced: { instance: number; partitions: DamagedPartition[] }[];
+  /** What was wrong with the catalog and the unsharded file, as sentences. */
+  accepted: string[];
 }
 
 /**
@@ -41,6 +47,7 @@ export interface FolderRepair {
  * first. Throws `INSTANCE_IN_USE`, and the storage errors where a file is beyond this repair.
  */
 export function repairFolder(dir: string): FolderRepair {
+  const accepted = acceptCatalogLoss(dir);
   const membership = new Membership(dir, {
     busyMs: limits.catalogBusyMsMax,
     processes: nodePorts.processes,
@@ -55,7 +62,9 @@ export function repairFolder(dir: string): FolderRepair {
         membership.releaseClaim(claim);
       }
     }
-    return { replaced };
+    const isHosted = membership.hosts().some((host) => nodePorts.processes.isAlive(host));
+    if (!isHosted) accepted.push(...repairUnshardedFile(unshardedPath(dir)));
+    return { replaced, accepted };
   } finally {
     membership.close();
   }

@@ -14,6 +14,8 @@ export type ClusterEventType =
   | 'instance:failed'
   /** The instance does not renew its lease, so it will be taken over: `code`, `message`. */
   | 'instance:unhealthy'
+  /** A scrub found damage of stored data: `message`. */
+  | 'instance:damaged'
   /** The instance cannot be taken over, because its host cannot be killed: `fromPid`. */
   | 'takeover:blocked'
   | 'instance:added'

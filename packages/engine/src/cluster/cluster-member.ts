@@ -192,6 +192,7 @@ export class ClusterMember {
       onEnded: (error) => this.#onEnded(id, error),
       onUnhealthy: ({ code, message }) =>
         this.#emit({ type: 'instance:unhealthy', instance: id, code, message }),
+      onDamageFound: ({ message }) => this.#emit({ type: 'instance:damaged', instance: id, message }),
     });
     this.#hostings.set(id, hosting);
     if (hosting.instance.endReason !== undefined) this.#runTransition(id, () => this.#closeHosting(hosting));

@@ -4,6 +4,7 @@
  */
 import type { QueueError } from '../api/errors.ts';
 import type { Instance, InstanceOptions } from '../api/instance.ts';
+import type { DamageFinding } from '../api/instance-stats.ts';
 import type { Timers } from '../model/ports.ts';
 import { assembleInstance } from '../runtime/assemble-instance.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
@@ -35,6 +36,7 @@ export interface HostedInstanceOptions {
   onEnded(error: QueueError): void;
   /** The instance does not renew its lease any more. */
   onUnhealthy(reason: QueueError): void;
+  onDamageFound(finding: DamageFinding): void;
 }
 
 export class HostedInstance {
@@ -66,7 +68,12 @@ export class HostedInstance {
       const instance = await assembleInstance(
         instanceId,
         options.instanceOptions,
-        { lease, onEnded: options.onEnded, onClosed: () => undefined },
+        {
+          lease,
+          onEnded: options.onEnded,
+          onDamageFound: options.onDamageFound,
+          onClosed: () => undefined,
+        },
         options.ports,
       );
       instance.acceptsMessages = !options.leaving;

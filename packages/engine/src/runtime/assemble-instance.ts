@@ -1,6 +1,7 @@
 /** Puts an instance together in this process, which has claimed it: its files, its two kinds of queue, what they share. */
 import { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
+import type { DamageFinding } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstancePorts } from '../model/ports.ts';
@@ -8,16 +9,21 @@ import { WaitRecorder } from '../model/wait-recorder.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { Catalog } from '../storage/catalog/catalog.ts';
 import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
+import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
+import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { WriteLock } from '../unsharded/write-lock.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
+import { Scrubber } from './scrubber.ts';
 
 export interface InstanceHooks {
   /** Undefined where no other process can take the instance over as long as this one lives. */
   lease?: DeliveryLease;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;
+  /** A scrub found damage of stored data that the one before did not find. */
+  onDamageFound?(finding: DamageFinding): void;
   /** All files are closed. */
   onClosed(): void;
 }
@@ -89,8 +95,36 @@ export async function assembleInstance(
     });
     // Opening waits for other writers. Under a lease the session thread must not block on that at first use.
     if (lease !== undefined) await unsharded.open();
+    const scrubber = new Scrubber({
+      dir,
+      instancePath: instanceFilePath(dir, id),
+      // One instance of a cluster is enough for the file that they share.
+      unshardedPath: () => {
+        const others = opened.instance?.otherHostedInstances ?? [];
+        return others.every((other) => other > id) ? unshardedPath(dir) : null;
+      },
+      intervalMs: validateRange(
+        'scrubIntervalMs',
+        options.scrubIntervalMs ?? limits.scrubMsDefault,
+        limits.scrubMsMin,
+        limits.scrubMsMax,
+      ),
+      ports,
+      onFound: (finding) => hooks.onDamageFound?.(finding),
+    });
     const followsCacheSize = options.cacheBytesMax === undefined;
-    const parts = { id, dir, catalog, waits, ports, outcomes, sharded, unsharded, followsCacheSize };
+    const parts = {
+      id,
+      dir,
+      catalog,
+      waits,
+      ports,
+      outcomes,
+      sharded,
+      unsharded,
+      scrubber,
+      followsCacheSize,
+    };
     opened.instance = new LocalInstance({ ...parts, ...hooks });
     await opened.instance.applyCatalogSubscribers();
     return opened.instance;

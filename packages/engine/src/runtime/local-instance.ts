@@ -23,6 +23,7 @@ import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
+import type { Scrubber } from './scrubber.ts';
 import { ServedQueues } from './served-queues.ts';
 import { TopicSubscribers } from './topic-subscribers.ts';
 
@@ -38,6 +39,7 @@ interface LocalInstanceParts {
   outcomes: CommitOutcomes;
   sharded: ShardedParts;
   unsharded: UnshardedEngine;
+  scrubber: Scrubber;
   /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
   followsCacheSize: boolean;
   /** Called when the instance stops serving without having been closed. */
@@ -55,6 +57,7 @@ export class LocalInstance implements Instance {
   readonly #catalog: Catalog;
   readonly #sharded: ShardedParts;
   readonly #unsharded: UnshardedEngine;
+  readonly #scrubber: Scrubber;
   readonly #subscribers: TopicSubscribers;
   readonly #queues: ServedQueues;
   readonly #sessions = new Map<number, InstanceSession>();
@@ -75,6 +78,7 @@ export class LocalInstance implements Instance {
     this.#catalog = parts.catalog;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
+    this.#scrubber = parts.scrubber;
     this.#subscribers = new TopicSubscribers({
       instance: parts.id,
       catalog: parts.catalog,
@@ -255,6 +259,7 @@ export class LocalInstance implements Instance {
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writer.cpuUs },
       logBytes: logBytesOf(instanceFilePath(this.dir, this.id)) + logBytesOf(unshardedPath(this.dir)),
       shards: this.#queues.rows.flatMap((row) => this.#shardStats(row)),
+      scrub: this.#scrubber.stats,
     };
   }
 
@@ -346,6 +351,7 @@ export class LocalInstance implements Instance {
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
     const fenced = this.endReason?.code === 'INSTANCE_FENCED';
     try {
+      await this.#scrubber.close();
       await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
       this.#queues.endReason = closed;
       await this.#sharded.close();

@@ -1,29 +1,15 @@
 /**
- * Checksums of rows of an instance's file. SQLite has none over its pages once they have left the log, so a damaged byte,
+ * Checksums of rows. SQLite has none over its pages once they have left the log, so a damaged byte,
  * or a page written to the wrong place, would be delivered as if it were good. The key of a row is part of its checksum.
  * CRC-32 of zlib costs 21 µs for 128 KiB, or 0.05 µs for a message of 512 bytes in a large group. A cryptographic hash would
  * guard against intentional changes, which is not the aim.
  */
 
 import { crc32 } from 'node:zlib';
-import type { GroupNumber, LogId, PartitionId, PayloadId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { GroupNumber, PartitionId, PayloadId, QueueId, SubscriberId } from '../model/ids.ts';
 
 const boundNumbers = new Float64Array(4);
 const boundNumbersAsBytes = Buffer.from(boundNumbers.buffer);
-
-/** Of a row of the pool. */
-export function partitionRowChecksum(row: {
-  partition: PartitionId;
-  queueId: QueueId | null;
-  shard: LogId | null;
-  firstSeq: number | null;
-}): number {
-  boundNumbers[0] = row.partition;
-  boundNumbers[1] = row.queueId ?? -1;
-  boundNumbers[2] = row.shard ?? -1;
-  boundNumbers[3] = row.firstSeq ?? -1;
-  return crc32(boundNumbersAsBytes);
-}
 
 /** Of a block's body, bound to its partition, its first sequence number, its count and its group. */
 export function blockChecksum(
@@ -35,21 +21,6 @@ export function blockChecksum(
   boundNumbers[2] = at.count;
   boundNumbers[3] = at.groupNumber;
   return crc32(body, crc32(boundNumbersAsBytes));
-}
-
-/** Of a delayed message, bound to its due time and log. */
-export function delayedChecksum(row: {
-  dueAtMs: number;
-  delayedId: number;
-  queueId: QueueId;
-  shard: LogId;
-  record: Uint8Array;
-}): number {
-  boundNumbers[0] = row.dueAtMs;
-  boundNumbers[1] = row.delayedId;
-  boundNumbers[2] = row.queueId;
-  boundNumbers[3] = row.shard;
-  return crc32(row.record, crc32(boundNumbersAsBytes));
 }
 
 /** Of a chunk of a streamed payload, bound to its payload and index. */
@@ -64,21 +35,24 @@ export function chunkChecksum(
   return crc32(body, crc32(boundNumbersAsBytes));
 }
 
-/** Of a message's reference to a streamed payload. */
-export function payloadReferenceChecksum(row: {
-  queueId: QueueId;
-  shard: LogId;
-  seq: number;
-  payloadId: PayloadId;
-  bytes: number;
-}): number {
-  boundNumbers[0] = row.queueId;
-  boundNumbers[1] = row.shard;
-  boundNumbers[2] = row.seq;
-  boundNumbers[3] = row.payloadId;
-  const at = crc32(boundNumbersAsBytes);
-  boundNumbers[0] = row.bytes;
-  return crc32(boundNumbersAsBytes.subarray(0, Float64Array.BYTES_PER_ELEMENT), at);
+/** Of a message of an unsharded queue, bound to its id and queue. */
+export function messageRowChecksum(
+  { id, queueId }: { id: number; queueId: QueueId },
+  record: Uint8Array,
+): number {
+  boundNumbers[0] = id;
+  boundNumbers[1] = queueId;
+  return crc32(record, crc32(boundNumbersAsBytes.subarray(0, 2 * Float64Array.BYTES_PER_ELEMENT)));
+}
+
+/** Of a row of numbers, texts, bytes and NULLs, in the order of its columns: for tables that are written rarely. */
+export function rowChecksum(values: readonly (number | string | Uint8Array | null)[]): number {
+  let sum = 0;
+  for (const value of values) {
+    if (value instanceof Uint8Array) sum = crc32(value, crc32(`bytes ${value.byteLength} `, sum));
+    else sum = crc32(`${typeof value} ${value}\n`, sum);
+  }
+  return sum;
 }
 
 /** Of a subscriber's consumed ranges, bound to partition and group. */

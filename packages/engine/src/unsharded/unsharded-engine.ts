@@ -1,6 +1,5 @@
 /** The unsharded queues of one instance: every commit and every delivery writes to the file that all instances share. */
 
-import { existsSync } from 'node:fs';
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import type { ShardStats } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
@@ -39,6 +38,7 @@ import {
   UnshardedFile,
   unshardedPath,
 } from '../storage/unsharded/unsharded-file.ts';
+import { unshardedFileIsExpected } from '../storage/unsharded/unsharded-integrity.ts';
 import type { SharedFileLock, WriteKind } from './shared-file-lock.ts';
 import {
   type UnshardedDelivery,
@@ -189,13 +189,13 @@ export class UnshardedEngine
 
   /** Opens the file if it exists, under the write lock, since opening writes to it. */
   async open(): Promise<void> {
-    if (existsSync(unshardedPath(this.#options.dir)))
+    if (unshardedFileIsExpected(unshardedPath(this.#options.dir)))
       await this.#lock.run('commit', () => void this.#openedFile);
   }
 
   /** Loads the outcomes of remote sessions that an earlier process served, if the file exists. */
   recoverOutcomes(): void {
-    if (existsSync(unshardedPath(this.#options.dir))) void this.#openedFile;
+    if (unshardedFileIsExpected(unshardedPath(this.#options.dir))) void this.#openedFile;
   }
 
   #waitersOf(queueId: number): Waiters<ClaimRequest> {
@@ -271,7 +271,7 @@ export class UnshardedEngine
 
   #toMessages({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
     return rows.map((row) => {
-      onDelivery({ queueId: queue.queueId, id: row.id });
+      onDelivery({ queueId: queue.queueId, id: row.id, crc: row.crc });
       return new UnshardedMessage(row);
     });
   }

@@ -15,6 +15,8 @@ import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 export interface UnshardedDelivery {
   queueId: number;
   id: number;
+  /** Checksum of its row. */
+  crc: number;
 }
 
 /** What a transaction needs of the engine that began it. */

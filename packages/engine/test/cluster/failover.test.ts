@@ -1,7 +1,6 @@
 /** Processes of a cluster that die, stop or hang under load: others host their instances, and nothing is lost or duplicated. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { openInstance } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
@@ -9,6 +8,7 @@ import { LeaseFile } from '../../src/storage/catalog/lease-file.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
 import { makeFolder } from '../folder.ts';
 import { drawnSeed, random } from '../random.ts';
+import { editCatalog } from '../support/edit-catalog.ts';
 import { expectSound, readLedger, readLeft } from './ledger.ts';
 import { MemberProcess } from './member-process.ts';
 
@@ -186,9 +186,7 @@ describe('a claim of an earlier boot', () => {
     const claim = membership.claim(1, 'owner');
     membership.close();
     // The pid is this test's own, the start that of another boot; its last heartbeat promises a lease of days.
-    const catalog = new Database(join(dir, 'catalog.db'));
-    catalog.prepare("UPDATE host SET pid_started = 'earlier-boot/' || pid_started").run();
-    catalog.close();
+    editCatalog(dir, "UPDATE host SET pid_started = 'earlier-boot/' || pid_started");
     const leases = new LeaseFile(dir);
     leases.writeBlocking({ instance: 1, claim, epoch: 1, pid: process.pid, expiresAtMs: 1e12 });
     leases.close();
@@ -210,9 +208,7 @@ describe('a stopped process that resumes after its instance was taken', () => {
     await stopped.calm(); // stopped inside a commit it would keep the lock on its file
     stopped.child.kill('SIGSTOP');
     // As an operator might: nobody else is there to end the process, and the instance is needed.
-    const catalog = new Database(join(dir, 'catalog.db'), { timeout: 5_000 });
-    catalog.exec('DELETE FROM host');
-    catalog.close();
+    editCatalog(dir, 'DELETE FROM host');
     const taken = await openInstance({ dir, partitionMessagesMax: 64 });
     const session = taken.openSession();
     session.enqueue('q', { payload: 'of the next host' });

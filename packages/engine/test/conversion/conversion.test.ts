@@ -12,6 +12,7 @@ import {
   openQueue,
   readConversion,
 } from '../../src/index.ts';
+import { messageRowChecksum } from '../../src/storage/checksum.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -199,8 +200,14 @@ describe('a conversion that cannot continue', () => {
     await takeAll(instance);
     await convertTo('check-empty', { dir, queue });
     const file = new Database(join(dir, 'unsharded.db'));
-    file.exec(`INSERT INTO message (id, queue_id, record) VALUES (99, 1, x'130000000000a07217d01f7a427365636f6e64');
-      UPDATE queue_total SET consumed = consumed - 1 WHERE queue_id = 1`);
+    const record = Buffer.from('130000000000a07217d01f7a427365636f6e64', 'hex');
+    const crc = messageRowChecksum({ id: 99, queueId: 1 }, record);
+    file.prepare('INSERT INTO message (id, queue_id, crc, record) VALUES (99, 1, ?, ?)').run(crc, record);
+    file
+      .prepare(
+        'UPDATE queue_total SET consumed = consumed - 1, checksum_sum = checksum_sum + ? WHERE queue_id = 1',
+      )
+      .run(crc);
     file.close();
     await expect(convertQueue({ dir, queue })).rejects.toThrow(code('QUEUE_NOT_DRAINED'));
     const { stage, steps } = (await readConversion({ dir, queue }))!;

@@ -17,7 +17,9 @@ export function checkCommand(
     let check = checkFolder(dir);
     printCheck(check);
     if (options.acceptLoss && check.faults.length > 0) {
-      for (const { instance, partitions } of repairFolder(dir).replaced) {
+      const { replaced, accepted } = repairFolder(dir);
+      for (const fault of accepted) process.stdout.write(`accepted: ${fault}\n`);
+      for (const { instance, partitions } of replaced) {
         for (const partition of partitions) process.stdout.write(`${replacedInWords(instance, partition)}\n`);
       }
       check = checkFolder(dir);

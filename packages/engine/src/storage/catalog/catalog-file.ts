@@ -1,13 +1,31 @@
-/** The catalog's file: one for all processes of a cluster, with its queues, members and hosts. */
+/**
+ * The catalog's file: one for all processes of a cluster, with its queues, members and hosts. It is small and changes
+ * rarely, so one checksum over all rows of all tables is kept in it, renewed by each change and compared before the first
+ * read of what another connection changed. It also notices a row that a damaged page hides. The number of the last change
+ * is kept beside the file as well (`acknowledged-number-file.ts`), since a damaged log would lose changes in silence.
+ */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { QueueError } from '../../api/errors.ts';
-import { prepareFormat } from '../sqlite/file-format.ts';
-import { mapSqliteErrors, openSqlite, type SqliteFile } from '../sqlite/open-sqlite.ts';
+import {
+  AcknowledgedNumberFile,
+  acknowledgedNumberPath,
+  readAcknowledgedNumber,
+} from '../sqlite/acknowledged-number-file.ts';
+import { assertSchemaUndamaged, isNewFile, prepareFormat } from '../sqlite/file-format.ts';
+import {
+  mapSqliteErrors,
+  openSqlite,
+  type SqliteFile,
+  type SqliteStatement,
+  toQueueError,
+} from '../sqlite/open-sqlite.ts';
 import { makeFolder } from '../sqlite/sync-folder.ts';
 import { conversionTableSql } from './conversion-table.ts';
 import { membershipTablesSql } from './membership-schema.ts';
 import { queueTableSql } from './queue-table.ts';
-import { subscriberTablesSql } from './subscriber-table.ts';
+import { subscriberTablesSql } from './subscriber-schema.ts';
 
 const schemaSql = `
   ${queueTableSql}
@@ -18,26 +36,253 @@ const schemaSql = `
   ${subscriberTablesSql}
   ${conversionTableSql}
   ${membershipTablesSql}
+  CREATE TABLE catalog_state (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    change_number INTEGER NOT NULL, -- of the last change
+    checksum INTEGER NOT NULL       -- over it and all rows of all other tables
+  ) STRICT;
 `;
+
+/** `sqlite_sequence` has the last id of each table whose ids are never reused. */
+const checkedTables = [
+  'queue',
+  'setting',
+  'subscriber',
+  'subscriber_applied',
+  'conversion',
+  'host',
+  'member',
+  'singleton',
+  'sqlite_sequence',
+];
 
 export function catalogPath(dir: string): string {
   return join(dir, 'catalog.db');
 }
 
-/** Opens or creates the file and its folder. `busyMs`: wait for another process's change, which blocks the thread. */
-export function openCatalogFile(dir: string, busyMs: number): SqliteFile {
-  const path = catalogPath(dir);
-  try {
-    makeFolder(dir);
-  } catch (error) {
-    throw new QueueError('STORAGE_READ_ONLY', { details: { path: dir }, cause: error });
+export interface CatalogFileOptions {
+  /** Wait for another process's change, which blocks the thread. */
+  busyMs: number;
+  pid: number;
+}
+
+export class CatalogFile {
+  readonly database: SqliteFile;
+  readonly #path: string;
+  readonly #acknowledged: AcknowledgedNumberFile;
+  readonly #selectDataVersion: SqliteStatement;
+  readonly #content: CatalogContent;
+  /** `PRAGMA data_version` of what was compared with its checksum. */
+  #verifiedVersion: number | undefined;
+
+  /** Opens or creates the file and its folder. Throws the storage errors, `COMMITS_MISSING`. */
+  constructor(dir: string, { busyMs, pid }: CatalogFileOptions) {
+    this.#path = catalogPath(dir);
+    try {
+      makeFolder(dir);
+    } catch (error) {
+      throw new QueueError('STORAGE_READ_ONLY', { details: { path: dir }, cause: error });
+    }
+    assertNoChangesMissing(this.#path);
+    this.database = openSqlite({ path: this.#path, busyMs });
+    try {
+      this.#acknowledged = mapSqliteErrors(this.#path, () => {
+        prepareFormat(this.database, schemaSql);
+        return new AcknowledgedNumberFile(acknowledgedNumberPath(this.#path), pid);
+      });
+      this.#content = new CatalogContent(this.database);
+      this.#selectDataVersion = this.database.prepare('PRAGMA data_version').pluck();
+      mapSqliteErrors(this.#path, () => {
+        const [fault] = structureFaults(this.database);
+        if (fault !== undefined)
+          throw new QueueError('STORAGE_CORRUPT', {
+            message: `${this.#path}: ${fault}`,
+            details: { path: this.#path },
+          });
+        this.read(() => undefined);
+      });
+    } catch (error) {
+      this.database.close();
+      throw error;
+    }
   }
-  const file = openSqlite({ path, busyMs });
+
+  /** Changes whenever another connection committed a change. */
+  dataVersion(): number {
+    return this.#selectDataVersion.get() as number;
+  }
+
+  /** Reads what is known to be undamaged. Throws `STORAGE_CORRUPT`. */
+  read<T>(work: () => T): T {
+    if (this.#verifiedVersion !== this.dataVersion() && !this.database.inTransaction)
+      this.database.transaction(() => this.#verify())();
+    return work();
+  }
+
+  /** Changes the catalog in one transaction, durable when this returns; part of the change around it, if there is one. */
+  change<T>(work: () => T): T {
+    if (this.database.inTransaction) return work();
+    let changeNumber: number | undefined;
+    const change = this.database.transaction(() => {
+      if (this.#verifiedVersion !== this.dataVersion()) this.#verify();
+      const before = this.#content.changes();
+      const result = work();
+      if (this.#content.changes() !== before) changeNumber = this.#content.seal();
+      return result;
+    });
+    const result = change.immediate();
+    if (changeNumber !== undefined) this.#acknowledged.write(changeNumber);
+    return result;
+  }
+
+  /** In a transaction. */
+  #verify(): void {
+    const version = this.dataVersion();
+    this.#content.verify();
+    this.#verifiedVersion = version;
+  }
+
+  close(): void {
+    this.database.close();
+    this.#acknowledged.close();
+  }
+}
+
+interface CatalogState {
+  changeNumber: number;
+  checksum: number;
+}
+
+/** The rows of all tables, and their checksum. */
+class CatalogContent {
+  readonly #file: SqliteFile;
+  readonly #selectTables: readonly SqliteStatement[];
+  readonly #selectState: SqliteStatement;
+  readonly #writeState: SqliteStatement;
+  readonly #selectChanges: SqliteStatement;
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
+    this.#selectTables = checkedTables.map((table) => file.prepare(`SELECT * FROM ${table}`).raw());
+    this.#selectState = file.prepare('SELECT change_number AS changeNumber, checksum FROM catalog_state');
+    this.#writeState = file.prepare('INSERT OR REPLACE INTO catalog_state VALUES (1, ?, ?)');
+    this.#selectChanges = file.prepare('SELECT total_changes()').pluck();
+  }
+
+  /** Rows that this connection has changed since it opened. */
+  changes(): number {
+    return this.#selectChanges.get() as number;
+  }
+
+  /** Renews the checksum in a write transaction; returns the number of the change, which is above `least`. */
+  seal(least = 0): number {
+    const changeNumber = Math.max(this.#state().changeNumber, least) + 1;
+    this.#writeState.run(changeNumber, this.#checksumOf(changeNumber));
+    return changeNumber;
+  }
+
+  /** Throws `STORAGE_CORRUPT` if a row is not what was written, or there are more or fewer. */
+  verify(): void {
+    const { changeNumber, checksum } = this.#state();
+    const isUnused = changeNumber === 0 && this.#selectTables.every((select) => select.get() === undefined);
+    if (isUnused || checksum === this.#checksumOf(changeNumber)) return;
+    throw new QueueError('STORAGE_CORRUPT', {
+      message: `The catalog ${this.#file.name} is not what was written: rows of it are changed or missing`,
+      details: { path: this.#file.name },
+    });
+  }
+
+  /** Zeroes in a new catalog. */
+  #state(): CatalogState {
+    return (this.#selectState.get() as CatalogState | undefined) ?? { changeNumber: 0, checksum: 0 };
+  }
+
+  #checksumOf(changeNumber: number): number {
+    let sum = crc32(`change ${changeNumber}`);
+    for (const select of this.#selectTables) sum = crc32(`${JSON.stringify(select.all())}\n`, sum);
+    return sum;
+  }
+}
+
+/** Throws `COMMITS_MISSING` if acknowledged changes are not in the catalog, or it is gone; leaves the files as they are. */
+function assertNoChangesMissing(path: string): void {
+  // Read first: what is acknowledged at this moment must be in the file afterwards.
+  const acknowledged = mapSqliteErrors(path, () => readAcknowledgedNumber(acknowledgedNumberPath(path)));
+  if (acknowledged === undefined) return;
+  const found = existsSync(path) ? readChangeNumber(path) : 0;
+  if (found >= acknowledged) return;
+  throw new QueueError('COMMITS_MISSING', {
+    message: existsSync(path)
+      ? `${path} ends with change ${found}, but ${acknowledged} was acknowledged: its write-ahead log is damaged or missing`
+      : `${path} is missing, and ${acknowledged} changes of it were acknowledged`,
+    details: { path, found, acknowledged },
+  });
+}
+
+function readChangeNumber(path: string): number {
+  const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
   try {
-    mapSqliteErrors(path, () => prepareFormat(file, schemaSql));
-    return file;
-  } catch (error) {
+    return mapSqliteErrors(path, () => {
+      if (isNewFile(file)) return 0;
+      const found = file.prepare('SELECT max(change_number) FROM catalog_state').pluck().get();
+      return (found as number | null) ?? 0;
+    });
+  } finally {
     file.close();
-    throw error;
   }
+}
+
+/** SQLite's own check of all pages, and of indexes against their tables: the catalog is small. */
+function structureFaults(file: SqliteFile): string[] {
+  const rows = file.pragma('integrity_check(10)') as { integrity_check: string }[];
+  return rows.map((row) => row.integrity_check).filter((verdict) => verdict !== 'ok');
+}
+
+/**
+ * For a repair: takes the rows of the catalog as they are and gives up changes that are missing. Returns what was wrong, in
+ * sentences. Throws the storage errors if SQLite cannot read it, or it is gone.
+ */
+export function acceptCatalogLoss(dir: string): string[] {
+  const faults = findCatalogFaults(dir);
+  const path = catalogPath(dir);
+  if (faults.length === 0 || !existsSync(path)) return faults;
+  const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0;
+  const file = openSqlite({ path, busyMs: 1_000 });
+  try {
+    mapSqliteErrors(path, () => {
+      prepareFormat(file, schemaSql);
+      file.transaction(() => new CatalogContent(file).seal(acknowledged)).immediate();
+    });
+  } finally {
+    file.close();
+  }
+  return faults;
+}
+
+/** All damage of the catalog, in sentences; changes nothing. The file may be in use. */
+export function findCatalogFaults(dir: string): string[] {
+  const path = catalogPath(dir);
+  const faults: string[] = [];
+  const collect = (work: () => void) => {
+    try {
+      mapSqliteErrors(path, work);
+    } catch (error) {
+      faults.push(toQueueError(error, path).message);
+    }
+  };
+  collect(() => assertNoChangesMissing(path));
+  if (!existsSync(path)) return faults;
+  collect(() => {
+    const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
+    try {
+      if (isNewFile(file)) return;
+      file.exec('BEGIN'); // one snapshot
+      collect(() => assertSchemaUndamaged(file, schemaSql));
+      collect(() => faults.push(...structureFaults(file).map((fault) => `${path}: ${fault}`)));
+      collect(() => new CatalogContent(file).verify());
+    } finally {
+      file.close();
+    }
+  });
+  return faults.map((fault) => (fault.includes(path) ? fault : `${path}: ${fault}`));
 }

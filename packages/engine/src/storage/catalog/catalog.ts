@@ -11,7 +11,7 @@ import type { NewQueueRow, QueueRow } from '../../model/queue-row.ts';
 import { CheckpointScheduler } from '../sqlite/checkpoint-scheduler.ts';
 import { FileHealth } from '../sqlite/file-health.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
-import { catalogPath, openCatalogFile } from './catalog-file.ts';
+import { CatalogFile, catalogPath } from './catalog-file.ts';
 import { type ConversionRow, ConversionTable, type NewConversion } from './conversion-table.ts';
 import { type EnabledHalves, QueueTable } from './queue-table.ts';
 import { claimSqlInstance, readSqlInstance } from './sql-instance.ts';
@@ -36,37 +36,39 @@ export class Catalog {
   readonly subscribers: SubscriberTable;
   readonly #queues: QueueTable;
   readonly #conversions: ConversionTable;
+  readonly #catalogFile: CatalogFile;
   readonly #file: SqliteFile;
   readonly #path: string;
   readonly #health: FileHealth;
   readonly #checkpoints: CheckpointScheduler;
-  readonly #readDataVersion: () => number;
 
   constructor(dir: string, { onFailed, processes }: CatalogOptions) {
     this.#processes = processes;
     this.#path = catalogPath(dir);
-    this.#file = openCatalogFile(dir, limits.catalogBusyMsMax);
+    this.#catalogFile = new CatalogFile(dir, {
+      busyMs: limits.catalogBusyMsMax,
+      pid: processes.self.pid,
+    });
+    this.#file = this.#catalogFile.database;
     this.#health = new FileHealth(this.#path, onFailed);
     this.#checkpoints = new CheckpointScheduler(this.#file);
-    this.subscribers = new SubscriberTable(this.#file, processes);
+    this.subscribers = new SubscriberTable(this.#catalogFile, processes);
     this.#queues = new QueueTable(this.#file);
     this.#conversions = new ConversionTable(this.#file);
-    const dataVersion = this.#file.prepare('PRAGMA data_version').pluck();
-    this.#readDataVersion = () => dataVersion.get() as number;
   }
 
   /** Changes whenever another connection committed a change. */
   dataVersion(): number {
-    return this.#run(this.#readDataVersion);
+    return this.#run(() => this.#catalogFile.dataVersion());
   }
 
   queues(): QueueRow[] {
-    return this.#run(() => this.#queues.read());
+    return this.#read(() => this.#queues.read());
   }
 
   /** Instances that are hosted by a live process. */
   hostedInstances(): number[] {
-    const hosts = this.#run(() =>
+    const hosts = this.#read(() =>
       this.#file.prepare('SELECT instance, pid, pid_started AS started FROM host ORDER BY instance').all(),
     ) as (ProcessIdentity & { instance: number })[];
     return hosts.filter((host) => this.#processes.isAlive(host)).map(({ instance }) => instance);
@@ -74,7 +76,7 @@ export class Catalog {
 
   /** Whether a queue or subscriber of this id ever existed: ids are never reused. */
   everExisted(table: 'queue' | 'subscriber', id: number): boolean {
-    const last = this.#run(() =>
+    const last = this.#read(() =>
       this.#file.prepare('SELECT seq FROM sqlite_sequence WHERE name = ?').pluck().get(table),
     );
     return id <= ((last as number | undefined) ?? 0);
@@ -111,7 +113,7 @@ export class Catalog {
   }
 
   conversion(queue: string): ConversionRow | undefined {
-    return this.#run(() => this.#conversions.find(queue));
+    return this.#read(() => this.#conversions.find(queue));
   }
 
   /** The conversion of the queue, which is begun if there is none. Throws `QUEUE_NOT_FOUND`, `QUEUE_NOT_CONVERTIBLE`. */
@@ -150,7 +152,7 @@ export class Catalog {
 
   /** Bytes of the message cache of each instance that was opened without a bound of its own; null: the default. */
   cacheBytesMax(): number | null {
-    const value = this.#run(() =>
+    const value = this.#read(() =>
       this.#file.prepare(`SELECT value FROM setting WHERE name = 'cache_bytes_max'`).pluck().get(),
     );
     return (value as number | undefined) ?? null;
@@ -162,21 +164,25 @@ export class Catalog {
 
   /** The instance that holds the application's tables; undefined while there are none. */
   sqlInstance(): number | undefined {
-    return this.#run(() => readSqlInstance(this.#file));
+    return this.#read(() => readSqlInstance(this.#file));
   }
 
   /** Makes this the SQL instance unless another one is, or this one is leaving; returns the SQL instance, if any. */
   claimSqlInstance(instance: number): number | undefined {
-    return this.#run(() => claimSqlInstance(this.#file, instance));
+    return this.#runTransaction(() => claimSqlInstance(this.#file, instance));
   }
 
   close(): void {
-    this.#file.close();
+    this.#catalogFile.close();
   }
 
   /** In one transaction. */
   #runTransaction<T>(work: () => T): T {
-    return this.#run(() => this.#file.transaction(work).immediate());
+    return this.#run(() => this.#catalogFile.change(work));
+  }
+
+  #read<T>(work: () => T): T {
+    return this.#run(() => this.#catalogFile.read(work));
   }
 
   #run<T>(work: () => T): T {

@@ -7,7 +7,7 @@ import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import { mapSqliteErrors, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
-import { catalogPath, openCatalogFile } from './catalog-file.ts';
+import { CatalogFile, catalogPath } from './catalog-file.ts';
 import { readSqlInstance } from './sql-instance.ts';
 
 /**
@@ -39,9 +39,9 @@ const hostColumns = `claim, instance, pid, pid_started AS started, role,
 
 export class Membership {
   readonly #processes: ProcessTable;
+  readonly #catalogFile: CatalogFile;
   readonly #file: SqliteFile;
   readonly #path: string;
-  readonly #selectDataVersion: SqliteStatement;
   readonly #selectHosts: SqliteStatement;
   readonly #selectHost: SqliteStatement;
 
@@ -52,24 +52,27 @@ export class Membership {
   constructor(dir: string, { busyMs, processes }: { busyMs: number; processes: ProcessTable }) {
     this.#processes = processes;
     this.#path = catalogPath(dir);
-    this.#file = openCatalogFile(dir, limits.catalogBusyMsMax);
+    this.#catalogFile = new CatalogFile(dir, {
+      busyMs: limits.catalogBusyMsMax,
+      pid: processes.self.pid,
+    });
+    this.#file = this.#catalogFile.database;
     this.#file.pragma(`busy_timeout = ${busyMs}`);
-    this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
     this.#selectHosts = this.#file.prepare(`SELECT ${hostColumns} FROM host ORDER BY instance`);
     this.#selectHost = this.#file.prepare(`SELECT ${hostColumns} FROM host WHERE instance = ?`);
   }
 
   /** Changes whenever another connection committed a change. */
   dataVersion(): number {
-    return this.#run(() => this.#selectDataVersion.get() as number);
+    return mapSqliteErrors(this.#path, () => this.#catalogFile.dataVersion());
   }
 
   hosts(): Host[] {
-    return this.#run(() => (this.#selectHosts.all() as StoredHost[]).map(toHost));
+    return this.#read(() => (this.#selectHosts.all() as StoredHost[]).map(toHost));
   }
 
   host(instance: number): Host | undefined {
-    return this.#run(() => {
+    return this.#read(() => {
       const row = this.#selectHost.get(instance) as StoredHost | undefined;
       return row && toHost(row);
     });
@@ -90,13 +93,13 @@ export class Membership {
 
   /** Ends the claim: any process may claim the instance next. */
   releaseClaim(claim: number): void {
-    this.#run(() => this.#file.prepare('DELETE FROM host WHERE claim = ?').run(claim));
+    this.#runTransaction(() => this.#file.prepare('DELETE FROM host WHERE claim = ?').run(claim));
   }
 
   /** Asks the failover host to return the instance to this process, its owner. */
   requestReturn(claim: number): void {
     const { pid, started } = this.#processes.self;
-    this.#run(() =>
+    this.#runTransaction(() =>
       this.#file
         .prepare(
           `UPDATE host SET recalled_by = ?, recalled_started = ? WHERE claim = ? AND role = 'failover'`,
@@ -124,7 +127,7 @@ export class Membership {
   }
 
   members(): Member[] {
-    return this.#run(() => {
+    return this.#read(() => {
       const rows = this.#file.prepare('SELECT instance, leaving FROM member ORDER BY instance').all();
       return (rows as { instance: number; leaving: number }[]).map(({ instance, leaving }) => ({
         instance,
@@ -135,7 +138,7 @@ export class Membership {
 
   /** Adds an instance, or keeps one that was leaving. */
   addMember(instance: number): void {
-    this.#run(() =>
+    this.#runTransaction(() =>
       this.#file
         .prepare('INSERT INTO member (instance) VALUES (?) ON CONFLICT (instance) DO UPDATE SET leaving = 0')
         .run(instance),
@@ -154,12 +157,12 @@ export class Membership {
 
   /** The instance that holds the application's tables; undefined while there are none. */
   sqlInstance(): number | undefined {
-    return this.#run(() => readSqlInstance(this.#file));
+    return this.#read(() => readSqlInstance(this.#file));
   }
 
   /** A leaving instance is empty. Its file stays, so that its numbers continue if it is added again. */
   deleteLeavingMember(instance: number): void {
-    this.#run(() =>
+    this.#runTransaction(() =>
       this.#file.prepare('DELETE FROM member WHERE instance = ? AND leaving = 1').run(instance),
     );
   }
@@ -187,13 +190,13 @@ export class Membership {
   holdsSingleton(name: string): boolean {
     const { pid, started } = this.#processes.self;
     const mine = this.#file.prepare('SELECT 1 FROM singleton WHERE name = ? AND pid = ? AND pid_started = ?');
-    return this.#run(() => mine.get(name, pid, started) !== undefined);
+    return this.#read(() => mine.get(name, pid, started) !== undefined);
   }
 
   /** Does nothing if another process has claimed the task since. */
   releaseSingleton(name: string): void {
     const { pid, started } = this.#processes.self;
-    this.#run(() =>
+    this.#runTransaction(() =>
       this.#file
         .prepare('DELETE FROM singleton WHERE name = ? AND pid = ? AND pid_started = ?')
         .run(name, pid, started),
@@ -201,15 +204,15 @@ export class Membership {
   }
 
   close(): void {
-    this.#file.close();
+    this.#catalogFile.close();
   }
 
   #runTransaction<T>(work: () => T): T {
-    return this.#run(() => this.#file.transaction(work).immediate());
+    return mapSqliteErrors(this.#path, () => this.#catalogFile.change(work));
   }
 
-  #run<T>(work: () => T): T {
-    return mapSqliteErrors(this.#path, work);
+  #read<T>(work: () => T): T {
+    return mapSqliteErrors(this.#path, () => this.#catalogFile.read(work));
   }
 }
 

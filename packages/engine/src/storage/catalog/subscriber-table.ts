@@ -6,34 +6,22 @@ import type { QueueId, SubscriberId } from '../../model/ids.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import type { SubscriberRow } from '../../model/subscriber-row.ts';
 import { mapSqliteErrors, type SqliteFile } from '../sqlite/open-sqlite.ts';
-
-export const subscriberTablesSql = `
-  CREATE TABLE subscriber (
-    subscriber INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused
-    queue_id INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    bound_instance INTEGER,                       -- a nondurable subscriber ends with this instance; NULL: durable
-    UNIQUE (queue_id, name)
-  ) STRICT;
-  CREATE TABLE subscriber_applied (               -- instances that already keep messages for the subscriber
-    subscriber INTEGER NOT NULL,
-    instance INTEGER NOT NULL,
-    PRIMARY KEY (subscriber, instance)
-  ) STRICT, WITHOUT ROWID;
-`;
+import type { CatalogFile } from './catalog-file.ts';
 
 export class SubscriberTable {
+  readonly #catalogFile: CatalogFile;
   readonly #file: SqliteFile;
   readonly #processes: ProcessTable;
 
-  constructor(catalog: SqliteFile, processes: ProcessTable) {
-    this.#file = catalog;
+  constructor(catalog: CatalogFile, processes: ProcessTable) {
+    this.#catalogFile = catalog;
+    this.#file = catalog.database;
     this.#processes = processes;
   }
 
   /** The subscribers of a topic. */
   ofTopic(queueId: QueueId): SubscriberRow[] {
-    const rows = this.#run(() =>
+    const rows = this.#read(() =>
       this.#file
         .prepare(
           'SELECT subscriber AS id, name, bound_instance IS NULL AS durable FROM subscriber WHERE queue_id = ?',
@@ -99,7 +87,7 @@ export class SubscriberTable {
 
   /** Instances that are hosted by a live process and do not keep messages for the subscriber yet. */
   instancesNotApplied(subscriber: SubscriberId): number[] {
-    const hosts = this.#run(() =>
+    const hosts = this.#read(() =>
       this.#file
         .prepare(
           `SELECT instance, pid, pid_started AS started FROM host
@@ -111,10 +99,10 @@ export class SubscriberTable {
   }
 
   #runTransaction<T>(work: () => T): T {
-    return this.#run(() => this.#file.transaction(work).immediate());
+    return mapSqliteErrors(this.#file.name, () => this.#catalogFile.change(work));
   }
 
-  #run<T>(work: () => T): T {
-    return mapSqliteErrors(this.#file.name, work);
+  #read<T>(work: () => T): T {
+    return mapSqliteErrors(this.#file.name, () => this.#catalogFile.read(work));
   }
 }

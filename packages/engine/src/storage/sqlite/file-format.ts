@@ -8,9 +8,15 @@ import { openInMemory, type SqliteFile } from './open-sqlite.ts';
 /** Raised with every change to the schema of any file. */
 export const formatVersion = 5;
 
-/** Creates the schema in a new file. Throws `STORAGE_FORMAT_OLDER` or `STORAGE_FORMAT_NEWER` for another format. */
+/**
+ * Creates the schema in a new file. Throws `STORAGE_FORMAT_OLDER` or `STORAGE_FORMAT_NEWER` for another format, and
+ * `STORAGE_CORRUPT` if the definition of a table, index, trigger or view is not what this version writes.
+ */
 export function prepareFormat(file: SqliteFile, schemaSql: string): void {
-  if (!isNewFile(file)) return;
+  if (!isNewFile(file)) {
+    assertSchemaUndamaged(file, schemaSql);
+    return;
+  }
   file.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have created it meanwhile.
@@ -45,13 +51,44 @@ export function isNewFile(file: SqliteFile): boolean {
   });
 }
 
-/** The names of all tables, indexes and views of a schema, in lower case. */
-export function schemaNamesOf(schemaSql: string): Set<string> {
-  const file = openInMemory();
-  try {
-    file.exec(schemaSql);
-    return new Set(file.prepare('SELECT lower(name) FROM sqlite_schema').pluck().all() as string[]);
-  } finally {
-    file.close();
+interface SchemaEntry {
+  name: string;
+  definition: string;
+}
+
+const selectSchemaSql = `SELECT name, type || ' ' || tbl_name || ' ' || coalesce(sql, '') AS definition FROM sqlite_schema`;
+const expectedSchemas = new Map<string, SchemaEntry[]>();
+
+function schemaOf(schemaSql: string): SchemaEntry[] {
+  let entries = expectedSchemas.get(schemaSql);
+  if (entries === undefined) {
+    const file = openInMemory();
+    try {
+      file.exec(schemaSql);
+      entries = file.prepare(selectSchemaSql).all() as SchemaEntry[];
+    } finally {
+      file.close();
+    }
+    expectedSchemas.set(schemaSql, entries);
   }
+  return entries;
+}
+
+/** SQLite obeys whatever definition it reads: a changed bit in the condition of an index would hide rows. */
+export function assertSchemaUndamaged(file: SqliteFile, schemaSql: string): void {
+  const found = new Map(
+    (file.prepare(selectSchemaSql).all() as SchemaEntry[]).map(({ name, definition }) => [name, definition]),
+  );
+  for (const { name, definition } of schemaOf(schemaSql)) {
+    if (found.get(name) === definition) continue;
+    throw new QueueError('STORAGE_CORRUPT', {
+      message: `The definition of ${name} in ${file.name} is not what was written`,
+      details: { path: file.name, table: name },
+    });
+  }
+}
+
+/** The names of all tables, indexes, triggers and views of a schema, in lower case. */
+export function schemaNamesOf(schemaSql: string): Set<string> {
+  return new Set(schemaOf(schemaSql).map(({ name }) => name.toLowerCase()));
 }

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 
 export function startThread(
-  name: 'writer-thread' | 'reader-thread' | 'watchdog-thread',
+  name: 'writer-thread' | 'reader-thread' | 'scrub-thread' | 'watchdog-thread',
   workerData: object,
 ): Worker {
   // `.ts` in the repository, `.js` in the published package.

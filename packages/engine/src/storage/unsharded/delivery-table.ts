@@ -7,22 +7,46 @@
  * the value could change the plan (a limit, or a holder that could satisfy the condition of `delivery_returned`): 4 to 16 µs
  * against 0.5 for running it.
  */
+import { QueueError } from '../../api/errors.ts';
 import type { QueueId } from '../../model/ids.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
+import { isMessageUndamaged } from './message-table.ts';
+
+/** Each column has a prime of its own, so no change of one column goes unnoticed. SQLite computes it with every write. */
+const rowChecksumSql = '(queue_id * 1000003 + id * 31 + holder * 8191 + delivery_count * 131071)';
+/** In statements that read or change a row. */
+export const undamagedDeliverySql = `row_checksum = ${rowChecksumSql}`;
+
+export const deliveryTableSql = `
+  CREATE TABLE delivery (
+    queue_id INTEGER NOT NULL,
+    id INTEGER NOT NULL,             -- of a message that was delivered at least once
+    holder INTEGER NOT NULL,         -- 0: the message was returned, and is ready again
+    delivery_count INTEGER NOT NULL,
+    row_checksum INTEGER GENERATED ALWAYS AS ${rowChecksumSql} STORED,
+    PRIMARY KEY (queue_id, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX delivery_returned ON delivery (queue_id, id) WHERE holder = 0;
+`;
 
 export interface ClaimedRow {
   id: number;
   deliveryCount: number;
+  /** Checksum of the message's row. */
+  crc: number;
   record: Buffer;
 }
 
-/** All methods but `hasReady` and `countHeld` are called inside a write transaction. */
+type StoredClaim = ClaimedRow & { undamaged: number };
+
+/** All methods but `hasReady` and `countHeld` are called inside a write transaction. A damaged row is `STORAGE_CORRUPT`. */
 export class DeliveryTable {
+  readonly #file: SqliteFile;
   readonly #holder: number;
   readonly #selectAnyReturned: SqliteStatement;
   readonly #selectReturned: SqliteStatement;
   readonly #holdReturnedThrough: SqliteStatement;
-  readonly #selectLastDeliveredId: SqliteStatement;
+  readonly #selectLastDelivered: SqliteStatement;
   readonly #selectAnyUndelivered: SqliteStatement;
   readonly #selectUndelivered: SqliteStatement;
   readonly #insertDeliveries: SqliteStatement;
@@ -32,37 +56,43 @@ export class DeliveryTable {
 
   /** `holder` identifies this process in its rows. */
   constructor(file: SqliteFile, holder: number) {
+    this.#file = file;
     this.#holder = holder;
     this.#selectAnyReturned = file
       .prepare('SELECT 1 FROM delivery WHERE queue_id = ? AND holder = 0 LIMIT 1')
       .pluck();
     this.#selectReturned = file.prepare(
-      `SELECT delivery.id, delivery_count + 1 AS deliveryCount, record FROM delivery JOIN message USING (id)
+      `SELECT delivery.id, delivery_count + 1 AS deliveryCount, crc, record,
+         row_checksum = (delivery.queue_id * 1000003 + delivery.id * 31 + holder * 8191 + delivery_count * 131071)
+           AS undamaged
+       FROM delivery LEFT JOIN message USING (id)
        WHERE delivery.queue_id = ? AND holder = 0 ORDER BY delivery.id LIMIT ? + 0`,
     );
     this.#holdReturnedThrough = file.prepare(
       `UPDATE delivery SET holder = ?, delivery_count = delivery_count + 1
        WHERE queue_id = ? AND holder = 0 AND id <= ?`,
     );
-    this.#selectLastDeliveredId = file.prepare('SELECT max(id) FROM delivery WHERE queue_id = ? + 0').pluck();
+    this.#selectLastDelivered = file.prepare(
+      `SELECT id, ${undamagedDeliverySql} AS undamaged FROM delivery WHERE queue_id = ? + 0 ORDER BY id DESC LIMIT 1`,
+    );
     this.#selectAnyUndelivered = file
       .prepare('SELECT 1 FROM message WHERE queue_id = ? AND id > ? LIMIT 1')
       .pluck();
     this.#selectUndelivered = file.prepare(
-      `SELECT id, 1 AS deliveryCount, record FROM message
+      `SELECT id, 1 AS deliveryCount, crc, record, 1 AS undamaged FROM message
        WHERE queue_id = ? AND id > ? ORDER BY id LIMIT ? + 0`,
     );
     this.#insertDeliveries = file.prepare(
-      `INSERT INTO delivery SELECT queue_id, id, ?, 1 FROM message WHERE queue_id = ? AND id BETWEEN ? AND ?`,
+      `INSERT INTO delivery (queue_id, id, holder, delivery_count) SELECT queue_id, id, ?, 1 FROM message WHERE queue_id = ? AND id BETWEEN ? AND ?`,
     );
     this.#release = file.prepare(
-      'UPDATE delivery SET holder = 0 WHERE queue_id = ? AND id = ? AND +holder = ?',
+      `UPDATE delivery SET holder = 0 WHERE queue_id = ? AND id = ? AND +holder = ? AND ${undamagedDeliverySql}`,
     );
     this.#deleteRange = file.prepare(
       'DELETE FROM delivery WHERE queue_id = ? AND id >= ? AND id < ? AND +holder = ?',
     );
     this.#selectHeldCount = file
-      .prepare('SELECT count(*) FROM delivery WHERE queue_id = ? AND holder > 0')
+      .prepare(`SELECT count(*) FROM delivery WHERE queue_id = ? AND holder > 0 AND ${undamagedDeliverySql}`)
       .pluck();
   }
 
@@ -79,7 +109,10 @@ export class DeliveryTable {
 
   /** Messages above it were never delivered. */
   #lastDeliveredId(queueId: QueueId): number {
-    return (this.#selectLastDeliveredId.get(queueId) as number | null) ?? 0;
+    const last = this.#selectLastDelivered.get(queueId) as { id: number; undamaged: number } | undefined;
+    if (last === undefined) return 0;
+    if (last.undamaged !== 1) throw this.#damagedError(queueId, last.id);
+    return last.id;
   }
 
   /** Delivers up to `max` ready messages in order: first the returned ones, which are the oldest. */
@@ -92,15 +125,32 @@ export class DeliveryTable {
 
   #claimReturned(queueId: QueueId, max: number): ClaimedRow[] {
     if (!this.#hasReturned(queueId)) return [];
-    const rows = this.#selectReturned.all(queueId, max) as ClaimedRow[];
+    const rows = this.#undamagedStart(queueId, this.#selectReturned.all(queueId, max) as StoredClaim[]);
     this.#holdReturnedThrough.run(this.#holder, queueId, rows.at(-1)!.id);
     return rows;
   }
 
   #claimUndelivered(queueId: QueueId, max: number): ClaimedRow[] {
-    const rows = this.#selectUndelivered.all(queueId, this.#lastDeliveredId(queueId), max) as ClaimedRow[];
+    const rows = this.#undamagedStart(
+      queueId,
+      this.#selectUndelivered.all(queueId, this.#lastDeliveredId(queueId), max) as StoredClaim[],
+    );
     if (rows.length > 0) this.#insertDeliveries.run(this.#holder, queueId, rows[0]!.id, rows.at(-1)!.id);
     return rows;
+  }
+
+  /** The rows in front of the first damaged one, which keeps the queue in order; throws if that is the very first. */
+  #undamagedStart(queueId: QueueId, rows: readonly StoredClaim[]): ClaimedRow[] {
+    const damaged = rows.findIndex((row) => !isClaimUndamaged(queueId, row));
+    if (damaged === 0) throw this.#damagedError(queueId, rows[0]!.id);
+    return damaged === -1 ? [...rows] : rows.slice(0, damaged);
+  }
+
+  #damagedError(queueId: QueueId, id: number): QueueError {
+    return new QueueError('STORAGE_CORRUPT', {
+      message: `Message ${id} of queue ${queueId} in ${this.#file.name}, or its delivery, is not what was written`,
+      details: { path: this.#file.name, queueId, id },
+    });
   }
 
   release(queueId: QueueId, id: number): void {
@@ -115,4 +165,9 @@ export class DeliveryTable {
   countHeld(queueId: QueueId): number {
     return this.#selectHeldCount.get(queueId) as number;
   }
+}
+
+/** A delivery without its message has NULL for the record. */
+function isClaimUndamaged(queueId: QueueId, { id, crc, record, undamaged }: StoredClaim): boolean {
+  return undamaged === 1 && record !== null && isMessageUndamaged({ queueId, id, crc, record });
 }

@@ -1,5 +1,6 @@
 /** Messages of the unsharded queues. Several rows share one INSERT: binding each alone costs as much as its insert. */
 import type { QueueId } from '../../model/ids.ts';
+import { messageRowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
 
 export interface EnqueuedRow {
@@ -7,38 +8,62 @@ export interface EnqueuedRow {
   record: Buffer;
 }
 
+/** A delivered message, by what the file must contain of it until it is consumed. */
+export interface MessageKey {
+  queueId: QueueId;
+  id: number;
+  /** Checksum of its row. */
+  crc: number;
+}
+
+export const messageTableSql = `
+  CREATE TABLE message (
+    id INTEGER PRIMARY KEY,          -- never reused, in commit order
+    queue_id INTEGER NOT NULL,
+    crc INTEGER NOT NULL,            -- over the other columns; before the record, so that a sum need not read records
+    record BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX message_by_order ON message (queue_id, id);
+`;
+
+export function isMessageUndamaged({ crc, record, ...at }: MessageKey & { record: Uint8Array }): boolean {
+  return crc === messageRowChecksum(at, record);
+}
+
 const rowsMax = 32;
 
 /** All methods are called inside a write transaction. */
 export class MessageTable {
   readonly #file: SqliteFile;
-  readonly #reserveIds: SqliteStatement;
   /** Indexed by number of rows. */
   readonly #insertStatements: SqliteStatement[] = [];
   readonly #deleteRange: SqliteStatement;
 
   constructor(file: SqliteFile) {
     this.#file = file;
-    this.#reserveIds = file
-      .prepare('UPDATE queue_total SET enqueued = enqueued + ? WHERE queue_id = 0 RETURNING enqueued')
-      .pluck();
     this.#deleteRange = file.prepare('DELETE FROM message WHERE id >= ? AND id < ?');
   }
 
-  /** Inserts messages under consecutive ids; returns the first. */
-  insert(messages: readonly EnqueuedRow[]): number {
-    const firstId = (this.#reserveIds.get(messages.length) as number) - messages.length + 1;
+  /** Inserts messages under consecutive ids from `firstId`; returns their checksums. */
+  insert(messages: readonly EnqueuedRow[], firstId: number): number[] {
+    const checksums: number[] = [];
     for (let from = 0; from < messages.length; from += rowsMax) {
-      const rows = messages.slice(from, from + rowsMax);
-      const values = rows.flatMap(({ queueId, record }, index) => [firstId + from + index, queueId, record]);
-      this.#insertStatementOf(rows.length).run(values);
+      const end = Math.min(from + rowsMax, messages.length);
+      const values: (number | Buffer)[] = [];
+      for (let index = from; index < end; index += 1) {
+        const { queueId, record } = messages[index]!;
+        const crc = messageRowChecksum({ id: firstId + index, queueId }, record);
+        checksums.push(crc);
+        values.push(firstId + index, queueId, crc, record);
+      }
+      this.#insertStatementOf(end - from).run(values);
     }
-    return firstId;
+    return checksums;
   }
 
   #insertStatementOf(rows: number): SqliteStatement {
     this.#insertStatements[rows] ??= this.#file.prepare(
-      `INSERT INTO message (id, queue_id, record) VALUES ${Array(rows).fill('(?, ?, ?)').join(', ')}`,
+      `INSERT INTO message (id, queue_id, crc, record) VALUES ${Array(rows).fill('(?, ?, ?, ?)').join(', ')}`,
     );
     return this.#insertStatements[rows];
   }

@@ -11,20 +11,28 @@ import type { QueueId } from '../../model/ids.ts';
 import type { Clock, InstancePorts, ProcessTable } from '../../model/ports.ts';
 import type { Flow } from '../../model/rate-window.ts';
 import type { SessionOutcome } from '../../model/session-outcome.ts';
+import { rowChecksum } from '../checksum.ts';
+import { AcknowledgedNumberFile, acknowledgedNumberPath } from '../sqlite/acknowledged-number-file.ts';
 import { CheckpointScheduler } from '../sqlite/checkpoint-scheduler.ts';
 import { prepareFormat } from '../sqlite/file-format.ts';
 import { FileHealth } from '../sqlite/file-health.ts';
 import {
-  isCheckFailed,
   isDiskFull,
   mapSqliteErrors,
   openSqlite,
   type SqliteFile,
   type SqliteStatement,
 } from '../sqlite/open-sqlite.ts';
-import { type ClaimedRow, DeliveryTable } from './delivery-table.ts';
-import { type EnqueuedRow, MessageTable } from './message-table.ts';
+import { type ClaimedRow, DeliveryTable, undamagedDeliverySql } from './delivery-table.ts';
+import { type EnqueuedRow, isMessageUndamaged, type MessageKey, MessageTable } from './message-table.ts';
+import { QueueTotals, type TotalChange } from './queue-total-table.ts';
 import { RateBaselines } from './rate-baseline-table.ts';
+import {
+  assertNoUnshardedCommitsMissing,
+  assertUnshardedCounted,
+  type HolderRow,
+  isHolderUndamaged,
+} from './unsharded-integrity.ts';
 import { UnshardedOutcomeTable } from './unsharded-outcome-table.ts';
 import { unshardedSchemaSql } from './unsharded-schema.ts';
 
@@ -32,7 +40,7 @@ export type { ClaimedRow };
 
 export interface UnshardedChange {
   enqueued: EnqueuedRow[];
-  consumed: { queueId: QueueId; id: number }[];
+  consumed: MessageKey[];
   sync: 'FULL' | 'NORMAL';
   /** Of a remote session's transaction: stored with the commit. */
   outcome?: { sessionId: Buffer; transactionNumber: number; instance: number } | undefined;
@@ -79,13 +87,14 @@ export class UnshardedFile {
   readonly #messages: MessageTable;
   readonly #deliveries: DeliveryTable;
   readonly #rateBaselines: RateBaselines;
-  readonly #addTotals: SqliteStatement;
+  readonly #totals: QueueTotals;
+  readonly #acknowledged: AcknowledgedNumberFile;
   readonly #selectDataVersion: SqliteStatement;
   readonly #outcomes: UnshardedOutcomeTable;
 
   /**
    * Opens or creates the file, returns messages that dead processes held, and deletes messages of missing queues. Waits up
-   * to five seconds for other writers, which blocks the thread.
+   * to five seconds for other writers, which blocks the thread. Throws `COMMITS_MISSING`, `STORAGE_CORRUPT`.
    */
   constructor(
     dir: string,
@@ -94,29 +103,39 @@ export class UnshardedFile {
     this.#clock = clock;
     this.#processes = processes;
     this.#path = unshardedPath(dir);
+    assertNoUnshardedCommitsMissing(this.#path);
     this.#file = openSqlite({ path: this.#path, busyMs: 5_000, pageBytes });
-    mapSqliteErrors(this.#path, () => prepareFormat(this.#file, unshardedSchemaSql));
+    mapSqliteErrors(this.#path, () => {
+      prepareFormat(this.#file, unshardedSchemaSql);
+      this.#file.transaction(() => assertUnshardedCounted(this.#file))();
+    });
+    this.#acknowledged = mapSqliteErrors(
+      this.#path,
+      () => new AcknowledgedNumberFile(acknowledgedNumberPath(this.#path), processes.self.pid),
+    );
     this.#health = new FileHealth(this.#path, onFailed);
     this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
     this.#rateBaselines = new RateBaselines(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
-    this.#addTotals = this.#file.prepare(
-      `INSERT INTO queue_total (queue_id, enqueued, consumed) VALUES (?, ?, ?) ON CONFLICT (queue_id)
-       DO UPDATE SET enqueued = enqueued + excluded.enqueued, consumed = consumed + excluded.consumed`,
-    );
+    this.#totals = new QueueTotals(this.#file);
     this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
     this.#outcomes = new UnshardedOutcomeTable(this.#file);
     this.#holder = mapSqliteErrors(this.#path, () =>
       Number(
         this.#file
-          .prepare('INSERT INTO holder (pid, pid_started) VALUES (?, ?)')
-          .run(processes.self.pid, processes.self.started).lastInsertRowid,
+          .prepare('INSERT INTO holder (pid, pid_started, crc) VALUES (?, ?, ?)')
+          .run(
+            processes.self.pid,
+            processes.self.started,
+            rowChecksum([processes.self.pid, processes.self.started]),
+          ).lastInsertRowid,
       ),
     );
     this.#messages = new MessageTable(this.#file);
     this.#deliveries = new DeliveryTable(this.#file, this.#holder);
     this.releaseHeldByDeadProcesses();
+    this.#releaseHeldByNobody();
     const known = this.#file
       .prepare('SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL')
       .pluck()
@@ -138,47 +157,49 @@ export class UnshardedFile {
       (sum, { record }) => sum + record.byteLength,
       change.consumed.length * 512,
     );
-    return this.#runTransaction(change.sync, () => this.#apply(change), bytes);
+    return this.#runTransaction(change.sync, (lastId) => this.#apply(change, lastId), {
+      bytes,
+      messages: change.enqueued.length,
+    });
   }
 
-  #apply({ enqueued, consumed, outcome }: UnshardedChange): IdRun[] {
-    const totals = new Map<number, { enqueued: number; consumed: number }>();
-    const totalOf = (queueId: QueueId) => {
-      let total = totals.get(queueId);
-      if (total === undefined) {
-        total = { enqueued: 0, consumed: 0 };
-        totals.set(queueId, total);
+  #apply({ enqueued, consumed, outcome }: UnshardedChange, lastId: number): IdRun[] {
+    const changes = new Map<QueueId, TotalChange>();
+    const changeOf = (queueId: QueueId) => {
+      let change = changes.get(queueId);
+      if (change === undefined) {
+        change = { enqueued: 0, consumed: 0, checksumSum: 0 };
+        changes.set(queueId, change);
       }
-      return total;
+      return change;
     };
     const runs: IdRun[] = [];
     if (enqueued.length > 0) {
-      runs.push({ shard: 0, firstSeq: this.#messages.insert(enqueued), count: enqueued.length });
+      const firstId = lastId - enqueued.length + 1;
+      const checksums = this.#messages.insert(enqueued, firstId);
+      for (const [index, { queueId }] of enqueued.entries()) {
+        const change = changeOf(queueId);
+        change.enqueued += 1;
+        change.checksumSum += checksums[index]!;
+      }
+      runs.push({ shard: 0, firstSeq: firstId, count: enqueued.length });
     }
-    for (const { queueId } of enqueued) totalOf(queueId).enqueued += 1;
-    for (const { queueId, firstId: first, endId } of consumedRangesOf(consumed)) {
+    for (const { queueId, crc } of consumed) {
+      const change = changeOf(queueId);
+      change.consumed += 1;
+      change.checksumSum -= crc;
+    }
+    for (const { queueId, firstId: first, endId } of consumedRangesOf(consumed))
       this.#remove(queueId, first, endId);
-      totalOf(queueId).consumed += endId - first;
-    }
-    for (const [queueId, total] of totals) {
+    for (const [queueId, change] of changes) {
       this.#rateBaselines.advanceBeforeCommit(queueId);
-      this.#addTotal(queueId, total);
+      this.#totals.add(queueId, change);
     }
     if (outcome !== undefined) {
       const { sessionId, transactionNumber, instance } = outcome;
       this.#outcomes.store(instance, { sessionId, transactionNumber, enqueuedIdRuns: runs });
     }
     return runs;
-  }
-
-  /** Throws `ENQUEUE_STOPPED` if the queue is sealed. */
-  #addTotal(queueId: QueueId, { enqueued, consumed }: { enqueued: number; consumed: number }): void {
-    try {
-      this.#addTotals.run(queueId, enqueued, consumed);
-    } catch (error) {
-      if (!isCheckFailed(error)) throw error;
-      throw new QueueError('ENQUEUE_STOPPED', { details: { queueId }, cause: error });
-    }
   }
 
   #remove(queueId: QueueId, firstId: number, endId: number): void {
@@ -207,8 +228,35 @@ export class UnshardedFile {
     return this.#runTransaction('NORMAL', () => this.#deliveries.claim(queueId, max));
   }
 
+  /** Throws `STORAGE_CORRUPT` instead of false if messages that are counted cannot be found. */
   hasReady(queueId: QueueId): boolean {
-    return mapSqliteErrors(this.#path, () => this.#deliveries.hasReady(queueId));
+    return mapSqliteErrors(this.#path, () => {
+      if (this.#deliveries.hasReady(queueId)) return true;
+      return this.#readSnapshot(() => {
+        if (this.#deliveries.hasReady(queueId)) return true;
+        this.#assertAllHeld(queueId);
+        return false;
+      });
+    });
+  }
+
+  #assertAllHeld(queueId: QueueId): void {
+    const { enqueued, consumed } = this.#totals.of(queueId);
+    const held = this.#deliveries.countHeld(queueId);
+    if (enqueued - consumed === held) return;
+    throw new QueueError('STORAGE_CORRUPT', {
+      message: `${enqueued - consumed} messages of queue ${queueId} should be in ${this.#path}, none is ready and ${held} are held: the others cannot be found`,
+      details: { path: this.#path, queueId, live: enqueued - consumed, held },
+    });
+  }
+
+  #readSnapshot<T>(work: () => T): T {
+    this.#file.exec('BEGIN');
+    try {
+      return work();
+    } finally {
+      this.#file.exec('COMMIT');
+    }
   }
 
   release(held: readonly { queueId: QueueId; id: number }[]): void {
@@ -219,11 +267,16 @@ export class UnshardedFile {
 
   /** Makes messages that dead processes held ready again; returns their number. */
   releaseHeldByDeadProcesses(): number {
-    const holders = this.#file.prepare('SELECT holder, pid, pid_started AS started FROM holder').all() as {
-      holder: number;
-      pid: number;
-      started: string;
-    }[];
+    const holders = this.#file
+      .prepare('SELECT holder, pid, pid_started AS started, crc FROM holder')
+      .all() as HolderRow[];
+    const damaged = holders.find((row) => !isHolderUndamaged(row));
+    if (damaged !== undefined) {
+      throw new QueueError('STORAGE_CORRUPT', {
+        message: `Holder ${damaged.holder} in ${this.#path} is not what was written`,
+        details: { path: this.#path, holder: damaged.holder },
+      });
+    }
     const dead = holders.filter(
       ({ holder, pid, started }) => holder !== this.#holder && !this.#processes.isAlive({ pid, started }),
     );
@@ -237,8 +290,22 @@ export class UnshardedFile {
     });
   }
 
+  /** A damaged file may have lost the row of a holder; its messages must not stay held for ever. */
+  #releaseHeldByNobody(): void {
+    const isHeldByNobody = 'holder > 0 AND holder NOT IN (SELECT holder FROM holder)';
+    const found = mapSqliteErrors(this.#path, () =>
+      this.#file.prepare(`SELECT 1 FROM delivery WHERE ${isHeldByNobody} LIMIT 1`).get(),
+    );
+    if (found === undefined) return;
+    this.#runTransaction('FULL', () =>
+      this.#file.exec(`UPDATE delivery SET holder = 0 WHERE ${isHeldByNobody} AND ${undamagedDeliverySql}`),
+    );
+  }
+
   #releaseHeldBy(holder: number): number {
-    const { changes } = this.#file.prepare('UPDATE delivery SET holder = 0 WHERE holder = ?').run(holder);
+    const { changes } = this.#file
+      .prepare(`UPDATE delivery SET holder = 0 WHERE holder = ? AND ${undamagedDeliverySql}`)
+      .run(holder);
     this.#file.prepare('DELETE FROM holder WHERE holder = ?').run(holder);
     return changes;
   }
@@ -250,10 +317,7 @@ export class UnshardedFile {
 
   counts(queueId: QueueId): { ready: number; held: number; enqueued: number; consumed: number } {
     return mapSqliteErrors(this.#path, () => {
-      const total = this.#file
-        .prepare('SELECT enqueued, consumed FROM queue_total WHERE queue_id = ?')
-        .get(queueId) as { enqueued: number; consumed: number } | undefined;
-      const { enqueued, consumed } = total ?? { enqueued: 0, consumed: 0 };
+      const { enqueued, consumed } = this.#totals.of(queueId);
       const held = this.#deliveries.countHeld(queueId);
       return { enqueued, consumed, held, ready: enqueued - consumed - held };
     });
@@ -273,18 +337,21 @@ export class UnshardedFile {
     });
   }
 
-  /** Live messages above `afterId`, in order. */
+  /** Live messages above `afterId`, in order, without damaged ones. */
   browse(queueId: QueueId, afterId: number, limit: number): (ClaimedRow & { heldBy: number })[] {
     return mapSqliteErrors(
       this.#path,
       () =>
         this.#file
           .prepare(
-            `SELECT message.id, coalesce(holder, 0) AS heldBy, coalesce(delivery_count, 0) AS deliveryCount, record
+            `SELECT message.id, coalesce(holder, 0) AS heldBy, coalesce(delivery_count, 0) AS deliveryCount, crc, record
              FROM message LEFT JOIN delivery USING (queue_id, id)
              WHERE message.queue_id = ? AND message.id > ? ORDER BY message.id LIMIT ?`,
           )
-          .all(queueId, afterId, limit) as (ClaimedRow & { heldBy: number })[],
+          .all(queueId, afterId, limit)
+          .filter((row) => isMessageUndamaged({ ...(row as ClaimedRow), queueId })) as (ClaimedRow & {
+          heldBy: number;
+        })[],
     );
   }
 
@@ -321,11 +388,20 @@ export class UnshardedFile {
       this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
       this.#file.prepare('DELETE FROM delivery WHERE queue_id = ?').run(queueId);
       this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ? AND sealed_at IS NULL').run(queueId);
+      this.#file
+        .prepare('UPDATE queue_total SET consumed = enqueued, checksum_sum = 0 WHERE queue_id = ?')
+        .run(queueId);
       this.#file.prepare('DELETE FROM rate_baseline WHERE queue_id = ?').run(queueId);
     });
   }
 
-  #runTransaction<T>(sync: 'FULL' | 'NORMAL', work: () => T, bytes = 0): T {
+  /** `work` gets the last id of the `messages` that the transaction enqueues. */
+  #runTransaction<T>(
+    sync: 'FULL' | 'NORMAL',
+    work: (lastId: number) => T,
+    { bytes = 0, messages = 0 } = {},
+  ): T {
+    const durable = sync === 'FULL';
     const result = this.#health.run(() => {
       this.#checkpoints.assertLogFits();
       if (sync !== this.#syncMode) {
@@ -334,8 +410,11 @@ export class UnshardedFile {
       }
       this.#begin.run();
       try {
-        const done = work();
+        const total = durable || messages > 0 ? this.#totals.advance(messages, durable) : undefined;
+        const done = work(total?.enqueued ?? 0);
         this.#commit.run();
+        // A relaxed commit may be lost in a power cut, so its absence must not count as damage.
+        if (durable) this.#acknowledged.write(total!.commitNumber);
         return done;
       } catch (error) {
         if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
@@ -357,6 +436,7 @@ export class UnshardedFile {
       });
     } finally {
       this.#file.close();
+      this.#acknowledged.close();
     }
   }
 }

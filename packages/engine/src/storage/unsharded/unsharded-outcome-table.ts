@@ -2,46 +2,86 @@
  * Outcomes of remote sessions' transactions on unsharded queues, one row for each session. They are written in the commit
  * of the transaction, as `session-outcome-table.ts` does it in an instance's file.
  */
+import { QueueError } from '../../api/errors.ts';
 import { idRunsBytes, readIdRuns, writeIdRuns } from '../../model/id-runs.ts';
 import type { SessionOutcome } from '../../model/session-outcome.ts';
+import { rowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
+import { undamagedTotalSql, wrapSql } from './queue-total-table.ts';
 
 export const unshardedOutcomeTableSql = `
   CREATE TABLE session_outcome (
     session_id BLOB PRIMARY KEY,       -- 16 bytes that the client chose
     instance INTEGER NOT NULL,         -- the instance that serves the session
     transaction_number INTEGER NOT NULL, -- its last committed transaction
-    enqueued_id_runs BLOB NOT NULL     -- ids that it enqueued: u32 0, f64 first id, u32 count, …
+    enqueued_id_runs BLOB NOT NULL,    -- ids that it enqueued: u32 0, f64 first id, u32 count, …
+    crc INTEGER NOT NULL               -- over the columns before it
   ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER session_outcome_inserted AFTER INSERT ON session_outcome BEGIN
+    UPDATE queue_total SET enqueued = enqueued + 1, checksum_sum = (checksum_sum + new.crc) ${wrapSql}
+    WHERE queue_id = -1 AND ${undamagedTotalSql};
+  END;
+  CREATE TRIGGER session_outcome_updated AFTER UPDATE ON session_outcome BEGIN
+    UPDATE queue_total SET checksum_sum = (checksum_sum + new.crc - old.crc) ${wrapSql}
+    WHERE queue_id = -1 AND ${undamagedTotalSql};
+  END;
+  CREATE TRIGGER session_outcome_deleted AFTER DELETE ON session_outcome BEGIN
+    UPDATE queue_total SET consumed = consumed + 1, checksum_sum = (checksum_sum - old.crc) ${wrapSql}
+    WHERE queue_id = -1 AND ${undamagedTotalSql};
+  END;
 `;
 
 export class UnshardedOutcomeTable {
-  readonly #selectOfInstance: SqliteStatement;
+  readonly #file: SqliteFile;
+  readonly #selectAll: SqliteStatement;
   readonly #upsert: SqliteStatement;
   readonly #delete: SqliteStatement;
 
   constructor(file: SqliteFile) {
-    this.#selectOfInstance = file.prepare(
-      'SELECT session_id AS sessionId, transaction_number AS transactionNumber, enqueued_id_runs AS ids FROM session_outcome WHERE instance = ?',
+    this.#file = file;
+    this.#selectAll = file.prepare(
+      `SELECT session_id AS sessionId, instance, transaction_number AS transactionNumber, enqueued_id_runs AS ids, crc
+       FROM session_outcome`,
     );
-    this.#upsert = file.prepare('INSERT OR REPLACE INTO session_outcome VALUES (?, ?, ?, ?)');
+    this.#upsert = file.prepare(
+      `INSERT INTO session_outcome VALUES (?, ?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET
+         instance = excluded.instance, transaction_number = excluded.transaction_number,
+         enqueued_id_runs = excluded.enqueued_id_runs, crc = excluded.crc`,
+    );
     this.#delete = file.prepare('DELETE FROM session_outcome WHERE session_id = ?');
   }
 
+  /** Of the sessions that `instance` serves. Throws `STORAGE_CORRUPT`: the damaged row may be one of them. */
   read(instance: number): SessionOutcome[] {
-    const rows = this.#selectOfInstance.all(instance) as {
+    const rows = this.#selectAll.all() as {
       sessionId: Buffer;
+      instance: number;
       transactionNumber: number;
       ids: Buffer;
+      crc: number;
     }[];
-    return rows.map(({ ids, ...row }) => ({ ...row, enqueuedIdRuns: readIdRuns(ids, 0, ids.length) }));
+    for (const { sessionId, instance: servedBy, transactionNumber, ids, crc } of rows) {
+      if (crc === rowChecksum([sessionId, servedBy, transactionNumber, ids])) continue;
+      throw new QueueError('STORAGE_CORRUPT', {
+        message: `The outcome of a session in ${this.#file.name} is not what was written`,
+        details: { path: this.#file.name, table: 'session_outcome' },
+      });
+    }
+    return rows
+      .filter((row) => row.instance === instance)
+      .map(({ sessionId, transactionNumber, ids }) => ({
+        sessionId,
+        transactionNumber,
+        enqueuedIdRuns: readIdRuns(ids, 0, ids.length),
+      }));
   }
 
   /** Inside the transaction of the commit. */
   store(instance: number, { sessionId, transactionNumber, enqueuedIdRuns }: SessionOutcome): void {
     const ids = Buffer.allocUnsafe(idRunsBytes(enqueuedIdRuns));
     writeIdRuns(ids, 0, enqueuedIdRuns);
-    this.#upsert.run(sessionId, instance, transactionNumber, ids);
+    const crc = rowChecksum([sessionId, instance, transactionNumber, ids]);
+    this.#upsert.run(sessionId, instance, transactionNumber, ids, crc);
   }
 
   remove(session: Buffer): void {

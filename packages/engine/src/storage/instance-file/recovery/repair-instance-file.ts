@@ -3,7 +3,7 @@
  * No process may have the file open.
  *
  * Damaged partitions: readable messages are copied to a new partition, the others become terminal, and the old table is
- * never read again. Missing commits: the record of acknowledged groups is deleted, and sequence numbers continue above all
+ * never read again. Rows of the tables beside them that are damaged are deleted. Missing commits: the record of acknowledged groups is deleted, and sequence numbers continue above all
  * that can have been given out, so that none repeats.
  */
 
@@ -33,7 +33,7 @@ import {
   writePartitionRow,
 } from '../tables/partition-table.ts';
 import type { StoredBlock } from '../tables/read-partition.ts';
-import { instanceSchemaSql } from '../tables/registered-tables.ts';
+import { acceptTableLoss, instanceSchemaSql } from '../tables/registered-tables.ts';
 import { checkPartition, type DamagedPartition, terminalRangesOf } from './check-instance-file.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions, unknownSeqsMax } from './recover-partitions.ts';
@@ -51,6 +51,7 @@ export function repairInstanceFile(path: string): DamagedPartition[] {
       const acknowledged = readAcknowledgedGroup(acknowledgedGroupPath(path)) ?? 0;
       const isMissing = findLastGroup(file).groupNumber < acknowledged;
       if (isMissing) skipAcknowledgedNumbers(file, acknowledged);
+      file.transaction(() => acceptTableLoss(file)).immediate();
       const replaced = replaceDamagedPartitions(file);
       if (isMissing || replaced.length > 0) {
         rmSync(acknowledgedGroupPath(path), { force: true }); // groups were lost, or their rows were in a replaced partition

@@ -5,9 +5,15 @@
 
 import type { AttemptRow } from '../../../model/delivery-attempt.ts';
 import type { PartitionId } from '../../../model/ids.ts';
-import { selectList } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
+
+const attempts = new CheckedTable<AttemptRow & { partition: PartitionId }>({
+  name: 'attempt',
+  columns: ['partition', 'subscriber', 'seq', 'attempts'],
+  key: ['partition', 'subscriber', 'seq'],
+});
 
 export const attemptTable = {
   schemaSql: `
@@ -16,29 +22,33 @@ export const attemptTable = {
       subscriber INTEGER NOT NULL,
       seq INTEGER NOT NULL,
       attempts INTEGER NOT NULL,
+      crc INTEGER NOT NULL,
       PRIMARY KEY (partition, subscriber, seq)
     ) STRICT, WITHOUT ROWID;`,
+  checkedTables: [attempts],
   tablesByPartition: ['attempt'],
-  createAppliers: (file): WriteAppliers<'attempts'> => ({
-    attempts: ({ partition, rows }) => writeAttempts(file, partition, rows),
-  }),
+  createAppliers: (file): WriteAppliers<'attempts'> => {
+    const write = attempts.createWriter(file);
+    return {
+      attempts: ({ partition, rows }) => {
+        for (const row of rows) write({ ...row, partition });
+      },
+    };
+  },
   deleteSubscriber(file, subscriber) {
     file.prepare('DELETE FROM attempt WHERE subscriber = ?').run(subscriber);
   },
 } satisfies TableModule;
 
-function writeAttempts(file: SqliteFile, partition: PartitionId, rows: readonly AttemptRow[]): void {
-  const upsert = file.prepare('INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?)');
-  for (const { subscriber, seq, attempts } of rows) upsert.run(partition, subscriber, seq, attempts);
-}
-
+/** Throws `STORAGE_CORRUPT` if a row is not what was written. */
 export function readAttempts(file: SqliteFile, partition: PartitionId): AttemptRow[] {
-  return file
-    .prepare(`SELECT ${selectList(['subscriber', 'seq', 'attempts'])} FROM attempt WHERE partition = ?`)
-    .all(partition) as AttemptRow[];
+  return attempts.read(file, 'WHERE partition = ?', partition).map(({ partition: _, ...row }) => row);
 }
 
-/** A repair copied the partition to a new one. */
-export function moveAttempts(file: SqliteFile, from: number, to: number): void {
-  file.prepare('UPDATE attempt SET partition = ? WHERE partition = ?').run(to, from);
+/** A repair copied the partition to a new one. Damaged rows are left behind. */
+export function moveAttempts(file: SqliteFile, from: PartitionId, to: PartitionId): void {
+  const moved = attempts.readUndamaged(file).filter(({ partition }) => partition === from);
+  file.prepare('DELETE FROM attempt WHERE partition = ?').run(from);
+  const write = attempts.createWriter(file);
+  for (const row of moved) write({ ...row, partition: to });
 }

@@ -12,14 +12,17 @@ import {
   delayedSinceMs,
 } from '../../../model/delayed-message.ts';
 import type { QueueId } from '../../../model/ids.ts';
-import { delayedChecksum } from '../../checksum.ts';
-import { insertSql, selectList } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
 type StoredRow = DelayedRow & { crc: number };
 
-const columns = ['dueAtMs', 'delayedId', 'queueId', 'shard', 'record', 'crc'] as const;
+const delayedMessages = new CheckedTable<DelayedRow>({
+  name: 'delayed',
+  columns: ['dueAtMs', 'delayedId', 'queueId', 'shard', 'record'],
+  key: ['dueAtMs', 'delayedId'],
+});
 
 export const delayedTable = {
   schemaSql: `
@@ -32,19 +35,23 @@ export const delayedTable = {
       crc INTEGER NOT NULL,        -- over the columns before it
       PRIMARY KEY (due_at_ms, delayed_id)
     ) STRICT, WITHOUT ROWID;`,
-  createAppliers: (file): WriteAppliers<'insert delayed' | 'delete delayed' | 'delay moment'> => ({
-    'insert delayed': ({ message }) => {
-      file.prepare(insertSql('delayed', columns)).run({ ...message, crc: delayedChecksum(message) });
-    },
-    'delete delayed': ({ message: { dueAtMs, delayedId } }) => {
-      file.prepare('DELETE FROM delayed WHERE due_at_ms = ? AND delayed_id = ?').run(dueAtMs, delayedId);
-    },
-    'delay moment': ({ moment: { offsetMs, atMs } }) => {
-      file
-        .prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('delay_offset_ms', ?), ('delay_at_ms', ?)")
-        .run(offsetMs, atMs);
-    },
-  }),
+  checkedTables: [delayedMessages],
+  createAppliers: (file): WriteAppliers<'insert delayed' | 'delete delayed' | 'delay moment'> => {
+    const write = delayedMessages.createWriter(file);
+    return {
+      'insert delayed': ({ message }) => write(message),
+      'delete delayed': ({ message: { dueAtMs, delayedId } }) => {
+        file.prepare('DELETE FROM delayed WHERE due_at_ms = ? AND delayed_id = ?').run(dueAtMs, delayedId);
+      },
+      'delay moment': ({ moment: { offsetMs, atMs } }) => {
+        file
+          .prepare(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('delay_offset_ms', ?), ('delay_at_ms', ?)",
+          )
+          .run(offsetMs, atMs);
+      },
+    };
+  },
   /** Scans the whole table: queues are dropped rarely. */
   deleteQueue(file, queueId) {
     file.prepare('DELETE FROM delayed WHERE queue_id = ?').run(queueId);
@@ -54,17 +61,7 @@ export const delayedTable = {
     nextDueAtMs: readDueMessages(file, { nowMs: 0, bytesMax: 0 }).nextDueAtMs,
     delayClock: { moment: readDelayMoment(file), lastEnqueuedAtMs: readLastEnqueuedAtMs(file) },
   }),
-  findFaults(file) {
-    let damaged = 0;
-    for (const row of file.prepare(`SELECT ${selectList(columns)} FROM delayed`).iterate())
-      if (!isUndamaged(row as StoredRow)) damaged += 1;
-    return damaged === 0 ? [] : [`${damaged} delayed messages are not what was written, and stay delayed`];
-  },
 } satisfies TableModule;
-
-function isUndamaged({ crc, ...row }: StoredRow): boolean {
-  return crc === delayedChecksum(row);
-}
 
 /**
  * Messages due at `nowMs` in order of due time, up to about `bytesMax`. Relies on the primary key. A damaged row is
@@ -75,12 +72,12 @@ export function readDueMessages(
   { nowMs, bytesMax }: { nowMs: number; bytesMax: number },
 ): DueMessages {
   const stored = file
-    .prepare(`SELECT ${selectList(columns)} FROM delayed ORDER BY due_at_ms, delayed_id`)
+    .prepare(`SELECT ${delayedMessages.selectList} FROM delayed ORDER BY due_at_ms, delayed_id`)
     .iterate() as IterableIterator<StoredRow>;
   const rows: DelayedRow[] = [];
   let bytes = 0;
   for (const { crc, ...row } of stored) {
-    if (!isUndamaged({ crc, ...row })) continue;
+    if (!delayedMessages.isUndamaged({ crc, ...row })) continue;
     if (row.dueAtMs > nowMs || bytes >= bytesMax) return { rows, nextDueAtMs: row.dueAtMs };
     rows.push(row);
     bytes += row.record.byteLength;
@@ -98,14 +95,14 @@ export function readDelayedOfQueue(
 ): { rows: DelayedRow[]; more: boolean } {
   const stored = file
     .prepare(
-      `SELECT ${selectList(columns)} FROM delayed
+      `SELECT ${delayedMessages.selectList} FROM delayed
        WHERE (due_at_ms, delayed_id) > (?, ?) AND queue_id = ? ORDER BY due_at_ms, delayed_id`,
     )
     .iterate(after.dueAtMs, after.delayedId, queueId) as IterableIterator<StoredRow>;
   const rows: DelayedRow[] = [];
   let bytes = 0;
   for (const { crc, ...row } of stored) {
-    if (!isUndamaged({ crc, ...row })) continue;
+    if (!delayedMessages.isUndamaged({ crc, ...row })) continue;
     if (bytes >= bytesMax) return { rows, more: true };
     rows.push(row);
     bytes += row.record.byteLength;
@@ -131,9 +128,9 @@ function readDelayMoment(file: SqliteFile): DelayMoment | null {
 function readLastEnqueuedAtMs(file: SqliteFile): number | null {
   const newest = file
     .prepare(
-      `SELECT ${selectList(columns)} FROM delayed WHERE delayed_id = (SELECT max(delayed_id) FROM delayed)`,
+      `SELECT ${delayedMessages.selectList} FROM delayed WHERE delayed_id = (SELECT max(delayed_id) FROM delayed)`,
     )
     .get() as StoredRow | undefined;
-  if (newest === undefined || !isUndamaged(newest)) return null;
+  if (newest === undefined || !delayedMessages.isUndamaged(newest)) return null;
   return delayedSinceMs(newest);
 }

@@ -3,11 +3,15 @@
  * of: after a crash it is an older one, and the marks say nothing.
  */
 import type { DeliveryMark } from '../../../model/delivery-mark.ts';
-import { insertSql, selectList } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
-const columns = ['queueId', 'shard', 'subscriber', 'endSeq'] as const;
+const marks = new CheckedTable<DeliveryMark>({
+  name: 'delivery_mark',
+  columns: ['queueId', 'shard', 'subscriber', 'endSeq'],
+  key: ['queueId', 'shard', 'subscriber'],
+});
 
 export const deliveryMarkTable = {
   schemaSql: `
@@ -16,13 +20,15 @@ export const deliveryMarkTable = {
       shard INTEGER NOT NULL,
       subscriber INTEGER NOT NULL,
       end_seq INTEGER NOT NULL,
+      crc INTEGER NOT NULL,
       PRIMARY KEY (queue_id, shard, subscriber)
     ) STRICT, WITHOUT ROWID;`,
+  checkedTables: [marks],
   createAppliers: (file): WriteAppliers<'close'> => ({
     close: ({ deliveryMarks }) => {
       file.exec('DELETE FROM delivery_mark');
-      const insert = file.prepare(insertSql('delivery_mark', columns));
-      for (const mark of deliveryMarks) insert.run(mark);
+      const write = marks.createWriter(file);
+      for (const mark of deliveryMarks) write(mark);
       file.exec(
         "INSERT OR REPLACE INTO meta (key, value) SELECT 'closed_epoch', value FROM meta WHERE key = 'epoch'",
       );
@@ -34,7 +40,7 @@ export const deliveryMarkTable = {
   deleteSubscriber(file, subscriber) {
     file.prepare('DELETE FROM delivery_mark WHERE subscriber = ?').run(subscriber);
   },
-  recover: (file) => ({ deliveryMarks: wasClosed(file) ? readMarks(file) : null }),
+  recover: (file) => ({ deliveryMarks: wasClosed(file) ? marks.read(file) : null }),
 } satisfies TableModule;
 
 /** Whether the opening before this one, which has raised the epoch already, ended by closing the file. */
@@ -46,8 +52,4 @@ function wasClosed(file: SqliteFile): boolean {
     )
     .pluck();
   return closed.get() === 1;
-}
-
-function readMarks(file: SqliteFile): DeliveryMark[] {
-  return file.prepare(`SELECT ${selectList(columns)} FROM delivery_mark`).all() as DeliveryMark[];
 }

@@ -6,12 +6,17 @@
 import type { EvacuatedKey, EvacuatedRow } from '../../../model/evacuated-message.ts';
 import type { PartitionId } from '../../../model/ids.ts';
 import { recordEnd } from '../../../model/message-record.ts';
-import { insertSql, selectList } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import { partitionTableName } from './partition-table.ts';
+import { assertBlockUndamaged, blockColumns, type StoredBlock } from './read-partition.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
-const columns = ['queueId', 'shard', 'subscriber', 'seq', 'attempts', 'record'] as const;
+const evacuatedMessages = new CheckedTable<EvacuatedRow>({
+  name: 'evacuated',
+  columns: ['queueId', 'shard', 'subscriber', 'seq', 'attempts', 'record'],
+  key: ['queueId', 'shard', 'subscriber', 'seq'],
+});
 const hasKey = 'queue_id = @queueId AND shard = @shard AND subscriber = @subscriber AND seq = @seq';
 
 export const evacuatedTable = {
@@ -23,12 +28,16 @@ export const evacuatedTable = {
       seq INTEGER NOT NULL,
       attempts INTEGER NOT NULL,
       record BLOB NOT NULL,
+      crc INTEGER NOT NULL,
       PRIMARY KEY (queue_id, shard, subscriber, seq)
     ) STRICT, WITHOUT ROWID;`,
+  checkedTables: [evacuatedMessages],
   createAppliers: (file): WriteAppliers<'evacuate' | 'evacuated attempts' | 'evacuated consumed'> => ({
     evacuate: ({ partition, rows }) => evacuate(file, partition, rows),
-    'evacuated attempts': ({ evacuated }) => {
-      file.prepare(`UPDATE evacuated SET attempts = @attempts WHERE ${hasKey}`).run(evacuated);
+    'evacuated attempts': ({ evacuated: { queueId, shard, subscriber, seq, attempts } }) => {
+      const where = 'WHERE queue_id = ? AND shard = ? AND subscriber = ? AND seq = ?';
+      for (const row of evacuatedMessages.read(file, where, queueId, shard, subscriber, seq))
+        evacuatedMessages.createWriter(file)({ ...row, attempts });
     },
     'evacuated consumed': ({ evacuated: { queueId, shard, subscriber, seq } }) => {
       file.prepare(`DELETE FROM evacuated WHERE ${hasKey}`).run({ queueId, shard, subscriber, seq });
@@ -42,7 +51,7 @@ export const evacuatedTable = {
   },
   /** All rows: their number is bounded. */
   recover: (file) => ({
-    evacuated: file.prepare(`SELECT ${selectList(columns)} FROM evacuated`).all() as EvacuatedRow[],
+    evacuated: evacuatedMessages.read(file),
   }),
 } satisfies TableModule;
 
@@ -51,30 +60,29 @@ function evacuate(
   partition: PartitionId,
   rows: readonly Omit<EvacuatedRow, 'record'>[],
 ): void {
-  const insert = file.prepare(insertSql('evacuated', columns));
-  for (const row of rows) insert.run({ ...row, record: readRecordAt(file, partition, row.seq) });
+  const write = evacuatedMessages.createWriter(file);
+  for (const row of rows) write({ ...row, record: readRecordAt(file, partition, row.seq) });
 }
 
 function readRecordAt(file: SqliteFile, partition: PartitionId, seq: number): Uint8Array {
-  const { firstSeq, body } = file
+  const block = file
     .prepare(
-      `SELECT seq AS firstSeq, body FROM ${partitionTableName(partition)} WHERE seq <= ? ORDER BY seq DESC LIMIT 1`,
+      `SELECT ${blockColumns} FROM ${partitionTableName(partition)} WHERE seq <= ? ORDER BY seq DESC LIMIT 1`,
     )
-    .get(seq) as { firstSeq: number; body: Buffer };
+    .get(seq) as StoredBlock;
+  assertBlockUndamaged(file, partition, block);
+  const { firstSeq } = block;
+  const body = Buffer.from(block.body.buffer, block.body.byteOffset, block.body.byteLength);
   let start = 0;
   for (let at = firstSeq; at < seq; at += 1) start = recordEnd(body, start);
   return body.subarray(start, recordEnd(body, start));
 }
 
-/** In order of sequence. */
+/** In order of sequence. Throws `STORAGE_CORRUPT` if a row is not what was written. */
 export function readEvacuatedOfSubscriber(
   file: SqliteFile,
   { queueId, shard, subscriber }: Omit<EvacuatedKey, 'seq'>,
 ): EvacuatedRow[] {
-  return file
-    .prepare(
-      `SELECT ${selectList(columns)} FROM evacuated
-       WHERE queue_id = ? AND shard = ? AND subscriber = ? ORDER BY seq`,
-    )
-    .all(queueId, shard, subscriber) as EvacuatedRow[];
+  const where = 'WHERE queue_id = ? AND shard = ? AND subscriber = ? ORDER BY seq';
+  return evacuatedMessages.read(file, where, queueId, shard, subscriber);
 }

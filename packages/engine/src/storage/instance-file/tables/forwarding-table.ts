@@ -5,12 +5,20 @@
  */
 import type { ForwardedInRow, ForwardedOutRow } from '../../../model/forwarding-row.ts';
 import { idRunsBytes, readIdRuns, writeIdRuns } from '../../../model/id-runs.ts';
-import { insertSql, selectList } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
-const outColumns = ['queueId', 'shard', 'receiver', 'batchNumber', 'messagesTotal', 'unsettled'] as const;
-const inColumns = ['queueId', 'shard', 'sender', 'batchNumber', 'batchIdRuns', 'messagesTotal'] as const;
+const forwardedOut = new CheckedTable<Omit<ForwardedOutRow, 'unsettled'> & { unsettled: number }>({
+  name: 'forwarded_out',
+  columns: ['queueId', 'shard', 'receiver', 'batchNumber', 'messagesTotal', 'unsettled'],
+  key: ['queueId', 'shard', 'receiver'],
+});
+const forwardedIn = new CheckedTable<Omit<ForwardedInRow, 'batchIdRuns'> & { batchIdRuns: Buffer }>({
+  name: 'forwarded_in',
+  columns: ['queueId', 'shard', 'sender', 'batchNumber', 'batchIdRuns', 'messagesTotal'],
+  key: ['queueId', 'shard', 'sender'],
+});
 
 export const forwardingTables = {
   schemaSql: `
@@ -21,6 +29,7 @@ export const forwardingTables = {
       batch_number INTEGER NOT NULL,   -- the last batch whose messages are marked as moved in this file
       messages_total INTEGER NOT NULL,
       unsettled INTEGER NOT NULL,      -- 1: ask the receiver what it has before more of the shard is delivered here
+      crc INTEGER NOT NULL,
       PRIMARY KEY (queue_id, shard, receiver)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE forwarded_in (
@@ -30,18 +39,18 @@ export const forwardingTables = {
       batch_number INTEGER NOT NULL,   -- the last batch received
       batch_id_runs BLOB NOT NULL,     -- its messages in the sender's logs: u32 log, f64 first sequence, u32 count, …
       messages_total INTEGER NOT NULL,
+      crc INTEGER NOT NULL,
       PRIMARY KEY (queue_id, shard, sender)
     ) STRICT, WITHOUT ROWID;`,
+  checkedTables: [forwardedOut, forwardedIn],
   createAppliers: (file): WriteAppliers<'forwarded out' | 'forwarded in'> => ({
     'forwarded out': ({ row }) => {
-      file
-        .prepare(insertSql('forwarded_out', outColumns, 'INSERT OR REPLACE'))
-        .run({ ...row, unsettled: Number(row.unsettled) });
+      forwardedOut.createWriter(file)({ ...row, unsettled: Number(row.unsettled) });
     },
     'forwarded in': ({ row }) => {
       const batchIdRuns = Buffer.alloc(idRunsBytes(row.batchIdRuns));
       writeIdRuns(batchIdRuns, 0, row.batchIdRuns);
-      file.prepare(insertSql('forwarded_in', inColumns, 'INSERT OR REPLACE')).run({ ...row, batchIdRuns });
+      forwardedIn.createWriter(file)({ ...row, batchIdRuns });
     },
   }),
   deleteQueue(file, queueId) {
@@ -52,16 +61,11 @@ export const forwardingTables = {
 } satisfies TableModule;
 
 function readForwardedOut(file: SqliteFile): ForwardedOutRow[] {
-  const rows = file.prepare(`SELECT ${selectList(outColumns)} FROM forwarded_out`).all();
-  return (rows as (Omit<ForwardedOutRow, 'unsettled'> & { unsettled: number })[]).map((row) => ({
-    ...row,
-    unsettled: row.unsettled === 1,
-  }));
+  return forwardedOut.read(file).map((row) => ({ ...row, unsettled: row.unsettled === 1 }));
 }
 
 function readForwardedIn(file: SqliteFile): ForwardedInRow[] {
-  const rows = file.prepare(`SELECT ${selectList(inColumns)} FROM forwarded_in`).all();
-  return (rows as (Omit<ForwardedInRow, 'batchIdRuns'> & { batchIdRuns: Buffer })[]).map((row) => ({
+  return forwardedIn.read(file).map((row) => ({
     ...row,
     batchIdRuns: readIdRuns(row.batchIdRuns, 0, row.batchIdRuns.length),
   }));

@@ -7,9 +7,10 @@
 import { decodeRanges, encodeRanges, mergeRanges } from '../../../model/consumption.ts';
 import type { BlockEntry, ConsumptionDeltaEntry } from '../../../model/group-message.ts';
 import type { GroupNumber, PartitionId } from '../../../model/ids.ts';
-import { blockChecksum, consumptionDeltaChecksum, partitionRowChecksum } from '../../checksum.ts';
-import { columnList, insertSql } from '../../sqlite/columns.ts';
+import { blockChecksum, consumptionDeltaChecksum, rowChecksum } from '../../checksum.ts';
+import { columnList } from '../../sqlite/columns.ts';
 import { type SqliteFile, type SqliteStatement, toQueueError } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule } from './table-module.ts';
 
 export interface PartitionRow {
@@ -20,8 +21,11 @@ export interface PartitionRow {
   firstSeq: number | null;
 }
 
-export const partitionColumns = ['partition', 'queueId', 'shard', 'firstSeq', 'crc'] as const;
-const replaceRowSql = insertSql('partition', partitionColumns, 'INSERT OR REPLACE');
+export const partitionPool = new CheckedTable<PartitionRow>({
+  name: 'partition',
+  columns: ['partition', 'queueId', 'shard', 'firstSeq'],
+  key: ['partition'],
+});
 
 export const partitionPoolTable = {
   schemaSql: `
@@ -32,6 +36,7 @@ export const partitionPoolTable = {
       first_seq INTEGER,             -- lower numbers are terminal or in an earlier partition of the log
       crc INTEGER NOT NULL           -- over the columns before it
     ) STRICT;`,
+  checkedTables: [partitionPool],
 } satisfies TableModule;
 
 export function writeFreePartition(file: SqliteFile, partition: number): void {
@@ -42,8 +47,8 @@ export function writePartitionRow(
   file: SqliteFile,
   { partition, queueId, shard, firstSeq }: PartitionRow,
 ): void {
-  const row = { partition, queueId, shard, firstSeq };
-  file.prepare(replaceRowSql).run({ ...row, crc: partitionRowChecksum(row) });
+  const crc = rowChecksum([partition, queueId, shard, firstSeq]);
+  file.prepare(partitionPool.insertSql).run({ partition, queueId, shard, firstSeq, crc });
 }
 
 export function deletePartitionRow(file: SqliteFile, partition: number): void {

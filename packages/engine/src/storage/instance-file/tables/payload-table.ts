@@ -6,12 +6,16 @@
 import { QueueError } from '../../../api/errors.ts';
 import type { ChunkKey, OrphanedPayload, RecoveredPayloads } from '../../../model/payload-chunk.ts';
 import type { PayloadReference } from '../../../model/payload-references.ts';
-import { chunkChecksum, payloadReferenceChecksum } from '../../checksum.ts';
-import { insertSql, selectList } from '../../sqlite/columns.ts';
+import { chunkChecksum } from '../../checksum.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
-const referenceColumns = ['queueId', 'shard', 'seq', 'payloadId', 'bytes', 'crc'] as const;
+const payloadReferences = new CheckedTable<PayloadReference>({
+  name: 'payload_reference',
+  columns: ['queueId', 'shard', 'seq', 'payloadId', 'bytes'],
+  key: ['queueId', 'shard', 'seq'],
+});
 
 export const payloadTables = {
   schemaSql: `
@@ -31,11 +35,13 @@ export const payloadTables = {
       crc INTEGER NOT NULL,         -- over the columns before it
       PRIMARY KEY (queue_id, shard, seq)
     ) STRICT, WITHOUT ROWID;`,
+  checkedTables: [payloadReferences],
   createAppliers: (file): WriteAppliers<PayloadWriteKind> => {
     // Kept, since a statement that waits for the garbage collector keeps the chunk that was bound to it.
     const insertChunk = file.prepare(
       'INSERT INTO payload_chunk (payload_id, chunk_index, body, crc) VALUES (?, ?, ?, ?)',
     );
+    const writeReference = payloadReferences.createWriter(file);
     return {
       chunk: ({ key, body }) => {
         const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -46,13 +52,8 @@ export const payloadTables = {
           .prepare('DELETE FROM payload_chunk WHERE payload_id = ? AND chunk_index >= ? AND chunk_index < ?')
           .run(payload, from, to);
       },
-      'payload referenced': ({ reference }) => {
-        const { queueId, shard, seq, payloadId, bytes } = reference;
-        const crc = payloadReferenceChecksum(reference);
-        file
-          .prepare(insertSql('payload_reference', referenceColumns))
-          .run({ queueId, shard, seq, payloadId, bytes, crc });
-      },
+      'payload referenced': ({ reference: { queueId, shard, seq, payloadId, bytes } }) =>
+        writeReference({ queueId, shard, seq, payloadId, bytes }),
       'payload released': ({ reference: { queueId, shard, seq } }) => {
         file
           .prepare('DELETE FROM payload_reference WHERE queue_id = ? AND shard = ? AND seq = ?')
@@ -83,12 +84,9 @@ export function readChunk(file: SqliteFile, key: ChunkKey): Uint8Array | undefin
   });
 }
 
+/** A damaged reference is `STORAGE_CORRUPT`: without it the chunks would count as orphans and be deleted. */
 function recoverPayloads(file: SqliteFile): RecoveredPayloads {
-  const rows = file.prepare(`SELECT ${selectList(referenceColumns)} FROM payload_reference`).all();
-  const references = (rows as (PayloadReference & { crc: number })[])
-    .filter((row) => row.crc === payloadReferenceChecksum(row))
-    .map(({ crc: _, ...reference }) => reference);
-  return { references, orphans: references.length === rows.length ? findOrphans(file) : [] };
+  return { references: payloadReferences.read(file), orphans: findOrphans(file) };
 }
 
 /** Steps from payload to payload over the index, so the cost does not depend on the number of chunks. */
@@ -111,11 +109,8 @@ function findOrphans(file: SqliteFile): OrphanedPayload[] {
 
 /** Reads every chunk that a message refers to. */
 function findPayloadFaults(file: SqliteFile): string[] {
-  const { references } = recoverPayloads(file);
-  const rows = file.prepare('SELECT count(*) FROM payload_reference').pluck().get() as number;
+  const references = payloadReferences.readUndamaged(file);
   const faults: string[] = [];
-  if (rows > references.length)
-    faults.push(`${rows - references.length} rows that say which message has a streamed payload are damaged`);
   const byPayload = new Map(references.map((reference) => [reference.payloadId, reference]));
   for (const reference of byPayload.values()) {
     if (!isPayloadUndamaged(file, reference))

@@ -3,28 +3,19 @@ import { QueueError } from '../../../api/errors.ts';
 import type { SeqRange } from '../../../model/consumption.ts';
 import type { GroupNumber, PartitionId, SubscriberId } from '../../../model/ids.ts';
 import type { ReadBlock } from '../../../model/read-request.ts';
-import { blockChecksum, consumptionDeltaChecksum, partitionRowChecksum } from '../../checksum.ts';
+import { blockChecksum, consumptionDeltaChecksum } from '../../checksum.ts';
 import { selectList } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import {
   consumptionColumns,
   type PartitionRow,
-  partitionColumns,
+  partitionPool,
   partitionTableName,
 } from './partition-table.ts';
 
 /** In order of owner and sequence. Throws `STORAGE_CORRUPT` if a row is not what was written: all else rests on these. */
 export function readPartitionRows(file: SqliteFile): PartitionRow[] {
-  const rows = file
-    .prepare(`SELECT ${selectList(partitionColumns)} FROM partition ORDER BY queue_id, shard, first_seq`)
-    .all() as (PartitionRow & { crc: number })[];
-  return rows.map(({ crc, ...row }) => {
-    if (crc === partitionRowChecksum(row)) return row;
-    throw new QueueError('STORAGE_CORRUPT', {
-      message: `The owner of partition ${row.partition} in ${file.name} is not what was written`,
-      details: { path: file.name, partition: row.partition },
-    });
-  });
+  return partitionPool.read(file, 'ORDER BY queue_id, shard, first_seq');
 }
 
 /** The last group that wrote to the partition; 0 if it is empty. */
@@ -114,6 +105,18 @@ export function readBlocks(
     return { blocks, more: true };
   }
   return { blocks, more: false };
+}
+
+/** Damage of a partition, in sentences: SQLite's check of all its pages, and the checksum of every block. */
+export function findPartitionFaults(file: SqliteFile, partition: PartitionId): string[] {
+  const verdict = file.pragma(`quick_check(${partitionTableName(partition)})`, { simple: true });
+  if (verdict !== 'ok') return [`partition ${partition} is damaged: ${verdict}`];
+  let damaged = 0;
+  for (const block of iterateBlocks(file, partition, 'ASC'))
+    if (!isBlockUndamaged(partition, block)) damaged += 1;
+  return damaged === 0
+    ? []
+    : [`partition ${partition} is damaged: ${damaged} blocks of it are not what was written`];
 }
 
 /** All blocks with their checksums. */

@@ -2,9 +2,10 @@
  * The tables of an instance's file beside the messages. A new one is a `TableModule` in a file of its own and a line here;
  * schema, writes, deletions, recovery and the check follow from the list.
  */
+import { QueueError } from '../../../api/errors.ts';
 import type { RecoveredInstance } from '../../../model/recovered-instance.ts';
 import type { TableWrite } from '../../../model/table-write.ts';
-import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
+import { type SqliteFile, type SqliteStatement, toQueueError } from '../../sqlite/open-sqlite.ts';
 import { attemptTable } from './attempt-table.ts';
 import { delayedTable } from './delayed-table.ts';
 import { deliveryMarkTable } from './delivery-mark-table.ts';
@@ -38,7 +39,12 @@ const registeredTables = [
 
 const modules: readonly TableModule[] = registeredTables;
 
-export const instanceSchemaSql = modules.map(({ schemaSql }) => schemaSql).join('\n');
+const checkedTables = modules.flatMap((table) => table.checkedTables ?? []);
+
+export const instanceSchemaSql = [
+  ...modules.map(({ schemaSql }) => schemaSql),
+  ...checkedTables.map(({ countingSql }) => countingSql),
+].join('\n');
 
 type Registered = (typeof registeredTables)[number];
 type Returned<Hook extends 'createAppliers' | 'recover'> = Registered extends infer Table
@@ -72,15 +78,65 @@ export function preparePartitionDeletes(file: SqliteFile): SqliteStatement[] {
     .map((table) => file.prepare(`DELETE FROM ${table} WHERE partition = ?`));
 }
 
-/** All that recovery needs from the tables; the partitions themselves are read by `recover-partitions.ts`. */
+/**
+ * All that recovery needs from the tables; the partitions themselves are read by `recover-partitions.ts`. Throws
+ * `STORAGE_CORRUPT` if rows are missing or are not what was written.
+ */
 export function recoverTables(file: SqliteFile): Omit<RecoveredInstance, RecoveredElsewhere> {
+  for (const table of checkedTables) table.assertComplete(file);
+  for (const table of uncountedTables) assertTableReadable(file, table);
   const parts = modules.map((table) => table.recover?.(file) ?? {});
   return Object.assign({}, ...parts) as Intersection<Returned<'recover'>>;
 }
 
+/** Each group may write to these, so a count of their rows would cost it a page more. */
+const uncountedTables = ['meta', 'consumption', 'session_outcome'];
+
+/** SQLite's own check of all pages: a changed number of cells would hide rows. Throws `STORAGE_CORRUPT`. */
+function assertTableReadable(file: SqliteFile, table: string): void {
+  const verdict = file.pragma(`quick_check(${table})`, { simple: true });
+  if (verdict === 'ok') return;
+  throw new QueueError('STORAGE_CORRUPT', {
+    message: `The table ${table} of ${file.name} is damaged: ${verdict}`,
+    details: { path: file.name, table },
+  });
+}
+
 type RecoveredElsewhere = 'epoch' | 'freePartitions' | 'unusablePartitions' | 'partitions';
+
+/** Finds damage of one kind, in sentences. */
+export type TableCheck = (file: SqliteFile) => string[];
+
+/** Together they find all damage in the tables; each takes a part of the time. */
+export const tableChecks: readonly TableCheck[] = [
+  findStructureFaults,
+  ...checkedTables.map((table) => (file: SqliteFile) => table.findFaults(file)),
+  ...modules.flatMap(({ findFaults }) => findFaults ?? []),
+];
 
 /** Damage in the tables, in sentences. */
 export function findTableFaults(file: SqliteFile): string[] {
-  return modules.flatMap((table) => table.findFaults?.(file) ?? []);
+  return tableChecks.flatMap((check) => check(file));
+}
+
+/** SQLite's own check of the tables that no count protects. */
+function findStructureFaults(file: SqliteFile): string[] {
+  return uncountedTables.flatMap((table) => {
+    try {
+      assertTableReadable(file, table);
+      return [];
+    } catch (error) {
+      return [toQueueError(error, file.name).message];
+    }
+  });
+}
+
+/** For a repair: gives up damaged rows, and rows that are missing. Returns what is lost, in sentences. */
+export function acceptTableLoss(file: SqliteFile): string[] {
+  const lost: string[] = [];
+  for (const table of checkedTables) {
+    const rows = table.acceptLoss(file);
+    if (rows > 0) lost.push(`${rows} rows of the table ${table.name}`);
+  }
+  return lost;
 }

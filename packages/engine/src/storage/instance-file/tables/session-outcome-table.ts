@@ -8,9 +8,11 @@
  * log and 10 without outcomes.
  */
 
+import { QueueError } from '../../../api/errors.ts';
 import type { EncodedOutcomes } from '../../../model/group-message.ts';
 import type { GroupNumber } from '../../../model/ids.ts';
 import { decodeOutcomes, type GroupOutcomeRow } from '../../../model/session-outcome.ts';
+import { rowChecksum } from '../../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
 import type { TableModule } from './table-module.ts';
 
@@ -18,15 +20,28 @@ export const sessionOutcomeTable = {
   schemaSql: `
     CREATE TABLE session_outcome (
       group_number INTEGER PRIMARY KEY,
-      outcomes BLOB NOT NULL
+      outcomes BLOB NOT NULL,
+      crc INTEGER NOT NULL -- over the columns before it
     ) STRICT;`,
   recover: (file) => ({ sessionOutcomes: readSessionOutcomes(file) }),
+  findFaults(file) {
+    readSessionOutcomes(file);
+    return [];
+  },
 } satisfies TableModule;
 
+/** Throws `STORAGE_CORRUPT`: without the row a client would be told that its transaction did not commit. */
 export function readSessionOutcomes(file: SqliteFile): GroupOutcomeRow[] {
   const rows = file
-    .prepare('SELECT group_number AS groupNumber, outcomes FROM session_outcome ORDER BY group_number')
-    .all() as { groupNumber: GroupNumber; outcomes: Buffer }[];
+    .prepare('SELECT group_number AS groupNumber, outcomes, crc FROM session_outcome ORDER BY group_number')
+    .all() as { groupNumber: GroupNumber; outcomes: Buffer; crc: number }[];
+  const damaged = rows.find(({ groupNumber, outcomes, crc }) => crc !== rowChecksum([groupNumber, outcomes]));
+  if (damaged !== undefined) {
+    throw new QueueError('STORAGE_CORRUPT', {
+      message: `The outcomes of group ${damaged.groupNumber} in ${file.name} are not what was written`,
+      details: { path: file.name, table: 'session_outcome' },
+    });
+  }
   return rows.map(({ groupNumber, outcomes }) => ({ groupNumber, outcomes: decodeOutcomes(outcomes) }));
 }
 
@@ -35,7 +50,7 @@ export class SessionOutcomeWriter {
   readonly #deleteThroughGroup: SqliteStatement;
 
   constructor(file: SqliteFile) {
-    this.#insert = file.prepare('INSERT INTO session_outcome VALUES (?, ?)');
+    this.#insert = file.prepare('INSERT INTO session_outcome VALUES (?, ?, ?)');
     this.#deleteThroughGroup = file.prepare('DELETE FROM session_outcome WHERE group_number <= ?');
   }
 
@@ -45,7 +60,10 @@ export class SessionOutcomeWriter {
     buffer: SharedArrayBuffer,
     { offset, length, retiredThroughGroup }: EncodedOutcomes,
   ): void {
-    if (length > 0) this.#insert.run(groupNumber, Buffer.from(buffer, offset, length));
+    if (length > 0) {
+      const outcomes = Buffer.from(buffer, offset, length);
+      this.#insert.run(groupNumber, outcomes, rowChecksum([groupNumber, outcomes]));
+    }
     if (retiredThroughGroup > 0) this.#deleteThroughGroup.run(retiredThroughGroup);
   }
 }

@@ -1,9 +1,13 @@
 /** From which sequence number on each durable subscriber gets the messages of a log of this instance. */
 import type { SubscriptionRow } from '../../../model/subscriber-row.ts';
-import { insertSql, selectList } from '../../sqlite/columns.ts';
+import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
-const columns = ['queueId', 'shard', 'subscriber', 'firstSeq'] as const;
+const subscriptions = new CheckedTable<SubscriptionRow>({
+  name: 'subscription',
+  columns: ['queueId', 'shard', 'subscriber', 'firstSeq'],
+  key: ['queueId', 'shard', 'subscriber'],
+});
 
 export const subscriptionTable = {
   schemaSql: `
@@ -12,17 +16,17 @@ export const subscriptionTable = {
       shard INTEGER NOT NULL,
       subscriber INTEGER NOT NULL,
       first_seq INTEGER NOT NULL,
+      crc INTEGER NOT NULL,
       PRIMARY KEY (queue_id, shard, subscriber)
     ) STRICT, WITHOUT ROWID;`,
+  checkedTables: [subscriptions],
   createAppliers: (file): WriteAppliers<'subscribe'> => ({
-    subscribe: ({ subscription }) => {
-      file.prepare(insertSql('subscription', columns, 'INSERT OR REPLACE')).run(subscription);
-    },
+    subscribe: ({ subscription }) => subscriptions.createWriter(file)(subscription),
   }),
   deleteSubscriber(file, subscriber) {
     file.prepare('DELETE FROM subscription WHERE subscriber = ?').run(subscriber);
   },
   recover: (file) => ({
-    subscriptions: file.prepare(`SELECT ${selectList(columns)} FROM subscription`).all() as SubscriptionRow[],
+    subscriptions: subscriptions.read(file),
   }),
 } satisfies TableModule;

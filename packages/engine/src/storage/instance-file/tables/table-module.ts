@@ -5,6 +5,7 @@
 import type { RecoveredInstance } from '../../../model/recovered-instance.ts';
 import type { TableWrite } from '../../../model/table-write.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+import type { CheckedTable } from './checked-table.ts';
 
 /** Writes that concern several tables: each deletes its own rows. */
 export type SharedWriteKind = 'unsubscribe' | 'delete queue';
@@ -18,6 +19,9 @@ export type WriteAppliers<Kind extends OwnWriteKind = OwnWriteKind> = {
 
 export interface TableModule {
   readonly schemaSql: string;
+  /** Its tables whose rows are counted and have checksums: recovery, the check and a repair follow from them. */
+  // biome-ignore lint/suspicious/noExplicitAny: each table has rows of its own type, which only its module reads.
+  readonly checkedTables?: readonly CheckedTable<any>[];
   /** Called once for each opened file, so that appliers can keep prepared statements. */
   createAppliers?(file: SqliteFile): Partial<WriteAppliers>;
   deleteQueue?(file: SqliteFile, queueId: number): void;

@@ -1,0 +1,145 @@
+/**
+ * Tables beside the message log whose every row is a promise. The last column of each, `crc`, is a checksum over those
+ * before it. `meta` has, under `stored <table>`, a sum over the checksums of all rows, which triggers renew with every
+ * write: it notices a row that a damaged page hides, or that an old page brings back. A group that writes to such a table
+ * writes `meta` anyway, so the sum costs no page more.
+ */
+import { QueueError } from '../../../api/errors.ts';
+import { rowChecksum } from '../../checksum.ts';
+import { columnList, columnName, selectList } from '../../sqlite/columns.ts';
+import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
+
+type Value = number | string | Uint8Array | null;
+
+export interface CheckedTableSpec {
+  name: string;
+  /** Properties of a row, in the order of the columns, without `crc`. */
+  columns: readonly string[];
+  /** Those of the primary key: a row of the same key is replaced. */
+  key: readonly string[];
+}
+
+/** One is added for each row, so that a row whose checksum is 0 counts too. The sum stays exact as a double. */
+const sumMask = 2 ** 53 - 1;
+
+export class CheckedTable<Row extends object> {
+  readonly name: string;
+  readonly #columns: readonly string[];
+  /** Inserts a row of the properties of `columns` and `crc`, or replaces that of the same key. */
+  readonly insertSql: string;
+
+  constructor({ name, columns, key }: CheckedTableSpec) {
+    this.name = name;
+    this.#columns = columns;
+    const replaced = [...columns, 'crc'].filter((column) => !key.includes(column)).map(columnName);
+    const values = [...columns, 'crc'].map((property) => `@${property}`).join(', ');
+    // Not INSERT OR REPLACE, for which SQLite runs no trigger of the deletion.
+    this.insertSql = `INSERT INTO ${name} (${columnList([...columns, 'crc'])}) VALUES (${values})
+      ON CONFLICT (${columnList(key)}) DO UPDATE SET ${replaced.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+  }
+
+  /** To follow the table's own definition in the schema. */
+  get countingSql(): string {
+    const add = (term: string) =>
+      `UPDATE meta SET value = (value + ${term}) & ${sumMask} WHERE key = 'stored ${this.name}';`;
+    return `
+    INSERT INTO meta (key, value) VALUES ('stored ${this.name}', 0);
+    CREATE TRIGGER ${this.name}_inserted AFTER INSERT ON ${this.name} BEGIN ${add('new.crc + 1')} END;
+    CREATE TRIGGER ${this.name}_updated AFTER UPDATE ON ${this.name} BEGIN ${add('new.crc - old.crc')} END;
+    CREATE TRIGGER ${this.name}_deleted AFTER DELETE ON ${this.name} BEGIN ${add('-old.crc - 1')} END;`;
+  }
+
+  /** Inserts the row, or replaces that of the same key. */
+  createWriter(file: SqliteFile): (row: Row) => void {
+    const insert = file.prepare(this.insertSql);
+    return (row) => void insert.run({ ...row, crc: this.#checksumOf(row) });
+  }
+
+  /** Rows in the order of the primary key. Throws `STORAGE_CORRUPT` if one is not what was written. */
+  read(file: SqliteFile, where = '', ...values: (number | string)[]): Row[] {
+    const rows = this.#select(file, where, values);
+    const damaged = rows.find((row) => !this.isUndamaged(row));
+    if (damaged !== undefined) throw this.#damagedError(file, 'a row');
+    return rows.map(({ crc: _, ...row }) => row as unknown as Row);
+  }
+
+  /** Rows that are what was written. */
+  readUndamaged(file: SqliteFile): Row[] {
+    return this.#select(file, '', [])
+      .filter((row) => this.isUndamaged(row))
+      .map(({ crc: _, ...row }) => row as unknown as Row);
+  }
+
+  /** Of a stored row. */
+  isUndamaged({ crc, ...row }: Row & { crc: number }): boolean {
+    return crc === this.#checksumOf(row as unknown as Row);
+  }
+
+  /** For SELECT: all columns, under the names of the row's properties. */
+  get selectList(): string {
+    return selectList([...this.#columns, 'crc']);
+  }
+
+  #select(file: SqliteFile, where: string, values: (number | string)[]): (Row & { crc: number })[] {
+    return file.prepare(`SELECT ${this.selectList} FROM ${this.name} ${where}`).all(...values) as (Row & {
+      crc: number;
+    })[];
+  }
+
+  #checksumOf(row: Row): number {
+    const values = row as unknown as Record<string, Value>;
+    return rowChecksum(this.#columns.map((column) => values[column]!));
+  }
+
+  /** Throws `STORAGE_CORRUPT` if the table has lost rows, or has others than were written. */
+  assertComplete(file: SqliteFile): void {
+    if (!this.#isComplete(file)) throw this.#damagedError(file, 'the number of rows');
+  }
+
+  #isComplete(file: SqliteFile): boolean {
+    return (
+      file
+        .prepare(
+          `SELECT (SELECT coalesce(sum(crc + 1), 0) & ${sumMask} FROM ${this.name}) = value
+           FROM meta WHERE key = 'stored ${this.name}'`,
+        )
+        .pluck()
+        .get() === 1
+    );
+  }
+
+  /** Damage in sentences; reads every row. */
+  findFaults(file: SqliteFile): string[] {
+    const faults: string[] = [];
+    const damaged = this.#select(file, '', []).filter((row) => !this.isUndamaged(row)).length;
+    if (damaged > 0) faults.push(`${damaged} rows of the table ${this.name} are not what was written`);
+    if (!this.#isComplete(file))
+      faults.push(`The table ${this.name} has lost rows, or has others than were written`);
+    return faults;
+  }
+
+  /** For a repair: deletes what is damaged and counts what is left. Returns the number of rows deleted. */
+  acceptLoss(file: SqliteFile): number {
+    const rows = this.#select(file, '', []);
+    const undamaged = this.readUndamaged(file);
+    if (undamaged.length < rows.length) {
+      file.prepare(`DELETE FROM ${this.name}`).run();
+      const write = this.createWriter(file);
+      for (const row of undamaged) write(row);
+    }
+    file
+      .prepare(
+        `INSERT OR REPLACE INTO meta (key, value)
+         SELECT 'stored ${this.name}', coalesce(sum(crc + 1), 0) & ${sumMask} FROM ${this.name}`,
+      )
+      .run();
+    return rows.length - undamaged.length;
+  }
+
+  #damagedError(file: SqliteFile, what: string): QueueError {
+    return new QueueError('STORAGE_CORRUPT', {
+      message: `In the table ${this.name} of ${file.name}, ${what} is not what was written`,
+      details: { path: file.name, table: this.name },
+    });
+  }
+}

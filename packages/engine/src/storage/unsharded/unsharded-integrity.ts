@@ -1,0 +1,192 @@
+/**
+ * Whether the unsharded file still holds all that was acknowledged (`docs/decisions/what-was-acknowledged.md`). A row knows
+ * by its checksum whether it is what was written; `queue_total` knows which rows there must be; the number beside the file
+ * knows the last durable commit.
+ */
+import { existsSync } from 'node:fs';
+import { QueueError } from '../../api/errors.ts';
+import type { QueueId } from '../../model/ids.ts';
+import { rowChecksum } from '../checksum.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from '../sqlite/acknowledged-number-file.ts';
+import { assertSchemaUndamaged, isNewFile } from '../sqlite/file-format.ts';
+import { mapSqliteErrors, openSqlite, type SqliteFile, toQueueError } from '../sqlite/open-sqlite.ts';
+import { undamagedDeliverySql } from './delivery-table.ts';
+import { isMessageUndamaged } from './message-table.ts';
+import { undamagedTotalSql, wrapSql } from './queue-total-table.ts';
+import { UnshardedOutcomeTable } from './unsharded-outcome-table.ts';
+import { unshardedSchemaSql } from './unsharded-schema.ts';
+
+/**
+ * Files up to this size are compared with their totals at each opening, in at most 0.2 s; of larger ones the scrub does it.
+ * Rows are verified whenever they are read, whatever the size.
+ */
+const comparedBytesMax = 256 * 1024 * 1024;
+
+/** Whether there is a file of unsharded queues, or was one with acknowledged commits. */
+export function unshardedFileIsExpected(path: string): boolean {
+  return existsSync(path) || (readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0) > 0;
+}
+
+/**
+ * Throws `COMMITS_MISSING` if durable commits that were acknowledged are not in the file, or the file is gone. Reads over a
+ * connection that cannot write, so what is left of the log stays as it is.
+ */
+export function assertNoUnshardedCommitsMissing(path: string): void {
+  // Read first: what is acknowledged at this moment must be in the file afterwards.
+  const acknowledged = mapSqliteErrors(path, () => readAcknowledgedNumber(acknowledgedNumberPath(path)));
+  if (acknowledged === undefined) return;
+  const found = existsSync(path) ? readCommitNumber(path) : 0;
+  if (found >= acknowledged) return;
+  throw new QueueError('COMMITS_MISSING', {
+    message: existsSync(path)
+      ? `${path} ends with commit ${found}, but ${acknowledged} was acknowledged: its write-ahead log is damaged or missing`
+      : `${path} is missing, and ${acknowledged} commits to it were acknowledged`,
+    details: { path, found, acknowledged },
+  });
+}
+
+function readCommitNumber(path: string): number {
+  const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
+  try {
+    return mapSqliteErrors(path, () => {
+      if (isNewFile(file)) return 0;
+      return file.prepare('SELECT commit_number FROM queue_total WHERE queue_id = 0').pluck().get() as number;
+    });
+  } finally {
+    file.close();
+  }
+}
+
+/** When the file is opened, in a read transaction. Throws `STORAGE_CORRUPT`, naming the table and the queue. */
+export function assertUnshardedCounted(file: SqliteFile): void {
+  const bytes =
+    (file.pragma('page_count', { simple: true }) as number) *
+    (file.pragma('page_size', { simple: true }) as number);
+  if (bytes > comparedBytesMax) return;
+  const [fault] = [...structureFaults(file), ...countFaults(file)];
+  if (fault !== undefined)
+    throw new QueueError('STORAGE_CORRUPT', {
+      message: `${file.name}: ${fault}`,
+      details: { path: file.name },
+    });
+}
+
+/** All damage of the file, in sentences; reads every row and changes nothing. The file may be in use. */
+export function findUnshardedFaults(path: string): string[] {
+  const faults: string[] = [];
+  const collect = (work: () => string[]) => {
+    try {
+      faults.push(...mapSqliteErrors(path, work));
+    } catch (error) {
+      faults.push(toQueueError(error, path).message);
+    }
+  };
+  collect(() => {
+    assertNoUnshardedCommitsMissing(path);
+    return [];
+  });
+  if (!existsSync(path)) return faults;
+  collect(() => {
+    const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
+    try {
+      if (isNewFile(file)) return [];
+      file.exec('BEGIN'); // one snapshot
+      collect(() => {
+        assertSchemaUndamaged(file, unshardedSchemaSql);
+        return [];
+      });
+      collect(() => structureFaults(file, 'integrity_check'));
+      collect(() => countFaults(file));
+      collect(() => rowFaults(file));
+    } finally {
+      file.close();
+    }
+    return [];
+  });
+  return faults.map((fault) => (fault.includes(path) ? fault : `${path}: ${fault}`));
+}
+
+/** SQLite's own check of all pages; `integrity_check` also compares the indexes with their tables. */
+function structureFaults(
+  file: SqliteFile,
+  check: 'quick_check' | 'integrity_check' = 'quick_check',
+): string[] {
+  const rows = file.pragma(`${check}(10)`) as Record<string, string>[];
+  return rows.map((row) => row[check]!).filter((verdict) => verdict !== 'ok');
+}
+
+interface StoredTotal {
+  queueId: QueueId;
+  rows: number;
+  sum: number;
+}
+
+/** Compares the stored rows with what `queue_total` counted. */
+function countFaults(file: SqliteFile): string[] {
+  const damagedTotals = file
+    .prepare(`SELECT queue_id FROM queue_total WHERE NOT ${undamagedTotalSql}`)
+    .pluck()
+    .all() as number[];
+  const faults = damagedTotals.map((queueId) => `what was counted of queue ${queueId} is damaged`);
+  const counted = file
+    .prepare(
+      'SELECT queue_id AS queueId, enqueued - consumed AS rows, checksum_sum AS sum FROM queue_total WHERE queue_id <> 0',
+    )
+    .all() as StoredTotal[];
+  const stored = file
+    .prepare(
+      `SELECT queue_id AS queueId, count(*) AS rows, sum(crc) ${wrapSql} AS sum FROM message NOT INDEXED GROUP BY queue_id
+       UNION ALL SELECT -1, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM session_outcome`,
+    )
+    .all() as StoredTotal[];
+  const storedByQueue = new Map(stored.map((row) => [row.queueId, row]));
+  for (const { queueId, rows, sum } of counted) {
+    const found = storedByQueue.get(queueId) ?? { rows: 0, sum: 0 };
+    storedByQueue.delete(queueId);
+    if (found.rows === rows && found.sum === sum) continue;
+    const what = queueId === -1 ? 'outcomes of sessions' : `messages of queue ${queueId}`;
+    faults.push(
+      found.rows === rows
+        ? `among the ${rows} ${what} are others than those that were stored`
+        : `${rows} ${what} should be stored, and ${found.rows} are found`,
+    );
+  }
+  for (const { queueId, rows } of storedByQueue.values())
+    faults.push(`${rows} messages are of queue ${queueId}, of which nothing was counted`);
+  if (!counted.some(({ queueId }) => queueId === -1)) faults.push('the count of outcomes is missing');
+  return faults;
+}
+
+/** Verifies the checksum of every row. */
+function rowFaults(file: SqliteFile): string[] {
+  const faults: string[] = [];
+  const messages = file
+    .prepare('SELECT id, queue_id AS queueId, crc, record FROM message NOT INDEXED')
+    .iterate() as Iterable<Parameters<typeof isMessageUndamaged>[0]>;
+  for (const row of messages)
+    if (!isMessageUndamaged(row))
+      faults.push(`message ${row.id} of queue ${row.queueId} is not what was written`);
+  const deliveries = file
+    .prepare(`SELECT queue_id AS queueId, id FROM delivery WHERE NOT ${undamagedDeliverySql}`)
+    .all() as { queueId: QueueId; id: number }[];
+  for (const { queueId, id } of deliveries)
+    faults.push(`the delivery of message ${id} of queue ${queueId} is not what was written`);
+  const holders = file
+    .prepare('SELECT holder, pid, pid_started AS started, crc FROM holder')
+    .all() as HolderRow[];
+  for (const row of holders)
+    if (!isHolderUndamaged(row)) faults.push(`holder ${row.holder} is not what was written`);
+  new UnshardedOutcomeTable(file).read(0);
+  return faults;
+}
+
+export interface HolderRow {
+  holder: number;
+  pid: number;
+  started: string;
+  crc: number;
+}
+
+export function isHolderUndamaged({ pid, started, crc }: HolderRow): boolean {
+  return crc === rowChecksum([pid, started]);
+}

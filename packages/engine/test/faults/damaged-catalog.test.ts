@@ -1,0 +1,99 @@
+/** The catalog knows what it acknowledged: a queue, a subscriber or a claim that is lost is told, not taken for dropped. */
+import { existsSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { checkFolder, openInstance } from '../../src/index.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { Membership } from '../../src/storage/catalog/membership.ts';
+import { makeFolder } from '../folder.ts';
+import { FaultProcess } from './fault-process.ts';
+
+const corrupt = expect.objectContaining({ code: 'STORAGE_CORRUPT' });
+const missing = expect.objectContaining({ code: 'COMMITS_MISSING' });
+
+async function closedWithQueues(): Promise<{ dir: string; path: string }> {
+  const dir = makeFolder();
+  const instance = await openInstance({ dir });
+  await instance.createQueue({ name: 'a' });
+  await instance.createQueue({ name: 'b', shards: 3 });
+  await instance.close();
+  return { dir, path: join(dir, 'catalog.db') };
+}
+
+describe.each([
+  ['a setting changed', 'UPDATE queue SET shards = 2 WHERE name = $b'],
+  ['a queue is gone', 'DELETE FROM queue WHERE name = $b'],
+  ['a queue is there that nobody created', `UPDATE queue SET name = 'c' WHERE name = $b`],
+  ['ids would be given again', 'UPDATE sqlite_sequence SET seq = 1'],
+])('a catalog in which %s', (_what, sql) => {
+  it('is refused, and by the check as well', async () => {
+    const { dir, path } = await closedWithQueues();
+    const file = new Database(path);
+    const statement = file.prepare(sql);
+    if (sql.includes('$b')) statement.run({ b: 'b' });
+    else statement.run();
+    file.close();
+    await expect(openInstance({ dir })).rejects.toThrow(corrupt);
+    expect(checkFolder(dir).faults).toEqual([expect.stringContaining('catalog.db is not what was written')]);
+  });
+});
+
+it('damage is found when it comes up while the catalog is open', async () => {
+  const { dir, path } = await closedWithQueues();
+  const instance = await openInstance({ dir });
+  const file = new Database(path);
+  file.exec("DELETE FROM queue WHERE name = 'b'");
+  file.close();
+  expect(() => instance.queues()).toThrow(corrupt);
+  await expect(instance.createQueue({ name: 'c' })).rejects.toThrow(corrupt);
+  await expect(instance.close()).rejects.toThrow(corrupt); // its claim ends with this process
+});
+
+it('a definition that SQLite would obey is compared with what was written', async () => {
+  const { dir, path } = await closedWithQueues();
+  const file = new Database(path);
+  file.unsafeMode(true);
+  file.pragma('writable_schema = ON');
+  file.exec("UPDATE sqlite_schema SET sql = replace(sql, 'DEFAULT 1', 'DEFAULT 0') WHERE name = 'queue'");
+  file.close();
+  await expect(openInstance({ dir })).rejects.toThrow(
+    expect.objectContaining({
+      code: 'STORAGE_CORRUPT',
+      message: expect.stringContaining('definition of queue'),
+    }),
+  );
+});
+
+it('a catalog that is gone, or whose log is cut, is not made anew', async () => {
+  const dir = makeFolder();
+  const worker = new FaultProcess();
+  await worker.open({ dir });
+  await worker.create({ name: 'q' });
+  await worker.kill();
+  const wal = join(dir, 'catalog.db-wal');
+  truncateSync(wal, statSync(wal).size - 2_000);
+  await expect(openInstance({ dir })).rejects.toThrow(missing);
+  for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `catalog.db${end}`));
+  await expect(openInstance({ dir })).rejects.toThrow(missing);
+  expect(existsSync(join(dir, 'catalog.db'))).toBe(false);
+  expect(checkFolder(dir).faults[0]).toContain('is missing');
+});
+
+it('a call that changes nothing leaves the catalog as it is, and members see each change of another', () => {
+  const dir = makeFolder();
+  const open = () => new Membership(dir, { busyMs: 1_000, processes: nodePorts.processes });
+  const [one, two] = [open(), open()];
+  one.addMember(1);
+  const version = two.dataVersion();
+  one.releaseSingleton('nobody');
+  one.deleteLeavingMember(1);
+  expect(two.dataVersion()).toBe(version);
+  two.addMember(2);
+  one.addMember(3);
+  expect(one.members().map(({ instance }) => instance)).toEqual([1, 2, 3]);
+  expect(two.members()).toEqual(one.members());
+  one.close();
+  two.close();
+  expect(checkFolder(dir).faults).toEqual([]);
+});

@@ -1,0 +1,80 @@
+/** Damage of data that nobody reads is found in the background, and stays known until it is mended. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Instance, openInstance } from '../../src/index.ts';
+import { scrubFiles } from '../../src/storage/threads/scrub-files.ts';
+import { makeFolder, openTestInstance } from '../folder.ts';
+import { overwriteText } from './damage.ts';
+
+async function closedWithContent(): Promise<string> {
+  const dir = makeFolder();
+  const instance = await openInstance({ dir, partitionMessagesMax: 4 });
+  await instance.createQueue({ name: 'q' });
+  await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
+  const session = instance.openSession();
+  for (let i = 0; i < 12; i += 1) {
+    session.enqueue('q', { payload: `q${i};`.padEnd(200, '.') });
+    await session.commit();
+  }
+  for (let i = 0; i < 4; i += 1) session.enqueue('q', { payload: `late${i};`, delayMs: 86_400_000 });
+  await session.commit();
+  for (let i = 0; i < 4; i += 1) session.enqueue('jobs', { payload: `j${i};` });
+  await session.commit();
+  await instance.close();
+  return dir;
+}
+
+const scrub = (dir: string) => [
+  ...scrubFiles({
+    dir,
+    instancePath: join(dir, 'instance-1.db'),
+    unshardedPath: join(dir, 'unsharded.db'),
+  }),
+];
+
+const messages = (instance: Instance) => instance.stats().scrub.findings.map(({ message }) => message);
+
+describe('a scrub', () => {
+  it('finds nothing in an undamaged folder, and does it in slices', async () => {
+    const slices = scrub(await closedWithContent());
+    expect(slices.flat()).toEqual([]);
+    expect(slices.length).toBeGreaterThan(10);
+  });
+
+  it.each([
+    ['a message', 'instance-1.db', 'q6;', /instance-1\.db: partition 2 is damaged: 1 blocks of it/],
+    ['a delayed message', 'instance-1.db', 'late2;', /1 rows of the table delayed are not what was written/],
+    ['an unsharded message', 'unsharded.db', 'j2;', /message 3 of queue 2 is not what was written/],
+    ['a queue', 'catalog.db', 'jobs', /catalog\.db/],
+  ])('names %s that is damaged', async (_what, file, content, expected) => {
+    const dir = await closedWithContent();
+    overwriteText(join(dir, file), content);
+    expect(scrub(dir).flat()).toEqual(expect.arrayContaining([expect.stringMatching(expected)]));
+  });
+
+  it('tells that a file in use was deleted', async () => {
+    const dir = await closedWithContent();
+    const instance = await openTestInstance({ dir, scrubIntervalMs: 100 });
+    await expect.poll(() => instance.stats().scrub.completed, { timeout: 30_000 }).toBeGreaterThan(0);
+    expect(messages(instance)).toEqual([]);
+    for (const end of ['', '-wal', '-shm']) rmSync(join(dir, `unsharded.db${end}`), { force: true });
+    await expect
+      .poll(() => messages(instance), { timeout: 30_000 })
+      .toEqual([expect.stringContaining('unsharded.db is missing')]);
+  });
+
+  it('runs beside the work of an instance, whose statistics have what it found and when', async () => {
+    const dir = await closedWithContent();
+    overwriteText(join(dir, 'instance-1.db'), 'late2;');
+    const instance = await openTestInstance({ dir, scrubIntervalMs: 100 });
+    const session = instance.openSession();
+    session.enqueue('q', { payload: 'new' });
+    await session.commit();
+    await expect.poll(() => messages(instance), { timeout: 30_000 }).toHaveLength(1);
+    const [first] = instance.stats().scrub.findings;
+    const { completed } = instance.stats().scrub;
+    await expect.poll(() => instance.stats().scrub.completed, { timeout: 30_000 }).toBeGreaterThan(completed);
+    expect(instance.stats().scrub.findings).toEqual([first]); // found first then, and still there
+  });
+});
