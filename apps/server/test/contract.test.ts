@@ -97,6 +97,8 @@ describe('the description of the API', () => {
     expect(described.sort()).toEqual(
       [
         'GET /api/health',
+        'GET /api/health/live',
+        'GET /api/health/ready',
         'GET /api/hardware',
         'GET /metrics',
         'GET /api/session',

@@ -22,6 +22,7 @@ const metrics = (enqueued: number, consumed: number) => ({
     { shard: 100, queue: 'b', backlog: 1, cacheBytes: 0, partitions: [] },
   ],
   waits: [],
+  scrub: { completed: 0, lastCompletedAtMs: null, findings: [] },
 });
 
 /** Instance `id`, hosted by the process of instance `host`. The process of instance n has the pid 100 + n. */

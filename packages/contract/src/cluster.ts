@@ -8,6 +8,15 @@ const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type
 
 export const clusterLimits = { instancesMax: 64 } as const;
 
+export const DamageFinding = Type.Object(
+  {
+    message: Type.String({ description: 'What is damaged, as far as it is known' }),
+    foundAtMs: Type.Number({ description: 'When a scrub found it first' }),
+  },
+  closed,
+);
+export type DamageFinding = Static<typeof DamageFinding>;
+
 /** What an instance has done since its present host opened it. */
 export const InstanceMetrics = Type.Object(
   {
@@ -49,6 +58,14 @@ export const InstanceMetrics = Type.Object(
       ),
     ),
     waits: Type.Array(WaitSummary),
+    scrub: Type.Object(
+      {
+        completed: Type.Integer({ description: 'Scrubs since the instance opened' }),
+        lastCompletedAtMs: nullable(Type.Number()),
+        findings: Type.Array(DamageFinding, { description: 'What the last one found' }),
+      },
+      { ...closed, description: 'Scrubs read all stored data in the background and verify it' },
+    ),
   },
   closed,
 );

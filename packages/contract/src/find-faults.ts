@@ -103,7 +103,7 @@ class FaultSearch {
       const itemPath = `${path}/${index}`;
       const itemSchema = Array.isArray(schema.items) ? schema.items[index] : schema.items;
       if (itemSchema !== undefined) this.visit(itemSchema, item, itemPath);
-      if (uniqueItems !== true) continue;
+      if (uniqueItems !== true || isOfWrongType(itemSchema, item)) continue;
       const text = JSON.stringify(item);
       const first = indexOf.get(text);
       if (first === undefined) indexOf.set(text, index);
@@ -177,6 +177,11 @@ const numberBounds: readonly [
   ['exclusiveMinimum', (value, bound) => value > bound, 'more than'],
   ['maximum', (value, bound) => value <= bound, 'at most'],
 ];
+
+/** Of an item of the wrong type it does not matter whether it is repeated. */
+function isOfWrongType(schema: SchemaNode | undefined, value: unknown): boolean {
+  return schema?.type !== undefined && !isOfType(schema.type, value);
+}
 
 function isOfType(type: string, value: unknown): boolean {
   switch (type) {

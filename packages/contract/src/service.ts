@@ -1,5 +1,6 @@
 /** Responses of the server besides queues and runs: health, scenarios, lists of runs, claims. */
 import Type, { type Static } from 'typebox';
+import { DamageFinding } from './cluster.ts';
 import { faultsListedMax } from './find-faults.ts';
 import { ClaimResult, ErrorBody, RunStatus, RunSummary } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
@@ -10,7 +11,8 @@ const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type
 export const Health = Type.Object(
   {
     status: Type.Union([Type.Literal('ok'), Type.Literal('degraded'), Type.Literal('failed')], {
-      description: 'ok: every instance commits; degraded: some do; failed: none does',
+      description:
+        'ok: every instance commits and nothing stored is known to be damaged; degraded: some commit, or something is damaged; failed: none commits',
     }),
     version: Type.String(),
     uptimeMs: Type.Integer(),
@@ -22,6 +24,7 @@ export const Health = Type.Object(
             description: 'serving: it committed a probe within the last second',
           }),
           reason: nullable(Type.Object({ code: Type.String(), message: Type.String() }, closed)),
+          damage: Type.Array(DamageFinding, { description: 'What the last scrub found' }),
         },
         closed,
       ),

@@ -366,8 +366,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: transaction,
-        find: 'const dueAtMs = enqueuedAtMs + message.delayMs!;',
-        replace: 'const dueAtMs = enqueuedAtMs + Math.floor(message.delayMs! / 2);',
+        find: 'const dueAtMs = delayClock.nowMs() + message.delayMs!;',
+        replace: 'const dueAtMs = delayClock.nowMs() + Math.floor(message.delayMs! / 2);',
       },
     ],
   },
@@ -403,7 +403,7 @@ export const plants: readonly Plant[] = [
       ...withoutAssertions,
       {
         file: timedHolds,
-        find: 'this.end(hold);\n        expired.push(hold);',
+        find: "this.#end(hold, 'expire');\n        expired.push(hold);",
         replace: 'hold.expiresAtMs = Number.POSITIVE_INFINITY;\n        expired.push(hold);',
       },
     ],
@@ -416,7 +416,7 @@ export const plants: readonly Plant[] = [
       ...withoutAssertions,
       {
         file: 'queues/dispatcher.ts',
-        find: 'for (const hold of holds) this.#options.holds.end(hold);\n',
+        find: 'for (const hold of holds) this.#options.holds.release(hold);\n',
         replace: 'for (const hold of holds) hold.expiresAtMs = Number.POSITIVE_INFINITY;\n',
       },
     ],
@@ -428,8 +428,8 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: timedHolds,
-        find: 'const expiresAtMs = this.#ports.clock.monotonicMs() + holdMs;',
-        replace: 'const expiresAtMs = this.#ports.clock.monotonicMs() + holdMs / 8;',
+        find: 'const expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs;',
+        replace: 'const expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs / 8;',
       },
     ],
   },
@@ -440,7 +440,7 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: timedHolds,
-        find: 'hold.expiresAtMs = this.#ports.clock.monotonicMs() + holdMs;',
+        find: 'hold.expiresAtMs = this.#options.ports.clock.monotonicMs() + holdMs;',
         replace: '',
       },
     ],

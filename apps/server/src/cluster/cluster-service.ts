@@ -7,6 +7,7 @@ import type {
   ClusterEvent,
   ClusterInstance,
   ClusterProcess,
+  DamageFinding,
   InstanceMetrics,
   WaitSummary,
 } from '@shardlab/contract';
@@ -99,7 +100,17 @@ export class ClusterService {
     const { processes, hosted } = await this.#current.metrics();
     return {
       processes,
-      byInstance: new Map(hosted.map((metrics) => [metrics.stats.instance, toWire(metrics)])),
+      byInstance: new Map(hosted.map((metrics) => [metrics.stats.instance, this.#toWire(metrics)])),
+    };
+  }
+
+  #toWire({ stats, waits }: HostedMetrics): InstanceMetrics {
+    const { instance: _number, epoch: _epoch, cpu, scrub, ...counts } = stats;
+    return {
+      ...counts,
+      cpuMs: { session: cpu.sessionUs / 1000, writer: cpu.writerUs / 1000 },
+      waits: waits.filter((wait) => wait.waits > 0).map(toWaitSummary),
+      scrub: this.hidePaths(scrub),
     };
   }
 
@@ -124,6 +135,14 @@ export class ClusterService {
     const results = (await this.#backend?.probe()) ?? [];
     this.#probed = { atMs: performance.now(), results };
     return results;
+  }
+
+  /** What the last scrub found, by instance; of those that respond. */
+  async damage(): Promise<ReadonlyMap<number, DamageFinding[]>> {
+    const hosted = await this.hosted();
+    return new Map(
+      hosted.map(({ stats: { instance, scrub } }) => [instance, this.hidePaths(scrub.findings)]),
+    );
   }
 
   #lastFailureOf(instance: number): ProbeResult['failure'] {
@@ -181,15 +200,6 @@ export class ClusterService {
     await this.#changing;
     await this.#backend?.close();
   }
-}
-
-function toWire({ stats, waits }: HostedMetrics): InstanceMetrics {
-  const { instance: _number, epoch: _epoch, cpu, ...counts } = stats;
-  return {
-    ...counts,
-    cpuMs: { session: cpu.sessionUs / 1000, writer: cpu.writerUs / 1000 },
-    waits: waits.filter((wait) => wait.waits > 0).map(toWaitSummary),
-  };
 }
 
 function toWaitSummary({ buckets, ...wait }: WaitStats): WaitSummary {

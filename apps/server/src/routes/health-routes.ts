@@ -13,13 +13,16 @@ export function healthRoutes(
   const response = { 200: Health, 503: Health };
 
   async function readHealth(): Promise<Health> {
-    const instances = (await cluster.probe()).map(({ instance, failure }) => ({
+    const [probes, damage] = await Promise.all([cluster.probe(), cluster.damage()]);
+    const instances = probes.map(({ instance, failure }) => ({
       instance,
       state: failure === null ? ('serving' as const) : ('failed' as const),
       reason: failure,
+      damage: damage.get(instance) ?? [],
     }));
     const serving = instances.filter(({ state }) => state === 'serving').length;
-    const some = serving < instances.length ? 'degraded' : 'ok';
+    const isDegraded = serving < instances.length || instances.some((each) => each.damage.length > 0);
+    const some = isDegraded ? 'degraded' : 'ok';
     return { status: serving === 0 ? 'failed' : some, version, uptimeMs: uptimeMs(), instances };
   }
 

@@ -15,6 +15,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { makePrivate, privateFileMode } from '../private-files.ts';
 import { syncFolder } from './sync-folder.ts';
 
 const slotBytes = 12;
@@ -47,7 +48,8 @@ export class AcknowledgedNumberFile {
     this.#position = (pid % slotsMax) * slotBytes;
     const isNew = !existsSync(path);
     // Another process may create it at the same time: neither may truncate what the other has written.
-    if (isNew) closeSync(openSync(path, 'a'));
+    if (isNew) closeSync(openSync(path, 'a', privateFileMode));
+    makePrivate(path);
     this.#descriptor = openSync(path, 'r+');
     if (isNew) syncFolder(dirname(path));
   }
