@@ -35,8 +35,8 @@ describe('an automatic dequeue whose commit fails', () => {
     });
     const again = await service.dequeue('q', { max: 2, mode: 'at-most-once' }, never);
     expect(again.messages).toMatchObject([
-      { payload: 1, deliveryCount: 2 },
-      { payload: 2, deliveryCount: 2 },
+      { payload: { text: '1' }, deliveryCount: 2 },
+      { payload: { text: '2' }, deliveryCount: 2 },
     ]);
     expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0, consumed: 2 });
   });

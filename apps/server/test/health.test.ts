@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { Health } from '@shardlab/contract';
 import * as contract from '@shardlab/contract';
 import { Ajv } from 'ajv';
-import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
+import { editCatalog } from '../../../packages/engine/test/support/edit-catalog.ts';
 import { exitCodes } from '../src/exit.ts';
 import { ServerProcess } from './server-process.ts';
 import { makeDataDir, startApp, waiting } from './start-app.ts';
@@ -121,12 +121,7 @@ describe('the health of a server', () => {
 
 describe('a server whose folder another one has taken', () => {
   /** What another server does which holds this one for dead, as one in another pid namespace would. */
-  function takeOver(dataDir: string, sql: string): void {
-    const catalog = new Database(join(dataDir, 'cluster', 'catalog.db'));
-    catalog.pragma('busy_timeout = 5000');
-    catalog.exec(sql);
-    catalog.close();
-  }
+  const takeOver = (dataDir: string, sql: string) => editCatalog(join(dataDir, 'cluster'), sql);
 
   it('ends with a code if it hosts the instance itself', async () => {
     const DATA_DIR = makeDataDir();

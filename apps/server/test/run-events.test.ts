@@ -122,7 +122,7 @@ describe('a stream of a run', () => {
   it('is refused past the bound, and given again when one has ended', async () => {
     const { test, url, start, follow } = await listening({ streamsMax: 4 });
     const id = await start(endlessScenario());
-    const readers = [follow(id), follow(id)];
+    const readers = [follow(id), follow(id), follow(id)]; // the share of one client
     await until(() => readers.every(({ events }) => events.length > 0));
     const refused = await fetch(`${url}/api/runs/${id}/events`);
     expect([refused.status, await refused.json()]).toMatchObject([
@@ -130,7 +130,7 @@ describe('a stream of a run', () => {
       { code: 'STREAMS_FULL', retryable: true },
     ]);
     readers[0]!.hangUp();
-    await untilStreams(test, url, 1);
+    await untilStreams(test, url, 2);
     const again = follow(id);
     await until(() => again.events.length > 0);
   });

@@ -11,7 +11,7 @@ export const privateFolderMode = 0o700;
 export function makePrivate(path: string): void {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined || (stats.mode & 0o077) === 0 || stats.uid !== process.getuid?.()) return;
-  chmodSync(path, privateFileMode);
+  chmodSync(path, stats.mode & 0o700); // what its owner may not write stays so
 }
 
 /** Before anything is written. The log and its index get the permissions of the file from SQLite, unless they exist. */

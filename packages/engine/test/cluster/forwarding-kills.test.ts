@@ -42,6 +42,7 @@ it(`${faults} kills while messages move lose nothing, duplicate nothing and keep
     dir: makeFolder(),
     instances: instances.length,
     partitionMessagesMax: 64,
+    restart: false, // the test does
   });
   onTestFinished(() => cluster.close());
   const remotes = await Promise.all(instances.map((instance) => connect({ dir: cluster.dir, instance })));

@@ -58,6 +58,7 @@ it(`${faults} faults at random lose nothing, duplicate nothing and keep the orde
     dir: makeFolder(),
     instances: instances.length,
     partitionMessagesMax: 64,
+    restart: false, // the test does
     onEvent: ({ type, instance, signal }) => void events.push(`${type} ${instance} ${signal ?? ''}`),
   });
   onTestFinished(() => cluster.close());

@@ -1,13 +1,13 @@
 /** The wall clock jumps, as after a suspend or a manual change: no promised time moves with it. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openInstance } from '../../src/index.ts';
+import { nodePorts } from '../../src/node-ports.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 
 const hour = 60 * 60_000;
 
 function jump(ms: number): void {
-  const real = Date.now;
-  vi.spyOn(Date, 'now').mockImplementation(() => real() + ms);
+  vi.spyOn(nodePorts.clock, 'epochMs').mockImplementation(() => Date.now() + ms);
   onTestFinished(() => void vi.restoreAllMocks());
 }
 
@@ -49,8 +49,8 @@ describe.each([
     await session.commit();
     const [long] = (await instance.browse('q')).messages;
     expect(long).toMatchObject({ state: 'delayed' });
-    expect(long!.untilMs! - Date.now()).toBeGreaterThan(19 * hour);
-    expect(long!.untilMs! - Date.now()).toBeLessThanOrEqual(20 * hour);
+    expect(long!.untilMs! - nodePorts.clock.epochMs()).toBeGreaterThan(19 * hour);
+    expect(long!.untilMs! - nodePorts.clock.epochMs()).toBeLessThanOrEqual(20 * hour);
   });
 
   it('while messages are delayed, and the instance is closed and opened again: nothing changes', async () => {
@@ -68,8 +68,8 @@ describe.each([
     const [long] = (await after.browse('q', { limit: 5 })).messages.filter(
       ({ state }) => state === 'delayed',
     );
-    expect(long!.untilMs! - Date.now()).toBeGreaterThan(19 * hour);
-    expect(long!.untilMs! - Date.now()).toBeLessThanOrEqual(20 * hour);
+    expect(long!.untilMs! - nodePorts.clock.epochMs()).toBeGreaterThan(19 * hour);
+    expect(long!.untilMs! - nodePorts.clock.epochMs()).toBeLessThanOrEqual(20 * hour);
   });
 
   it('a wait ends by its time, and by a message', async () => {
