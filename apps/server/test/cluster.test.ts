@@ -147,9 +147,21 @@ describe('with several instances', () => {
     expect((await takeAll(test)).sort()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 
-  it('processes that nobody asked to end are back by themselves, and the metrics say what is down', {
-    timeout: 60_000,
-  }, async () => {
+  it('with all of them stopped on purpose the metrics say what is down', async () => {
+    const test = await startApp();
+    await resize(test, 2);
+    for (const instance of [1, 2])
+      expect((await test.post(`/api/cluster/instances/${instance}/stop`)).status).toBe(200);
+    for (const instance of [1, 2]) await untilState(test, instance, { state: 'down', restart: null });
+    const down = await test.get('/metrics');
+    expect(down.status).toBe(200);
+    for (const instance of [1, 2])
+      expect(String(down.body)).toContain(`shardlab_instance_up{instance="${instance}"} 0\n`);
+    expect((await test.get('/api/health/live')).status).toBe(200);
+    expect(await test.get('/api/health')).toMatchObject({ status: 503, body: { status: 'failed' } });
+  });
+
+  it('processes that nobody asked to end are back by themselves', { timeout: 60_000 }, async () => {
     const test = await startApp();
     await resize(test, 2);
     await test.post('/api/queues', { name: 'q' });
@@ -157,12 +169,13 @@ describe('with several instances', () => {
     const { body } = await test.get<Cluster>('/api/cluster');
     const pids = body.instances.map((instance) => instance.process!.pid);
     for (const pid of pids) process.kill(pid, 'SIGKILL');
-    await untilState(test, 2, { state: 'down' });
-    const down = await test.get('/metrics');
-    expect(down.status).toBe(200);
-    expect(String(down.body)).toMatch(/^shardlab_instance_up\{instance="[12]"\} 0$/m);
-    expect((await test.get('/api/health/live')).status).toBe(200);
-    for (const instance of [1, 2]) await untilState(test, instance, { state: 'up', restart: null });
+    for (const [index, instance] of [1, 2].entries()) {
+      await vi.waitFor(async () => {
+        const { body: now } = await test.get<Cluster>('/api/cluster');
+        expect(now.instances[index]).toMatchObject({ instance, state: 'up', restart: null });
+        expect(now.instances[index]!.process!.pid).not.toBe(pids[index]);
+      }, waiting);
+    }
     await enqueue(test, ['after']);
     const taken: unknown[] = []; // a message that is being forwarded is found by no call
     await vi.waitFor(async () => {
