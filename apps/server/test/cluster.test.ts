@@ -218,6 +218,8 @@ describe('with several instances', () => {
       const { body } = await second.get<Cluster>('/api/cluster');
       expect(body.instances).toMatchObject([{ instance: 1, state: 'up' }]);
     }, waiting);
+    const { events } = (await second.get<Cluster>('/api/cluster')).body;
+    expect(events.filter(({ type }) => type === 'instance:unhealthy')).toEqual([]); // it was closed in order
     await second.close();
     const third = await startApp({ dataDir });
     expect((await third.get<Cluster>('/api/cluster')).body).toMatchObject({ placement: 'local' });

@@ -60,7 +60,10 @@ export class HostedInstance {
       leaseFile: options.leaseFile,
       ports: options.ports,
       unhealthyReason: () => opened.instance?.unhealthyReason(options.writerSilentMsMax),
-      onUnhealthy: options.onUnhealthy,
+      onUnhealthy: (reason) => {
+        // That it was closed, failed or was fenced is reported as that.
+        if (opened.instance?.endReason === undefined) options.onUnhealthy(reason);
+      },
       onFenced: (error) => opened.instance?.fence(error),
       onReacquired: () => opened.instance?.onLeaseRegained(),
     });

@@ -1,6 +1,7 @@
 /**
- * All that the engine takes from outside itself: time, timers, chance and the identity of processes. It is given at the top, so whoever opens an
- * instance owns its time; a simulation runs the same code on a clock of its own, and one seed gives one run.
+ * All that the engine takes from outside itself: time, timers, chance and the identity of processes. It is given at the top,
+ * so whoever opens an instance owns its time; a simulation runs the same code on a clock of its own, and one seed gives one
+ * run.
  */
 export interface Clock {
   /** Wall-clock time in milliseconds since 1970. It can be set back: for stamps and due times, never for durations. */

@@ -46,7 +46,10 @@ export type WriterProcessReply =
   /** `lastGroup`: the last that is in the file, exact for groups that a writer process was sent. */
   | { kind: 'opened'; lastGroup: GroupNumber; cpuUs: number }
   | { kind: 'failed'; failure: StorageFailure }
-  /** From now on statements of this transaction of the oldest group run; only where asked for, as it costs 20 µs. */
+  /**
+   * From now on statements of this transaction of the oldest group run (told only where asked for, as it costs 20 µs), or,
+   * with transaction 0, the oldest request, which is a statement by itself.
+   */
   | { kind: 'running'; transaction: number }
   /** What the oldest group's answer will say: the process might end between the commit and the answer. */
   | ({ kind: 'committing' } & Pick<GroupResult, 'unusablePartitions' | 'sqlOutcomes'>)

@@ -2,7 +2,7 @@
  * Bounds the time and the memory of what runs on this thread inside SQLite, which nothing can interrupt: past a bound, the
  * whole process is killed (`watchdog-thread.ts`). What has ended in time is never killed afterwards.
  */
-import type { Clock } from '../../model/ports.ts';
+import type { MachineClock } from '../../model/ports.ts';
 import { startThread } from './start-thread.ts';
 
 export interface WatchMemory {
@@ -33,10 +33,10 @@ export function watchViews(memory: WatchMemory): { control: Int32Array; armedAtM
 export class StatementWatchdog {
   readonly #control: Int32Array;
   readonly #armedAtMs: Float64Array;
-  readonly #clock: Clock;
+  readonly #clock: MachineClock;
   #state = 0;
 
-  constructor(clock: Clock, parentPid: number) {
+  constructor(clock: MachineClock, parentPid: number) {
     const memory: WatchMemory = {
       control: new SharedArrayBuffer(Object.keys(watchWords).length * Int32Array.BYTES_PER_ELEMENT),
       armedAtMs: new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT),
@@ -57,7 +57,7 @@ export class StatementWatchdog {
   /** Runs what must end in time, for the transaction with this index. Does not return if the process is being killed. */
   guard<Result>(transaction: number, run: (onStatement: (index: number) => void) => Result): Result {
     const control = this.#control;
-    this.#armedAtMs[0] = this.#clock.monotonicMs();
+    this.#armedAtMs[0] = this.#clock.nowMs();
     Atomics.store(control, watchWords.transaction, transaction);
     this.#onStatement(0);
     this.#state = (this.#state + 1) % 2 ** 30;

@@ -13,14 +13,14 @@ import { outputDescriptor } from './process-messages.ts';
 import { killedState, type WatchdogData, watchViews, watchWords } from './statement-watchdog.ts';
 
 const { memory, parentPid } = workerData as WatchdogData;
-const { clock, processes } = nodePorts;
+const { machineClock, processes } = nodePorts;
 const { control, armedAtMs } = watchViews(memory);
 const runningMsMax = limits.sqlExecutionMsMax + limits.sqlKillGraceMs;
 
 /** Why what runs must not go on; undefined while it may. */
 function reasonToKill(): 'time' | 'memory' | 'orphan' | undefined {
   if (process.ppid !== parentPid) return 'orphan';
-  if (clock.monotonicMs() - armedAtMs[0]! > runningMsMax) return 'time';
+  if (machineClock.nowMs() - armedAtMs[0]! > runningMsMax) return 'time';
   return process.memoryUsage.rss() > limits.sqlMemoryBytesMax ? 'memory' : undefined;
 }
 

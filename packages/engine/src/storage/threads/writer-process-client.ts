@@ -68,7 +68,7 @@ export class WriterProcess {
   #transactionOpen = false;
   /** Not null: those statements ended with their process, for this reason. */
   #lostTransaction: StorageFailure | null = null;
-  /** The transaction of the oldest group of which statements run, where the process has said so. */
+  /** The transaction of the oldest group whose statements run, where the process has said so; 0 for a statement by itself. */
   #runningTransaction: number | undefined;
   /** Why the process kills itself. */
   #killing: StorageFailure | undefined;
@@ -236,6 +236,7 @@ export class WriterProcess {
         break;
       case 'statement': {
         const oldest = this.#pending.shift() as PendingStatement;
+        this.#runningTransaction = undefined;
         this.#unexplainedEnds = 0;
         oldest.answer.resolve(reply);
         break;
@@ -301,7 +302,9 @@ export class WriterProcess {
     const oldest = this.#pending[0];
     if (oldest?.kind === 'statement' && oldest.sent) {
       this.#pending.shift();
-      this.#lostTransaction = killing ?? endedFailure('SQL_FAILED', reason);
+      const statementRan = killing !== undefined || runningTransaction !== undefined;
+      if (!statementRan) this.#unexplainedEnds += 1;
+      this.#lostTransaction = killing ?? endedFailure(statementRan ? 'SQL_FAILED' : 'STORAGE_FAILED', reason);
       oldest.answer.resolve(undoneAnswer(this.#lostTransaction));
     } else if (oldest?.kind === 'group' && runningTransaction !== undefined)
       failTransaction(oldest, runningTransaction, killing ?? endedFailure('SQL_FAILED', reason));

@@ -89,6 +89,7 @@ function serve({ file, watchdog }: Served, { path, emulatedSyncMs, state }: Open
         commit(request, body);
         break;
       case 'statement': {
+        reply({ kind: 'running', transaction: 0 }); // if the process ends now, the statement may be at fault
         const answer = watchdog.guard(0, (onStatement) =>
           writer.executeStatement(request.statement, onStatement),
         );
@@ -120,7 +121,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 volunteerToBeKilled();
 const first = nextRequest()?.head;
 if (first?.kind === 'open') {
-  const watchdog = new StatementWatchdog(clock, first.parentPid);
+  const watchdog = new StatementWatchdog(nodePorts.machineClock, first.parentPid);
   const file = open(first, watchdog);
   if (file !== undefined) serve({ file, watchdog }, first);
 }
