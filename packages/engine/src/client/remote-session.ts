@@ -21,7 +21,7 @@ import { validateStatement } from '../model/sql-statement.ts';
 import { uploadAll } from '../payloads/upload-all.ts';
 import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';
-import { learnOutcome } from './learn-outcome.ts';
+import { learnOutcome, type SentAt, sentNow } from './learn-outcome.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import { RemoteUpload } from './remote-upload.ts';
 import { SessionAttachment } from './session-attachment.ts';
@@ -216,24 +216,24 @@ export class RemoteSession implements Session {
   }
 
   async #commit(): Promise<LazyCommitResult> {
-    let sentAtMs: number | undefined;
+    let sentAt: SentAt | undefined;
     const { hasStatements } = this.#staged;
     try {
       while (!this.#attachment.isCurrent || this.#link.full) {
         await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
       }
       this.#lastTransaction += 1;
-      sentAtMs = this.#link.ports.clock.epochMs();
+      sentAt = sentNow(this.#link.ports.clock);
       return await this.#link.request<LazyCommitResult>(requests.commit, (writer) => {
         writer.u32(this.#sessionNumber);
         writer.f64(this.#lastTransaction);
         this.#staged.writeTo(writer);
       });
     } catch (error) {
-      if (sentAtMs === undefined || !(error instanceof ConnectionLost)) throw error;
+      if (sentAt === undefined || !(error instanceof ConnectionLost)) throw error;
       this.#resetTransaction(); // its part at the instance ended with the commit or with the connection
       const transactionNumber = this.#lastTransaction;
-      const { idRuns } = await learnOutcome(this.#attachment, { transactionNumber, sentAtMs });
+      const { idRuns } = await learnOutcome(this.#attachment, { transactionNumber, sentAt });
       return new LazyCommitResult(idRuns, hasStatements ? 'lost' : []);
     } finally {
       this.#resetTransaction();
