@@ -4,6 +4,7 @@ export * from './conversion-step.ts';
 export * from './describe-params.ts';
 export * from './find-faults.ts';
 export * from './hardware.ts';
+export * from './idempotency.ts';
 export * from './load.ts';
 export * from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';

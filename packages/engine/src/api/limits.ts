@@ -125,7 +125,7 @@ export const limits = {
   outcomeRetentionMs: 10 * 60_000,
   /** An idempotency key, printable ASCII: a UUID has 36. It is stored with its transaction. */
   idempotencyKeyCharactersMax: 200,
-  /** Keys that an instance knows, about 150 bytes each in its file. The oldest are dropped first. */
+  /** Keys that an instance knows, about 170 bytes each in its file. The oldest are dropped first. */
   idempotencyKeysMax: 1_000_000,
   /** How long a key is known: a client that retries later than a day has asked a person. */
   idempotencyRetentionMs: 24 * 60 * 60_000,

@@ -22,7 +22,7 @@ function setUp(retention = { keysMax: 3, retentionMs: day }) {
   return {
     file,
     put: (key: string, committedAtMs: number) => write(row(key, committedAtMs)),
-    stored: () => file.prepare('SELECT key FROM idempotency_key ORDER BY number').pluck().all(),
+    stored: () => file.prepare('SELECT key FROM shardlab_idempotency_key ORDER BY number').pluck().all(),
   };
 }
 
@@ -68,7 +68,7 @@ describe('the table of idempotency keys', () => {
   it('says that a row is not what was written', () => {
     const { file, put } = setUp();
     put('a', 1);
-    file.exec("UPDATE idempotency_key SET id_runs = x'00'");
+    file.exec("UPDATE shardlab_idempotency_key SET id_runs = x'00'");
     expect(() => readIdempotencyKey(file, 'a')).toThrow(expect.objectContaining({ code: 'STORAGE_CORRUPT' }));
     expect(findTableFaults(file)).toHaveLength(1);
   });
@@ -77,14 +77,14 @@ describe('the table of idempotency keys', () => {
     const { file } = setUp();
     const plan = (sql: string) =>
       (file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail);
-    expect(plan('SELECT max(number) FROM idempotency_key')).toEqual([
-      expect.stringContaining('SEARCH idempotency_key USING COVERING INDEX idempotency_key_number'),
+    expect(plan('SELECT max(number) FROM shardlab_idempotency_key')).toEqual([
+      expect.stringContaining('SEARCH shardlab_idempotency_key USING COVERING INDEX shardlab_idempotency_key_number'),
     ]);
-    expect(plan('SELECT number, committed_at_ms FROM idempotency_key ORDER BY number LIMIT 2')).toEqual([
-      'SCAN idempotency_key USING INDEX idempotency_key_number', // with a limit it ends after two
+    expect(plan('SELECT number, committed_at_ms FROM shardlab_idempotency_key ORDER BY number LIMIT 2')).toEqual([
+      'SCAN shardlab_idempotency_key USING INDEX shardlab_idempotency_key_number', // with a limit it ends after two
     ]);
-    expect(plan('SELECT * FROM idempotency_key WHERE key = 1')).toEqual([
-      'SEARCH idempotency_key USING PRIMARY KEY (key=?)',
+    expect(plan('SELECT * FROM shardlab_idempotency_key WHERE key = 1')).toEqual([
+      'SEARCH shardlab_idempotency_key USING PRIMARY KEY (key=?)',
     ]);
   });
 

@@ -14,14 +14,14 @@ import type { TableModule, WriteAppliers } from './table-module.ts';
 type StoredRow = IdempotencyKeyRow & { number: number };
 
 const keys = new CheckedTable<StoredRow>({
-  name: 'idempotency_key',
+  name: 'shardlab_idempotency_key',
   columns: ['key', 'number', 'fingerprint', 'idRuns', 'committedAtMs'],
   key: ['key'],
 });
 
 export const idempotencyKeyTable = {
   schemaSql: `
-    CREATE TABLE idempotency_key (
+    CREATE TABLE shardlab_idempotency_key (
       key TEXT PRIMARY KEY,
       number INTEGER NOT NULL,
       fingerprint BLOB NOT NULL,
@@ -29,7 +29,7 @@ export const idempotencyKeyTable = {
       committed_at_ms INTEGER NOT NULL,
       crc INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE UNIQUE INDEX idempotency_key_number ON idempotency_key (number);`,
+    CREATE UNIQUE INDEX shardlab_idempotency_key_number ON shardlab_idempotency_key (number);`,
   checkedTables: [keys],
   createAppliers: (file): WriteAppliers<'idempotency key'> => {
     const write = createKeyWriter(file, {
@@ -54,11 +54,11 @@ export function createKeyWriter(
   { keysMax, retentionMs }: KeyRetention,
 ): (row: IdempotencyKeyRow) => void {
   const insert = keys.createWriter(file);
-  const selectLast = file.prepare('SELECT max(number) FROM idempotency_key').pluck();
+  const selectLast = file.prepare('SELECT max(number) FROM shardlab_idempotency_key').pluck();
   const selectOldest = file.prepare(
-    `SELECT number, committed_at_ms AS committedAtMs FROM idempotency_key ORDER BY number LIMIT ${droppedPerWriteMax}`,
+    `SELECT number, committed_at_ms AS committedAtMs FROM shardlab_idempotency_key ORDER BY number LIMIT ${droppedPerWriteMax}`,
   );
-  const drop = file.prepare('DELETE FROM idempotency_key WHERE number = ?');
+  const drop = file.prepare('DELETE FROM shardlab_idempotency_key WHERE number = ?');
   return (row) => {
     const number = ((selectLast.get() as number | null) ?? 0) + 1;
     insert({ ...row, number });
