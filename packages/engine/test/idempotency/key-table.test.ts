@@ -78,9 +78,13 @@ describe('the table of idempotency keys', () => {
     const plan = (sql: string) =>
       (file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]).map(({ detail }) => detail);
     expect(plan('SELECT max(number) FROM shardlab_idempotency_key')).toEqual([
-      expect.stringContaining('SEARCH shardlab_idempotency_key USING COVERING INDEX shardlab_idempotency_key_number'),
+      expect.stringContaining(
+        'SEARCH shardlab_idempotency_key USING COVERING INDEX shardlab_idempotency_key_number',
+      ),
     ]);
-    expect(plan('SELECT number, committed_at_ms FROM shardlab_idempotency_key ORDER BY number LIMIT 2')).toEqual([
+    expect(
+      plan('SELECT number, committed_at_ms FROM shardlab_idempotency_key ORDER BY number LIMIT 2'),
+    ).toEqual([
       'SCAN shardlab_idempotency_key USING INDEX shardlab_idempotency_key_number', // with a limit it ends after two
     ]);
     expect(plan('SELECT * FROM shardlab_idempotency_key WHERE key = 1')).toEqual([
