@@ -52,7 +52,7 @@ export class QueueService {
 
   /** Resolves with the ids once all messages are committed. If one is refused, none is enqueued. */
   async enqueue(connection: Connection, queue: string, messages: readonly WireMessage[]): Promise<string[]> {
-    const decoded = messages.map((message, index) => fromWire(message, `/messages/${index}`));
+    const decoded = messages.map(fromWire);
     return this.#connectionSessions.run(connection, queue, async (session) => {
       for (let attempt = 1; ; attempt += 1) {
         try {

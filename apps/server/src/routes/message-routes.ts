@@ -13,14 +13,16 @@ import Type from 'typebox';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import { allowNoBody } from '../http/json-body.ts';
+import { queueRefusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import { stringifyMessages } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
+import { queueParams as params } from './params.ts';
 
 const tags = ['messages'];
-const params = Type.Object({ queue: Type.String() });
-/** For routes that answer with messages. */
-const serializerCompiler = (() => stringifyMessages) as FastifySerializerCompiler<unknown>;
+/** For routes that answer with messages, or with an error. */
+const serializerCompiler = (({ httpStatus }) =>
+  httpStatus === '200' ? stringifyMessages : JSON.stringify) as FastifySerializerCompiler<unknown>;
 
 export interface MessageRoutesOptions {
   queues: QueueService;
@@ -40,7 +42,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Enqueue,
-        response: { 201: Enqueued },
+        response: { 201: Enqueued, ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -58,7 +60,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         querystring: BrowseQuery,
-        response: { 200: Browsed },
+        response: { 200: Browsed, ...queueRefusals },
       },
     },
     async (request) => queues.browse(request.params.queue, request.query),
@@ -74,7 +76,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Dequeue,
-        response: { 200: Dequeued },
+        response: { 200: Dequeued, ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -94,7 +96,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Receipts,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -110,7 +112,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Receipts,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -126,7 +128,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Extend,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {

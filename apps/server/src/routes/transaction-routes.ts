@@ -1,5 +1,6 @@
 import { Committed, Transaction } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
+import { queueRefusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import type { TransactionService } from '../queues/transaction-service.ts';
 
@@ -12,7 +13,7 @@ export function transactionRoutes(app: App, { transactions }: { transactions: Tr
         summary: 'Several enqueues, acknowledgements and SQL statements of your own, all or nothing',
         tags: ['transactions'],
         body: Transaction,
-        response: { 200: Committed },
+        response: { 200: Committed, ...queueRefusals },
       },
     },
     async (request) => transactions.commit(request.body),
