@@ -15,7 +15,7 @@ const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false });
 const errorId = 'Error';
 ajv.addSchema({ ...ErrorBody, $id: errorId });
 
-let differences: string[] = [];
+const differences: string[] = [];
 
 subscribe('fastify.initialization', (message) => {
   const { fastify } = message as { fastify: FastifyInstance };
@@ -30,10 +30,13 @@ subscribe('fastify.initialization', (message) => {
 });
 
 afterEach(() => {
-  const seen = differences;
-  differences = [];
-  expect(seen, 'responses that differ from the description of the API').toEqual([]);
+  expect(takeDifferences(), 'responses that differ from the description of the API').toEqual([]);
 });
+
+/** Those that were seen since the last call, as sentences. */
+export function takeDifferences(): string[] {
+  return differences.splice(0);
+}
 
 interface Described {
   content?: Record<string, { schema: AnySchema }>;

@@ -8,7 +8,7 @@ import { runConformance } from './run-conformance.ts';
 
 const minute = 60_000;
 const { values } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, cases: { type: 'string', default: '100' } },
+  options: { seed: { type: 'string', default: '1' }, cases: { type: 'string', default: '190' } },
 });
 const seed = Number(values.seed);
 console.log(`conformance: seed ${seed}`);
