@@ -3,7 +3,8 @@
  * and its body must fit the schema. A difference fails the test in which it was seen. Not compared are
  * - what the description does not list: the dashboard's files, `/docs` and `/openapi.json`;
  * - streams: events, payloads and exports are sent in parts, and tests of their own compare them with the contract;
- * - bytes that are no HTTP request, which no route sees (`client-errors.ts`).
+ * - bytes that are no HTTP request, which no route sees (`client-errors.ts`);
+ * - servers in processes of their own, which run the same routes; `npm run conformance` tests such a one.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { ErrorBody } from '@shardlab/contract';

@@ -99,7 +99,8 @@ describe('the description of the API', () => {
     const { body } = await get<object>('/openapi.json');
     // `strictTypes` and `strictRequired` are about style; unknown keywords and formats are faults.
     const strict = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
-    strict.addFormat('binary', true);
+    // Formats of OpenAPI.
+    for (const format of ['binary', 'byte']) strict.addFormat(format, true);
     strict.addVocabulary(['components']);
     strict.addSchema(
       { $id: 'document', components: (body as { components: object }).components },

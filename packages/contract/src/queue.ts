@@ -105,7 +105,11 @@ export const CreateQueue = Type.Object(
       }),
     ),
   },
-  closed,
+  {
+    ...closed,
+    description:
+      'Settings depend on each other: a topic is sharded; an unsharded queue is not in memory and has no priorities, attemptsMax, retryDelayMs or cache; attemptsMax, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; forwarding and correlationIndex need a sharded queue, forwarding one that is no topic; cacheBytesMin is at most cacheBytesMax. Else 422',
+  },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
 
