@@ -105,7 +105,7 @@ describe('a transaction', () => {
     ],
     ['a message without payload', { enqueue: [{ queue: 'mails', messages: [{}] }] }, 400, 'REQUEST_INVALID'],
     ['a pragma', { execute: [{ sql: 'PRAGMA foreign_keys = OFF' }] }, 422, 'SQL_REFUSED'],
-    ['a syntax error', { execute: [{ sql: 'SELECT FROM' }] }, 400, 'SQL_INVALID'],
+    ['a syntax error', { execute: [{ sql: 'SELECT FROM' }] }, 422, 'SQL_INVALID'],
   ])('is refused with %s', async (_, body, status, code) => {
     const test = await withTable();
     expect(await commit(test, body)).toMatchObject({ status, body: { code } });

@@ -21,6 +21,9 @@ export const queueLimits = {
   propertiesMax: 64,
   /** All properties of a message, as JSON. */
   propertiesBytesMax: 64 * 1024,
+  /** Characters in a query, whose URL and headers have 16 KiB together: with all else that a query can have, they fit. */
+  queryPropertiesMax: 8 * 1024,
+  queryRecipientsMax: 32,
   messagesPerCallMax: 1_000,
   dequeueMax: 1_000,
   waitMsMax: 30_000,
@@ -102,7 +105,11 @@ export const CreateQueue = Type.Object(
       }),
     ),
   },
-  closed,
+  {
+    ...closed,
+    description:
+      'Settings depend on each other: a topic is sharded; an unsharded queue is not in memory and has no priorities, attemptsMax, retryDelayMs or cache; attemptsMax, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; forwarding and correlationIndex need a sharded queue, forwarding one that is no topic; cacheBytesMin is at most cacheBytesMax. Else 422',
+  },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
 
@@ -153,14 +160,24 @@ export const StartStop = Type.Object(
 );
 export type StartStop = Static<typeof StartStop>;
 
+/** The only text for these bytes: with padding, and with zeros in bits that encode nothing. */
+export const Base64 = Type.String({
+  pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',
+  contentEncoding: 'base64',
+  description: 'Bytes as base64, with padding',
+});
+
+const PropertyName = Type.String({ pattern: '^(?!shardlab-)' });
+
+/** In `oneOf`: objects with this field. */
+const hasField = (name: string) => ({ required: [name], properties: { [name]: {} } });
+
 export const NewMessage = Type.Object(
   {
     payload: Type.Optional(
       Type.Unknown({ description: 'Any JSON value; stored, and delivered, as the text that was sent' }),
     ),
-    payloadBase64: Type.Optional(
-      Type.String({ description: 'Bytes as base64; cannot be combined with payload' }),
-    ),
+    payloadBase64: Type.Optional(Base64),
     correlationId: Type.Optional(
       Type.String({
         maxLength: queueLimits.keyBytesMax,
@@ -174,7 +191,8 @@ export const NewMessage = Type.Object(
       }),
     ),
     properties: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: queueLimits.propertiesBytesMax }), {
+      Type.Record(PropertyName, Type.String({ maxLength: queueLimits.propertiesBytesMax }), {
+        ...closed,
         maxProperties: queueLimits.propertiesMax,
         description: `At most ${queueLimits.propertiesBytesMax} bytes as JSON; names that begin with "shardlab-" are reserved`,
       }),
@@ -201,7 +219,11 @@ export const NewMessage = Type.Object(
       }),
     ),
   },
-  closed,
+  {
+    ...closed,
+    oneOf: [hasField('payload'), hasField('payloadBase64')],
+    description: 'Has either payload or payloadBase64',
+  },
 );
 export type NewMessage = Static<typeof NewMessage>;
 
@@ -221,12 +243,22 @@ export const EnqueueStreamQuery = Type.Object(
     priority: NewMessage.properties.priority,
     delayMs: NewMessage.properties.delayMs,
     recipient: Type.Optional(
-      Type.Union([SubscriberName, Type.Array(SubscriberName, { maxItems: queueLimits.subscribersMax })], {
-        description: 'For a topic: a subscriber that receives the message; may be repeated; all by default',
-      }),
+      Type.Union(
+        [
+          SubscriberName,
+          Type.Array(SubscriberName, { minItems: 1, maxItems: queueLimits.queryRecipientsMax }),
+        ],
+        {
+          description: 'For a topic: a subscriber that receives the message; may be repeated; all by default',
+        },
+      ),
     ),
     properties: Type.Optional(
-      Type.String({ maxLength: 16 * 1024, description: 'A JSON object whose values are strings' }),
+      Type.String({
+        maxLength: queueLimits.queryPropertiesMax,
+        contentMediaType: 'application/json',
+        description: 'A JSON object whose values are strings; names that begin with "shardlab-" are reserved',
+      }),
     ),
   },
   closed,

@@ -213,6 +213,9 @@ export const Verdict = Type.Union([
 ]);
 export type Verdict = Static<typeof Verdict>;
 
+/** From, to. An array of two and no tuple: tuples are written differently in the versions of JSON Schema. */
+const Interval = Type.Unsafe<[number, number]>(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
+
 export const ClaimResult = Type.Object(
   {
     id: Type.String(),
@@ -222,7 +225,7 @@ export const ClaimResult = Type.Object(
     verdict: Verdict,
     value: Type.Union([Type.Number(), Type.Null()]),
     unit: Type.String(),
-    interval: Type.Union([Type.Tuple([Type.Number(), Type.Number()]), Type.Null()]),
+    interval: Type.Union([Interval, Type.Null()]),
     reason: Type.String(),
   },
   closed,

@@ -61,7 +61,7 @@ export class QueueService {
     idempotencyKey?: string,
   ): Promise<{ ids: string[]; replayed: boolean }> {
     const options = idempotencyKey === undefined ? undefined : { idempotencyKey };
-    const decoded = messages.map((message, index) => fromWire(message, `/messages/${index}`));
+    const decoded = messages.map(fromWire);
     return this.#connectionSessions.run(connection, queue, async (session) => {
       for (let attempt = 1; ; attempt += 1) {
         try {

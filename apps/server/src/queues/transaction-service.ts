@@ -1,5 +1,5 @@
 /** Messages and the application's own SQL in one transaction. Knows wire values, but not HTTP. */
-import type { Committed, SqlValue, Statement, StatementResult, Transaction } from '@shardlab/contract';
+import type { Committed, Statement, StatementResult, Transaction } from '@shardlab/contract';
 import {
   type CommitResult,
   QueueError,
@@ -11,7 +11,7 @@ import {
 } from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
-import { fromWire, invalid } from './message-codec.ts';
+import { fromWire } from './message-codec.ts';
 
 export class TransactionService {
   readonly #cluster: { readonly queues: QueueHost };
@@ -46,27 +46,16 @@ export class TransactionService {
 
 /** The first operation decides the instance of the transaction. Enqueues can go to any instance, so they come last. */
 function stage(session: Session, { execute = [], acknowledge = [], enqueue = [] }: Transaction): void {
-  for (const [index, { sql, parameters }] of execute.entries()) {
-    session.execute(sql, parametersOf(parameters, `/execute/${index}/parameters`));
-  }
+  for (const { sql, parameters } of execute) session.execute(sql, parametersOf(parameters));
   for (const { queue, receipts } of acknowledge) session.acknowledge(queue, receipts);
-  for (const [index, { queue, messages }] of enqueue.entries()) {
-    for (const [messageIndex, message] of messages.entries()) {
-      session.enqueue(queue, fromWire(message, `/enqueue/${index}/messages/${messageIndex}`));
-    }
+  for (const { queue, messages } of enqueue) {
+    for (const message of messages) session.enqueue(queue, fromWire(message));
   }
 }
 
-function parametersOf(parameters: Statement['parameters'] = [], path: string): SqlParameters {
-  const decode = (value: SqlValue, key: string | number) => {
-    try {
-      return valueFromJson(value);
-    } catch (error) {
-      throw invalid(`${path}/${key}`, (error as QueueError).message, error);
-    }
-  };
-  if (Array.isArray(parameters)) return parameters.map(decode);
-  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, decode(value, name)]));
+function parametersOf(parameters: Statement['parameters'] = []): SqlParameters {
+  if (Array.isArray(parameters)) return parameters.map(valueFromJson);
+  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, valueFromJson(value)]));
 }
 
 function toCommitted(result: CommitResult, { enqueue = [], execute = [] }: Transaction): Committed {

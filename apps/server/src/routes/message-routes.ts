@@ -15,14 +15,16 @@ import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
 import { allowNoBody } from '../http/json-body.ts';
+import { queueRefusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import { stringifyMessages } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
+import { queueParams as params } from './params.ts';
 
 const tags = ['messages'];
-const params = Type.Object({ queue: Type.String() });
-/** For routes that answer with messages. */
-const serializerCompiler = (() => stringifyMessages) as FastifySerializerCompiler<unknown>;
+/** For routes that answer with messages, or with an error. */
+const serializerCompiler = (({ httpStatus }) =>
+  httpStatus === '200' ? stringifyMessages : JSON.stringify) as FastifySerializerCompiler<unknown>;
 
 export interface MessageRoutesOptions {
   queues: QueueService;
@@ -43,7 +45,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         params,
         headers: IdempotencyHeaders,
         body: Enqueue,
-        response: { 201: withReplayedHeader(Enqueued) },
+        response: { 201: withReplayedHeader(Enqueued), ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -64,7 +66,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         querystring: BrowseQuery,
-        response: { 200: Browsed },
+        response: { 200: Browsed, ...queueRefusals },
       },
     },
     async (request) => queues.browse(request.params.queue, request.query),
@@ -80,7 +82,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Dequeue,
-        response: { 200: Dequeued },
+        response: { 200: Dequeued, ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -100,7 +102,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Receipts,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -116,7 +118,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Receipts,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -132,7 +134,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Extend,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {

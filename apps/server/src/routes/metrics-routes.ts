@@ -1,11 +1,13 @@
 /** Metrics for Prometheus, read from the engine at each scrape. */
 import type { QueueInfo, SubscriberInfo } from '@shardlab/engine';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import Type from 'typebox';
 import type { HostedMetrics, InstanceState, ProbeResult } from '../cluster/backend.ts';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
+import { contentOf } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import type { RunStore } from '../store/run-store.ts';
 
@@ -22,7 +24,13 @@ export function metricsRoutes(app: App, sources: MetricsSources): void {
   const update = registerMetrics(registry, sources);
   app.get(
     '/metrics',
-    { schema: { summary: 'Metrics for Prometheus', tags: ['server'] } },
+    {
+      schema: {
+        summary: 'Metrics for Prometheus',
+        tags: ['server'],
+        response: { 200: contentOf({ 'text/plain': Type.String() }) },
+      },
+    },
     async (_request, reply) => {
       update(await collect(sources.cluster));
       return reply.type(registry.contentType).send(await registry.metrics());

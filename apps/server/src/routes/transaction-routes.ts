@@ -1,6 +1,7 @@
 import { Committed, IdempotencyHeaders, Transaction } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
 import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
+import { queueRefusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import type { TransactionService } from '../queues/transaction-service.ts';
 
@@ -14,7 +15,7 @@ export function transactionRoutes(app: App, { transactions }: { transactions: Tr
         tags: ['transactions'],
         headers: IdempotencyHeaders,
         body: Transaction,
-        response: { 200: withReplayedHeader(Committed) },
+        response: { 200: withReplayedHeader(Committed), ...queueRefusals },
       },
     },
     async (request, reply) => {
