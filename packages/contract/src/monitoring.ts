@@ -131,6 +131,10 @@ export const QueueTotals = Type.Object(
         'Messages forwarded from other instances since the queue was created; forwardedOut: to other instances',
     }),
     forwardedOut: Type.Integer(),
+    refused: Type.Integer({
+      description:
+        'Messages that flow control refused since the instances opened; it compares depth with messagesMax',
+    }),
   },
   closed,
 );

@@ -36,6 +36,7 @@ function sumTotals(totals: readonly QueueTotals[]): QueueTotals {
     consumed: sum((total) => total.consumed),
     forwardedIn: sum((total) => total.forwardedIn),
     forwardedOut: sum((total) => total.forwardedOut),
+    refused: sum((total) => total.refused),
     windowMs,
     drainState,
     ...estimate,

@@ -120,6 +120,11 @@ function registerMetrics(
     'Messages consumed since the queue was created',
     'queue',
   );
+  const refused = counter(
+    'queue_refused_messages_total',
+    'Messages that flow control refused since the instances opened',
+    'queue',
+  );
   const up = gauge('instance_up', '1 if a process serves the instance, its own or another', 'instance');
   const ready = gauge(
     'instance_ready',
@@ -155,7 +160,7 @@ function registerMetrics(
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
   const gauges = [up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
-  const counters = [restarts, enqueued, consumed, commits, groups, cpu, waits, waited];
+  const counters = [restarts, enqueued, consumed, refused, commits, groups, cpu, waits, waited];
 
   return (scraped) => {
     for (const metric of [...gauges, ...counters]) metric.reset();
@@ -171,6 +176,7 @@ function registerMetrics(
       }
       enqueued.inc(labels, info.enqueued);
       consumed.inc(labels, info.consumed);
+      refused.inc(labels, info.refused);
     }
     for (const { instance, state } of scraped.instances) {
       const labels = { instance: String(instance) };

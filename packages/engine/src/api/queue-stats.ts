@@ -79,6 +79,8 @@ export interface QueueTotals extends FlowStats {
   /** Forwarded from and to other instances: see `QueueInfo`. */
   forwardedIn: number;
   forwardedOut: number;
+  /** Messages that flow control refused since the instance opened; `depth` is what it compares with `messagesMax`. */
+  refused: number;
 }
 
 /** A queue on one instance. An unsharded queue has totals only, those of its file. */

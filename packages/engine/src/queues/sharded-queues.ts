@@ -51,6 +51,8 @@ export class ShardedQueue {
   readonly #shardOfSession = new Map<number, Shard>();
   readonly #subscriptions = new Map<string | undefined, Subscription>();
   readonly #createLog: (logId: number) => MessageLog;
+  /** Messages that flow control refused. */
+  refused = 0;
   /** Undefined for a queue whose messages are not forwarded. */
   forwarding: QueueForwardingPort | undefined;
 
@@ -203,6 +205,13 @@ export class ShardedQueue {
   /** Bytes of its messages in the message cache. */
   get cacheBytes(): number {
     return this.#cache.bytes;
+  }
+
+  /** Messages enqueued and not consumed, held ones included; of a topic, not consumed by the subscriber that is furthest behind. */
+  get undelivered(): number {
+    let undelivered = 0;
+    for (const log of this.logs) undelivered += log.backlog;
+    return undelivered;
   }
 
   unbindSession(session: number): void {

@@ -3,6 +3,7 @@
 import type { QueueError } from '../api/errors.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
+import { ImmediateCommit } from '../commit/immediate-commit.ts';
 import { Slab } from '../commit/staged-transaction.ts';
 import type { WriterPort } from '../commit/writer-port.ts';
 import { WriterReservation } from '../commit/writer-reservation.ts';
@@ -21,6 +22,7 @@ import type { SubscriberRow } from '../model/subscriber-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { CommitProbe } from '../monitoring/commit-probe.ts';
 import { MetricsSampler } from '../monitoring/metrics-sampler.ts';
+import { readClock } from '../monitoring/rate-tracker.ts';
 import { ShardedStatistics } from '../monitoring/sharded-statistics.ts';
 import { BacklogReader } from '../queues/backlog-reader.ts';
 import { ShardedBrowser } from '../queues/browse.ts';
@@ -28,6 +30,7 @@ import { DelayedMessages } from '../queues/delayed-messages.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { Dispatcher } from '../queues/dispatcher.ts';
 import { Evacuation } from '../queues/evacuation.ts';
+import { ShardedImmediateCalls } from '../queues/immediate-calls.ts';
 import { PayloadStore } from '../queues/payloads/payload-store.ts';
 import type { QueueEngine } from '../queues/queue-engine.ts';
 import { deliveryMarksOf } from '../queues/recovery.ts';
@@ -234,7 +237,12 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     return reservation;
   };
   const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
-  const transactions = new ShardedTransactions({ ...shared, slab, clock, dispatcher, reserveWriter });
+  const immediateCommit = new ImmediateCommit({
+    groupCommit,
+    onVisible: (log) => queues.queueOfLog(log)?.serveWaiters(),
+  });
+  const ofTransactions = { slab, clock, dispatcher, immediateCommit, reserveWriter };
+  const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
   const lifecycle = new ShardedLifecycle({
     ...shared,
     pool,
@@ -253,6 +261,11 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       forwardedCounts: (row) => forwarding.forwardedCounts(row),
     }),
     lifecycle,
+    immediate: new ShardedImmediateCalls({
+      transactions,
+      lease,
+      consumedPerSec: (queue) => sampler.rates.consumedPerSec(queue, readClock(clock)),
+    }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),
   };
   const subscriberChanges = new SubscriberChanges({ ...shared, clock });

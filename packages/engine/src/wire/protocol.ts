@@ -22,13 +22,15 @@
  *     u8 acknowledge · text queue · u32 count · u32 bytes · receipts, each a text
  *     u8 enqueueUploaded · text queue · u32 count · u32 bytes · for each: u32 upload, record without its payload
  *     u8 execute · empty text · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
+ *
+ * `enqueueNow` carries one such operation, an enqueue, and is answered as a commit; `dequeueNow` is as a dequeue.
  */
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
-export const protocolVersion = 5;
+export const protocolVersion = 6;
 
 /** "SHRD", to recognise a peer that speaks another protocol. */
 export const protocolMagic = 0x44524853;
@@ -61,6 +63,8 @@ export const requests = {
   cancelUpload: 18,
   messageOfReceipt: 19,
   readChunk: 20,
+  enqueueNow: 21,
+  dequeueNow: 22,
 } as const;
 
 export const replies = {

@@ -18,6 +18,8 @@ const row: QueueRow = {
   type: 'queue',
   shards: 1,
   durability: 'memory',
+  visibility: 'commit',
+  messagesMax: null,
   priorities: false,
   attemptsMax: null,
   retryDelayMs: 0,
