@@ -188,6 +188,21 @@ it('delivers to each subscriber of a topic, and counts for flow control what the
   expect(text(await session.dequeueNow('b', { subscriber: 'slow', max: 5 }))).toEqual(['2', '3']);
 });
 
+it('does not starve the event loop with calls that wait for nothing', async () => {
+  const session = (await withQueue({ messagesMax: 1 })).openSession();
+  let ended = false;
+  setImmediate(() => {
+    ended = true;
+  });
+  let calls = 0;
+  for (; !ended && calls < 100_000; calls += 1) {
+    const { length } = await session.dequeueNow('b');
+    if (length === 0) await session.enqueueNow('b', { payload: 'x' });
+    else await session.enqueueNow('b', { payload: 'x' }, { payload: 'y' }).catch(() => undefined);
+  }
+  expect(calls).toBeLessThan(1_000);
+});
+
 it('writes no message, and commits no group', async () => {
   const dir = makeFolder();
   const instance = await openTestInstance({ dir, sampleIntervalMs: 3_600_000 });

@@ -61,10 +61,13 @@ export interface QueueTransaction {
 
 /** Calls on queues with immediate visibility, validated as those of a transaction. They are no part of one. */
 export interface ImmediateCalls {
-  /** All messages or none. Throws `ENQUEUE_RATE_TOO_HIGH`, and what an enqueue and a commit throw. */
-  enqueue(queue: QueueRow, session: number, messages: readonly NewMessage[]): LazyCommitResult;
+  /**
+   * All messages or none; they are visible when it returns its promise. Rejects with `ENQUEUE_RATE_TOO_HIGH`, and what an
+   * enqueue and a commit throw.
+   */
+  enqueue(queue: QueueRow, session: number, messages: readonly NewMessage[]): Promise<LazyCommitResult>;
   /** The same for messages that came as records, as `QueueTransaction.enqueueRecords`. */
-  enqueueRecords(queue: QueueRow, session: number, records: RecordRun): LazyCommitResult;
+  enqueueRecords(queue: QueueRow, session: number, records: RecordRun): Promise<LazyCommitResult>;
   /** The messages are consumed when it resolves. */
   dequeue(queue: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]>;
 }

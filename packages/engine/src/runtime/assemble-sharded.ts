@@ -41,6 +41,7 @@ import { ShardedQueues } from '../queues/sharded-queues.ts';
 import { ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { SubscriberChanges } from '../queues/subscriber-changes.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
+import { TurnBudget } from '../queues/turn-budget.ts';
 
 export interface ShardedOptions {
   dir: string;
@@ -264,6 +265,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     immediate: new ShardedImmediateCalls({
       transactions,
       lease,
+      budget: new TurnBudget(timers),
       consumedPerSec: (queue) => sampler.rates.consumedPerSec(queue, readClock(clock)),
     }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),

@@ -76,13 +76,13 @@ export class InstanceSession implements Session {
   async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
     const { row, immediate } = this.#findForEnqueueNow(queue);
     for (const message of messages) validateMessage(row, message);
-    return immediate.enqueue(row, this.#sessionNumber, messages);
+    return await this.#guard.run(immediate.enqueue(row, this.#sessionNumber, messages));
   }
 
   /** The same as `enqueueNow` for messages that `enqueueRecords` would take. */
   async enqueueRecordsNow(queue: string, records: RecordRun): Promise<LazyCommitResult> {
     const { row, immediate } = this.#findForEnqueueNow(queue);
-    return immediate.enqueueRecords(row, this.#sessionNumber, records);
+    return await this.#guard.run(immediate.enqueueRecords(row, this.#sessionNumber, records));
   }
 
   #findForEnqueueNow(queue: string): { row: QueueRow; immediate: ImmediateCalls } {
