@@ -135,6 +135,10 @@ export const QueueTotals = Type.Object(
       description:
         'Messages that flow control refused since the instances opened; it compares depth with messagesMax',
     }),
+    lost: Type.Integer({
+      description:
+        'Messages of a nonpersistent queue that were in memory when its instances last stopped; after a kill, as of their last sample',
+    }),
   },
   closed,
 );

@@ -160,6 +160,10 @@ export const QueueInfo = Type.Object(
     refused: Type.Integer({
       description: 'Messages that flow control refused since the instances opened',
     }),
+    lost: Type.Integer({
+      description:
+        'Messages of a nonpersistent queue that were in memory when its instances last stopped; after a kill, as of their last sample',
+    }),
     fault: Type.Optional(
       Type.Object(
         { code: Type.String(), message: Type.String() },

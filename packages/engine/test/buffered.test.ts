@@ -242,7 +242,7 @@ it('releases its part of the message cache as messages are consumed, and refuses
   await session.enqueueNow('b', { payload });
 });
 
-it('keeps its settings over a restart', async () => {
+it('keeps its settings over a restart, and says how many messages ended with the instance', async () => {
   const dir = makeFolder();
   const first = await openInstance({ dir });
   await first.createQueue({ ...buffered, messagesMax: 7 });
@@ -250,6 +250,11 @@ it('keeps its settings over a restart', async () => {
   await first.close();
   const second = await openTestInstance({ dir });
   expect(second.queue('b')).toMatchObject({ visibility: 'immediate', messagesMax: 7, ready: 0, enqueued: 0 });
+  expect(second.queue('b')).toMatchObject({ lost: 2 });
+  expect(second.queueStats('b').total.lost).toBe(2);
+  await second.close();
+  const third = await openTestInstance({ dir });
+  expect(third.queue('b').lost).toBe(0);
 });
 
 it('is refused like any other call once the queue is stopped or dropped', async () => {

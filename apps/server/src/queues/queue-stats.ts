@@ -37,6 +37,7 @@ function sumTotals(totals: readonly QueueTotals[]): QueueTotals {
     forwardedIn: sum((total) => total.forwardedIn),
     forwardedOut: sum((total) => total.forwardedOut),
     refused: sum((total) => total.refused),
+    lost: sum((total) => total.lost),
     windowMs,
     drainState,
     ...estimate,

@@ -125,6 +125,11 @@ function registerMetrics(
     'Messages that flow control refused since the instances opened',
     'queue',
   );
+  const lost = gauge(
+    'queue_lost_messages',
+    'Messages of a nonpersistent queue that were in memory when its instances last stopped',
+    'queue',
+  );
   const up = gauge('instance_up', '1 if a process serves the instance, its own or another', 'instance');
   const ready = gauge(
     'instance_ready',
@@ -159,7 +164,7 @@ function registerMetrics(
   const streamCount = gauge('event_streams', 'Open event streams');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
-  const gauges = [up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
+  const gauges = [lost, up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
   const counters = [restarts, enqueued, consumed, refused, commits, groups, cpu, waits, waited];
 
   return (scraped) => {
@@ -177,6 +182,7 @@ function registerMetrics(
       enqueued.inc(labels, info.enqueued);
       consumed.inc(labels, info.consumed);
       refused.inc(labels, info.refused);
+      lost.set(labels, info.lost);
     }
     for (const { instance, state } of scraped.instances) {
       const labels = { instance: String(instance) };

@@ -112,6 +112,11 @@ export interface QueueInfo {
   forwardedOut: number;
   /** Messages that flow control refused since the instance opened: see `messagesMax`. */
   refused: number;
+  /**
+   * Messages of a nonpersistent queue that were in memory when the instance stopped before it was opened: exact after an
+   * orderly close, else as of its last sample.
+   */
+  lost: number;
   /** In a list only: why the counts are unknown and shown as 0. Calls on the queue throw the same error. */
   fault?: { code: QueueErrorCode; message: string };
 }

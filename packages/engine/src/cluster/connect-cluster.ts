@@ -269,6 +269,7 @@ function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
     'enqueued',
     'consumed',
     'refused',
+    'lost',
     'cacheBytes',
   ] as const) {
     sums[count] = sumOfField(infos, count);

@@ -131,6 +131,7 @@ export interface QueueCounts {
   forwardedIn: number;
   forwardedOut: number;
   refused: number;
+  lost: number;
 }
 
 /** Since the instance was opened, over all queues of the kind. */

@@ -109,6 +109,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     waits,
     ports,
     partitionMessagesMax: options.partitionMessagesMax,
+    lostMessages: new Map(recovered.lostMessages.map(({ queueId, messages }) => [queueId, messages])),
     queueById: options.queueById,
     onNotForSubscriber: (log, seq) => payloads.onConsumed(log, [[seq, seq + 1]]),
     onInvariantBroken: (violation) => groupCommit.fail(invariantBroken(violation)),
@@ -294,6 +295,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   return {
     engine,
     epoch,
+    lostMessages: recovered.lostMessages,
     cache,
     pool,
     queues,

@@ -346,7 +346,7 @@ export class UnshardedEngine
   }
 
   counts(queue: QueueRow): QueueCounts {
-    const none = { cacheBytes: 0, delayed: 0, forwardedIn: 0, forwardedOut: 0, refused: 0 };
+    const none = { cacheBytes: 0, delayed: 0, forwardedIn: 0, forwardedOut: 0, refused: 0, lost: 0 };
     return { shards: 0, ...none, ...this.#openedFile.counts(queue.queueId) };
   }
 

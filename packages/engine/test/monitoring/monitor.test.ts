@@ -42,6 +42,7 @@ function setUp() {
     partitionMessagesMax: 10,
     epoch: 1,
     recovered: new Map(),
+    lostMessages: new Map(),
   });
   const samples: Sample[] = [];
   const failing = { now: false };
