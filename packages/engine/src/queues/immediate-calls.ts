@@ -8,7 +8,7 @@ import type { QueueRow } from '../model/queue-row.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import type { DeliveryLease } from './delivery-lease.ts';
 import { assertMayEnqueue, type ConsumedPerSec } from './flow-control.ts';
-import type { ImmediateCalls, ValidDequeueOptions } from './queue-engine.ts';
+import type { ImmediateCalls, MaybeLater, ValidDequeueOptions } from './queue-engine.ts';
 import type { ShardedTransaction, ShardedTransactions } from './sharded-transaction.ts';
 import type { TurnBudget } from './turn-budget.ts';
 
@@ -19,12 +19,6 @@ export interface ShardedImmediateCallsOptions {
   budget: TurnBudget;
 }
 
-interface Enqueue {
-  row: QueueRow;
-  session: number;
-  count: number;
-}
-
 export class ShardedImmediateCalls implements ImmediateCalls {
   readonly #options: ShardedImmediateCallsOptions;
 
@@ -32,33 +26,33 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     this.#options = options;
   }
 
-  enqueue(row: QueueRow, session: number, messages: readonly NewMessage[]): Promise<LazyCommitResult> {
-    return this.#enqueue({ row, session, count: messages.length }, (transaction) => {
+  enqueue(row: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult> {
+    return this.#inTurn(messages.length, () => {
+      const transaction = this.#beginEnqueue(row, session, messages.length);
       for (const message of messages) transaction.enqueue(row, message);
+      return transaction.commitNow();
     });
   }
 
-  enqueueRecords(row: QueueRow, session: number, records: RecordRun): Promise<LazyCommitResult> {
-    return this.#enqueue({ row, session, count: records.count }, (transaction) =>
-      transaction.enqueueRecords(row, records),
-    );
+  enqueueRecords(row: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult> {
+    return this.#inTurn(records.count, () => {
+      const transaction = this.#beginEnqueue(row, session, records.count);
+      transaction.enqueueRecords(row, records);
+      return transaction.commitNow();
+    });
   }
 
-  async #enqueue(
-    { row, session, count }: Enqueue,
-    stage: (transaction: ShardedTransaction) => void,
-  ): Promise<LazyCommitResult> {
-    const { transactions, lease, consumedPerSec, budget } = this.#options;
-    const turn = budget.take(Math.max(1, count));
-    try {
-      lease?.assertHeld(); // a process that lost the instance would accept messages that nobody can dequeue
-      assertMayEnqueue(transactions.context.queues.getOrCreate(row), count, consumedPerSec);
-      const transaction = transactions.beginTransaction(session);
-      stage(transaction);
-      return transaction.commitNow();
-    } finally {
-      if (turn !== undefined) await turn;
-    }
+  #beginEnqueue(row: QueueRow, session: number, count: number): ShardedTransaction {
+    const { transactions, lease, consumedPerSec } = this.#options;
+    lease?.assertHeld(); // a process that lost the instance would accept messages that nobody can dequeue
+    assertMayEnqueue(transactions.context.queues.getOrCreate(row), count, consumedPerSec);
+    return transactions.beginTransaction(session);
+  }
+
+  /** Enqueues at once; the caller resumes, with the result or the error, when the budget of the turn allows it. */
+  #inTurn<T>(operations: number, enqueue: () => T): MaybeLater<T> {
+    const turn = this.#options.budget.take(Math.max(1, operations));
+    return turn === undefined ? enqueue() : resumeIn(turn, enqueue);
   }
 
   async dequeue(row: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]> {
@@ -68,5 +62,13 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     const turn = this.#options.budget.take(Math.max(1, messages.length));
     if (turn !== undefined) await turn;
     return messages;
+  }
+}
+
+async function resumeIn<T>(turn: Promise<void>, work: () => T): Promise<T> {
+  try {
+    return work();
+  } finally {
+    await turn;
   }
 }

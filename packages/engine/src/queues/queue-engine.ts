@@ -59,15 +59,18 @@ export interface QueueTransaction {
   rollback(): Promise<void>;
 }
 
+/** A promise only where the caller is to resume in a later turn: without those of all others, a call takes a sixth less CPU. */
+export type MaybeLater<T> = T | Promise<T>;
+
 /** Calls on queues with immediate visibility, validated as those of a transaction. They are no part of one. */
 export interface ImmediateCalls {
   /**
-   * All messages or none; they are visible when it returns its promise. Rejects with `ENQUEUE_RATE_TOO_HIGH`, and what an
+   * All messages or none; they are visible when it returns. Throws or rejects with `ENQUEUE_RATE_TOO_HIGH`, and what an
    * enqueue and a commit throw.
    */
-  enqueue(queue: QueueRow, session: number, messages: readonly NewMessage[]): Promise<LazyCommitResult>;
+  enqueue(queue: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult>;
   /** The same for messages that came as records, as `QueueTransaction.enqueueRecords`. */
-  enqueueRecords(queue: QueueRow, session: number, records: RecordRun): Promise<LazyCommitResult>;
+  enqueueRecords(queue: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult>;
   /** The messages are consumed when it resolves. */
   dequeue(queue: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]>;
 }

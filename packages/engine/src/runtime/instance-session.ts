@@ -26,6 +26,7 @@ import { validateStatement } from '../model/sql-statement.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
   ImmediateCalls,
+  MaybeLater,
   PayloadStreams,
   QueueEngine,
   QueueTransaction,
@@ -76,13 +77,17 @@ export class InstanceSession implements Session {
   async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
     const { row, immediate } = this.#findForEnqueueNow(queue);
     for (const message of messages) validateMessage(row, message);
-    return await this.#guard.run(immediate.enqueue(row, this.#sessionNumber, messages));
+    return this.#busyUntil(immediate.enqueue(row, this.#sessionNumber, messages));
   }
 
   /** The same as `enqueueNow` for messages that `enqueueRecords` would take. */
   async enqueueRecordsNow(queue: string, records: RecordRun): Promise<LazyCommitResult> {
     const { row, immediate } = this.#findForEnqueueNow(queue);
-    return await this.#guard.run(immediate.enqueueRecords(row, this.#sessionNumber, records));
+    return this.#busyUntil(immediate.enqueueRecords(row, this.#sessionNumber, records));
+  }
+
+  #busyUntil<T>(call: MaybeLater<T>): MaybeLater<T> {
+    return call instanceof Promise ? this.#guard.run(call) : call;
   }
 
   #findForEnqueueNow(queue: string): { row: QueueRow; immediate: ImmediateCalls } {
