@@ -190,8 +190,10 @@ export const Point = Type.Object(
 export type Point = Static<typeof Point>;
 
 /** The value of a figure; 0 if the point does not have it. */
-export const figureOf = ({ figures }: { figures: Readonly<Record<string, { value: number }>> }, name: string): number =>
-  figures[name]?.value ?? 0;
+export const figureOf = (
+  { figures }: { figures: Readonly<Record<string, { value: number }>> },
+  name: string,
+): number => figures[name]?.value ?? 0;
 
 /** Where the figures of a point come from. */
 export const provenanceOf = ({ figures }: Pick<Point, 'figures'>): Provenance =>
