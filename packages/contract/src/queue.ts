@@ -13,6 +13,15 @@ export const QueueType = Type.Union([
 ]);
 export type QueueType = Static<typeof QueueType>;
 
+export const Visibility = Type.Union([
+  Type.Literal('commit', { description: 'Messages are visible with their commit; the default' }),
+  Type.Literal('immediate', {
+    description:
+      'A buffered queue: messages are in memory only, visible and consumed at once; durability must be memory',
+  }),
+]);
+export type Visibility = Static<typeof Visibility>;
+
 export const queueLimits = {
   nameLengthMax: 64,
   payloadBytesMax: 1024 * 1024,
@@ -37,6 +46,8 @@ export const queueLimits = {
   retryDelayMsMax: 60 * 60_000,
   /** One queue's share of the message cache. */
   cacheBytesMax: 64 * 1024 ** 3,
+  /** Undelivered messages of a buffered queue. */
+  undeliveredMax: 10_000_000,
   subscribersMax: 1_024,
   subscriberNameMax: 128,
 } as const;
@@ -61,6 +72,15 @@ export const CreateQueue = Type.Object(
     type: Type.Optional(QueueType),
     shards: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, description: 'Shards per instance' })),
     durability: Type.Optional(Durability),
+    visibility: Type.Optional(Visibility),
+    messagesMax: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: queueLimits.undeliveredMax,
+        description:
+          'Flow control of a buffered queue: past this many undelivered messages on an instance an enqueue is refused with ENQUEUE_RATE_TOO_HIGH; default 5,000',
+      }),
+    ),
     priorities: Type.Optional(
       Type.Boolean({ description: 'Whether more urgent messages are delivered first' }),
     ),
@@ -120,6 +140,8 @@ export const QueueInfo = Type.Object(
     type: QueueType,
     shards: Type.Integer(),
     durability: Durability,
+    visibility: Visibility,
+    messagesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: without flow control' }),
     priorities: Type.Boolean(),
     attemptsMax: Type.Union([Type.Integer(), Type.Null()]),
     retryDelayMs: Type.Integer(),
@@ -142,6 +164,13 @@ export const QueueInfo = Type.Object(
     consumed: Type.Integer(),
     forwardedIn: Type.Integer({ description: 'Messages forwarded from other instances' }),
     forwardedOut: Type.Integer({ description: 'Messages forwarded to other instances' }),
+    refused: Type.Integer({
+      description: 'Messages that flow control refused since the instances opened',
+    }),
+    lost: Type.Integer({
+      description:
+        'Messages of a nonpersistent queue that were in memory when its instances last stopped; after a kill, as of their last sample',
+    }),
     fault: Type.Optional(
       Type.Object(
         { code: Type.String(), message: Type.String() },

@@ -129,8 +129,8 @@ export const plants: readonly Plant[] = [
       { file: group, find: 'of member.runs) {', replace: 'of member.runs.slice(0, 1)) {' },
       {
         file: group,
-        find: 'for (const run of content.runs) for (const segment',
-        replace: 'for (const run of content.runs.slice(0, 1)) for (const segment',
+        find: 'for (const run of content.runs) appendRun(run);',
+        replace: 'for (const run of content.runs.slice(0, 1)) appendRun(run);',
       },
     ],
   },

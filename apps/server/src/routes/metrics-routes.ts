@@ -128,6 +128,16 @@ function registerMetrics(
     'Messages consumed since the queue was created',
     'queue',
   );
+  const refused = counter(
+    'queue_refused_messages_total',
+    'Messages that flow control refused since the instances opened',
+    'queue',
+  );
+  const lost = gauge(
+    'queue_lost_messages',
+    'Messages of a nonpersistent queue that were in memory when its instances last stopped',
+    'queue',
+  );
   const up = gauge('instance_up', '1 if a process serves the instance, its own or another', 'instance');
   const ready = gauge(
     'instance_ready',
@@ -162,8 +172,8 @@ function registerMetrics(
   const streamCount = gauge('event_streams', 'Open event streams');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
-  const gauges = [up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
-  const counters = [restarts, enqueued, consumed, commits, groups, cpu, waits, waited];
+  const gauges = [lost, up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
+  const counters = [restarts, enqueued, consumed, refused, commits, groups, cpu, waits, waited];
 
   return (scraped) => {
     for (const metric of [...gauges, ...counters]) metric.reset();
@@ -179,6 +189,8 @@ function registerMetrics(
       }
       enqueued.inc(labels, info.enqueued);
       consumed.inc(labels, info.consumed);
+      refused.inc(labels, info.refused);
+      lost.set(labels, info.lost);
     }
     for (const { instance, state } of scraped.instances) {
       const labels = { instance: String(instance) };

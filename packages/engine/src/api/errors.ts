@@ -212,6 +212,17 @@ const definitions = {
     retryable: true,
     message: "The queue's backlog has reached its limit",
   },
+  ENQUEUE_RATE_TOO_HIGH: {
+    kind: 'unavailable',
+    retryable: true,
+    message:
+      'Messages are enqueued faster than they are consumed: the queue has messagesMax undelivered ones',
+  },
+  VISIBILITY_MISMATCH: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The call does not fit the visibility of the queue',
+  },
   INSTANCE_CLOSED: { kind: 'unavailable', retryable: true, message: 'The instance is closed' },
   INSTANCE_FAILED: {
     kind: 'failed',

@@ -111,6 +111,13 @@ export const limits = {
   attemptsMax: 1_000,
   /** Pause before a returned message is delivered again; it doubles up to this. */
   retryDelayMsMax: 60 * 60_000,
+  /** Undelivered messages of a buffered queue past which it refuses more: Oracle's default, and what memory can have. */
+  undeliveredDefault: 5_000,
+  undeliveredMax: 10_000_000,
+  /** Bounds of the hint when to enqueue again after that, and the hint where nothing was consumed of late. */
+  enqueueRetryMsMin: 1,
+  enqueueRetryMsMax: 10_000,
+  enqueueRetryMsUnknown: 1_000,
   dequeueMessagesMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,
   holdMsMin: 10,

@@ -7,7 +7,14 @@
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { CommitOptions, CommitResult, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type {
+  CommitOptions,
+  CommitResult,
+  DequeueOptions,
+  EnqueueResult,
+  ReceiveOptions,
+  Session,
+} from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import type { Clock, Ports } from '../model/ports.ts';
 import { LazyCommitResult, SessionGuard, validateIdempotencyKey } from '../model/session-calls.ts';
@@ -56,6 +63,12 @@ export class ClusterSession implements Session {
     const instance = this.#transactionInstance ?? this.#chooseEnqueueInstance();
     this.#sessionOn(instance).enqueue(queue, message);
     this.#transactionInstance = instance;
+  }
+
+  async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<EnqueueResult> {
+    this.#guard.assertFree();
+    const session = this.#sessionOn(this.#chooseEnqueueInstance());
+    return await this.#guard.run(session.enqueueNow(queue, ...messages));
   }
 
   /** Stays with its instance until that leaves the cluster: after a failure, failover makes it available again. */
@@ -115,6 +128,14 @@ export class ClusterSession implements Session {
     );
     if (instance !== undefined) this.#bindTransaction(instance);
     return messages;
+  }
+
+  async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#guard.assertFree();
+    const search = this.#dequeueFromAny(undefined, options, (session, step) =>
+      session.dequeueNow(queue, step),
+    );
+    return (await this.#guard.run(search)).messages;
   }
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {

@@ -44,6 +44,8 @@ export class RemoteSession implements Session {
   readonly #guard: SessionGuard;
   readonly #onClosed: (session: RemoteSession) => void;
   #staged: StagedOperations;
+  /** The messages of an `enqueueNow`, empty between calls; made at the first. */
+  #immediate: StagedOperations | undefined;
   /** Whether the open transaction has dequeued or uploaded: then a part of it is at the instance, on this connection only. */
   #isStartedAtServer = false;
   /** Whether that part has messages or payloads, which are lost to the transaction if the connection is. */
@@ -65,6 +67,39 @@ export class RemoteSession implements Session {
   enqueue(queue: string, message: NewMessage): void {
     this.#guard.assertFree();
     this.#staged.enqueue(queue, message);
+  }
+
+  async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
+    this.#guard.assertFree();
+    if (messages.length === 0) return new LazyCommitResult([]);
+    return await this.#guard.run(this.#sendEnqueueNow(queue, messages));
+  }
+
+  async #sendEnqueueNow(queue: string, messages: readonly NewMessage[]): Promise<LazyCommitResult> {
+    this.#immediate ??= new StagedOperations(this.#link.ports.clock);
+    const operation = this.#immediate;
+    let isSent = false;
+    try {
+      for (const message of messages) operation.enqueue(queue, message);
+      await this.#whenSendable();
+      isSent = true;
+      return await this.#link.request<LazyCommitResult>(requests.enqueueNow, (writer) => {
+        writer.u32(this.#sessionNumber);
+        operation.writeTo(writer);
+      });
+    } catch (error) {
+      if (!isSent || !(error instanceof ConnectionLost)) throw error;
+      throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { details: error.details, cause: error });
+    } finally {
+      operation.clear();
+    }
+  }
+
+  /** Resolves when the session is attached and the instance reads what is sent. */
+  async #whenSendable(): Promise<void> {
+    while (!this.#attachment.isCurrent || this.#link.full) {
+      await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
+    }
   }
 
   acknowledge(queue: string, receipts: string[]): void {
@@ -135,6 +170,10 @@ export class RemoteSession implements Session {
 
   dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     return this.#requestDelivery(requests.dequeue, queue, options);
+  }
+
+  dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    return this.#requestDelivery(requests.dequeueNow, queue, options);
   }
 
   receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
@@ -228,9 +267,7 @@ export class RemoteSession implements Session {
     let sentAt: SentAt | undefined;
     const { hasStatements } = this.#staged;
     try {
-      while (!this.#attachment.isCurrent || this.#link.full) {
-        await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
-      }
+      await this.#whenSendable();
       this.#lastTransaction += 1;
       sentAt = sentNow(this.#link.ports.clock);
       return await this.#link.request<LazyCommitResult>(requests.commit, (writer) => {

@@ -284,7 +284,16 @@ function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
   const first = infos[0]!;
   if (first.kind === 'unsharded') return first;
   const sums = { ...first };
-  for (const count of ['ready', 'held', 'delayed', 'enqueued', 'consumed', 'cacheBytes'] as const) {
+  for (const count of [
+    'ready',
+    'held',
+    'delayed',
+    'enqueued',
+    'consumed',
+    'refused',
+    'lost',
+    'cacheBytes',
+  ] as const) {
     sums[count] = sumOfField(infos, count);
   }
   return sums;

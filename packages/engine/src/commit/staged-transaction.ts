@@ -91,6 +91,21 @@ export function newStagedRun(log: MessageLog): StagedRun {
   return { log, segments: [], count: 0, firstSeq: 0 };
 }
 
+/** Gives the messages of a run the next numbers of their log. */
+export function numberRun(run: StagedRun): void {
+  const { log } = run;
+  run.firstSeq = log.nextSeq;
+  for (const segment of run.segments) {
+    segment.firstSeq = log.nextSeq;
+    log.nextSeq += segment.count;
+  }
+}
+
+/** Makes the messages of a numbered run visible to the cursors of their log. */
+export function appendRun({ log, segments }: StagedRun): void {
+  for (const segment of segments) log.append(segment);
+}
+
 export interface StagedMessage {
   slab: Slab;
   run: StagedRun;

@@ -5,6 +5,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { NewMessage } from '../api/message.ts';
+import type { Visibility } from '../api/queue.ts';
 import type { CommitResult, DequeueOptions } from '../api/session.ts';
 import type { SqlResult } from '../api/sql.ts';
 import { type IdRun, messageIdsOf } from './id-runs.ts';
@@ -136,6 +137,18 @@ export function validateMessage(queue: QueueRow, message: NewMessage): void {
     'delayMs',
     'Only a persistent sharded queue can delay messages',
   );
+}
+
+/** Throws `VISIBILITY_MISMATCH` if calls of this kind are for queues with the other visibility. */
+export function validateVisibility({ name, visibility }: QueueRow, ofCall: Visibility): void {
+  if (visibility === ofCall) return;
+  throw new QueueError('VISIBILITY_MISMATCH', {
+    message:
+      visibility === 'immediate'
+        ? `${name} has immediate visibility: use enqueueNow and dequeueNow, which need no commit`
+        : `${name} has visibility on commit: use enqueue and dequeue, then commit`,
+    details: { queue: name, visibility },
+  });
 }
 
 /** Throws `OPTIONS_INVALID` unless a subscriber is named for a topic, and none for a queue. */

@@ -4,6 +4,7 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { SqlResult } from '../api/sql.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { ImmediateCommit } from '../commit/immediate-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import {
   enqueuedIds,
@@ -60,6 +61,7 @@ export interface ShardedTransactionContext {
   delayClock: DelayClock;
   groupCommit: GroupCommit;
   idempotencyKeys: IdempotencyKeys;
+  immediateCommit: ImmediateCommit;
   /** Resolves when the writer is the caller's alone, until its commit or the release of the reservation. */
   reserveWriter(): Promise<WriterReservation>;
 }
@@ -305,6 +307,17 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     throw new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
       message: `A transaction that ${reason} cannot have an idempotency key`,
     });
+  }
+
+  /**
+   * Commits in memory, before it returns: for what is on queues with immediate visibility only. Throws `QUEUE_DROPPED`,
+   * `SUBSCRIBER_NOT_FOUND`, and why the instance has stopped.
+   */
+  commitNow(): LazyCommitResult {
+    this.assertQueuesExist();
+    this.#context.immediateCommit.commit(this.#staged);
+    this.#onCommitted();
+    return new LazyCommitResult(enqueuedIds(this.#staged, this.#runOfCall));
   }
 
   #onCommitted(): void {

@@ -21,11 +21,14 @@ import {
   validateIdempotencyKey,
   validateMessage,
   validateSubscriber,
+  validateVisibility,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
   Acknowledgement,
+  ImmediateCalls,
+  MaybeLater,
   PayloadStreams,
   QueueEngine,
   QueueTransaction,
@@ -62,14 +65,37 @@ export class InstanceSession implements Session {
 
   enqueue(queue: string, message: NewMessage): void {
     const { row, engine } = this.#findForEnqueueWhenFree(queue);
+    validateVisibility(row, 'commit');
     validateMessage(row, message);
     this.#transactionOf(engine).enqueue(row, message);
     this.#hasEnqueues = true;
   }
 
+  async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
+    const { row, immediate } = this.#findForEnqueueNow(queue);
+    for (const message of messages) validateMessage(row, message);
+    return this.#busyUntil(immediate.enqueue(row, this.#sessionNumber, messages));
+  }
+
+  /** The same as `enqueueNow` for messages that `enqueueRecords` would take. */
+  async enqueueRecordsNow(queue: string, records: RecordRun): Promise<LazyCommitResult> {
+    const { row, immediate } = this.#findForEnqueueNow(queue);
+    return this.#busyUntil(immediate.enqueueRecords(row, this.#sessionNumber, records));
+  }
+
+  #busyUntil<T>(call: MaybeLater<T>): MaybeLater<T> {
+    return call instanceof Promise ? this.#guard.run(call) : call;
+  }
+
+  #findForEnqueueNow(queue: string): { row: QueueRow; immediate: ImmediateCalls } {
+    this.#guard.assertFree();
+    return withImmediate(this.#findForEnqueueAlways(queue));
+  }
+
   /** Stages messages that a client sent as records: validated (`validateRecord`) and without routing fields. */
   enqueueRecords(queue: string, records: RecordRun): void {
     const { row, engine } = this.#findForEnqueueWhenFree(queue);
+    validateVisibility(row, 'commit');
     this.#transactionOf(engine).enqueueRecords(row, records);
     this.#hasEnqueues = true;
   }
@@ -154,9 +180,17 @@ export class InstanceSession implements Session {
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeue');
     const { row, engine } = this.#findForDequeue(queue, options.subscriber);
+    validateVisibility(row, 'commit');
     const validated = validateDequeueOptions(options);
     const transaction = this.#transactionOf(engine);
     return await this.#guard.run(transaction.dequeue(row, this.#withWaitSignal(validated)));
+  }
+
+  async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#assertWriterFree('dequeueNow');
+    const { row, immediate } = withImmediate(this.#findForDequeue(queue, options.subscriber));
+    const validated = this.#withWaitSignal(validateDequeueOptions(options));
+    return await this.#guard.run(immediate.dequeue(row, this.#sessionNumber, validated));
   }
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
@@ -311,6 +345,13 @@ export class InstanceSession implements Session {
     if (options.waitMs > 0) options.signal = this.#guard.waitSignal(options.signal);
     return options;
   }
+}
+
+/** Throws `VISIBILITY_MISMATCH`. */
+function withImmediate({ row, engine }: FoundQueue): { row: QueueRow; immediate: ImmediateCalls } {
+  validateVisibility(row, 'immediate');
+  if (engine.immediate === undefined) throw new QueueError('VISIBILITY_MISMATCH');
+  return { row, immediate: engine.immediate };
 }
 
 function streamsOf({ row, engine }: FoundQueue): PayloadStreams {

@@ -263,6 +263,14 @@ export class LocalInstance implements Instance {
     };
   }
 
+  /** Of nonpersistent queues, the messages that ended with the opening before. */
+  get lostMessages(): { queue: string; messages: number }[] {
+    return this.#sharded.lostMessages.flatMap(({ queueId, messages }) => {
+      const row = this.#queues.rows.find((each) => each.queueId === queueId);
+      return row === undefined ? [] : [{ queue: row.name, messages }];
+    });
+  }
+
   queueStats(name: string): QueueStats {
     const { row, engine } = this.#queues.findQueue(name);
     return engine.statistics.queueStats(row);

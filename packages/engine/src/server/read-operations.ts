@@ -49,6 +49,17 @@ export function readOperations(body: BodyReader, handler: OperationHandler): voi
   }
 }
 
+/** Reads the only operation of an `enqueueNow`. Its records have not been validated. Throws `PROTOCOL_INVALID`. */
+export function readEnqueue(body: BodyReader): { queue: string; records: RecordRun } {
+  if (body.u8() !== operations.enqueue) throw protocolError('An enqueueNow has another operation');
+  const queue = body.text();
+  const count = body.u32();
+  const bytes = body.u32();
+  const start = body.skip(bytes);
+  body.assertEnd();
+  return { queue, records: { source: body.source, start, end: start + bytes, count } };
+}
+
 /** Reads texts up to the end of the body. */
 export function readTexts(body: BodyReader): string[] {
   const texts: string[] = [];

@@ -106,7 +106,7 @@ export class ServerConnection {
     const body = new BodyReader(source, start + 5, end);
     if (!this.#greeted) this.#greet(kind, request, body);
     else if (kind === requests.commit) this.#commit(request, body);
-    else if (kind === requests.dequeue || kind === requests.receive) this.#deliver(kind, request, body);
+    else if (isDeliveryRequest(kind)) this.#deliver(kind, request, body);
     else this.#onOtherRequest(kind, request, body);
   }
 
@@ -129,8 +129,11 @@ export class ServerConnection {
 
   #commit(request: number, body: BodyReader): void {
     const session = this.#findSession(body.u32(), request);
-    if (session === undefined) return;
-    this.#answerWith(request, session.commit(body.f64(), body), (committed) => {
+    if (session !== undefined) this.#answerCommit(request, session.commit(body.f64(), body));
+  }
+
+  #answerCommit(request: number, commit: Promise<LazyCommitResult>): void {
+    this.#answerWith(request, commit, (committed) => {
       if (committed.replayed) {
         this.#sendReplayed(request, committed);
         return;
@@ -163,10 +166,10 @@ export class ServerConnection {
     const queue = body.text();
     const options = { max, waitMs, ...(body.bytesLeft > 0 && { subscriber: body.text() }) };
     body.assertEnd();
-    const messages =
-      kind === requests.dequeue
-        ? session.dequeue(queue, options)
-        : session.receive(queue, { ...options, holdMs });
+    let messages: Promise<Message[]>;
+    if (kind === requests.dequeue) messages = session.dequeue(queue, options);
+    else if (kind === requests.dequeueNow) messages = session.dequeueNow(queue, options);
+    else messages = session.receive(queue, { ...options, holdMs });
     this.#answerWith(request, messages, (delivered) => this.#sendDeliveries(request, delivered));
   }
 
@@ -209,7 +212,8 @@ export class ServerConnection {
 
   #onSessionRequest(session: ServerSession, kind: number, request: number, body: BodyReader): void {
     const done = () => this.#sendDone(request);
-    if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
+    if (kind === requests.enqueueNow) this.#answerCommit(request, session.enqueueNow(body));
+    else if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
     else if (kind === requests.release) {
       this.#answerWith(request, session.release(body.text(), readTexts(body)), done);
     } else if (kind === requests.extend) {
@@ -331,6 +335,10 @@ export class ServerConnection {
       this.#socket.resume();
     }
   }
+}
+
+function isDeliveryRequest(kind: number): boolean {
+  return kind === requests.dequeue || kind === requests.receive || kind === requests.dequeueNow;
 }
 
 function isProtocolError(error: unknown): boolean {

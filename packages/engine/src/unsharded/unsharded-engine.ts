@@ -89,6 +89,7 @@ export class UnshardedEngine
   readonly browser = this;
   readonly statistics = this;
   readonly lifecycle = this;
+  readonly immediate = undefined;
   readonly streams = undefined;
   readonly slab = new Slab();
   readonly holds: TimedHolds<UnshardedDelivery>;
@@ -345,7 +346,7 @@ export class UnshardedEngine
   }
 
   counts(queue: QueueRow): QueueCounts {
-    const none = { cacheBytes: 0, delayed: 0, forwardedIn: 0, forwardedOut: 0 };
+    const none = { cacheBytes: 0, delayed: 0, forwardedIn: 0, forwardedOut: 0, refused: 0, lost: 0 };
     return { shards: 0, ...none, ...this.#openedFile.counts(queue.queueId) };
   }
 

@@ -23,6 +23,8 @@
  *     u8 enqueueUploaded · text queue · u32 count · u32 bytes · for each: u32 upload, record without its payload
  *     u8 idempotencyKey · text key · u32 0 · u32 0, at most once, in front of the others
  *     u8 execute · empty text · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
+ *
+ * `enqueueNow` carries one such operation, an enqueue, and is answered as a commit; `dequeueNow` is as a dequeue.
  */
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
@@ -62,6 +64,8 @@ export const requests = {
   cancelUpload: 18,
   messageOfReceipt: 19,
   readChunk: 20,
+  enqueueNow: 21,
+  dequeueNow: 22,
 } as const;
 
 export const replies = {

@@ -202,3 +202,42 @@ describe('a client whose instance does not read', () => {
     expect(link.full).toBe(false);
   });
 });
+
+describe('a call on a buffered queue whose answer was lost', () => {
+  async function setUpBuffered() {
+    const { instance, client, link } = await setUp();
+    await instance.createQueue({ name: 'b', durability: 'memory', visibility: 'immediate' });
+    const session = client.openSession();
+    await session.enqueueNow('b', { payload: 'first' });
+    return { instance, session, link };
+  }
+
+  it('may have enqueued, which the error says, and the session goes on', async () => {
+    const { instance, session, link } = await setUpBuffered();
+    link.loseAnswers();
+    const enqueuing = session.enqueueNow('b', { payload: 'second' });
+    await link.lost();
+    link.cut();
+    await expect(enqueuing).rejects.toThrow(code('COMMIT_OUTCOME_UNKNOWN'));
+    await session.enqueueNow('b', { payload: 'third' });
+    expect(text(await instance.openSession().dequeueNow('b', { max: 5 }))).toEqual([
+      'first',
+      'second',
+      'third',
+    ]);
+  });
+
+  it('has consumed what it dequeued, and leaves the transaction as it was', async () => {
+    const { instance, session, link } = await setUpBuffered();
+    session.enqueue('q', { payload: 'staged before' });
+    link.loseAnswers();
+    const dequeuing = session.dequeueNow('b');
+    await link.lost();
+    link.cut();
+    await expect(dequeuing).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
+    expect(await session.dequeueNow('b')).toEqual([]);
+    expect(instance.queue('b')).toMatchObject({ consumed: 1, ready: 0, held: 0 });
+    await session.commit();
+    expect(await drain(instance)).toEqual(['staged before']);
+  });
+});
