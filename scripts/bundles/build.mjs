@@ -4,7 +4,7 @@
  */
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { inRoot, root } from '../run.mjs';
 
@@ -13,6 +13,8 @@ const table = join(folder, 'table.json');
 const sources = '{packages,apps}/*/{src,test}/**/*.ts';
 /** `startThread` puts their names together. */
 const storageThreads = 'packages/engine/src/storage/threads/*-thread.ts';
+/** Packages of the registry with hundreds of modules; the others are loaded as they are. */
+const manyModules = ['typebox'];
 /** A file that is named without being imported: `new URL('./worker.ts', import.meta.url)`. */
 const named = /(?<!\b(?:from|import)\s+|\bimport\()['`](\.{1,2}\/[\w./-]+)(?:\.ts|\$\{extension\})['`]/g;
 
@@ -41,11 +43,10 @@ const keepUrls = {
 async function build() {
   rmSync(folder, { recursive: true, force: true });
   const bundle = await rolldown({
-    input: findEntries(),
+    input: [...findEntries(), ...manyModules.map((name) => fileURLToPath(import.meta.resolve(name)))],
     platform: 'node',
     plugins: [keepUrls],
-    // Packages of the registry are loaded as they are, but for one of 370 modules.
-    external: (id) => !/^(\.|\/|@shardlab\/|typebox)/.test(id),
+    external: (id) => !/^(\.|\/|@shardlab\/)/.test(id) && !manyModules.includes(id),
   });
   const { output } = await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name]-[hash].mjs' });
   await bundle.close();
