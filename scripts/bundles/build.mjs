@@ -2,34 +2,17 @@
  * Bundles what the tests start as a process or a thread, with all that it imports from this repository: Node then finds, reads
  * and links about 15 modules instead of 200, which is most of the CPU of a start. `redirect.mjs` has the bundles loaded.
  */
-import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
-import { inRoot, root } from '../run.mjs';
+import { inRoot } from '../run.mjs';
+import { findEntries } from './entries.mjs';
 
 const folder = inRoot('node_modules', '.shardlab', 'bundles');
 const table = join(folder, 'table.json');
-const sources = '{packages,apps}/*/{src,test}/**/*.ts';
-/** `startThread` puts their names together. */
-const storageThreads = 'packages/engine/src/storage/threads/*-thread.ts';
 /** Packages of the registry with hundreds of modules; the others are loaded as they are. */
 const manyModules = ['typebox'];
-/** A file that is named without being imported: `new URL('./worker.ts', import.meta.url)`. */
-const named = /(?<!\b(?:from|import)\s+|\bimport\()['`](\.{1,2}\/[\w./-]+)(?:\.ts|\$\{extension\})['`]/g;
-
-/** All files that are started, and a few that are only read: a bundle that nobody loads does no harm. */
-function findEntries() {
-  const entries = new Set(globSync(storageThreads, { cwd: root }).map((file) => inRoot(file)));
-  for (const file of globSync(sources, { cwd: root, exclude: ['apps/web/**'] })) {
-    for (const [, name] of readFileSync(inRoot(file), 'utf8').matchAll(named)) {
-      const entry = resolve(root, dirname(file), `${name}.ts`);
-      if (!entry.endsWith('.test.ts') && existsSync(entry)) entries.add(entry);
-    }
-  }
-  return [...entries];
-}
-
 /** In a bundle a module still says where its source is: it finds files beside that. */
 const keepUrls = {
   name: 'keep-urls',
