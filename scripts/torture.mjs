@@ -1,8 +1,7 @@
 /**
  * `npm run torture`: what `npm test` does with fixed seeds and little of, at length and with new ones. First the torture of
- * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed, and
- * five times the runs of its longest properties. With `--damage` only rounds of damage: flips, cuts, torn sectors and deletions,
- * 5,000 unless `--count` says otherwise.
+ * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed. With `--damage` only
+ * rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
  */
 import { ensureInstalled } from './install.mjs';
 import { inRoot, pinnedNode, run, say } from './run.mjs';
@@ -20,11 +19,10 @@ if (args.includes('--damage')) {
 }
 const all = given === -1 ? [...args, '--seed', seed] : args;
 const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);
-say(`kills, damage and properties of the engine's tests, seed ${seed}`);
+say(`kills and damage of the engine's tests, seed ${seed}`);
 /** Parts of the names of files, as Vitest's filter takes them. */
 const files = ['crash.test', 'kill', 'damaged-partition', 'cluster/failover', 'cluster/random-faults'];
-const properties = ['engine/test/property.test', 'topic-property.test'];
-const tested = run('vitest', ['run', '--project=engine', '--project=system', ...files, ...properties], {
-  env: { SHARDLAB_SEED: seed, SHARDLAB_RUNS: '5' },
+const tested = run('vitest', ['run', '--project=engine', '--project=system', ...files], {
+  env: { SHARDLAB_SEED: seed },
 });
 process.exitCode = tortured && tested ? 0 : 1;

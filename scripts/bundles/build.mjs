@@ -13,6 +13,7 @@ const folder = inRoot('node_modules', '.shardlab', 'bundles');
 const table = join(folder, 'table.json');
 /** Packages of the registry with hundreds of modules; the others are loaded as they are. */
 const manyModules = ['typebox'];
+
 /** In a bundle a module still says where its source is: it finds files beside that. */
 const keepUrls = {
   name: 'keep-urls',

@@ -11,6 +11,3 @@ export function random(seed: number): () => number {
 
 /** What kills and damage are drawn from: the same in each `npm test`; `npm run torture` gives another one each time. */
 export const drawnSeed = Number(process.env.SHARDLAB_SEED ?? 1);
-
-/** How often a property is tried, as the number of times in `npm test`: `npm run torture` tries some of them more often. */
-export const runs = (inNpmTest: number) => inNpmTest * Number(process.env.SHARDLAB_RUNS ?? 1);
