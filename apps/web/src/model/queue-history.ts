@@ -62,7 +62,7 @@ export function queueRange(samples: readonly QueueSample[]): TimeRange {
 export function queueMarks(samples: readonly QueueSample[], kind: QueueStats['kind']): TimeMarks {
   const line = (id: string, role: 'primary' | 'secondary', read: (sample: QueueSample) => number) => {
     const points = samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) }));
-    return { id, implementation: kind, roundTripMs: 0, role, points };
+    return { id, system: kind, roundTripMs: 0, role, points };
   };
   return {
     lines: [

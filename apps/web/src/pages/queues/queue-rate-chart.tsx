@@ -30,7 +30,7 @@ export function QueueRateChart({
       samples={samples}
       range={range}
       marks={marks}
-      implementation={kind}
+      system={kind}
       lines={{ primary: 'dequeued', secondary: 'enqueued' }}
       table={() => queueTable(samples)}
       readout={(sample) => (
