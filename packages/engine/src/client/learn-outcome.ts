@@ -27,7 +27,8 @@ export async function learnOutcome(
   }
   if (outcome !== undefined) return outcome;
   // Outcomes are kept for a limited time. A client that was suspended for longer cannot tell "not committed" from "forgotten".
-  if (sinceMs(sentAt, attachment.link.ports.clock) > limits.outcomeRetentionMs / 2) throw new QueueError('COMMIT_OUTCOME_UNKNOWN');
+  if (sinceMs(sentAt, attachment.link.ports.clock) > limits.outcomeRetentionMs / 2)
+    throw new QueueError('COMMIT_OUTCOME_UNKNOWN');
   throw new QueueError('TX_NOT_COMMITTED');
 }
 
