@@ -11,28 +11,38 @@ const lockWaitMsMax = 5_000;
 
 /** Runs `work` while no other process, and no other caller in this one, runs any. Throws `STORAGE_FAILED` after 5 s. */
 export async function withFolderLock<T>(dir: string, timers: Timers, work: () => Promise<T>): Promise<T> {
-  // Nothing is written to the file, so it needs no log. Waiting inside SQLite would block the thread of the lock's holder.
   const path = join(dir, 'election.db');
-  const file = mapSqliteErrors(path, () => new Database(path, { timeout: 0 }));
-  try {
-    makePrivate(path);
-    for (let waitedMs = 0; !tryLock(file); waitedMs += retryMs) {
-      if (waitedMs >= lockWaitMsMax)
-        throw new QueueError('STORAGE_FAILED', { message: `${file.name} stays locked` });
-      await new Promise<void>((resume) => timers.deadline(retryMs, resume));
+  for (let waitedMs = 0; ; waitedMs += retryMs) {
+    const lock = tryFileLock(path);
+    if (lock !== undefined) {
+      try {
+        return await work();
+      } finally {
+        lock.release();
+      }
     }
-    return await work();
-  } finally {
-    file.close();
+    if (waitedMs >= lockWaitMsMax)
+      throw new QueueError('STORAGE_FAILED', { message: `${path} stays locked` });
+    await new Promise<void>((resume) => timers.deadline(retryMs, resume));
   }
 }
 
-function tryLock(file: Database.Database): boolean {
+/** The system releases it when the process ends, however it ends. */
+export interface FileLock {
+  release(): void;
+}
+
+/** Undefined if another process, or another caller in this one, has the lock. Creates the file, which stays empty. */
+export function tryFileLock(path: string): FileLock | undefined {
+  // Nothing is written to the file, so it needs no log. Waiting inside SQLite would block the thread of the lock's holder.
+  const file = mapSqliteErrors(path, () => new Database(path, { timeout: 0 }));
   try {
+    makePrivate(path);
     file.exec('BEGIN EXCLUSIVE');
-    return true;
+    return { release: () => void file.close() };
   } catch (error) {
-    if (isBusy(error)) return false;
-    throw toQueueError(error, file.name);
+    file.close();
+    if (isBusy(error)) return undefined;
+    throw toQueueError(error, path);
   }
 }
