@@ -20,12 +20,14 @@ import type { DoneOperation, WriteBatch, WriteOperation } from '../storage/unsha
 import { type GroupLink, type GroupLinkOptions, openGroupLink } from './group-link.ts';
 import type { WriterMessage } from './group-messages.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
+import type { SharedFileLock } from './shared-file-lock.ts';
 import type { ClaimingCall, DeliveredMessage, UnshardedWrites } from './unsharded-writes.ts';
-import { WriteLock } from './write-lock.ts';
 
 export interface GroupedWritesOptions {
   dir: string;
   file: LazyUnshardedFile;
+  /** Of all that write to the file: a group is one write. */
+  lock: SharedFileLock;
   waits: WaitRecorder;
   ports: Pick<Ports, 'clock' | 'timers'>;
   /** These queues have got messages that can be claimed; null: perhaps all. */
@@ -49,8 +51,8 @@ const lastAnswerMsMax = 3_000;
 
 export class GroupedWrites implements UnshardedWrites {
   readonly announcesReady = true;
+  groupCount = 0;
   readonly #options: GroupedWritesOptions;
-  readonly #writeLock: WriteLock;
   readonly #queued: Record<'claims' | 'others', QueuedOperation[]> = { claims: [], others: [] };
   #lastWereClaims = false;
   #sent: SentBatch | undefined;
@@ -67,13 +69,15 @@ export class GroupedWrites implements UnshardedWrites {
 
   constructor(options: GroupedWritesOptions) {
     this.#options = options;
-    const { dir, ports } = options;
-    // Sessions wait for their group, of which this is a part.
-    this.#writeLock = new WriteLock({ dir, ports, onWaited: () => undefined });
+  }
+
+  /** Whether this process was elected. */
+  get isWriter(): boolean {
+    return this.#link?.server !== undefined;
   }
 
   async open(): Promise<void> {
-    await this.#writeLock.run('commit', () => void this.#options.file.opened);
+    await this.#options.lock.run('commit', () => void this.#options.file.opened);
   }
 
   async commit(change: UnshardedChange): Promise<IdRun[]> {
@@ -89,7 +93,10 @@ export class GroupedWrites implements UnshardedWrites {
   async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
     for (let left = true; left; ) {
       const asked = [...calls];
-      const claimed = await Promise.all(asked.map(({ max }) => this.claim(queueId, max)));
+      const claimed = await this.#claimFirst(
+        queueId,
+        asked.map(({ max }) => max),
+      );
       // Without a call that got nothing there may be more messages, for calls that came meanwhile.
       left = asked.length > 0 && claimed.every((rows) => rows.length > 0);
       for (const [index, rows] of claimed.entries()) {
@@ -99,6 +106,14 @@ export class GroupedWrites implements UnshardedWrites {
         }
       }
     }
+  }
+
+  /** In front of calls that began later and do not wait yet. */
+  async #claimFirst(queueId: QueueId, maxima: readonly number[]): Promise<ClaimedRow[][]> {
+    const later = this.#queued.claims.splice(0);
+    const claims = maxima.map((max) => this.#submit({ kind: 'claim', queueId, max }));
+    this.#queued.claims.push(...later);
+    return (await Promise.all(claims)).map(({ rows }) => rows);
   }
 
   async release(messages: readonly DeliveredMessage[]): Promise<void> {
@@ -122,8 +137,8 @@ export class GroupedWrites implements UnshardedWrites {
 
   /** The elected writer does it for all. */
   async releaseHeldByDeadProcesses(): Promise<number> {
-    if (this.#link?.server === undefined) return 0;
-    const released = await this.#writeLock.run('commit', () =>
+    if (!this.isWriter) return 0;
+    const released = await this.#options.lock.run('commit', () =>
       this.#options.file.opened.releaseHeldByDeadProcesses(),
     );
     if (released > 0) this.#link?.server?.announceAll();
@@ -153,18 +168,18 @@ export class GroupedWrites implements UnshardedWrites {
 
   async #openLink(): Promise<void> {
     const { dir, ports, file } = this.#options;
-    const options: GroupLinkOptions = {
-      dir,
-      ports,
-      file: file.opened,
-      writeLock: this.#writeLock,
-      isWanted: () => !this.#closed,
-      take: (isRemote) => this.#takeBatch(isRemote),
-      onMessage: (message) => this.#onMessage(message),
-      onFailed: (error) => this.#onFailed(error),
-      onLost: () => this.#onLost(),
-    };
     try {
+      const options: GroupLinkOptions = {
+        dir,
+        ports,
+        file: file.opened,
+        writeLock: this.#options.lock,
+        isWanted: () => !this.#closed,
+        take: (isRemote) => this.#takeBatch(isRemote),
+        onMessage: (message) => this.#onMessage(message),
+        onFailed: (error) => this.#onFailed(error),
+        onLost: () => this.#onLost(),
+      };
       const link = await openGroupLink(options);
       if (this.#closed) {
         link?.close();
@@ -215,6 +230,7 @@ export class GroupedWrites implements UnshardedWrites {
     if (answer !== undefined && answer.number === this.#sent?.number) {
       const { operations } = this.#sent;
       this.#sent = undefined;
+      if (operations.some(({ operation }) => operation.kind === 'commit')) this.groupCount += 1;
       const now = this.#options.ports.clock.monotonicMs();
       for (const [index, queued] of operations.entries()) {
         this.#recordWait(queued, now, answer.writeMs);
@@ -276,9 +292,9 @@ export class GroupedWrites implements UnshardedWrites {
     if (this.#sent !== undefined) await this.#answered();
     this.#link?.close();
     try {
-      await this.#options.file.closeUnder(this.#writeLock, sessions);
+      await this.#options.file.closeUnder(this.#options.lock, sessions);
     } finally {
-      await this.#writeLock.close();
+      await this.#options.lock.close();
     }
   }
 

@@ -20,6 +20,7 @@ const busyRetryMs = 1;
 
 export class SessionWrites implements UnshardedWrites {
   readonly announcesReady = false;
+  groupCount = 0;
   readonly #options: SessionWritesOptions;
   #closed = false;
 
@@ -54,6 +55,7 @@ export class SessionWrites implements UnshardedWrites {
       writingAt = clock.monotonicMs();
       return file.commit(change);
     });
+    this.groupCount += 1;
     this.#options.waits.record('log file sync', clock.monotonicMs() - writingAt);
     return runs;
   }

@@ -125,17 +125,12 @@ export class UnshardedEngine
     this.#file = new LazyUnshardedFile(dir, { ...options, onFailed: options.onFatal }, (file) =>
       this.#onOpened(file),
     );
-    const parts = { dir, file: this.#file, waits, ports };
-    this.#writes =
-      kind === 'unsharded'
-        ? new SessionWrites({
-            ...parts,
-            lock: new WriteLock({ dir, ports, onWaited: (ms) => waits.record('write lock', ms) }),
-          })
-        : new GroupedWrites({
-            ...parts,
-            onReady: (queueIds) => this.#onReady(queueIds ?? this.#waiters.keys()),
-          });
+    const isGrouped = kind === 'unsharded-grouped';
+    // Sessions wait for their group, of whose time the wait for the lock is a part.
+    const onWaited = (ms: number) => (isGrouped ? undefined : waits.record('write lock', ms));
+    const parts = { dir, file: this.#file, waits, ports, lock: new WriteLock({ dir, ports, onWaited }) };
+    const onReady = (queueIds: readonly number[] | null) => this.#onReady(queueIds ?? this.#waiters.keys());
+    this.#writes = isGrouped ? new GroupedWrites({ ...parts, onReady }) : new SessionWrites(parts);
   }
 
   #onOpened(file: UnshardedFile): void {
@@ -237,7 +232,7 @@ export class UnshardedEngine
     this.totals.enqueued += change.enqueued.length;
     this.totals.consumed += change.consumed.length;
     this.totals.commits += 1;
-    this.totals.groups += 1;
+    this.totals.groups = this.#writes.groupCount;
     if (!this.#writes.announcesReady)
       this.#serveAll(new Set(change.enqueued.map((message) => message.queueId)));
     return runs;
@@ -261,7 +256,7 @@ export class UnshardedEngine
     const waiters = this.#waitersOf(queue.queueId);
     const request = { queue, max: options.max, onDelivery };
     const noticesBefore = this.#readyNotices;
-    if (waiters.size === 0) {
+    if (waiters.size === 0 || this.#writes.announcesReady) {
       const rows = await this.#writes.claim(queue.queueId, options.max);
       if (rows.length > 0) return this.#toMessages(request, rows);
     }

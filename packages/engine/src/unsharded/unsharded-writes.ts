@@ -18,6 +18,8 @@ export interface DeliveredMessage {
 export interface UnshardedWrites {
   /** It tells when a queue has got messages, of whatever process. */
   readonly announcesReady: boolean;
+  /** Synced or relaxed writes of commits of this process; one is of one commit or more. */
+  readonly groupCount: number;
   /** Opens the file under the write lock, since opening writes to it. */
   open(): Promise<void>;
   /** Resolves once the change is as durable as it asks to be. */
