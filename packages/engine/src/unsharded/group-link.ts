@@ -1,9 +1,8 @@
 /** How a process reaches the elected writer of the folder: over a socket, or directly because it was elected itself. */
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import type { Ports } from '../model/ports.ts';
 import { socketPath } from '../storage/socket-path.ts';
-import { tryFileLock } from '../storage/sqlite/folder-lock.ts';
+import { tryFolderLock } from '../storage/sqlite/folder-lock.ts';
 import { encodeFrame, FrameSplitter } from '../storage/threads/process-frames.ts';
 import type { UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import type { WriteBatch } from '../storage/unsharded/write-group.ts';
@@ -45,7 +44,7 @@ export async function openGroupLink(options: GroupLinkOptions): Promise<GroupLin
   while (options.isWanted()) {
     const socket = await tryConnect(path);
     if (socket !== undefined) return linkOver(socket, options);
-    const election = tryFileLock(join(dir, 'group-writer.db'));
+    const election = tryFolderLock(dir, 'group-writer.db');
     if (election !== undefined) {
       const local = { take: () => take(false), onMessage, onFailed };
       try {

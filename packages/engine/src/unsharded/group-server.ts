@@ -10,7 +10,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { Ports } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import { makePrivate } from '../storage/private-files.ts';
-import type { FileLock } from '../storage/sqlite/folder-lock.ts';
+import type { FolderLock } from '../storage/sqlite/folder-lock.ts';
 import { encodeFrame, FrameSplitter } from '../storage/threads/process-frames.ts';
 import { UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import { type GroupAnswer, type WriteBatch, writeGroup } from '../storage/unsharded/write-group.ts';
@@ -31,7 +31,7 @@ export interface GroupServerOptions {
   path: string;
   file: UnshardedFile;
   /** Held by this process until the server is closed. */
-  election: FileLock;
+  election: FolderLock;
   /** The order among all that write to the file, for which a group is one write. */
   writeLock: SharedFileLock;
   local: LocalBatches;

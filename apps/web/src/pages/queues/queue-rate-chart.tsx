@@ -2,6 +2,7 @@ import type { QueueStats } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { formatClock, formatCount, formatRate, plural } from '../../model/format.ts';
 import {
+  implementationOf,
   type QueueReading,
   queueMarks,
   queueRange,
@@ -30,7 +31,7 @@ export function QueueRateChart({
       samples={samples}
       range={range}
       marks={marks}
-      implementation={kind}
+      implementation={implementationOf(kind)}
       lines={{ primary: 'dequeued', secondary: 'enqueued' }}
       table={() => queueTable(samples)}
       readout={(sample) => (

@@ -11,9 +11,8 @@ const lockWaitMsMax = 5_000;
 
 /** Runs `work` while no other process, and no other caller in this one, runs any. Throws `STORAGE_FAILED` after 5 s. */
 export async function withFolderLock<T>(dir: string, timers: Timers, work: () => Promise<T>): Promise<T> {
-  const path = join(dir, 'election.db');
   for (let waitedMs = 0; ; waitedMs += retryMs) {
-    const lock = tryFileLock(path);
+    const lock = tryFolderLock(dir, 'election.db');
     if (lock !== undefined) {
       try {
         return await work();
@@ -22,18 +21,22 @@ export async function withFolderLock<T>(dir: string, timers: Timers, work: () =>
       }
     }
     if (waitedMs >= lockWaitMsMax)
-      throw new QueueError('STORAGE_FAILED', { message: `${path} stays locked` });
+      throw new QueueError('STORAGE_FAILED', { message: `${join(dir, 'election.db')} stays locked` });
     await new Promise<void>((resume) => timers.deadline(retryMs, resume));
   }
 }
 
 /** The system releases it when the process ends, however it ends. */
-export interface FileLock {
+export interface FolderLock {
   release(): void;
 }
 
-/** Undefined if another process, or another caller in this one, has the lock. Creates the file, which stays empty. */
-export function tryFileLock(path: string): FileLock | undefined {
+/**
+ * Locks a file of the folder, which is created and stays empty. Undefined if another process, or another caller in this one,
+ * has the lock.
+ */
+export function tryFolderLock(dir: string, name: string): FolderLock | undefined {
+  const path = join(dir, name);
   // Nothing is written to the file, so it needs no log. Waiting inside SQLite would block the thread of the lock's holder.
   const file = mapSqliteErrors(path, () => new Database(path, { timeout: 0 }));
   try {
