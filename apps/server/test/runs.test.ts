@@ -1,5 +1,5 @@
 import type { ClaimLedger, ErrorBody, Run, RunEvent, RunList } from '@shardlab/contract';
-import { keepVerdicts, claims as ledger, readVerdicts } from '@shardlab/lab';
+import { bundledStudies, keepVerdicts, readVerdicts } from '@shardlab/lab';
 import { describe, expect, it, vi } from 'vitest';
 import { endlessScenario, runToEnd, smallScenario, startApp, type TestApp, waiting } from './start-app.ts';
 
@@ -128,7 +128,7 @@ describe('the history', () => {
   it('is the ledger of claims: the last verdict of each, from a finished run', async () => {
     const test = await startApp();
     const before = (await test.get<ClaimLedger>('/api/claims')).body.claims;
-    expect(before.map(({ id }) => id)).toEqual(ledger.map(({ id }) => id));
+    expect(before.map(({ id }) => id)).toEqual(bundledStudies.claims.map(({ id }) => id));
     expect(before.every(({ last }) => last === null)).toBe(true);
     await runToEnd(test, smallScenario({ claims: ['A2', 'A3'] }));
     const newest = await runToEnd(test, smallScenario());

@@ -13,4 +13,5 @@ export * from './run.ts';
 export * from './scenario.ts';
 export * from './service.ts';
 export * from './session.ts';
+export * from './study.ts';
 export * from './transaction.ts';

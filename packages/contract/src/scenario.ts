@@ -132,6 +132,12 @@ const Axes = Type.Object(
   { ...closed, description: 'Sweep axes' },
 );
 
+/** A study's id: the name of its folder. */
+export const StudyId = Type.String({
+  pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+  description: 'The study to which the scenario belongs; its document states the claims',
+});
+
 export const Scenario = Type.Object(
   {
     $schema: Type.Optional(Type.String({ maxLength: 400 })),
@@ -139,7 +145,7 @@ export const Scenario = Type.Object(
     id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,63}$', description: 'Lower-case words and dashes' }),
     title: Type.String({ minLength: 1, maxLength: 120 }),
     question: Type.String({ minLength: 1, maxLength: 400 }),
-    document: Type.Optional(Type.Literal('A')),
+    study: Type.Optional(StudyId),
     figure: Type.Optional(Type.String({ maxLength: 40 })),
     claims: Type.Array(Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }), {
       maxItems: 20,

@@ -131,6 +131,7 @@ const whose = {
 export const ClaimLedgerEntry = Type.Object(
   {
     id,
+    study: Type.String({ description: 'Id of the study to which it belongs' }),
     title,
     document,
     grade,

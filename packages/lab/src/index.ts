@@ -1,16 +1,6 @@
 /** The public API of the lab. Command line, server and tests all use it. */
 
 export { type CalibrateOptions, calibrate } from './calibrate/calibrate.ts';
-export type { Claim } from './claims/claim.ts';
-export { claims } from './claims/claims.ts';
-export { type JudgeContext, judgeClaims } from './claims/judge.ts';
-export { type NotMeasured, notMeasured } from './claims/not-measured.ts';
-export {
-  appendVerdicts as keepVerdicts,
-  readVerdicts,
-  type StoredVerdict as KeptVerdict,
-  verdictsOf,
-} from './claims/verdict-history.ts';
 export { LabError, type LabErrorCode, labErrorRegistry } from './errors.ts';
 export {
   bundledHardwareFolder,
@@ -19,6 +9,13 @@ export {
 } from './hardware/hardware-folder.ts';
 export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
 export { parseHardware } from './hardware/parse-hardware.ts';
+export type { JudgeContext } from './judging/judgement.ts';
+export {
+  appendVerdicts as keepVerdicts,
+  readVerdicts,
+  type StoredVerdict as KeptVerdict,
+  verdictsOf,
+} from './judging/verdict-history.ts';
 export { captureEnvironment } from './run/environment.ts';
 export { planFigures, planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
@@ -29,6 +26,8 @@ export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
 export type { ScenarioProblem } from './scenario/scenario-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/schema-text.ts';
+export { bundledStudies, StudyRegistry } from './studies/registry.ts';
+export type { Claim, NotMeasured, Study } from './studies/study.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';
 export { ChildChannel } from './trial/child-channel.ts';
 export { type Clock, createMonotonicClock } from './trial/clock.ts';

@@ -1,10 +1,11 @@
 /** A7 to A11 on points that make each claim hold and on points that make it fail. */
 import type { Point, WaitSummary } from '@shardlab/contract';
-import { judgeClaims } from '@shardlab/lab';
+import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { type PointFacts, point } from './support.ts';
 
-const judge = (id: string, points: readonly Point[], cores = 2) => judgeClaims([id], points, { cores })[0]!;
+const judge = (id: string, points: readonly Point[], cores = 2) =>
+  bundledStudies.judge([id], points, { cores })[0]!;
 const three = [1, 1.01, 0.99];
 
 /** Both queues at 4, 16 and 32 threads. */

@@ -1,10 +1,11 @@
 /** A12 to A19 on points that make each claim hold and on points that make it fail. */
 import type { Point } from '@shardlab/contract';
-import { judgeClaims } from '@shardlab/lab';
+import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { point as anyPoint, type PointFacts } from './support.ts';
 
-const judge = (id: string, points: readonly Point[], cores = 2) => judgeClaims([id], points, { cores })[0]!;
+const judge = (id: string, points: readonly Point[], cores = 2) =>
+  bundledStudies.judge([id], points, { cores })[0]!;
 const three = [1, 1.01, 0.99];
 const point = (facts: PointFacts) => anyPoint({ subscribers: 10, ...facts });
 const unsharded = (facts: PointFacts) => point({ ...facts, implementation: 'unsharded' });

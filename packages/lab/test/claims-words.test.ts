@@ -1,10 +1,10 @@
 /** W1 to W10 on points that make each claim hold and on points that make it fail. */
 import type { ConversionOutcome, FaultOutcome, Point, PointParams } from '@shardlab/contract';
-import { judgeClaims } from '@shardlab/lab';
+import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { type PointFacts, point } from './support.ts';
 
-const judge = (id: string, points: readonly Point[]) => judgeClaims([id], points, { cores: 2 })[0]!;
+const judge = (id: string, points: readonly Point[]) => bundledStudies.judge([id], points, { cores: 2 })[0]!;
 const three = [1, 1.01, 0.99];
 
 /** A point with parameters that the builder has no word for. */

@@ -1,10 +1,11 @@
 /** Each judge on points that make its claim hold and on points that make it fail, so that no verdict is a given. */
 import type { Point } from '@shardlab/contract';
-import { claims, judgeClaims } from '@shardlab/lab';
+import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { type PointFacts, point } from './support.ts';
 
-const judge = (id: string, points: readonly Point[], cores = 2) => judgeClaims([id], points, { cores })[0]!;
+const judge = (id: string, points: readonly Point[], cores = 2) =>
+  bundledStudies.judge([id], points, { cores })[0]!;
 
 /** Points over threads and instances by a law of the rate. */
 function grid(options: {
@@ -20,7 +21,7 @@ function grid(options: {
 }
 
 test('without points every claim is inconclusive and says what it needs', () => {
-  for (const { id } of claims) {
+  for (const { id } of bundledStudies.claims) {
     expect(judge(id, [])).toMatchObject({
       id,
       verdict: 'inconclusive',
@@ -34,7 +35,7 @@ test('without points every claim is inconclusive and says what it needs', () => 
 test('points with lost messages prove nothing', () => {
   const points = [...grid({ law: (t) => 1000 * t }), point({ deq: 80_000, lost: 1 })];
   // Whether a failover or a conversion loses any is what W7 and W8 are about.
-  for (const { id } of claims.filter((claim) => !['W7', 'W8'].includes(claim.id))) {
+  for (const { id } of bundledStudies.claims.filter((claim) => !['W7', 'W8'].includes(claim.id))) {
     expect(judge(id, points)).toMatchObject({
       verdict: 'inconclusive',
       reason: expect.stringContaining('lost'),

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { planRun } from '@shardlab/lab';
+import { bundledStudies, planRun } from '@shardlab/lab';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { crossCheckScenario } from '../src/scenario/cross-checks.ts';
 import { runTrial } from '../src/trial/run-trial.ts';
@@ -64,7 +64,7 @@ describe('a scenario of streamed payloads', () => {
     async (sessions) => {
       const phases = { warmupMs: 0, measureMs: 500, drainMs: 20_000 };
       const scenario = smallScenario({ workload: { ...workload, sessions }, sweep, phases });
-      expect(crossCheckScenario(scenario)).toEqual([]);
+      expect(crossCheckScenario(scenario, bundledStudies)).toEqual([]);
       const { trials } = planRun(scenario, 'full');
       const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
       onTestFinished(() => rm(dir, { recursive: true, force: true }));
@@ -84,6 +84,6 @@ describe('a scenario of streamed payloads', () => {
     ['/queue/durability', { queue: { durability: 'memory', shardsPerInstance: 1 } }],
   ] as const)('is refused at %s where nothing is streamed', (path, changes) => {
     const scenario = smallScenario({ workload, sweep, ...(changes as object) });
-    expect(crossCheckScenario(scenario).map((fault) => fault.path)).toEqual([path]);
+    expect(crossCheckScenario(scenario, bundledStudies).map((fault) => fault.path)).toEqual([path]);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Run } from '@shardlab/contract';
 import { newRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { appendVerdicts, historyFileName, readVerdicts } from '../src/claims/verdict-history.ts';
+import { appendVerdicts, historyFileName, readVerdicts } from '../src/judging/verdict-history.ts';
 import { smallScenario } from './support.ts';
 
 let folder: string;

@@ -1,8 +1,21 @@
-import { ClaimLedger } from '@shardlab/contract';
+import { ClaimLedger, StudyList } from '@shardlab/contract';
+import { bundledStudies } from '@shardlab/lab';
 import type { App } from '../http/app-types.ts';
 import type { ClaimHistory } from '../runs/claim-history.ts';
 
 export function claimRoutes(app: App, { history }: { history: ClaimHistory }): void {
+  app.get(
+    '/api/studies',
+    {
+      schema: {
+        summary: 'The studies: what each document is, its claims, and what of it is not measured',
+        tags: ['runs'],
+        response: { 200: StudyList },
+      },
+    },
+    (): StudyList => ({ studies: bundledStudies.describe() }),
+  );
+
   app.get(
     '/api/claims',
     {

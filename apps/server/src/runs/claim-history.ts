@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Run } from '@shardlab/contract';
 import { type ClaimLedgerEntry, claimHistoryMax } from '@shardlab/contract';
-import { claims, type KeptVerdict, keepVerdicts, readVerdicts } from '@shardlab/lab';
+import { bundledStudies, type KeptVerdict, keepVerdicts, readVerdicts } from '@shardlab/lab';
 import type { RunStore } from '../store/run-store.ts';
 
 export class ClaimHistory {
@@ -26,11 +26,12 @@ export class ClaimHistory {
   /** Every claim with its verdicts, newest first. */
   async ledger(): Promise<ClaimLedgerEntry[]> {
     const verdictsOf = Map.groupBy(await this.#verdicts(), ({ id }) => id);
-    return claims.map(({ id, title, document, grade }) => {
+    return bundledStudies.claims.map(({ id, title, document, grade }) => {
       const ofClaim = (verdictsOf.get(id) ?? []).toSorted((a, b) => b.endedAtMs - a.endedAtMs);
       const [newest] = ofClaim;
       return {
         id,
+        study: bundledStudies.studyOf(id)!.id,
         title,
         document,
         grade,

@@ -27,6 +27,7 @@ import {
   type ScenarioEntry,
   type ScenarioList,
   type StartLoad,
+  type StudyList,
   type Subscribe,
   type SubscriberInfo,
   type SubscriberList,
@@ -77,6 +78,13 @@ export const runQuery = (id: string) =>
     queryKey: ['runs', 'one', id],
     queryFn: ({ signal }) => call<Run>('GET', `/api/runs/${path(id)}`, { signal }),
   });
+
+/** Never out of date: the studies are part of the server's code. */
+export const studiesQuery = queryOptions({
+  queryKey: ['studies'],
+  queryFn: ({ signal }) => call<StudyList>('GET', '/api/studies', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 export const claimsQuery = queryOptions({
   queryKey: ['claims'],

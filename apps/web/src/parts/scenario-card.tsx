@@ -1,6 +1,8 @@
 import type { PlanFigures, Scale, Scenario, ScenarioEntry } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
+import { studiesQuery } from '../api/queries.ts';
 import { formatCount, formatDuration, plural } from '../model/format.ts';
 import { ErrorNotice } from './query-states.tsx';
 import { useStartRun } from './use-start-run.ts';
@@ -29,7 +31,7 @@ export function ScenarioCard({ entry }: { entry: ScenarioEntry }) {
 export function ScenarioTags({ entry: { scenario, source } }: { entry: ScenarioEntry }) {
   return (
     <div className="row small muted">
-      <span>{originOf(scenario)}</span>
+      <ScenarioOrigin scenario={scenario} />
       {scenario.claims.length > 0 ? (
         <span className="row">
           Claims{' '}
@@ -45,9 +47,12 @@ export function ScenarioTags({ entry: { scenario, source } }: { entry: ScenarioE
   );
 }
 
-function originOf({ document, figure }: Scenario): string {
-  if (document === undefined) return 'Not based on a document';
-  return figure === undefined ? 'White paper' : `White paper, ${figure}`;
+/** "Oracle white paper, Figure 3" */
+function ScenarioOrigin({ scenario: { study, figure } }: { scenario: Scenario }) {
+  const { data } = useQuery(studiesQuery);
+  if (study === undefined) return <span>Not based on a document</span>;
+  const kind = data?.studies.find(({ id }) => id === study)?.document.kind ?? study;
+  return <span>{figure === undefined ? kind : `${kind}, ${figure}`}</span>;
 }
 
 /** The two buttons that start a run, each with its size and estimated duration. */

@@ -1,7 +1,7 @@
-import { claims } from '../claims/claims.ts';
-import { notMeasured } from '../claims/not-measured.ts';
-import { readVerdicts, type StoredVerdict } from '../claims/verdict-history.ts';
+import { readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { bundledStudies } from '../studies/registry.ts';
+import type { Study } from '../studies/study.ts';
 import { dataFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 import { verdictsInWords } from './result-table.ts';
@@ -10,6 +10,7 @@ import { verdictsInWords } from './result-table.ts';
 export async function claimsCommand(flags: { 'data-dir'?: string | undefined }): Promise<number> {
   const kept = await readVerdicts(dataFolder(flags['data-dir']));
   const judgedBy = await scenariosByClaim();
+  const { claims, studies } = bundledStudies;
   const lines = claims.map(({ id, title, document, grade }) => {
     const verdicts = kept.filter((verdict) => verdict.id === id);
     const last = verdicts.at(-1);
@@ -23,14 +24,19 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
     return `${words}\n   The document: ${document} (${grade})\n   ${sourceInWords(last)}; ${countsInWords(verdicts)}`;
   });
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
-  process.stdout.write('Statements of the document that no scenario measures yet:\n');
-  for (const { statement, reason } of notMeasured) process.stdout.write(`   ${statement}: ${reason}\n`);
+  for (const study of studies) process.stdout.write(notMeasuredInWords(study));
   const last = claims.flatMap(({ id }) => kept.findLast((verdict) => verdict.id === id) ?? []);
   const open = claims.length - last.length;
   process.stdout.write(
     `\n${claims.length} claims: ${countsInWords(last)}${open === 0 ? '' : `, not measured yet ${open}`}\n`,
   );
   return exitCodes.done;
+}
+
+function notMeasuredInWords({ document, notMeasured }: Study): string {
+  if (notMeasured.length === 0) return '';
+  const lines = notMeasured.map(({ statement, reason }) => `   ${statement}: ${reason}\n`);
+  return `Statements of "${document.title}" that no scenario measures yet:\n${lines.join('')}`;
 }
 
 async function scenariosByClaim(): Promise<Map<string, string[]>> {

@@ -1,6 +1,6 @@
 /** The results of one run, and the summary of several, as plain text. */
 import type { Run } from '@shardlab/contract';
-import { isFaulty } from '../claims/judgement.ts';
+import { isFaulty } from '../judging/judgement.ts';
 import { conversionsInWords } from './conversion-words.ts';
 import { durationInWords } from './duration.ts';
 import { faultsInWords } from './fault-words.ts';

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Run, RunEvent, Scenario } from '@shardlab/contract';
-import { claimIds } from '../claims/claims.ts';
-import { isFaulty } from '../claims/judgement.ts';
-import { appendVerdicts } from '../claims/verdict-history.ts';
+import { isFaulty } from '../judging/judgement.ts';
+import { appendVerdicts } from '../judging/verdict-history.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
+import { bundledStudies } from '../studies/registry.ts';
 import { dataFolder } from './data-folder.ts';
 import { durationInWords } from './duration.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -53,6 +53,7 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
   const judged = scenarios.flatMap(({ claims }) => claims);
   const id = required.find((claim) => !judged.includes(claim));
   if (id === undefined) return null;
+  const { claimIds } = bundledStudies;
   const known = claimIds.includes(id)
     ? scenarios.map((scenario) => `${scenario.id} tests ${scenario.claims.join(', ') || 'none'}`).join('; ')
     : `the known claims are ${claimIds.join(', ')}`;

@@ -1,11 +1,18 @@
 /** A run as data, and how events change it. */
 import { pointKey, type Run, type RunEvent, type Scale, type Scenario } from '@shardlab/contract';
-import { judgeClaims } from '../claims/judge.ts';
+import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { planFigures } from './plan-run.ts';
 
 /** A run that has not started: status `queued`, all claims without points. */
-export function newRun(options: { id: string; scenario: Scenario; scale: Scale; createdAtMs: number }): Run {
-  const { id, scenario, scale, createdAtMs } = options;
+export function newRun(options: {
+  id: string;
+  scenario: Scenario;
+  scale: Scale;
+  createdAtMs: number;
+  /** Default: the bundled ones. */
+  studies?: StudyRegistry;
+}): Run {
+  const { id, scenario, scale, createdAtMs, studies = bundledStudies } = options;
   const plan = planFigures(scenario, scale);
   return {
     id,
@@ -17,7 +24,7 @@ export function newRun(options: { id: string; scenario: Scenario; scale: Scale; 
     endedAtMs: null,
     progress: { done: 0, total: plan.trials, etaMs: plan.estimatedMs },
     points: [],
-    claims: judgeClaims(scenario.claims, [], { cores: null }),
+    claims: studies.judge(scenario.claims, [], { cores: null }),
     environment: null,
     watched: false,
     error: null,

@@ -16,7 +16,7 @@ export interface RunUpdate {
   changes: Pick<Run, 'startedAtMs' | 'endedAtMs' | 'environment' | 'progress'>;
 }
 
-export type StartRunInThreadOptions = Omit<StartRunOptions, 'now' | 'freeBytes'>;
+export type StartRunInThreadOptions = Omit<StartRunOptions, 'now' | 'freeBytes' | 'studies'>;
 
 /**
  * Like `startRun`, with the same events. Resolves once the thread has ended. Rejects with what `onEvent` threw, after the

@@ -4,8 +4,8 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ErrorBody, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
-import { judgeClaims } from '../claims/judge.ts';
 import { LabError } from '../errors.ts';
+import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { summarisePoint } from '../trial/point.ts';
 import { runTrial, type TrialOutcome } from '../trial/run-trial.ts';
 import { assertDiskSpace, freeBytesOf, trialBytesMax } from './disk-space.ts';
@@ -34,6 +34,8 @@ export interface StartRunOptions {
   /** Epoch milliseconds. */
   now?: () => number;
   freeBytes?: (folder: string) => Promise<number>;
+  /** The studies whose claims are judged; default: the bundled ones. */
+  studies?: StudyRegistry;
 }
 
 /**
@@ -41,13 +43,13 @@ export interface StartRunOptions {
  * finished points. Never rejects. The last events are `status` and `end`.
  */
 export async function startRun(options: StartRunOptions): Promise<Run> {
-  const { scenario, scale, signal } = options;
+  const { scenario, scale, signal, studies = bundledStudies } = options;
   const now = options.now ?? Date.now;
   const plan = planRun(scenario, scale);
   const timeLeft = new TimeLeft(plan);
   const outcomes = new Map<string, TrialOutcome[]>();
   const id = options.id ?? randomUUID();
-  let run = newRun({ id, scenario, scale, createdAtMs: options.createdAtMs ?? now() });
+  let run = newRun({ id, scenario, scale, createdAtMs: options.createdAtMs ?? now(), studies });
   let folder: string | null = null;
   let failure: unknown;
 
@@ -92,7 +94,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       outcomes.set(trial.key, repeats);
       const point = summarisePoint(trial, repeats);
       const { points } = applyRunEvent(run, { type: 'point', point, claims: [] });
-      emit({ type: 'point', point, claims: judgeClaims(scenario.claims, points, environment) });
+      emit({ type: 'point', point, claims: studies.judge(scenario.claims, points, environment) });
       emitProgress(trial.index + 1);
     }
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Checks that a schema cannot express: limits on products of fields, and consistency between fields. */
 import { nearestName, queueLimits, type Scenario, scenarioLimits } from '@shardlab/contract';
-import { claimIds } from '../claims/claims.ts';
+import type { StudyRegistry } from '../studies/registry.ts';
 import { checkConversion } from './conversion-checks.ts';
 import { combinationCount, scaleScenario } from './expand-sweep.ts';
 import { checkFaults } from './fault-checks.ts';
@@ -16,9 +16,10 @@ const backlogBytesMax = 16 * 1024 ** 3;
 const runMsMax = 24 * 60 * 60_000;
 
 /** The faults of a scenario that matches the schema; empty if it can run. */
-export function crossCheckScenario(scenario: Scenario): ScenarioProblem[] {
+export function crossCheckScenario(scenario: Scenario, studies: StudyRegistry): ScenarioProblem[] {
   return [
-    ...checkClaims(scenario),
+    ...checkStudy(scenario, studies),
+    ...checkClaims(scenario, studies),
     ...checkTopic(scenario),
     ...checkDurability(scenario),
     ...checkRows(scenario),
@@ -34,17 +35,34 @@ export function crossCheckScenario(scenario: Scenario): ScenarioProblem[] {
   ];
 }
 
-function checkClaims(scenario: Scenario): ScenarioProblem[] {
+function checkStudy({ study }: Scenario, { studies }: StudyRegistry): ScenarioProblem[] {
+  const ids = studies.map(({ id }) => id);
+  if (study === undefined || ids.includes(study)) return [];
+  return [
+    {
+      path: '/study',
+      message: `There is no study "${study}"; the studies are ${ids.join(', ')}${hint(study, ids)}`,
+    },
+  ];
+}
+
+function hint(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known);
+  return nearest === null ? '' : `; did you mean "${nearest}"?`;
+}
+
+function checkClaims(scenario: Scenario, studies: StudyRegistry): ScenarioProblem[] {
+  const { claimIds } = studies;
   return scenario.claims.flatMap((id, index) => {
-    if (claimIds.includes(id)) return [];
-    const nearest = nearestName(id, claimIds);
-    const hint = nearest === null ? '' : `; did you mean "${nearest}"?`;
-    return [
-      {
-        path: `/claims/${index}`,
-        message: `There is no claim "${id}"; the claims are ${claimIds.join(', ')}${hint}`,
-      },
-    ];
+    const path = `/claims/${index}`;
+    const study = studies.studyOf(id);
+    if (study === undefined) {
+      const claims = claimIds.join(', ');
+      return [{ path, message: `There is no claim "${id}"; the claims are ${claims}${hint(id, claimIds)}` }];
+    }
+    if (scenario.study === undefined || scenario.study === study.id) return [];
+    const message = `${id} is a claim of the study "${study.id}", but the scenario belongs to "${scenario.study}"`;
+    return [{ path, message }];
   });
 }
 

@@ -1,6 +1,7 @@
 /** Parses and validates a scenario: size, JSON, schema, and consistency between fields. */
 import { findFaults, Scenario, scenarioLimits } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
+import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { crossCheckScenario } from './cross-checks.ts';
 import { locateJsonError } from './locate-json-error.ts';
 import {
@@ -22,7 +23,7 @@ export type ParsedScenario =
  * `SCENARIO_INVALID`.
  * Never throws for bad input.
  */
-export function parseScenario(input: unknown): ParsedScenario {
+export function parseScenario(input: unknown, studies: StudyRegistry = bundledStudies): ParsedScenario {
   let value = input;
   if (typeof input === 'string') {
     const bytes = Buffer.byteLength(input);
@@ -42,7 +43,7 @@ export function parseScenario(input: unknown): ParsedScenario {
   const found = findFaults(Scenario, value);
   if (found.faults.length > 0) return invalid(toProblems(found));
   const scenario = value as Scenario;
-  const faults = crossCheckScenario(scenario);
+  const faults = crossCheckScenario(scenario, studies);
   return faults.length > 0 ? invalid({ faults, more: false }) : { ok: true, scenario };
 }
 

@@ -1,7 +1,8 @@
-import type { ClaimLedgerEntry } from '@shardlab/contract';
+import type { ClaimLedgerEntry, StudyInfo } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { claimsQuery } from '../../api/queries.ts';
+import { useId } from 'react';
+import { claimsQuery, studiesQuery } from '../../api/queries.ts';
 import { formatAgo } from '../../model/format.ts';
 import { describeGrade } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
@@ -12,27 +13,68 @@ import { useTitle } from '../../parts/use-title.ts';
 /** The ledger of claims: the statement of the document, and the last verdict from this machine. */
 export function ClaimsPage() {
   useTitle('Claims');
+  const studies = useQuery(studiesQuery);
   const claims = useQuery(claimsQuery);
   return (
     <>
       <header className="page-head">
         <h1>Claims</h1>
         <p className="lead">
-          The statements of the white paper that can be tested, each with the result of the newest finished
-          run on this machine. The lab compares ratios and slopes, not absolute numbers from other hardware. A
+          The statements of the documents that can be tested, each with the result of the newest finished run
+          on this machine. The lab compares ratios and slopes, not absolute numbers from other hardware. A
           claim that does not hold here is a finding, not an error.
         </p>
       </header>
-      <QueryResult query={claims} name="claims">
-        {(data) => (
-          <ul className="claims panel" aria-label="Claims">
-            {data.claims.map((entry) => (
-              <Entry key={entry.id} entry={entry} />
-            ))}
-          </ul>
+      <QueryResult query={studies} name="studies">
+        {(registered) => (
+          <QueryResult query={claims} name="claims">
+            {(ledger) =>
+              registered.studies.map((study) => (
+                <StudyClaims
+                  key={study.id}
+                  study={study}
+                  claims={ledger.claims.filter((entry) => entry.study === study.id)}
+                />
+              ))
+            }
+          </QueryResult>
         )}
       </QueryResult>
     </>
+  );
+}
+
+/** A document, its claims, and what of it no scenario measures. */
+function StudyClaims({ study, claims }: { study: StudyInfo; claims: readonly ClaimLedgerEntry[] }) {
+  const { document, notMeasured } = study;
+  const heading = useId();
+  return (
+    <section className="section" aria-labelledby={heading}>
+      <div className="section-head">
+        <h2 id={heading}>{document.title}</h2>
+        <p className="small muted">
+          {document.kind}, {document.date}
+        </p>
+      </div>
+      <p>{document.about}</p>
+      <ul className="claims panel" aria-label={`Claims of ${document.title}`}>
+        {claims.map((entry) => (
+          <Entry key={entry.id} entry={entry} />
+        ))}
+      </ul>
+      {notMeasured.length === 0 ? null : (
+        <>
+          <h3>Not measured</h3>
+          <ul>
+            {notMeasured.map(({ statement, reason }) => (
+              <li key={statement}>
+                {statement}: <span className="muted">{reason}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
   );
 }
 
@@ -49,9 +91,9 @@ function Entry({ entry }: { entry: ClaimLedgerEntry }) {
   return (
     <li className="claim">
       <div className="claim-head">
-        <h2>
+        <h3>
           <span className="tag">{entry.id}</span> {entry.title}
-        </h2>
+        </h3>
         {last === null ? (
           <span className="badge">Not judged yet</span>
         ) : (

@@ -1,5 +1,18 @@
-/** Claims from the text of document A, which gives no numbers: the bars are ours, and each reason states them. */
-import type { Claim } from './claim.ts';
+/** Claims from the document's text, which gives no numbers: the bars are ours, and each reason states them. */
+import type { Claim } from '../study.ts';
+import { judgeW8 } from './judges/conversion.ts';
+import { judgeW7 } from './judges/failover.ts';
+import {
+  judgeW1,
+  judgeW2,
+  judgeW3,
+  judgeW4,
+  judgeW5,
+  judgeW6,
+  judgeW9,
+  judgeW10,
+} from './judges/word-judges.ts';
+import { ofType } from './of-type.ts';
 
 export const wordClaims: readonly Claim[] = [
   {
@@ -7,6 +20,8 @@ export const wordClaims: readonly Claim[] = [
     title: 'A huge backlog does not slow dequeues',
     document: 'Sharded queues are stored in the database, so they can handle huge backlogs.',
     grade: 'shape',
+    judge: judgeW1,
+    select: ofType('queue'),
   },
   {
     id: 'W2',
@@ -14,6 +29,8 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Message size affects the throughput of every queue, and the architecture takes this into account: the cache keeps only the metadata of large messages.',
     grade: 'shape',
+    judge: judgeW2,
+    select: ofType('queue'),
   },
   {
     id: 'W3',
@@ -21,6 +38,8 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Bitmaps track the subscribers of a message, which supports large numbers of subscribers efficiently.',
     grade: 'shape',
+    judge: judgeW3,
+    select: ofType('topic'),
   },
   {
     id: 'W4',
@@ -28,18 +47,24 @@ export const wordClaims: readonly Claim[] = [
     document:
       'If dequeuers keep up, the message cache provides the order of a shard without SQL, which reduces the CPU and disk overhead of enqueues and dequeues.',
     grade: 'shape',
+    judge: judgeW4,
+    select: ofType('queue'),
   },
   {
     id: 'W5',
     title: 'Nonpersistent messages are faster',
     document: 'The message cache also stores nonpersistent messages, which then need no disk.',
     grade: 'shape',
+    judge: judgeW5,
+    select: ofType('queue'),
   },
   {
     id: 'W6',
     title: 'Some workloads need no sharded queue',
     document: 'If an unsharded queue satisfies the requirements, there is no compelling need to migrate.',
     grade: 'shape',
+    judge: judgeW6,
+    select: ofType('queue'),
   },
   {
     id: 'W7',
@@ -47,6 +72,9 @@ export const wordClaims: readonly Claim[] = [
     document:
       "Persistent messages fail over and are recovered like the database's tables, which makes the queue highly available.",
     grade: 'shape',
+    judge: judgeW7,
+    select: ofType('queue'),
+    aboutIntegrity: true,
   },
   {
     id: 'W8',
@@ -54,6 +82,9 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Existing applications need no changes: the queue is drained, dropped when empty, and created again as a sharded queue with the same name.',
     grade: 'shape',
+    judge: judgeW8,
+    select: ofType('queue'),
+    aboutIntegrity: true,
   },
   {
     id: 'W9',
@@ -61,6 +92,8 @@ export const wordClaims: readonly Claim[] = [
     document:
       'If one session enqueues on one instance and another dequeues on a second instance, messages are forwarded between them, asynchronously to the enqueuing transaction.',
     grade: 'shape',
+    judge: judgeW9,
+    select: ofType('queue'),
   },
   {
     id: 'W10',
@@ -68,5 +101,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Enqueues and dequeues commit in the same transaction as other database operations, without a two-phase commit.',
     grade: 'shape',
+    judge: judgeW10,
+    select: ofType('queue'),
   },
 ];

@@ -11,7 +11,7 @@ import {
   rounded,
   sharded,
   verdictAgainstBar,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
 
 /** A survivor must serve a killed instance within this time: the lease of a second, and another second for recovery. */
 const serviceMsMax = 2_000;

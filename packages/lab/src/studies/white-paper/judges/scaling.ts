@@ -1,7 +1,6 @@
 /** Claims A1, A15: a straight log-log line without regression. A4, A13: the gain of the unsharded queue or topic. */
 import type { Point } from '@shardlab/contract';
 import { fitLogLog, type Interval, type LogLogFit, ratioInterval } from '@shardlab/model';
-import { whitePaper } from './claims.ts';
 import {
   best,
   distinct,
@@ -22,7 +21,8 @@ import {
   topWait,
   unsharded,
   verdictAgainstBar,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
+import { whitePaper } from '../document-figures.ts';
 
 /** Smallest slope: below it, doubling the threads multiplies the rate by less than 1.6, unlike the figure. */
 const slopeMin = 0.7;

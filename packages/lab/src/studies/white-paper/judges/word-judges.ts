@@ -13,8 +13,16 @@ import {
   pairsAlong,
   rateOf,
   sameParamsExcept,
-} from './comparison.ts';
-import { fixed, inconclusive, type Judge, perSec, pointInWords, sharded, unsharded } from './judgement.ts';
+} from '../../../judging/comparison.ts';
+import {
+  fixed,
+  inconclusive,
+  type Judge,
+  perSec,
+  pointInWords,
+  sharded,
+  unsharded,
+} from '../../../judging/judgement.ts';
 
 /** With a large backlog the rate must be at least this share of the rate with a small one. */
 const backlogShareMin = 0.7;

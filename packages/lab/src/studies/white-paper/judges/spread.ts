@@ -15,7 +15,7 @@ import {
   sharded,
   topWait,
   verdictAgainstBar,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
 
 /** An instance with at least this share of the mean rate does as much as the others, given the noise of a short window. */
 const evenMin = 0.8;

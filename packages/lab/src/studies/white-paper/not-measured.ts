@@ -1,8 +1,5 @@
-/** Statements of document A that no scenario measures yet, with the reason. */
-export interface NotMeasured {
-  statement: string;
-  reason: string;
-}
+/** Statements of the document that no scenario measures yet, with the reason. */
+import type { NotMeasured } from '../study.ts';
 
 export const notMeasured: readonly NotMeasured[] = [
   {

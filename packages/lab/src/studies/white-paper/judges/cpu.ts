@@ -1,7 +1,6 @@
 /** Claims A7 and A14: CPU per message, sharded compared with unsharded. A17: CPU of each of eight instances. */
 import type { Point } from '@shardlab/contract';
 import { type Interval, ratioInterval, spread } from '@shardlab/model';
-import { whitePaper } from './claims.ts';
 import {
   best,
   fixed,
@@ -17,7 +16,8 @@ import {
   underLoad,
   unsharded,
   verdictAgainstBar,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
+import { whitePaper } from '../document-figures.ts';
 
 export const judgeA7: Judge = (points) => {
   const unit = '× the dequeues per CPU second of the unsharded queue';

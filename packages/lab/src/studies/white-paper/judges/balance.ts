@@ -1,7 +1,6 @@
 /** Claims A3, A6 and A19: whether dequeuers keep up with the same number of enqueuers. */
 import type { Point } from '@shardlab/contract';
 import { fitLogLog, median, ratioInterval } from '@shardlab/model';
-import { whitePaper } from './claims.ts';
 import {
   distinct,
   familiesOf,
@@ -19,7 +18,8 @@ import {
   sharded,
   underLoad,
   unsharded,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
+import { whitePaper } from '../document-figures.ts';
 
 /** Slopes of enqueue and dequeue that differ by less than this count as equal. */
 const slopeDifferenceMax = 0.15;

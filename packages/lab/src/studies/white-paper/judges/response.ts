@@ -1,7 +1,6 @@
 /** Claim A9: response time of a dequeue from the sharded queue. A18: its growth with instances and dequeuers, for a topic. */
 import type { Point } from '@shardlab/contract';
 import { median, ratioInterval, spread } from '@shardlab/model';
-import { whitePaper } from './claims.ts';
 import {
   fixed,
   inconclusive,
@@ -13,7 +12,8 @@ import {
   standIn,
   unsharded,
   verdictAgainstBar,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
+import { whitePaper } from '../document-figures.ts';
 
 export const judgeA9: Judge = (points) => {
   const unit = 'ms, median dequeue call';

@@ -1,52 +1,46 @@
-/** The claims that the lab can test, as data; the statements of the document are in our words. */
-import type { Claim } from './claim.ts';
-import { wordClaims } from './word-claims.ts';
+/** Claims of the document's figures; its statements are in our words. */
+import type { Claim } from '../study.ts';
+import { judgeA3, judgeA6, judgeA19 } from './judges/balance.ts';
+import { judgeA7, judgeA14, judgeA17 } from './judges/cpu.ts';
+import { judgeA9, judgeA18 } from './judges/response.ts';
+import { judgeA1, judgeA4, judgeA13, judgeA15 } from './judges/scaling.ts';
+import { judgeA8, judgeA10 } from './judges/spread.ts';
+import { judgeA2, judgeA5, judgeA11, judgeA12, judgeA16 } from './judges/throughput.ts';
+import { ofType } from './of-type.ts';
 
-/** The document's own figures, with which results are compared. */
-export const whitePaper = {
-  shardedDequeuePerSec: 76_000,
-  unshardedDequeuePerSec: 8_000,
-  /** Figure 5: dequeues per CPU second, sharded ÷ unsharded. */
-  dequeuesPerCpuRatio: 4,
-  dequeueCallMs: 1,
-  largeBatchDequeuePerSec: 100_000,
-  topicDequeuePerSec: 100_000,
-  /** CPU of a sharded topic ÷ CPU of an unsharded one. */
-  topicCpuRatio: 0.5,
-  topicLargeBatchOperationsPerSec: 150_000,
-  /** CPU utilisation of each of the eight nodes. */
-  topicCpuShare: 0.1,
-  /** A1 states a straight line up to this many threads. */
-  threadsMax: 32,
-  nodes: 8,
-  coresPerNode: 24,
-} as const;
-
-const figureClaims: readonly Claim[] = [
+export const figureClaims: readonly Claim[] = [
   {
     id: 'A1',
     title: 'Sharded dequeues scale in a straight line',
     document:
       'The sharded dequeue rate rises in a straight line on log-log axes up to 32 threads, and does not regress as instances are added (figure 3).',
     grade: 'shape',
+    judge: judgeA1,
+    select: ofType('queue'),
   },
   {
     id: 'A2',
     title: 'The sharded queue reaches 76,000 dequeues per second',
     document: 'The sharded queue reaches 76,000 dequeues per second on 8 nodes of 24 cores (figure 3).',
     grade: 'prose',
+    judge: judgeA2,
+    select: ofType('queue'),
   },
   {
     id: 'A3',
     title: 'Sharded dequeuers keep up',
     document: 'Dequeuers keep up with the same number of enqueuers up to 76,000 messages per second.',
     grade: 'shape',
+    judge: judgeA3,
+    select: ofType('queue'),
   },
   {
     id: 'A4',
     title: 'The unsharded queue gains little from threads or instances',
     document: 'The unsharded queue gains little from more threads or more instances (figure 3).',
     grade: 'shape',
+    judge: judgeA4,
+    select: ofType('queue'),
   },
   {
     id: 'A5',
@@ -54,6 +48,8 @@ const figureClaims: readonly Claim[] = [
     document:
       'The unsharded queue is fastest on one instance, with under 8,000 dequeues per second; several instances are slower, because they wait for blocks held by another session or instance.',
     grade: 'prose',
+    judge: judgeA5,
+    select: ofType('queue'),
   },
   {
     id: 'A6',
@@ -61,6 +57,8 @@ const figureClaims: readonly Claim[] = [
     document:
       'With equal numbers of threads, unsharded dequeues fall behind enqueues; the sharded enqueue rate scales like the dequeue rate (figure 4).',
     grade: 'shape',
+    judge: judgeA6,
+    select: ofType('queue'),
   },
   {
     id: 'A7',
@@ -68,18 +66,24 @@ const figureClaims: readonly Claim[] = [
     document:
       'At higher loads the sharded queue dequeues more than four times as many messages per CPU second as the unsharded queue (figure 5).',
     grade: 'prose',
+    judge: judgeA7,
+    select: ofType('queue'),
   },
   {
     id: 'A8',
     title: 'The sharded queue spreads work evenly',
     document: 'The sharded queue distributes work well among the instances (figure 5).',
     grade: 'shape',
+    judge: judgeA8,
+    select: ofType('queue'),
   },
   {
     id: 'A9',
     title: 'A sharded dequeue takes less than a millisecond',
     document: 'A dequeue from the sharded queue typically takes less than a millisecond.',
     grade: 'prose',
+    judge: judgeA9,
+    select: ofType('queue'),
   },
   {
     id: 'A10',
@@ -87,6 +91,8 @@ const figureClaims: readonly Claim[] = [
     document:
       'The sharded queue is limited by the overhead of commits, shown by "log file sync", and by partition maintenance.',
     grade: 'shape',
+    judge: judgeA10,
+    select: ofType('queue'),
   },
   {
     id: 'A11',
@@ -94,6 +100,8 @@ const figureClaims: readonly Claim[] = [
     document:
       'With much larger commit batches the sharded queue approaches (according to the caption of figure 6, exceeds) 100,000 dequeues per second; dequeuers keep up, and partition maintenance is the limit.',
     grade: 'prose',
+    judge: judgeA11,
+    select: ofType('queue'),
   },
   {
     id: 'A12',
@@ -101,6 +109,8 @@ const figureClaims: readonly Claim[] = [
     document:
       'With 10 subscribers per message the sharded topic reaches about 100,000 dequeues per second (figure 7).',
     grade: 'prose',
+    judge: judgeA12,
+    select: ofType('topic'),
   },
   {
     id: 'A13',
@@ -108,18 +118,24 @@ const figureClaims: readonly Claim[] = [
     document:
       'The throughput of the unsharded topic does not grow with threads or instances, which wait for each other\'s blocks ("buffer busy waits", figure 7).',
     grade: 'shape',
+    judge: judgeA13,
+    select: ofType('topic'),
   },
   {
     id: 'A14',
     title: 'A sharded topic uses less than half of the CPU',
     document: 'The sharded topic uses less than half of the CPU that the unsharded topic uses.',
     grade: 'prose',
+    judge: judgeA14,
+    select: ofType('topic'),
   },
   {
     id: 'A15',
     title: 'More instances do not slow enqueues to a topic',
     document: 'The enqueue rate of the sharded topic does not degrade as instances are added (figure 8).',
     grade: 'shape',
+    judge: judgeA15,
+    select: ofType('topic'),
   },
   {
     id: 'A16',
@@ -127,6 +143,8 @@ const figureClaims: readonly Claim[] = [
     document:
       'With larger commit batches the sharded topic reaches about 150,000 enqueues and dequeues per second together, more than half a billion per hour (figure 9).',
     grade: 'prose',
+    judge: judgeA16,
+    select: ofType('topic'),
   },
   {
     id: 'A17',
@@ -134,6 +152,8 @@ const figureClaims: readonly Claim[] = [
     document:
       'With the sharded topic, CPU utilisation stays below 10 % on each of the eight nodes (figure 10).',
     grade: 'prose',
+    judge: judgeA17,
+    select: ofType('topic'),
   },
   {
     id: 'A18',
@@ -141,16 +161,15 @@ const figureClaims: readonly Claim[] = [
     document:
       'The average response time of a dequeue stays flat for the sharded topic, and rises with instances or dequeuers for the unsharded topic (figure 11).',
     grade: 'shape',
+    judge: judgeA18,
+    select: ofType('topic'),
   },
   {
     id: 'A19',
     title: 'Dequeuers of a sharded topic keep up',
     document: 'Dequeuers of the sharded topic keep up with its enqueuers.',
     grade: 'shape',
+    judge: judgeA19,
+    select: ofType('topic'),
   },
 ];
-
-/** The claims of the figures, then those of the text. */
-export const claims: readonly Claim[] = [...figureClaims, ...wordClaims];
-
-export const claimIds: readonly string[] = claims.map((claim) => claim.id);

@@ -1,7 +1,6 @@
 /** Claims A2, A11, A12, A16: sharded rates compared with the document's. A5: where the unsharded queue is fastest. */
 import type { Point } from '@shardlab/contract';
 import { spread } from '@shardlab/model';
-import { whitePaper } from './claims.ts';
 import {
   best,
   distinct,
@@ -19,7 +18,8 @@ import {
   singleRepeatNoise,
   topWait,
   unsharded,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
+import { whitePaper } from '../document-figures.ts';
 import { rateRatioInterval } from './scaling.ts';
 
 interface RateClaim {

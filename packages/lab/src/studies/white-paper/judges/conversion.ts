@@ -10,7 +10,7 @@ import {
   perSec,
   rounded,
   verdictAgainstBar,
-} from './judgement.ts';
+} from '../../../judging/judgement.ts';
 
 /** Clients that reach half of their previous rate after the conversion have continued. Whether they are faster is up to A1 to A5. */
 const shareMin = 0.5;

@@ -1,0 +1,34 @@
+/** A study as clients see it: the document, and what of it cannot be measured here. */
+import Type, { type Static } from 'typebox';
+
+const closed = { additionalProperties: false } as const;
+
+export const StudyDocument = Type.Object(
+  {
+    letter: Type.Optional(
+      Type.String({ pattern: '^[A-Z]$', description: 'Begins the ids of most of its claims' }),
+    ),
+    title: Type.String(),
+    kind: Type.String({ description: 'White paper, blog post, …, with its publisher' }),
+    date: Type.String({ description: 'Year, month and day, as far as the document tells: 2015-03' }),
+    about: Type.String({ description: 'What it describes and claims, in a sentence or two' }),
+  },
+  closed,
+);
+export type StudyDocument = Static<typeof StudyDocument>;
+
+export const StudyInfo = Type.Object(
+  {
+    id: Type.String(),
+    document: StudyDocument,
+    claims: Type.Array(Type.String(), { description: 'Ids of its claims, in their order' }),
+    notMeasured: Type.Array(Type.Object({ statement: Type.String(), reason: Type.String() }, closed), {
+      description: 'Statements of the document that no scenario measures',
+    }),
+  },
+  closed,
+);
+export type StudyInfo = Static<typeof StudyInfo>;
+
+export const StudyList = Type.Object({ studies: Type.Array(StudyInfo) }, closed);
+export type StudyList = Static<typeof StudyList>;

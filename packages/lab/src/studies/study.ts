@@ -1,0 +1,26 @@
+/** What a study is: a document, what it claims, and how each claim is judged. Each study is a folder beside this file. */
+import type { ClaimResult, Point, StudyDocument } from '@shardlab/contract';
+import type { Judge } from '../judging/judgement.ts';
+
+export interface Claim extends Pick<ClaimResult, 'id' | 'title' | 'document' | 'grade'> {
+  judge: Judge;
+  /** The points of a run that it is about; all of them if left out. */
+  select?(points: readonly Point[]): readonly Point[];
+  /** The claim is about integrity itself, so points with integrity faults are judged too. */
+  aboutIntegrity?: true;
+}
+
+/** A statement of the document that no scenario measures. */
+export interface NotMeasured {
+  statement: string;
+  reason: string;
+}
+
+export interface Study {
+  /** The name of its folder, and of the study in scenarios: lower-case words and dashes. */
+  id: string;
+  document: StudyDocument;
+  /** In the order in which they are listed. Their ids are unique over all studies. */
+  claims: readonly Claim[];
+  notMeasured: readonly NotMeasured[];
+}

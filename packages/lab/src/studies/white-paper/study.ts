@@ -1,0 +1,19 @@
+/** The study of Oracle's white paper about JMS sharded queues. */
+import type { Study } from '../study.ts';
+import { figureClaims } from './figure-claims.ts';
+import { notMeasured } from './not-measured.ts';
+import { wordClaims } from './word-claims.ts';
+
+export const study: Study = {
+  id: 'white-paper',
+  document: {
+    letter: 'A',
+    title: 'Oracle Database 12c: JMS Sharded Queues',
+    kind: 'Oracle white paper',
+    date: '2015-03',
+    about:
+      'Queues split into shards, one or more per instance, so that sessions of different instances need no common index. It reports rates, CPU and response times on eight nodes.',
+  },
+  claims: [...figureClaims, ...wordClaims],
+  notMeasured,
+};

@@ -1,0 +1,42 @@
+import { bundledStudies, parseScenario, StudyRegistry, startRun } from '@shardlab/lab';
+import { describe, expect, it } from 'vitest';
+import { loadStudies } from '../src/studies/load-studies.ts';
+import { smallScenario } from './support.ts';
+
+const toys = await loadStudies(new URL('./toy-studies/', import.meta.url));
+const studies = new StudyRegistry([...bundledStudies.studies, ...toys]);
+const scenario = smallScenario({
+  study: 'toy',
+  claims: ['Z1'],
+  sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+});
+
+describe('a study is a folder', () => {
+  it('whose claims scenarios may name, and only with it', () => {
+    expect(parseScenario(scenario, studies)).toMatchObject({ ok: true });
+    expect(parseScenario(scenario)).toMatchObject({ faults: [{ path: '/study' }, { path: '/claims/0' }] });
+    const mixed = parseScenario({ ...scenario, study: 'white-paper' }, studies);
+    expect(mixed).toMatchObject({
+      faults: [{ message: 'Z1 is a claim of the study "toy", but the scenario belongs to "white-paper"' }],
+    });
+  });
+
+  it('whose runs are measured and judged like all others', async () => {
+    const run = await startRun({ scenario, scale: 'full', studies });
+    expect(run).toMatchObject({ status: 'done', claims: [{ id: 'Z1', verdict: 'holds' }] });
+  });
+
+  it('which clients are told', () => {
+    expect(studies.describe().find(({ id }) => id === 'toy')).toMatchObject({
+      document: { title: 'A toy document' },
+      claims: ['Z1'],
+      notMeasured: [{ statement: 'It is a joy' }],
+    });
+  });
+
+  it('with ids that no other study has', () => {
+    expect(() => new StudyRegistry([...toys, ...toys])).toThrow('two studies are named toy');
+    const other = { ...toys[0]!, id: 'other' };
+    expect(() => new StudyRegistry([...toys, other])).toThrow('other and toy both have a claim Z1');
+  });
+});
