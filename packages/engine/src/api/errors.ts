@@ -44,7 +44,11 @@ const definitions = {
     message:
       'The queue was converted to a sharded queue during the call; nothing was changed, retry to use the new queue',
   },
-  QUEUE_NOT_CONVERTIBLE: { kind: 'conflict', retryable: false, message: 'Only a queue of the kind unsharded can be converted' },
+  QUEUE_NOT_CONVERTIBLE: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'Only a queue of the kind unsharded can be converted',
+  },
   QUEUE_NOT_DRAINED: {
     kind: 'conflict',
     retryable: true,

@@ -83,7 +83,10 @@ function linkOver(
     ports.timers.nextTurn(() => {
       scheduled = false;
       const batch = take(true);
-      if (batch === undefined) return;
+      if (batch === undefined) {
+        if (!unanswered) socket.unref();
+        return;
+      }
       unanswered = true;
       socket.write(encodeFrame(batch));
     });

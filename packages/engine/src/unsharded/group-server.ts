@@ -50,6 +50,8 @@ const busyRetryMs = 1;
 export class GroupServer {
   readonly #options: GroupServerOptions;
   readonly #clients = new Set<Socket>();
+  /** Clients that do not read at the moment: they are told once they do. */
+  readonly #unnotified = new Set<Socket>();
   readonly #server: Server;
   #pending: PendingBatch[] = [];
   #lastWereClaims = false;
@@ -83,9 +85,13 @@ export class GroupServer {
         this.#pending.push({ batch: message as ClientMessage, client: socket });
       this.request();
     });
+    socket.on('drain', () => {
+      if (this.#unnotified.delete(socket)) this.#send(socket, { readyQueues: null });
+    });
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => {
       this.#clients.delete(socket);
+      this.#unnotified.delete(socket);
       // It sends them again over its next connection, or has ended.
       this.#pending = this.#pending.filter(({ client }) => client !== socket);
     });
@@ -150,14 +156,21 @@ export class GroupServer {
       if (answer === undefined && readyQueues.length === 0) continue;
       const message: WriterMessage = answer === undefined ? { readyQueues } : { answer, readyQueues };
       if (client === undefined) this.#options.local.onMessage(message);
-      else client.write(encodeFrame(message));
+      else if (answer === undefined && client.writableNeedDrain) this.#unnotified.add(client);
+      else this.#send(client, message);
     }
   }
 
   /** Messages may have become ready in any queue. */
   announceAll(): void {
-    for (const client of this.#clients)
-      client.write(encodeFrame({ readyQueues: null } satisfies WriterMessage));
+    for (const client of this.#clients) {
+      if (client.writableNeedDrain) this.#unnotified.add(client);
+      else this.#send(client, { readyQueues: null });
+    }
+  }
+
+  #send(client: Socket, message: WriterMessage): void {
+    client.write(encodeFrame(message));
   }
 
   /** Another process can be the writer from now on. What was not answered is sent to it again. */

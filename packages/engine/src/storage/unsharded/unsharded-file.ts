@@ -324,30 +324,12 @@ export class UnshardedFile {
 
   /** Deletes a queue; of a sealed one, all but the seal. */
   dropQueue(queueId: QueueId): void {
-    this.runTransaction('FULL', () => this.deleteQueueRows(queueId));
-  }
-
-  /** Inside a write transaction. */
-  deleteQueueRows(queueId: QueueId): void {
-    this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
-    this.#file.prepare('DELETE FROM delivery WHERE queue_id = ?').run(queueId);
-    this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ? AND sealed_at IS NULL').run(queueId);
-    this.#file
-      .prepare('UPDATE queue_total SET consumed = enqueued, checksum_sum = 0 WHERE queue_id = ?')
-      .run(queueId);
-    this.#file.prepare('DELETE FROM rate_baseline WHERE queue_id = ?').run(queueId);
+    this.runTransaction('FULL', () => this.tables.deleteQueue(queueId));
   }
 
   /** Whether a process still has this holder's number. */
   hasHolder(holder: number): boolean {
     return this.#selectHolder.get(holder) === 1;
-  }
-
-  /** Reads all deliveries. */
-  heldBy(holder: number): { queueId: QueueId; id: number }[] {
-    return this.#file
-      .prepare('SELECT queue_id AS queueId, id FROM delivery WHERE holder = ?')
-      .all(holder) as { queueId: QueueId; id: number }[];
   }
 
   /** `work` gets the last id of the `messages` that the transaction enqueues. */

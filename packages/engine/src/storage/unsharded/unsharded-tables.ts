@@ -25,6 +25,7 @@ export interface ConsumedMessages {
 
 /** All methods are called inside a write transaction. */
 export class UnshardedTables {
+  readonly #file: SqliteFile;
   readonly messages: MessageTable;
   readonly deliveries: DeliveryTable;
   readonly rateBaselines: RateBaselines;
@@ -32,6 +33,7 @@ export class UnshardedTables {
   readonly outcomes: UnshardedOutcomeTable;
 
   constructor(file: SqliteFile, clock: Clock, queueNameOf: (queueId: QueueId) => string | undefined) {
+    this.#file = file;
     this.messages = new MessageTable(file);
     this.deliveries = new DeliveryTable(file);
     this.rateBaselines = new RateBaselines(file, clock, queueNameOf);
@@ -88,6 +90,24 @@ export class UnshardedTables {
     throw new QueueError('STORAGE_FAILED', {
       message: `Of the messages from ${range.firstId} on, ${count} were to be consumed and this process holds ${held}`,
     });
+  }
+
+  /** Of a sealed queue all but the seal. */
+  deleteQueue(queueId: QueueId): void {
+    this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
+    this.#file.prepare('DELETE FROM delivery WHERE queue_id = ?').run(queueId);
+    this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ? AND sealed_at IS NULL').run(queueId);
+    this.#file
+      .prepare('UPDATE queue_total SET consumed = enqueued, checksum_sum = 0 WHERE queue_id = ?')
+      .run(queueId);
+    this.#file.prepare('DELETE FROM rate_baseline WHERE queue_id = ?').run(queueId);
+  }
+
+  /** Reads all deliveries. */
+  heldBy(holder: number): { queueId: QueueId; id: number }[] {
+    return this.#file
+      .prepare('SELECT queue_id AS queueId, id FROM delivery WHERE holder = ?')
+      .all(holder) as { queueId: QueueId; id: number }[];
   }
 
   storeOutcome(outcome: UnshardedChange['outcome'], enqueuedIdRuns: readonly IdRun[]): void {

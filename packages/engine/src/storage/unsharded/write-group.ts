@@ -193,7 +193,7 @@ class GroupTransaction {
             deliveries.release(message, holder, operation.seen);
             this.#readyQueues.add(message.queueId);
           }
-        } else if (operation.kind === 'drop') this.#file.deleteQueueRows(operation.queueId);
+        } else if (operation.kind === 'drop') this.#file.tables.deleteQueue(operation.queueId);
         else if (operation.kind === 'forget')
           for (const session of operation.sessions) outcomes.remove(session);
       }
@@ -202,7 +202,7 @@ class GroupTransaction {
 
   #releaseOthers(holder: number, held: readonly HeldMessage[]): void {
     const kept = new Set(held.map(({ id }) => id));
-    for (const message of this.#file.heldBy(holder)) {
+    for (const message of this.#file.tables.heldBy(holder)) {
       if (kept.has(message.id)) continue;
       this.#file.tables.deliveries.release(message, holder, false);
       this.#readyQueues.add(message.queueId);
