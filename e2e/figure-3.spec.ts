@@ -47,13 +47,13 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
     'no fault of integrity',
   ).toBeVisible();
 
-  for (const implementation of ['sharded', 'unsharded']) {
-    const points = run.points.filter((point) => point.implementation === implementation);
-    const best = Math.max(...points.map((point) => point.dequeuePerSec));
+  for (const system of ['sharded', 'unsharded']) {
+    const points = run.points.filter((point) => point.system === system);
+    const best = Math.max(...points.map(({ figures }) => figures.dequeuePerSec!.value));
     const shown = page
       .getByRole('definition')
       .filter({ hasText: `${Math.round(best).toLocaleString('en-US')}/s` });
-    await expect(shown, `the best ${implementation} rate`).toBeVisible();
+    await expect(shown, `the best ${system} rate`).toBeVisible();
   }
 
   const figure = page.getByRole('figure', { name: 'Dequeue rate over threads' });
@@ -63,7 +63,7 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
   ).toBeVisible();
   await figure.getByRole('button', { name: 'Table' }).click();
   // On a very busy machine nothing may be dequeued in so short a window; such a point has no place in the figure.
-  const drawn = run.points.filter((point) => point.dequeuePerSec > 0);
+  const drawn = run.points.filter(({ figures }) => figures.dequeuePerSec!.value > 0);
   await expect(figure.getByRole('row')).toHaveCount(1 + drawn.length);
   await figure.getByRole('button', { name: 'Table' }).click();
 

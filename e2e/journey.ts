@@ -27,8 +27,8 @@ export interface RunAnswer {
   progress: { done: number; total: number };
   error: { code: string; message: string; details?: unknown } | null;
   points: {
-    implementation: 'sharded' | 'unsharded';
-    dequeuePerSec: number;
+    system: string;
+    figures: Record<string, { value: number }>;
     integrity: { lost: number; duplicated: number; damaged: number; outOfOrder: number };
   }[];
   claims: {
@@ -67,8 +67,8 @@ export function longScenario(id: string): Document {
     ...scenarioFile('first-look'),
     id,
     title: `Long: ${id}`,
+    systems: ['sharded', 'unsharded'],
     sweep: {
-      implementation: ['sharded', 'unsharded'],
       instances: [1],
       threads: [1, 2, 3, 4, 5, 6],
       roundTripMs: [0, 1],

@@ -46,12 +46,11 @@ test('a scenario can be dropped on the page', async ({ page }) => {
   await expect(page.getByRole('article', { name: 'A dropped scenario' })).toBeVisible();
 });
 
-const workload = { payloadBytes: 512, operationsPerTransaction: 10, backlogMax: 20_000 };
-const sweep = { implementation: ['sharded'], instances: [1], roundTripMs: [0] };
+const { parameters } = scenarioFile('first-look') as { parameters: Document };
 const bad: { what: string; text: string; faults: [path: string, message: RegExp][] }[] = [
   {
     what: 'a billion threads and an unknown field',
-    text: own({ sweep: { ...sweep, threads: [1_000_000_000] }, colour: 'red' }),
+    text: own({ sweep: { instances: [1], threads: [1_000_000_000] }, colour: 'red' }),
     faults: [
       ['/sweep/threads/0', /256/],
       ['/colour', /unknown|not/i],
@@ -59,10 +58,10 @@ const bad: { what: string; text: string; faults: [path: string, message: RegExp]
   },
   {
     what: 'wrong types',
-    text: own({ seed: 'one', workload: { ...workload, payloadBytes: '512' } }),
+    text: own({ seed: 'one', parameters: { ...parameters, payloadBytes: '512' } }),
     faults: [
       ['/seed', /integer|number/],
-      ['/workload/payloadBytes', /integer|number/],
+      ['/parameters/payloadBytes', /integer|number/],
     ],
   },
   { what: 'no JSON', text: '{\n  "version": 1,\n  oops\n}', faults: [['whole document', /JSON/]] },
@@ -83,6 +82,31 @@ for (const { what, text, faults } of bad) {
     await expect(page.getByRole('article', { name: 'A scenario of my own' })).toHaveCount(0);
   });
 }
+
+test('a scenario of version 1 is refused with its translation, which can be added', async ({ page }) => {
+  await page.goto('/');
+  const {
+    program: _program,
+    parameters: _parameters,
+    systems,
+    sweep,
+    ...rest
+  } = scenarioFile('first-look') as Record<string, Document>;
+  const old = {
+    ...rest,
+    version: 1,
+    id: 'of-old',
+    title: 'A scenario of old',
+    queue: { durability: 'durable', shardsPerInstance: 1 },
+    workload: { payloadBytes: 512, operationsPerTransaction: 10, backlogMax: 20_000 },
+    sweep: { implementation: systems, ...sweep, roundTripMs: [0] },
+  };
+  await choose(page, 'old.json', JSON.stringify(old));
+  const shown = page.getByRole('alert', { name: 'Errors in the scenario' });
+  await expect(shown.getByRole('listitem')).toContainText('Version 1 is no longer read');
+  await shown.getByRole('button', { name: 'Add this one' }).click();
+  await expect(page.getByRole('article', { name: 'A scenario of old' })).toBeVisible();
+});
 
 test('a file larger than any scenario is refused before it is sent', async ({ page }) => {
   await page.goto('/');

@@ -114,6 +114,7 @@ describe('the description of the API', () => {
         'POST /api/cluster/instances/{instance}/stop',
         'POST /api/cluster/instances/{instance}/start',
         'GET /api/claims',
+        'GET /api/studies',
         'GET /api/scenarios',
         'POST /api/transactions',
         'POST /api/scenarios',

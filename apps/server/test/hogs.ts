@@ -128,7 +128,8 @@ async function hog(url: URL): Promise<void> {
   await others(`beside ${slow.length} slow clients`);
   const scenario = {
     claims: Array(wrongValues).fill(0),
-    sweep: { implementation: Array(1_000).fill('wrong') },
+    program: 'queue',
+    systems: Array(1_000).fill('wrong'),
   };
   const faulty = await call('POST', '/api/scenarios/validate', scenario);
   judge(

@@ -51,6 +51,6 @@ describe('an exported run', () => {
   it('as CSV has a header and a row for each point', async () => {
     const { text } = await exported(runToCsv, pointsOf(3));
     expect(text.trimEnd().split('\r\n')).toHaveLength(4);
-    expect((await exported(runToCsv, [])).text).toBe('run,scenario,scale,status,implementation\r\n');
+    expect((await exported(runToCsv, [])).text).toBe('run,scenario,scale,status,program,system\r\n');
   });
 });

@@ -1,4 +1,12 @@
-import type { ClaimLedger, ErrorBody, Run, RunEvent, RunList } from '@shardlab/contract';
+import {
+  type ClaimLedger,
+  distributionOf,
+  type ErrorBody,
+  figureOf,
+  type Run,
+  type RunEvent,
+  type RunList,
+} from '@shardlab/contract';
 import { bundledStudies, keepVerdicts, readVerdicts } from '@shardlab/lab';
 import { describe, expect, it, vi } from 'vitest';
 import { endlessScenario, runToEnd, smallScenario, startApp, type TestApp, waiting } from './start-app.ts';
@@ -29,7 +37,7 @@ describe('a run', () => {
     });
     expect(run.points).toHaveLength(1);
     const [point] = run.points;
-    expect(point!.dequeuePerSec).toBeGreaterThan(0);
+    expect(figureOf(point!, 'dequeuePerSec')).toBeGreaterThan(0);
     expect(point!.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
     expect(run.environment).toMatchObject({ node: process.version });
     expect(run.claims.map(({ id }) => id)).toEqual(['A3']);
@@ -179,8 +187,7 @@ describe('an export', () => {
 
   it('as CSV has a row for each point with all of its parameters and figures', async () => {
     const test = await startApp();
-    const sweep = { ...smallScenario().sweep, implementation: ['sharded' as const, 'unsharded' as const] };
-    const run = await runToEnd(test, smallScenario({ sweep }));
+    const run = await runToEnd(test, smallScenario({ systems: ['sharded', 'unsharded'] }));
     const { headers, body } = await test.get<string>(`/api/runs/${run.id}/export?format=csv`);
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
     const [header, ...rows] = body
@@ -192,10 +199,10 @@ describe('an export', () => {
       const cells = Object.fromEntries(header!.map((name, column) => [name, rows[index]![column]]));
       expect(cells).toMatchObject({
         run: run.id,
-        implementation: point.implementation,
+        system: point.system,
         threads: String(point.params.threads),
-        dequeuePerSec: String(point.dequeuePerSec),
-        'latencyMs.p99': String(point.latencyMs.p99),
+        dequeuePerSec: String(figureOf(point, 'dequeuePerSec')),
+        'latencyMs.p99': String(distributionOf(point, 'latency').p99),
         'integrity.lost': '0',
         'waits.log file sync.class': 'commit',
       });

@@ -123,7 +123,7 @@ describe('a check of a scenario', () => {
       status: 200,
       body: { valid: false, line: 1, column: expect.any(Number), plan: null },
     });
-    const { body } = await check('{"version": 2, "__proto__": {}}');
+    const { body } = await check('{"version": 3, "__proto__": {}}');
     expect(body.errors.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['/version', '/__proto__', '/id']),
     );

@@ -100,15 +100,21 @@ export async function openApp(options: AppOptions): Promise<TestApp> {
 /** One point of a few hundred milliseconds, on the real engine. */
 export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
   return {
-    version: 1,
+    version: 2,
     id: 'small',
     title: 'One small point',
     question: 'Does it run?',
     claims: ['A3'],
     seed: 7,
-    queue: { durability: 'relaxed', shardsPerInstance: 1 },
-    workload: { payloadBytes: 64, operationsPerTransaction: 10, backlogMax: 1000 },
-    sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+    program: 'queue',
+    parameters: {
+      durability: 'relaxed',
+      payloadBytes: 64,
+      operationsPerTransaction: 10,
+      backlogMax: 1000,
+    },
+    systems: ['sharded'],
+    sweep: { instances: [1], threads: [1] },
     phases: { warmupMs: 0, measureMs: 100, drainMs: 500 },
     repeats: 1,
     ...changes,

@@ -6,7 +6,8 @@ import { TickHistory } from '../src/runs/tick-history.ts';
 const tick = (atMs: number): Tick => ({
   atMs,
   trial: 0,
-  implementation: 'sharded',
+  program: 'queue',
+  system: 'sharded',
   params: { instances: 1, threads: 1, roundTripMs: 0, payloadBytes: 64, operationsPerTransaction: 1 },
   phase: 'measure',
   instances: [],

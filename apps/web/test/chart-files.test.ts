@@ -7,7 +7,6 @@ import { createScalingChart } from '../src/charts/scaling-chart.ts';
 import { createTimeChart } from '../src/charts/time-chart.ts';
 import { createTopologyChart } from '../src/charts/topology-chart.ts';
 import { loadMarks } from '../src/model/load-chart-data.ts';
-import { metrics } from '../src/model/point-metrics.ts';
 import { scalingSeries } from '../src/model/scaling-series.ts';
 import { sweepAxis } from '../src/model/sweep-axis.ts';
 import {
@@ -20,6 +19,7 @@ import {
 import { timeRange, timeSamples } from '../src/model/time-series.ts';
 import { layoutTopology } from '../src/model/topology-layout.ts';
 import { overThreads, sweep } from './fixtures/points.ts';
+import { metric, program } from './fixtures/program.ts';
 import { recorded } from './fixtures/recorded.ts';
 import { savedFile, svgElement } from './fixtures/svg-page.ts';
 
@@ -29,25 +29,25 @@ const references = [
     label: 'White paper: sharded reaches 76,000/s',
     shortLabel: '76,000/s',
     value: 76_000,
-    implementation: 'sharded',
+    system: 'sharded',
   },
   {
     label: 'White paper: unsharded under 8,000/s',
     shortLabel: '8,000/s',
     value: 8_000,
-    implementation: 'unsharded',
+    system: 'unsharded',
   },
 ] as const;
 
 const scalingData = (width: number, height: number) => ({
   width,
   height,
-  series: scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads }),
-  axis: sweepAxis(overThreads),
+  series: scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program }),
+  axis: sweepAxis(overThreads, program),
   xs: [1, 4, 16, 32],
   references,
   hasLinearGuide: true,
-  formatAxis: metrics.dequeue.formatAxis,
+  formatAxis: metric.formatAxis,
   cursor: null,
   selected: null,
 });
@@ -123,7 +123,7 @@ test.each(overTime)(
       trials,
       scale,
       reference: cores ? { value: run.environment!.cores, label: `${run.environment!.cores} cores` } : null,
-      formatAxis: metrics.dequeue.formatAxis,
+      formatAxis: metric.formatAxis,
     });
     chart.moveCursor(6_000);
     await expect(savedFile(element, title)).toMatchFileSnapshot(`__svg__/time-${name}.svg`);
@@ -152,16 +152,14 @@ test('the cursor is hidden outside the time range', () => {
   expect(line.getAttribute('visibility')).toBe('hidden');
 });
 
-test.each(['sharded', 'unsharded'] as const)('the topology of two instances, %s', async (implementation) => {
-  const tick = ticks.find(
-    (candidate) => candidate.implementation === implementation && candidate.params.instances === 2,
-  )!;
+test.each(['sharded', 'unsharded'] as const)('the topology of two instances, %s', async (system) => {
+  const tick = ticks.find((candidate) => candidate.system === system && candidate.params.instances === 2)!;
   const element = svgElement();
   createTopologyChart(element).update(
     layoutTopology(tick, { width: 640, cores: 2, rateMax: 40_000, backlogMax: 20_000 }),
   );
-  await expect(savedFile(element, `Topology, ${implementation}`)).toMatchFileSnapshot(
-    `__svg__/topology-${implementation}.svg`,
+  await expect(savedFile(element, `Topology, ${system}`)).toMatchFileSnapshot(
+    `__svg__/topology-${system}.svg`,
   );
 });
 
@@ -187,7 +185,7 @@ test('the time chart with annotations: labels that would overlap are drawn in ro
     trials: [],
     scale: 'linear',
     reference: null,
-    formatAxis: metrics.dequeue.formatAxis,
+    formatAxis: metric.formatAxis,
   });
   await expect(savedFile(element, 'Throughput of the load')).toMatchFileSnapshot(
     '__svg__/time-annotations.svg',

@@ -5,7 +5,8 @@ import { runAnnotations } from '../src/model/run-annotations.ts';
 const tick = (atMs: number, events?: Tick['events']): Tick => ({
   atMs,
   trial: 0,
-  implementation: 'sharded',
+  program: 'queue',
+  system: 'sharded',
   params: { instances: 2, threads: 2, roundTripMs: 0, payloadBytes: 64, operationsPerTransaction: 1 },
   phase: 'measure',
   instances: [],

@@ -1,4 +1,4 @@
-import { pointKey, type Run, type RunEvent } from '@shardlab/contract';
+import { figureOf, pointKey, type Run, type RunEvent } from '@shardlab/contract';
 import { expect, test } from 'vitest';
 import { bestPoints, integrityFaults } from '../src/model/run-highlights.ts';
 import { applyRunEvent, type FollowedRun, isFinished, ticksMax } from '../src/model/run-state.ts';
@@ -41,7 +41,7 @@ test('a point that is sent again after more repeats replaces the first one', () 
     { type: 'point', point: better, claims: [] },
   ]);
   expect(state!.run.points.map(pointKey)).toEqual([pointKey(first), pointKey(point({ threads: 4 }))]);
-  expect(state!.run.points[0]!.dequeuePerSec).toBe(120);
+  expect(figureOf(state!.run.points[0]!, 'dequeuePerSec')).toBe(120);
 });
 
 test('ticks repeated after a reconnection are counted once', () => {
@@ -69,13 +69,11 @@ test('the best points are those with the highest dequeue rate, and without an un
   const points = [
     point({ dequeuePerSec: 500 }),
     point({ threads: 4, dequeuePerSec: 3_000 }),
-    point({ implementation: 'unsharded', dequeuePerSec: 600 }),
+    point({ system: 'unsharded', dequeuePerSec: 600 }),
   ];
   expect(bestPoints({ points })!.ratio).toBe(5);
   expect(bestPoints({ points: points.slice(0, 2) })).toBeNull();
-  expect(
-    bestPoints({ points: [points[0]!, point({ implementation: 'unsharded', dequeuePerSec: 0 })] }),
-  ).toBeNull();
+  expect(bestPoints({ points: [points[0]!, point({ system: 'unsharded', dequeuePerSec: 0 })] })).toBeNull();
 });
 
 test('messages left after the drain are not an integrity fault', () => {
@@ -83,7 +81,7 @@ test('messages left after the drain are not an integrity fault', () => {
   expect(integrityFaults([{ ...point(), integrity }, point()])).toBe(3);
 });
 
-test('wait events are summed by implementation; idle ones have no share', () => {
+test('wait events are summed by system; idle ones have no share', () => {
   const wait = { class: 'commit' as const, waits: 10, p99Ms: 3, emulated: false };
   const waits = [
     { ...wait, event: 'log file sync', totalMs: 300 },

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { placeLabel } from '../src/model/label-placement.ts';
-import { metrics } from '../src/model/point-metrics.ts';
 import {
   decadeTicks,
   linearGuide,
@@ -18,12 +17,13 @@ import {
   scalingSeries,
 } from '../src/model/scaling-series.ts';
 import { overThreads, point, sweep } from './fixtures/points.ts';
+import { metric, program } from './fixtures/program.ts';
 
 const frame = { width: 720, height: 440, margin: { top: 14, right: 18, bottom: 42, left: 50 } };
-const series = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
+const series = scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program });
 const geometry = scalingGeometry(series, { frame, xs: [1, 4, 16, 32], references: [76_000] });
 
-test('points are grouped by implementation, instances and round trip, and sorted by threads', () => {
+test('points are grouped by system, instances and round trip, and sorted by threads', () => {
   expect(series).toHaveLength(12);
   expect(describeSeries(series[0]!)).toBe('sharded, 1 instance');
   expect(describeSeries(series.at(-1)!)).toBe('unsharded, 4 instances, 1 ms round trip');
@@ -32,14 +32,14 @@ test('points are grouped by implementation, instances and round trip, and sorted
 
 test('one round trip can be shown alone', () => {
   expect(roundTripsIn(sweep())).toEqual([0, 1]);
-  const emulated = scalingSeries(sweep(), { metric: metrics.dequeue, roundTrip: 1, sweep: overThreads });
+  const emulated = scalingSeries(sweep(), { metric, roundTrip: 1, sweep: overThreads, program });
   expect(emulated.every((entry) => entry.roundTripMs === 1)).toBe(true);
   expect(emulated).toHaveLength(6);
 });
 
 test('a point that delivered nothing is left out, since the axis is logarithmic', () => {
   const points = [point({ dequeuePerSec: 0 }), point({ threads: 4, dequeuePerSec: 10 })];
-  const [only] = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
+  const [only] = scalingSeries(points, { metric, roundTrip: 'all', sweep: overThreads, program });
   expect(only!.points.map(({ x }) => x)).toEqual([4]);
 });
 
@@ -49,7 +49,7 @@ test('every point lies inside the plot, whatever the values', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(threads, value), { minLength: 1, maxLength: 20 }), (pairs) => {
       const points = pairs.map(([count, rate]) => point({ threads: count, dequeuePerSec: rate }));
-      const drawn = scalingSeries(points, { metric: metrics.dequeue, roundTrip: 'all', sweep: overThreads });
+      const drawn = scalingSeries(points, { metric, roundTrip: 'all', sweep: overThreads, program });
       const { x, y, left, right, top, bottom } = scalingGeometry(drawn, {
         frame,
         xs: [],

@@ -17,7 +17,8 @@ function tick({ atMs, trial = 0, rates = [100], p99 = [4], commitMs = 250 }: Tic
   return {
     atMs,
     trial,
-    implementation: 'sharded',
+    program: 'queue',
+    system: 'sharded',
     params: {
       instances: rates.length,
       threads: 1,

@@ -1,4 +1,4 @@
-/** The palette: text is readable in both themes, and colour-blind people can tell the two implementations apart. */
+/** The palette: text is readable in both themes, and colour-blind people can tell the two systems apart. */
 import { expect, test } from 'vitest';
 import { resolveTokens, themeValue } from '../src/charts/svg-document.ts';
 import { designTokens } from './fixtures/svg-page.ts';

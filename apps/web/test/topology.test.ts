@@ -8,15 +8,12 @@ import { svgElement } from './fixtures/svg-page.ts';
 
 const options = { cores: 2, rateMax: 10_000, backlogMax: 20_000 };
 
-function tick(
-  instances: number,
-  partitions: number,
-  implementation: Tick['implementation'] = 'sharded',
-): Tick {
+function tick(instances: number, partitions: number, system: Tick['system'] = 'sharded'): Tick {
   return {
     atMs: 1_000,
     trial: 0,
-    implementation,
+    program: 'queue',
+    system,
     params: { instances, threads: 4, roundTripMs: 0, payloadBytes: 512, operationsPerTransaction: 10 },
     phase: 'measure',
     instances: Array.from({ length: instances }, (_, index) => ({
@@ -31,7 +28,7 @@ function tick(
           shard: 0,
           backlog: 5_000,
           partitions:
-            implementation === 'unsharded'
+            system === 'unsharded'
               ? []
               : Array.from({ length: partitions }, (_, number) => ({
                   partition: number,

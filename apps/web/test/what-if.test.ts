@@ -2,7 +2,6 @@ import type { Hardware, Point } from '@shardlab/contract';
 import { simulate } from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
 import exadata from '../../../scenarios/hardware/exadata-x4-2.json' with { type: 'json' };
-import { metrics } from '../src/model/point-metrics.ts';
 import {
   machineSettings,
   matchesSettings,
@@ -12,15 +11,21 @@ import {
   stepsIncluding,
   whatIfDefault,
 } from '../src/model/what-if.ts';
-import { modelErrors, type SimulatedPoint, whatIfSeries } from '../src/model/what-if-series.ts';
+import {
+  modelErrors,
+  type SimulatedPoint,
+  simulatedMetrics,
+  whatIfSeries,
+} from '../src/model/what-if-series.ts';
 import { readWhatIfSearch, settingsFromSearch } from '../src/pages/what-if/what-if-search.ts';
+import { metric } from './fixtures/program.ts';
 import { recorded } from './fixtures/recorded.ts';
 
 const hardware = exadata as unknown as Hardware;
 const [measured] = recorded.run.points as [Point, ...Point[]];
 
 describe('a simulation request', () => {
-  test('contains both implementations at each thread count, first with few operations', () => {
+  test('contains both systems at each thread count, first with few operations', () => {
     const { jobs } = simulationRequest(hardware, whatIfDefault, [1, 4]);
     const keys = ['sharded/1', 'unsharded/1', 'sharded/4', 'unsharded/4'];
     expect(jobs.map(({ key }) => key)).toEqual([...keys, ...keys]);
@@ -72,12 +77,14 @@ describe('simulated and measured points', () => {
   const { costs, jobs } = simulationRequest(hardware, whatIfDefault, [1]);
   const job = jobs[0]!;
   const result = simulate({ costs, workload: job.workload, measureOperations: 4_000 });
-  const at = (dequeuePerSec: number): SimulatedPoint[] => [{ job, result: { ...result, dequeuePerSec } }];
+  const at = (dequeuePerSec: number): SimulatedPoint[] => [
+    { job, result: simulatedMetrics({ ...result, dequeuePerSec }) },
+  ];
   const point: Point = {
     ...measured,
-    implementation: 'sharded',
+    system: 'sharded',
     params: { ...measured.params, threads: 1 },
-    dequeuePerSec: 1_000,
+    figures: { dequeuePerSec: { ...measured.figures.dequeuePerSec!, value: 1_000 } },
   };
 
   test('a rate that differs by more than 20 % in either direction is a miss', () => {
@@ -92,7 +99,7 @@ describe('simulated and measured points', () => {
   });
 
   test('are a dotted line and marks on top', () => {
-    const series = whatIfSeries(at(1_100), [point], { metric: metrics.dequeue, instances: 1 });
+    const series = whatIfSeries(at(1_100), [point], { metric, instances: 1 });
     expect(series.map(({ id, drawnAs }) => [id, drawnAs])).toEqual([
       ['simulated/sharded', 'simulated'],
       ['measured/sharded', 'measured'],
@@ -102,8 +109,8 @@ describe('simulated and measured points', () => {
 });
 
 test('invalid values in the address are ignored', () => {
-  expect(readWhatIfSearch({ instances: -1, operations: 'x', subscribers: 1e9, metric: 'no' })).toEqual({});
+  expect(readWhatIfSearch({ instances: -1, operations: 'x', subscribers: 1e9 })).toEqual({});
   expect(settingsFromSearch({})).toEqual(whatIfDefault);
-  const link = { instances: 8, syncUs: 5_000, hardware: 'exadata-x4-2', run: 'r', metric: 'p99' };
+  const link = { instances: 8, syncUs: 5_000, hardware: 'exadata-x4-2', run: 'r', metric: 'latencyP99Ms' };
   expect(readWhatIfSearch(link)).toEqual(link);
 });

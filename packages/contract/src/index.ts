@@ -1,12 +1,12 @@
 export * from './cluster.ts';
 export * from './conversion.ts';
 export * from './conversion-step.ts';
-export * from './describe-params.ts';
 export * from './find-faults.ts';
 export * from './hardware.ts';
 export * from './load.ts';
 export * from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';
+export * from './parameter.ts';
 export * from './payload-text.ts';
 export * from './queue.ts';
 export * from './run.ts';

@@ -1,7 +1,8 @@
 /** A run, its points, and the events that the server streams while the run is in progress. */
 import Type, { type Static } from 'typebox';
 import { ConversionStep } from './conversion-step.ts';
-import { DequeuerPlace, Durability, FaultKind, Implementation, Rows, Scale, Scenario } from './scenario.ts';
+import { Params } from './parameter.ts';
+import { FaultKind, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -13,30 +14,6 @@ export const Provenance = Type.Union([
   Type.Literal('document'),
 ]);
 export type Provenance = Static<typeof Provenance>;
-
-/** Identifies one combination of the sweep. An optional parameter is present if the sweep varies it; `subscribers` also for topics. */
-export const PointParams = Type.Object(
-  {
-    instances: Type.Integer(),
-    threads: Type.Integer(),
-    roundTripMs: Type.Number(),
-    payloadBytes: Type.Integer(),
-    operationsPerTransaction: Type.Integer(),
-    subscribers: Type.Optional(
-      Type.Integer({
-        description:
-          'Subscribers of the topic; unsharded: queues that each message is enqueued to. There are as many dequeuers per subscriber as enqueuers',
-      }),
-    ),
-    backlog: Type.Optional(Type.Integer({ description: 'Messages in the queue before the warm-up' })),
-    durability: Type.Optional(Durability),
-    cacheMiB: Type.Optional(Type.Integer()),
-    rows: Type.Optional(Rows),
-    dequeuers: Type.Optional(DequeuerPlace),
-  },
-  closed,
-);
-export type PointParams = Static<typeof PointParams>;
 
 export const LatencyMs = Type.Object(
   {
@@ -154,21 +131,28 @@ export const TimelineBin = Type.Object(
 );
 export type TimelineBin = Static<typeof TimelineBin>;
 
-/** One measured repeat of one combination. `Point` summarises its repeats by their median. */
+/** A figure of a point: the median of its repeats. */
+export const Figure = Type.Object(
+  {
+    value: Type.Number(),
+    unit: Type.String(),
+    provenance: Provenance,
+    repeats: Type.Array(Type.Number(), { description: 'In the order of the trials' }),
+  },
+  closed,
+);
+export type Figure = Static<typeof Figure>;
+
+/** What else one repeat of a point tells, beside its figures. */
 export const Repeat = Type.Object(
   {
-    enqueuePerSec: Type.Number(),
-    dequeuePerSec: Type.Number(),
-    cpuUsPerMessage: Type.Number(),
     measuredMs: Type.Number(),
-    dequeueCallMeanMs: Type.Optional(
-      Type.Number({ description: 'Mean time of a dequeue call where messages were ready' }),
-    ),
-    dequeueCallP50Ms: Type.Optional(Type.Number()),
-    dequeuePerSecByInstance: Type.Optional(Type.Array(Type.Number())),
-    waitMs: Type.Optional(
-      Type.Record(Type.String(), Type.Number(), { description: 'Time that sessions waited, by wait event' }),
-    ),
+    byInstance: Type.Record(Type.String(), Type.Array(Type.Number()), {
+      description: 'Figures that each instance has for itself, by name',
+    }),
+    waitMs: Type.Record(Type.String(), Type.Number(), {
+      description: 'Time that sessions waited, by wait event',
+    }),
     faults: Type.Optional(Type.Array(FaultOutcome)),
     conversion: Type.Optional(ConversionOutcome),
     timeline: Type.Optional(
@@ -179,23 +163,24 @@ export const Repeat = Type.Object(
 );
 export type Repeat = Static<typeof Repeat>;
 
+/** Identifies one combination of the sweep. */
+export const Combination = Type.Object(
+  { program: Type.String(), system: Type.String(), params: Params },
+  closed,
+);
+export type Combination = Static<typeof Combination>;
+
 export const Point = Type.Object(
   {
-    implementation: Implementation,
-    provenance: Provenance,
-    params: PointParams,
-    enqueuePerSec: Type.Number({ description: "Messages; a topic's message counts once" }),
-    dequeuePerSec: Type.Number({ description: 'Deliveries; for a topic, over all subscribers' }),
-    latencyMs: LatencyMs,
-    dequeueCallMs: LatencyMs,
-    cpuUsPerMessage: Type.Number({
+    ...Combination.properties,
+    figures: Type.Record(Type.String(), Figure, { description: 'By name; the program says what each is' }),
+    latencies: Type.Record(Type.String(), LatencyMs, {
+      description: 'Distributions over all repeats, by name: latency (enqueue to delivery), dequeueCall',
+    }),
+    byInstance: Type.Record(Type.String(), Type.Array(Type.Number()), {
       description:
-        'CPU of all instance processes over the measured window, per dequeued message, in microseconds',
+        'Medians of figures that each instance has for itself: cpuShare (cores kept busy), dequeuePerSec',
     }),
-    cpuShareByInstance: Type.Array(Type.Number(), {
-      description: 'Cores that each instance kept busy over the measured window (1 is one core)',
-    }),
-    dequeuePerSecByInstance: Type.Array(Type.Number()),
     waits: Type.Array(WaitSummary),
     integrity: Integrity,
     repeats: Type.Array(Repeat),
@@ -203,6 +188,22 @@ export const Point = Type.Object(
   closed,
 );
 export type Point = Static<typeof Point>;
+
+/** The value of a figure; 0 if the point does not have it. */
+export const figureOf = (
+  { figures }: { figures: Readonly<Record<string, { value: number }>> },
+  name: string,
+): number => figures[name]?.value ?? 0;
+
+/** Where the figures of a point come from. */
+export const provenanceOf = ({ figures }: Pick<Point, 'figures'>): Provenance =>
+  Object.values(figures)[0]?.provenance ?? 'measured';
+
+const noLatency: LatencyMs = { p50: 0, p90: 0, p99: 0, p999: 0, max: 0, count: 0 };
+
+/** A distribution of a point; all zero if the point does not have it. */
+export const distributionOf = ({ latencies }: Pick<Point, 'latencies'>, name: string): LatencyMs =>
+  latencies[name] ?? noLatency;
 
 export const Verdict = Type.Union([
   Type.Literal('holds'),
@@ -372,8 +373,7 @@ export const Tick = Type.Object(
   {
     atMs: Type.Integer(),
     trial: Type.Integer(),
-    implementation: Implementation,
-    params: PointParams,
+    ...Combination.properties,
     phase: Type.Union([Type.Literal('warmup'), Type.Literal('measure'), Type.Literal('drain')]),
     instances: Type.Array(InstanceSample),
     events: Type.Optional(Type.Array(TickEvent, { description: 'Events since the previous tick' })),
@@ -404,18 +404,9 @@ export const RunEvent = Type.Union([
 export type RunEvent = Static<typeof RunEvent>;
 
 /** Identifies a point inside its run: points with the same key are the same combination of parameters. */
-export function pointKey(point: { implementation: Implementation; params: PointParams }): string {
-  const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = point.params;
-  const { subscribers, backlog, durability, cacheMiB, rows, dequeuers } = point.params;
-  const always = [
-    point.implementation,
-    instances,
-    threads,
-    roundTripMs,
-    payloadBytes,
-    operationsPerTransaction,
-  ];
-  const named = Object.entries({ subscribers, backlog, durability, cacheMiB, rows, dequeuers });
-  const varied = named.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
-  return [...always, ...varied].join('/');
+export function pointKey({ program, system, params }: Combination): string {
+  const named = Object.keys(params)
+    .sort()
+    .map((name) => `${name}=${params[name]}`);
+  return [program, system, ...named].join('/');
 }

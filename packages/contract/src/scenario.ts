@@ -1,16 +1,11 @@
 /**
- * The scenario: one experiment as data. The JSON Schema that editors use (`scenarios/scenario.schema.json`) is
- * generated from this file, so the command line, the server and the dashboard refuse the same documents.
+ * The scenario: one experiment as data. What its parameters may be depends on its program, so the lab narrows this schema
+ * for each program; the JSON Schema that editors use (`scenarios/scenario.schema.json`) is made of those.
  */
 import Type, { type Static } from 'typebox';
+import { Params, ParamValue } from './parameter.ts';
 
 const closed = { additionalProperties: false } as const;
-
-/** The implementations for which the lab has a driver. */
-export const Implementation = Type.Union([Type.Literal('sharded'), Type.Literal('unsharded')], {
-  description: 'The kind of queue',
-});
-export type Implementation = Static<typeof Implementation>;
 
 export const Durability = Type.Union(
   [Type.Literal('durable'), Type.Literal('relaxed'), Type.Literal('memory')],
@@ -72,7 +67,13 @@ export const scenarioLimits = {
 
 const limit = scenarioLimits;
 
-const Phases = Type.Object(
+/** References of one scenario. */
+export const referencesMax = 8;
+
+/** The version of the form below. Documents of version 1 are refused with their translation. */
+export const scenarioVersion = 2;
+
+export const Phases = Type.Object(
   {
     warmupMs: Type.Integer({ minimum: 0, maximum: limit.phaseMsMax }),
     measureMs: Type.Integer({ minimum: 100, maximum: limit.phaseMsMax }),
@@ -84,127 +85,65 @@ const Phases = Type.Object(
   },
   { ...closed, description: 'Durations of the phases of one point, in milliseconds' },
 );
+export type Phases = Static<typeof Phases>;
 
-const axis = <T extends Type.TSchema>(item: T, description: string) =>
+/** The values of one axis of the sweep. */
+export const axisOf = <T extends Type.TSchema>(item: T, description: string) =>
   Type.Array(item, { minItems: 1, maxItems: limit.axisValuesMax, uniqueItems: true, description });
 
-const PayloadBytes = Type.Integer({
-  minimum: 32,
-  maximum: limit.payloadBytesMax,
-  description:
-    'At least 32, because the payload holds a checksum and the identity of the message. Payloads above 1 MiB are streamed in chunks: sharded queues and embedded sessions only',
-});
-const OperationsPerTransaction = Type.Integer({ minimum: 1, maximum: limit.operationsPerTransactionMax });
-const Subscribers = Type.Integer({ minimum: 1, maximum: limit.subscribersMax });
-const CacheMiB = Type.Integer({ minimum: 1, maximum: limit.cacheMiBMax });
+const name = (description: string) =>
+  Type.String({
+    pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
+    description: `${description}: lower-case words and dashes`,
+  });
 
-/** The sweep: one point for every combination of values. An optional axis replaces the single value given in `workload` or `queue`. */
-const Axes = Type.Object(
+const Systems = axisOf(name('Name of a system'), 'The systems that are compared');
+const Sweep = Type.Record(Type.String(), axisOf(ParamValue, 'Values of the parameter'), {
+  description: 'Axes: one point for every combination of values, for each system',
+});
+
+export const ScenarioFault = Type.Object(
   {
-    implementation: axis(Implementation, 'Kinds of queue to compare'),
-    instances: axis(Type.Integer({ minimum: 1, maximum: limit.instancesMax }), 'Instances (processes), N'),
-    threads: axis(
-      Type.Integer({ minimum: 1, maximum: limit.threadsMax }),
-      'Enqueuer sessions over all instances, and as many dequeuer sessions, T',
-    ),
-    roundTripMs: axis(
-      Type.Number({ minimum: 0, maximum: limit.roundTripMsMax }),
-      'Emulated client round trip of every call, in milliseconds; 0 for none',
-    ),
-    operationsPerTransaction: Type.Optional(
-      axis(OperationsPerTransaction, 'Replaces the single value of the workload'),
-    ),
-    payloadBytes: Type.Optional(axis(PayloadBytes, 'Replaces the single value of the workload')),
-    subscribers: Type.Optional(axis(Subscribers, 'Replaces the single value of the workload')),
-    backlog: Type.Optional(
-      axis(
-        Type.Integer({ minimum: 0, maximum: limit.backlogMax }),
-        'Messages in the queue before the warm-up, over all instances; 0 for none',
-      ),
-    ),
-    durability: Type.Optional(axis(Durability, 'Replaces the single value of the queue')),
-    cacheMiB: Type.Optional(axis(CacheMiB, 'Replaces the single value of the queue')),
-    rows: Type.Optional(
-      axis(Rows, 'Application rows that accompany the messages; one sharded instance only'),
-    ),
-    dequeuers: Type.Optional(axis(DequeuerPlace, 'Where dequeuers run; remote sessions only')),
+    kind: FaultKind,
+    instance: Type.Integer({ minimum: 1, maximum: limit.instancesMax }),
+    atMs: Type.Integer({
+      minimum: 0,
+      maximum: limit.phaseMsMax,
+      description: 'From the start of the measured phase',
+    }),
   },
-  { ...closed, description: 'Sweep axes' },
+  closed,
 );
-
-/** A study's id: the name of its folder. */
-export const StudyId = Type.String({
-  pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
-  description: 'The study to which the scenario belongs; its document states the claims',
-});
 
 export const Scenario = Type.Object(
   {
     $schema: Type.Optional(Type.String({ maxLength: 400 })),
-    version: Type.Literal(1),
-    id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,63}$', description: 'Lower-case words and dashes' }),
+    version: Type.Literal(scenarioVersion),
+    id: name('Name of the scenario'),
     title: Type.String({ minLength: 1, maxLength: 120 }),
     question: Type.String({ minLength: 1, maxLength: 400 }),
-    study: Type.Optional(StudyId),
-    figure: Type.Optional(Type.String({ maxLength: 40 })),
+    study: Type.Optional(name('The study to which the scenario belongs')),
+    figure: Type.Optional(
+      Type.String({ maxLength: 40, description: 'The figure of the document that it replays' }),
+    ),
     claims: Type.Array(Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }), {
       maxItems: 20,
       uniqueItems: true,
       description: 'Claims of the documents that this scenario tests',
     }),
     seed: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }),
-    queue: Type.Object(
-      {
-        durability: Durability,
-        shardsPerInstance: Type.Integer({ minimum: 1, maximum: 16 }),
-        type: Type.Optional(
-          Type.Union([Type.Literal('queue'), Type.Literal('topic')], {
-            description:
-              'Default: queue. With a topic, every enqueuer has one dequeuer per subscriber. The engine has no unsharded topics: with "unsharded" each subscriber has its own queue, and a transaction enqueues a copy to each of them, as job tables do',
-          }),
-        ),
-        cacheMiB: Type.Optional(CacheMiB),
-      },
-      closed,
-    ),
-    workload: Type.Object(
-      {
-        payloadBytes: PayloadBytes,
-        operationsPerTransaction: OperationsPerTransaction,
-        subscribers: Type.Optional(Subscribers),
-        sessions: Type.Optional(SessionPlace),
-        backlogMax: Type.Integer({
-          minimum: 1,
-          maximum: 10_000_000,
-          description:
-            'Enqueuers of an instance pause while its backlog exceeds this many messages (not counting the initial backlog), so that slow dequeuers cannot make it grow without bound',
-        }),
-      },
-      closed,
-    ),
-    sweep: Axes,
+    program: name('What the sessions do'),
+    systems: Systems,
+    parameters: Params,
+    sweep: Sweep,
     phases: Phases,
     faults: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            kind: FaultKind,
-            instance: Type.Integer({ minimum: 1, maximum: limit.instancesMax }),
-            atMs: Type.Integer({
-              minimum: 0,
-              maximum: limit.phaseMsMax,
-              description: 'From the start of the measured phase',
-            }),
-          },
-          closed,
-        ),
-        {
-          minItems: 1,
-          maxItems: limit.faultsMax,
-          description:
-            'Faults injected into instance processes in every trial; remote sessions only. kill: SIGKILL; pause: SIGSTOP, until a survivor kills the process; stop: orderly shutdown; start: start the process again, which gets its instance back',
-        },
-      ),
+      Type.Array(ScenarioFault, {
+        minItems: 1,
+        maxItems: limit.faultsMax,
+        description:
+          'Faults injected into instance processes in every trial; remote sessions only. kill: SIGKILL; pause: SIGSTOP, until a survivor kills the process; stop: orderly shutdown; start: start the process again, which gets its instance back',
+      }),
     ),
     conversion: Type.Optional(
       Type.Object(
@@ -226,7 +165,8 @@ export const Scenario = Type.Object(
     quick: Type.Optional(
       Type.Object(
         {
-          sweep: Type.Optional(Type.Partial(Axes, closed)),
+          systems: Type.Optional(Systems),
+          sweep: Type.Optional(Sweep),
           phases: Type.Optional(Phases),
           repeats: Type.Optional(Type.Integer({ minimum: 1, maximum: limit.repeatsMax })),
         },
@@ -238,14 +178,17 @@ export const Scenario = Type.Object(
         Type.Object(
           {
             label: Type.String({ minLength: 1, maxLength: 80 }),
-            metric: Type.Union([Type.Literal('dequeuePerSec'), Type.Literal('enqueuePerSec')]),
+            figure: Type.String({ description: 'Name of a figure of the program' }),
             value: Type.Number({ exclusiveMinimum: 0 }),
-            implementation: Implementation,
+            system: name('The system to which it is compared'),
             claim: Type.String({ pattern: '^[A-Z][0-9]{1,2}$' }),
           },
           closed,
         ),
-        { maxItems: 8, description: "The document's own figures, drawn as labelled lines, never as points" },
+        {
+          maxItems: referencesMax,
+          description: "The document's own figures, drawn as labelled lines, never as points",
+        },
       ),
     ),
   },

@@ -1,5 +1,6 @@
 /** A study as clients see it: the document, and what of it cannot be measured here. */
 import Type, { type Static } from 'typebox';
+import { ProgramInfo, SystemInfo } from './parameter.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -30,5 +31,12 @@ export const StudyInfo = Type.Object(
 );
 export type StudyInfo = Static<typeof StudyInfo>;
 
-export const StudyList = Type.Object({ studies: Type.Array(StudyInfo) }, closed);
+export const StudyList = Type.Object(
+  {
+    studies: Type.Array(StudyInfo),
+    programs: Type.Array(ProgramInfo),
+    systems: Type.Array(SystemInfo),
+  },
+  closed,
+);
 export type StudyList = Static<typeof StudyList>;

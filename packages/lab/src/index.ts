@@ -17,7 +17,7 @@ export {
   verdictsOf,
 } from './judging/verdict-history.ts';
 export { captureEnvironment } from './run/environment.ts';
-export { planFigures, planRun, type RunPlan, type Trial, trialInWords } from './run/plan-run.ts';
+export { planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
 export { startRunInThread } from './run/start-run-in-thread.ts';
@@ -25,7 +25,7 @@ export { expandSweep } from './scenario/expand-sweep.ts';
 export { type ParsedScenario, parseScenario } from './scenario/parse-scenario.ts';
 export { bundledScenarioFolder, readScenarioFolder } from './scenario/scenario-folder.ts';
 export type { ScenarioProblem } from './scenario/scenario-problems.ts';
-export { hardwareSchemaText, scenarioSchemaText } from './scenario/schema-text.ts';
+export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
 export { bundledStudies, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';

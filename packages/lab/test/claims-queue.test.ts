@@ -12,7 +12,7 @@ const three = [1, 1.01, 0.99];
 function pairs(sharded: Omit<PointFacts, 'deq'>, unsharded: Omit<PointFacts, 'deq'>): Point[] {
   return [4, 16, 32].flatMap((threads) => [
     point({ ...sharded, threads, deq: 50_000 }),
-    point({ ...unsharded, implementation: 'unsharded', threads, deq: 8_000 }),
+    point({ ...unsharded, system: 'unsharded', threads, deq: 8_000 }),
   ]);
 }
 
@@ -42,13 +42,10 @@ describe('A7, four times as many dequeues per CPU', () => {
   test('compares under load only, and only equals', () => {
     const light = [
       point({ threads: 1, deq: 1_000, cpuUs: 10 }),
-      point({ implementation: 'unsharded', threads: 1, deq: 1_000, cpuUs: 10 }),
+      point({ system: 'unsharded', threads: 1, deq: 1_000, cpuUs: 10 }),
     ];
     expect(judge('A7', [...light, ...pairs({ cpuUs: 10 }, { cpuUs: 60 })]).value).toBe(6);
-    const apart = [
-      point({ threads: 8, deq: 1 }),
-      point({ implementation: 'unsharded', threads: 16, deq: 1 }),
-    ];
+    const apart = [point({ threads: 8, deq: 1 }), point({ system: 'unsharded', threads: 16, deq: 1 })];
     expect(judge('A7', apart)).toMatchObject({ verdict: 'inconclusive', value: null });
   });
 });

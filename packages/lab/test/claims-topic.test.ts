@@ -8,7 +8,7 @@ const judge = (id: string, points: readonly Point[], cores = 2) =>
   bundledStudies.judge([id], points, { cores })[0]!;
 const three = [1, 1.01, 0.99];
 const point = (facts: PointFacts) => anyPoint({ subscribers: 10, ...facts });
-const unsharded = (facts: PointFacts) => point({ ...facts, implementation: 'unsharded' });
+const unsharded = (facts: PointFacts) => point({ ...facts, system: 'unsharded' });
 
 test('points of a queue say nothing of a topic, nor those of a topic of a queue', () => {
   const queue = anyPoint({ threads: 4, operations: 1_000, deq: 900_000 });

@@ -1,5 +1,5 @@
 /** W1 to W10 on points that make each claim hold and on points that make it fail. */
-import type { ConversionOutcome, FaultOutcome, Point, PointParams } from '@shardlab/contract';
+import type { ConversionOutcome, FaultOutcome, Params, Point } from '@shardlab/contract';
 import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { type PointFacts, point } from './support.ts';
@@ -8,7 +8,7 @@ const judge = (id: string, points: readonly Point[]) => bundledStudies.judge([id
 const three = [1, 1.01, 0.99];
 
 /** A point with parameters that the builder has no word for. */
-function varied(params: Partial<PointParams>, facts: PointFacts): Point {
+function varied(params: Params, facts: PointFacts): Point {
   const made = point({ repeats: three, ...facts });
   return { ...made, params: { ...made.params, ...params } };
 }
@@ -37,7 +37,7 @@ describe('W1, a backlog does not slow dequeues', () => {
   test('the worst of several lines decides, and unsharded ones do not count', () => {
     const slower = at([100_000, 40_000]).map((each) => ({ ...each, params: { ...each.params, threads: 8 } }));
     expect(judge('W1', [...at([100_000, 99_000]), ...slower]).verdict).toBe('does-not-hold');
-    const plain = at([100_000, 10_000]).map((each) => ({ ...each, implementation: 'unsharded' as const }));
+    const plain = at([100_000, 10_000]).map((each) => ({ ...each, system: 'unsharded' }));
     expect(judge('W1', [...at([100_000, 99_000]), ...plain]).verdict).toBe('holds');
   });
 });
@@ -106,7 +106,7 @@ describe('W6, some workloads do as well unsharded', () => {
   const at = (shares: number[]) =>
     shares.flatMap((share, index) => [
       point({ threads: index + 1, deq: 50_000, repeats: three }),
-      point({ implementation: 'unsharded', threads: index + 1, deq: 50_000 * share, repeats: three }),
+      point({ system: 'unsharded', threads: index + 1, deq: 50_000 * share, repeats: three }),
     ]);
 
   test('holds when there is one, and names it', () => {
@@ -120,7 +120,7 @@ describe('W6, some workloads do as well unsharded', () => {
   test('a workload of so few transactions that chance decides shows nothing', () => {
     const few = [
       point({ threads: 9, deq: 2_000, operations: 1_000, repeats: three }),
-      point({ implementation: 'unsharded', threads: 9, deq: 4_000, operations: 1_000, repeats: three }),
+      point({ system: 'unsharded', threads: 9, deq: 4_000, operations: 1_000, repeats: three }),
     ];
     expect(judge('W6', [...at([0.3, 0.6]), ...few])).toMatchObject({ verdict: 'does-not-hold', value: 0.6 });
   });

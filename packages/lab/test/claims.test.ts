@@ -130,7 +130,7 @@ describe('A2, 76,000 dequeues a second', () => {
   });
 
   test('unsharded points do not count', () => {
-    expect(judge('A2', [point({ implementation: 'unsharded', deq: 100_000 })]).verdict).toBe('inconclusive');
+    expect(judge('A2', [point({ system: 'unsharded', deq: 100_000 })]).verdict).toBe('inconclusive');
   });
 });
 
@@ -175,19 +175,19 @@ describe('A4, unsharded gains little', () => {
   const shardedLine = grid({ law: (t) => 1000 * t });
 
   test('holds when it gains less than half of what sharded gains', () => {
-    const flat = grid({ law: (t) => 4000 * t ** 0.1, facts: { implementation: 'unsharded' } });
+    const flat = grid({ law: (t) => 4000 * t ** 0.1, facts: { system: 'unsharded' } });
     expect(judge('A4', [...shardedLine, ...flat])).toMatchObject({ verdict: 'holds', value: 0.04 });
   });
 
   test('does not hold when it scales as well', () => {
-    const steep = grid({ law: (t) => 800 * t, facts: { implementation: 'unsharded' } });
+    const steep = grid({ law: (t) => 800 * t, facts: { system: 'unsharded' } });
     expect(judge('A4', [...shardedLine, ...steep])).toMatchObject({ verdict: 'does-not-hold', value: 1 });
   });
 
   test('near half of it one repeat decides nothing, and three that agree do', () => {
     const half = (repeats: number[]) => [
       ...grid({ law: (t) => 1000 * t, facts: { repeats } }),
-      ...grid({ law: (t) => 1000 * (1 + (t - 1) * 0.42), facts: { implementation: 'unsharded', repeats } }),
+      ...grid({ law: (t) => 1000 * (1 + (t - 1) * 0.42), facts: { system: 'unsharded', repeats } }),
     ];
     expect(judge('A4', half([1]))).toMatchObject({ verdict: 'inconclusive', value: 0.44, interval: null });
     expect(judge('A4', half([0.99, 1, 1.01]))).toMatchObject({ verdict: 'holds', interval: [0.44, 0.44] });
@@ -196,7 +196,7 @@ describe('A4, unsharded gains little', () => {
 
 describe('A5, unsharded is best on one instance', () => {
   const facts = {
-    implementation: 'unsharded',
+    system: 'unsharded',
     waits: [{ event: 'write lock', class: 'concurrency', totalMs: 500 }],
   } as const;
   const waiting = (law: (t: number, n: number) => number, more: Partial<PointFacts> = {}) =>
@@ -270,9 +270,7 @@ describe('A5, unsharded is best on one instance', () => {
 
 describe('A6, unsharded dequeues fall behind', () => {
   const unshardedAt = (ratio: number) =>
-    [1, 4, 16, 32].map((threads) =>
-      point({ implementation: 'unsharded', threads, enq: 8000, deq: 8000 * ratio }),
-    );
+    [1, 4, 16, 32].map((threads) => point({ system: 'unsharded', threads, enq: 8000, deq: 8000 * ratio }));
 
   test('holds when they do and sharded enqueue scales like dequeue', () => {
     expect(judge('A6', [...grid({ law: (t) => 1000 * t }), ...unshardedAt(0.6)])).toMatchObject({

@@ -10,6 +10,7 @@ import { durationInWords } from '../src/cli/duration.ts';
 import { faultsInWords } from '../src/cli/fault-words.ts';
 import { progressBar } from '../src/cli/progress-line.ts';
 import { resultTable, verdictsInWords } from '../src/cli/result-table.ts';
+import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import { point, smallScenario } from './support.ts';
 
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
@@ -89,9 +90,9 @@ describe('the command line', () => {
   }, 240_000);
 
   test('runs several scenarios one after the other, writes each, and sums up', async () => {
-    const sweep = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
-    const one = await scenarioFile('one.json', smallScenario({ id: 'one', sweep }));
-    const two = await scenarioFile('two.json', smallScenario({ id: 'two', sweep, claims: [] }));
+    const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1, 2] } };
+    const one = await scenarioFile('one.json', smallScenario({ id: 'one', ...changes }));
+    const two = await scenarioFile('two.json', smallScenario({ id: 'two', ...changes, claims: [] }));
     const { code, out } = await lab(['run', one, two, '--json', 'runs', '--data-dir', 'data']);
     expect(code).toBe(0);
     expect(out).toContain('2 of 2 scenarios in ');
@@ -108,13 +109,8 @@ describe('the command line', () => {
   });
 
   test('fails for a required claim that is not shown to hold', async () => {
-    const sweep = {
-      ...smallScenario().sweep,
-      implementation: ['unsharded' as const],
-      instances: [1],
-      threads: [1],
-    };
-    const file = await scenarioFile('few.json', smallScenario({ sweep }));
+    const few = smallScenario({ systems: ['unsharded'], sweep: { instances: [1], threads: [1] } });
+    const file = await scenarioFile('few.json', few);
     expect(await lab(['run', file, '--require', 'A3'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('Required claim A3 does not hold'),
@@ -122,8 +118,8 @@ describe('the command line', () => {
   });
 
   test('the ledger shows what was judged, by what and how often, and what was not', async () => {
-    const sweep = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
-    const file = await scenarioFile('judged.json', smallScenario({ id: 'judged', sweep }));
+    const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1, 2] } };
+    const file = await scenarioFile('judged.json', smallScenario({ id: 'judged', ...changes }));
     const flags = ['--data-dir', 'ledger'];
     await lab(['run', file, ...flags]);
     await lab(['run', file, ...flags]);
@@ -174,17 +170,20 @@ describe('what the command line prints', () => {
   });
 
   test('a table sorted by curve, with faults of integrity spelt out', () => {
-    const table = resultTable([
-      point({ implementation: 'unsharded', deq: 8_000 }),
-      point({ threads: 16, deq: 70_000.4, lost: 2, waits: [{ event: 'log file sync' }] }),
-      point({ threads: 4, deq: 30_000 }),
-    ]);
+    const table = resultTable(
+      [
+        point({ system: 'unsharded', deq: 8_000 }),
+        point({ threads: 16, deq: 70_000.4, lost: 2, waits: [{ event: 'log file sync' }] }),
+        point({ threads: 4, deq: 30_000 }),
+      ],
+      queueProgram,
+    );
     const lines = table.split('\n');
-    expect(lines.map((line) => line.split(/ +/).slice(0, 5).join(' '))).toEqual([
-      'queue inst threads rtt ms',
-      'sharded 1 4 0 30,000',
-      'sharded 1 16 0 70,000',
-      'unsharded 1 1 0 8,000',
+    expect(lines.map((line) => line.split(/ {2,}/).slice(0, 3).join(' '))).toEqual([
+      'system threads Dequeue rate /s',
+      'sharded 4 30,000',
+      'sharded 16 70,000',
+      'unsharded 1 8,000',
     ]);
     expect(lines[2]).toMatch(/log file sync +2 LOST$/);
     expect(lines[1]).toMatch(/ok$/);
@@ -195,7 +194,7 @@ describe('what the command line prints', () => {
       const made = point({ deq: 8_000, lost: step - 1, waits: [{ event: 'log file sync' }] });
       return { ...made, params: { ...made.params, backlog: 1_000 ** step, cacheMiB: 16 ** step } };
     });
-    const [head, ...rows] = resultTable(points).split('\n');
+    const [head, ...rows] = resultTable(points, queueProgram).split('\n');
     const at = head!.indexOf('integrity');
     expect(rows.map((row) => row.slice(at))).toEqual(['ok', '1 LOST']);
   });

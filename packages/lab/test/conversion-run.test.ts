@@ -17,7 +17,8 @@ afterEach(() => rm(dataDir, { recursive: true, force: true }));
 const converting = (changes: Partial<Scenario> = {}): Scenario =>
   smallScenario({
     claims: ['W8'],
-    sweep: { implementation: ['unsharded'], instances: [2], threads: [2], roundTripMs: [0] },
+    systems: ['unsharded'],
+    sweep: { instances: [2], threads: [2] },
     phases: { warmupMs: 100, measureMs: 1_500, drainMs: 20_000 },
     conversion: { atMs: 300 },
     ...changes,
@@ -64,17 +65,15 @@ describe('a scenario with a conversion', () => {
     const parsed = parseScenario(JSON.stringify(converting(changes)));
     return parsed.ok ? [] : parsed.faults.map(({ path }) => path);
   };
-  const sweep = converting().sweep;
-  const workload = converting().workload;
 
   test('is accepted as it is', () => {
     expect(faultsOf({})).toEqual([]);
   });
 
   test.each<[string, Partial<Scenario>]>([
-    ['/sweep/implementation/1', { sweep: { ...sweep, implementation: ['unsharded', 'sharded'] } }],
+    ['/systems/1', { systems: ['unsharded', 'sharded'] }],
     ['/conversion/atMs', { conversion: { atMs: 1_500 } }],
-    ['/workload/sessions', { workload: { ...workload, sessions: 'remote' } }],
+    ['/parameters/sessions', { parameters: { sessions: 'remote' } }],
   ])('is refused at %s', (path, changes) => {
     expect(faultsOf(changes)).toContain(path);
   });

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { assertDiskSpace, trialBytesMax } from '../src/run/disk-space.ts';
+import { queueProgram } from '../src/programs/queue/queue-program.ts';
+import { assertDiskSpace } from '../src/run/disk-space.ts';
 import { captureEnvironment, fileSystemFromMounts } from '../src/run/environment.ts';
 import { point, smallScenario } from './support.ts';
 
@@ -29,9 +30,11 @@ test('the environment names machine, versions and a sync that took time', async 
 });
 
 test('a disk with less room than the allowed backlog refuses the trial, naming both', () => {
-  const needBytes = trialBytesMax(smallScenario(), {
+  const needBytes = queueProgram.trialBytesMax(smallScenario(), {
     ...point({ deq: 1, instances: 2 }).params,
     payloadBytes: 64,
+    backlog: 0,
+    backlogMax: 500,
   });
   expect(needBytes).toBeGreaterThan(2 * 500 * 64);
   expect(() => assertDiskSpace({ folder: '/data', needBytes, freeBytes: needBytes })).not.toThrow();

@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RunEvent, Scenario } from '@shardlab/contract';
+import { figureOf, type RunEvent, type Scenario } from '@shardlab/contract';
 import { startRun } from '@shardlab/lab';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { smallScenario } from './support.ts';
@@ -13,15 +13,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-const remote = (changes: Partial<Scenario>): Scenario => {
-  const scenario = smallScenario(changes);
-  return { ...scenario, workload: { ...scenario.workload, sessions: 'remote' } };
-};
+const remote = (changes: Partial<Scenario>): Scenario =>
+  smallScenario({ ...changes, parameters: { sessions: 'remote' } });
 
 test('a killed instance is served again, returns to its process, and every message arrives once and in order', async () => {
   const scenario = remote({
     claims: ['W7'],
-    sweep: { implementation: ['sharded'], instances: [2], threads: [4], roundTripMs: [0] },
+    systems: ['sharded'],
+    sweep: { instances: [2], threads: [4] },
     phases: { warmupMs: 100, measureMs: 4_500, drainMs: 20_000 },
     faults: [
       { kind: 'kill', instance: 2, atMs: 500 },
@@ -37,8 +36,8 @@ test('a killed instance is served again, returns to its process, and every messa
   expect(run.status).toBe('done');
   const [point] = run.points;
   expect(point!.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
-  expect(point!.enqueuePerSec).toBeGreaterThan(0);
-  expect(point!.cpuShareByInstance.every((share) => share > 0)).toBe(true);
+  expect(figureOf(point!, 'enqueuePerSec')).toBeGreaterThan(0);
+  expect(point!.byInstance.cpuShare!.every((share) => share > 0)).toBe(true);
   const [repeat] = point!.repeats;
   expect(repeat!.faults).toMatchObject([
     { kind: 'kill', instance: 2, outageMs: expect.any(Number) },
@@ -53,12 +52,11 @@ test('a killed instance is served again, returns to its process, and every messa
 test('remote sessions without a fault do the same work, on a topic and on unsharded queues too', async () => {
   const scenario = remote({
     claims: [],
-    queue: { durability: 'durable', shardsPerInstance: 1, type: 'topic' },
+    program: 'topic',
+    systems: ['sharded', 'unsharded'],
     sweep: {
-      implementation: ['sharded', 'unsharded'],
       instances: [2],
       threads: [2],
-      roundTripMs: [0],
       subscribers: [2],
     },
     phases: { warmupMs: 50, measureMs: 400, drainMs: 20_000 },
@@ -67,7 +65,7 @@ test('remote sessions without a fault do the same work, on a topic and on unshar
   expect(run.error).toBeNull();
   for (const point of run.points) {
     expect(point.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
-    expect(point.dequeuePerSec).toBeGreaterThan(0);
+    expect(figureOf(point, 'dequeuePerSec')).toBeGreaterThan(0);
     expect(point.repeats[0]!.faults).toBeUndefined();
   }
 }, 90_000);
@@ -75,11 +73,10 @@ test('remote sessions without a fault do the same work, on a topic and on unshar
 test('messages are dequeued on another instance than the one that they were enqueued on, once and in order', async () => {
   const scenario = remote({
     claims: ['W9'],
+    systems: ['sharded'],
     sweep: {
-      implementation: ['sharded'],
       instances: [2],
       threads: [1],
-      roundTripMs: [0],
       dequeuers: ['same-instance', 'other-instance'],
     },
     phases: { warmupMs: 500, measureMs: 2_000, drainMs: 20_000 },
@@ -90,8 +87,8 @@ test('messages are dequeued on another instance than the one that they were enqu
   for (const place of ['same-instance', 'other-instance']) {
     expect(where(place).integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
   }
-  expect(where('same-instance').dequeuePerSecByInstance[1]).toBe(0);
-  expect(where('other-instance').dequeuePerSecByInstance[0]).toBe(0);
-  expect(where('other-instance').dequeuePerSecByInstance[1]).toBeGreaterThan(0);
+  expect(where('same-instance').byInstance.dequeuePerSec![1]).toBe(0);
+  expect(where('other-instance').byInstance.dequeuePerSec![0]).toBe(0);
+  expect(where('other-instance').byInstance.dequeuePerSec![1]).toBeGreaterThan(0);
   expect(where('other-instance').waits.some(({ event }) => event === 'forwarding')).toBe(true);
 }, 120_000);

@@ -8,11 +8,13 @@ const kill: Faults[number] = { kind: 'kill', instance: 2, atMs: 50 };
 
 function scenario(faults: unknown, changes: Partial<Scenario> = {}): unknown {
   const base = smallScenario({
-    sweep: { implementation: ['sharded'], instances: [2, 3], threads: [4], roundTripMs: [0] },
+    systems: ['sharded'],
+    sweep: { instances: [2, 3], threads: [4] },
     phases: { warmupMs: 10, measureMs: 1_000, drainMs: 100 },
     ...changes,
+    parameters: { sessions: 'remote', ...changes.parameters },
   });
-  return { ...base, workload: { ...base.workload, sessions: 'remote' }, faults };
+  return { ...base, faults };
 }
 
 function faultsOf(input: unknown): ScenarioProblem[] {
@@ -52,7 +54,8 @@ describe('a faulty fault is named at its path', () => {
     [
       'with nobody to take over',
       scenario([kill], {
-        sweep: { implementation: ['sharded'], instances: [1, 2], threads: [4], roundTripMs: [0] },
+        systems: ['sharded'],
+        sweep: { instances: [1, 2], threads: [4] },
       }),
       '/faults/0/instance',
       /at least two instances/,
@@ -60,7 +63,8 @@ describe('a faulty fault is named at its path', () => {
     [
       'where nobody would notice',
       scenario([kill], {
-        sweep: { implementation: ['sharded'], instances: [2], threads: [1, 4], roundTripMs: [0] },
+        systems: ['sharded'],
+        sweep: { instances: [2], threads: [1, 4] },
       }),
       '/faults/0/instance',
       /no sessions at the points with one thread/,
@@ -82,21 +86,22 @@ describe('a faulty fault is named at its path', () => {
     [
       'with embedded sessions',
       { ...smallScenario(), faults: [kill] },
-      '/workload/sessions',
+      '/parameters/sessions',
       /Must be "remote"/,
     ],
     [
       'of a nonpersistent queue',
-      scenario([kill], { queue: { durability: 'memory', shardsPerInstance: 1 } }),
-      '/queue/durability',
+      scenario([kill], { parameters: { durability: 'memory' } }),
+      '/parameters/durability',
       /loses its messages/,
     ],
     [
       'of an unsharded queue',
       scenario([kill], {
-        sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [4], roundTripMs: [0] },
+        systems: ['sharded', 'unsharded'],
+        sweep: { instances: [2], threads: [4] },
       }),
-      '/sweep/implementation/1',
+      '/systems/1',
       /opened by every process/,
     ],
   ])('%s', (_, input, path, message) => {

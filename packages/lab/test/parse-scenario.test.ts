@@ -53,8 +53,8 @@ describe('a single fault is named at its path, in a sentence', () => {
     ],
     [
       'an unknown queue',
-      withValue(['sweep', 'implementation'], ['shrded']),
-      '/sweep/implementation/0',
+      withValue(['systems'], ['shrded']),
+      '/systems/0',
       /one of "sharded", "unsharded", not "shrded"/,
     ],
     [
@@ -70,11 +70,29 @@ describe('a single fault is named at its path, in a sentence', () => {
       /Unknown field "colour"; the fields here are/,
     ],
     ['a missing field', withValue(['seed'], undefined), '/seed', /The field "seed" is missing/],
-    ['another version', withValue(['version'], 2), '/version', /Must be 1, not 2/],
+    ['another version', withValue(['version'], 3), '/version', /Must be 2, not 3/],
+    [
+      'an unknown program',
+      withValue(['program'], 'queues'),
+      '/program',
+      /one of "queue", "topic", not "queues"/,
+    ],
+    [
+      'a parameter that is nowhere',
+      withValue(['parameters', 'durability'], undefined),
+      '/parameters/durability',
+      /Is missing: give "durability" here, or several values of it in "sweep"/,
+    ],
+    [
+      'a parameter in two places',
+      withValue(['parameters', 'threads'], 1),
+      '/sweep/threads',
+      /Is in "parameters" too/,
+    ],
     [
       'a payload over its limit',
-      withValue(['workload', 'payloadBytes'], 2 ** 31),
-      '/workload/payloadBytes',
+      withValue(['parameters', 'payloadBytes'], 2 ** 31),
+      '/parameters/payloadBytes',
       /at most 1,073,741,824/,
     ],
     ['an id with capitals', withValue(['id'], 'Figure 3'), '/id', /Must match .* not "Figure 3"/],
@@ -88,8 +106,8 @@ describe('a single fault is named at its path, in a sentence', () => {
     ],
     [
       'a bound under one transaction',
-      withValue(['workload', 'operationsPerTransaction'], 600),
-      '/workload/backlogMax',
+      withValue(['parameters', 'operationsPerTransaction'], 600),
+      '/parameters/backlogMax',
       /at least 600, the operations per transaction/,
     ],
     [
@@ -100,8 +118,8 @@ describe('a single fault is named at its path, in a sentence', () => {
     ],
     [
       'a nonpersistent table',
-      withValue(['queue', 'durability'], 'memory'),
-      '/queue/durability',
+      withValue(['parameters', 'durability'], 'memory'),
+      '/parameters/durability',
       /must be "durable" or "relaxed"/,
     ],
     [
@@ -134,11 +152,10 @@ describe('several faults', () => {
       titel: 'x',
       seed: -1,
       repeats: 'three',
-      queue: { durability: 'durble' },
+      parameters: { durability: 'durble' },
     };
     expect(faultsOf(scenario).map((fault) => fault.path)).toEqual([
-      '/queue/durability',
-      '/queue/shardsPerInstance',
+      '/parameters/durability',
       '/repeats',
       '/seed',
       '/titel',
@@ -178,37 +195,37 @@ describe('sizes that would not run', () => {
   });
 
   test('a topic without subscribers, and subscribers of a queue', () => {
-    const queue = { ...smallScenario().queue, type: 'topic' as const };
-    expect(faultsOf(smallScenario({ queue }))).toMatchObject([{ path: '/workload/subscribers' }]);
+    expect(faultsOf(smallScenario({ program: 'topic' }))).toMatchObject([
+      { path: '/parameters/subscribers' },
+    ]);
     const sweep = { ...smallScenario().sweep, subscribers: [3] };
     expect(faultsOf(smallScenario({ sweep }))).toMatchObject([
-      { path: '/sweep/subscribers', message: expect.stringContaining('Only topics') },
+      { path: '/sweep/subscribers', message: expect.stringContaining('Unknown field') },
     ]);
-    expect(faultsOf(smallScenario({ queue, sweep }))).toEqual([]);
-    const crowd = { ...sweep, implementation: ['sharded' as const], subscribers: [1_000], threads: [9] };
-    expect(faultsOf(smallScenario({ queue, sweep: crowd }))).toMatchObject([
+    expect(faultsOf(smallScenario({ program: 'topic', sweep }))).toEqual([]);
+    const crowd = { ...sweep, subscribers: [1_000], threads: [9] };
+    expect(faultsOf(smallScenario({ program: 'topic', systems: ['sharded'], sweep: crowd }))).toMatchObject([
       { path: '/sweep/threads', message: expect.stringContaining('9,009 sessions') },
     ]);
   });
 
   test('rows of an application where its tables cannot exist', () => {
-    const one = { ...smallScenario().sweep, implementation: ['sharded' as const], instances: [1] };
-    const rows = ['none' as const, 'together' as const];
-    expect(faultsOf(smallScenario({ sweep: { ...one, rows } }))).toEqual([]);
+    const sweep = { threads: [1], instances: [1], rows: ['none', 'together'] };
+    const systems = ['sharded'];
+    expect(faultsOf(smallScenario({ systems, sweep }))).toEqual([]);
     const fault = [{ path: '/sweep/rows/1' }];
-    expect(faultsOf(smallScenario({ sweep: { ...one, rows, instances: [1, 2] } }))).toMatchObject(fault);
-    const unsharded = { ...one, rows, implementation: ['unsharded' as const] };
-    expect(faultsOf(smallScenario({ sweep: unsharded }))).toMatchObject(fault);
+    expect(faultsOf(smallScenario({ systems, sweep: { ...sweep, instances: [1, 2] } }))).toMatchObject(fault);
+    expect(faultsOf(smallScenario({ systems: ['unsharded'], sweep }))).toMatchObject(fault);
   });
 
   test('dequeuers elsewhere where nothing is forwarded', () => {
     const sweep = {
       ...smallScenario().sweep,
       instances: [1],
-      dequeuers: ['same-instance', 'other-instance'] as const,
+      dequeuers: ['same-instance', 'other-instance'],
     };
-    const queue = { ...smallScenario().queue, durability: 'memory' as const };
-    const scenario = smallScenario({ queue, sweep: { ...sweep, implementation: ['sharded'] } as never });
+    const parameters = { durability: 'memory' };
+    const scenario = smallScenario({ parameters, systems: ['sharded'], sweep });
     expect(faultsOf(scenario)).toMatchObject([
       { path: '/sweep/dequeuers/1', message: expect.stringContaining('remote') },
       { path: '/sweep/dequeuers/1', message: expect.stringContaining('two instances') },
@@ -217,14 +234,14 @@ describe('sizes that would not run', () => {
   });
 
   test('a nonpersistent durability among those of an unsharded queue', () => {
-    const sweep = { ...smallScenario().sweep, durability: ['durable' as const, 'memory' as const] };
+    const sweep = { ...smallScenario().sweep, durability: ['durable', 'memory'] };
     expect(faultsOf(smallScenario({ sweep }))).toMatchObject([{ path: '/sweep/durability/1' }]);
   });
 
   test('a quick axis that the full sweep does not have, or a name that it does not have', () => {
-    const quick = { sweep: { durability: ['memory' as const] } };
+    const quick = { sweep: { durability: ['memory'] } };
     expect(faultsOf(smallScenario({ quick }))).toMatchObject([{ path: '/quick/sweep/durability' }]);
-    const sweep = { ...smallScenario().sweep, durability: ['durable' as const, 'relaxed' as const] };
+    const sweep = { ...smallScenario().sweep, durability: ['durable', 'relaxed'] };
     expect(faultsOf(smallScenario({ sweep, quick }))).toMatchObject([{ path: '/quick/sweep/durability/0' }]);
   });
 
@@ -234,19 +251,19 @@ describe('sizes that would not run', () => {
   });
 
   test('transactions past the memory', () => {
-    const workload = { payloadBytes: 2 ** 20, operationsPerTransaction: 33, backlogMax: 100 };
-    expect(faultsOf(smallScenario({ workload }))).toMatchObject([
+    const parameters = { payloadBytes: 2 ** 20, operationsPerTransaction: 33, backlogMax: 100 };
+    expect(faultsOf(smallScenario({ parameters }))).toMatchObject([
       {
-        path: '/workload/operationsPerTransaction',
+        path: '/parameters/operationsPerTransaction',
         message: expect.stringContaining('33 MiB in size; the limit is 32 MiB'),
       },
     ]);
     const sweep = { ...smallScenario().sweep, threads: [64] };
     expect(
-      faultsOf(smallScenario({ sweep, workload: { ...workload, operationsPerTransaction: 32 } })),
+      faultsOf(smallScenario({ sweep, parameters: { ...parameters, operationsPerTransaction: 32 } })),
     ).toMatchObject([
       {
-        path: '/workload/operationsPerTransaction',
+        path: '/parameters/operationsPerTransaction',
         message: expect.stringContaining('64 sessions that stage'),
       },
     ]);

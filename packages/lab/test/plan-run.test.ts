@@ -1,5 +1,6 @@
 import { expandSweep, planFigures, planRun, trialInWords } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
+import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import { TimeLeft } from '../src/run/time-left.ts';
 import { smallScenario } from './support.ts';
 
@@ -9,12 +10,10 @@ const scenario = smallScenario({
 });
 
 describe('a sweep', () => {
-  test('has every combination once, the implementation innermost', () => {
-    const combinations = expandSweep(scenario, 'full');
+  test('has every combination once, the system innermost', () => {
+    const combinations = expandSweep(scenario, 'full', queueProgram);
     expect(
-      combinations.map(
-        ({ implementation, params }) => `${implementation} ${params.instances}×${params.threads}`,
-      ),
+      combinations.map(({ system, params }) => `${system} ${params.instances}×${params.threads}`),
     ).toEqual([
       'sharded 1×1',
       'unsharded 1×1',
@@ -29,7 +28,9 @@ describe('a sweep', () => {
   });
 
   test('quick replaces the axes that it names and keeps the others', () => {
-    expect(expandSweep(scenario, 'quick').map(({ params }) => [params.instances, params.threads])).toEqual([
+    expect(
+      expandSweep(scenario, 'quick', queueProgram).map(({ params }) => [params.instances, params.threads]),
+    ).toEqual([
       [1, 2],
       [1, 2],
       [2, 2],

@@ -9,7 +9,8 @@ import { runTrial } from '../src/trial/run-trial.ts';
 import { smallScenario } from './support.ts';
 
 const scenario = smallScenario({
-  sweep: { implementation: ['sharded'], instances: [2], threads: [2], roundTripMs: [0] },
+  systems: ['sharded'],
+  sweep: { instances: [2], threads: [2] },
   phases: { warmupMs: 0, measureMs: 600, drainMs: 400 },
 });
 const { trials, phases } = planRun(scenario, 'full');
@@ -65,8 +66,8 @@ test('a process that hangs fails the trial at its limit and is killed', async ()
 });
 
 test("an engine's error in a process arrives with its code", async () => {
-  const impossible = { ...scenario, queue: { ...scenario.queue, shardsPerInstance: 99 } };
-  await expect(runTrial({ trial, scenario: impossible, phases, dir })).rejects.toMatchObject({
+  const impossible = { ...trial, params: { ...trial.params, shardsPerInstance: 99 } };
+  await expect(runTrial({ trial: impossible, scenario, phases, dir })).rejects.toMatchObject({
     code: 'WORKER_FAILED',
     details: { instance: 1, cause: { code: 'QUEUE_SPEC_INVALID' } },
   });
@@ -82,7 +83,8 @@ test('an abort in the first moment rejects with its reason and leaves nothing', 
 
 test('dequeuers that are served in the same turn are checked in the order of their deliveries', async () => {
   const several = smallScenario({
-    sweep: { implementation: ['sharded'], instances: [1], threads: [4], roundTripMs: [0], backlog: [2_000] },
+    systems: ['sharded'],
+    sweep: { instances: [1], threads: [4], backlog: [2_000] },
     phases: { warmupMs: 0, measureMs: 600, drainMs: 2_000 },
   });
   const plan = planRun(several, 'full');

@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Run, RunEvent } from '@shardlab/contract';
+import { provenanceOf, Run, RunEvent } from '@shardlab/contract';
 import { startRun } from '@shardlab/lab';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queuePointOf } from '../src/programs/queue/queue-point.ts';
 import { smallScenario } from './support.ts';
 
 const ajv = new Ajv({ allErrors: true, strict: false });
@@ -27,8 +28,8 @@ describe('a small run of both queues on one and two instances', () => {
   beforeAll(async () => {
     const scenario = smallScenario({
       claims: ['A1', 'A2', 'A3', 'A4', 'A5', 'A6'],
+      systems: ['sharded', 'unsharded'],
       sweep: {
-        implementation: ['sharded', 'unsharded'],
         instances: [1, 2],
         threads: [3],
         roundTripMs: [0, 1],
@@ -64,7 +65,8 @@ describe('a small run of both queues on one and two instances', () => {
   });
 
   test('measures every part of a point', () => {
-    for (const point of run.points) {
+    for (const measured of run.points) {
+      const point = queuePointOf(measured);
       const { instances, roundTripMs } = point.params;
       expect(point.enqueuePerSec).toBeGreaterThan(0);
       expect(point.dequeuePerSec).toBeGreaterThan(0);
@@ -75,7 +77,7 @@ describe('a small run of both queues on one and two instances', () => {
       expect(point.cpuShareByInstance).toHaveLength(instances);
       expect(point.dequeuePerSecByInstance).toHaveLength(instances);
       expect(point.repeats).toHaveLength(1);
-      expect(point.provenance).toBe(roundTripMs > 0 ? 'emulated' : 'measured');
+      expect(provenanceOf(measured)).toBe(roundTripMs > 0 ? 'emulated' : 'measured');
       const events = point.waits.map((wait) => wait.event);
       expect(events).toContain('log file sync');
       expect(events.includes('client round trip')).toBe(roundTripMs > 0);
@@ -111,7 +113,8 @@ describe('a small run of both queues on one and two instances', () => {
 test('repeats end in one point that summarises them', async () => {
   const scenario = smallScenario({
     repeats: 2,
-    sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+    systems: ['sharded'],
+    sweep: { instances: [1], threads: [1] },
   });
   const counts: number[] = [];
   const run = await startRun({
@@ -127,8 +130,9 @@ test('repeats end in one point that summarises them', async () => {
 test('what a bounded drain leaves is browsed and counted as left, not lost', async () => {
   // Without any time to drain, and with dequeuers that pay for the file's lock twice as often as enqueuers.
   const scenario = smallScenario({
-    workload: { payloadBytes: 64, operationsPerTransaction: 10, backlogMax: 1_000_000 },
-    sweep: { implementation: ['unsharded'], instances: [2], threads: [4], roundTripMs: [0] },
+    parameters: { payloadBytes: 64, operationsPerTransaction: 10, backlogMax: 1_000_000 },
+    systems: ['unsharded'],
+    sweep: { instances: [2], threads: [4] },
     phases: { warmupMs: 0, measureMs: 400, drainMs: 0 },
   });
   const { points } = await startRun({ scenario, scale: 'full', dataDir });
@@ -138,8 +142,9 @@ test('what a bounded drain leaves is browsed and counted as left, not lost', asy
 
 test('enqueuers pause at the bound of the backlog, which is counted as a wait', async () => {
   const scenario = smallScenario({
-    workload: { payloadBytes: 64, operationsPerTransaction: 100, backlogMax: 100 },
-    sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [4], roundTripMs: [0] },
+    parameters: { payloadBytes: 64, operationsPerTransaction: 100, backlogMax: 100 },
+    systems: ['sharded', 'unsharded'],
+    sweep: { instances: [2], threads: [4] },
     phases: { warmupMs: 0, measureMs: 400, drainMs: 10_000 },
   });
   const { points } = await startRun({ scenario, scale: 'full', dataDir });
@@ -152,7 +157,8 @@ test('enqueuers pause at the bound of the backlog, which is counted as a wait', 
 test('a run cancelled in its second trial keeps the first point', async () => {
   const cancel = new AbortController();
   const scenario = smallScenario({
-    sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [2], roundTripMs: [0] },
+    systems: ['sharded', 'unsharded'],
+    sweep: { instances: [2], threads: [2] },
     phases: { warmupMs: 20, measureMs: 600, drainMs: 1_000 },
   });
   const run = await startRun({

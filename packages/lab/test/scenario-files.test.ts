@@ -1,11 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bundledScenarioFolder, planRun, readScenarioFolder, scenarioSchemaText } from '@shardlab/lab';
+import {
+  bundledScenarioFolder,
+  bundledStudies,
+  planRun,
+  readScenarioFolder,
+  scenarioSchemaText,
+} from '@shardlab/lab';
 import { expect, test } from 'vitest';
 
 test('the schema that editors use is the one that the contract generates', async () => {
   const committed = await readFile(join(bundledScenarioFolder, 'scenario.schema.json'), 'utf8');
-  expect(JSON.parse(committed)).toEqual(JSON.parse(scenarioSchemaText()));
+  expect(JSON.parse(committed)).toEqual(JSON.parse(scenarioSchemaText(bundledStudies.programs)));
 });
 
 test('every scenario that comes with the lab is good, and its file is named by its id', async () => {

@@ -13,7 +13,8 @@ function makeFolder(): string {
 }
 
 const onePoint = smallScenario({
-  sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+  systems: ['sharded'],
+  sweep: { instances: [1], threads: [1] },
 });
 const endless = { ...onePoint, phases: { warmupMs: 0, measureMs: 600_000, drainMs: 0 } };
 

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Scenario } from '@shardlab/contract';
 import { bundledStudies, planRun } from '@shardlab/lab';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { crossCheckScenario } from '../src/scenario/cross-checks.ts';
@@ -50,20 +51,15 @@ describe('a streamed payload of the lab', () => {
 });
 
 describe('a scenario of streamed payloads', () => {
-  const workload = { payloadBytes: 3 * 1024 * 1024, operationsPerTransaction: 1, backlogMax: 3 };
-  const sweep = {
-    implementation: ['sharded' as const],
-    instances: [1],
-    threads: [1],
-    roundTripMs: [0],
-    backlog: [2],
-  };
+  const parameters = { payloadBytes: 3 * 1024 * 1024, operationsPerTransaction: 1, backlogMax: 3 };
+  const sweep = { instances: [1], threads: [1], backlog: [2] };
+  const systems = ['sharded'];
 
   it.each(['embedded' as const, 'remote' as const])(
     'runs with %s sessions: nothing lost, duplicated, damaged or out of order',
     async (sessions) => {
       const phases = { warmupMs: 0, measureMs: 500, drainMs: 20_000 };
-      const scenario = smallScenario({ workload: { ...workload, sessions }, sweep, phases });
+      const scenario = smallScenario({ parameters: { ...parameters, sessions }, systems, sweep, phases });
       expect(crossCheckScenario(scenario, bundledStudies)).toEqual([]);
       const { trials } = planRun(scenario, 'full');
       const dir = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
@@ -79,11 +75,11 @@ describe('a scenario of streamed payloads', () => {
     },
   );
 
-  it.each([
-    ['/sweep/implementation/1', { sweep: { ...sweep, implementation: ['sharded', 'unsharded'] } }],
-    ['/queue/durability', { queue: { durability: 'memory', shardsPerInstance: 1 } }],
-  ] as const)('is refused at %s where nothing is streamed', (path, changes) => {
-    const scenario = smallScenario({ workload, sweep, ...(changes as object) });
+  it.each<[string, Partial<Scenario>]>([
+    ['/systems/1', { systems: ['sharded', 'unsharded'] }],
+    ['/parameters/durability', { parameters: { ...parameters, durability: 'memory' } }],
+  ])('is refused at %s where nothing is streamed', (path, changes) => {
+    const scenario = smallScenario({ parameters, systems, sweep, ...changes });
     expect(crossCheckScenario(scenario, bundledStudies).map((fault) => fault.path)).toEqual([path]);
   });
 });

@@ -8,7 +8,8 @@ const studies = new StudyRegistry([...bundledStudies.studies, ...toys]);
 const scenario = smallScenario({
   study: 'toy',
   claims: ['Z1'],
-  sweep: { implementation: ['sharded'], instances: [1], threads: [1], roundTripMs: [0] },
+  systems: ['sharded'],
+  sweep: { instances: [1], threads: [1] },
 });
 
 describe('a study is a folder', () => {
@@ -27,7 +28,7 @@ describe('a study is a folder', () => {
   });
 
   it('which clients are told', () => {
-    expect(studies.describe().find(({ id }) => id === 'toy')).toMatchObject({
+    expect(studies.describe().studies.find(({ id }) => id === 'toy')).toMatchObject({
       document: { title: 'A toy document' },
       claims: ['Z1'],
       notMeasured: [{ statement: 'It is a joy' }],

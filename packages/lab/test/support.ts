@@ -1,25 +1,35 @@
 /** Builders that tests of the lab share: a small good scenario, and points with what a test cares about. */
-import type { Implementation, Point, Scenario, WaitSummary } from '@shardlab/contract';
+import type { Figure, Point, Scenario, WaitSummary } from '@shardlab/contract';
 
+/** Parameters of `changes` are added to the usual ones, except where its sweep has them. */
 export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
+  const { sweep = { instances: [1, 2], threads: [1, 2] } } = changes;
+  const parameters = {
+    durability: 'durable',
+    payloadBytes: 64,
+    operationsPerTransaction: 3,
+    backlogMax: 500,
+    ...changes.parameters,
+  };
   return {
-    version: 1,
+    version: 2,
     id: 'small',
     title: 'A small scenario',
     question: 'Does it run?',
     claims: ['A3'],
     seed: 7,
-    queue: { durability: 'durable', shardsPerInstance: 1 },
-    workload: { payloadBytes: 64, operationsPerTransaction: 3, backlogMax: 500 },
-    sweep: { implementation: ['sharded', 'unsharded'], instances: [1, 2], threads: [1, 2], roundTripMs: [0] },
+    program: 'queue',
+    systems: ['sharded', 'unsharded'],
     phases: { warmupMs: 20, measureMs: 100, drainMs: 5_000 },
     repeats: 1,
     ...changes,
+    parameters: Object.fromEntries(Object.entries(parameters).filter(([name]) => !(name in sweep))),
+    sweep,
   };
 }
 
 export interface PointFacts {
-  implementation?: Implementation;
+  system?: string;
   instances?: number;
   threads?: number;
   roundTripMs?: number;
@@ -44,17 +54,27 @@ export interface PointFacts {
 }
 
 export function point(facts: PointFacts): Point {
-  const { implementation = 'sharded', instances = 1, threads = 1, roundTripMs = 0, deq } = facts;
+  const { system = 'sharded', instances = 1, threads = 1, roundTripMs = 0, deq } = facts;
   const { subscribers, operations = 10, cpuUs = 10, callMs = 1, enq = deq / (subscribers ?? 1) } = facts;
   const of = (values: number | number[], repeat: number) => [values].flat()[repeat] ?? [values].flat()[0]!;
   const shareOf = (instance: number, repeat: number) => {
     const shares = Array.isArray(facts.shares?.[0]) ? facts.shares[repeat] : facts.shares;
     return (shares as number[] | undefined)?.[instance] ?? 1 / instances;
   };
+  const byInstance = (rate: number, repeat: number) =>
+    Array.from({ length: instances }, (_, instance) => rate * shareOf(instance, repeat));
   const latency = { p50: 1, p90: 2, p99: 3, p999: 4, max: 5, count: 100 };
-  return {
-    implementation,
+  const shares = facts.repeats ?? [1];
+  const figure = (value: number, repeats: number[], unit: string): Figure => ({
+    value,
+    unit,
     provenance: roundTripMs > 0 ? 'emulated' : 'measured',
+    repeats,
+  });
+  const calls = shares.map((_, repeat) => of(callMs, repeat));
+  return {
+    program: subscribers === undefined ? 'queue' : 'topic',
+    system,
     params: {
       instances,
       threads,
@@ -63,13 +83,30 @@ export function point(facts: PointFacts): Point {
       operationsPerTransaction: operations,
       ...(subscribers === undefined ? {} : { subscribers }),
     },
-    enqueuePerSec: enq,
-    dequeuePerSec: deq,
-    latencyMs: latency,
-    dequeueCallMs: { ...latency, p50: of(callMs, 0) },
-    cpuUsPerMessage: of(cpuUs, 0),
-    cpuShareByInstance: facts.cores ?? Array.from({ length: instances }, () => 0.5),
-    dequeuePerSecByInstance: Array.from({ length: instances }, (_, instance) => deq * shareOf(instance, 0)),
+    figures: {
+      dequeuePerSec: figure(
+        deq,
+        shares.map((share) => deq * share),
+        'messages per second',
+      ),
+      enqueuePerSec: figure(
+        enq,
+        shares.map((share) => enq * share),
+        'messages per second',
+      ),
+      cpuUsPerMessage: figure(
+        of(cpuUs, 0),
+        shares.map((_, repeat) => of(cpuUs, repeat)),
+        'microseconds',
+      ),
+      dequeueCallMeanMs: figure(of(callMs, 0), calls, 'milliseconds'),
+      dequeueCallP50Ms: figure(of(callMs, 0), calls, 'milliseconds'),
+    },
+    latencies: { latency, dequeueCall: { ...latency, p50: of(callMs, 0) } },
+    byInstance: {
+      cpuShare: facts.cores ?? Array.from({ length: instances }, () => 0.5),
+      dequeuePerSec: byInstance(deq, 0),
+    },
     waits: (facts.waits ?? []).map((wait) => ({
       event: 'log file sync',
       class: 'commit',
@@ -80,17 +117,10 @@ export function point(facts: PointFacts): Point {
       ...wait,
     })),
     integrity: { lost: facts.lost ?? 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
-    repeats: (facts.repeats ?? [1]).map((share, repeat) => ({
-      enqueuePerSec: enq * share,
-      dequeuePerSec: deq * share,
-      cpuUsPerMessage: of(cpuUs, repeat),
+    repeats: shares.map((share, repeat) => ({
       measuredMs: 1000,
-      dequeueCallMeanMs: of(callMs, repeat),
-      dequeueCallP50Ms: of(callMs, repeat),
-      dequeuePerSecByInstance: Array.from(
-        { length: instances },
-        (_, instance) => deq * share * shareOf(instance, repeat),
-      ),
+      byInstance: { dequeuePerSec: byInstance(deq * share, repeat) },
+      waitMs: {},
     })),
   };
 }

@@ -6,6 +6,7 @@ import { type Run, Run as RunSchema, type Scenario } from '@shardlab/contract';
 import { startRun } from '@shardlab/lab';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queuePointOf } from '../src/programs/queue/queue-point.ts';
 import { smallScenario } from './support.ts';
 
 const isRun = new Ajv({ allErrors: true, strict: false }).compile(RunSchema);
@@ -33,12 +34,13 @@ async function runOf(changes: Partial<Scenario>): Promise<Run> {
 
 test('each subscriber of a topic gets each message once, sharded or as a queue for each of them', async () => {
   const run = await runOf({
-    queue: { durability: 'durable', shardsPerInstance: 2, type: 'topic' },
-    workload: { payloadBytes: 64, operationsPerTransaction: 3, subscribers: 3, backlogMax: 200 },
-    sweep: { implementation: ['sharded', 'unsharded'], instances: [2], threads: [3], roundTripMs: [0] },
+    program: 'topic',
+    parameters: { shardsPerInstance: 2, subscribers: 3, backlogMax: 200 },
+    systems: ['sharded', 'unsharded'],
+    sweep: { instances: [2], threads: [3] },
   });
   expect(run.points).toHaveLength(2);
-  for (const point of run.points) {
+  for (const point of run.points.map(queuePointOf)) {
     expect(point.params).toMatchObject({ subscribers: 3 });
     expect(point.integrity).toEqual(clean);
     expect(point.enqueuePerSec).toBeGreaterThan(0);
@@ -49,10 +51,10 @@ test('each subscriber of a topic gets each message once, sharded or as a queue f
 
 test('a topic whose drain is too short has the rest left for each subscriber, and nothing lost', async () => {
   const run = await runOf({
-    queue: { durability: 'durable', shardsPerInstance: 1, type: 'topic' },
-    workload: { payloadBytes: 64, operationsPerTransaction: 1, backlogMax: 1_000 },
+    program: 'topic',
+    parameters: { payloadBytes: 64, operationsPerTransaction: 1, backlogMax: 1_000 },
+    systems: ['sharded'],
     sweep: {
-      implementation: ['sharded'],
       instances: [1],
       threads: [1],
       roundTripMs: [1],
@@ -68,11 +70,10 @@ test('a topic whose drain is too short has the rest left for each subscriber, an
 
 test('every other axis makes points of its own', async () => {
   const run = await runOf({
+    systems: ['sharded'],
     sweep: {
-      implementation: ['sharded'],
       instances: [2],
       threads: [2],
-      roundTripMs: [0],
       operationsPerTransaction: [1, 20],
       payloadBytes: [4_000],
       backlog: [301],

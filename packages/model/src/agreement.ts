@@ -5,9 +5,9 @@ import { bottleneckOf } from './sim/result.ts';
 import { simulate } from './sim/simulate.ts';
 import type { ModelWorkload } from './sim/workload.ts';
 
-/** The part of a measured point that the model reproduces. The lab's `Point` is assignable to it. */
+/** The part of a measured point that the model reproduces. */
 export interface MeasuredPoint {
-  implementation: ModelWorkload['kind'];
+  kind: ModelWorkload['kind'];
   params: {
     instances: number;
     threads: number;
@@ -115,7 +115,7 @@ function compare(
     costs,
     seed,
     workload: {
-      kind: point.implementation,
+      kind: point.kind,
       instances,
       enqueuers: threads,
       dequeuers: threads * subscribers,
@@ -129,7 +129,7 @@ function compare(
     phases,
   });
   return {
-    kind: point.implementation,
+    kind: point.kind,
     params: point.params,
     dequeuePerSec: comparison(point.dequeuePerSec, simulated.dequeuePerSec),
     enqueuePerSec: comparison(point.enqueuePerSec, simulated.enqueuePerSec),

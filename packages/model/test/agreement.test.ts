@@ -34,7 +34,7 @@ function pointsOf(costs: ClusterCosts): MeasuredPoint[] {
         });
         const times = ({ p50, p95 }: SimulatedTimes) => ({ p50, p90: p95 });
         return {
-          implementation: kind,
+          kind: kind,
           params: { instances, threads, roundTripMs: 0, payloadBytes: 512, operationsPerTransaction: 10 },
           enqueuePerSec: result.enqueuePerSec,
           dequeuePerSec: result.dequeuePerSec,

@@ -8,12 +8,13 @@ export function claimRoutes(app: App, { history }: { history: ClaimHistory }): v
     '/api/studies',
     {
       schema: {
-        summary: 'The studies: what each document is, its claims, and what of it is not measured',
+        summary:
+          'The studies with their documents and claims, and the programs and systems that scenarios may name',
         tags: ['runs'],
         response: { 200: StudyList },
       },
     },
-    (): StudyList => ({ studies: bundledStudies.describe() }),
+    (): StudyList => bundledStudies.describe(),
   );
 
   app.get(

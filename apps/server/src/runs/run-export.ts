@@ -3,7 +3,7 @@
  * table for spreadsheets and scripts: one row per point, with all parameters and figures.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Point, Run } from '@shardlab/contract';
+import { type Point, provenanceOf, type Run } from '@shardlab/contract';
 
 export interface ExportedRun {
   /** Its points are left out. */
@@ -62,29 +62,32 @@ async function* inTurns(points: Iterable<Point>): AsyncGenerator<Point> {
 
 const toLine = (cells: readonly Cell[]) => `${cells.map(quote).join(',')}\r\n`;
 
-const pointColumnsOfEmptyRun = ['run', 'scenario', 'scale', 'status', 'implementation'];
+const pointColumnsOfEmptyRun = ['run', 'scenario', 'scale', 'status', 'program', 'system'];
 
 function pointCells(run: Run, point: Point, waitEvents: readonly string[]): [name: string, cell: Cell][] {
-  const { params, integrity, latencyMs, dequeueCallMs } = point;
+  const { params, figures, latencies, byInstance, integrity } = point;
   return [
     ['run', run.id],
     ['scenario', run.scenario.id],
     ['scale', run.scale],
     ['status', run.status],
-    ['implementation', point.implementation],
-    ['provenance', point.provenance],
+    ['program', point.program],
+    ['system', point.system],
+    ['provenance', provenanceOf(point)],
     ...Object.entries(params),
-    ['enqueuePerSec', point.enqueuePerSec],
-    ['dequeuePerSec', point.dequeuePerSec],
-    ...percentiles.map((name): [string, Cell] => [`latencyMs.${name}`, latencyMs[name]]),
-    ...percentiles.map((name): [string, Cell] => [`dequeueCallMs.${name}`, dequeueCallMs[name]]),
-    ['cpuUsPerMessage', point.cpuUsPerMessage],
-    ['cpuShareByInstance', point.cpuShareByInstance.join(' ')],
-    ['dequeuePerSecByInstance', point.dequeuePerSecByInstance.join(' ')],
+    ...Object.entries(figures).flatMap(([name, { value, repeats }]): [string, Cell][] => [
+      [name, value],
+      [`repeats.${name}`, repeats.join(' ')],
+    ]),
+    ...Object.entries(latencies).flatMap(([name, latency]) =>
+      percentiles.map((each): [string, Cell] => [`${name}Ms.${each}`, latency[each]]),
+    ),
+    ...Object.entries(byInstance).map(([name, values]): [string, Cell] => [
+      `${name}ByInstance`,
+      values.join(' '),
+    ]),
     ...Object.entries(integrity).map(([name, count]): [string, Cell] => [`integrity.${name}`, count]),
     ['repeats', point.repeats.length],
-    ['repeats.dequeuePerSec', point.repeats.map((repeat) => repeat.dequeuePerSec).join(' ')],
-    ['repeats.enqueuePerSec', point.repeats.map((repeat) => repeat.enqueuePerSec).join(' ')],
     ...waitEvents.flatMap((event): [string, Cell][] => {
       const wait = point.waits.find((candidate) => candidate.event === event);
       return [

@@ -8,7 +8,7 @@ import { makePrivate } from './data-dir.ts';
 
 export type LabDatabase = Database.Database;
 
-export const formatVersion = 2;
+export const formatVersion = 3;
 
 const schema = `
   CREATE TABLE run (

@@ -14,11 +14,11 @@ import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import {
   fontFamily,
-  implementationColor,
   instanceShape,
   pointArea,
   roundTripDash,
   simulatedDash,
+  systemColor,
   themeColor,
 } from './visual-encoding.ts';
 
@@ -28,7 +28,7 @@ export interface ReferenceLine {
   /** Used if `label` does not fit. */
   shortLabel: string;
   value: number;
-  implementation: 'sharded' | 'unsharded';
+  system: string;
 }
 
 export interface ScalingChartData extends Size {
@@ -125,7 +125,7 @@ export function createScalingChart(
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 
 function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartData): void {
-  const firstSharded = data.series.find((entry) => entry.implementation === 'sharded')?.points[0];
+  const firstSharded = data.series.find((entry) => entry.system === 'sharded')?.points[0];
   const through = data.hasLinearGuide ? firstSharded : undefined;
   const guide = through === undefined ? null : linearGuide(geometry, through);
   const slopes = group
@@ -172,7 +172,7 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
     });
   references
     .select('line')
-    .attr('stroke', (d) => implementationColor[d.implementation])
+    .attr('stroke', (d) => systemColor(d.system))
     .attr('x1', geometry.left)
     .attr('x2', geometry.right)
     .attr('y1', (d) => px(geometry.y(d.value)))
@@ -183,7 +183,7 @@ function drawGuides(group: Group, geometry: ScalingGeometry, data: ScalingChartD
   references
     .select('text')
     .data(labels)
-    .attr('fill', (_, index) => implementationColor[data.references[index]!.implementation])
+    .attr('fill', (_, index) => systemColor(data.references[index]!.system))
     .attr('x', (label) => px(label.x))
     .attr('y', (label) => px(label.y))
     .text((label) => label.text);
@@ -202,7 +202,7 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
     )
     .join('path')
     .attr('data-series', (entry) => entry.id)
-    .attr('stroke', (entry) => implementationColor[entry.implementation])
+    .attr('stroke', (entry) => systemColor(entry.system))
     .attr('stroke-width', (entry) => (entry.drawnAs === 'simulated' ? 2.5 : 1.75))
     .attr('stroke-linejoin', 'round')
     .attr('stroke-linecap', (entry) => (entry.drawnAs === 'simulated' ? 'round' : null))
@@ -222,7 +222,7 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, data: ScalingChartD
     .join((enter) => enter.append('path').attr('data-new', ''))
     .attr('data-point', (item) => item.point.key)
     .attr('d', (item) => symbol(instanceShape(item.series.instances), pointArea)())
-    .attr('fill', (item) => implementationColor[item.series.implementation])
+    .attr('fill', (item) => systemColor(item.series.system))
     .attr('stroke', themeColor.surface)
     .attr('stroke-width', 1.25)
     .attr('transform', (item) => `translate(${px(x(item.point.x))},${px(y(item.point.value))})`);

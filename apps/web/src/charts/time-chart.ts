@@ -9,7 +9,7 @@ import type { TimeRange } from '../model/time-series.ts';
 import { drawBottomAxis, drawLeftAxis, px } from './axes.ts';
 import type { Chart, Size } from './chart.ts';
 import { drawAnnotations } from './time-annotations.ts';
-import { fontFamily, implementationColor, roundTripDash, themeColor, waitColor } from './visual-encoding.ts';
+import { fontFamily, roundTripDash, systemColor, themeColor, waitColor } from './visual-encoding.ts';
 
 export interface TimeChartData extends Size {
   range: TimeRange;
@@ -174,7 +174,7 @@ function drawAreas(group: Group, x: Scale, y: Scale, { bands, layers }: TimeMark
   const items = [
     ...bands.map((band) => ({
       id: band.id,
-      fill: implementationColor[band.implementation],
+      fill: systemColor(band.system),
       opacity: 0.24,
       points: band.points,
     })),
@@ -191,7 +191,7 @@ function drawAreas(group: Group, x: Scale, y: Scale, { bands, layers }: TimeMark
 
 function layerFill({ kind }: TimeLayer): { fill: string; opacity: number } {
   if ('wait' in kind) return { fill: waitColor[kind.wait] ?? themeColor.muted, opacity: 0.9 };
-  return { fill: implementationColor[kind.implementation], opacity: kind.instance % 2 === 1 ? 0.75 : 0.45 };
+  return { fill: systemColor(kind.system), opacity: kind.instance % 2 === 1 ? 0.75 : 0.45 };
 }
 
 /** Widens a trial with a single sample, which would otherwise be invisible. */
@@ -211,7 +211,7 @@ function drawLines(group: Group, x: Scale, y: Scale, { lines }: TimeMarks): void
     .data(lines, (entry) => entry.id)
     .join('path')
     .attr('data-line', (entry) => entry.id)
-    .attr('stroke', (entry) => implementationColor[entry.implementation])
+    .attr('stroke', (entry) => systemColor(entry.system))
     .attr('stroke-width', (entry) => (entry.role === 'primary' ? 1.75 : 1))
     .attr('stroke-opacity', (entry) => (entry.role === 'primary' ? 1 : 0.55))
     .attr('stroke-dasharray', (entry) => roundTripDash(entry.roundTripMs))

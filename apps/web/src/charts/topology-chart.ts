@@ -12,7 +12,7 @@ import type {
 import { px } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { createFlowMotion, type FlowMotion } from './flow-motion.ts';
-import { fontFamily, implementationColor, themeColor } from './visual-encoding.ts';
+import { fontFamily, systemColor, themeColor } from './visual-encoding.ts';
 
 export interface TopologyChartOptions {
   /** The clock of the flow animation; left out for a still picture. */
@@ -40,7 +40,7 @@ export function createTopologyChart(
         .attr('viewBox', `0 0 ${px(width)} ${px(height)}`)
         .attr('width', px(width))
         .attr('height', px(height));
-      const color = implementationColor[layout.implementation];
+      const color = systemColor(layout.system);
       const entries = cards
         .selectAll<SVGGElement, InstanceCard>('g[data-instance]')
         .data(layout.cards, (card) => String(card.instance))

@@ -1,9 +1,8 @@
 /**
- * How charts encode data: colour for the implementation or wait class, dash for the round trip, shape for the number of
+ * How charts encode data: colour for the system or wait class, dash for the round trip, shape for the number of
  * instances. Colours are design tokens (`styles/tokens.css`), so charts follow the theme without being redrawn;
  * exported files and tests replace the tokens by their values.
  */
-import type { Implementation } from '@shardlab/contract';
 import {
   type SymbolType,
   symbolCircle,
@@ -27,10 +26,13 @@ export const themeColor = {
 export const fontFamily =
   '-apple-system, BlinkMacSystemFont, "Segoe UI", Inter, Roboto, "Noto Sans", "Liberation Sans", "Helvetica Neue", Arial, system-ui, sans-serif';
 
-export const implementationColor: Readonly<Record<Implementation, string>> = {
+const systemColors: Readonly<Record<string, string>> = {
   sharded: 'var(--sharded)',
   unsharded: 'var(--unsharded)',
 };
+
+/** Systems without a colour of their own share a neutral one. */
+export const systemColor = (system: string): string => systemColors[system] ?? themeColor.muted;
 
 export const waitColor: Readonly<Record<string, string>> = {
   cpu: 'var(--wait-cpu)',

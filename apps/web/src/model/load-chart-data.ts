@@ -22,7 +22,7 @@ export function loadMarks({ samples }: ClusterLoad): TimeMarks {
     read: (sample: (typeof samples)[number]) => number,
   ) => {
     const points = samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) }));
-    return { id, implementation: 'sharded' as const, roundTripMs: 0, role, points };
+    return { id, system: 'sharded' as const, roundTripMs: 0, role, points };
   };
   const values = samples.flatMap(({ acknowledgedPerSec, consumedPerSec }) => [
     acknowledgedPerSec,

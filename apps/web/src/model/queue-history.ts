@@ -59,16 +59,10 @@ export function queueRange(samples: readonly QueueSample[]): TimeRange {
   return { fromMs, toMs: Math.max(fromMs + rangeMsMin, lastMs) };
 }
 
-/** The colour of a kind: both unsharded ones are stored alike. */
-export function implementationOf(kind: QueueStats['kind']): 'sharded' | 'unsharded' {
-  return kind === 'sharded' ? 'sharded' : 'unsharded';
-}
-
 export function queueMarks(samples: readonly QueueSample[], kind: QueueStats['kind']): TimeMarks {
   const line = (id: string, role: 'primary' | 'secondary', read: (sample: QueueSample) => number) => {
     const points = samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) }));
-    const implementation = implementationOf(kind);
-    return { id, implementation, roundTripMs: 0, role, points };
+    return { id, system: kind, roundTripMs: 0, role, points };
   };
   return {
     lines: [

@@ -1,5 +1,5 @@
 /** The lines of the scaling chart: points grouped by all parameters except the one on the horizontal axis. */
-import { type Implementation, type Point, pointKey, type Scenario } from '@shardlab/contract';
+import { numberParam, type Point, type ProgramInfo, pointKey, type Scenario } from '@shardlab/contract';
 import { plural } from './format.ts';
 import type { Metric } from './point-metrics.ts';
 import { otherVariedParams, sweepAxis } from './sweep-axis.ts';
@@ -19,7 +19,7 @@ export interface RunPoint extends ScalingPoint {
 
 export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
   id: string;
-  implementation: Implementation;
+  system: string;
   instances: number;
   /** Emulated round trip of a client call in milliseconds; 0 for none. */
   roundTripMs: number;
@@ -35,48 +35,46 @@ export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
 export type RoundTripChoice = 'all' | number;
 
 /**
- * Series ordered by implementation, round trip and instances, like the legend. Points without a positive value, such as
+ * Series ordered by system, round trip and instances, like the legend. Points without a positive value, such as
  * those that delivered nothing, are left out.
  */
 export function scalingSeries(
   points: readonly Point[],
-  options: { metric: Metric; roundTrip: RoundTripChoice; sweep: Scenario['sweep'] },
+  options: { metric: Metric; roundTrip: RoundTripChoice; sweep: Scenario['sweep']; program: ProgramInfo },
 ): ScalingSeries<RunPoint>[] {
-  const { metric, roundTrip, sweep } = options;
-  const axis = sweepAxis(sweep);
+  const { metric, roundTrip, sweep, program } = options;
+  const axis = sweepAxis(sweep, program);
   const byId = new Map<string, ScalingSeries<RunPoint>>();
   for (const point of points) {
-    const { implementation } = point;
-    const { instances, roundTripMs } = point.params;
+    const { system } = point;
+    const instances = numberParam(point.params, 'instances');
+    const roundTripMs = numberParam(point.params, 'roundTripMs');
     const value = metric.read(point);
-    const x = point.params[axis.id] ?? 0;
+    const x = numberParam(point.params, axis.id);
     if ((roundTrip !== 'all' && roundTrip !== roundTripMs) || !(value > 0) || !(x > 0)) continue;
-    const otherParams = otherVariedParams(point.params, sweep, axis);
-    const id = [implementation, instances, roundTripMs, ...otherParams].join('/');
-    const series = byId.get(id) ?? { id, implementation, instances, roundTripMs, otherParams, points: [] };
+    const otherParams = otherVariedParams(point.params, { sweep, axis, program });
+    const id = [system, instances, roundTripMs, ...otherParams].join('/');
+    const series = byId.get(id) ?? { id, system, instances, roundTripMs, otherParams, points: [] };
     byId.set(id, series);
     series.points.push({ key: pointKey(point), x, value, point });
   }
   for (const series of byId.values()) series.points.sort((a, b) => a.x - b.x);
   return [...byId.values()].sort(
-    (a, b) =>
-      a.implementation.localeCompare(b.implementation) ||
-      a.roundTripMs - b.roundTripMs ||
-      a.instances - b.instances,
+    (a, b) => a.system.localeCompare(b.system) || a.roundTripMs - b.roundTripMs || a.instances - b.instances,
   );
 }
 
 /** The distinct round trips of the points, in ascending order. */
 export const roundTripsIn = (points: readonly Point[]): number[] =>
-  [...new Set(points.map((point) => point.params.roundTripMs))].sort((a, b) => a - b);
+  [...new Set(points.map(({ params }) => numberParam(params, 'roundTripMs')))].sort((a, b) => a - b);
 
 /** "sharded, 2 instances, 1 ms round trip" */
 export function describeSeries(
-  series: Pick<ScalingSeries, 'implementation' | 'instances' | 'roundTripMs' | 'otherParams'>,
+  series: Pick<ScalingSeries, 'system' | 'instances' | 'roundTripMs' | 'otherParams'>,
 ) {
   const trip = series.roundTripMs > 0 ? `, ${series.roundTripMs} ms round trip` : '';
   const otherParams = series.otherParams.map((text) => `, ${text}`).join('');
-  return `${series.implementation}, ${plural(series.instances, 'instance')}${trip}${otherParams}`;
+  return `${series.system}, ${plural(series.instances, 'instance')}${trip}${otherParams}`;
 }
 
 export const cursorKeys: readonly string[] = [

@@ -1,5 +1,5 @@
 /** Turns samples into the marks of a time chart: lines, bands and stacked layers over one time axis. */
-import type { Implementation } from '@shardlab/contract';
+import { numberParam } from '@shardlab/contract';
 import type { TimeSample, TrialSamples } from './time-series.ts';
 import { waitClasses } from './time-series.ts';
 
@@ -10,7 +10,7 @@ export interface TimePoint {
 
 export interface TimeLine {
   id: string;
-  implementation: Implementation;
+  system: string;
   roundTripMs: number;
   /** The primary line of a chart is drawn heavier than the line it is compared with. */
   role: 'primary' | 'secondary';
@@ -19,15 +19,15 @@ export interface TimeLine {
 
 export interface TimeBand {
   id: string;
-  implementation: Implementation;
+  system: string;
   points: { atMs: number; low: number; high: number }[];
 }
 
 /** One layer of a stack in one trial: `low` is the sum of the layers below, `high` adds its own value. */
 export interface TimeLayer {
   id: string;
-  /** Determines the colour: a wait class, or an instance of an implementation. */
-  kind: { wait: string } | { implementation: Implementation; instance: number };
+  /** Determines the colour: a wait class, or an instance of an system. */
+  kind: { wait: string } | { system: string; instance: number };
   points: { atMs: number; low: number; high: number }[];
 }
 
@@ -51,8 +51,8 @@ export interface TimeMarks {
 export function rateMarks(trials: readonly TrialSamples[]): TimeMarks {
   const line = (trial: TrialSamples, id: string, read: (sample: TimeSample) => number): TimeLine => ({
     id: `${trial.trial}/${id}`,
-    implementation: trial.implementation,
-    roundTripMs: trial.params.roundTripMs,
+    system: trial.system,
+    roundTripMs: numberParam(trial.params, 'roundTripMs'),
     role: id === 'dequeue' ? 'primary' : 'secondary',
     points: trial.samples.map((sample) => ({ atMs: sample.atMs, value: read(sample) })),
   });
@@ -67,19 +67,19 @@ export function rateMarks(trials: readonly TrialSamples[]): TimeMarks {
 export function latencyMarks(trials: readonly TrialSamples[]): TimeMarks {
   const lines: TimeLine[] = [];
   const bands: TimeBand[] = [];
-  for (const { trial, implementation, params, samples } of trials) {
+  for (const { trial, system, params, samples } of trials) {
     const known = samples.flatMap(({ atMs, latency }) => (latency === null ? [] : [{ atMs, ...latency }]));
     const points = known.map(({ atMs, p50 }) => ({ atMs, value: p50 }));
     lines.push({
       id: `${trial}/p50`,
-      implementation,
-      roundTripMs: params.roundTripMs,
+      system,
+      roundTripMs: numberParam(params, 'roundTripMs'),
       role: 'primary',
       points,
     });
     bands.push({
       id: `${trial}/p99`,
-      implementation,
+      system,
       points: known.map(({ atMs, p50, p99 }) => ({ atMs, low: p50, high: p99 })),
     });
   }
@@ -91,8 +91,8 @@ export function cpuMarks(trials: readonly TrialSamples[]): TimeMarks {
   const layers = trials.flatMap((trial) =>
     stack(
       trial,
-      Array.from({ length: trial.params.instances }, (_, index) => ({
-        kind: { implementation: trial.implementation, instance: index + 1 },
+      Array.from({ length: numberParam(trial.params, 'instances') }, (_, index) => ({
+        kind: { system: trial.system, instance: index + 1 },
         read: (sample: TimeSample) => sample.cpu[index] ?? 0,
       })),
     ),

@@ -1,5 +1,5 @@
 /** The samples of the time charts, made from binned ticks. All times are milliseconds since the start of the run. */
-import type { Implementation, Tick } from '@shardlab/contract';
+import type { Tick } from '@shardlab/contract';
 import { binTicks, meanOver, type TickBin, type TrialTicks } from './tick-bins.ts';
 
 export const waitClasses = ['commit', 'concurrency', 'configuration', 'network'] as const;
@@ -23,7 +23,7 @@ export interface TimeSample {
 
 export interface TrialSamples {
   trial: number;
-  implementation: Implementation;
+  system: string;
   params: Tick['params'];
   fromMs: number;
   toMs: number;
@@ -46,9 +46,9 @@ export function timeSamples(ticks: readonly Tick[], range: TimeRange, binsMax = 
 }
 
 function trialSamples(trial: TrialTicks): TrialSamples {
-  const { implementation, params } = trial.first;
+  const { system, params } = trial.first;
   const { fromMs, toMs } = trial;
-  return { trial: trial.trial, implementation, params, fromMs, toMs, samples: trial.bins.map(sampleOf) };
+  return { trial: trial.trial, system, params, fromMs, toMs, samples: trial.bins.map(sampleOf) };
 }
 
 function sampleOf(bin: TickBin): TimeSample {

@@ -1,24 +1,24 @@
 /** The wait events of a run, ranked by the total time waited. */
-import type { Implementation, Point, WaitSummary } from '@shardlab/contract';
+import type { Point, WaitSummary } from '@shardlab/contract';
 
 export interface TopWait extends Pick<WaitSummary, 'event' | 'class' | 'emulated' | 'waits' | 'totalMs'> {
-  implementation: Implementation;
+  system: string;
   /** The highest p99 of any point, since percentiles of several points cannot be combined. */
   p99MsMax: number;
-  /** Share of the implementation's total wait time, 0 to 1; null for an idle wait, which counts for nothing. */
+  /** Share of the system's total wait time, 0 to 1; null for an idle wait, which counts for nothing. */
   share: number | null;
 }
 
-/** Ordered by implementation, then by total time, longest first. Events that never occurred are left out. */
+/** Ordered by system, then by total time, longest first. Events that never occurred are left out. */
 export function topWaits(points: readonly Point[]): TopWait[] {
   const byEvent = new Map<string, TopWait>();
-  for (const { implementation, waits } of points)
+  for (const { system, waits } of points)
     for (const wait of waits) {
       if (wait.waits === 0) continue;
-      const key = `${implementation}/${wait.event}`;
+      const key = `${system}/${wait.event}`;
       const { event, emulated } = wait;
       const known = byEvent.get(key) ?? {
-        implementation,
+        system,
         event,
         class: wait.class,
         emulated,
@@ -35,9 +35,9 @@ export function topWaits(points: readonly Point[]): TopWait[] {
   const all = [...byEvent.values()];
   const busy = all.filter((wait) => wait.class !== 'idle');
   for (const wait of busy) {
-    const sameImplementation = busy.filter((other) => other.implementation === wait.implementation);
-    const total = sameImplementation.reduce((sum, other) => sum + other.totalMs, 0);
+    const sameSystem = busy.filter((other) => other.system === wait.system);
+    const total = sameSystem.reduce((sum, other) => sum + other.totalMs, 0);
     wait.share = total > 0 ? wait.totalMs / total : null;
   }
-  return all.sort((a, b) => a.implementation.localeCompare(b.implementation) || b.totalMs - a.totalMs);
+  return all.sort((a, b) => a.system.localeCompare(b.system) || b.totalMs - a.totalMs);
 }

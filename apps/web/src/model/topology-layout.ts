@@ -2,7 +2,7 @@
  * The layout of the topology chart: cards for instances, with rows for their shards and cells for their partitions.
  * Messages flow in from the left and out to the right. All lengths are CSS pixels; the height follows from the content.
  */
-import type { Implementation, InstanceSample, Tick } from '@shardlab/contract';
+import type { InstanceSample, Tick } from '@shardlab/contract';
 
 export interface Box {
   x: number;
@@ -64,7 +64,7 @@ export interface SharedTable extends Box {
 export interface TopologyLayout {
   width: number;
   height: number;
-  implementation: Implementation;
+  system: string;
   cards: InstanceCard[];
   /** The table that all instances of an unsharded queue share; null for a sharded queue. */
   table: SharedTable | null;
@@ -91,7 +91,8 @@ const cellHeight = 16;
 const cellWidthMin = 40;
 const cellWidthMax = 200;
 const cellGap = 4;
-const cardWidthMin = { sharded: 226, unsharded: 160 };
+/** An instance with shards shows their partitions. */
+const cardWidthMinOf = (hasShards: boolean) => (hasShards ? 226 : 160);
 const columnsMax = 4;
 const tableHeight = 46;
 const linkHeight = 26;
@@ -102,8 +103,8 @@ const flowAreaWidthOf = (cardWidth: number): number => Math.min(150, Math.max(56
 
 export function layoutTopology(tick: Tick, options: TopologyOptions): TopologyLayout {
   const { width } = options;
-  const narrowest = cardWidthMin[tick.implementation];
-  const sharded = tick.implementation === 'sharded';
+  const sharded = tick.system === 'sharded';
+  const narrowest = cardWidthMinOf(sharded);
   const count = tick.instances.length;
   const columnsFitting = Math.max(
     1,
@@ -122,7 +123,7 @@ export function layoutTopology(tick: Tick, options: TopologyOptions): TopologyLa
   const bottom = Math.ceil(count / columns) * (cardHeight + gap) - gap;
   const table = sharded ? null : placeTable(tick, { cards, columns, bottom, options });
   const height = table === null ? bottom : table.y + table.height;
-  return { width, height: Math.max(height, 0), implementation: tick.implementation, cards, table };
+  return { width, height: Math.max(height, 0), system: tick.system, cards, table };
 }
 
 function placeCard(

@@ -1,13 +1,41 @@
 /** The series of the what-if chart: simulated lines, measured points on top of them, and the error between the two. */
-import { type Implementation, type Point, pointKey } from '@shardlab/contract';
+import { figureOf, numberParam, type Point, pointKey } from '@shardlab/contract';
 import { agreementAim, type SimulationResult } from '@shardlab/model';
 import type { Metric, PointMetrics } from './point-metrics.ts';
 import type { ScalingPoint, ScalingSeries } from './scaling-series.ts';
 import type { SimulationJob } from './what-if.ts';
 
-/** The part of a simulation result that the page shows. */
+/** The part of a simulation result that the page shows: figures as those of a measured point. */
 export interface SimulatedMetrics extends PointMetrics {
   use: SimulationResult['use'];
+}
+
+/** The figures that a simulation has. */
+export const simulatedFigures: readonly string[] = [
+  'dequeuePerSec',
+  'enqueuePerSec',
+  'cpuUsPerMessage',
+  'busiestCores',
+  'dequeueCallP50Ms',
+  'latencyP50Ms',
+  'latencyP99Ms',
+];
+
+/** A simulation's result by the names of the measured figures. */
+export function simulatedMetrics(result: SimulationResult): SimulatedMetrics {
+  const { dequeuePerSec, enqueuePerSec, cpuUsPerMessage, cpuShareByInstance, dequeueCallMs, latencyMs, use } =
+    result;
+  const values = {
+    dequeuePerSec,
+    enqueuePerSec,
+    cpuUsPerMessage,
+    busiestCores: Math.max(0, ...cpuShareByInstance),
+    dequeueCallP50Ms: dequeueCallMs.p50,
+    latencyP50Ms: latencyMs.p50,
+    latencyP99Ms: latencyMs.p99,
+  };
+  const figures = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
+  return { figures, use };
 }
 
 export interface SimulatedPoint {
@@ -26,9 +54,9 @@ export function whatIfSeries(
   measured: readonly Point[],
   { metric, instances }: { metric: Metric; instances: number },
 ): ScalingSeries<WhatIfPoint>[] {
-  return (['sharded', 'unsharded'] as const).flatMap((implementation) => {
+  return (['sharded', 'unsharded'] as const).flatMap((system) => {
     const lines: WhatIfPoint[] = simulated
-      .filter(({ job }) => job.implementation === implementation)
+      .filter(({ job }) => job.system === system)
       .map(({ job, result }) => ({
         key: `simulated/${job.key}`,
         x: job.threads,
@@ -37,23 +65,23 @@ export function whatIfSeries(
         use: result.use,
       }));
     const points: WhatIfPoint[] = measured
-      .filter((point) => point.implementation === implementation)
+      .filter((point) => point.system === system)
       .map((point) => ({
         key: pointKey(point),
-        x: point.params.threads,
+        x: numberParam(point.params, 'threads'),
         value: metric.read(point),
         metrics: point,
         use: null,
       }));
-    const common = { implementation, instances, roundTripMs: 0, otherParams: [] };
+    const common = { system, instances, roundTripMs: 0, otherParams: [] };
     return [
       {
         ...common,
-        id: `simulated/${implementation}`,
+        id: `simulated/${system}`,
         points: drawable(lines),
         drawnAs: 'simulated' as const,
       },
-      { ...common, id: `measured/${implementation}`, points: drawable(points), drawnAs: 'measured' as const },
+      { ...common, id: `measured/${system}`, points: drawable(points), drawnAs: 'measured' as const },
     ].filter((series) => series.points.length > 0);
   });
 }
@@ -63,7 +91,7 @@ const drawable = (points: WhatIfPoint[]): WhatIfPoint[] =>
   points.filter(({ value }) => value > 0).sort((a, b) => a.x - b.x);
 
 export interface ModelError {
-  implementation: Implementation;
+  system: string;
   threads: number;
   measured: number;
   simulated: number;
@@ -78,19 +106,21 @@ export interface ModelError {
  * left out.
  */
 export function modelErrors(simulated: readonly SimulatedPoint[], measured: readonly Point[]): ModelError[] {
-  return measured.flatMap(({ implementation, params: { threads }, dequeuePerSec }) => {
-    const match = simulated.find(
-      ({ job }) => job.implementation === implementation && job.threads === threads,
-    );
+  return measured.flatMap((point) => {
+    const { system } = point;
+    const threads = numberParam(point.params, 'threads');
+    const dequeuePerSec = figureOf(point, 'dequeuePerSec');
+    const match = simulated.find(({ job }) => job.system === system && job.threads === threads);
     if (match === undefined || dequeuePerSec === 0) return [];
-    const error = match.result.dequeuePerSec / dequeuePerSec - 1;
+    const simulatedPerSec = figureOf(match.result, 'dequeuePerSec');
+    const error = simulatedPerSec / dequeuePerSec - 1;
     const misses = Math.abs(error) > agreementAim;
     return [
       {
-        implementation,
+        system,
         threads,
         measured: dequeuePerSec,
-        simulated: match.result.dequeuePerSec,
+        simulated: simulatedPerSec,
         error,
         misses,
       },

@@ -1,5 +1,5 @@
 /** The settings of the what-if page, and the simulations that they require. */
-import type { Hardware, Implementation, PointParams } from '@shardlab/contract';
+import { type Hardware, numberParam, type Params } from '@shardlab/contract';
 import { type ClusterCosts, type ModelWorkload, resolveHardware } from '@shardlab/model';
 
 /** The values of the sliders; null stands for the value of the selected machine. */
@@ -47,7 +47,7 @@ export const whatIfThreads: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
 export interface SimulationJob {
   key: string;
-  implementation: Implementation;
+  system: ModelWorkload['kind'];
   threads: number;
   workload: ModelWorkload;
   measureOperations: number;
@@ -98,13 +98,13 @@ export function simulationRequest(
   };
   const jobs = passes.flatMap((pass) =>
     threads.flatMap((count) =>
-      (['sharded', 'unsharded'] as const).map((implementation): SimulationJob => {
-        const workload = workloadOf(settings, implementation, count);
+      (['sharded', 'unsharded'] as const).map((system): SimulationJob => {
+        const workload = workloadOf(settings, system, count);
         const sessions = workload.enqueuers + workload.dequeuers;
         const operations = sessions * settings.operations * pass.transactions;
         return {
-          key: `${implementation}/${count}`,
-          implementation,
+          key: `${system}/${count}`,
+          system,
           threads: count,
           workload,
           measureOperations: Math.min(pass.operationsMax, Math.max(pass.operationsMin, operations)),
@@ -115,7 +115,7 @@ export function simulationRequest(
   return { costs, jobs };
 }
 
-function workloadOf(settings: WhatIfSettings, kind: Implementation, threads: number): ModelWorkload {
+function workloadOf(settings: WhatIfSettings, kind: ModelWorkload['kind'], threads: number): ModelWorkload {
   const subscribers = Math.max(1, settings.subscribers);
   return {
     kind,
@@ -131,28 +131,24 @@ function workloadOf(settings: WhatIfSettings, kind: Implementation, threads: num
 }
 
 /** Whether a point was measured with the workload that the sliders describe. The machine is not compared. */
-export function matchesSettings(
-  params: PointParams,
-  settings: WhatIfSettings,
-  machine: MachineSettings,
-): boolean {
+export function matchesSettings(params: Params, settings: WhatIfSettings, machine: MachineSettings): boolean {
   return (
     params.instances === settings.instances &&
     params.operationsPerTransaction === settings.operations &&
     params.payloadBytes === settings.payloadBytes &&
     params.roundTripMs === (settings.roundTripMs ?? machine.roundTripMs) &&
-    (params.subscribers ?? 0) === settings.subscribers
+    numberParam(params, 'subscribers') === settings.subscribers
   );
 }
 
 /** The workload of a measured point as slider values; those of the machine stay unset. */
-export function settingsOfPoint(params: PointParams): WhatIfSettings {
+export function settingsOfPoint(params: Params): WhatIfSettings {
   return {
-    instances: params.instances,
-    operations: params.operationsPerTransaction,
-    subscribers: params.subscribers ?? 0,
-    payloadBytes: params.payloadBytes,
-    roundTripMs: params.roundTripMs,
+    instances: numberParam(params, 'instances'),
+    operations: numberParam(params, 'operationsPerTransaction'),
+    subscribers: numberParam(params, 'subscribers'),
+    payloadBytes: numberParam(params, 'payloadBytes'),
+    roundTripMs: numberParam(params, 'roundTripMs'),
     cores: null,
     syncUs: null,
   };

@@ -1,7 +1,6 @@
-import type { Implementation } from '@shardlab/contract';
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from 'react';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../charts/time-chart.ts';
-import { implementationColor } from '../charts/visual-encoding.ts';
+import { systemColor } from '../charts/visual-encoding.ts';
 import type { DataTable } from '../model/data-table.ts';
 import { formatAxisCount } from '../model/format.ts';
 import type { TimeAnnotation, TimeMarks } from '../model/time-chart-data.ts';
@@ -22,7 +21,7 @@ export interface RateChartProps<Sample extends { atMs: number }> {
   range: TimeRange;
   marks: TimeMarks;
   annotations?: readonly TimeAnnotation[];
-  implementation: Implementation;
+  system: string;
   /** Names of the heavy line and of the thin one. */
   lines: { primary: string; secondary: string };
   table(): DataTable;
@@ -67,7 +66,7 @@ export function RateChart<Sample extends { atMs: number }>(props: RateChartProps
       svg={element}
       box={box}
       height={height}
-      legend={<Legend implementation={props.implementation} lines={props.lines} />}
+      legend={<Legend system={props.system} lines={props.lines} />}
       readout={shown === undefined ? '–' : props.readout(shown)}
       spoken={shown === undefined ? 'no data' : props.spoken(shown)}
       cursor={{
@@ -79,8 +78,8 @@ export function RateChart<Sample extends { atMs: number }>(props: RateChartProps
   );
 }
 
-function Legend({ implementation, lines }: Pick<RateChartProps<never>, 'implementation' | 'lines'>) {
-  const color = implementationColor[implementation];
+function Legend({ system, lines }: Pick<RateChartProps<never>, 'system' | 'lines'>) {
+  const color = systemColor(system);
   return (
     <ul className="legend" aria-label="Legend">
       <li>

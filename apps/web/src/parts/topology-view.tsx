@@ -61,7 +61,7 @@ export function TopologyView(props: TopologyViewProps) {
 
 /** Height of the tallest topology of the run, so that the page does not jump when a smaller trial starts. */
 function maxHeight(ticks: readonly Tick[], options: TopologyOptions): number {
-  const sizes = new Map(ticks.map((tick) => [`${tick.implementation}/${tick.instances.length}`, tick]));
+  const sizes = new Map(ticks.map((tick) => [`${tick.system}/${tick.instances.length}`, tick]));
   return Math.max(0, ...[...sizes.values()].map((tick) => layoutTopology(tick, options).height));
 }
 

@@ -43,5 +43,7 @@ export async function loadOrExplain(nameOrPath: string): Promise<Scenario | null
   );
   for (const { path, message } of parsed.faults)
     process.stderr.write(`  ${path || '(document)'}: ${message}\n`);
+  const { translation } = parsed.error.details;
+  if (translation !== undefined) process.stderr.write(`${JSON.stringify(translation, null, 2)}\n`);
   return null;
 }

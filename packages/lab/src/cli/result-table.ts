@@ -1,5 +1,15 @@
 /** Points as a plain-text table, and verdicts as paragraphs. */
-import type { ClaimResult, Environment, Integrity, Point } from '@shardlab/contract';
+import {
+  type ClaimResult,
+  type Environment,
+  type FigureInfo,
+  figureOf,
+  type Integrity,
+  type Params,
+  type ParamValue,
+  type Point,
+} from '@shardlab/contract';
+import type { Program } from '../programs/program.ts';
 
 const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -14,48 +24,31 @@ interface Column {
   left?: boolean;
 }
 
-/** Columns shown only if the points differ in them. */
-const varied: readonly Column[] = [
-  { title: 'ops/tx', cell: ({ params }) => number(params.operationsPerTransaction) },
-  { title: 'bytes', cell: ({ params }) => number(params.payloadBytes) },
-  { title: 'subs', cell: ({ params }) => optional(params.subscribers) },
-  { title: 'backlog', cell: ({ params }) => optional(params.backlog) },
-  { title: 'durability', cell: ({ params }) => params.durability ?? '', left: true },
-  { title: 'rows', cell: ({ params }) => params.rows ?? '', left: true },
-  { title: 'dequeuers', cell: ({ params }) => params.dequeuers ?? '', left: true },
-  { title: 'cache MiB', cell: ({ params }) => optional(params.cacheMiB) },
-];
-const optional = (value: number | undefined) => (value === undefined ? '' : number(value));
-
-const columns: readonly Column[] = [
-  { title: 'queue', cell: ({ implementation }) => implementation, left: true },
-  { title: 'inst', cell: ({ params }) => number(params.instances) },
-  { title: 'threads', cell: ({ params }) => number(params.threads) },
-  { title: 'rtt ms', cell: ({ params }) => String(params.roundTripMs) },
-  { title: 'enq/s', cell: ({ enqueuePerSec }) => number(enqueuePerSec) },
-  { title: 'deq/s', cell: ({ dequeuePerSec }) => number(dequeuePerSec) },
-  { title: 'p50 ms', cell: ({ latencyMs }) => number(latencyMs.p50, 2) },
-  { title: 'p99 ms', cell: ({ latencyMs }) => number(latencyMs.p99, 2) },
-  { title: 'call p99', cell: ({ dequeueCallMs }) => number(dequeueCallMs.p99, 3) },
-  { title: 'CPU µs/msg', cell: ({ cpuUsPerMessage }) => number(cpuUsPerMessage, 1) },
-  { title: 'top wait event', cell: (point) => topWait(point), left: true },
-  { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
-];
-
-/** Queue, instances, threads and round trip. The columns of `varied` follow these. */
-const identityColumns = 4;
-
-/** One line per point, sorted so that the points of a curve are adjacent. */
-export function resultTable(points: readonly Point[]): string {
-  const sorted = [...points].sort(
-    (a, b) =>
-      a.params.roundTripMs - b.params.roundTripMs ||
-      a.implementation.localeCompare(b.implementation) ||
-      a.params.instances - b.params.instances ||
-      a.params.threads - b.params.threads,
+/**
+ * One line per point, sorted so that the points of a curve are adjacent: the system, each parameter in which the points
+ * differ, and what the program measures.
+ */
+export function resultTable(
+  points: readonly Point[],
+  { parameters, figures }: Pick<Program, 'parameters' | 'figures'>,
+): string {
+  const varied = parameters.filter(({ name }) => new Set(points.map(({ params }) => params[name])).size > 1);
+  const order = [...varied.map(({ name }) => name)];
+  const sorted = points.toSorted(
+    (a, b) => a.system.localeCompare(b.system) || firstDifference(a.params, b.params, order),
   );
-  const shownVaried = varied.filter(({ cell }) => new Set(points.map(cell)).size > 1);
-  const shown = [...columns.slice(0, identityColumns), ...shownVaried, ...columns.slice(identityColumns)];
+  const shown: Column[] = [
+    { title: 'system', cell: ({ system }) => system, left: true },
+    ...varied.map(({ name }): Column => ({ title: name, cell: ({ params }) => paramCell(params[name]) })),
+    ...figures.map(
+      ({ name, label, format }): Column => ({
+        title: `${label}${unitOf[format]}`,
+        cell: (point) => (name in point.figures ? figure(figureOf(point, name)) : ''),
+      }),
+    ),
+    { title: 'top wait event', cell: topWait, left: true },
+    { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
+  ];
   const rows = [
     shown.map(({ title }) => title),
     ...sorted.map((point) => shown.map(({ cell }) => cell(point))),
@@ -71,6 +64,30 @@ export function resultTable(points: readonly Point[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+const unitOf: Readonly<Record<FigureInfo['format'], string>> = {
+  rate: ' /s',
+  microseconds: ' µs',
+  milliseconds: ' ms',
+  cores: '',
+  count: '',
+  ratio: '',
+};
+
+const paramCell = (value: ParamValue | undefined) =>
+  typeof value === 'number' ? number(value, value % 1 === 0 ? 0 : 1) : (value ?? '');
+
+function firstDifference(a: Params, b: Params, names: readonly string[]): number {
+  for (const name of names) {
+    const [left, right] = [a[name] ?? '', b[name] ?? ''];
+    const difference =
+      typeof left === 'number' && typeof right === 'number'
+        ? left - right
+        : String(left).localeCompare(String(right));
+    if (difference !== 0) return difference;
+  }
+  return 0;
 }
 
 function topWait({ waits }: Point): string {

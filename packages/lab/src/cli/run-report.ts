@@ -1,6 +1,7 @@
 /** The results of one run, and the summary of several, as plain text. */
-import type { Run } from '@shardlab/contract';
+import { provenanceOf, type Run } from '@shardlab/contract';
 import { isFaulty } from '../judging/judgement.ts';
+import { bundledStudies } from '../studies/registry.ts';
 import { conversionsInWords } from './conversion-words.ts';
 import { durationInWords } from './duration.ts';
 import { faultsInWords } from './fault-words.ts';
@@ -9,10 +10,11 @@ import { environmentInWords, resultTable, verdictsInWords } from './result-table
 /** The parts of the report, separated by empty lines. */
 export function reportInWords(run: Run): string {
   const { points, claims, environment, status } = run;
-  const emulated = points.some((point) => point.provenance === 'emulated');
+  const program = bundledStudies.program(run.scenario.program);
+  const emulated = points.some((point) => provenanceOf(point) === 'emulated');
   const ended = `${status} after ${durationInWords(tookMs(run))}`;
   return [
-    points.length > 0 ? resultTable(points) : 'No point was finished.',
+    points.length > 0 ? resultTable(points, program) : 'No point was finished.',
     emulated
       ? 'Points with a round trip are emulated: the real engine, with every call delayed by that time.'
       : '',

@@ -1,6 +1,8 @@
 /** Compares points that differ in one parameter only, with an interval from their repeats. */
-import type { Point, PointParams } from '@shardlab/contract';
+
 import { type Interval, ratioInterval } from '@shardlab/model';
+import type { QueueParams } from '../programs/queue/queue-params.ts';
+import type { QueuePoint } from '../programs/queue/queue-point.ts';
 import { fixed, type Judgement, noInterval, rounded, verdictAgainstBar } from './judgement.ts';
 
 /** A figure of a point, and of each of its repeats. */
@@ -9,32 +11,36 @@ interface MeasuredValue {
   repeats: number[];
 }
 
-export const rateOf = ({ dequeuePerSec, repeats }: Point): MeasuredValue => ({
+export const rateOf = ({ dequeuePerSec, repeats }: QueuePoint): MeasuredValue => ({
   rate: dequeuePerSec,
   repeats: repeats.map((repeat) => repeat.dequeuePerSec),
 });
-export const enqueuesOf = ({ enqueuePerSec, repeats }: Point): MeasuredValue => ({
+export const enqueuesOf = ({ enqueuePerSec, repeats }: QueuePoint): MeasuredValue => ({
   rate: enqueuePerSec,
   repeats: repeats.map((repeat) => repeat.enqueuePerSec),
 });
-export const cpuOf = ({ cpuUsPerMessage, repeats }: Point): MeasuredValue => ({
+export const cpuOf = ({ cpuUsPerMessage, repeats }: QueuePoint): MeasuredValue => ({
   rate: cpuUsPerMessage,
   repeats: repeats.map((repeat) => repeat.cpuUsPerMessage),
 });
-export const bytesOf = (point: Point): MeasuredValue => {
+export const bytesOf = (point: QueuePoint): MeasuredValue => {
   const { rate, repeats } = rateOf(point);
   const { payloadBytes } = point.params;
   return { rate: rate * payloadBytes, repeats: repeats.map((repeatRate) => repeatRate * payloadBytes) };
 };
 
 export interface Comparison {
-  numerator: Point;
-  denominator: Point;
+  numerator: QueuePoint;
+  denominator: QueuePoint;
   value: number;
   interval: Interval | null;
 }
 
-export function comparison(over: Point, under: Point, figureOf: (point: Point) => MeasuredValue): Comparison {
+export function comparison(
+  over: QueuePoint,
+  under: QueuePoint,
+  figureOf: (point: QueuePoint) => MeasuredValue,
+): Comparison {
   const [above, below] = [figureOf(over), figureOf(under)];
   const value = above.rate / below.rate;
   return {
@@ -63,7 +69,7 @@ export function judged(
 type Axis = 'backlog' | 'payloadBytes' | 'subscribers' | 'cacheMiB';
 
 /** Groups of points that differ only in `axis`, sorted by it; groups of one point are left out. */
-export function groupByOtherParams(points: readonly Point[], axis: Axis): Map<string, Point[]> {
+export function groupByOtherParams(points: readonly QueuePoint[], axis: Axis): Map<string, QueuePoint[]> {
   const varied = points.filter((point) => point.params[axis] !== undefined && point.dequeuePerSec > 0);
   const lines = Map.groupBy(varied, ({ params }) => JSON.stringify({ ...params, [axis]: undefined }));
   for (const [key, line] of lines) {
@@ -74,11 +80,14 @@ export function groupByOtherParams(points: readonly Point[], axis: Axis): Map<st
 }
 
 /** The first and last point of each such group. */
-export const pairsAlong = (points: readonly Point[], axis: Axis): [low: Point, high: Point][] =>
+export const pairsAlong = (
+  points: readonly QueuePoint[],
+  axis: Axis,
+): [low: QueuePoint, high: QueuePoint][] =>
   [...groupByOtherParams(points, axis).values()].map((line) => [line[0]!, line.at(-1)!]);
 
-export function sameParamsExcept(name: keyof PointParams, a: Point, b: Point): boolean {
-  const rest = ({ params }: Point) => JSON.stringify({ ...params, [name]: undefined });
+export function sameParamsExcept(name: keyof QueueParams, a: QueuePoint, b: QueuePoint): boolean {
+  const rest = ({ params }: QueuePoint) => JSON.stringify({ ...params, [name]: undefined });
   return rest(a) === rest(b);
 }
 

@@ -1,9 +1,10 @@
 /** The computations of `npm run lab -- model`, from a hardware file and optionally a run. */
-import type { Run } from '@shardlab/contract';
+import { distributionOf, figureOf, type Point, type Run } from '@shardlab/contract';
 import {
   type Agreement,
   compareWithMeasured,
   type HardwareFile,
+  type MeasuredPoint,
   type Prediction,
   predictWhitePaper,
   resolveHardware,
@@ -12,6 +13,7 @@ import {
   simulateScaling,
   simulateWhitePaper,
 } from '@shardlab/model';
+import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import { scaleScenario } from '../scenario/expand-sweep.ts';
 
 export function predictionsOf(hardware: HardwareFile): Prediction[] {
@@ -19,12 +21,25 @@ export function predictionsOf(hardware: HardwareFile): Prediction[] {
 }
 
 export function agreementWith(hardware: HardwareFile, run: Run): Agreement {
-  const { workload, queue } = run.scenario;
-  return compareWithMeasured(resolveHardware(hardware), run.points, {
-    backlogMax: workload.backlogMax,
-    durability: queue.durability,
+  const { backlogMax, durability } = queueParamsOf(run.points[0]?.params ?? run.scenario.parameters);
+  return compareWithMeasured(resolveHardware(hardware), run.points.map(measuredPointOf), {
+    backlogMax,
+    durability,
     phases: scaleScenario(run.scenario, run.scale).phases,
   });
+}
+
+function measuredPointOf(point: Point): MeasuredPoint {
+  return {
+    kind: point.system as MeasuredPoint['kind'],
+    params: queueParamsOf(point.params),
+    enqueuePerSec: figureOf(point, 'enqueuePerSec'),
+    dequeuePerSec: figureOf(point, 'dequeuePerSec'),
+    cpuUsPerMessage: figureOf(point, 'cpuUsPerMessage'),
+    dequeueCallMs: distributionOf(point, 'dequeueCall'),
+    latencyMs: distributionOf(point, 'latency'),
+    waits: point.waits,
+  };
 }
 
 /** This machine, a larger one, and one such machine per instance. */

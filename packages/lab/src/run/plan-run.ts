@@ -1,20 +1,23 @@
 /** The plan of a run: its trials in order, and about how long they take. */
-import { describeParams, type PlanFigures, pointKey, type Scale, type Scenario } from '@shardlab/contract';
-import { type Combination, expandSweep, scaleScenario } from '../scenario/expand-sweep.ts';
-
-/** One repeat of one combination. */
-export interface Trial extends Combination {
-  /** Position in the run, from 0. */
-  index: number;
-  repeat: number;
-  /** Identifies the point to which the trial belongs. */
-  key: string;
-}
+import {
+  type Combination,
+  type Phases,
+  type PlanFigures,
+  paramInWords,
+  pointKey,
+  type Scale,
+  type Scenario,
+} from '@shardlab/contract';
+import type { Program } from '../programs/program.ts';
+import { expandSweep, scaleScenario } from '../scenario/expand-sweep.ts';
+import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
+import type { Trial } from '../trial/trial.ts';
 
 export interface RunPlan {
+  program: Program;
   trials: Trial[];
   sweep: Scenario['sweep'];
-  phases: Scenario['phases'];
+  phases: Phases;
   repeats: number;
   /** Estimated duration of the whole run, milliseconds. */
   estimatedMs: number;
@@ -24,53 +27,39 @@ export interface RunPlan {
  * The trials of a run. Repeats are the outermost loop, so that a slow minute of the machine affects one repeat of many
  * points rather than all repeats of one point.
  */
-export function planRun(scenario: Scenario, scale: Scale): RunPlan {
+export function planRun(scenario: Scenario, scale: Scale, studies: StudyRegistry = bundledStudies): RunPlan {
+  const program = studies.program(scenario.program);
   const { sweep, phases, repeats } = scaleScenario(scenario, scale);
-  const combinations = expandSweep(scenario, scale);
+  const combinations = expandSweep(scenario, scale, program);
   const trials: Trial[] = [];
   for (let repeat = 0; repeat < repeats; repeat++)
     for (const combination of combinations)
       trials.push({ ...combination, repeat, index: trials.length, key: pointKey(combination) });
-  return { trials, sweep, phases, repeats, estimatedMs: estimateMs(combinations, phases, repeats) };
+  const estimatedMs = estimateMs(program, combinations, phases) * repeats;
+  return { program, trials, sweep, phases, repeats, estimatedMs: Math.round(estimatedMs) };
 }
 
 /** How large the plan of a run is, without the plan: a hundredth of its work. */
-export function planFigures(scenario: Scenario, scale: Scale): PlanFigures {
+export function planFigures(
+  scenario: Scenario,
+  scale: Scale,
+  studies: StudyRegistry = bundledStudies,
+): PlanFigures {
+  const program = studies.program(scenario.program);
   const { phases, repeats } = scaleScenario(scenario, scale);
-  const combinations = expandSweep(scenario, scale);
-  const points = combinations.length;
-  return { points, trials: points * repeats, estimatedMs: estimateMs(combinations, phases, repeats) };
+  const combinations = expandSweep(scenario, scale, program);
+  const estimatedMs = Math.round(estimateMs(program, combinations, phases) * repeats);
+  return { points: combinations.length, trials: combinations.length * repeats, estimatedMs };
 }
 
-function estimateMs(points: readonly Combination[], phases: Scenario['phases'], repeats: number): number {
-  return Math.round(repeats * points.reduce((sum, point) => sum + estimateTrialMs(point, phases), 0));
-}
+/** One repeat of all combinations. */
+const estimateMs = (program: Program, combinations: readonly Combination[], phases: Phases): number =>
+  combinations.reduce((sum, { params }) => sum + program.estimateTrialMs(params, phases), 0);
 
-/** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */
-const fillMsPerMessage = 0.01;
-const subscribeMs = 1;
-
-/**
- * The phases, a part of the drain's limit, and starting the processes: 250 ms plus 120 ms for each further instance
- * (measured on two cores). During the run this overhead is replaced by the observed one.
- */
-export function estimateTrialMs(trial: Combination, phases: Scenario['phases']): number {
-  const drain = phases.drainMs / 4;
-  const { instances, backlog = 0, subscribers = 0 } = trial.params;
-  const made = fillMsPerMessage * backlog + subscribeMs * subscribers;
-  return phases.warmupMs + phases.measureMs + drain + 250 + 120 * (instances - 1) + made;
-}
-
-/** "sharded, 2 instances, 16 threads, 1 ms round trip, repeat 2 of 3" */
-export function trialInWords(trial: Trial, { sweep, repeats }: RunPlan): string {
-  const { instances, threads, roundTripMs } = trial.params;
-  const parts = [
-    trial.implementation,
-    `${instances} ${instances === 1 ? 'instance' : 'instances'}`,
-    `${threads} ${threads === 1 ? 'thread' : 'threads'}`,
-  ];
-  if (roundTripMs > 0) parts.push(`${roundTripMs} ms round trip`);
-  parts.push(...describeParams(trial.params, sweep));
-  if (repeats > 1) parts.push(`repeat ${trial.repeat + 1} of ${repeats}`);
-  return parts.join(', ');
+/** "sharded, 1 ms round trip, 2 instances, 16 threads, repeat 2 of 3": what the sweep varies, in its order. */
+export function trialInWords(trial: Trial, { program, sweep, repeats }: RunPlan): string {
+  const varied = program.parameters.filter(({ name }) => (sweep[name]?.length ?? 0) > 1);
+  const parts = varied.map((parameter) => paramInWords(parameter, trial.params[parameter.name]!));
+  const repeat = repeats > 1 ? [`repeat ${trial.repeat + 1} of ${repeats}`] : [];
+  return [trial.system, ...parts, ...repeat].join(', ');
 }

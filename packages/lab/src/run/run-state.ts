@@ -13,7 +13,7 @@ export function newRun(options: {
   studies?: StudyRegistry;
 }): Run {
   const { id, scenario, scale, createdAtMs, studies = bundledStudies } = options;
-  const plan = planFigures(scenario, scale);
+  const plan = planFigures(scenario, scale, studies);
   return {
     id,
     scenario,

@@ -7,8 +7,8 @@ import type { ErrorBody, Run, RunEvent, Scale, Scenario } from '@shardlab/contra
 import { LabError } from '../errors.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { summarisePoint } from '../trial/point.ts';
-import { runTrial, type TrialOutcome } from '../trial/run-trial.ts';
-import { assertDiskSpace, freeBytesOf, trialBytesMax } from './disk-space.ts';
+import type { TrialOutcome } from '../trial/trial.ts';
+import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
 import { planRun, trialInWords } from './plan-run.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
@@ -45,7 +45,7 @@ export interface StartRunOptions {
 export async function startRun(options: StartRunOptions): Promise<Run> {
   const { scenario, scale, signal, studies = bundledStudies } = options;
   const now = options.now ?? Date.now;
-  const plan = planRun(scenario, scale);
+  const plan = planRun(scenario, scale, studies);
   const timeLeft = new TimeLeft(plan);
   const outcomes = new Map<string, TrialOutcome[]>();
   const id = options.id ?? randomUUID();
@@ -79,9 +79,9 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       signal?.throwIfAborted();
       emitProgress(trial.index, trialInWords(trial, plan));
       const trialStart = now();
-      const needBytes = trialBytesMax(scenario, trial.params);
+      const needBytes = plan.program.trialBytesMax(scenario, trial.params);
       assertDiskSpace({ folder, needBytes, freeBytes: await (options.freeBytes ?? freeBytesOf)(folder) });
-      const outcome = await runTrial({
+      const outcome = await plan.program.run({
         trial,
         scenario,
         phases: plan.phases,
@@ -92,7 +92,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       timeLeft.recordTrial(now() - trialStart);
       const repeats = [...(outcomes.get(trial.key) ?? []), outcome];
       outcomes.set(trial.key, repeats);
-      const point = summarisePoint(trial, repeats);
+      const point = summarisePoint(trial, repeats, plan.program);
       const { points } = applyRunEvent(run, { type: 'point', point, claims: [] });
       emit({ type: 'point', point, claims: studies.judge(scenario.claims, points, environment) });
       emitProgress(trial.index + 1);

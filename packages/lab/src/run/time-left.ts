@@ -1,6 +1,5 @@
 /** Estimates the remaining time of a run from the overhead that its trials had so far. */
 import type { RunPlan } from './plan-run.ts';
-import { estimateTrialMs } from './plan-run.ts';
 
 export class TimeLeft {
   readonly #estimates: number[];
@@ -9,7 +8,7 @@ export class TimeLeft {
   #actualDone = 0;
 
   constructor(plan: RunPlan) {
-    this.#estimates = plan.trials.map((trial) => estimateTrialMs(trial, plan.phases));
+    this.#estimates = plan.trials.map((trial) => plan.program.estimateTrialMs(trial.params, plan.phases));
   }
 
   /** To be called after each trial, in the order of the plan, with its duration. */

@@ -1,5 +1,5 @@
 /** Parses and validates a scenario: size, JSON, schema, and consistency between fields. */
-import { findFaults, Scenario, scenarioLimits } from '@shardlab/contract';
+import { findFaults, type Scenario, scenarioLimits, scenarioVersion } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { crossCheckScenario } from './cross-checks.ts';
@@ -11,6 +11,8 @@ import {
   type ScenarioProblems,
   toProblems,
 } from './scenario-problems.ts';
+import { scenarioSchemaOf, schemaOfAnyProgram } from './scenario-schema.ts';
+import { isVersion1, translateVersion1 } from './translate-version-1.ts';
 
 export type ParsedScenario =
   | { ok: true; scenario: Scenario }
@@ -40,11 +42,24 @@ export function parseScenario(input: unknown, studies: StudyRegistry = bundledSt
     const bytes = jsonBytes(input);
     if (bytes > scenarioLimits.bytesMax) return tooLarge(bytes);
   }
-  const found = findFaults(Scenario, value);
+  if (isVersion1(value)) return outdated(translateVersion1(value));
+  const found = findFaults(schemaFor(value, studies), value);
   if (found.faults.length > 0) return invalid(toProblems(found));
   const scenario = value as Scenario;
   const faults = crossCheckScenario(scenario, studies);
   return faults.length > 0 ? invalid({ faults, more: false }) : { ok: true, scenario };
+}
+
+function schemaFor(value: unknown, { programs }: StudyRegistry) {
+  const named = (value as { program?: unknown } | null | undefined)?.program;
+  const program = programs.find(({ id }) => id === named);
+  return program === undefined ? schemaOfAnyProgram(programs) : scenarioSchemaOf(program);
+}
+
+/** `details.translation` is the same scenario in the present version, which may have faults of its own. */
+function outdated(translation: Record<string, unknown>): ParsedScenario {
+  const message = `Version 1 is no longer read; the same scenario as version ${scenarioVersion} comes with this error`;
+  return invalid({ faults: [{ path: '/version', message }], more: false }, { translation });
 }
 
 /** Bytes of a value as JSON. A value nested more deeply than the call stack has no JSON, and counts as over any limit. */

@@ -1,19 +1,25 @@
 /** All studies: what scenarios may name, what the claims page lists, and who judges a claim. */
-import type { ClaimResult, Point, StudyInfo } from '@shardlab/contract';
+import type { ClaimResult, Point, StudyList } from '@shardlab/contract';
 import { inconclusive, isFaulty, type JudgeContext } from '../judging/judgement.ts';
+import type { Program } from '../programs/program.ts';
+import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
 import { loadStudies } from './load-studies.ts';
 import type { Claim, Study } from './study.ts';
 
+const commonPrograms: readonly Program[] = [queueProgram, topicProgram];
+
 export class StudyRegistry {
   readonly studies: readonly Study[];
+  /** Those that every study may use, then those of the studies. */
+  readonly programs: readonly Program[];
   readonly #byClaim = new Map<string, { study: Study; claim: Claim }>();
 
-  /** Throws a RangeError if two studies have the same id, or two claims. */
+  /** Throws a RangeError if two studies have the same id, or two programs or claims. */
   constructor(studies: readonly Study[]) {
     this.studies = studies;
-    const ids = studies.map(({ id }) => id);
-    const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-    if (twice !== undefined) throw new RangeError(`two studies are named ${twice}`);
+    this.programs = [...commonPrograms, ...studies.flatMap(({ programs = [] }) => programs)];
+    refuseTwice('studies', studies);
+    refuseTwice('programs', this.programs);
     for (const study of studies) {
       for (const claim of study.claims) {
         const other = this.#byClaim.get(claim.id);
@@ -22,6 +28,13 @@ export class StudyRegistry {
         this.#byClaim.set(claim.id, { study, claim });
       }
     }
+  }
+
+  /** The program of a scenario that has been validated. Throws a RangeError for an unknown one. */
+  program(id: string): Program {
+    const program = this.programs.find((each) => each.id === id);
+    if (program === undefined) throw new RangeError(`there is no program ${id}`);
+    return program;
   }
 
   /** The claims of all studies, in their order. */
@@ -39,13 +52,25 @@ export class StudyRegistry {
   }
 
   /** What clients are told of the studies. */
-  describe(): StudyInfo[] {
-    return this.studies.map(({ id, document, claims, notMeasured }) => ({
-      id,
-      document,
-      claims: claims.map((claim) => claim.id),
-      notMeasured: [...notMeasured],
-    }));
+  describe(): StudyList {
+    const systems = new Map(
+      this.programs.flatMap((program) => program.systems.map((each) => [each.id, each])),
+    );
+    return {
+      studies: this.studies.map(({ id, document, claims, notMeasured }) => ({
+        id,
+        document,
+        claims: claims.map((claim) => claim.id),
+        notMeasured: [...notMeasured],
+      })),
+      programs: this.programs.map(({ id, title, parameters, figures }) => ({
+        id,
+        title,
+        parameters: parameters.map(({ schema: _, default: _usual, optional: _optional, ...info }) => info),
+        figures: [...figures],
+      })),
+      systems: [...systems.values()],
+    };
   }
 
   /**
@@ -57,17 +82,23 @@ export class StudyRegistry {
     return ids.map((id) => {
       const found = this.#byClaim.get(id);
       if (found === undefined) throw new RangeError(`there is no claim ${id}`);
-      const { title, document, grade, judge, select, aboutIntegrity } = found.claim;
+      const { title, document, grade, judge, aboutIntegrity } = found.claim;
       const judgement =
         faulty.length > 0 && aboutIntegrity !== true
           ? inconclusive(
               '',
               `Messages were lost, duplicated, damaged or out of order at ${faulty.length} of the points.`,
             )
-          : judge(select === undefined ? points : select(points), context);
+          : judge(points, context);
       return { id, title, document, grade, ...judgement };
     });
   }
+}
+
+function refuseTwice(what: string, named: readonly { id: string }[]): void {
+  const ids = named.map(({ id }) => id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new RangeError(`two ${what} are named ${twice}`);
 }
 
 /** The studies of this folder. */

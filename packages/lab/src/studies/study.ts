@@ -1,11 +1,10 @@
 /** What a study is: a document, what it claims, and how each claim is judged. Each study is a folder beside this file. */
-import type { ClaimResult, Point, StudyDocument } from '@shardlab/contract';
+import type { ClaimResult, StudyDocument } from '@shardlab/contract';
 import type { Judge } from '../judging/judgement.ts';
+import type { Program } from '../programs/program.ts';
 
 export interface Claim extends Pick<ClaimResult, 'id' | 'title' | 'document' | 'grade'> {
   judge: Judge;
-  /** The points of a run that it is about; all of them if left out. */
-  select?(points: readonly Point[]): readonly Point[];
   /** The claim is about integrity itself, so points with integrity faults are judged too. */
   aboutIntegrity?: true;
 }
@@ -23,4 +22,6 @@ export interface Study {
   /** In the order in which they are listed. Their ids are unique over all studies. */
   claims: readonly Claim[];
   notMeasured: readonly NotMeasured[];
+  /** Programs that only its scenarios need. */
+  programs?: readonly Program[];
 }

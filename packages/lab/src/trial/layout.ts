@@ -1,6 +1,7 @@
 /** The queues of a trial, the queues of its enqueuers, and the sources of its dequeuers. */
-import type { Implementation, PointParams, Scenario } from '@shardlab/contract';
+import type { Combination } from '@shardlab/contract';
 import type { QueueSpec } from '@shardlab/engine';
+import { queueParamsOf } from '../programs/queue/queue-params.ts';
 
 /** A source of messages for dequeuers. Every source receives every enqueued message, so each has its own ledger. */
 export interface DequeueSource {
@@ -23,19 +24,16 @@ const name = 'workload';
  * A queue has one source, a topic one per subscriber. The engine has no unsharded topics; they are replaced by what
  * applications do with job tables: one queue per subscriber, and a copy of each message in every queue.
  */
-export function layoutOf(
-  scenario: Scenario,
-  implementation: Implementation,
-  params: PointParams,
-): QueueLayout {
-  const { type = 'queue', shardsPerInstance: shards } = scenario.queue;
-  const durability = params.durability ?? scenario.queue.durability;
+export function layoutOf({ program, system, params }: Combination): QueueLayout {
+  const { shardsPerInstance: shards, durability, dequeuers, subscribers = 1 } = queueParamsOf(params);
+  const kind = system as NonNullable<QueueSpec['kind']>;
+  const type = program === 'topic' ? 'topic' : 'queue';
   // Forwarding is on only where it is measured; otherwise each instance has its own dequeuers.
-  const forwarding = implementation === 'sharded' && params.dequeuers === 'other-instance';
-  const spec: QueueSpec = { name, kind: implementation, type, shards, durability, forwarding };
+  const forwarding = kind === 'sharded' && dequeuers === 'other-instance';
+  const spec: QueueSpec = { name, kind, type, shards, durability, forwarding };
   if (type === 'queue') return { queues: [spec], enqueueQueues: [name], dequeueSources: [{ queue: name }] };
-  const numbers = Array.from({ length: params.subscribers ?? 1 }, (_, index) => index + 1);
-  if (implementation === 'sharded') {
+  const numbers = Array.from({ length: subscribers }, (_, index) => index + 1);
+  if (kind === 'sharded') {
     return {
       queues: [spec],
       enqueueQueues: [name],

@@ -1,7 +1,7 @@
 /** Combines the samples of all instances into ticks. */
-import type { InstanceSample, Tick, TickEvent } from '@shardlab/contract';
-import type { Trial } from '../run/plan-run.ts';
+import { type InstanceSample, numberParam, type Tick, type TickEvent } from '@shardlab/contract';
 import type { Clock } from './clock.ts';
+import type { Trial } from './trial.ts';
 
 export class LiveTicks {
   readonly #trial: Trial;
@@ -28,12 +28,12 @@ export class LiveTicks {
   add(phase: Tick['phase'], sample: InstanceSample): void {
     const lapped = this.#samples.has(sample.instance);
     this.#samples.set(sample.instance, sample);
-    const { instances } = this.#trial.params;
+    const instances = numberParam(this.#trial.params, 'instances');
     if (this.#samples.size < instances && !lapped) return;
-    const { index, implementation, params } = this.#trial;
+    const { index, program, system, params } = this.#trial;
     const ordered = [...this.#samples.values()].sort((a, b) => a.instance - b.instance);
     this.#samples.clear();
-    const tick = { atMs: 0, trial: index, implementation, params, phase, instances: ordered };
+    const tick = { atMs: 0, trial: index, program, system, params, phase, instances: ordered };
     this.#emit(this.#pendingEvents.length === 0 ? tick : { ...tick, events: this.#takeEvents() });
   }
 

@@ -1,25 +1,17 @@
 /** Runs one trial: starts a process per instance, synchronises the phases, and combines the measurements. */
 import { mkdir, rm } from 'node:fs/promises';
-import type {
-  ConversionOutcome,
-  FaultOutcome,
-  Integrity,
-  Scenario,
-  Tick,
-  TickEvent,
-  TimelineBin,
-} from '@shardlab/contract';
-import type { WaitStats } from '@shardlab/engine';
+import type { Phases, Scenario, TickEvent, TimelineBin } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
-import type { Trial } from '../run/plan-run.ts';
+import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { faultOutcomes } from './fault-outcomes.ts';
-import { type Histogram, mergeHistograms } from './latency.ts';
+import { type Histogram, latencyOf, mergeHistograms } from './latency.ts';
 import { layoutOf } from './layout.ts';
 import { mergeBySource, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
-import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
+import type { FromWorker, Timeline, WorkerConfig, WorkerResult } from './protocol.ts';
 import { isStreamed } from './streamed-payload.ts';
+import type { Trial, TrialOptions, TrialOutcome } from './trial.ts';
 import { type ProcessWindow, TrialCluster } from './trial-cluster.ts';
 import { TrialConversion } from './trial-conversion.ts';
 import { mergeWaits } from './wait-totals.ts';
@@ -38,33 +30,6 @@ const disruptedTickMs = 100;
 const isDisrupted = ({ faults, conversion }: Scenario) => faults !== undefined || conversion !== undefined;
 const tickMsOf = (scenario: Scenario) => (isDisrupted(scenario) ? disruptedTickMs : tickMs);
 
-export interface TrialOptions {
-  trial: Trial;
-  scenario: Scenario;
-  phases: Scenario['phases'];
-  /** Scratch folder of this trial: created here, and always removed. */
-  dir: string;
-  signal?: AbortSignal;
-  /** `atMs` is 0; the run fills it in. */
-  onTick?: (tick: Tick) => void;
-  /** Called with the process ids of the instances, in their order, once all are open. */
-  onOpen?: (pids: number[]) => void;
-  /** How long a trial may exceed its phases before its processes are killed, milliseconds. */
-  graceMs?: number;
-}
-
-/** The measurements of one trial. */
-export interface TrialOutcome {
-  /** By instance. */
-  windows: Pick<WindowResult, 'ms' | 'enqueued' | 'consumed' | 'cpuUs'>[];
-  waits: WaitStats[];
-  latency: Histogram;
-  dequeueCall: Histogram;
-  integrity: Integrity;
-  /** Present if the scenario has faults or a conversion. */
-  disruption?: { faults?: FaultOutcome[]; conversion?: ConversionOutcome; timeline: TimelineBin[] };
-}
-
 /**
  * Runs one trial. Rejects with `WORKER_FAILED` if a process fails or hangs, and with the signal's reason if it aborts. In
  * each case no process and no file of the trial remains.
@@ -81,7 +46,8 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   // The promise may be rejected before anything awaits it, while the folder is being created.
   hurdle.promise.catch(() => {});
   const onAbort = () => hurdle.reject(signal!.reason);
-  const fillMs = (trial.params.backlog ?? 0) * fillMsPerMessage;
+  const params = queueParamsOf(trial.params);
+  const fillMs = params.backlog * fillMsPerMessage;
   const limitMs =
     phases.warmupMs + phases.measureMs + phases.drainMs + (options.graceMs ?? graceMsDefault + fillMs);
   const deadline = setTimeout(() => hurdle.reject(hung(limitMs)), limitMs);
@@ -90,10 +56,10 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     signal?.addEventListener('abort', onAbort, { once: true });
     await mkdir(dir, { recursive: true });
     cluster = await startRemote(options, clock, ticks);
-    const shared = trial.implementation === 'unsharded' || trial.params.dequeuers === 'other-instance';
-    const outlets = layoutOf(options.scenario, trial.implementation, trial.params).dequeueSources.length;
+    const shared = trial.system === 'unsharded' || params.dequeuers === 'other-instance';
+    const outlets = layoutOf(trial).dequeueSources.length;
     const share = new BacklogShares(workers, shared);
-    for (let instance = 1; instance <= trial.params.instances; instance++) {
+    for (let instance = 1; instance <= params.instances; instance++) {
       workers.push(
         new WorkerProcess(instance, (tick) => {
           if (tick.phase === 'measure' && isDisrupted(options.scenario)) measured.push(tick);
@@ -105,11 +71,12 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     const convert = (timeline: Timeline) => {
       if (options.scenario.conversion === undefined) return undefined;
       const { scenario } = options;
-      const [queue] = layoutOf(scenario, trial.implementation, trial.params).enqueueQueues;
+      const [queue] = layoutOf(trial).enqueueQueues;
       const onHappening = (happening: TickEvent) => ticks.recordEvent(happening);
       conversion.begun = new TrialConversion({
         dir,
         queue: queue!,
+        shards: params.shardsPerInstance,
         scenario,
         timeline,
         clock,
@@ -148,11 +115,12 @@ async function startRemote(
   clock: Clock,
   ticks: LiveTicks,
 ): Promise<TrialCluster | null> {
-  if (scenario.workload.sessions !== 'remote') return null;
+  const { sessions, instances } = queueParamsOf(trial.params);
+  if (sessions !== 'remote') return null;
   return TrialCluster.start({
     dir,
-    instances: trial.params.instances,
-    cacheBytesMax: cacheBytesMax(scenario, trial),
+    instances,
+    cacheBytesMax: cacheBytesMax(trial),
     sampleMs: tickMsOf(scenario),
     clock,
     onTickEvent: (happening) => ticks.recordEvent(happening),
@@ -179,12 +147,12 @@ async function runPhases(running: RunningTrial, options: TrialOptions): Promise<
   await Promise.all(workers.map((worker) => worker.receive('drained')));
   await conversion?.done;
 
-  const shared = options.trial.implementation === 'unsharded' && conversion === undefined;
+  const shared = options.trial.system === 'unsharded' && conversion === undefined;
   for (const worker of workers) worker.send({ type: 'finish', browse: !shared || worker.instance === 1 });
   const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
   await Promise.all(workers.map((worker) => worker.disconnect()));
   const results = answers.map(({ result }) => result);
-  const outcome = outcomeOf(results, cluster === null ? null : await cluster.windows());
+  const outcome = outcomeOf(options.trial, results, cluster === null ? null : await cluster.windows());
   if (!isDisrupted(options.scenario)) return outcome;
   const bins = running.measured.map((tick) => binOf(tick, timeline.measureAtMs));
   if (conversion !== undefined) {
@@ -208,20 +176,20 @@ async function open({ worker, config }: { worker: WorkerProcess; config: WorkerC
 }
 
 function configFor(instance: number, { trial, scenario, dir }: TrialOptions): WorkerConfig {
-  const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction } = trial.params;
-  const { backlog = 0 } = trial.params;
-  const { sessions = 'embedded' } = scenario.workload;
+  const params = queueParamsOf(trial.params);
+  const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction, backlog, sessions } =
+    params;
   const everyone = Array.from({ length: threads }, (_, index) => index);
   const enqueuers = everyone.filter((enqueuer) => enqueuer % instances === instance - 1);
-  const isOtherInstance = trial.params.dequeuers === 'other-instance';
+  const isOtherInstance = params.dequeuers === 'other-instance';
   const feeder = isOtherInstance ? 1 + ((instance - 2 + instances) % instances) : instance;
   return {
     dir,
     instance,
     sessions,
-    layout: layoutOf(scenario, trial.implementation, trial.params),
+    layout: layoutOf(trial),
     createsQueues: instance === 1,
-    cacheBytesMax: cacheBytesMax(scenario, trial),
+    cacheBytesMax: cacheBytesMax(trial),
     enqueuers,
     // Every instance has consumers for its messages, or all its messages are forwarded to the next instance.
     dequeuers: everyone.filter((enqueuer) => enqueuer % instances === feeder - 1).length,
@@ -229,10 +197,10 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
     backlog: Math.round((backlog * enqueuers.length) / threads),
     payloadBytes,
     operationsPerTransaction,
-    rows: trial.params.rows ?? 'none',
-    backlogMax: scenario.workload.backlogMax,
+    rows: params.rows,
+    backlogMax: params.backlogMax,
     roundTripMs,
-    orderScope: orderScopeOf(trial, sessions),
+    orderScope: orderScopeOf(trial),
     converts: scenario.conversion !== undefined,
     tickMs: tickMsOf(scenario),
     seed: scenario.seed,
@@ -240,8 +208,8 @@ function configFor(instance: number, { trial, scenario, dir }: TrialOptions): Wo
   };
 }
 
-function cacheBytesMax(scenario: Scenario, { params }: Trial): number | null {
-  const { cacheMiB = scenario.queue.cacheMiB } = params;
+function cacheBytesMax({ params }: Trial): number | null {
+  const { cacheMiB } = queueParamsOf(params);
   return cacheMiB === undefined ? null : cacheMiB * 1024 ** 2;
 }
 
@@ -249,32 +217,64 @@ function cacheBytesMax(scenario: Scenario, { params }: Trial): number | null {
  * Over a socket, responses to several sessions may be processed in a different order than they were sent, and a streamed
  * payload is identified only when it was read completely.
  */
-function orderScopeOf({ implementation, params }: Trial, sessions: WorkerConfig['sessions']): OrderScope {
-  if (implementation === 'unsharded' || isStreamed(params.payloadBytes)) return 'session';
+function orderScopeOf({ system, params }: Trial): OrderScope {
+  const { payloadBytes, sessions } = queueParamsOf(params);
+  if (system === 'unsharded' || isStreamed(payloadBytes)) return 'session';
   return sessions === 'remote' ? 'sight' : 'instance';
 }
 
-function timelineFrom(warmupAtMs: number, phases: Scenario['phases']): Timeline {
+function timelineFrom(warmupAtMs: number, phases: Phases): Timeline {
   const measureAtMs = warmupAtMs + phases.warmupMs;
   const stopAtMs = measureAtMs + phases.measureMs;
   return { warmupAtMs, measureAtMs, stopAtMs, drainUntilMs: stopAtMs + phases.drainMs };
 }
 
-/** If sessions are remote, CPU and waits are those of the processes that serve the instances. */
-function outcomeOf(results: readonly WorkerResult[], served: readonly ProcessWindow[] | null): TrialOutcome {
-  const windows = results.map(({ window }) => window);
+/**
+ * If sessions are remote, CPU and waits are those of the processes that serve the instances. Each instance's counts are
+ * divided by its own window, because windows differ by a turn of the event loop.
+ */
+function outcomeOf(
+  { params }: Trial,
+  results: readonly WorkerResult[],
+  served: readonly ProcessWindow[] | null,
+): TrialOutcome {
+  const windows = results.map(({ window }, index) => ({
+    ...window,
+    cpuUs: served?.[index]?.cpuUs ?? window.cpuUs,
+  }));
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const dequeuePerSec = windows.map(({ consumed, ms }) => (consumed * 1000) / ms);
+  const cpuShare = windows.map(({ cpuUs, ms }) => cpuUs / 1000 / ms);
+  const consumed = sum(windows.map((window) => window.consumed));
+  const latency = mergeHistograms(windows.map((window) => window.latency));
+  const dequeueCall = mergeHistograms(windows.map((window) => window.dequeueCall));
   return {
-    windows: windows.map(({ ms, enqueued, consumed, cpuUs }, index) => ({
-      ms,
-      enqueued,
-      consumed,
-      cpuUs: served?.[index]?.cpuUs ?? cpuUs,
-    })),
+    figures: {
+      dequeuePerSec: sum(dequeuePerSec),
+      enqueuePerSec: sum(windows.map(({ enqueued, ms }) => (enqueued * 1000) / ms)),
+      cpuUsPerMessage: consumed === 0 ? 0 : sum(windows.map(({ cpuUs }) => cpuUs)) / consumed,
+      busiestCores: Math.max(...cpuShare),
+      ...callFigures(dequeueCall),
+      ...latencyFigures(latency),
+    },
+    provenance: queueParamsOf(params).roundTripMs > 0 ? 'emulated' : 'measured',
+    latencies: { latency, dequeueCall },
+    byInstance: { cpuShare, dequeuePerSec },
     waits: mergeWaits([...windows, ...(served ?? [])].map(({ waits }) => waits)),
-    latency: mergeHistograms(windows.map(({ latency }) => latency)),
-    dequeueCall: mergeHistograms(windows.map(({ dequeueCall }) => dequeueCall)),
     integrity: mergeBySource(results.map(({ ledgers }) => ledgers)),
+    measuredMs: Math.max(...windows.map(({ ms }) => ms)),
   };
+}
+
+function callFigures(call: Histogram): Record<string, number> {
+  if (call.totalCount === 0) return {};
+  return { dequeueCallMeanMs: call.mean / 1000, dequeueCallP50Ms: latencyOf(call).p50 };
+}
+
+function latencyFigures(latency: Histogram): Record<string, number> {
+  if (latency.totalCount === 0) return {};
+  const { p50, p99 } = latencyOf(latency);
+  return { latencyP50Ms: p50, latencyP99Ms: p99 };
 }
 
 function hung(limitMs: number): LabError {

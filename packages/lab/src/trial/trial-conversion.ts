@@ -12,6 +12,8 @@ const drainMsMax = 30_000;
 export interface TrialConversionOptions {
   dir: string;
   queue: string;
+  /** Of the sharded queue, on each instance. */
+  shards: number;
   scenario: Scenario;
   timeline: Timeline;
   clock: Clock;
@@ -36,12 +38,12 @@ export class TrialConversion {
   }
 
   #convert(): void {
-    const { dir, queue, scenario, clock, onTickEvent } = this.#options;
+    const { dir, queue, shards, clock, onTickEvent } = this.#options;
     onTickEvent({ type: 'converting', instance: 0, agoMs: 0 });
     convertQueue({
       dir,
       queue,
-      shards: scenario.queue.shardsPerInstance,
+      shards,
       drainMsMax,
       signal: this.#stop.signal,
       onStep: ({ stage }) => this.#stages.push({ stage, atMs: clock() }),

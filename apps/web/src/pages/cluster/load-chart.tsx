@@ -18,7 +18,7 @@ export function LoadChart({ load, events }: { load: ClusterLoad; events: readonl
       range={range}
       marks={marks}
       annotations={annotations}
-      implementation="sharded"
+      system="sharded"
       lines={{ primary: 'consumed', secondary: 'acknowledged' }}
       table={() => loadTable(load)}
       readout={(sample) => (

@@ -2,8 +2,9 @@ import type { Run, RunSummary, ScenarioEntry } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { runQuery } from '../../api/queries.ts';
-import { formatAgo, formatCount, formatDuration, formatValue, plural } from '../../model/format.ts';
-import { bestPoint, bestPoints } from '../../model/run-highlights.ts';
+import { describeCombination } from '../../model/combination-words.ts';
+import { formatAgo, formatCount, formatDuration, formatValue } from '../../model/format.ts';
+import { bestPoint, bestPoints, dequeuesOf } from '../../model/run-highlights.ts';
 import { countVerdicts, describeVerdictCount } from '../../model/verdicts.ts';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { useStartRun } from '../../parts/use-start-run.ts';
@@ -59,10 +60,7 @@ function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntr
         <p className="lead">
           {best === null ? null : (
             <>
-              Sharded with {plural(best.sharded.params.instances, 'instance')} and{' '}
-              {plural(best.sharded.params.threads, 'thread')}, unsharded with{' '}
-              {plural(best.unsharded.params.instances, 'instance')} and{' '}
-              {plural(best.unsharded.params.threads, 'thread')}.{' '}
+              Best points: {describeCombination(best.sharded)}; {describeCombination(best.unsharded)}.{' '}
             </>
           )}
           {verdictSentence(run)}
@@ -89,9 +87,9 @@ function Sentence({ run }: { run: Run }) {
     return (
       <>
         On this machine the sharded queue dequeues up to{' '}
-        <strong className="ink-sharded">{formatCount(best.sharded.dequeuePerSec)}</strong> messages per
-        second, the unsharded queue up to{' '}
-        <strong className="ink-unsharded">{formatCount(best.unsharded.dequeuePerSec)}</strong>: a factor of{' '}
+        <strong className="ink-sharded">{formatCount(dequeuesOf(best.sharded))}</strong> messages per second,
+        the unsharded queue up to{' '}
+        <strong className="ink-unsharded">{formatCount(dequeuesOf(best.unsharded))}</strong>: a factor of{' '}
         {formatValue(best.ratio)}.
       </>
     );
@@ -99,9 +97,8 @@ function Sentence({ run }: { run: Run }) {
   if (only === null) return 'The newest run finished without any points.';
   return (
     <>
-      On this machine the {only.implementation} queue dequeues up to{' '}
-      <strong className={`ink-${only.implementation}`}>{formatCount(only.dequeuePerSec)}</strong> messages per
-      second.
+      On this machine the {only.system} queue dequeues up to{' '}
+      <strong className={`ink-${only.system}`}>{formatCount(dequeuesOf(only))}</strong> messages per second.
     </>
   );
 }

@@ -1,6 +1,6 @@
-import { pointKey, type Tick } from '@shardlab/contract';
+import { numberParam, pointKey, type Tick } from '@shardlab/contract';
 import { useEffect, useMemo, useState, useSyncExternalStore } from 'react';
-import { plural } from '../../model/format.ts';
+import { describeCombination } from '../../model/combination-words.ts';
 import { bestPoints } from '../../model/run-highlights.ts';
 import type { FollowedRun } from '../../model/run-state.ts';
 import { SourceBadge } from '../../parts/badges.tsx';
@@ -19,21 +19,17 @@ export function Replay({ runId, cores }: { runId: string; cores: number }) {
   const ticks = useMemo(() => (followed === null ? [] : ticksOfBest(followed)), [followed]);
   const tick = useReplayedTick(ticks);
   if (followed === null || tick === null) return null;
-  const { implementation, params } = tick;
   return (
     <figure className="panel replay" aria-label="Topology, replayed from the newest run">
       <TopologyView
         tick={tick}
         ticks={ticks}
         cores={cores}
-        backlogMax={followed.run.scenario.workload.backlogMax}
+        backlogMax={numberParam(tick.params, 'backlogMax')}
       />
       <figcaption className="row small muted">
         <SourceBadge run={followed.run} />
-        <span>
-          {implementation}, {plural(params.instances, 'instance')}, {plural(params.threads, 'thread')}
-          {params.roundTripMs > 0 ? `, ${params.roundTripMs} ms round trip` : ''}
-        </span>
+        <span>{describeCombination(tick)}</span>
       </figcaption>
     </figure>
   );

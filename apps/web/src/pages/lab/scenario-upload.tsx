@@ -78,15 +78,20 @@ export function ScenarioUpload() {
           <p>{rejection}.</p>
         </div>
       )}
-      <UploadError error={upload.error} upload={upload.variables} />
+      <UploadError
+        error={upload.error}
+        upload={upload.variables}
+        onAdd={(text) => upload.mutate({ name: 'The translation', text })}
+      />
     </>
   );
 }
 
-function UploadError({ error, upload }: { error: Error | null; upload: Upload | undefined }) {
+function UploadError(props: { error: Error | null; upload: Upload | undefined; onAdd(text: string): void }) {
+  const { error, upload, onAdd } = props;
   if (error === null) return null;
   if (error instanceof ApiError && error.faults.length > 0 && upload !== undefined)
-    return <UploadFaults name={upload.name} text={upload.text} error={error} />;
+    return <UploadFaults name={upload.name} text={upload.text} error={error} onAdd={onAdd} />;
   return <ErrorNotice error={error} />;
 }
 

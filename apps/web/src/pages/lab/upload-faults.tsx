@@ -3,9 +3,17 @@ import type { ApiError } from '../../api/client.ts';
 import { plural } from '../../model/format.ts';
 import { type Excerpt, excerptAt, excerptOfLine } from '../../model/json-excerpt.ts';
 
+interface UploadFaultsProps {
+  name: string;
+  text: string;
+  error: ApiError;
+  /** Adds another text in place of the rejected one. */
+  onAdd(text: string): void;
+}
+
 /** The errors in a rejected scenario, each with its path and the lines around it. */
-export function UploadFaults({ name, text, error }: { name: string; text: string; error: ApiError }) {
-  const { line } = error.details;
+export function UploadFaults({ name, text, error, onAdd }: UploadFaultsProps) {
+  const { line, translation } = error.details;
   return (
     <section className="panel faults" role="alert" aria-label="Errors in the scenario">
       <h3>
@@ -22,7 +30,24 @@ export function UploadFaults({ name, text, error }: { name: string; text: string
           </li>
         ))}
       </ul>
+      {translation === undefined ? null : <Translation scenario={translation} onAdd={onAdd} />}
     </section>
+  );
+}
+
+/** The same scenario in the present version. */
+function Translation({ scenario, onAdd }: { scenario: unknown; onAdd(text: string): void }) {
+  const text = JSON.stringify(scenario, null, 2);
+  return (
+    <div className="section">
+      <h4>The same scenario in the present version</h4>
+      <pre className="code">{text}</pre>
+      <div>
+        <button type="button" className="button button-primary" onClick={() => onAdd(text)}>
+          Add this one
+        </button>
+      </div>
+    </div>
   );
 }
 

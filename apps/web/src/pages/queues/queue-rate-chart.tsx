@@ -2,7 +2,6 @@ import type { QueueStats } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { formatClock, formatCount, formatRate, plural } from '../../model/format.ts';
 import {
-  implementationOf,
   type QueueReading,
   queueMarks,
   queueRange,
@@ -31,7 +30,7 @@ export function QueueRateChart({
       samples={samples}
       range={range}
       marks={marks}
-      implementation={implementationOf(kind)}
+      system={kind}
       lines={{ primary: 'dequeued', secondary: 'enqueued' }}
       table={() => queueTable(samples)}
       readout={(sample) => (

@@ -1,8 +1,8 @@
-import type { Run } from '@shardlab/contract';
+import type { ProgramInfo, Run } from '@shardlab/contract';
 import { formatMs, formatValue } from '../../model/format.ts';
 
 /** The hardware and software on which a run was measured, and the settings of its workload. */
-export function EnvironmentList({ run }: { run: Run }) {
+export function EnvironmentList({ run, program }: { run: Run; program: ProgramInfo }) {
   const { environment } = run;
   if (environment === null) return <p className="empty">The environment is recorded when the run starts.</p>;
   const entries: [string, string][] = [
@@ -17,9 +17,10 @@ export function EnvironmentList({ run }: { run: Run }) {
     ['Load average before the run', `${formatValue(environment.loadAverage)} over one minute`],
     ['Dashboard open during measurement', run.watched ? 'yes' : 'no'],
     ['Seed', String(run.scenario.seed)],
-    ['Payload', `${run.scenario.workload.payloadBytes} bytes`],
-    ['Operations per transaction', String(run.scenario.workload.operationsPerTransaction)],
-    ['Durability', run.scenario.queue.durability],
+    ...Object.entries(run.scenario.parameters).map(([name, value]): [string, string] => [
+      program.parameters.find((each) => each.name === name)?.title ?? name,
+      String(value),
+    ]),
   ];
   return (
     <dl className="definitions details-panel">

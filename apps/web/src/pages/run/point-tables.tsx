@@ -1,13 +1,7 @@
-import { type Point, type PointParams, pointKey } from '@shardlab/contract';
+import { distributionOf, type Point, type ProgramInfo, pointKey, provenanceOf } from '@shardlab/contract';
 import type { ReactNode } from 'react';
-import {
-  formatCores,
-  formatCount,
-  formatMicros,
-  formatMs,
-  formatRate,
-  formatValue,
-} from '../../model/format.ts';
+import { formatCores, formatCount, formatMs, formatValue } from '../../model/format.ts';
+import { metricsOf } from '../../model/point-metrics.ts';
 import { topWaits } from '../../model/top-waits.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
@@ -17,55 +11,31 @@ interface Column {
   isText?: boolean;
 }
 
-const identity: readonly Column[] = [
-  { name: 'Queue', cell: (point) => point.implementation, isText: true },
-  { name: 'Instances', cell: (point) => point.params.instances },
-  { name: 'Threads', cell: (point) => point.params.threads },
-  {
-    name: 'Round trip',
-    cell: ({ params }) => (params.roundTripMs === 0 ? 'none' : formatMs(params.roundTripMs)),
-  },
-];
+/** The system, then each parameter in which the points differ. */
+function identityColumns({ parameters }: ProgramInfo, points: readonly Point[]): Column[] {
+  const varied = parameters.filter(({ name }) => new Set(points.map(({ params }) => params[name])).size > 1);
+  return [
+    { name: 'System', cell: (point) => point.system, isText: true },
+    ...varied.map(
+      ({ name, title, names }): Column => ({
+        name: title,
+        isText: names !== undefined,
+        cell: ({ params }) => {
+          const value = params[name];
+          return typeof value === 'number' ? formatCount(value) : (names?.[value ?? ''] ?? value);
+        },
+      }),
+    ),
+  ];
+}
 
-/** Further parameters of a point. A column is shown if the points differ in it. */
-const otherParamColumns: readonly Column[] = (
-  [
-    ['Operations', 'operationsPerTransaction'],
-    ['Payload bytes', 'payloadBytes'],
-    ['Subscribers', 'subscribers'],
-    ['Backlog', 'backlog'],
-    ['Durability', 'durability'],
-    ['Cache MiB', 'cacheMiB'],
-    ['Rows', 'rows'],
-    ['Dequeuers', 'dequeuers'],
-  ] satisfies [string, keyof PointParams][]
-).map(([name, id]) => ({
-  name,
-  isText: id === 'durability' || id === 'rows' || id === 'dequeuers',
-  cell: ({ params }) => {
-    const value = params[id];
-    return typeof value === 'number' ? formatCount(value) : value;
-  },
-}));
-
-const pointColumns: readonly Column[] = [
-  { name: 'Enqueue', cell: (point) => formatRate(point.enqueuePerSec) },
-  { name: 'Dequeue', cell: (point) => formatRate(point.dequeuePerSec) },
-  { name: 'Latency p50', cell: (point) => formatMs(point.latencyMs.p50) },
-  { name: 'p99', cell: (point) => formatMs(point.latencyMs.p99) },
-  { name: 'max', cell: (point) => formatMs(point.latencyMs.max) },
-  { name: 'Dequeue call p99', cell: (point) => formatMs(point.dequeueCallMs.p99) },
-  { name: 'CPU per message', cell: (point) => formatMicros(point.cpuUsPerMessage) },
-  {
-    name: 'CPU, all instances',
-    cell: (point) => formatCores(point.cpuShareByInstance.reduce((sum, cores) => sum + cores, 0)),
-  },
-  { name: 'Repeats', cell: (point) => point.repeats.length },
-  { name: 'Provenance', cell: (point) => point.provenance, isText: true },
-];
+const cpuColumn: Column = {
+  name: 'CPU, all instances',
+  cell: ({ byInstance: { cpuShare = [] } }) => formatCores(cpuShare.reduce((sum, cores) => sum + cores, 0)),
+};
 
 const integrityColumns: readonly Column[] = [
-  { name: 'Deliveries timed', cell: (point) => formatCount(point.latencyMs.count) },
+  { name: 'Deliveries timed', cell: (point) => formatCount(distributionOf(point, 'latency').count) },
   { name: 'Lost', cell: (point) => formatCount(point.integrity.lost) },
   { name: 'Duplicated', cell: (point) => formatCount(point.integrity.duplicated) },
   { name: 'Damaged', cell: (point) => formatCount(point.integrity.damaged) },
@@ -73,24 +43,39 @@ const integrityColumns: readonly Column[] = [
   { name: 'Left after drain', cell: (point) => formatCount(point.integrity.left) },
 ];
 
-export function PointsTable({ points, selected }: { points: readonly Point[]; selected: string | null }) {
-  return <PointTable points={points} columns={pointColumns} selected={selected} label="Points" />;
+interface PointsOfProgram {
+  points: readonly Point[];
+  program: ProgramInfo;
+}
+
+/** What the program measures at each point. */
+export function PointsTable({ points, program, selected }: PointsOfProgram & { selected: string | null }) {
+  const columns: Column[] = [
+    ...metricsOf(program).map(
+      (metric): Column => ({
+        name: metric.label,
+        cell: (point) => (metric.id in point.figures ? metric.format(metric.read(point)) : '–'),
+      }),
+    ),
+    cpuColumn,
+    { name: 'Repeats', cell: (point) => point.repeats.length },
+    { name: 'Provenance', cell: provenanceOf, isText: true },
+  ];
+  return (
+    <PointTable points={points} program={program} columns={columns} selected={selected} label="Points" />
+  );
 }
 
 /** Integrity counts over whole points, including warm-up and drain. All except the last column should be zero. */
-export function IntegrityTable({ points }: { points: readonly Point[] }) {
-  return <PointTable points={points} columns={integrityColumns} selected={null} label="Integrity" />;
+export function IntegrityTable(props: PointsOfProgram) {
+  return <PointTable {...props} columns={integrityColumns} selected={null} label="Integrity" />;
 }
 
-function PointTable(props: {
-  points: readonly Point[];
-  columns: readonly Column[];
-  selected: string | null;
-  label: string;
-}) {
-  const { points, selected, label } = props;
-  const varied = otherParamColumns.filter(({ cell }) => new Set(points.map(cell)).size > 1);
-  const columns = [...identity, ...varied, ...props.columns];
+function PointTable(
+  props: PointsOfProgram & { columns: readonly Column[]; selected: string | null; label: string },
+) {
+  const { points, program, selected, label } = props;
+  const columns = [...identityColumns(program, points), ...props.columns];
   if (points.length === 0) return <p className="empty">No points yet.</p>;
   return (
     <ScrollX label={label}>
@@ -123,7 +108,7 @@ function PointTable(props: {
   );
 }
 
-/** The wait events of each implementation, ranked by total time. */
+/** The wait events of each system, ranked by total time. */
 export function WaitsTable({ points }: { points: readonly Point[] }) {
   const waits = topWaits(points);
   if (waits.length === 0) return <p className="empty">No waits recorded yet.</p>;
@@ -154,8 +139,8 @@ export function WaitsTable({ points }: { points: readonly Point[] }) {
         </thead>
         <tbody>
           {waits.map((wait) => (
-            <tr key={`${wait.implementation}/${wait.event}`}>
-              <td>{wait.implementation}</td>
+            <tr key={`${wait.system}/${wait.event}`}>
+              <td>{wait.system}</td>
               <td>
                 {wait.event} {wait.emulated ? <span className="tag">emulated</span> : null}
               </td>

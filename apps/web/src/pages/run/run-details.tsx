@@ -1,4 +1,4 @@
-import type { Run } from '@shardlab/contract';
+import type { ProgramInfo, Run } from '@shardlab/contract';
 import { Tabs } from '../../parts/tabs.tsx';
 import { EnvironmentList } from './environment-list.tsx';
 import { IntegrityTable, PointsTable, WaitsTable } from './point-tables.tsx';
@@ -7,10 +7,11 @@ import type { DetailTab, RunSearch } from './run-search.ts';
 /** The results of a run as tables, and its environment. */
 export function RunDetails(props: {
   run: Run;
+  program: ProgramInfo;
   search: RunSearch;
   onSearch(change: { tab?: DetailTab; point?: string | undefined }): void;
 }) {
-  const { run, search, onSearch } = props;
+  const { run, program, search, onSearch } = props;
   const { points } = run;
   return (
     <section className="section" aria-labelledby="details">
@@ -23,14 +24,18 @@ export function RunDetails(props: {
           {
             id: 'points',
             label: 'Points',
-            content: () => <PointsTable points={points} selected={search.point ?? null} />,
+            content: () => <PointsTable points={points} program={program} selected={search.point ?? null} />,
           },
           { id: 'waits', label: 'Top waits', content: () => <WaitsTable points={points} /> },
-          { id: 'integrity', label: 'Integrity', content: () => <IntegrityTable points={points} /> },
+          {
+            id: 'integrity',
+            label: 'Integrity',
+            content: () => <IntegrityTable points={points} program={program} />,
+          },
           {
             id: 'environment',
             label: 'Environment',
-            content: () => <EnvironmentList run={run} />,
+            content: () => <EnvironmentList run={run} program={program} />,
           },
         ]}
       />

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { cancelRun, exportHref } from '../../api/queries.ts';
 import { formatCount, formatDuration, formatRate, formatValue, plural } from '../../model/format.ts';
-import { bestPoints, integrityFaults } from '../../model/run-highlights.ts';
+import { bestPoints, dequeuesOf, integrityFaults } from '../../model/run-highlights.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { SourceBadge, StatusBadge } from '../../parts/badges.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
@@ -119,12 +119,12 @@ function Highlights({ run }: { run: Run }) {
         <>
           <Highlight
             name="Best sharded dequeue rate"
-            value={formatRate(best.sharded.dequeuePerSec)}
+            value={formatRate(dequeuesOf(best.sharded))}
             tone="sharded"
           />
           <Highlight
             name="Best unsharded dequeue rate"
-            value={formatRate(best.unsharded.dequeuePerSec)}
+            value={formatRate(dequeuesOf(best.unsharded))}
             tone="unsharded"
           />
           <Highlight name="Sharded vs. unsharded" value={`${formatValue(best.ratio)} ×`} />

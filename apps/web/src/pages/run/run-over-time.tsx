@@ -1,6 +1,6 @@
 import type { Point, Run, Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
-import { plural } from '../../model/format.ts';
+import { describeCombination } from '../../model/combination-words.ts';
 import { runAnnotations } from '../../model/run-annotations.ts';
 import { cpuMarks, latencyMarks, rateMarks, waitMarks } from '../../model/time-chart-data.ts';
 import { cpuPanel, latencyPanel, ratePanel, waitPanel } from '../../model/time-panels.ts';
@@ -57,11 +57,7 @@ export function RunOverTime({ run, ticks, view, selected, cursor, onSearch }: Ru
           <p className="small muted">Time since the start of the run. Shaded bands separate the trials.</p>
         ) : (
           <p className="row small">
-            <span>
-              Only {selected.implementation}, {plural(selected.params.instances, 'instance')},{' '}
-              {plural(selected.params.threads, 'thread')}
-              {selected.params.roundTripMs > 0 ? `, ${selected.params.roundTripMs} ms round trip` : ''}
-            </span>
+            <span>Only {describeCombination(selected)}</span>
             <button
               type="button"
               className="button button-quiet"

@@ -7,6 +7,7 @@ import { runQuery } from '../../api/queries.ts';
 import type { FollowedRun } from '../../model/run-state.ts';
 import { ErrorNotice, Loading } from '../../parts/query-states.tsx';
 import { TimeCursor } from '../../parts/time-cursor.ts';
+import { useProgram } from '../../parts/use-program.ts';
 import { useRunStream } from '../../parts/use-run-stream.ts';
 import { useTitle } from '../../parts/use-title.ts';
 import { RunClaims } from './run-claims.tsx';
@@ -63,11 +64,13 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
     [selected],
   );
   const view = useTimeView(ticks, isShown);
+  const program = useProgram(run.scenario.program);
+  if (program === undefined) return <Loading name="the run" />;
   return (
     <>
       <RunHeader run={run} isLost={isLost} />
       <div className="split split-main">
-        <RunScaling run={run} search={search} onSearch={onSearch} />
+        <RunScaling run={run} program={program} search={search} onSearch={onSearch} />
         <RunTopology run={run} ticks={ticks} isShown={isShown} trials={view.trials} cursor={cursor} />
       </div>
       <RunClaims claims={run.claims} isFinal={run.status === 'done'} />
@@ -79,7 +82,7 @@ function RunView({ followed, isLost }: { followed: FollowedRun; isLost: boolean 
         cursor={cursor}
         onSearch={onSearch}
       />
-      <RunDetails run={run} search={search} onSearch={onSearch} />
+      <RunDetails run={run} program={program} search={search} onSearch={onSearch} />
     </>
   );
 }

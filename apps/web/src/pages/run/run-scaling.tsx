@@ -1,9 +1,9 @@
-import type { Run } from '@shardlab/contract';
+import { distributionOf, type ProgramInfo, type Run } from '@shardlab/contract';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatMs } from '../../model/format.ts';
-import { type Metric, metricIds, metrics } from '../../model/point-metrics.ts';
+import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
 import {
   type CursorKey,
   cursorKeys,
@@ -24,17 +24,19 @@ import { ScalingLegend } from './scaling-legend.tsx';
 
 export interface RunScalingProps {
   run: Run;
+  program: ProgramInfo;
   search: RunSearch;
   onSearch(change: { metric?: string; trip?: number | undefined; point?: string | undefined }): void;
 }
 
 /** The scaling chart of a run with its controls. Points appear as their trials finish. */
-export function RunScaling({ run, search, onSearch }: RunScalingProps) {
-  const metric = metrics[search.metric ?? 'dequeue'];
+export function RunScaling(props: RunScalingProps) {
+  const { run, program, search, onSearch } = props;
+  const metric = useMemo(() => chosenMetric(metricsOf(program), search.metric), [program, search.metric]);
   const roundTrip = search.trip ?? 'all';
   const series = useMemo(
-    () => scalingSeries(run.points, { metric, roundTrip, sweep: run.scenario.sweep }),
-    [run.points, metric, roundTrip, run.scenario],
+    () => scalingSeries(run.points, { metric, roundTrip, sweep: run.scenario.sweep, program }),
+    [run.points, metric, roundTrip, run.scenario, program],
   );
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
@@ -53,11 +55,11 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
     [],
   );
   const { scenario } = run;
-  const axis = useMemo(() => sweepAxis(scenario.sweep), [scenario]);
+  const axis = useMemo(() => sweepAxis(scenario.sweep, program), [scenario, program]);
   const references = useMemo(
     () =>
       (scenario.references ?? [])
-        .filter((reference) => reference.metric === metric.reference)
+        .filter((reference) => reference.figure === metric.id)
         .map((reference) => ({
           ...reference,
           shortLabel: `${metric.format(reference.value)} in the document`,
@@ -73,7 +75,7 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
       axis,
       xs: plannedValues(run, axis),
       references,
-      hasLinearGuide: metric.scalesWithThreads && axis.id === 'threads',
+      hasLinearGuide: metric.growsWith === axis.id,
       formatAxis: metric.formatAxis,
       cursor,
       selected,
@@ -101,7 +103,7 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
         svg={element}
         box={box}
         height={height}
-        controls={<ChartControls run={run} search={search} onSearch={onSearch} />}
+        controls={<ChartControls {...props} metric={metric} />}
         legend={<ScalingLegend series={series} references={references.length > 0} />}
         readout={
           found === null ? <Hint points={keys.length} /> : <Readout metric={metric} axis={axis} {...found} />
@@ -113,15 +115,15 @@ export function RunScaling({ run, search, onSearch }: RunScalingProps) {
   );
 }
 
-function ChartControls({ run, search, onSearch }: RunScalingProps) {
+function ChartControls({ run, program, search, onSearch, metric }: RunScalingProps & { metric: Metric }) {
   const trips = roundTripsIn(run.points);
   return (
     <div className="row">
       <Choice
         label="Show"
-        value={search.metric ?? 'dequeue'}
-        options={metricIds.map((id) => ({ value: id, label: metrics[id].label }))}
-        onChange={(metric) => onSearch({ metric })}
+        value={metric.id}
+        options={metricsOf(program).map(({ id, label }) => ({ value: id, label }))}
+        onChange={(id) => onSearch({ metric: id })}
       />
       {trips.length > 1 ? (
         <Choice
@@ -158,11 +160,11 @@ function Readout({
   series: ScalingSeries;
   point: RunPoint;
 }) {
-  const { latencyMs } = point.point;
+  const latency = distributionOf(point.point, 'latency');
   return (
     <>
       <b>{metric.format(point.value)}</b> {describeSeries(series)}, {axis.describe(point.x)}; latency p50{' '}
-      {formatMs(latencyMs.p50)}, p99 {formatMs(latencyMs.p99)}
+      {formatMs(latency.p50)}, p99 {formatMs(latency.p99)}
     </>
   );
 }
@@ -177,14 +179,15 @@ const spokenOf = (
 /** The planned values of the horizontal axis at the scale of the run. */
 function plannedValues({ scenario, scale }: Run, { id }: SweepAxis): readonly number[] {
   const quick = scale === 'quick' ? scenario.quick?.sweep?.[id] : undefined;
-  return quick ?? scenario.sweep[id] ?? [];
+  const values = quick ?? scenario.sweep[id] ?? [scenario.parameters[id]];
+  return values.filter((value) => typeof value === 'number');
 }
 
 function tableOf(series: readonly ScalingSeries[], metric: Metric, axis: SweepAxis): DataTable {
   const hasOtherParams = series.some((entry) => entry.otherParams.length > 0);
   return {
     columns: [
-      'Queue',
+      'System',
       'Instances',
       'Round trip ms',
       ...(hasOtherParams ? ['Other parameters'] : []),
@@ -193,7 +196,7 @@ function tableOf(series: readonly ScalingSeries[], metric: Metric, axis: SweepAx
     ],
     rows: series.flatMap((entry) =>
       entry.points.map((point) => [
-        entry.implementation,
+        entry.system,
         entry.instances,
         entry.roundTripMs,
         ...(hasOtherParams ? [entry.otherParams.join(', ')] : []),

@@ -1,11 +1,10 @@
 /** The query string of the run page: metric, round trip, point and tab. */
-import { type MetricId, metricIds } from '../../model/point-metrics.ts';
-
 export const detailTabs = ['points', 'waits', 'integrity', 'environment'] as const;
 export type DetailTab = (typeof detailTabs)[number];
 
 export interface RunSearch {
-  metric?: MetricId;
+  /** Name of a figure. */
+  metric?: string;
   /** Emulated round trip to show, milliseconds; left out for all. */
   trip?: number;
   /** Key of the point that the time charts are limited to. */
@@ -15,11 +14,10 @@ export interface RunSearch {
 
 /** Drops unknown values, so that an old link shows the page instead of an error. */
 export function readRunSearch(search: Record<string, unknown>): RunSearch {
-  const metric = metricIds.find((id) => id === search.metric);
   const tab = detailTabs.find((id) => id === search.tab);
-  const { trip, point } = search;
+  const { metric, trip, point } = search;
   return {
-    ...(metric === undefined ? {} : { metric }),
+    ...(typeof metric === 'string' ? { metric } : {}),
     ...(typeof trip === 'number' && trip >= 0 ? { trip } : {}),
     ...(typeof point === 'string' ? { point } : {}),
     ...(tab === undefined ? {} : { tab }),

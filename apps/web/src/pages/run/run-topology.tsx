@@ -1,6 +1,7 @@
-import type { Run, Tick } from '@shardlab/contract';
+import { numberParam, type Run, type Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
-import { formatClock, plural } from '../../model/format.ts';
+import { describeCombination } from '../../model/combination-words.ts';
+import { formatClock } from '../../model/format.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { type TrialSamples, tickAt } from '../../model/time-series.ts';
 import { topologyTable } from '../../model/topology-table.ts';
@@ -51,15 +52,14 @@ function TopologyFrame({
   tick,
   isNow,
 }: RunTopologyProps & { tick: Tick; isNow: boolean }) {
-  const { implementation, params, phase, atMs } = tick;
+  const { system, phase, atMs } = tick;
   const { box, element, minHeight } = useTopology({
     tick,
     ticks,
     cores: run.environment?.cores ?? 1,
-    backlogMax: run.scenario.workload.backlogMax,
+    backlogMax: numberParam(tick.params, 'backlogMax'),
   });
-  const trip = params.roundTripMs > 0 ? `, ${params.roundTripMs} ms round trip` : '';
-  const configuration = `${implementation}, ${plural(params.instances, 'instance')}, ${plural(params.threads, 'thread')}${trip}`;
+  const configuration = describeCombination(tick);
   const lastMs = ticks.at(-1)?.atMs ?? atMs;
   return (
     <section className="section" aria-labelledby="topology">
@@ -85,7 +85,7 @@ function TopologyFrame({
           onKey: (key) => moveTimeCursor(cursor, key, trials),
         }}
         note={
-          implementation === 'sharded'
+          system === 'sharded'
             ? 'Each bar is a partition: pale for consumed messages, solid for waiting ones, empty for free space. A drained partition is truncated and reused.'
             : 'All instances share one table with one global index. Its fill shows the backlog relative to the limit of the workload.'
         }

@@ -1,21 +1,21 @@
-import { implementationColor, roundTripDash } from '../../charts/visual-encoding.ts';
+import { roundTripDash, systemColor } from '../../charts/visual-encoding.ts';
 import { plural } from '../../model/format.ts';
 import type { ScalingSeries } from '../../model/scaling-series.ts';
 import { LineSample, PointMark, Swatch } from '../../parts/legend-marks.tsx';
 
-/** Colours for implementations, shapes for numbers of instances, dashes for round trips; only those that occur. */
+/** Colours for systems, shapes for numbers of instances, dashes for round trips; only those that occur. */
 export function ScalingLegend(props: { series: readonly ScalingSeries[]; references: boolean }) {
   const { series } = props;
   const instances = distinct(series.map((entry) => entry.instances));
   const trips = distinct(series.map((entry) => entry.roundTripMs));
   const queues = (['sharded', 'unsharded'] as const).filter((name) =>
-    series.some((entry) => entry.implementation === name),
+    series.some((entry) => entry.system === name),
   );
   return (
     <ul className="legend" aria-label="Legend">
       {queues.map((name) => (
         <li key={name}>
-          <Swatch color={implementationColor[name]} />
+          <Swatch color={systemColor(name)} />
           {name}
         </li>
       ))}

@@ -1,18 +1,18 @@
-import { implementationColor, waitColor } from '../../charts/visual-encoding.ts';
+import { systemColor, waitColor } from '../../charts/visual-encoding.ts';
 import { type TrialSamples, waitClasses } from '../../model/time-series.ts';
 import { LineSample, Swatch } from '../../parts/legend-marks.tsx';
 
 type WithTrials = { trials: readonly TrialSamples[] };
 
 const queuesOf = (trials: readonly TrialSamples[]) =>
-  (['sharded', 'unsharded'] as const).filter((name) => trials.some((trial) => trial.implementation === name));
+  (['sharded', 'unsharded'] as const).filter((name) => trials.some((trial) => trial.system === name));
 
 export function RateLegend({ trials }: WithTrials) {
   return (
     <ul className="legend" aria-label="Legend">
       {queuesOf(trials).map((name) => (
         <li key={name}>
-          <Swatch color={implementationColor[name]} />
+          <Swatch color={systemColor(name)} />
           {name}
         </li>
       ))}
@@ -33,13 +33,13 @@ export function LatencyLegend({ trials }: WithTrials) {
     <ul className="legend" aria-label="Legend">
       {queuesOf(trials).map((name) => (
         <li key={name}>
-          <LineSample dash={null} color={implementationColor[name]} />
+          <LineSample dash={null} color={systemColor(name)} />
           {name} median
         </li>
       ))}
       {queuesOf(trials).map((name) => (
         <li key={name}>
-          <Swatch color={implementationColor[name]} opacity={0.24} />
+          <Swatch color={systemColor(name)} opacity={0.24} />
           up to p99
         </li>
       ))}
@@ -52,7 +52,7 @@ export function CpuLegend({ trials }: WithTrials) {
     <ul className="legend" aria-label="Legend">
       {queuesOf(trials).map((name) => (
         <li key={name}>
-          <Swatch color={implementationColor[name]} opacity={0.75} />
+          <Swatch color={systemColor(name)} opacity={0.75} />
           {name}, one shade per instance
         </li>
       ))}

@@ -1,5 +1,7 @@
+import { numberParam } from '@shardlab/contract';
 import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
 import { createTimeChart, type TimeChart, type TimeChartData } from '../../charts/time-chart.ts';
+import { describeCombination } from '../../model/combination-words.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatClock, plural } from '../../model/format.ts';
 import type { TimeAnnotation, TimeMarks } from '../../model/time-chart-data.ts';
@@ -80,7 +82,7 @@ function Readout({ found, readout }: { found: Found; readout: TimePanelSpec['rea
   const { trial, sample } = found;
   return (
     <>
-      {formatClock(sample.atMs)} {trial.implementation}, {trial.params.instances} × {trial.params.threads}:{' '}
+      {formatClock(sample.atMs)} {describeCombination(trial)}:{' '}
       {readout(sample).map(({ name, text }, index) => (
         <span key={name}>
           {index > 0 ? ', ' : ''}
@@ -93,9 +95,7 @@ function Readout({ found, readout }: { found: Found; readout: TimePanelSpec['rea
 
 function spokenOf({ trial, sample }: Found, readout: TimePanelSpec['readout']): string {
   const words = readout(sample).map(({ name, text }) => `${name} ${text}`);
-  const { instances, threads } = trial.params;
-  const where = `${trial.implementation}, ${plural(instances, 'instance')}, ${plural(threads, 'thread')}`;
-  return `${formatClock(sample.atMs)}, ${where}: ${words.join(', ')}`;
+  return `${formatClock(sample.atMs)}, ${describeCombination(trial)}: ${words.join(', ')}`;
 }
 
 function tableOf({ trials, columns }: TimePanelProps): DataTable {
@@ -108,13 +108,13 @@ function tableOf({ trials, columns }: TimePanelProps): DataTable {
       'Round trip ms',
       ...columns.map(({ name }) => name),
     ],
-    rows: trials.flatMap(({ implementation, params, samples }) =>
+    rows: trials.flatMap(({ system, params, samples }) =>
       samples.map((sample) => [
         sample.atMs / 1000,
-        implementation,
-        params.instances,
-        params.threads,
-        params.roundTripMs,
+        system,
+        numberParam(params, 'instances'),
+        numberParam(params, 'threads'),
+        numberParam(params, 'roundTripMs'),
         ...columns.map(({ read }) => read(sample)),
       ]),
     ),

@@ -40,9 +40,9 @@ export function ModelAgreement({ errors }: { errors: readonly ModelError[] }) {
             </tr>
           </thead>
           <tbody>
-            {errors.map(({ implementation, threads, measured, simulated, error, misses: isMiss }) => (
-              <tr key={`${implementation}/${threads}`}>
-                <th scope="row">{implementation}</th>
+            {errors.map(({ system, threads, measured, simulated, error, misses: isMiss }) => (
+              <tr key={`${system}/${threads}`}>
+                <th scope="row">{system}</th>
                 <td className="number">{threads}</td>
                 <td className="number">{formatRate(measured)}</td>
                 <td className="number">{formatRate(simulated)}</td>

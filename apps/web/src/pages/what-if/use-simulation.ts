@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import type { SimulationRequest } from '../../model/what-if.ts';
-import type { SimulatedPoint } from '../../model/what-if-series.ts';
+import { type SimulatedPoint, simulatedMetrics } from '../../model/what-if-series.ts';
 import type { SimulatorRequest, SimulatorResponse } from './simulation-messages.ts';
 
 export interface Simulation {
@@ -27,7 +27,7 @@ export function useSimulation(request: SimulationRequest | null): Simulation {
       else {
         const { key, result } = data;
         setSimulation(({ points }) => ({
-          points: withPoint(points, currentRequest, { key, result }),
+          points: withPoint(points, currentRequest, { key, result: simulatedMetrics(result) }),
           isRunning: true,
         }));
       }

@@ -1,4 +1,4 @@
-import type { Point } from '@shardlab/contract';
+import { figureOf, type Point } from '@shardlab/contract';
 import { bottleneckOf, type ResourceUse } from '@shardlab/model';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
@@ -57,7 +57,7 @@ export function WhatIfChart(props: WhatIfChartProps) {
       axis: { title: 'threads (n enqueuers and n dequeuers)', format: formatAxisCount },
       xs: threads,
       references: [],
-      hasLinearGuide: metric.scalesWithThreads,
+      hasLinearGuide: metric.growsWith === 'threads',
       formatAxis: metric.formatAxis,
       cursor,
       selected: null,
@@ -99,11 +99,11 @@ export function WhatIfChart(props: WhatIfChartProps) {
 }
 
 function Readout({ metric, found: { series, point } }: { metric: Metric; found: Found }) {
-  const { latencyMs } = point.metrics;
+  const latency = (name: string) => formatMs(figureOf(point.metrics, name));
   return (
     <>
-      <b>{metric.format(point.value)}</b> {kindOf(series)} {series.implementation},{' '}
-      {plural(point.x, 'thread')}; latency p50 {formatMs(latencyMs.p50)}, p99 {formatMs(latencyMs.p99)}
+      <b>{metric.format(point.value)}</b> {kindOf(series)} {series.system},{' '}
+      {`${plural(point.x, 'thread')}; latency p50 `} {latency('latencyP50Ms')}, p99 {latency('latencyP99Ms')}
       {point.use === null ? '' : `; ${describeBottleneck(point.use)}`}
     </>
   );
@@ -128,13 +128,13 @@ function describeBottleneck(use: ResourceUse): string {
 }
 
 const spokenOf = (metric: Metric, { series, point }: Found): string =>
-  `${kindOf(series)} ${series.implementation}, ${plural(point.x, 'thread')}: ${metric.format(point.value)}`;
+  `${kindOf(series)} ${series.system}, ${plural(point.x, 'thread')}: ${metric.format(point.value)}`;
 
 function tableOf(series: readonly ScalingSeries<WhatIfPoint>[], metric: Metric): DataTable {
   return {
     columns: ['Queue', 'Source', 'Threads', `${metric.label} (${metric.unit})`],
     rows: series.flatMap((entry) =>
-      entry.points.map((point) => [entry.implementation, entry.drawnAs ?? '', point.x, point.value]),
+      entry.points.map((point) => [entry.system, entry.drawnAs ?? '', point.x, point.value]),
     ),
   };
 }

@@ -1,4 +1,4 @@
-import { implementationColor, simulatedDash } from '../../charts/visual-encoding.ts';
+import { simulatedDash, systemColor } from '../../charts/visual-encoding.ts';
 import { LineSample, PointMark, Swatch } from '../../parts/legend-marks.tsx';
 
 /** Dotted lines are simulated, filled marks are measured. */
@@ -7,7 +7,7 @@ export function WhatIfLegend({ hasMeasured, instances }: { hasMeasured: boolean;
     <ul className="legend" aria-label="Legend">
       {(['sharded', 'unsharded'] as const).map((name) => (
         <li key={name}>
-          <Swatch color={implementationColor[name]} />
+          <Swatch color={systemColor(name)} />
           {name}
         </li>
       ))}

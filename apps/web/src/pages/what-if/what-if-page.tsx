@@ -1,9 +1,9 @@
-import type { Hardware, Run } from '@shardlab/contract';
+import { type Hardware, numberParam, type ProgramInfo, type Run } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { hardwareQuery, runQuery, runsQuery } from '../../api/queries.ts';
-import { metricIds, metrics } from '../../model/point-metrics.ts';
+import { chosenMetric, metricsOf } from '../../model/point-metrics.ts';
 import {
   machineSettings,
   matchesSettings,
@@ -11,9 +11,10 @@ import {
   simulationRequest,
   whatIfThreads,
 } from '../../model/what-if.ts';
-import { modelErrors } from '../../model/what-if-series.ts';
+import { modelErrors, simulatedFigures } from '../../model/what-if-series.ts';
 import { Choice } from '../../parts/choice.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
+import { useProgram } from '../../parts/use-program.ts';
 import { useTitle } from '../../parts/use-title.ts';
 import { ModelAgreement } from './model-agreement.tsx';
 import { useSimulation } from './use-simulation.ts';
@@ -30,6 +31,7 @@ const runsMax = 200;
 export function WhatIfPage() {
   useTitle('What if');
   const hardware = useQuery(hardwareQuery);
+  const program = useProgram('queue');
   return (
     <>
       <header className="page-head">
@@ -41,13 +43,13 @@ export function WhatIfPage() {
         </p>
       </header>
       <QueryResult query={hardware} name="machines">
-        {(data) => <WhatIfView machines={data.hardware} />}
+        {(data) => (program === undefined ? null : <WhatIfView machines={data.hardware} program={program} />)}
       </QueryResult>
     </>
   );
 }
 
-function WhatIfView({ machines }: { machines: readonly Hardware[] }) {
+function WhatIfView({ machines, program }: { machines: readonly Hardware[]; program: ProgramInfo }) {
   const search = useSearch({ from: '/what-if' });
   const navigate = useNavigate({ from: '/what-if' });
   const set = (change: Partial<Record<keyof WhatIfSearch, unknown>>) =>
@@ -71,7 +73,9 @@ function WhatIfView({ machines }: { machines: readonly Hardware[] }) {
   }, [run, machine, settings]);
   const threads = useMemo(
     () =>
-      [...new Set([...whatIfThreads, ...measured.map(({ params }) => params.threads)])].sort((a, b) => a - b),
+      [...new Set([...whatIfThreads, ...measured.map(({ params }) => numberParam(params, 'threads'))])].sort(
+        (a, b) => a - b,
+      ),
     [measured],
   );
   const request = useMemo(
@@ -82,7 +86,8 @@ function WhatIfView({ machines }: { machines: readonly Hardware[] }) {
   const errors = useMemo(() => modelErrors(points, measured), [points, measured]);
   if (machine === undefined)
     return <p className="empty">There is no hardware description in scenarios/hardware.</p>;
-  const metric = metrics[search.metric ?? 'dequeue'];
+  const metrics = metricsOf(program).filter(({ id }) => simulatedFigures.includes(id));
+  const metric = chosenMetric(metrics, search.metric);
   const chooseRun = (id: string | undefined) => set({ run: id });
   return (
     <div className="split split-main what-if">
@@ -100,7 +105,7 @@ function WhatIfView({ machines }: { machines: readonly Hardware[] }) {
               <Choice
                 label="Show"
                 value={metric.id}
-                options={metricIds.map((id) => ({ value: id, label: metrics[id].label }))}
+                options={metrics.map(({ id, label }) => ({ value: id, label }))}
                 onChange={(id) => set({ metric: id })}
               />
               <span className="small muted" role="status">

@@ -1,11 +1,11 @@
 /** The query string of the what-if page: the machine, the run, the metric, and each slider that was moved. */
-import { type MetricId, metricIds } from '../../model/point-metrics.ts';
 import { sliderSteps, type WhatIfSettings, whatIfDefault } from '../../model/what-if.ts';
 
 export interface WhatIfSearch extends Partial<WhatIfSettings> {
   hardware?: string;
   run?: string;
-  metric?: MetricId;
+  /** Name of a figure. */
+  metric?: string;
 }
 
 /** Drops unknown values, so that an old link shows the page instead of an error. */
@@ -17,8 +17,7 @@ export function readWhatIfSearch(search: Record<string, unknown>): WhatIfSearch 
     const min = sliderSteps[name][0];
     if (typeof value === 'number' && value >= min && value <= max) read[name] = value;
   }
-  const metric = metricIds.find((id) => id === search.metric);
-  if (metric !== undefined) read.metric = metric;
+  if (typeof search.metric === 'string') read.metric = search.metric;
   if (typeof search.hardware === 'string') read.hardware = search.hardware;
   if (typeof search.run === 'string') read.run = search.run;
   return read;

@@ -15,32 +15,28 @@ export const figureClaims: readonly Claim[] = [
     document:
       'The sharded dequeue rate rises in a straight line on log-log axes up to 32 threads, and does not regress as instances are added (figure 3).',
     grade: 'shape',
-    judge: judgeA1,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA1),
   },
   {
     id: 'A2',
     title: 'The sharded queue reaches 76,000 dequeues per second',
     document: 'The sharded queue reaches 76,000 dequeues per second on 8 nodes of 24 cores (figure 3).',
     grade: 'prose',
-    judge: judgeA2,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA2),
   },
   {
     id: 'A3',
     title: 'Sharded dequeuers keep up',
     document: 'Dequeuers keep up with the same number of enqueuers up to 76,000 messages per second.',
     grade: 'shape',
-    judge: judgeA3,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA3),
   },
   {
     id: 'A4',
     title: 'The unsharded queue gains little from threads or instances',
     document: 'The unsharded queue gains little from more threads or more instances (figure 3).',
     grade: 'shape',
-    judge: judgeA4,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA4),
   },
   {
     id: 'A5',
@@ -48,8 +44,7 @@ export const figureClaims: readonly Claim[] = [
     document:
       'The unsharded queue is fastest on one instance, with under 8,000 dequeues per second; several instances are slower, because they wait for blocks held by another session or instance.',
     grade: 'prose',
-    judge: judgeA5,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA5),
   },
   {
     id: 'A6',
@@ -57,8 +52,7 @@ export const figureClaims: readonly Claim[] = [
     document:
       'With equal numbers of threads, unsharded dequeues fall behind enqueues; the sharded enqueue rate scales like the dequeue rate (figure 4).',
     grade: 'shape',
-    judge: judgeA6,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA6),
   },
   {
     id: 'A7',
@@ -66,24 +60,21 @@ export const figureClaims: readonly Claim[] = [
     document:
       'At higher loads the sharded queue dequeues more than four times as many messages per CPU second as the unsharded queue (figure 5).',
     grade: 'prose',
-    judge: judgeA7,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA7),
   },
   {
     id: 'A8',
     title: 'The sharded queue spreads work evenly',
     document: 'The sharded queue distributes work well among the instances (figure 5).',
     grade: 'shape',
-    judge: judgeA8,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA8),
   },
   {
     id: 'A9',
     title: 'A sharded dequeue takes less than a millisecond',
     document: 'A dequeue from the sharded queue typically takes less than a millisecond.',
     grade: 'prose',
-    judge: judgeA9,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA9),
   },
   {
     id: 'A10',
@@ -91,8 +82,7 @@ export const figureClaims: readonly Claim[] = [
     document:
       'The sharded queue is limited by the overhead of commits, shown by "log file sync", and by partition maintenance.',
     grade: 'shape',
-    judge: judgeA10,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA10),
   },
   {
     id: 'A11',
@@ -100,8 +90,7 @@ export const figureClaims: readonly Claim[] = [
     document:
       'With much larger commit batches the sharded queue approaches (according to the caption of figure 6, exceeds) 100,000 dequeues per second; dequeuers keep up, and partition maintenance is the limit.',
     grade: 'prose',
-    judge: judgeA11,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeA11),
   },
   {
     id: 'A12',
@@ -109,8 +98,7 @@ export const figureClaims: readonly Claim[] = [
     document:
       'With 10 subscribers per message the sharded topic reaches about 100,000 dequeues per second (figure 7).',
     grade: 'prose',
-    judge: judgeA12,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA12),
   },
   {
     id: 'A13',
@@ -118,24 +106,21 @@ export const figureClaims: readonly Claim[] = [
     document:
       'The throughput of the unsharded topic does not grow with threads or instances, which wait for each other\'s blocks ("buffer busy waits", figure 7).',
     grade: 'shape',
-    judge: judgeA13,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA13),
   },
   {
     id: 'A14',
     title: 'A sharded topic uses less than half of the CPU',
     document: 'The sharded topic uses less than half of the CPU that the unsharded topic uses.',
     grade: 'prose',
-    judge: judgeA14,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA14),
   },
   {
     id: 'A15',
     title: 'More instances do not slow enqueues to a topic',
     document: 'The enqueue rate of the sharded topic does not degrade as instances are added (figure 8).',
     grade: 'shape',
-    judge: judgeA15,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA15),
   },
   {
     id: 'A16',
@@ -143,8 +128,7 @@ export const figureClaims: readonly Claim[] = [
     document:
       'With larger commit batches the sharded topic reaches about 150,000 enqueues and dequeues per second together, more than half a billion per hour (figure 9).',
     grade: 'prose',
-    judge: judgeA16,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA16),
   },
   {
     id: 'A17',
@@ -152,8 +136,7 @@ export const figureClaims: readonly Claim[] = [
     document:
       'With the sharded topic, CPU utilisation stays below 10 % on each of the eight nodes (figure 10).',
     grade: 'prose',
-    judge: judgeA17,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA17),
   },
   {
     id: 'A18',
@@ -161,15 +144,13 @@ export const figureClaims: readonly Claim[] = [
     document:
       'The average response time of a dequeue stays flat for the sharded topic, and rises with instances or dequeuers for the unsharded topic (figure 11).',
     grade: 'shape',
-    judge: judgeA18,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA18),
   },
   {
     id: 'A19',
     title: 'Dequeuers of a sharded topic keep up',
     document: 'Dequeuers of the sharded topic keep up with its enqueuers.',
     grade: 'shape',
-    judge: judgeA19,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeA19),
   },
 ];

@@ -20,8 +20,7 @@ export const wordClaims: readonly Claim[] = [
     title: 'A huge backlog does not slow dequeues',
     document: 'Sharded queues are stored in the database, so they can handle huge backlogs.',
     grade: 'shape',
-    judge: judgeW1,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW1),
   },
   {
     id: 'W2',
@@ -29,8 +28,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Message size affects the throughput of every queue, and the architecture takes this into account: the cache keeps only the metadata of large messages.',
     grade: 'shape',
-    judge: judgeW2,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW2),
   },
   {
     id: 'W3',
@@ -38,8 +36,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Bitmaps track the subscribers of a message, which supports large numbers of subscribers efficiently.',
     grade: 'shape',
-    judge: judgeW3,
-    select: ofType('topic'),
+    judge: ofType('topic', judgeW3),
   },
   {
     id: 'W4',
@@ -47,24 +44,21 @@ export const wordClaims: readonly Claim[] = [
     document:
       'If dequeuers keep up, the message cache provides the order of a shard without SQL, which reduces the CPU and disk overhead of enqueues and dequeues.',
     grade: 'shape',
-    judge: judgeW4,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW4),
   },
   {
     id: 'W5',
     title: 'Nonpersistent messages are faster',
     document: 'The message cache also stores nonpersistent messages, which then need no disk.',
     grade: 'shape',
-    judge: judgeW5,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW5),
   },
   {
     id: 'W6',
     title: 'Some workloads need no sharded queue',
     document: 'If an unsharded queue satisfies the requirements, there is no compelling need to migrate.',
     grade: 'shape',
-    judge: judgeW6,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW6),
   },
   {
     id: 'W7',
@@ -72,8 +66,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       "Persistent messages fail over and are recovered like the database's tables, which makes the queue highly available.",
     grade: 'shape',
-    judge: judgeW7,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW7),
     aboutIntegrity: true,
   },
   {
@@ -82,8 +75,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Existing applications need no changes: the queue is drained, dropped when empty, and created again as a sharded queue with the same name.',
     grade: 'shape',
-    judge: judgeW8,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW8),
     aboutIntegrity: true,
   },
   {
@@ -92,8 +84,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       'If one session enqueues on one instance and another dequeues on a second instance, messages are forwarded between them, asynchronously to the enqueuing transaction.',
     grade: 'shape',
-    judge: judgeW9,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW9),
   },
   {
     id: 'W10',
@@ -101,7 +92,6 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Enqueues and dequeues commit in the same transaction as other database operations, without a two-phase commit.',
     grade: 'shape',
-    judge: judgeW10,
-    select: ofType('queue'),
+    judge: ofType('queue', judgeW10),
   },
 ];

@@ -1,4 +1,5 @@
 /** A study that consists of this folder only: `studies.test.ts` shows that the harness needs nothing else of it. */
+import { figureOf } from '@shardlab/contract';
 import type { Study } from '../../../src/studies/study.ts';
 
 export const study: Study = {
@@ -18,7 +19,7 @@ export const study: Study = {
       grade: 'prose',
       judge: (points) => ({
         verdict:
-          points.length > 0 && points.every(({ dequeuePerSec }) => dequeuePerSec > 0)
+          points.length > 0 && points.every((point) => figureOf(point, 'dequeuePerSec') > 0)
             ? 'holds'
             : 'inconclusive',
         value: points.length,

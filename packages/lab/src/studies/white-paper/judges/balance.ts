@@ -1,39 +1,42 @@
 /** Claims A3, A6 and A19: whether dequeuers keep up with the same number of enqueuers. */
-import type { Point } from '@shardlab/contract';
+
 import { fitLogLog, median, ratioInterval } from '@shardlab/model';
+import {
+  fixed,
+  inconclusive,
+  type Judgement,
+  noInterval,
+  percent,
+  rounded,
+} from '../../../judging/judgement.ts';
 import {
   distinct,
   familiesOf,
-  fixed,
   heldBackShare,
-  inconclusive,
-  type Judge,
-  type Judgement,
   keepUpMin,
   keepUpRatio,
-  noInterval,
-  percent,
   pointInWords,
-  rounded,
+  type QueueJudge,
   sharded,
   underLoad,
   unsharded,
-} from '../../../judging/judgement.ts';
+} from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
 /** Slopes of enqueue and dequeue that differ by less than this count as equal. */
 const slopeDifferenceMax = 0.15;
 
-export const judgeA3: Judge = (points) =>
+export const judgeA3: QueueJudge = (points) =>
   judgeKeepingUp(
     sharded(points).filter((point) => point.dequeuePerSec <= whitePaper.shardedDequeuePerSec),
     'dequeues per enqueue',
   );
 
-export const judgeA19: Judge = (points) =>
+export const judgeA19: QueueJudge = (points) =>
   judgeKeepingUp(sharded(points), 'share of the required deliveries');
 
-function judgeKeepingUp(all: readonly Point[], unit: string): Judgement {
+function judgeKeepingUp(all: readonly QueuePoint[], unit: string): Judgement {
   if (distinct(all, 'threads').length < 2) {
     return inconclusive(unit, 'Needs sharded points of at least two thread counts.');
   }
@@ -62,13 +65,13 @@ function judgeKeepingUp(all: readonly Point[], unit: string): Judgement {
  * The share of enqueued messages that may be in flight at the edges of the window: one transaction per enqueuer, which
  * is enqueued inside the window and consumed after it, or the other way round. Large if a slow point enqueued little.
  */
-function inFlightShare({ params, enqueuePerSec, repeats }: Point): number {
+function inFlightShare({ params, enqueuePerSec, repeats }: QueuePoint): number {
   const measuredMs = median(repeats.map((repeat) => repeat.measuredMs));
   const enqueued = (enqueuePerSec * measuredMs) / 1000;
   return enqueued === 0 ? 1 : (params.threads * params.operationsPerTransaction) / enqueued;
 }
 
-export const judgeA6: Judge = (points) => {
+export const judgeA6: QueueJudge = (points) => {
   const unit = 'unsharded dequeues per enqueue';
   const family = familiesOf(points)[0];
   const threads = family === undefined ? [] : distinct(unsharded(family.points), 'threads');
@@ -94,12 +97,12 @@ export const judgeA6: Judge = (points) => {
   };
 };
 
-function worstOf(points: readonly Point[]): Point {
+function worstOf(points: readonly QueuePoint[]): QueuePoint {
   return points.reduce((low, point) => (keepUpRatio(point) < keepUpRatio(low) ? point : low));
 }
 
 /** Slopes over threads: the median over all instance counts. */
-function slopesOf(points: readonly Point[]): { enqueue: number; dequeue: number } | null {
+function slopesOf(points: readonly QueuePoint[]): { enqueue: number; dequeue: number } | null {
   const slopes = (metric: 'enqueuePerSec' | 'dequeuePerSec') =>
     distinct(points, 'instances').flatMap((instances) => {
       const line = points.filter((point) => point.params.instances === instances);
@@ -110,7 +113,7 @@ function slopesOf(points: readonly Point[]): { enqueue: number; dequeue: number 
   return Number.isNaN(enqueue) || Number.isNaN(dequeue) ? null : { enqueue, dequeue };
 }
 
-function intervalOf(point: Point) {
+function intervalOf(point: QueuePoint) {
   return ratioInterval(
     point.repeats.map((repeat) => repeat.dequeuePerSec),
     point.repeats.map((repeat) => repeat.enqueuePerSec * (point.params.subscribers ?? 1)),

@@ -1,21 +1,22 @@
 /** Claim W8: how the conversion of a queue affects its clients. */
-import type { ConversionOutcome, Point } from '@shardlab/contract';
+import type { ConversionOutcome } from '@shardlab/contract';
 import { median, spread } from '@shardlab/model';
 import {
   fixed,
   inconclusive,
   isFaulty,
-  type Judge,
   noInterval,
   perSec,
   rounded,
   verdictAgainstBar,
 } from '../../../judging/judgement.ts';
+import type { QueueJudge } from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 
 /** Clients that reach half of their previous rate after the conversion have continued. Whether they are faster is up to A1 to A5. */
 const shareMin = 0.5;
 
-export const judgeW8: Judge = (points) => {
+export const judgeW8: QueueJudge = (points) => {
   const unit = 'dequeues after ÷ before the conversion';
   const converted = points.filter((point) => conversionsOf(point).length > 0);
   const conversions = converted.flatMap(conversionsOf);
@@ -57,5 +58,5 @@ export const judgeW8: Judge = (points) => {
   };
 };
 
-const conversionsOf = (point: Point): ConversionOutcome[] =>
+const conversionsOf = (point: QueuePoint): ConversionOutcome[] =>
   point.repeats.flatMap(({ conversion }) => (conversion === undefined ? [] : [conversion]));

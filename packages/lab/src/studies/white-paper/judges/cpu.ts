@@ -1,25 +1,28 @@
 /** Claims A7 and A14: CPU per message, sharded compared with unsharded. A17: CPU of each of eight instances. */
-import type { Point } from '@shardlab/contract';
+
 import { type Interval, ratioInterval, spread } from '@shardlab/model';
 import {
-  best,
   fixed,
   inconclusive,
-  type Judge,
   noInterval,
   percent,
   perSec,
-  pointInWords,
   rounded,
+  verdictAgainstBar,
+} from '../../../judging/judgement.ts';
+import {
+  best,
+  pointInWords,
+  type QueueJudge,
   sharded,
   standIn,
   underLoad,
   unsharded,
-  verdictAgainstBar,
-} from '../../../judging/judgement.ts';
+} from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
-export const judgeA7: Judge = (points) => {
+export const judgeA7: QueueJudge = (points) => {
   const unit = '× the dequeues per CPU second of the unsharded queue';
   const middle = middlePair(points, ({ costly, cheap }) => [costly, cheap]);
   if (middle === null)
@@ -34,7 +37,7 @@ export const judgeA7: Judge = (points) => {
   };
 };
 
-export const judgeA14: Judge = (points) => {
+export const judgeA14: QueueJudge = (points) => {
   const unit = '× the CPU per delivery of the unsharded topic';
   const middle = middlePair(points, ({ costly, cheap }) => [cheap, costly]);
   if (middle === null) {
@@ -55,13 +58,16 @@ export const judgeA14: Judge = (points) => {
 
 interface Pair {
   /** The unsharded point. */
-  costly: Point;
+  costly: QueuePoint;
   /** The sharded point with the same parameters. */
-  cheap: Point;
+  cheap: QueuePoint;
 }
 
 /** The pair under load with the median ratio of CPU; null if there is no pair. */
-function middlePair(points: readonly Point[], ratio: (pair: Pair) => [over: Point, under: Point]) {
+function middlePair(
+  points: readonly QueuePoint[],
+  ratio: (pair: Pair) => [over: QueuePoint, under: QueuePoint],
+) {
   const pairs = underLoad(unsharded(points)).flatMap((costly) => {
     const cheap = sharded(points).find((point) => sameParams(point, costly));
     return cheap === undefined || cheap.cpuUsPerMessage === 0 || costly.cpuUsPerMessage === 0
@@ -76,7 +82,7 @@ function middlePair(points: readonly Point[], ratio: (pair: Pair) => [over: Poin
   const middle = sorted[Math.floor((sorted.length - 1) / 2)];
   if (middle === undefined) return null;
   const [over, under] = ratio(middle);
-  const cpu = (point: Point) => point.repeats.map((repeat) => repeat.cpuUsPerMessage);
+  const cpu = (point: QueuePoint) => point.repeats.map((repeat) => repeat.cpuUsPerMessage);
   const range = `${fixed(costRatio(sorted[0]!))} to ${fixed(costRatio(sorted.at(-1)!))}`;
   return {
     value: costRatio(middle),
@@ -86,7 +92,7 @@ function middlePair(points: readonly Point[], ratio: (pair: Pair) => [over: Poin
   };
 }
 
-function sameParams(a: Point, b: Point): boolean {
+function sameParams(a: QueuePoint, b: QueuePoint): boolean {
   return JSON.stringify(a.params) === JSON.stringify(b.params);
 }
 
@@ -94,7 +100,7 @@ function sameParams(a: Point, b: Point): boolean {
  * The utilisation of the document's machines cannot be measured here, but CPU time can: the value is the CPU time of one
  * of eight instances at the document's delivery rate, as a share of one of its nodes, assuming equal cores.
  */
-export const judgeA17: Judge = (points) => {
+export const judgeA17: QueueJudge = (points) => {
   const unit = "of one of the document's nodes, per instance";
   const { nodes, coresPerNode, topicDequeuePerSec, topicCpuShare } = whitePaper;
   const top = best(sharded(points).filter((point) => point.params.instances === nodes));

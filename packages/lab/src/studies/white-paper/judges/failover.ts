@@ -1,22 +1,22 @@
 /** Claim W7: the effect of a killed instance on service and messages. */
-import type { FaultOutcome, Point } from '@shardlab/contract';
+import type { FaultOutcome } from '@shardlab/contract';
 import { median, spread } from '@shardlab/model';
 import {
   fixed,
   inconclusive,
   isFaulty,
-  type Judge,
   noInterval,
   perSec,
   rounded,
-  sharded,
   verdictAgainstBar,
 } from '../../../judging/judgement.ts';
+import { type QueueJudge, sharded } from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 
 /** A survivor must serve a killed instance within this time: the lease of a second, and another second for recovery. */
 const serviceMsMax = 2_000;
 
-export const judgeW7: Judge = (points) => {
+export const judgeW7: QueueJudge = (points) => {
   const unit = 'ms outage after a kill';
   const withKills = sharded(points).filter((point) => killsOf(point).length > 0);
   const kills = withKills.flatMap(killsOf);
@@ -51,5 +51,5 @@ export const judgeW7: Judge = (points) => {
   };
 };
 
-const killsOf = (point: Point): FaultOutcome[] =>
+const killsOf = (point: QueuePoint): FaultOutcome[] =>
   point.repeats.flatMap(({ faults = [] }) => faults.filter(({ kind }) => kind === 'kill'));

@@ -1,21 +1,12 @@
 /** Claim A9: response time of a dequeue from the sharded queue. A18: its growth with instances and dequeuers, for a topic. */
-import type { Point } from '@shardlab/contract';
+
 import { median, ratioInterval, spread } from '@shardlab/model';
-import {
-  fixed,
-  inconclusive,
-  type Judge,
-  noInterval,
-  pointInWords,
-  rounded,
-  sharded,
-  standIn,
-  unsharded,
-  verdictAgainstBar,
-} from '../../../judging/judgement.ts';
+import { fixed, inconclusive, noInterval, rounded, verdictAgainstBar } from '../../../judging/judgement.ts';
+import { pointInWords, type QueueJudge, sharded, standIn, unsharded } from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
-export const judgeA9: Judge = (points) => {
+export const judgeA9: QueueJudge = (points) => {
   const unit = 'ms, median dequeue call';
   const called = sharded(points).filter((point) => point.dequeueCallMs.count > 0);
   const sorted = called.sort((a, b) => a.dequeueCallMs.p50 - b.dequeueCallMs.p50);
@@ -36,7 +27,7 @@ export const judgeA9: Judge = (points) => {
 /** A response time that grows by less than this factor is flat; otherwise it rises. */
 const flatMax = 2;
 
-export const judgeA18: Judge = (points) => {
+export const judgeA18: QueueJudge = (points) => {
   const unit = '× the response time with the fewest sessions, sharded';
   const [flat, rising] = [growthOf(sharded(points)), growthOf(unsharded(points))];
   if (flat === null || rising === null) {
@@ -64,7 +55,7 @@ export const judgeA18: Judge = (points) => {
 };
 
 /** The mean response time of the slowest point, relative to that with the fewest instances and dequeuers. */
-function growthOf(points: readonly Point[]) {
+function growthOf(points: readonly QueuePoint[]) {
   const called = points.filter((point) => meanCalls(point).length > 0);
   const sorted = called.sort(
     (a, b) => a.params.instances - b.params.instances || a.params.threads - b.params.threads,
@@ -82,5 +73,5 @@ function growthOf(points: readonly Point[]) {
   };
 }
 
-const meanCalls = (point: Point) => point.repeats.flatMap((repeat) => repeat.dequeueCallMeanMs ?? []);
-const meanOf = (point: Point) => median(meanCalls(point));
+const meanCalls = (point: QueuePoint) => point.repeats.flatMap((repeat) => repeat.dequeueCallMeanMs ?? []);
+const meanOf = (point: QueuePoint) => median(meanCalls(point));

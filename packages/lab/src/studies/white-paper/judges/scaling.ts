@@ -1,27 +1,30 @@
 /** Claims A1, A15: a straight log-log line without regression. A4, A13: the gain of the unsharded queue or topic. */
-import type { Point } from '@shardlab/contract';
+
 import { fitLogLog, type Interval, type LogLogFit, ratioInterval } from '@shardlab/model';
+import {
+  fixed,
+  inconclusive,
+  type Judgement,
+  noInterval,
+  percent,
+  perSec,
+  rounded,
+  singleRepeatNoise,
+  verdictAgainstBar,
+} from '../../../judging/judgement.ts';
 import {
   best,
   distinct,
   type Family,
   familiesOf,
-  fixed,
-  inconclusive,
-  type Judge,
-  type Judgement,
-  noInterval,
-  percent,
-  perSec,
   pointInWords,
-  rounded,
+  type QueueJudge,
   sharded,
-  singleRepeatNoise,
   standIn,
   topWait,
   unsharded,
-  verdictAgainstBar,
-} from '../../../judging/judgement.ts';
+} from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
 /** Smallest slope: below it, doubling the threads multiplies the rate by less than 1.6, unlike the figure. */
@@ -46,7 +49,7 @@ interface Regression {
   shown: boolean;
 }
 
-export const judgeA1: Judge = (points) => {
+export const judgeA1: QueueJudge = (points) => {
   const unit = 'log-log slope';
   const families = familiesOf(
     sharded(points).filter((point) => point.params.threads <= whitePaper.threadsMax),
@@ -108,7 +111,7 @@ function scalingOf(family: Family): Scaling {
 }
 
 /** Compares each instance count with the next lower one, if both have at least one thread per instance. */
-function regressionOf(points: readonly Point[], metric: RateMetric): Regression | null {
+function regressionOf(points: readonly QueuePoint[], metric: RateMetric): Regression | null {
   let worst: Regression | null = null;
   for (const threads of distinct(points, 'threads')) {
     const row = points
@@ -143,10 +146,10 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 /** Defines "little": at most half of the sharded queue's gain from the same threads and instances. */
 const gainShareMax = 0.5;
 
-export const judgeA4: Judge = (points) => judgeGain(points);
+export const judgeA4: QueueJudge = (points) => judgeGain(points);
 
 /** Like A4, and sessions of several instances must wait for each other. */
-export const judgeA13: Judge = (points) => {
+export const judgeA13: QueueJudge = (points) => {
   const gain = judgeGain(points);
   if (gain.verdict === 'inconclusive') return gain;
   const crowded = best(unsharded(points).filter((point) => point.params.threads > 1));
@@ -161,7 +164,7 @@ export const judgeA13: Judge = (points) => {
 };
 
 /** The enqueue rate of the sharded topic: each instance count compared with the next lower one. */
-export const judgeA15: Judge = (points) => {
+export const judgeA15: QueueJudge = (points) => {
   const unit = 'largest loss of the rate';
   const family = familiesOf(sharded(points))[0];
   const regression = family === undefined ? null : regressionOf(family.points, 'enqueuePerSec');
@@ -183,7 +186,7 @@ export const judgeA15: Judge = (points) => {
   };
 };
 
-function judgeGain(points: readonly Point[]): Judgement {
+function judgeGain(points: readonly QueuePoint[]): Judgement {
   const unit = '× the gain of the sharded queue';
   const gains = familiesOf(points).map((family) => ({
     family,
@@ -217,13 +220,13 @@ function judgeGain(points: readonly Point[]): Judgement {
 
 interface Gain {
   gain: number;
-  start: Point;
-  top: Point;
+  start: QueuePoint;
+  top: QueuePoint;
 }
 
 /** The interval from the rates of the four points, repeat by repeat. */
 function shareInterval(unsharded: Gain, sharded: Gain): Interval | null {
-  const products = (a: Point, b: Point) =>
+  const products = (a: QueuePoint, b: QueuePoint) =>
     a.repeats
       .slice(0, b.repeats.length)
       .map((repeat, index) => repeat.dequeuePerSec * b.repeats[index]!.dequeuePerSec);
@@ -231,7 +234,7 @@ function shareInterval(unsharded: Gain, sharded: Gain): Interval | null {
 }
 
 /** The gain from one thread on one instance to the best point. Null without the former or without any other point. */
-function gainOf(points: readonly Point[]): Gain | null {
+function gainOf(points: readonly QueuePoint[]): Gain | null {
   const start = points.find((point) => point.params.threads === 1 && point.params.instances === 1);
   const top = best(points);
   if (start === undefined || top === null || start.dequeuePerSec === 0 || points.length < 3) return null;
@@ -241,7 +244,7 @@ function gainOf(points: readonly Point[]): Gain | null {
 type RateMetric = 'dequeuePerSec' | 'enqueuePerSec';
 
 /** Interval of the ratio of two points' rates, from their repeats. */
-export function rateRatioInterval(above: Point, below: Point, metric: RateMetric) {
-  const rates = (point: Point) => point.repeats.map((repeat) => repeat[metric]);
+export function rateRatioInterval(above: QueuePoint, below: QueuePoint, metric: RateMetric) {
+  const rates = (point: QueuePoint) => point.repeats.map((repeat) => repeat[metric]);
   return ratioInterval(rates(above), rates(below));
 }

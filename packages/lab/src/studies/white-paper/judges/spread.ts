@@ -1,34 +1,37 @@
 /** Claim A8: whether instances share the work evenly. A10: what sessions wait for at the best point of the sharded queue. */
-import type { Point, Repeat, Verdict, WaitSummary } from '@shardlab/contract';
+import type { Repeat, Verdict, WaitSummary } from '@shardlab/contract';
 import { median, spread } from '@shardlab/model';
 import {
-  best,
   fixed,
   inconclusive,
-  type Judge,
   noInterval,
   percent,
   perSec,
-  pointInWords,
-  queueWaits,
   rounded,
-  sharded,
-  topWait,
   verdictAgainstBar,
 } from '../../../judging/judgement.ts';
+import {
+  best,
+  pointInWords,
+  type QueueJudge,
+  queueWaits,
+  sharded,
+  topWait,
+} from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 
 /** An instance with at least this share of the mean rate does as much as the others, given the noise of a short window. */
 const evenMin = 0.8;
 /** With a single measurement, only less than this proves unevenness; between the two bars it may be chance. */
 const unevenBelow = 0.6;
 
-export const judgeA8: Judge = (points) => {
+export const judgeA8: QueueJudge = (points) => {
   const unit = 'of the mean rate, least busy instance';
   const shared = sharded(points).filter(
     ({ params: { instances, threads }, dequeuePerSec }) =>
       instances > 1 && threads % instances === 0 && dequeuePerSec > 0,
   );
-  const worst = shared.reduce<Point | null>(
+  const worst = shared.reduce<QueuePoint | null>(
     (low, point) => (low === null || evenness(point) < evenness(low) ? point : low),
     null,
   );
@@ -62,7 +65,7 @@ function evenness({ dequeuePerSecByInstance: rates }: { dequeuePerSecByInstance:
 }
 
 /** The median evenness in each repeat; empty if points of an older run lack the rates of their repeats. */
-function mediansByRepeat(points: readonly Point[], repeats: number): number[] {
+function mediansByRepeat(points: readonly QueuePoint[], repeats: number): number[] {
   const medians = Array.from({ length: repeats }, (_, repeat) => {
     const evens = points.flatMap(({ repeats: all }) => {
       const { dequeuePerSecByInstance } = all[repeat]!;
@@ -78,7 +81,7 @@ const cpuFull = 0.85;
 /** The two events are the limit if they make up at least this share of the waiting time. */
 const limitShareMin = 0.5;
 
-export const judgeA10: Judge = (points, { cores }) => {
+export const judgeA10: QueueJudge = (points, { cores }) => {
   const unit = 'of the waiting time is commits and partition maintenance';
   const top = best(sharded(points));
   const waits = top === null ? [] : queueWaits(top);
@@ -105,8 +108,7 @@ export const judgeA10: Judge = (points, { cores }) => {
 };
 
 /** The share of the two events in the waiting time of one repeat; undefined if it was not recorded. */
-function limitShareOf({ waitMs }: Repeat, waits: readonly WaitSummary[]): number | undefined {
-  if (waitMs === undefined) return undefined;
+function limitShareOf({ waitMs }: Pick<Repeat, 'waitMs'>, waits: readonly WaitSummary[]): number | undefined {
   const total = waits.reduce((sum, { event }) => sum + (waitMs[event] ?? 0), 0);
   return total === 0
     ? undefined

@@ -1,24 +1,27 @@
 /** Claims A2, A11, A12, A16: sharded rates compared with the document's. A5: where the unsharded queue is fastest. */
-import type { Point } from '@shardlab/contract';
+
 import { spread } from '@shardlab/model';
+import {
+  fixed,
+  inconclusive,
+  noInterval,
+  perSec,
+  rounded,
+  singleRepeatNoise,
+} from '../../../judging/judgement.ts';
 import {
   best,
   distinct,
-  fixed,
-  inconclusive,
-  type Judge,
   keepUpMin,
   keepUpRatio,
   largeBatchMin,
-  noInterval,
-  perSec,
   pointInWords,
-  rounded,
+  type QueueJudge,
   sharded,
-  singleRepeatNoise,
   topWait,
   unsharded,
-} from '../../../judging/judgement.ts';
+} from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 import { rateRatioInterval } from './scaling.ts';
 
@@ -27,12 +30,12 @@ interface RateClaim {
   needs: string;
   document: number;
   /** The points by which the claim is judged. */
-  select(points: readonly Point[]): readonly Point[];
+  select(points: readonly QueuePoint[]): readonly QueuePoint[];
   rate(measured: { enqueuePerSec: number; dequeuePerSec: number }): number;
 }
 
 /** Judges an absolute rate of the document, which smaller hardware is not expected to reach. */
-export function judgeRate(claim: RateClaim): Judge {
+export function judgeRate(claim: RateClaim): QueueJudge {
   const { unit, document, rate } = claim;
   return (points, { cores }) => {
     const top = bestBy(claim.select(points), rate);
@@ -55,14 +58,14 @@ export function judgeRate(claim: RateClaim): Judge {
   };
 }
 
-function bestBy(points: readonly Point[], rate: RateClaim['rate']): Point | null {
-  return points.reduce<Point | null>(
+function bestBy(points: readonly QueuePoint[], rate: RateClaim['rate']): QueuePoint | null {
+  return points.reduce<QueuePoint | null>(
     (top, point) => (top === null || rate(point) > rate(top) ? point : top),
     null,
   );
 }
 
-const isLarge = ({ params }: Point) => params.operationsPerTransaction >= largeBatchMin;
+const isLarge = ({ params }: QueuePoint) => params.operationsPerTransaction >= largeBatchMin;
 
 export const judgeA2 = judgeRate({
   unit: 'dequeues/s',
@@ -97,7 +100,7 @@ const judgeLargeRate = judgeRate({
 });
 
 /** Besides the rate, dequeuers must keep up, and partition maintenance must be the top wait event. */
-export const judgeA11: Judge = (points, context) => {
+export const judgeA11: QueueJudge = (points, context) => {
   const judgement = judgeLargeRate(points, context);
   const top = best(sharded(points).filter(isLarge));
   if (top === null || judgement.verdict === 'not-comparable') return judgement;
@@ -120,7 +123,7 @@ export const judgeA11: Judge = (points, context) => {
   };
 };
 
-export const judgeA5: Judge = (points) => {
+export const judgeA5: QueueJudge = (points) => {
   const unit = '× the best rate of several instances';
   const all = unsharded(points);
   const one = best(all.filter((point) => point.params.instances === 1));

@@ -1,5 +1,5 @@
 /** Claims W1 to W6, W9 and W10. Each compares points that differ in one parameter only. */
-import type { Point } from '@shardlab/contract';
+
 import {
   bytesOf,
   comparison,
@@ -14,20 +14,14 @@ import {
   rateOf,
   sameParamsExcept,
 } from '../../../judging/comparison.ts';
-import {
-  fixed,
-  inconclusive,
-  type Judge,
-  perSec,
-  pointInWords,
-  sharded,
-  unsharded,
-} from '../../../judging/judgement.ts';
+import { fixed, inconclusive, perSec } from '../../../judging/judgement.ts';
+import { pointInWords, type QueueJudge, sharded, unsharded } from '../../../judging/queue-points.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 
 /** With a large backlog the rate must be at least this share of the rate with a small one. */
 const backlogShareMin = 0.7;
 
-export const judgeW1: Judge = (points) => {
+export const judgeW1: QueueJudge = (points) => {
   const pairs = pairsAlong(sharded(points), 'backlog').map(([few, many]) => comparison(many, few, rateOf));
   const worst = lowest(pairs);
   const unit = '× the dequeue rate at the smallest backlog';
@@ -42,7 +36,7 @@ export const judgeW1: Judge = (points) => {
 /** A byte rate below this share of that of smaller messages counts as a loss. */
 const bytesShareMin = 0.85;
 
-export const judgeW2: Judge = (points) => {
+export const judgeW2: QueueJudge = (points) => {
   const unit = '× the bytes per second of the next smaller size, at the worst step';
   const lines = [...groupByOtherParams(sharded(points), 'payloadBytes').values()];
   const steps = lines.flatMap((line) =>
@@ -62,7 +56,7 @@ export const judgeW2: Judge = (points) => {
 /** CPU per delivery with many subscribers, relative to the cheapest point with fewer. */
 const subscriberCostMax = 1.5;
 
-export const judgeW3: Judge = (points) => {
+export const judgeW3: QueueJudge = (points) => {
   const unit = '× the CPU per delivery with fewer subscribers';
   const pairs = [...groupByOtherParams(sharded(points), 'subscribers').values()].flatMap((line) => {
     const most = line.at(-1)!;
@@ -83,7 +77,7 @@ export const judgeW3: Judge = (points) => {
   ]);
 };
 
-export const judgeW4: Judge = (points) => {
+export const judgeW4: QueueJudge = (points) => {
   const unit = '× the CPU per message with a cache that holds the backlog';
   const pairs = pairsAlong(sharded(points), 'cacheMiB').map(([small, large]) =>
     comparison(small, large, cpuOf),
@@ -97,7 +91,7 @@ export const judgeW4: Judge = (points) => {
   ]);
 };
 
-export const judgeW5: Judge = (points) => {
+export const judgeW5: QueueJudge = (points) => {
   const unit = '× the dequeue rate of durable messages';
   const withDurability = (durability: string) =>
     sharded(points).filter((point) => point.params.durability === durability);
@@ -120,12 +114,12 @@ const asGood = 0.9;
 /** Minimum transactions per point: with fewer, chance decides how many commits fall into the window. */
 const transactionsMin = 20;
 
-const hasEnough = ({ dequeuePerSec, params, repeats }: Point): boolean => {
+const hasEnough = ({ dequeuePerSec, params, repeats }: QueuePoint): boolean => {
   const seconds = repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0) / 1000;
   return (dequeuePerSec * seconds) / params.operationsPerTransaction >= transactionsMin;
 };
 
-export const judgeW6: Judge = (points) => {
+export const judgeW6: QueueJudge = (points) => {
   const unit = '× the sharded dequeue rate, for the workload that suits the unsharded queue best';
   const pairs = unsharded(points.filter(hasEnough)).flatMap((plain) => {
     const split = sharded(points.filter(hasEnough)).find(
@@ -149,7 +143,7 @@ export const judgeW6: Judge = (points) => {
 /** With forwarding, the enqueue rate must be at least this share of the rate without it. */
 const forwardedShareMin = 0.7;
 
-export const judgeW9: Judge = (points) => {
+export const judgeW9: QueueJudge = (points) => {
   const unit = '× the enqueue rate without forwarding';
   const withDequeuers = (place: string) =>
     sharded(points).filter((point) => point.params.dequeuers === place);
@@ -163,7 +157,7 @@ export const judgeW9: Judge = (points) => {
   if (worst === null)
     return inconclusive(unit, 'Needs sharded points that differ only in the instance of their dequeuers.');
   const { numerator, denominator } = worst;
-  const ratesInWords = ({ enqueuePerSec, dequeuePerSec, latencyMs }: Point) =>
+  const ratesInWords = ({ enqueuePerSec, dequeuePerSec, latencyMs }: QueuePoint) =>
     `${perSec(enqueuePerSec)} enqueued, ${perSec(dequeuePerSec)} dequeued, median latency ${fixed(latencyMs.p50, 1)} ms`;
   return judged(worst, { bar: forwardedShareMin, wanted: 'over', unit }, [
     `Dequeued on another instance: ${ratesInWords(numerator)}; on the same instance: ${ratesInWords(denominator)} (${pointInWords(numerator)}).`,
@@ -172,7 +166,7 @@ export const judgeW9: Judge = (points) => {
 };
 
 /** Each trial checks at its end that rows and messages agree; this claim is that one commit costs less than two. */
-export const judgeW10: Judge = (points) => {
+export const judgeW10: QueueJudge = (points) => {
   const unit = '× the dequeue rate with rows in a separate transaction';
   const withRows = (rows: string) => sharded(points).filter((point) => point.params.rows === rows);
   const pairs = withRows('together').flatMap((together) => {
@@ -193,4 +187,4 @@ export const judgeW10: Judge = (points) => {
 };
 
 const count = (value: number | undefined) => (value ?? 0).toLocaleString('en-US');
-const mibPerSec = (point: Point) => `${fixed(bytesOf(point).rate / 1024 ** 2, 1)} MiB/s`;
+const mibPerSec = (point: QueuePoint) => `${fixed(bytesOf(point).rate / 1024 ** 2, 1)} MiB/s`;

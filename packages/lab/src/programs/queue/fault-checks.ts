@@ -1,7 +1,8 @@
 /** Checks what faults require of the rest of a scenario: remote sessions that observe them, and a surviving instance. */
 import type { Scenario } from '@shardlab/contract';
-import { scaleScenario } from './expand-sweep.ts';
-import type { ScenarioProblem } from './scenario-problems.ts';
+import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
+import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import { placeOf, placeOfSystem, smallest, valuesIn } from './scenario-values.ts';
 
 export function checkFaults(scenario: Scenario): ScenarioProblem[] {
   const { faults } = scenario;
@@ -13,36 +14,34 @@ export function checkFaults(scenario: Scenario): ScenarioProblem[] {
   ];
 }
 
-function checkFaultPreconditions({ workload, queue, sweep }: Scenario): ScenarioProblem[] {
+function checkFaultPreconditions(scenario: Scenario): ScenarioProblem[] {
   const found: ScenarioProblem[] = [];
-  if (workload.sessions !== 'remote') {
+  if (valuesIn(scenario, 'sessions').some((place) => place !== 'remote')) {
     found.push({
-      path: '/workload/sessions',
+      path: placeOf(scenario, 'sessions'),
       message:
         'Must be "remote" if there are faults: embedded sessions end with the process of their instance',
     });
   }
-  const unsharded = sweep.implementation.indexOf('unsharded');
-  if (unsharded >= 0) {
+  const unsharded = placeOfSystem(scenario, 'unsharded');
+  if (unsharded !== undefined) {
     found.push({
-      path: `/sweep/implementation/${unsharded}`,
+      path: unsharded,
       message: 'Faults require sharded queues: the file of unsharded queues is opened by every process',
     });
   }
-  const message = 'A nonpersistent queue loses its messages when the process of its instance ends';
-  const swept = sweep.durability?.indexOf('memory') ?? -1;
-  if (swept >= 0) found.push({ path: `/sweep/durability/${swept}`, message });
-  else if (sweep.durability === undefined && queue.durability === 'memory')
-    found.push({ path: '/queue/durability', message });
+  if (valuesIn(scenario, 'durability').includes('memory')) {
+    const message = 'A nonpersistent queue loses its messages when the process of its instance ends';
+    found.push({ path: placeOf(scenario, 'durability', 'memory'), message });
+  }
   return found;
 }
 
 function checkInstance(scenario: Scenario, index: number): ScenarioProblem[] {
   const { instance } = scenario.faults![index]!;
   const path = `/faults/${index}/instance`;
-  const scaled = scales(scenario).map(({ sweep }) => sweep);
-  const instances = Math.min(...scaled.flatMap((sweep) => sweep.instances));
-  const threads = Math.min(...scaled.flatMap((sweep) => sweep.threads));
+  const instances = smallest(scenario, 'instances');
+  const threads = smallest(scenario, 'threads');
   if (instances < 2)
     return [{ path, message: 'Requires at least two instances at every point, so that one can take over' }];
   if (instance > instances)
@@ -56,7 +55,9 @@ function checkInstance(scenario: Scenario, index: number): ScenarioProblem[] {
 
 function checkTime(scenario: Scenario, index: number): ScenarioProblem[] {
   const { atMs } = scenario.faults![index]!;
-  const measureMs = Math.min(...scales(scenario).map(({ phases }) => phases.measureMs));
+  const measureMs = Math.min(
+    ...scalesOf(scenario).map((scale) => scaleScenario(scenario, scale).phases.measureMs),
+  );
   if (atMs < measureMs) return [];
   return [
     {
@@ -95,8 +96,3 @@ function checkOrder(faults: NonNullable<Scenario['faults']>): ScenarioProblem[] 
   }
   return [];
 }
-
-const scales = (scenario: Scenario) =>
-  scenario.quick === undefined
-    ? [scaleScenario(scenario, 'full')]
-    : [scaleScenario(scenario, 'full'), scaleScenario(scenario, 'quick')];

@@ -1,0 +1,44 @@
+/**
+ * A program is what the sessions of a trial do: its parameters, what it measures, which systems can run it, and how a trial
+ * of it is run. Scenarios name one; a study may bring its own.
+ */
+import type {
+  FigureInfo,
+  ParameterInfo,
+  Params,
+  ParamValue,
+  Phases,
+  Scenario,
+  SystemInfo,
+} from '@shardlab/contract';
+import type { TSchema } from 'typebox';
+import type { ScenarioProblem } from '../scenario/scenario-problems.ts';
+import type { TrialOptions, TrialOutcome } from '../trial/trial.ts';
+
+export interface Parameter extends ParameterInfo {
+  /** What one value may be. */
+  schema: TSchema;
+  /** If it is left out, a scenario must give a value, unless it is optional. */
+  default?: ParamValue;
+  /** Points may be without it. */
+  optional?: true;
+}
+
+export interface Program {
+  id: string;
+  title: string;
+  /** From the outermost loop of a sweep to the innermost. */
+  parameters: readonly Parameter[];
+  /** What it measures; the first is the one that charts show. */
+  figures: readonly FigureInfo[];
+  /** The systems that can run it. */
+  systems: readonly SystemInfo[];
+  /** Faults of a scenario whose values are valid one by one; empty if it can run. */
+  check(scenario: Scenario): ScenarioProblem[];
+  /** How long a trial takes, milliseconds. */
+  estimateTrialMs(params: Params, phases: Phases): number;
+  /** Disk space that a trial may need, bytes. */
+  trialBytesMax(scenario: Scenario, params: Params): number;
+  /** Runs a trial. Rejects if it fails or hangs, or its signal aborts; no process and no file of it remains in any case. */
+  run(options: TrialOptions): Promise<TrialOutcome>;
+}

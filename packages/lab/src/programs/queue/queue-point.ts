@@ -1,0 +1,61 @@
+/** A point of the programs `queue` and `topic` with its parameters and figures as fields, for judges and tables. */
+import { distributionOf, figureOf, type LatencyMs, type Point, type Repeat } from '@shardlab/contract';
+import { type QueueParams, queueParamsOf } from './queue-params.ts';
+
+export interface QueueRepeat extends Omit<Repeat, 'byInstance'> {
+  enqueuePerSec: number;
+  dequeuePerSec: number;
+  cpuUsPerMessage: number;
+  /** Undefined if no dequeue call found messages. */
+  dequeueCallMeanMs: number | undefined;
+  dequeueCallP50Ms: number | undefined;
+  dequeuePerSecByInstance: number[];
+}
+
+export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' | 'integrity'> {
+  params: QueueParams;
+  /** Messages; a topic's message counts once. */
+  enqueuePerSec: number;
+  /** Deliveries; of a topic, over all subscribers. */
+  dequeuePerSec: number;
+  /** CPU of all instance processes over the measured window, per dequeued message. */
+  cpuUsPerMessage: number;
+  latencyMs: LatencyMs;
+  dequeueCallMs: LatencyMs;
+  /** Cores that each instance kept busy. */
+  cpuShareByInstance: number[];
+  dequeuePerSecByInstance: number[];
+  repeats: QueueRepeat[];
+}
+
+export const isQueuePoint = ({ program }: Point): boolean => program === 'queue' || program === 'topic';
+
+export function queuePointOf(point: Point): QueuePoint {
+  const { program, system, params, waits, integrity, byInstance, figures } = point;
+  return {
+    program,
+    system,
+    params: queueParamsOf(params),
+    enqueuePerSec: figureOf(point, 'enqueuePerSec'),
+    dequeuePerSec: figureOf(point, 'dequeuePerSec'),
+    cpuUsPerMessage: figureOf(point, 'cpuUsPerMessage'),
+    latencyMs: distributionOf(point, 'latency'),
+    dequeueCallMs: distributionOf(point, 'dequeueCall'),
+    cpuShareByInstance: byInstance.cpuShare ?? [],
+    dequeuePerSecByInstance: byInstance.dequeuePerSec ?? [],
+    waits,
+    integrity,
+    repeats: point.repeats.map(({ byInstance: each, ...repeat }, index) => {
+      const figure = (name: string) => figures[name]?.repeats[index];
+      return {
+        ...repeat,
+        enqueuePerSec: figure('enqueuePerSec') ?? 0,
+        dequeuePerSec: figure('dequeuePerSec') ?? 0,
+        cpuUsPerMessage: figure('cpuUsPerMessage') ?? 0,
+        dequeueCallMeanMs: figure('dequeueCallMeanMs'),
+        dequeueCallP50Ms: figure('dequeueCallP50Ms'),
+        dequeuePerSecByInstance: each.dequeuePerSec ?? [],
+      };
+    }),
+  };
+}

@@ -1,0 +1,76 @@
+/** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's two kinds of queues. */
+import type { Params, Phases, Scenario, SystemInfo } from '@shardlab/contract';
+import { runTrial } from '../../trial/run-trial.ts';
+import type { Program } from '../program.ts';
+import { checkQueueScenario } from './queue-checks.ts';
+import { queueFigures } from './queue-figures.ts';
+import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
+
+const systems: readonly SystemInfo[] = [
+  {
+    id: 'sharded',
+    title: 'Sharded queue',
+    about: 'A log per shard, one or more shards on each instance, written by group commits',
+  },
+  {
+    id: 'unsharded',
+    title: 'Unsharded queue',
+    about: 'One table with a global index in one file, to which each session commits for itself',
+  },
+];
+
+/** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */
+const fillMsPerMessage = 0.01;
+const subscribeMs = 1;
+
+/**
+ * The phases, a part of the drain's limit, and starting the processes: 250 ms plus 120 ms for each further instance
+ * (measured on two cores). During the run this overhead is replaced by the observed one.
+ */
+function estimateTrialMs(params: Params, phases: Phases): number {
+  const drain = phases.drainMs / 4;
+  const { instances, backlog, subscribers = 0 } = queueParamsOf(params);
+  const made = fillMsPerMessage * backlog + subscribeMs * subscribers;
+  return phases.warmupMs + phases.measureMs + drain + 250 + 120 * (instances - 1) + made;
+}
+
+/** Write-ahead logs, catalogs and partitions created ahead of need, per instance. */
+const fixedBytesPerInstance = 128 * 1024 ** 2;
+/** Overhead of a stored message beyond its payload, and the copies in the write-ahead log. */
+const messageOverheadBytes = 256;
+const copies = 2;
+
+/**
+ * Twice the maximum backlog plus the fixed part, approximately. A topic is assumed to be stored once per subscriber, as it is
+ * when unsharded.
+ */
+function trialBytesMax(scenario: Scenario, params: Params): number {
+  const { instances, payloadBytes, backlog, backlogMax, subscribers = 1 } = queueParamsOf(params);
+  const stored = scenario.systems.includes('unsharded') ? subscribers : 1;
+  const messages = stored * (instances * backlogMax + backlog);
+  return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
+}
+
+const common = {
+  figures: queueFigures,
+  systems,
+  check: checkQueueScenario,
+  estimateTrialMs,
+  trialBytesMax,
+  run: runTrial,
+};
+
+export const queueProgram: Program = {
+  id: 'queue',
+  title: 'Enqueuers and dequeuers of a queue',
+  parameters: queueParameters,
+  ...common,
+};
+
+/** With a topic, every enqueuer has one dequeuer per subscriber. */
+export const topicProgram: Program = {
+  id: 'topic',
+  title: 'Enqueuers of a topic, and dequeuers of each subscriber',
+  parameters: topicParameters,
+  ...common,
+};

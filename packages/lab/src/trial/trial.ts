@@ -1,0 +1,44 @@
+/** What a trial is given, and what it measures, whatever its program. */
+import type { Combination, Integrity, Phases, Provenance, Repeat, Scenario, Tick } from '@shardlab/contract';
+import type { WaitStats } from '@shardlab/engine';
+import type { Histogram } from './latency.ts';
+
+/** One repeat of one combination. */
+export interface Trial extends Combination {
+  /** Position in the run, from 0. */
+  index: number;
+  repeat: number;
+  /** Identifies the point to which the trial belongs. */
+  key: string;
+}
+
+export interface TrialOptions {
+  trial: Trial;
+  scenario: Scenario;
+  phases: Phases;
+  /** Scratch folder of this trial: created by it, and always removed. */
+  dir: string;
+  signal?: AbortSignal;
+  /** `atMs` is 0; the run fills it in. */
+  onTick?: (tick: Tick) => void;
+  /** Called with the process ids of the instances, in their order, once all are open. */
+  onOpen?: (pids: number[]) => void;
+  /** How long a trial may exceed its phases before its processes are killed, milliseconds. */
+  graceMs?: number;
+}
+
+export interface TrialOutcome {
+  /** By name, in the units of the program's figures. One that could not be measured is left out. */
+  figures: Record<string, number>;
+  provenance: Provenance;
+  /** Distributions by name, in microseconds. */
+  latencies: Record<string, Histogram>;
+  /** Figures that each instance has for itself, by name. */
+  byInstance: Record<string, number[]>;
+  waits: WaitStats[];
+  integrity: Integrity;
+  /** The longest measured window of an instance. */
+  measuredMs: number;
+  /** Present if the scenario has faults or a conversion. */
+  disruption?: Pick<Repeat, 'faults' | 'conversion' | 'timeline'>;
+}
