@@ -599,7 +599,7 @@ export const plants: readonly Plant[] = [
         file: 'storage/unsharded/unsharded-file.ts',
         find: 'for (const delivery of held) this.tables.deliveries.release(delivery, this.holder);',
         replace:
-          'for (const delivery of held) { if (delivery.id % 5 > 0) { this.tables.deliveries.release(delivery, this.holder); continue; } this.tables.deliveries.removeRange({ queueId: delivery.queueId, firstId: delivery.id, endId: delivery.id + 1 }, this.holder); this.tables.messages.removeRange(delivery.id, delivery.id + 1); }',
+          'for (const delivery of held) { if (delivery.id % 5 > 0) { this.tables.deliveries.release(delivery, this.holder); continue; } this.tables.apply([], [{ holder: this.holder, consumed: [delivery] }], 0); }',
       },
     ],
   },
