@@ -80,7 +80,12 @@ export type StatementResult = Static<typeof StatementResult>;
 export const Committed = Type.Object(
   {
     ids: Type.Array(Type.Array(Type.String()), { description: 'One list for each entry of enqueue' }),
-    results: Type.Array(StatementResult, { description: 'One for each entry of execute' }),
+    results: Type.Optional(
+      Type.Array(StatementResult, {
+        description:
+          'One for each entry of execute. Absent in the answer to a repeat that has any: they are not stored',
+      }),
+    ),
   },
   closed,
 );

@@ -18,6 +18,8 @@ export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
 const statusOfCode: Readonly<Record<string, number>> = {
   // The request is well-formed; the document it concerns is not.
   SCENARIO_INVALID: 422,
+  // The request is well-formed, and conflicts with no state that could change: its key names another one.
+  IDEMPOTENCY_KEY_REUSED: 422,
   // The request is not at fault: nothing is served until the instance is opened again.
   INSTANCE_FAILED: 503,
 };

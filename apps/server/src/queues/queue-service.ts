@@ -50,15 +50,24 @@ export class QueueService {
     return this.#sessions.byConnection;
   }
 
-  /** Resolves with the ids once all messages are committed. If one is refused, none is enqueued. */
-  async enqueue(connection: Connection, queue: string, messages: readonly WireMessage[]): Promise<string[]> {
+  /**
+   * Resolves with the ids once all messages are committed. If one is refused, none is enqueued. Under an idempotency key
+   * they are enqueued once.
+   */
+  async enqueue(
+    connection: Connection,
+    queue: string,
+    messages: readonly WireMessage[],
+    idempotencyKey?: string,
+  ): Promise<{ ids: string[]; replayed: boolean }> {
+    const options = idempotencyKey === undefined ? undefined : { idempotencyKey };
     const decoded = messages.map((message, index) => fromWire(message, `/messages/${index}`));
     return this.#connectionSessions.run(connection, queue, async (session) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
           for (const message of decoded) session.enqueue(queue, message);
-          const { ids } = await session.commit();
-          return ids;
+          const { ids, replayed } = await session.commit(options);
+          return { ids, replayed };
         } catch (error) {
           // The session was closed during this call because its instance is being moved.
           if (isCode(error, 'SESSION_CLOSED')) throw new ServerError('TOPOLOGY_CHANGING', { cause: error });

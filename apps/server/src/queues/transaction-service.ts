@@ -1,10 +1,11 @@
 /** Messages and the application's own SQL in one transaction. Knows wire values, but not HTTP. */
-import type { Committed, SqlValue, Statement, Transaction } from '@shardlab/contract';
+import type { Committed, SqlValue, Statement, StatementResult, Transaction } from '@shardlab/contract';
 import {
   type CommitResult,
   QueueError,
   type Session,
   type SqlParameters,
+  type SqlResult,
   valueFromJson,
   valueToJson,
 } from '@shardlab/engine';
@@ -19,12 +20,20 @@ export class TransactionService {
     this.#cluster = cluster;
   }
 
-  /** Resolves once everything is committed. If any part is refused or fails, nothing is. */
-  async commit(transaction: Transaction): Promise<Committed> {
+  /**
+   * Resolves once everything is committed. If any part is refused or fails, nothing is. Under an idempotency key all of it is
+   * done once.
+   */
+  async commit(
+    transaction: Transaction,
+    idempotencyKey?: string,
+  ): Promise<{ committed: Committed; replayed: boolean }> {
+    const options = idempotencyKey === undefined ? undefined : { idempotencyKey };
     const session = this.#cluster.queues.openSession();
     try {
       stage(session, transaction);
-      return toCommitted(await session.commit(), transaction);
+      const result = await session.commit(options);
+      return { committed: toCommitted(result, transaction), replayed: result.replayed };
     } catch (error) {
       // The session was closed during this call because its instance is being moved.
       const isClosed = error instanceof QueueError && error.code === 'SESSION_CLOSED';
@@ -60,19 +69,24 @@ function parametersOf(parameters: Statement['parameters'] = [], path: string): S
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, decode(value, name)]));
 }
 
-function toCommitted({ ids, results }: CommitResult, { enqueue = [] }: Transaction): Committed {
+function toCommitted(result: CommitResult, { enqueue = [], execute = [] }: Transaction): Committed {
+  const { ids, replayed } = result;
   let nextId = 0;
   return {
     ids: enqueue.map(({ messages }) => {
       nextId += messages.length;
       return ids.slice(nextId - messages.length, nextId);
     }),
-    results: results.map(({ rows, changes, lastInsertRowid }) => ({
-      rows: rows.map((row) =>
-        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, valueToJson(value)])),
-      ),
-      changes,
-      lastInsertRowid: valueToJson(lastInsertRowid),
-    })),
+    ...(replayed && execute.length > 0 ? {} : { results: result.results.map(toStatementResult) }),
+  };
+}
+
+function toStatementResult({ rows, changes, lastInsertRowid }: SqlResult): StatementResult {
+  return {
+    rows: rows.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, valueToJson(value)])),
+    ),
+    changes,
+    lastInsertRowid: valueToJson(lastInsertRowid),
   };
 }

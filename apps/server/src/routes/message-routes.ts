@@ -6,12 +6,14 @@ import {
   Enqueue,
   Enqueued,
   Extend,
+  IdempotencyHeaders,
   Receipts,
 } from '@shardlab/contract';
 import type { FastifyReply, FastifySerializerCompiler } from 'fastify';
 import Type from 'typebox';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
+import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
 import { allowNoBody } from '../http/json-body.ts';
 import { limits } from '../limits.ts';
 import { stringifyMessages } from '../queues/message-codec.ts';
@@ -39,13 +41,17 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
           'Enqueue messages, all or none; responds once they are committed with the durability of the queue',
         tags,
         params,
+        headers: IdempotencyHeaders,
         body: Enqueue,
-        response: { 201: Enqueued },
+        response: { 201: withReplayedHeader(Enqueued) },
       },
     },
     async (request, reply) => {
       const { socket } = request.raw;
-      const ids = await queues.enqueue(socket, request.params.queue, request.body.messages);
+      const { queue } = request.params;
+      const key = readIdempotencyKey(request);
+      const { ids, replayed } = await queues.enqueue(socket, queue, request.body.messages, key);
+      markReplayed(reply, replayed);
       return reply.code(201).send({ ids });
     },
   );

@@ -7,6 +7,7 @@ import { ServerError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import { chunksAtPace, closeAfter, type Pace, streamedBody } from '../http/body-pace.ts';
+import { refuseIdempotencyKey } from '../http/idempotency.ts';
 import { validateRequest } from '../http/validation.ts';
 import { contentTypeOf, streamedFromWire } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
@@ -51,6 +52,7 @@ function uploadRoute(app: App, { queues, admission, bodyPace }: PayloadRoutesOpt
     async (request, reply) => {
       const contentLength = request.headers['content-length'];
       try {
+        refuseIdempotencyKey(request);
         admission.upload(request.params.queue, reply);
         const ids = await queues.enqueueStream(request.params.queue, {
           ...streamedFromWire(request.query),

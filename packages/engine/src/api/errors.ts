@@ -148,7 +148,7 @@ const definitions = {
   SQL_RESULTS_LOST: {
     kind: 'unavailable',
     retryable: false,
-    message: 'The transaction is committed, and the results of its statements were lost with the connection',
+    message: 'The transaction is committed, and the results of its statements are no longer known',
   },
   SQL_HOLD_EXPIRED: {
     kind: 'conflict',
@@ -166,6 +166,16 @@ const definitions = {
     message: "query is available only for sessions in the instance's own process; use execute",
   },
   OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is invalid' },
+  IDEMPOTENCY_KEY_REUSED: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'A transaction with this idempotency key and different content was committed before',
+  },
+  IDEMPOTENCY_KEY_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'A transaction with this content cannot have an idempotency key',
+  },
   SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session already has a call in progress' },
   SESSION_CLOSED: { kind: 'conflict', retryable: false, message: 'The session is closed' },
   RECEIPT_STALE: {
@@ -302,7 +312,8 @@ const definitions = {
   INSTANCE_IS_HOME: {
     kind: 'conflict',
     retryable: false,
-    message: "The application's tables are stored on this instance, so it cannot leave the cluster",
+    message:
+      "The application's tables or the idempotency keys are stored on this instance, so it cannot leave the cluster",
   },
   PROCESS_NOT_RUNNING: {
     kind: 'conflict',

@@ -123,6 +123,12 @@ export const limits = {
   outcomesMax: 50_000,
   /** How long an outcome is kept after the connection was lost; clients ask within a minute. */
   outcomeRetentionMs: 10 * 60_000,
+  /** An idempotency key, printable ASCII: a UUID has 36. It is stored with its transaction. */
+  idempotencyKeyCharactersMax: 200,
+  /** Keys that an instance knows, about 170 bytes each in its file. The oldest are dropped first. */
+  idempotencyKeysMax: 1_000_000,
+  /** How long a key is known: a client that retries later than a day has asked a person. */
+  idempotencyRetentionMs: 24 * 60 * 60_000,
   waitersMax: 10_000,
   /** Connections to one served instance; each can have thousands of sessions. */
   connectionsMax: 1_024,

@@ -20,14 +20,32 @@ export interface ReceiveOptions extends DequeueOptions {
   sameInstanceAs?: string;
 }
 
+export interface CommitOptions {
+  /**
+   * Names the transaction, 1 to 200 printable ASCII characters: it is committed once, however often it is sent. The key is
+   * stored with the commit and known for 24 hours, or until 1,000,000 later ones were stored on the instance.
+   *
+   * - Committed before under this key: nothing is done again, and the result is `replayed`.
+   * - With other content: `IDEMPOTENCY_KEY_REUSED`. Content is queues, messages, statements and receipts, in order.
+   * - Being committed by another session: waits for that. If it fails, this one is committed.
+   *
+   * Messages that are consumed must be named by receipts (`acknowledge`). `IDEMPOTENCY_KEY_UNSUPPORTED` refuses and rolls
+   * back a transaction with dequeued messages, a `query`, a payload in chunks, or a queue that is unsharded or of
+   * durability `memory`. A replay needs queues that exist and are open for enqueue, as any transaction does.
+   */
+  idempotencyKey?: string;
+}
+
 export interface CommitResult {
   /** Ids of the messages that the transaction enqueued, in the order of its enqueue calls. */
   ids: string[];
   /**
-   * Results of its statements, in the order of the `execute` calls. Throws `SQL_RESULTS_LOST` if the commit succeeded but
-   * its answer was lost with the connection.
+   * Results of its statements, in the order of the `execute` calls. They are not stored: throws `SQL_RESULTS_LOST` if the
+   * commit succeeded but its answer was lost with the connection, and if it is `replayed`.
    */
   readonly results: SqlResult[];
+  /** A transaction with this idempotency key and content was committed before: `ids` are its, and nothing was done now. */
+  readonly replayed: boolean;
 }
 
 /**
@@ -90,7 +108,7 @@ export interface Session {
   /** Restarts the hold of received messages. If a receipt is stale, none is extended. */
   extend(queue: string, receipts: string[], holdMs: number): Promise<void>;
   /** Resolves once the transaction is durable as its queues promise; an empty one resolves at once. */
-  commit(): Promise<CommitResult>;
+  commit(options?: CommitOptions): Promise<CommitResult>;
   rollback(): Promise<void>;
   /** Rolls back and ends the session. */
   close(): Promise<void>;

@@ -168,9 +168,10 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
     offset = packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks });
   for (const member of members) {
     if (member.kind === 'system write') tableWrites.push(...(member.onNumbered?.() ?? []));
-    else if (member.payloads !== undefined) {
+    else if (member.payloads !== undefined || member.keyWrite !== undefined) {
       const writes = sql.get(member)?.message.tableWrites ?? tableWrites;
-      writes.push(...member.payloads.onNumbered());
+      if (member.payloads !== undefined) writes.push(...member.payloads.onNumbered());
+      if (member.keyWrite !== undefined) writes.push(member.keyWrite());
     }
   }
   for (const [{ runs }, { message }] of sql) message.gapDeltas = gapDeltasOf(runs);

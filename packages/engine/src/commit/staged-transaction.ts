@@ -49,6 +49,8 @@ export interface StagedTransaction {
   /** The session's statements have run already, in the writer's open transaction. */
   reservation: WriterReservation | undefined;
   payloads: PayloadHooks | undefined;
+  /** Writes its idempotency key with it. Called once the messages have numbers. */
+  keyWrite: (() => TableWrite) | undefined;
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: SyncMode;
@@ -78,6 +80,7 @@ export function newStagedTransaction(): StagedTransaction {
     sql: undefined,
     reservation: undefined,
     payloads: undefined,
+    keyWrite: undefined,
     bytes: 0,
     sync: 'NORMAL',
     outcome: undefined,

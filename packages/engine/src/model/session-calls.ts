@@ -192,16 +192,32 @@ export function assertTransactionSize(operations: number, bytes: number): void {
   throw new QueueError('TX_TOO_LARGE', { details: { operations, operationsMax, bytes, bytesMax } });
 }
 
+/** Throws `OPTIONS_INVALID`. */
+export function validateIdempotencyKey(key: string): void {
+  const { idempotencyKeyCharactersMax: charactersMax } = limits;
+  if (typeof key === 'string' && key.length <= charactersMax && /^[\x20-\x7e]+$/.test(key)) return;
+  throw new QueueError('OPTIONS_INVALID', {
+    message: `idempotencyKey must be 1 to ${charactersMax} printable ASCII characters`,
+    details: { option: 'idempotencyKey', charactersMax },
+  });
+}
+
 /** What a commit answers. A client that enqueues without looking at the ids does not pay for the strings. */
 export class LazyCommitResult implements CommitResult {
   readonly idRuns: readonly IdRun[];
+  readonly replayed: boolean;
   #ids: string[] | undefined;
   readonly #results: readonly SqlResult[] | 'lost';
 
   /** `lost`: there were statements, and what they came to is not known any more. */
-  constructor(runs: readonly IdRun[], results: readonly SqlResult[] | 'lost' = []) {
+  constructor(runs: readonly IdRun[], results: readonly SqlResult[] | 'lost' = [], replayed = false) {
     this.idRuns = runs;
     this.#results = results;
+    this.replayed = replayed;
+  }
+
+  get hasLostResults(): boolean {
+    return this.#results === 'lost';
   }
 
   get results(): SqlResult[] {

@@ -38,6 +38,21 @@ export interface TransactionSource {
   beginTransaction(session: number): QueueTransaction;
 }
 
+export interface Acknowledgement {
+  row: QueueRow;
+  receipts: readonly string[];
+}
+
+/** A commit with an idempotency key. */
+export interface KeyedCommit {
+  key: string;
+  /** Part of the content that is compared, and not staged yet: a replay names messages that are consumed already. */
+  acknowledged: readonly Acknowledgement[];
+  /** Stages them, if this is no replay. May throw. */
+  stageRest(): void;
+  outcome: OutcomeTag | undefined;
+}
+
 /** The open transaction of a session. After `commit` or `rollback` it is not used again. */
 export interface QueueTransaction {
   readonly source: TransactionSource;
@@ -54,6 +69,8 @@ export interface QueueTransaction {
   dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]>;
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
   commit(outcome?: OutcomeTag): Promise<LazyCommitResult>;
+  /** Commits unless a transaction of this key was committed before. Throws what `CommitOptions.idempotencyKey` says. */
+  commitOnce(keyed: KeyedCommit): Promise<LazyCommitResult>;
   rollback(): Promise<void>;
 }
 

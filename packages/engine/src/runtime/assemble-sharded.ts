@@ -28,6 +28,7 @@ import { DelayedMessages } from '../queues/delayed-messages.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { Dispatcher } from '../queues/dispatcher.ts';
 import { Evacuation } from '../queues/evacuation.ts';
+import { IdempotencyKeys } from '../queues/idempotency-keys.ts';
 import { PayloadStore } from '../queues/payloads/payload-store.ts';
 import type { QueueEngine } from '../queues/queue-engine.ts';
 import { deliveryMarksOf } from '../queues/recovery.ts';
@@ -233,8 +234,19 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     reservation.startExpiry(options.writerReservationMsMax);
     return reservation;
   };
+  const idempotencyKeys = new IdempotencyKeys({
+    nowMs: () => delayClock.nowMs(),
+    read: (key) => backlogReader.readIdempotencyKey(key),
+  });
   const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
-  const transactions = new ShardedTransactions({ ...shared, slab, clock, dispatcher, reserveWriter });
+  const transactions = new ShardedTransactions({
+    ...shared,
+    slab,
+    clock,
+    dispatcher,
+    idempotencyKeys,
+    reserveWriter,
+  });
   const lifecycle = new ShardedLifecycle({
     ...shared,
     pool,

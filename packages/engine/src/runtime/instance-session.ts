@@ -2,7 +2,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import {
@@ -18,12 +18,14 @@ import {
   type ValidatedDequeueOptions,
   validateDequeueOptions,
   validateHoldMs,
+  validateIdempotencyKey,
   validateMessage,
   validateSubscriber,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
+  Acknowledgement,
   PayloadStreams,
   QueueEngine,
   QueueTransaction,
@@ -38,11 +40,6 @@ export interface UploadedPayload {
   payload: ChunkedPayload | Buffer;
   /** Deletes the payload: no message will refer to it. */
   discard(): void;
-}
-
-interface Acknowledgement {
-  row: QueueRow;
-  receipts: readonly string[];
 }
 
 export class InstanceSession implements Session {
@@ -209,10 +206,13 @@ export class InstanceSession implements Session {
   }
 
   /** `outcome` identifies the transaction of a remote session; the outcome is stored in the same commit. */
-  async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
+  async commit(options?: CommitOptions, outcome?: OutcomeTag): Promise<LazyCommitResult> {
     this.#guard.assertFree();
+    const key = options?.idempotencyKey;
+    if (key !== undefined) validateIdempotencyKey(key);
     const transaction = this.#transaction;
     if (transaction === undefined) return new LazyCommitResult([]);
+    if (key !== undefined) return await this.#guard.run(this.#commitOnce(key, transaction, outcome));
     try {
       this.#closeTransaction(transaction);
     } catch (error) {
@@ -222,10 +222,29 @@ export class InstanceSession implements Session {
     return await this.#guard.run(transaction.commit(outcome));
   }
 
+  #commitOnce(
+    key: string,
+    transaction: QueueTransaction,
+    outcome: OutcomeTag | undefined,
+  ): Promise<LazyCommitResult> {
+    const enqueues = this.#hasEnqueues;
+    const acknowledged = this.#detachTransaction();
+    const stageRest = () => this.#stageRest(transaction, acknowledged, enqueues);
+    return transaction.commitOnce({ key, acknowledged, stageRest, outcome });
+  }
+
   /** Hands the staged acknowledgements to the transaction and ends it for this session. */
   #closeTransaction(transaction: QueueTransaction): void {
     const enqueues = this.#hasEnqueues;
-    const acknowledged = this.#detachTransaction();
+    this.#stageRest(transaction, this.#detachTransaction(), enqueues);
+  }
+
+  /** Throws `INSTANCE_LEAVING`, `RECEIPT_STALE`. */
+  #stageRest(
+    transaction: QueueTransaction,
+    acknowledged: readonly Acknowledgement[],
+    enqueues: boolean,
+  ): void {
     if (enqueues) this.#context.assertAcceptsMessages();
     for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
   }

@@ -10,6 +10,7 @@ export interface OperationHandler {
   enqueue(queue: string, records: RecordRun): void;
   acknowledge(queue: string, receipts: string[]): void;
   execute(statement: SqlStatement): void;
+  idempotencyKey(key: string): void;
   /** The record begins at `start` and must end at or before `end`; returns its end. */
   enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number;
 }
@@ -37,6 +38,8 @@ export function readOperations(body: BodyReader, handler: OperationHandler): voi
         const uploadNumber = uploads.u32();
         uploads.offset = handler.enqueueUploaded(uploadNumber, uploads.source, uploads.offset, uploads.end);
       }
+    } else if (kind === operations.idempotencyKey) {
+      handler.idempotencyKey(queue);
     } else if (kind === operations.execute) {
       const statements = new BodyReader(body.source, start, end);
       while (statements.bytesLeft > 0) {

@@ -9,6 +9,7 @@ import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import { idRunsBytes } from '../model/id-runs.ts';
 import type { InstancePorts } from '../model/ports.ts';
+import type { LazyCommitResult } from '../model/session-calls.ts';
 import { sessionIdBytes } from '../model/session-outcome.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
 import { BodyReader } from '../wire/body-reader.ts';
@@ -130,6 +131,10 @@ export class ServerConnection {
     const session = this.#findSession(body.u32(), request);
     if (session === undefined) return;
     this.#answerWith(request, session.commit(body.f64(), body), (committed) => {
+      if (committed.replayed) {
+        this.#sendReplayed(request, committed);
+        return;
+      }
       const { idRuns, results } = committed;
       this.#writer.beginFrame(
         results.length > 0 ? replies.committedWithSqlResults : replies.committed,
@@ -140,6 +145,13 @@ export class ServerConnection {
       if (results.length > 0) this.#writer.remainingText(resultsToJson(results));
       this.#writer.endFrame();
     });
+  }
+
+  #sendReplayed(request: number, { idRuns, hasLostResults }: LazyCommitResult): void {
+    this.#writer.beginFrame(replies.replayed, request);
+    this.#writer.u8(hasLostResults ? 1 : 0);
+    this.#writer.idRuns(idRuns);
+    this.#writer.endFrame();
   }
 
   #deliver(kind: number, request: number, body: BodyReader): void {

@@ -9,7 +9,7 @@ import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
 import { hasNoRoutingFields } from '../model/inspect-record.ts';
 import { type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
-import { LazyCommitResult } from '../model/session-calls.ts';
+import { LazyCommitResult, validateIdempotencyKey } from '../model/session-calls.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import { validateRecord } from '../model/validate-record.ts';
 import type { InstanceSession } from '../runtime/instance-session.ts';
@@ -27,6 +27,8 @@ export class ServerSession implements OperationHandler, SessionConnection {
   /** Set while the same session is ending on an earlier connection. */
   #previousEnded: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
+  /** Of the commit whose operations are being read. */
+  #idempotencyKey: string | undefined;
 
   /** Throws `SESSIONS_FULL`, `SESSION_CLOSED` if a later connection has the session, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   constructor(instance: LocalInstance, client: { session: Buffer; attachment: number }) {
@@ -90,6 +92,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
         `Transaction ${transactionNumber} cannot follow transaction ${this.#outcomeEntry.transactionNumber} of the session`,
       );
     }
+    this.#idempotencyKey = undefined;
     try {
       readOperations(staged, this);
     } catch (error) {
@@ -99,7 +102,9 @@ export class ServerSession implements OperationHandler, SessionConnection {
     } finally {
       this.uploads.cancelAll(); // uploads that no operation used
     }
-    return this.#session.commit({ entry: this.#outcomeEntry, transactionNumber });
+    const key = this.#idempotencyKey;
+    const options = key === undefined ? undefined : { idempotencyKey: key };
+    return this.#session.commit(options, { entry: this.#outcomeEntry, transactionNumber });
   }
 
   enqueue(queue: string, records: RecordRun): void {
@@ -136,6 +141,11 @@ export class ServerSession implements OperationHandler, SessionConnection {
 
   execute({ sql, parameters }: SqlStatement): void {
     this.#session.execute(sql, parameters);
+  }
+
+  idempotencyKey(key: string): void {
+    validateIdempotencyKey(key);
+    this.#idempotencyKey = key;
   }
 
   /** The outcome of the last transaction that the client sent; undefined if it was not committed. */

@@ -34,7 +34,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])(
       const entry = attach(first.recoverOutcomes(), session);
       const work = first.openSession();
       for (const groupKey of ['a', 'b', 'c', 'd', 'a']) work.enqueue('q', { payload: groupKey, groupKey });
-      const { ids } = await work.commit({ entry, transactionNumber: 7 });
+      const { ids } = await work.commit(undefined, { entry, transactionNumber: 7 });
       expect(new Set(ids).size).toBe(5);
       expect(messageIdsOf(entry.idRuns)).toEqual(ids);
       await first.close();
@@ -52,7 +52,7 @@ describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])(
       const work = instance.openSession();
       work.enqueue('q', { payload: 'a' });
       work.acknowledge('q', ['transactionNumber.such.receipt']);
-      await expect(work.commit({ entry, transactionNumber: 1 })).rejects.toThrow();
+      await expect(work.commit(undefined, { entry, transactionNumber: 1 })).rejects.toThrow();
       expect(entry.transactionNumber).toBe(0);
     });
   },
@@ -78,7 +78,7 @@ describe('the outcomes in an instance’s file', () => {
     const commit = async (entry: OutcomeEntry, transactionNumber: number) => {
       work.enqueue('q', { payload: 'a', groupKey: String(transactionNumber) });
       work.enqueue('q', { payload: 'b', groupKey: String(transactionNumber + 1) });
-      return (await work.commit({ entry, transactionNumber })).ids;
+      return (await work.commit(undefined, { entry, transactionNumber })).ids;
     };
     const idleIds = await commit(attach(outcomes, idle), 1);
     const gone = attach(outcomes, closed);
