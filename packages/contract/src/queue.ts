@@ -4,7 +4,11 @@ import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
 
-export const QueueKind = Type.Union([Type.Literal('sharded'), Type.Literal('unsharded')]);
+export const QueueKind = Type.Union([
+  Type.Literal('sharded'),
+  Type.Literal('unsharded'),
+  Type.Literal('unsharded-grouped'),
+]);
 export type QueueKind = Static<typeof QueueKind>;
 
 export const QueueType = Type.Union([

@@ -44,7 +44,11 @@ const definitions = {
     message:
       'The queue was converted to a sharded queue during the call; nothing was changed, retry to use the new queue',
   },
-  QUEUE_NOT_CONVERTIBLE: { kind: 'conflict', retryable: false, message: 'The queue is already sharded' },
+  QUEUE_NOT_CONVERTIBLE: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'Only a queue of the kind unsharded can be converted',
+  },
   QUEUE_NOT_DRAINED: {
     kind: 'conflict',
     retryable: true,
@@ -98,7 +102,7 @@ const definitions = {
   TX_SPANS_FILES: {
     kind: 'invalid',
     retryable: false,
-    message: 'A transaction cannot combine sharded and unsharded queues: they are stored in different files',
+    message: 'A transaction cannot combine queues of different kinds: each kind has a writer of its own',
   },
   TX_SPANS_INSTANCES: {
     kind: 'invalid',

@@ -1,7 +1,11 @@
 /** Queues and topics: how they are specified, and what is known of one. Times are in milliseconds, sizes in bytes. */
 import type { QueueErrorCode } from './errors.ts';
 
-export type QueueKind = 'sharded' | 'unsharded';
+/**
+ * `unsharded` and `unsharded-grouped` are stored in the same way, in one table that all instances share. With `unsharded`
+ * each session commits for itself; with `unsharded-grouped` an elected process writes for all sessions, many at a time.
+ */
+export type QueueKind = 'sharded' | 'unsharded' | 'unsharded-grouped';
 
 /** What survives a killed process or a power cut once a commit is acknowledged: see `docs/data-layout.md`. */
 export type Durability = 'durable' | 'relaxed' | 'memory';

@@ -213,7 +213,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
 
   async queueStats(name: string): Promise<QueueStats[]> {
     const { kind } = await this.queue(name);
-    if (kind === 'unsharded') return [await this.#askAny((remote) => remote.queueStats(name))];
+    if (kind !== 'sharded') return [await this.#askAny((remote) => remote.queueStats(name))];
     return this.#askAll((remote) => remote.queueStats(name));
   }
 
@@ -282,7 +282,7 @@ function isUnreachable(error: unknown): boolean {
 /** Sums the counts of a sharded queue. An unsharded queue has one file, so every instance reports its total. */
 function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
   const first = infos[0]!;
-  if (first.kind === 'unsharded') return first;
+  if (first.kind !== 'sharded') return first;
   const sums = { ...first };
   for (const count of [
     'ready',

@@ -23,7 +23,7 @@ export interface QueueColumn {
 }
 
 export const queueSettings = {
-  kind: oneOf<QueueKind>('sharded', 'unsharded'),
+  kind: oneOf<QueueKind>('sharded', 'unsharded', 'unsharded-grouped'),
   type: oneOf<QueueType>('queue', 'topic'),
   /** Shards on each instance; 0 for an unsharded queue. */
   shards: wholeNumber({ min: 0, max: limits.shardsMax, default: 1 }),

@@ -1,7 +1,7 @@
 /**
- * What an instance asks of a kind of queue, by need. Two kinds implement it: sharded queues in the instance's own file,
- * and unsharded queues in the file that all instances share. A transaction belongs to one kind, since no commit spans
- * files.
+ * What an instance asks of a kind of queue, by need: of sharded queues in the instance's own file, and of two kinds of
+ * unsharded queues in the file that all instances share, which differ in who writes it. A transaction belongs to one kind,
+ * since no commit spans files or writers.
  */
 import type { QueueErrorCode } from '../api/errors.ts';
 import type { ShardStats } from '../api/instance-stats.ts';

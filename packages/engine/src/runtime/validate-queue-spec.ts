@@ -27,7 +27,7 @@ function withDefaults(spec: QueueSpec): QueueSettings {
   ) as unknown as QueueSettings;
   return {
     ...settings,
-    shards: settings.kind === 'unsharded' ? 0 : settings.shards,
+    shards: settings.kind === 'sharded' ? settings.shards : 0,
     forwarding: spec.forwarding ?? canForward(settings),
     messagesMax: spec.messagesMax ?? (settings.visibility === 'immediate' ? limits.undeliveredDefault : null),
   };

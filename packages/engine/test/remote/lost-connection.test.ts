@@ -17,7 +17,7 @@ async function setUp(kind: QueueKind = 'sharded') {
   return { instance, served, link, client: await connectTo(link.path) };
 }
 
-describe.each<QueueKind>(['sharded', 'unsharded'])('a commit on a %s queue', (kind) => {
+describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a commit on a %s queue', (kind) => {
   it('whose answer was lost resolves with its ids once the client is back', async () => {
     const { instance, client, link } = await setUp(kind);
     const session = client.openSession();
