@@ -21,7 +21,15 @@ export type * from './api/queue-stats.ts';
 export type * from './api/session.ts';
 export type * from './api/sql.ts';
 export type * from './api/subscriber.ts';
-export { type WaitClass, type WaitEvent, type WaitLog, type WaitStats, waitQuantileMs } from './api/waits.ts';
+export {
+  type SessionTime,
+  type SessionTimes,
+  type WaitClass,
+  type WaitEvent,
+  type WaitLog,
+  type WaitStats,
+  waitQuantileMs,
+} from './api/waits.ts';
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type * from './cluster/cluster.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';

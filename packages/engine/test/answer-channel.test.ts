@@ -118,7 +118,10 @@ describe('answers of the writer', () => {
 });
 
 const newResumption = () =>
-  new CallerResumption({ timers: nodePorts.timers, waits: new WaitRecorder() }, () => undefined);
+  new CallerResumption(
+    { timers: nodePorts.timers, waits: new WaitRecorder({ clock: nodePorts.clock }) },
+    () => undefined,
+  );
 
 describe('callers whose commits were in one group', () => {
   it('are resumed in order, a bounded number in each turn of the event loop', async () => {

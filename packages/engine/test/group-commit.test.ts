@@ -42,7 +42,7 @@ function setUp() {
     firstGroupNumber: 0,
     pool,
     outcomes: new CommitOutcomes(nodePorts.clock),
-    waits: new WaitRecorder(),
+    waits: new WaitRecorder({ clock: nodePorts.clock }),
     clock: nodePorts.clock,
     timers: nodePorts.timers,
     writer: {

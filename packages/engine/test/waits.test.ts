@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { WaitRecorder, waitQuantileMs } from '../src/index.ts';
+import { nodePorts } from '../src/node-ports.ts';
 
 const waitsOf = (recorder: WaitRecorder) =>
   recorder.snapshot().find((wait) => wait.event === 'log file sync')!;
 
 describe('wait events', () => {
   it('count and add up', () => {
-    const recorder = new WaitRecorder();
+    const recorder = new WaitRecorder({ clock: nodePorts.clock });
     recorder.record('log file sync', 2);
     recorder.record('log file sync', 3);
     expect(waitsOf(recorder)).toMatchObject({ class: 'commit', emulated: false, waits: 2, totalMs: 5 });
@@ -23,7 +24,7 @@ describe('wait events', () => {
         fc.array(ms, { minLength: 1, maxLength: 200 }),
         fc.double({ min: 0.01, max: 1, noNaN: true }),
         (list, q) => {
-          const recorder = new WaitRecorder();
+          const recorder = new WaitRecorder({ clock: nodePorts.clock });
           for (const each of list) recorder.record('log file sync', each);
           const exact = [...list].sort((a, b) => a - b)[Math.ceil(list.length * q) - 1]!;
           const found = waitQuantileMs(waitsOf(recorder).buckets, q);
@@ -35,6 +36,6 @@ describe('wait events', () => {
   });
 
   it('have no quantile without waits', () => {
-    expect(waitQuantileMs(waitsOf(new WaitRecorder()).buckets, 0.99)).toBe(0);
+    expect(waitQuantileMs(waitsOf(new WaitRecorder({ clock: nodePorts.clock })).buckets, 0.99)).toBe(0);
   });
 });

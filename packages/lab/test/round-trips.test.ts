@@ -1,3 +1,4 @@
+import { WaitRecorder } from '@shardlab/engine';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { RoundTrips } from '../src/trial/round-trips.ts';
 
@@ -20,26 +21,29 @@ afterEach(() => {
 
 describe('emulated round trips', () => {
   test('wake each sleeper after its own time, with one timer for all', async () => {
-    const recorded: number[] = [];
-    const trips = new RoundTrips({ ms: 5, clock: () => now, record: (ms) => recorded.push(ms) });
+    const waits = new WaitRecorder({ clock: { monotonicMs: () => now } });
+    const sessions = [1, 2, 3].map(() => waits.openSession());
+    const trips = new RoundTrips({ ms: 5, clock: () => now });
     const woken: string[] = [];
-    void trips.wait().then(() => woken.push(`a at ${now}`));
-    void trips.wait().then(() => woken.push(`b at ${now}`));
+    void trips.wait(sessions[0]!).then(() => woken.push(`a at ${now}`));
+    void trips.wait(sessions[1]!).then(() => woken.push(`b at ${now}`));
     await advance(3);
-    void trips.wait().then(() => woken.push(`c at ${now}`));
+    void trips.wait(sessions[2]!).then(() => woken.push(`c at ${now}`));
     expect(vi.getTimerCount()).toBe(1);
     await advance(10);
     expect(woken).toEqual(['a at 5', 'b at 5', 'c at 8']);
-    expect(recorded).toEqual([5, 5, 5]);
+    const recorded = waits.snapshot().find(({ event }) => event === 'client round trip');
+    expect(recorded).toMatchObject({ waits: 3, totalMs: 15 });
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test('serve thousands, again after all were gone', async () => {
-    const trips = new RoundTrips({ ms: 2, clock: () => now, record: () => {} });
-    const many = Array.from({ length: 3_000 }, () => trips.wait());
+    const trips = new RoundTrips({ ms: 2, clock: () => now });
+    const time = new WaitRecorder({ clock: { monotonicMs: () => now } }).openSession();
+    const many = Array.from({ length: 3_000 }, () => trips.wait(time));
     await advance(2);
     await Promise.all(many);
-    const again = trips.wait();
+    const again = trips.wait(time);
     await advance(2);
     await again;
   });

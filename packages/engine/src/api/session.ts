@@ -1,6 +1,7 @@
 /** A session: a client's ordered context, with at most one transaction at a time. */
 import type { Message, NewMessage, StreamedMessage } from './message.ts';
 import type { SqlParameters, SqlResult } from './sql.ts';
+import type { SessionTime } from './waits.ts';
 
 export interface DequeueOptions {
   /** Upper bound of messages, 1 to 10,000; default 1. Whatever is ready is returned at once. */
@@ -57,6 +58,8 @@ export type EnqueueResult = Pick<CommitResult, 'ids'>;
  */
 export interface Session {
   readonly id: string;
+  /** The session's time book; undefined for one of a client, which has none yet. */
+  readonly time?: SessionTime;
   /**
    * Stages a message for the commit. Throws what the message itself shows (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). Errors
    * that only the instance can find (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) are thrown here or, at the

@@ -36,7 +36,7 @@ export class CallerResumption {
   }
 
   /**
-   * Tells the members of a durable group how it ended, and records how long they waited; `start` resumes them.
+   * Tells the members of a durable group how it ended, and ends their waits; `start` resumes them, which is when they run.
    * `maintenanceMs`: what the group spent on partitions; undefined if it had none to assign or truncate.
    */
   settle(
@@ -61,10 +61,17 @@ export class CallerResumption {
   }
 
   #recordWait(
-    { submittedAtMs, reservedMs }: PendingMember,
+    { content, submittedAtMs, reservedMs }: PendingMember,
     nowMs: number,
     maintenanceMs: number | undefined,
   ): void {
+    if (content.kind === 'transaction' && content.time !== undefined) {
+      const { time } = content;
+      if (reservedMs > 0) time.reassign('writer reservation', reservedMs);
+      if (maintenanceMs !== undefined) time.reassign('partition maintenance', maintenanceMs);
+      time.end();
+      return;
+    }
     const waits = this.#waits;
     const waitedMs = nowMs - submittedAtMs - reservedMs;
     if (reservedMs > 0) waits.record('writer reservation', reservedMs);

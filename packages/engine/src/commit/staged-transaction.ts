@@ -17,6 +17,7 @@ import {
 } from '../model/message-record.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import type { TableWrite } from '../model/table-write.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { OutcomeEntry } from './commit-outcomes.ts';
 import type { WriterReservation } from './writer-reservation.ts';
 
@@ -56,6 +57,8 @@ export interface StagedTransaction {
   sync: SyncMode;
   /** Of a remote session: under which its outcome is stored. */
   outcome: TransactionOutcomeTag | undefined;
+  /** Of the session that commits it. */
+  time: RecordedTime | undefined;
 }
 
 export type SyncMode = 'FULL' | 'NORMAL';
@@ -84,6 +87,7 @@ export function newStagedTransaction(): StagedTransaction {
     bytes: 0,
     sync: 'NORMAL',
     outcome: undefined,
+    time: undefined,
   };
 }
 

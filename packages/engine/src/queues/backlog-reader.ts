@@ -14,32 +14,24 @@ import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { IdempotencyKeyRow } from '../model/idempotency-key.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
-import type { Clock } from '../model/ports.ts';
 import type { FileReader, ReadBlock } from '../model/read-request.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
 
 /** Called when a read for a cursor has ended, with the error if it failed: the messages are still on disk then. */
 export type ReadListener = (cursor: SubscriberCursor, error: QueueError | undefined) => void;
 
 export interface BacklogReaderOptions {
   file: FileReader;
-  waits: WaitRecorder;
-  clock: Clock;
   /** After `PARTITION_DAMAGED` the partition is not read again, and the cursor stops in front of it. */
   onRead: ReadListener;
 }
 
 export class BacklogReader {
   readonly #file: FileReader;
-  readonly #waits: WaitRecorder;
-  readonly #clock: Clock;
   readonly #onRead: ReadListener;
   readonly #readsByCursor = new Map<SubscriberCursor, Promise<void>>();
 
-  constructor({ file, waits, clock, onRead }: BacklogReaderOptions) {
+  constructor({ file, onRead }: BacklogReaderOptions) {
     this.#file = file;
-    this.#waits = waits;
-    this.#clock = clock;
     this.#onRead = onRead;
   }
 
@@ -78,9 +70,7 @@ export class BacklogReader {
   }
 
   async #load(cursor: SubscriberCursor, fromSeq: number): Promise<void> {
-    const startedAtMs = this.#clock.monotonicMs();
     const { runs, readEnd } = await this.readRuns(cursor, fromSeq);
-    this.#waits.record('backlog read', this.#clock.monotonicMs() - startedAtMs);
     cursor.addReadRuns(runs, readEnd);
   }
 

@@ -1,6 +1,7 @@
 /** Delivers messages to the calls of dequeuers and takes back what they did not consume. */
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
+import type { WaitEvent } from '../api/waits.ts';
 import { type Delivery, deliveryName } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
@@ -84,13 +85,14 @@ export class Dispatcher implements MessageReceiver {
     if (!subscription.hasWaiters) {
       const messages = take();
       if (messages.length > 0) {
+        options.time?.answer();
         queue.forwarding?.onDequeue(true);
         return messages;
       }
     }
     if (options.waitMs > 0) {
       this.#assertUndamaged(cursors, 'some');
-      const waiting = subscription.wait(take, options.waitMs, options.signal);
+      const waiting = subscription.wait(take, options, this.#eventOfWait(cursors));
       queue.forwarding?.onDequeue(false);
       const messages = await waiting;
       queue.forwarding?.onDequeue(true);
@@ -103,14 +105,22 @@ export class Dispatcher implements MessageReceiver {
       read !== undefined;
       read = backlogReader.pendingRead(cursors)
     ) {
-      await read;
+      options.time?.begin('backlog read');
+      await read.finally(() => options.time?.end());
       if (queueOfLog(queue.firstLog) !== queue) throw new QueueError('QUEUE_DROPPED');
       const messages = take();
       if (messages.length > 0) return messages;
     }
     this.#assertUndamaged(cursors, 'all');
+    options.time?.answer();
     queue.forwarding?.onDequeue(false);
     return [];
+  }
+
+  /** What a call waits for that found nothing: messages that are on disk are being read, or there are none. */
+  #eventOfWait(cursors: readonly SubscriberCursor[]): WaitEvent {
+    const isReading = this.#options.backlogReader.pendingRead(cursors) !== undefined;
+    return isReading ? 'backlog read' : 'waiting for messages';
   }
 
   /** Called where nothing was found: throws `PARTITION_DAMAGED` unless all, or some, cursors have no damage ahead. */

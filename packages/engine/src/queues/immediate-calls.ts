@@ -46,7 +46,7 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     const { transactions, lease, consumedPerSec } = this.#options;
     lease?.assertHeld(); // a process that lost the instance would accept messages that nobody can dequeue
     assertMayEnqueue(transactions.context.queues.getOrCreate(row), count, consumedPerSec);
-    return transactions.beginTransaction(session);
+    return transactions.beginTransaction(session, undefined);
   }
 
   /** Enqueues at once; the caller resumes, with the result or the error, when the budget of the turn allows it. */
@@ -56,7 +56,7 @@ export class ShardedImmediateCalls implements ImmediateCalls {
   }
 
   async dequeue(row: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]> {
-    const transaction = this.#options.transactions.beginTransaction(session);
+    const transaction = this.#options.transactions.beginTransaction(session, options.time);
     const messages = await transaction.dequeue(row, options);
     if (messages.length > 0) transaction.commitNow();
     const turn = this.#options.budget.take(Math.max(1, messages.length));

@@ -3,6 +3,7 @@
  * unsharded queues in the file that all instances share, which differ in who writes it. A transaction belongs to one kind,
  * since no commit spans files or writers.
  */
+
 import type { QueueErrorCode } from '../api/errors.ts';
 import type { ShardStats } from '../api/instance-stats.ts';
 import type { BrowsedMessage, Message, NewMessage } from '../api/message.ts';
@@ -17,6 +18,7 @@ import type { QueueRow } from '../model/queue-row.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import type { SubscriberRow } from '../model/subscriber-row.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 
 /** The parts of one kind of queue. */
@@ -32,12 +34,17 @@ export interface QueueEngine {
   readonly streams: PayloadStreams | undefined;
 }
 
-export type ValidDequeueOptions = DequeueOptions & { max: number; waitMs: number };
-export type ValidReceiveOptions = ReceiveOptions & { max: number; waitMs: number; holdMs: number };
+export interface ValidDequeueOptions extends DequeueOptions {
+  max: number;
+  waitMs: number;
+  /** Of the session that calls, if a session does. */
+  time?: RecordedTime;
+}
+export type ValidReceiveOptions = ValidDequeueOptions & ReceiveOptions & { holdMs: number };
 
 export interface TransactionSource {
   /** `session` is a number of the instance's own, never reused while it runs. */
-  beginTransaction(session: number): QueueTransaction;
+  beginTransaction(session: number, time: RecordedTime | undefined): QueueTransaction;
 }
 
 export interface Acknowledgement {

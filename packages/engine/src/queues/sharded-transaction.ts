@@ -30,6 +30,7 @@ import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { assertTransactionSize, LazyCommitResult } from '../model/session-calls.ts';
 import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { IdempotencyKeys } from './idempotency-keys.ts';
@@ -76,8 +77,8 @@ export class ShardedTransactions implements TransactionSource {
     this.context = context;
   }
 
-  beginTransaction(session: number): ShardedTransaction {
-    return new ShardedTransaction(this, session);
+  beginTransaction(session: number, time: RecordedTime | undefined): ShardedTransaction {
+    return new ShardedTransaction(this, session, time);
   }
 }
 
@@ -96,10 +97,11 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   #uploadedPayloads: ChunkedPayload[] | undefined;
   #payloadReferences: StagedPayloads | undefined;
 
-  constructor(source: ShardedTransactions, session: number) {
+  constructor(source: ShardedTransactions, session: number, time: RecordedTime | undefined) {
     this.source = source;
     this.#context = source.context;
     this.#session = session;
+    this.#staged.time = time;
   }
 
   get statements(): TransactionStatements {
@@ -264,6 +266,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
       this.assertQueuesExist();
       await this.#context.groupCommit.commit(this.#staged);
     } catch (error) {
+      this.#staged.time?.end();
       await this.rollback();
       throw error;
     }

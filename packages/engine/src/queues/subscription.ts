@@ -5,11 +5,12 @@
 import type { QueueError, QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import type { WaitEvent } from '../api/waits.ts';
 import type { DeliverOptions } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { priorityOfLog } from '../model/log-id.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
-import { type WaiterPorts, Waiters } from './waiters.ts';
+import { type WaiterPorts, Waiters, type WaitOptions } from './waiters.ts';
 
 /** Delivers to a waiting call; an empty result leaves it waiting. */
 export type TakeMessages = () => Message[];
@@ -83,9 +84,9 @@ export class Subscription {
   }
 
   /** Waits up to `waitMs` until `take` gets messages. */
-  wait(take: TakeMessages, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
+  wait(take: TakeMessages, options: WaitOptions, event: WaitEvent): Promise<Message[]> {
     this.#waiters ??= new Waiters(this.#waits, this.#ports);
-    return this.#waiters.wait(take, waitMs, signal);
+    return this.#waiters.wait(take, options, event);
   }
 
   /**

@@ -2,8 +2,9 @@
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
+import type { WaitEvent } from '../api/waits.ts';
 import type { Ports } from '../model/ports.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 
 export interface Waiter<Request> {
   readonly request: Request;
@@ -11,6 +12,14 @@ export interface Waiter<Request> {
   readonly isWaiting: boolean;
   /** Ends the wait. Returns false if it had ended already: then `outcome` reached nobody. */
   finish(outcome: Message[] | QueueError): boolean;
+}
+
+export interface WaitOptions {
+  waitMs: number;
+  /** Ends the wait. */
+  signal?: AbortSignal | undefined;
+  /** Of the session that waits, if a session does. */
+  time?: RecordedTime | undefined;
 }
 
 export type WaiterPorts = Pick<Ports, 'clock' | 'timers'>;
@@ -31,7 +40,11 @@ export class Waiters<Request> {
   }
 
   /** Waits up to `waitMs`. Resolves with an empty list if nothing came by then, or if `signal` aborts the wait. */
-  wait(request: Request, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
+  wait(
+    request: Request,
+    { waitMs, signal, time }: WaitOptions,
+    event: WaitEvent = 'waiting for messages',
+  ): Promise<Message[]> {
     if (this.#closedCode !== undefined) return Promise.reject(new QueueError(this.#closedCode));
     if (signal?.aborted) return Promise.resolve([]);
     if (this.#waiting.size >= limits.waitersMax) {
@@ -40,6 +53,7 @@ export class Waiters<Request> {
     }
     const { clock, timers } = this.#ports;
     const startedAtMs = clock.monotonicMs();
+    time?.begin(event);
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting;
       const waiter: Waiter<Request> = {
@@ -51,7 +65,8 @@ export class Waiters<Request> {
           if (!this.#waiting.delete(waiter)) return false;
           timer.cancel();
           signal?.removeEventListener('abort', giveUp);
-          this.#waits.record('waiting for messages', clock.monotonicMs() - startedAtMs);
+          if (time === undefined) this.#waits.record(event, clock.monotonicMs() - startedAtMs);
+          else time.end();
           if (outcome instanceof QueueError) reject(outcome);
           else resolve(outcome);
           return true;

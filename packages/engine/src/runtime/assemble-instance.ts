@@ -47,7 +47,10 @@ export async function assembleInstance(
   const opened: { instance?: LocalInstance } = {};
   const onFatal = (error: QueueError) => opened.instance?.fail(error);
   const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
-  const waits = new WaitRecorder(emulatedSyncMs > 0 ? ['log file sync'] : []);
+  const waits = new WaitRecorder({
+    clock: ports.clock,
+    emulated: emulatedSyncMs > 0 ? ['log file sync'] : [],
+  });
   const outcomes = new CommitOutcomes(ports.clock);
   try {
     catalog.subscribers.removeOfInstance(id); // nondurable ones of an earlier process

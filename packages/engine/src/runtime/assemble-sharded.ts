@@ -121,8 +121,6 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   });
   const backlogReader = new BacklogReader({
     file: reader,
-    waits,
-    clock,
     onRead: ({ log }, error) => {
       const queue = queues.queueOfLog(log);
       if (error === undefined) queue?.serveWaiters();

@@ -24,6 +24,7 @@ import {
   validateVisibility,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
   Acknowledgement,
@@ -33,6 +34,7 @@ import type {
   QueueEngine,
   QueueTransaction,
   TransactionStatements,
+  ValidDequeueOptions,
 } from '../queues/queue-engine.ts';
 import type { FoundQueue, SessionContext } from './served-queues.ts';
 
@@ -47,6 +49,7 @@ export interface UploadedPayload {
 
 export class InstanceSession implements Session {
   readonly id: string;
+  readonly time: RecordedTime;
   readonly #sessionNumber: number;
   readonly #context: SessionContext;
   #transaction: QueueTransaction | undefined;
@@ -56,10 +59,11 @@ export class InstanceSession implements Session {
   #hasEnqueues = false;
   readonly #guard: SessionGuard;
 
-  constructor(instance: number, sessionNumber: number, context: SessionContext) {
+  constructor(instance: number, sessionNumber: number, context: SessionContext, time: RecordedTime) {
     this.id = `${instance}.${sessionNumber}`;
     this.#sessionNumber = sessionNumber;
     this.#context = context;
+    this.time = time;
     this.#guard = new SessionGuard(this.id);
   }
 
@@ -183,13 +187,13 @@ export class InstanceSession implements Session {
     validateVisibility(row, 'commit');
     const validated = validateDequeueOptions(options);
     const transaction = this.#transactionOf(engine);
-    return await this.#guard.run(transaction.dequeue(row, this.#withWaitSignal(validated)));
+    return await this.#guard.run(transaction.dequeue(row, this.#ofSession(validated)));
   }
 
   async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeueNow');
     const { row, immediate } = withImmediate(this.#findForDequeue(queue, options.subscriber));
-    const validated = this.#withWaitSignal(validateDequeueOptions(options));
+    const validated = this.#ofSession(validateDequeueOptions(options));
     return await this.#guard.run(immediate.dequeue(row, this.#sessionNumber, validated));
   }
 
@@ -198,9 +202,7 @@ export class InstanceSession implements Session {
     const { row, engine } = this.#findForDequeue(queue, options.subscriber);
     const holdMs = validateHoldMs(options.holdMs ?? limits.holdMsDefault);
     const validated = validateDequeueOptions(options);
-    return await this.#guard.run(
-      engine.receiver.receive(row, { ...this.#withWaitSignal(validated), holdMs }),
-    );
+    return await this.#guard.run(engine.receiver.receive(row, { ...this.#ofSession(validated), holdMs }));
   }
 
   acknowledge(queue: string, receipts: string[]): void {
@@ -306,6 +308,7 @@ export class InstanceSession implements Session {
       await this.#transaction?.rollback();
     } finally {
       this.#transaction = undefined;
+      this.time.close();
       this.#context.onSessionClosed(this.#sessionNumber);
     }
   }
@@ -337,13 +340,15 @@ export class InstanceSession implements Session {
       open.assertQueuesExist(); // a queue that was dropped and created anew may be in another file
       throw new QueueError('TX_SPANS_FILES');
     }
-    this.#transaction = engine.transactions.beginTransaction(this.#sessionNumber);
+    this.#transaction = engine.transactions.beginTransaction(this.#sessionNumber, this.time);
     return this.#transaction;
   }
 
-  #withWaitSignal(options: ValidatedDequeueOptions): ValidatedDequeueOptions {
+  #ofSession(options: ValidatedDequeueOptions): ValidDequeueOptions {
+    const ofSession: ValidDequeueOptions = options;
+    ofSession.time = this.time;
     if (options.waitMs > 0) options.signal = this.#guard.waitSignal(options.signal);
-    return options;
+    return ofSession;
   }
 }
 

@@ -228,7 +228,12 @@ export class LocalInstance implements Instance {
       throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
     }
     this.#lastSessionNumber += 1;
-    const session = new InstanceSession(this.id, this.#lastSessionNumber, this.#queues);
+    const session = new InstanceSession(
+      this.id,
+      this.#lastSessionNumber,
+      this.#queues,
+      this.waits.openSession(),
+    );
     this.#sessions.set(this.#lastSessionNumber, session);
     return session;
   }

@@ -14,7 +14,7 @@ import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 import type { DoneOperation, WriteBatch, WriteOperation } from '../storage/unsharded/write-group.ts';
 import { type GroupLink, type GroupLinkOptions, openGroupLink } from './group-link.ts';
@@ -28,7 +28,6 @@ export interface GroupedWritesOptions {
   file: LazyUnshardedFile;
   /** Of all that write to the file: a group is one write. */
   lock: SharedFileLock;
-  waits: WaitRecorder;
   ports: Pick<Ports, 'clock' | 'timers'>;
   /** These queues have got messages that can be claimed; null: perhaps all. */
   onReady(queueIds: readonly QueueId[] | null): void;
@@ -36,7 +35,7 @@ export interface GroupedWritesOptions {
 
 interface QueuedOperation {
   operation: WriteOperation;
-  queuedAtMs: number;
+  time: RecordedTime | undefined;
   resolve(answer: DoneOperation): void;
   reject(error: unknown): void;
 }
@@ -80,14 +79,14 @@ export class GroupedWrites implements UnshardedWrites {
     await this.#options.lock.run('commit', () => void this.#options.file.opened);
   }
 
-  async commit(change: UnshardedChange): Promise<IdRun[]> {
-    const { ids } = await this.#submit({ kind: 'commit', change });
+  async commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]> {
+    const { ids } = await this.#submit({ kind: 'commit', change }, time);
     for (const { id } of change.consumed) this.#held.delete(id);
     return ids;
   }
 
-  async claim(queueId: QueueId, max: number): Promise<readonly ClaimedRow[]> {
-    return (await this.#submit({ kind: 'claim', queueId, max })).rows;
+  async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
+    return (await this.#submit({ kind: 'claim', queueId, max }, time)).rows;
   }
 
   async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
@@ -145,12 +144,13 @@ export class GroupedWrites implements UnshardedWrites {
     return released;
   }
 
-  #submit(operation: WriteOperation): Promise<DoneOperation> {
+  #submit(operation: WriteOperation, time?: RecordedTime): Promise<DoneOperation> {
     if (this.#closed) return Promise.reject(new QueueError('INSTANCE_CLOSED'));
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       const queue = operation.kind === 'claim' ? this.#queued.claims : this.#queued.others;
-      queue.push({ operation, queuedAtMs: this.#options.ports.clock.monotonicMs(), resolve, reject });
+      time?.begin('write lock');
+      queue.push({ operation, time, resolve, reject });
       this.#requestWrite();
     });
   }
@@ -231,9 +231,8 @@ export class GroupedWrites implements UnshardedWrites {
       const { operations } = this.#sent;
       this.#sent = undefined;
       if (operations.some(({ operation }) => operation.kind === 'commit')) this.groupCount += 1;
-      const now = this.#options.ports.clock.monotonicMs();
       for (const [index, queued] of operations.entries()) {
-        this.#recordWait(queued, now, answer.writeMs);
+        endWait(queued, answer.writeMs);
         const result = answer.answers[index]!;
         if (result.failure !== undefined) queued.reject(fromStorageFailure(result.failure));
         else {
@@ -247,14 +246,6 @@ export class GroupedWrites implements UnshardedWrites {
       else this.#onIdle?.();
     }
     if (readyQueues === null || readyQueues.length > 0) this.#options.onReady(readyQueues);
-  }
-
-  /** The wait for the group is one for other sessions; from then on it is that of the group itself. */
-  #recordWait({ operation, queuedAtMs }: QueuedOperation, now: number, writeMs: number): void {
-    if (operation.kind !== 'commit' && operation.kind !== 'claim') return;
-    const { waits } = this.#options;
-    waits.record('write lock', Math.max(0, now - queuedAtMs - writeMs));
-    waits.record(operation.kind === 'commit' ? 'log file sync' : 'claim', writeMs);
   }
 
   #onLost(): void {
@@ -276,7 +267,10 @@ export class GroupedWrites implements UnshardedWrites {
   #rejectAll(error: unknown): void {
     const rejected = [...(this.#sent?.operations ?? []), ...this.#takeAllQueued()];
     this.#sent = undefined;
-    for (const { reject } of rejected) reject(error);
+    for (const { time, reject } of rejected) {
+      time?.end();
+      reject(error);
+    }
     this.#onIdle?.();
   }
 
@@ -287,7 +281,10 @@ export class GroupedWrites implements UnshardedWrites {
   async close(sessions: readonly Buffer[]): Promise<void> {
     this.#closed = true;
     const closed = new QueueError('INSTANCE_CLOSED');
-    for (const { reject } of this.#takeAllQueued()) reject(closed);
+    for (const { time, reject } of this.#takeAllQueued()) {
+      time?.end();
+      reject(closed);
+    }
     await this.#connecting;
     if (this.#sent !== undefined) await this.#answered();
     this.#link?.close();
@@ -308,6 +305,12 @@ export class GroupedWrites implements UnshardedWrites {
     timer?.cancel();
     this.#rejectAll(new QueueError('INSTANCE_CLOSED'));
   }
+}
+
+/** The wait for the group is one for other sessions; from then on it is that of the group itself. */
+function endWait({ operation, time }: QueuedOperation, writeMs: number): void {
+  time?.reassign(operation.kind === 'commit' ? 'log file sync' : 'claim', writeMs);
+  time?.end();
 }
 
 /** How many of the operations, in order, one group takes. */

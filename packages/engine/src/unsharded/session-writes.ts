@@ -2,7 +2,7 @@
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import type { SharedFileLock, WriteKind } from './shared-file-lock.ts';
@@ -33,36 +33,57 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   /** Runs a write once this process has the lock. */
-  async #write<T>(kind: WriteKind, work: (file: UnshardedFile) => T): Promise<T> {
+  async #write<T>(kind: WriteKind, work: (file: UnshardedFile) => T, time?: RecordedTime): Promise<T> {
     const { file, lock, waits, ports } = this.#options;
     const opened = file.opened;
     for (;;) {
       try {
-        return await lock.run(kind, () => work(opened));
+        return await lock.run(kind, () => work(opened), time);
       } catch (error) {
         if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
         const startedAt = ports.clock.monotonicMs();
+        time?.begin('write lock');
         await new Promise<void>((resume) => ports.timers.deadline(busyRetryMs, resume));
-        waits.record('write lock', ports.clock.monotonicMs() - startedAt);
+        if (time === undefined) waits.record('write lock', ports.clock.monotonicMs() - startedAt);
       }
     }
   }
 
-  async commit(change: UnshardedChange): Promise<IdRun[]> {
-    const { clock } = this.#options.ports;
-    let writingAt = 0;
-    const runs = await this.#write('commit', (file) => {
-      writingAt = clock.monotonicMs();
-      return file.commit(change);
-    });
+  /**
+   * The wait ends where the write returns, not where the caller continues: all calls of a turn continue after the last of
+   * them, so each would count the writes of those behind it.
+   */
+  async commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]> {
+    const runs = await this.#write(
+      'commit',
+      (file) => {
+        time?.begin('log file sync');
+        try {
+          return file.commit(change);
+        } finally {
+          time?.end();
+        }
+      },
+      time,
+    );
     this.groupCount += 1;
-    this.#options.waits.record('log file sync', clock.monotonicMs() - writingAt);
     return runs;
   }
 
-  async claim(queueId: QueueId, max: number): Promise<readonly ClaimedRow[]> {
+  async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
     if (!this.#options.file.opened.hasReady(queueId)) return [];
-    return this.#write('delivery', (file) => file.claim(queueId, max));
+    return this.#write(
+      'delivery',
+      (file) => {
+        time?.work();
+        try {
+          return file.claim(queueId, max);
+        } finally {
+          time?.endWork();
+        }
+      },
+      time,
+    );
   }
 
   async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {

@@ -9,7 +9,6 @@ import { limits } from '../api/limits.ts';
 import type { BrowsedMessage, Message } from '../api/message.ts';
 import type { QueueKind } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
-import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import { Slab } from '../commit/staged-transaction.ts';
@@ -20,7 +19,7 @@ import { invariantBroken } from '../model/invariant.ts';
 import { type ChunkedPayload, RecordMessage } from '../model/message-record.ts';
 import type { InstancePorts, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import { streamPayload } from '../payloads/payload-stream.ts';
 import type {
   BrowseOptions,
@@ -31,6 +30,8 @@ import type {
   QueueEngine,
   QueueLifecycle,
   QueueStatistics,
+  ValidDequeueOptions,
+  ValidReceiveOptions,
 } from '../queues/queue-engine.ts';
 import { readContent } from '../queues/record-content.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
@@ -213,11 +214,15 @@ export class UnshardedEngine
     return this.#options.ports.clock.epochMs();
   }
 
-  beginTransaction(): UnshardedTransaction {
-    return new UnshardedTransaction(this);
+  beginTransaction(_session: number, time: RecordedTime | undefined): UnshardedTransaction {
+    return new UnshardedTransaction(this, time);
   }
 
-  async commit(change: UnshardedChange, tag: OutcomeTag | undefined): Promise<IdRun[]> {
+  async commit(
+    change: UnshardedChange,
+    tag: OutcomeTag | undefined,
+    time: RecordedTime | undefined,
+  ): Promise<IdRun[]> {
     this.assertQueuesExist(change);
     const { instance } = this.#options;
     const outcome = tag && {
@@ -225,7 +230,7 @@ export class UnshardedEngine
       transactionNumber: tag.transactionNumber,
       instance,
     };
-    const runs = await this.#writes.commit({ ...change, outcome });
+    const runs = await this.#writes.commit({ ...change, outcome }, time);
     if (tag !== undefined) {
       tag.entry.recordCommit(tag.transactionNumber, runs);
       tag.entry.inUnshardedFile = true;
@@ -251,18 +256,21 @@ export class UnshardedEngine
 
   async deliver(
     queue: QueueRow,
-    options: DequeueOptions & { max: number; waitMs: number },
+    options: ValidDequeueOptions,
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]> {
     const waiters = this.#waitersOf(queue.queueId);
     const request = { queue, max: options.max, onDelivery };
     const noticesBefore = this.#readyNotices;
     if (waiters.size === 0 || this.#writes.announcesReady) {
-      const rows = await this.#writes.claim(queue.queueId, options.max);
+      const rows = await this.#writes.claim(queue.queueId, options.max, options.time);
       if (rows.length > 0) return this.#toMessages(request, rows);
     }
-    if (options.waitMs === 0) return [];
-    const messages = waiters.wait(request, options.waitMs, options.signal);
+    if (options.waitMs === 0) {
+      options.time?.answer();
+      return [];
+    }
+    const messages = waiters.wait(request, options);
     // A message may have arrived between the check and the wait.
     if (!this.#writes.announcesReady || this.#readyNotices !== noticesBefore) void this.#serve(queue.queueId);
     return messages;
@@ -313,10 +321,7 @@ export class UnshardedEngine
     };
   }
 
-  async receive(
-    queue: QueueRow,
-    options: ReceiveOptions & { max: number; waitMs: number; holdMs: number },
-  ): Promise<Message[]> {
+  async receive(queue: QueueRow, options: ValidReceiveOptions): Promise<Message[]> {
     const deliveries: UnshardedDelivery[] = [];
     const max = Math.min(options.max, this.holds.assertCapacity());
     const messages = await this.deliver(queue, { ...options, max }, (delivery) => deliveries.push(delivery));

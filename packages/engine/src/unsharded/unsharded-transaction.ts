@@ -2,13 +2,13 @@
 
 import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
-import type { DequeueOptions } from '../api/session.ts';
 import type { OutcomeTag, Slab } from '../commit/staged-transaction.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import { type RecordRun, recordBytes, recordEnd, writeRecord } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { assertTransactionSize, LazyCommitResult } from '../model/session-calls.ts';
-import type { QueueTransaction, TransactionSource } from '../queues/queue-engine.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
+import type { QueueTransaction, TransactionSource, ValidDequeueOptions } from '../queues/queue-engine.ts';
 import type { TimedHold, TimedHolds } from '../queues/timed-holds.ts';
 import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 
@@ -28,13 +28,17 @@ export interface UnshardedTransactionEngine extends TransactionSource {
   /** Delivers messages; waits for them up to `waitMs`. */
   deliver(
     queue: QueueRow,
-    options: DequeueOptions & { max: number; waitMs: number },
+    options: ValidDequeueOptions,
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]>;
   /** Throws `QUEUE_DROPPED`, `QUEUE_CONVERTED`. */
   assertQueuesExist(change: UnshardedChange): void;
   /** Resolves with the ids of the enqueued messages once the whole change is durable. */
-  commit(change: UnshardedChange, outcome: OutcomeTag | undefined): Promise<IdRun[]>;
+  commit(
+    change: UnshardedChange,
+    outcome: OutcomeTag | undefined,
+    time: RecordedTime | undefined,
+  ): Promise<IdRun[]>;
   nack(deliveries: readonly UnshardedDelivery[]): Promise<void>;
 }
 
@@ -42,10 +46,12 @@ export class UnshardedTransaction implements QueueTransaction {
   readonly source: UnshardedTransactionEngine;
   readonly #change: UnshardedChange = { enqueued: [], consumed: [], sync: 'NORMAL' };
   readonly #acknowledged: TimedHold<UnshardedDelivery>[] = [];
+  readonly #time: RecordedTime | undefined;
   #bytes = 0;
 
-  constructor(engine: UnshardedTransactionEngine) {
+  constructor(engine: UnshardedTransactionEngine, time: RecordedTime | undefined) {
     this.source = engine;
+    this.#time = time;
   }
 
   enqueue(queue: QueueRow, message: NewMessage): void {
@@ -83,10 +89,7 @@ export class UnshardedTransaction implements QueueTransaction {
     if (queue.durability === 'durable') this.#change.sync = 'FULL';
   }
 
-  async dequeue(
-    queue: QueueRow,
-    options: DequeueOptions & { max: number; waitMs: number },
-  ): Promise<Message[]> {
+  async dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]> {
     this.#assertWithinLimits(options.max, 0);
     this.#applyDurability(queue);
     return this.source.deliver(queue, options, (delivery) => this.#change.consumed.push(delivery));
@@ -117,8 +120,9 @@ export class UnshardedTransaction implements QueueTransaction {
     if (this.isEmpty) return new LazyCommitResult([]);
     let ids: IdRun[];
     try {
-      ids = await this.source.commit(this.#change, outcome);
+      ids = await this.source.commit(this.#change, outcome, this.#time);
     } catch (error) {
+      this.#time?.end();
       await this.rollback();
       throw error;
     }

@@ -1,6 +1,7 @@
 /** How the sessions of one process write to the unsharded file: each for itself, or in groups of an elected writer. */
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 
 export interface ClaimingCall {
@@ -14,7 +15,10 @@ export interface DeliveredMessage {
   id: number;
 }
 
-/** Rejects with the storage errors, and with `INSTANCE_CLOSED` once it is closed. */
+/**
+ * Rejects with the storage errors, and with `INSTANCE_CLOSED` once it is closed. `time` is that of the session that waits for
+ * the call, if one does.
+ */
 export interface UnshardedWrites {
   /** It tells when a queue has got messages, of whatever process. */
   readonly announcesReady: boolean;
@@ -23,9 +27,9 @@ export interface UnshardedWrites {
   /** Opens the file under the write lock, since opening writes to it. */
   open(): Promise<void>;
   /** Resolves once the change is as durable as it asks to be. */
-  commit(change: UnshardedChange): Promise<IdRun[]>;
+  commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]>;
   /** Claims up to `max` ready messages in order. */
-  claim(queueId: QueueId, max: number): Promise<readonly ClaimedRow[]>;
+  claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]>;
   /** Finishes waiting calls in order until one would get no message. */
   serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void>;
   /** Makes messages of this process ready again. */

@@ -10,6 +10,7 @@ import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { QueueError } from '../api/errors.ts';
 import type { Ports, Timer, Timers } from '../model/ports.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import { makePrivate } from '../storage/private-files.ts';
 import { socketPath } from '../storage/socket-path.ts';
 import { withFolderLock } from '../storage/sqlite/folder-lock.ts';
@@ -33,6 +34,7 @@ const recallTag = 'C';
 export interface WriteLockOptions {
   dir: string;
   ports: LockPorts;
+  /** Called for a call of no session; for one of a session the wait is in its time book. */
   onWaited(ms: number): void;
 }
 
@@ -42,6 +44,7 @@ interface PendingCall {
   run(): void;
   reject(error: QueueError): void;
   queuedAtMs: number;
+  time: RecordedTime | undefined;
 }
 
 interface LockLink {
@@ -74,15 +77,18 @@ export class WriteLock implements SharedFileLock {
   }
 
   /** Runs `work`, synchronous and short, while this process has the lock. */
-  run<T>(kind: WriteKind, work: () => T): Promise<T> {
+  run<T>(kind: WriteKind, work: () => T, time?: RecordedTime): Promise<T> {
     if (this.#closed) return Promise.reject(new QueueError('INSTANCE_CLOSED'));
+    time?.begin('write lock');
     return new Promise((resolveCall, reject) => {
       const since = this.#ports.clock.monotonicMs();
       this.#pendingCalls[kind].push({
         queuedAtMs: since,
+        time,
         reject,
         run: () => {
           try {
+            time?.end();
             resolveCall(work());
           } catch (error) {
             reject(error);
@@ -137,7 +143,7 @@ export class WriteLock implements SharedFileLock {
       }
       calls.shift();
       // Counts waits for other processes and for other sessions of this one: both are waits for the lock.
-      this.#options.onWaited(this.#ports.clock.monotonicMs() - call.queuedAtMs);
+      if (call.time === undefined) this.#options.onWaited(this.#ports.clock.monotonicMs() - call.queuedAtMs);
       call.run();
     }
   }
@@ -262,7 +268,10 @@ export class WriteLock implements SharedFileLock {
 
   #rejectAll(error: QueueError): void {
     for (const calls of Object.values(this.#pendingCalls))
-      for (const call of calls.splice(0)) call.reject(error);
+      for (const call of calls.splice(0)) {
+        call.time?.end();
+        call.reject(error);
+      }
   }
 
   /** Calls that still wait are rejected. */

@@ -4,7 +4,6 @@
  * group that it wrote, from and to in milliseconds of the machine's clock, and `X` an error.
  */
 import { openSync, writeSync } from 'node:fs';
-import { WaitRecorder } from '../../src/model/wait-recorder.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { GroupedWrites } from '../../src/unsharded/grouped-writes.ts';
 import { LazyUnshardedFile } from '../../src/unsharded/lazy-unsharded-file.ts';
@@ -47,7 +46,6 @@ const writes: GroupedWrites = new GroupedWrites({
   dir,
   file,
   lock,
-  waits: new WaitRecorder(),
   ports: nodePorts,
   onReady: wakeAll,
 });

@@ -37,7 +37,7 @@ function setUp() {
     row,
     instance: 1,
     cache: new MessageCache(1_000),
-    waits: new WaitRecorder(),
+    waits: new WaitRecorder({ clock: nodePorts.clock }),
     ports: nodePorts,
     partitionMessagesMax: 10,
     epoch: 1,

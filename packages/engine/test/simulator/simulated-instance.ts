@@ -25,6 +25,7 @@ export interface SimulatedInstanceOptions {
 
 /** One opening. After a kill nothing of it runs on. */
 export interface Opening {
+  waits: WaitRecorder;
   parts: ShardedParts;
   ports: SimulatedPorts;
   end: NetworkEnd;
@@ -61,7 +62,7 @@ export class SimulatedInstance {
       logBytesMax: 2 ** 30,
       sampleIntervalMs: 60_000,
       writerReservationMsMax: 1_000,
-      waits: new WaitRecorder(),
+      waits: new WaitRecorder({ clock: ports.clock }),
       outcomes: new CommitOutcomes(ports.clock),
       queues,
       everExisted: () => true,
@@ -74,7 +75,7 @@ export class SimulatedInstance {
     };
     const parts = assembleParts(options, { writer, reader, recovered });
     const end: NetworkEnd = { instance, forwarding: parts.forwarding, alive: true };
-    const opening: Opening = { parts, ports, end, failed: undefined };
+    const opening: Opening = { parts, ports, end, waits: options.waits, failed: undefined };
     writer.onResult = (result) => parts.groupCommit.onResult(result);
     recoverSharded(parts, options, recovered);
     network.attach(end);
@@ -97,8 +98,8 @@ export class SimulatedInstance {
     const opening = this.opening!;
     const { engine, queues } = opening.parts;
     this.#lastSession += 1;
-    return new InstanceSession(this.instance, this.#lastSession, {
-      findQueue: (name) => {
+    const context = {
+      findQueue: (name: string) => {
         if (opening.failed !== undefined) throw opening.failed;
         const row = this.#options.queues.find((queue) => queue.name === name);
         if (row === undefined) throw new QueueError('QUEUE_NOT_FOUND');
@@ -106,7 +107,9 @@ export class SimulatedInstance {
       },
       sqlEngine: () => engine,
       assertAcceptsMessages: () => {},
-      onSessionClosed: (session) => queues.unbindSession(session),
-    });
+      onSessionClosed: (session: number) => queues.unbindSession(session),
+    };
+    const time = opening.waits.openSession();
+    return new InstanceSession(this.instance, this.#lastSession, context, time);
   }
 }

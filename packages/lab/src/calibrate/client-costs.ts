@@ -53,7 +53,7 @@ async function measure(payloadBytes: number, operations: number): Promise<{ inUs
 
 function workload(payloadBytes: number, operationsPerTransaction: number): Workload {
   const clock = createMonotonicClock();
-  const kept = new NullInstance();
+  const kept = new NullInstance(clock);
   const host = NullInstance.asHost(kept);
   const forge = new PayloadCodec({ bytes: payloadBytes, seed: 1, nonce: 1 });
   const work = new Workload({

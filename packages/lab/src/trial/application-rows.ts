@@ -2,7 +2,7 @@
  * The work of an application per message: inserting one row, in the transaction that consumes the message or in a
  * separate one before it. A message that is consumed twice violates the primary key.
  */
-import type { Session } from '@shardlab/engine';
+import type { Session, SessionTime } from '@shardlab/engine';
 import type { Host } from './host.ts';
 import type { LedgerReport } from './ledger.ts';
 import type { PayloadIdentity } from './payload.ts';
@@ -29,6 +29,7 @@ export async function createRowsTable(host: Host): Promise<void> {
 export function openRows(
   { host, config, roundTrips }: Workload,
   dequeuer: Session,
+  time: SessionTime,
 ): ApplicationRows | undefined {
   if (config.rows === 'none') return undefined;
   const session = config.rows === 'together' ? dequeuer : host.openSession();
@@ -37,7 +38,7 @@ export function openRows(
       for (const { enqueuer, sequence, sentAtMs } of identities)
         session.execute(insert, [enqueuer, sequence, sentAtMs]);
       if (session === dequeuer) return;
-      await roundTrips?.wait();
+      await roundTrips?.wait(time);
       await session.commit();
     },
     close: async () => (session === dequeuer ? undefined : session.close()),

@@ -2,13 +2,15 @@
  * Pauses enqueuers while the backlog is too large, so that slower dequeuers have a bounded backlog. Waits end by events
  * only: a dequeuer's commit, an update from other instances, or the end of the phase.
  */
+import type { SessionTime } from '@shardlab/engine';
+
 export class BacklogGate {
   readonly #max: number;
   /** This instance's share of the backlog at the last update, and the changes by its own sessions since then. */
   #share = 0;
   #change = 0;
   #enforced = true;
-  #waiting: (() => void)[] = [];
+  #waiting: { time: SessionTime | undefined; wake: () => void }[] = [];
 
   constructor(max: number) {
     this.#max = max;
@@ -37,9 +39,10 @@ export class BacklogGate {
     this.#resumeIfBelowMax();
   }
 
-  /** Resolves when the backlog is small enough. */
-  wait(): Promise<void> {
-    return new Promise((wake) => this.#waiting.push(wake));
+  /** Resolves when the backlog is small enough. The wait is in the time book of the session, if it has one. */
+  wait(time?: SessionTime): Promise<void> {
+    time?.begin('flow control');
+    return new Promise((wake) => this.#waiting.push({ time, wake }));
   }
 
   /** Ends all present and future waits. */
@@ -50,6 +53,9 @@ export class BacklogGate {
 
   #resumeIfBelowMax(): void {
     if (this.#waiting.length === 0 || this.full) return;
-    for (const wake of this.#waiting.splice(0)) wake();
+    for (const { time, wake } of this.#waiting.splice(0)) {
+      time?.end();
+      wake();
+    }
   }
 }

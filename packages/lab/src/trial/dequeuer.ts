@@ -1,4 +1,4 @@
-import type { Message, Session } from '@shardlab/engine';
+import type { Message, Session, SessionTime } from '@shardlab/engine';
 import { type ApplicationRows, openRows } from './application-rows.ts';
 import type { DequeueSource } from './layout.ts';
 import type { Ledger, OrderCheck } from './ledger.ts';
@@ -16,79 +16,91 @@ const sealedWaitMs = 10;
  */
 export async function runDequeuer(work: Workload, sourceIndex: number): Promise<void> {
   const session = work.host.openSession();
+  const time = work.host.timeOf(session);
   const taker: DequeuerState = {
     session,
-    rows: openRows(work, session),
-    sourceIndex: sourceIndex,
+    time,
+    rows: openRows(work, session, time),
     source: work.config.layout.dequeueSources[sourceIndex]!,
     ledger: work.ledgers[sourceIndex]!,
     order: work.orderOfDequeuer(sourceIndex),
   };
+  time.resume();
   while (!work.drainOver) {
+    let isEmpty = false;
     try {
-      if (!(await transact(work, taker))) break;
+      isEmpty = await transact(work, taker);
+      time.resume();
     } catch (error) {
-      await work.rollbackIfTransient(session, error);
+      time.resume();
+      await time.suspend(work.rollbackIfTransient(session, error), 'retry pause');
+      time.resume();
     }
-    await work.yieldToEventLoop();
+    if (isEmpty && work.isSealed) {
+      const isOver = await time.suspend(work.isDrained(sourceIndex));
+      time.resume();
+      if (isOver) break;
+    }
+    if (work.isTurnDue) {
+      await time.yield(work.yieldToEventLoop());
+      time.resume();
+    }
   }
   await taker.rows?.close();
   await session.close();
-}
-
-/** Runs one transaction. Returns false when no message can arrive any more. */
-async function transact(work: Workload, taker: DequeuerState): Promise<boolean> {
-  const { config, meter, gate, roundTrips } = work;
-  const { session, ledger, rows } = taker;
-  const { identities, messages, empty } = await collect(work, taker);
-  if (messages > 0) {
-    await rows?.write(identities);
-    await roundTrips?.wait();
-    await session.commit();
-    meter.consumed += messages;
-    meter.gaps.recordCommit();
-    for (const identity of identities) ledger.recordConsumed(identity);
-    gate.consumed(messages / config.layout.dequeueSources.length);
-  }
-  return !(empty && work.isSealed && (await work.isDrained(taker.sourceIndex)));
+  time.close();
 }
 
 interface DequeuerState {
   session: Session;
+  time: SessionTime;
   /** Undefined if no rows are inserted. */
   rows: ApplicationRows | undefined;
-  sourceIndex: number;
   source: DequeueSource;
   ledger: Ledger;
   order: OrderCheck;
 }
 
-interface Collected {
-  identities: PayloadIdentity[];
-  /** Number of messages, including damaged ones, which have no identity. */
-  messages: number;
-  /** Whether the last call returned no message. */
-  empty: boolean;
-}
-
-async function collect(work: Workload, taker: DequeuerState): Promise<Collected> {
-  const { config, roundTrips } = work;
+/** Runs one transaction. Returns whether its last dequeue returned no message. The caller resumes the session's time. */
+async function transact(work: Workload, taker: DequeuerState): Promise<boolean> {
+  const { config, meter, gate, roundTrips, host } = work;
+  const { session, time, ledger, rows } = taker;
   const { operationsPerTransaction: operations } = config;
   const identities: PayloadIdentity[] = [];
   let messages = 0;
-  while (messages < operations && !work.drainOver) {
-    await roundTrips?.wait();
-    const max = roundTrips === null ? operations - messages : 1;
-    const batch = await dequeue(work, taker, max);
-    if (batch.length === 0) return { identities, messages, empty: true };
-    identities.push(
-      ...(work.streams === null
-        ? checkBatch(work, taker, batch)
-        : await readStreamedBatch(work, taker, batch)),
-    );
+  let isEmpty = false;
+  while (messages < operations && !work.drainOver && !isEmpty) {
+    if (roundTrips !== null) {
+      await roundTrips.wait(time);
+      time.resume();
+    }
+    const batch = await dequeue(work, taker, roundTrips === null ? operations - messages : 1);
+    time.resume();
+    isEmpty = batch.length === 0;
+    if (work.streams === null) checkBatch(work, taker, batch, identities);
+    else {
+      await readStreamedBatch(work, taker, batch, identities);
+      time.resume();
+    }
     messages += batch.length;
   }
-  return { identities, messages, empty: false };
+  if (messages > 0) {
+    if (rows !== undefined) {
+      await rows.write(identities);
+      time.resume();
+    }
+    if (roundTrips !== null) {
+      await roundTrips.wait(time);
+      time.resume();
+    }
+    await time.suspend(session.commit(), host.eventOfCalls);
+    time.resume();
+    meter.consumed += messages;
+    meter.gaps.recordCommit();
+    for (const identity of identities) ledger.recordConsumed(identity);
+    gate.consumed(messages / config.layout.dequeueSources.length);
+  }
+  return time.yield(isEmpty); // the caller's turn comes after those of sessions that were resumed with this one
 }
 
 /** Records the whole batch synchronously; otherwise the batches of several dequeuers would interleave. */
@@ -96,16 +108,15 @@ function checkBatch(
   { clock, meter }: Workload,
   { ledger, order }: DequeuerState,
   batch: readonly Message[],
-): PayloadIdentity[] {
+  identities: PayloadIdentity[],
+): void {
   const now = clock();
-  const identities: PayloadIdentity[] = [];
   for (const message of batch) {
     const identity = ledger.recordDelivery(message, order);
     if (identity === null) continue;
     meter.recordLatency(now - identity.sentAtMs);
     identities.push(identity);
   }
-  return identities;
 }
 
 /** For streamed payloads, each of which counts as delivered once it was read completely. */
@@ -113,8 +124,8 @@ async function readStreamedBatch(
   { clock, meter, streams }: Workload,
   { ledger, order }: DequeuerState,
   batch: readonly Message[],
-): Promise<PayloadIdentity[]> {
-  const identities: PayloadIdentity[] = [];
+  identities: PayloadIdentity[],
+): Promise<void> {
   for (const message of batch) {
     const identity = await streams!.check(message.payloadStream());
     ledger.recordCheckedDelivery(identity, message.deliveryCount, order);
@@ -122,23 +133,30 @@ async function readStreamedBatch(
     meter.recordLatency(clock() - identity.sentAtMs);
     identities.push(identity);
   }
-  return identities;
 }
 
 /**
  * One dequeue. It first dequeues without waiting, so that the time of a call that found ready messages is separate from
- * the wait for new messages; only the former is recorded as the time of a dequeue call.
+ * the wait for new messages; only the former is recorded as the time of a dequeue call. The caller resumes the session's time.
  */
-async function dequeue(work: Workload, { session, source }: DequeuerState, max: number): Promise<Message[]> {
-  const { clock, meter } = work;
+async function dequeue(
+  work: Workload,
+  { session, time, source }: DequeuerState,
+  max: number,
+): Promise<Message[]> {
+  const { clock, meter, host } = work;
   const { queue, subscriber } = source;
   const options = subscriber === undefined ? { max } : { max, subscriber };
   const start = clock();
-  const ready = await session.dequeue(queue, { ...options, waitMs: 0 });
+  const ready = await time.suspend(session.dequeue(queue, { ...options, waitMs: 0 }), host.eventOfCalls);
+  time.resume();
   if (ready.length > 0) {
     meter.recordDequeueCall(clock() - start);
-    return ready;
+    return time.yield(ready);
   }
-  if (work.isSealed) return session.dequeue(queue, { ...options, waitMs: sealedWaitMs });
-  return session.dequeue(queue, { ...options, waitMs: idleWaitMs, signal: work.sealSignal });
+  const event = host.eventOfCalls === undefined ? undefined : 'waiting for messages';
+  const wait = work.isSealed
+    ? { ...options, waitMs: sealedWaitMs }
+    : { ...options, waitMs: idleWaitMs, signal: work.sealSignal };
+  return time.suspend(session.dequeue(queue, wait), event);
 }

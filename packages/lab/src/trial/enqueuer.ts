@@ -1,4 +1,4 @@
-import type { Session } from '@shardlab/engine';
+import type { Session, SessionTime } from '@shardlab/engine';
 import type { PayloadIdentity } from './payload.ts';
 import type { StreamedPayloadCodec } from './streamed-payload.ts';
 import type { Workload } from './workload.ts';
@@ -12,6 +12,7 @@ export class Enqueuer {
   readonly #work: Workload;
   readonly #number: number;
   readonly #session: Session;
+  readonly #time: SessionTime;
   #sequence = 0;
 
   /** `number` is unique over all instances. */
@@ -19,6 +20,7 @@ export class Enqueuer {
     this.#work = work;
     this.#number = number;
     this.#session = work.host.openSession();
+    this.#time = work.host.timeOf(this.#session);
   }
 
   /** Enqueues the backlog that must exist before the warm-up. */
@@ -40,53 +42,68 @@ export class Enqueuer {
    */
   async run(): Promise<void> {
     const work = this.#work;
-    const { host, config, clock, gate, roundTrips } = work;
+    const time = this.#time;
+    const { config, gate, roundTrips } = work;
     const { operationsPerTransaction: operations } = config;
     // Each copy for a subscriber is a separate call; a topic needs only one.
     const calls = operations * config.layout.enqueueQueues.length + 1;
+    time.resume();
     while (!work.stopped) {
       if (gate.full) {
-        const since = clock();
-        await gate.wait();
-        host.waits.record('flow control', clock() - since);
+        await gate.wait(time);
+        time.resume();
         continue;
       }
       if (roundTrips !== null) {
-        for (let call = 0; call < calls && !work.stopped; call++) await roundTrips.wait();
+        for (let call = 0; call < calls && !work.stopped; call++) {
+          await roundTrips.wait(time);
+          time.resume();
+        }
         if (work.stopped) break;
       }
       await this.#transact(operations);
-      await work.yieldToEventLoop();
+      time.resume();
+      if (work.isTurnDue) {
+        await time.yield(work.yieldToEventLoop());
+        time.resume();
+      }
     }
-    await this.#session.close();
+    await time.suspend(this.#session.close());
+    time.close();
   }
 
-  /** Runs one transaction, repeated if a failover undid it or the queue was being converted. Its messages carry the time of the first attempt. */
+  /**
+   * Runs one transaction, repeated if a failover undid it or the queue was being converted. Its messages carry the time of
+   * the first attempt. The caller resumes the session's time.
+   */
   async #transact(messages: number): Promise<void> {
-    const { clock, meter, ledgers, gate } = this.#work;
+    const { clock, meter, ledgers, gate, host, streams } = this.#work;
+    const time = this.#time;
     const sentAtMs = clock();
-    while (!(await this.#commit(messages, sentAtMs))) if (this.#work.stopped) return;
+    for (let committed = false; !committed; ) {
+      try {
+        for (let index = 0; index < messages; index++) {
+          const identity = { enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs };
+          if (streams === null) this.#stage(identity);
+          else await this.#stream(streams, identity);
+        }
+        await time.suspend(this.#session.commit(), host.eventOfCalls);
+        time.resume();
+        committed = true;
+      } catch (error) {
+        time.resume();
+        await time.suspend(this.#work.rollbackIfTransient(this.#session, error), 'retry pause');
+        time.resume();
+        if (this.#work.stopped) return;
+      }
+    }
     this.#sequence += messages;
     for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
     meter.gaps.recordCommit();
     meter.enqueueGaps.recordCommit();
     gate.enqueued(messages);
-  }
-
-  async #commit(messages: number, sentAtMs: number): Promise<boolean> {
-    try {
-      for (let index = 0; index < messages; index++) {
-        const identity = { enqueuer: this.#number, sequence: this.#sequence + index, sentAtMs };
-        if (this.#work.streams === null) this.#stage(identity);
-        else await this.#stream(this.#work.streams, identity);
-      }
-      await this.#session.commit();
-      return true;
-    } catch (error) {
-      await this.#work.rollbackIfTransient(this.#session, error);
-      return false;
-    }
+    time.yield(undefined); // the caller's turn comes after those of sessions that were resumed with this one
   }
 
   #stage(identity: PayloadIdentity): void {
@@ -97,7 +114,11 @@ export class Enqueuer {
 
   async #stream(streams: StreamedPayloadCodec, identity: PayloadIdentity): Promise<void> {
     const { payloadBytes: bytes, layout } = this.#work.config;
-    for (const queue of layout.enqueueQueues)
-      await this.#session.enqueueStream(queue, { payload: streams.make(identity), bytes });
+    for (const queue of layout.enqueueQueues) {
+      await this.#time.suspend(
+        this.#session.enqueueStream(queue, { payload: streams.make(identity), bytes }),
+      );
+      this.#time.resume();
+    }
   }
 }

@@ -4,10 +4,16 @@ import {
   connect,
   openInstance,
   type RemoteInstance,
+  type Session,
+  type SessionTime,
+  type SessionTimes,
   type SubscriberInfo,
+  type WaitEvent,
   type WaitLog,
   WaitRecorder,
+  type WaitStats,
 } from '@shardlab/engine';
+import type { Clock } from './clock.ts';
 import type { DequeueSource } from './layout.ts';
 import type { WorkerConfig } from './protocol.ts';
 
@@ -18,14 +24,19 @@ export interface Host
   extends Pick<RemoteInstance, 'id' | 'openSession' | 'createQueue' | 'subscribe' | 'browse' | 'close'> {
   /** Waits of the instance and of the load; for a remote instance only those of the load. */
   readonly waits: WaitLog;
+  /** What a session waits for in its calls; undefined if the instance marks that itself. */
+  readonly eventOfCalls: WaitEvent | undefined;
+  /** The time book of a session of this host. */
+  timeOf(session: Session): SessionTime;
   /** The present shards; empty for a remote instance, whose process is queried by the coordinator. */
   shards(): InstanceSample['shards'];
   /** Number of ready messages for one source of messages. */
   waitingCount(outlet: DequeueSource): Promise<number>;
 }
 
-export function openHost(config: WorkerConfig): Promise<Host> {
-  return config.sessions === 'embedded' ? embeddedHost(config) : remoteHost(config);
+/** `clock`: of the time books of remote sessions. */
+export function openHost(config: WorkerConfig, clock: Clock): Promise<Host> {
+  return config.sessions === 'embedded' ? embeddedHost(config) : remoteHost(config, clock);
 }
 
 async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConfig): Promise<Host> {
@@ -35,6 +46,8 @@ async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConf
   return {
     id: instance.id,
     waits: instance.waits,
+    eventOfCalls: undefined,
+    timeOf: (session) => session.time!,
     openSession: () => instance.openSession(),
     createQueue: (spec) => instance.createQueue(spec),
     subscribe: (topic, subscriber) => instance.subscribe(topic, subscriber),
@@ -47,15 +60,21 @@ async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConf
   };
 }
 
-async function remoteHost({ dir, instance: number, forwardsFrom }: WorkerConfig): Promise<Host> {
+async function remoteHost(
+  { dir, instance: number, forwardsFrom }: WorkerConfig,
+  clock: Clock,
+): Promise<Host> {
   const instance = await connect({ dir, instance: number });
   const others = await Promise.all(forwardsFrom.map((feeder) => connect({ dir, instance: feeder })));
   // Makes this instance see the queues that another instance created.
   await instance.queues();
   const backlogs = new SubscriberBacklogs((queue) => instance.subscribers(queue));
+  const waits = new WaitRecorder({ clock: { monotonicMs: clock } });
   return {
     id: instance.id,
-    waits: new WaitRecorder(),
+    waits: new LoadWaits(waits),
+    eventOfCalls: 'server call',
+    timeOf: () => waits.openSession(),
     openSession: () => instance.openSession(),
     createQueue: (spec) => instance.createQueue(spec),
     subscribe: (topic, subscriber) => instance.subscribe(topic, subscriber),
@@ -72,6 +91,29 @@ async function remoteHost({ dir, instance: number, forwardsFrom }: WorkerConfig)
       return coming.reduce((sum, info) => sum + info.ready + info.held, ready);
     },
   };
+}
+
+/** The waits of remote sessions for their load only: those for the server are in the server's log, event by event. */
+class LoadWaits implements WaitLog {
+  readonly #recorder: WaitRecorder;
+
+  constructor(recorder: WaitRecorder) {
+    this.#recorder = recorder;
+  }
+
+  record(event: WaitEvent, ms: number): void {
+    this.#recorder.record(event, ms);
+  }
+
+  snapshot(): WaitStats[] {
+    return this.#recorder
+      .snapshot()
+      .filter(({ event }) => event === 'client round trip' || event === 'flow control');
+  }
+
+  sessionTimes(): SessionTimes {
+    return this.#recorder.sessionTimes();
+  }
 }
 
 /** The backlogs of all subscribers of a topic, read with one call. */

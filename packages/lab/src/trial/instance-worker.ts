@@ -33,16 +33,16 @@ class InstanceWorker {
   #phase: Extract<FromWorker, { type: 'tick' }>['phase'] = 'warmup';
 
   static async open(config: WorkerConfig): Promise<InstanceWorker> {
-    const host = await openHost(config);
+    const clock = createMonotonicClock();
+    const host = await openHost(config, clock);
     if (config.createsQueues) await createQueues(host, config.layout);
     if (config.rows !== 'none') await createRowsTable(host);
-    const made = new InstanceWorker(config, host);
+    const made = new InstanceWorker(config, host, clock);
     await made.#fill();
     return made;
   }
 
-  private constructor(config: WorkerConfig, host: Host) {
-    const clock = createMonotonicClock();
+  private constructor(config: WorkerConfig, host: Host, clock: Clock) {
     const { payloadBytes, seed, nonce } = config;
     const streamed = isStreamed(payloadBytes);
     const forge = new PayloadCodec({ bytes: streamed ? payloadHeaderBytes : payloadBytes, seed, nonce });

@@ -1,11 +1,12 @@
 /** Counts and times the work of one instance's sessions, for ticks and for the measured window. */
 import type { InstanceSample } from '@shardlab/contract';
-import type { WaitStats } from '@shardlab/engine';
+import type { SessionTimes, WaitStats } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
 import { CommitGaps } from './commit-gaps.ts';
 import type { Host } from './host.ts';
 import { createHistogram, encodeHistogram, type Histogram, latencyOf, recordMs } from './latency.ts';
 import type { WindowResult } from './protocol.ts';
+import { timesBetween } from './session-times.ts';
 import { waitMsByClass, waitsBetween } from './wait-totals.ts';
 
 interface Reading {
@@ -14,6 +15,8 @@ interface Reading {
   consumed: number;
   cpuUs: number;
   waits: WaitStats[];
+  times: SessionTimes;
+  threadCpuUs: number;
 }
 
 export class Meter {
@@ -72,6 +75,8 @@ export class Meter {
       consumed: end.consumed - start.consumed,
       cpuUs: end.cpuUs - start.cpuUs,
       waits: waitsBetween(start.waits, end.waits),
+      times: timesBetween(start.times, end.times),
+      threadCpuUs: end.threadCpuUs - start.threadCpuUs,
       latency: encodeHistogram(this.#windowLatency),
       dequeueCall: encodeHistogram(this.#windowCall),
     };
@@ -115,12 +120,15 @@ export class Meter {
 
   #read(): Reading {
     const { user, system } = process.cpuUsage();
+    const thread = process.threadCpuUsage();
     return {
       atMs: this.#clock(),
       enqueued: this.enqueued,
       consumed: this.consumed,
       cpuUs: user + system,
       waits: this.#host.waits.snapshot(),
+      times: this.#host.waits.sessionTimes(),
+      threadCpuUs: thread.user + thread.system,
     };
   }
 }

@@ -7,7 +7,7 @@
  * the same time without further messages. Nothing is sent for single messages of the queue.
  */
 import type { InstanceSample, Rows, SessionPlace, Tick } from '@shardlab/contract';
-import type { WaitStats } from '@shardlab/engine';
+import type { SessionTimes, WaitStats } from '@shardlab/engine';
 import type { QueueLayout } from './layout.ts';
 import type { LedgerReport, OrderScope } from './ledger.ts';
 
@@ -75,6 +75,9 @@ export interface WindowResult {
   consumed: number;
   cpuUs: number;
   waits: WaitStats[];
+  /** How the sessions of this process spent the window, and the CPU time of their thread. */
+  times: SessionTimes;
+  threadCpuUs: number;
   /** Encoded HDR histograms, microseconds. */
   latency: string;
   dequeueCall: string;

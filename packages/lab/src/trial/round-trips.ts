@@ -2,25 +2,24 @@
  * Emulates client round trips: every call waits before it begins. One timer serves all waiting sessions of a process,
  * because a timer for each of several hundred sessions would itself be a load.
  */
+import type { SessionTime } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
 
 /**
  * Timers fire at whole milliseconds. A wait that is due within half a millisecond ends, so that waits are correct on
- * average instead of up to one millisecond late. The actual wait is recorded.
+ * average instead of up to one millisecond late. The actual wait is in the session's time book.
  */
 const earlyMs = 0.5;
 
 export interface RoundTripOptions {
   ms: number;
   clock: Clock;
-  /** Called with the duration of each wait, milliseconds. */
-  record: (ms: number) => void;
 }
 
 export class RoundTrips {
   readonly #options: RoundTripOptions;
   /** In the order in which they are due, because all waits are equally long. `#first` is the index of the first that still waits. */
-  #sleepers: { since: number; wake: () => void }[] = [];
+  #sleepers: { since: number; time: SessionTime; wake: () => void }[] = [];
   #first = 0;
   #armed = false;
 
@@ -28,10 +27,11 @@ export class RoundTrips {
     this.#options = options;
   }
 
-  /** Resolves after one round trip. */
-  wait(): Promise<void> {
+  /** Resolves after one round trip, which is a wait in the time book of the session. */
+  wait(time: SessionTime): Promise<void> {
+    time.begin('client round trip');
     return new Promise((wake) => {
-      this.#sleepers.push({ since: this.#options.clock(), wake });
+      this.#sleepers.push({ since: this.#options.clock(), time, wake });
       if (!this.#armed) this.#arm(this.#options.ms);
     });
   }
@@ -42,13 +42,13 @@ export class RoundTrips {
   }
 
   #fire(): void {
-    const { clock, ms, record } = this.#options;
+    const { clock, ms } = this.#options;
     const now = clock();
     while (this.#first < this.#sleepers.length) {
       const sleeper = this.#sleepers[this.#first]!;
       if (sleeper.since + ms - earlyMs > now) break;
       this.#first += 1;
-      record(now - sleeper.since);
+      sleeper.time.end();
       sleeper.wake();
     }
     // Removing the front at each turn would copy the rest each time.

@@ -9,7 +9,8 @@ import { type Histogram, latencyOf, mergeHistograms } from './latency.ts';
 import { layoutOf } from './layout.ts';
 import { mergeBySource, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
-import type { FromWorker, Timeline, WorkerConfig, WorkerResult } from './protocol.ts';
+import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
+import { accountedShare, addTimes } from './session-times.ts';
 import { isStreamed } from './streamed-payload.ts';
 import type { Trial, TrialOptions, TrialOutcome } from './trial.ts';
 import { type ProcessWindow, TrialCluster } from './trial-cluster.ts';
@@ -254,15 +255,37 @@ function outcomeOf(
       enqueuePerSec: sum(windows.map(({ enqueued, ms }) => (enqueued * 1000) / ms)),
       cpuUsPerMessage: consumed === 0 ? 0 : sum(windows.map(({ cpuUs }) => cpuUs)) / consumed,
       busiestCores: Math.max(...cpuShare),
+      ...timeFigures(windows),
       ...callFigures(dequeueCall),
       ...latencyFigures(latency),
     },
     provenance: queueParamsOf(params).roundTripMs > 0 ? 'emulated' : 'measured',
     latencies: { latency, dequeueCall },
-    byInstance: { cpuShare, dequeuePerSec },
+    byInstance: {
+      cpuShare,
+      dequeuePerSec,
+      timeAccounted: windows.map(({ times }) => accountedShare(times)),
+    },
     waits: mergeWaits([...windows, ...(served ?? [])].map(({ waits }) => waits)),
     integrity: mergeBySource(results.map(({ ledgers }) => ledgers)),
     measuredMs: Math.max(...windows.map(({ ms }) => ms)),
+  };
+}
+
+/** How the sessions of all instances spent their time, as shares of it. */
+function timeFigures(
+  windows: readonly Pick<WindowResult, 'times' | 'threadCpuUs'>[],
+): Record<string, number> {
+  const times = addTimes(windows.map((window) => window.times));
+  if (times.elapsedMs === 0) return {};
+  const threadCpuMs = windows.reduce((sum, { threadCpuUs }) => sum + threadCpuUs, 0) / 1000;
+  return {
+    timeAccounted: accountedShare(times),
+    timeOnCpu: times.cpuMs / times.elapsedMs,
+    timeWaiting: times.waitMs / times.elapsedMs,
+    timeIdle: times.idleMs / times.elapsedMs,
+    timeRunnable: times.runnableMs / times.elapsedMs,
+    sessionCpuOfThread: threadCpuMs === 0 ? 0 : times.cpuMs / threadCpuMs,
   };
 }
 

@@ -70,9 +70,7 @@ export class Workload {
     this.codec = codec;
     this.streams = streams;
     this.gate = new BacklogGate(config.backlogMax + config.backlog);
-    const record = (ms: number) => host.waits.record('client round trip', ms);
-    this.roundTrips =
-      config.roundTripMs > 0 ? new RoundTrips({ ms: config.roundTripMs, clock, record }) : null;
+    this.roundTrips = config.roundTripMs > 0 ? new RoundTrips({ ms: config.roundTripMs, clock }) : null;
     this.#orders = config.layout.dequeueSources.map(() => new DeliveryOrder());
     this.#seen = config.layout.dequeueSources.map(() => new SeenMessages());
     this.#lastTurnMs = clock();
@@ -139,9 +137,12 @@ export class Workload {
     return error instanceof QueueError && passing.includes(error.code);
   }
 
-  /** Lets timers and messages of the coordinator run if they have not for a while. */
+  /** Whether timers and messages of the coordinator have not run for a while: then `yieldToEventLoop` is due. */
+  get isTurnDue(): boolean {
+    return this.clock() - this.#lastTurnMs >= turnMs;
+  }
+
   async yieldToEventLoop(): Promise<void> {
-    if (this.clock() - this.#lastTurnMs < turnMs) return;
     await nextTurn();
     this.#lastTurnMs = this.clock();
   }
