@@ -71,7 +71,10 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
-    if (!this.#options.file.opened.hasReady(queueId)) return [];
+    if (!this.#options.file.opened.hasReady(queueId)) {
+      time?.answer();
+      return [];
+    }
     return this.#write(
       'delivery',
       (file) => {

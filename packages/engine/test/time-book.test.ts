@@ -1,0 +1,179 @@
+/** The time book of sessions: one state at each moment, so that the parts of their time add up. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isIdle, type SessionTimes, type WaitEvent, waitEvents } from '../src/api/waits.ts';
+import { WaitRecorder } from '../src/model/wait-recorder.ts';
+
+const events = Object.keys(waitEvents) as WaitEvent[];
+
+/** A recorder whose clock moves only by `pass`. */
+function book(emulated: WaitEvent[] = []) {
+  let nowMs = 1_000;
+  const waits = new WaitRecorder({ clock: { monotonicMs: () => nowMs }, emulated });
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  return { waits, pass };
+}
+
+const totalOf = (waits: WaitRecorder, event: WaitEvent) =>
+  waits.snapshot().find((stats) => stats.event === event)!;
+
+const sumOfParts = ({ cpuMs, waitMs, idleMs, runnableMs, unnamedMs }: SessionTimes) =>
+  cpuMs + waitMs + idleMs + runnableMs + unnamedMs;
+
+describe('the time of a session', () => {
+  it('is split at the moment its wait ended, not when its program went on', async () => {
+    const { waits, pass } = book();
+    const time = waits.openSession();
+    time.resume();
+    pass(1);
+    time.begin('log file sync');
+    time.suspend(undefined);
+    pass(10);
+    time.end();
+    pass(100); // the thread is busy with others
+    time.resume();
+    pass(1);
+    expect(totalOf(waits, 'log file sync')).toMatchObject({ waits: 1, totalMs: 10 });
+    expect(waits.sessionTimes()).toEqual({
+      elapsedMs: 112,
+      cpuMs: 2,
+      waitMs: 10,
+      idleMs: 0,
+      runnableMs: 100,
+      unnamedMs: 0,
+    });
+  });
+
+  it('counts a wait under way with its part in each interval, and its end once', () => {
+    const { waits, pass } = book();
+    const time = waits.openSession();
+    time.begin('write lock');
+    pass(30);
+    expect(totalOf(waits, 'write lock')).toMatchObject({ waits: 0, totalMs: 30 });
+    pass(12);
+    time.end();
+    pass(5);
+    expect(totalOf(waits, 'write lock')).toMatchObject({ waits: 1, totalMs: 42 });
+  });
+
+  it('is unnamed in a call that names no wait, and runnable in one that was answered at once', () => {
+    const { waits, pass } = book();
+    const time = waits.openSession();
+    time.resume();
+    time.suspend(undefined);
+    pass(3);
+    time.resume();
+    time.answer();
+    time.suspend(undefined);
+    pass(4);
+    time.resume();
+    time.suspend(undefined); // the answer before was for another call
+    pass(5);
+    expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 12, unnamedMs: 8, runnableMs: 4 });
+  });
+
+  it('is unnamed for a session that left the CPU without a word, since a thread runs one', () => {
+    const { waits, pass } = book();
+    const [one, two] = [waits.openSession(), waits.openSession()];
+    one.resume();
+    pass(2);
+    two.resume();
+    pass(3);
+    expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 8, cpuMs: 5, unnamedMs: 3 });
+  });
+
+  it('gives a part of a wait to another event, at most all of it', () => {
+    const { waits, pass } = book();
+    const time = waits.openSession();
+    time.resume();
+    time.begin('log file sync');
+    pass(10);
+    time.reassign('partition maintenance', 4);
+    time.reassign('writer reservation', 100);
+    time.end();
+    expect(totalOf(waits, 'partition maintenance').totalMs).toBe(4);
+    expect(totalOf(waits, 'writer reservation').totalMs).toBe(6);
+    expect(totalOf(waits, 'log file sync')).toMatchObject({ waits: 1, totalMs: 0 });
+    expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 10, waitMs: 10 });
+  });
+
+  it('of a session whose program marks nothing is in no state but its waits', () => {
+    const { waits, pass } = book();
+    const time = waits.openSession();
+    time.begin('log file sync');
+    pass(10);
+    time.end();
+    pass(10);
+    expect(totalOf(waits, 'log file sync').totalMs).toBe(10);
+    expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 0, waitMs: 0, runnableMs: 0 });
+  });
+
+  it('ends with its close, once', () => {
+    const { waits, pass } = book();
+    const time = waits.openSession();
+    time.resume();
+    pass(7);
+    time.close();
+    pass(7);
+    time.close();
+    expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 7, cpuMs: 7 });
+  });
+});
+
+it('in any order of marks each session is in one state, and the parts add up in every interval', () => {
+  const mark = fc.oneof(
+    fc.record({
+      kind: fc.constantFrom('resume', 'suspend', 'yield', 'end', 'work', 'endWork', 'answer', 'close'),
+    }),
+    fc.record({ kind: fc.constantFrom('begin', 'suspendFor'), event: fc.constantFrom(...events) }),
+    fc.record({
+      kind: fc.constant('reassign'),
+      event: fc.constantFrom(...events),
+      ms: fc.integer({ min: 0, max: 20 }),
+    }),
+  );
+  const step = fc.record({ mark, session: fc.nat(3), afterMs: fc.integer({ min: 0, max: 50 }) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+      const { waits, pass } = book();
+      const sessions = Array.from({ length: 4 }, () => waits.openSession());
+      const marked = new Set<number>();
+      const closed = new Set<number>();
+      let before = waits.sessionTimes();
+      let waitedMs = 0;
+      for (const { mark: each, session, afterMs } of steps) {
+        if (closed.has(session)) continue; // nobody marks after the close
+        const time = sessions[session]!;
+        if (each.kind === 'begin') time.begin((each as { event: WaitEvent }).event);
+        else if (each.kind === 'suspendFor') time.suspend(undefined, (each as { event: WaitEvent }).event);
+        else if (each.kind === 'reassign') {
+          const { event, ms } = each as { event: WaitEvent; ms: number };
+          time.reassign(event, ms);
+        } else time[each.kind as 'resume' | 'yield' | 'end']?.(undefined as never);
+        if (each.kind === 'resume') marked.add(session);
+        if (each.kind === 'close') closed.add(session);
+        const running = marked.size - [...closed].filter((number) => marked.has(number)).length;
+        const at = waits.sessionTimes();
+        pass(afterMs);
+        const after = waits.sessionTimes();
+        expect(sumOfParts(after)).toBeCloseTo(after.elapsedMs, 6);
+        expect(after.elapsedMs - at.elapsedMs).toBeCloseTo(running * afterMs, 6);
+        // A thread runs one session at a time, so their CPU is never more than the time.
+        expect(after.cpuMs - at.cpuMs).toBeLessThanOrEqual(afterMs);
+        for (const part of Object.keys(after) as (keyof SessionTimes)[])
+          expect(after[part] - at[part]).toBeGreaterThanOrEqual(0);
+        waitedMs = waits.snapshot().reduce((sum, { totalMs }) => sum + totalMs, 0);
+        before = after;
+      }
+      // Waits of sessions that mark nothing are in the log of events only.
+      expect(waitedMs).toBeGreaterThanOrEqual(before.waitMs + before.idleMs - 1e-6);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('what a program does by its own choice is idle: waiting for messages, round trips, retries', () => {
+  expect(events.filter(isIdle)).toEqual(['client round trip', 'retry pause', 'waiting for messages']);
+});
