@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PayloadCodec, payloadHeaderBytes } from '../src/trial/payload.ts';
@@ -43,6 +44,23 @@ describe('a payload', () => {
     const first = forge.make(identity);
     forge.make({ ...identity, sequence: 1 });
     expect(forge.check(first)).toEqual(identity);
+  });
+
+  test('is checked at every size, from no body at all to one that fills no whole word', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: payloadHeaderBytes, max: 700 }),
+        fc.nat(0xffffffff),
+        fc.nat(0xffffffff),
+        fc.double({ noNaN: true, min: 0 }),
+        (bytes, enqueuer, sequence, sentAtMs) => {
+          const codec = new PayloadCodec({ bytes, seed: 3, nonce: 0xfedcba98 });
+          const payload = codec.make({ enqueuer, sequence, sentAtMs });
+          expect(codec.check(payload)).toEqual({ enqueuer, sequence, sentAtMs });
+          expect(payload.readUInt32LE(bytes - 4)).toBe(crc32(payload.subarray(0, bytes - 4)));
+        },
+      ),
+    );
   });
 
   test('has room for its header', () => {

@@ -25,7 +25,7 @@ export async function measureClient(payloadBytes: number): Promise<ClientCosts> 
     inOnly.length = 0;
     outOnly.length = 0;
     for (const operations of operationsPerTransactionSteps) {
-      const { inUs, outUs } = await measure(payloadBytes, operations);
+      const { inUs, outUs } = await cpuOfGenerator({ payloadBytes, operations, messages });
       inOnly.push({ operations, us: inUs });
       outOnly.push({ operations, us: outUs });
     }
@@ -43,15 +43,23 @@ interface TransactionTime {
   us: number;
 }
 
-async function measure(payloadBytes: number, operations: number): Promise<{ inUs: number; outUs: number }> {
-  const work = workload(payloadBytes, operations);
-  const inUs = await cpuOf(() => new Enqueuer(work, 0).run());
+export interface GeneratorLoad {
+  payloadBytes: number;
+  /** Per transaction. */
+  operations: number;
+  messages: number;
+}
+
+/** CPU time of the generator per message that it enqueues and per message that it dequeues, µs. */
+export async function cpuOfGenerator(load: GeneratorLoad): Promise<{ inUs: number; outUs: number }> {
+  const work = workload(load);
+  const inUs = await cpuOf(load.messages, () => new Enqueuer(work, 0).run());
   work.seal();
-  const outUs = await cpuOf(() => runDequeuer(work, 0));
+  const outUs = await cpuOf(load.messages, () => runDequeuer(work, 0));
   return { inUs, outUs };
 }
 
-function workload(payloadBytes: number, operationsPerTransaction: number): Workload {
+function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad): Workload {
   const clock = createMonotonicClock();
   const kept = new NullInstance(clock);
   const host = NullInstance.asHost(kept);
@@ -74,7 +82,7 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
       forwardsFrom: [],
       backlog: 0,
       payloadBytes,
-      operationsPerTransaction,
+      operationsPerTransaction: operations,
       rows: 'none',
       backlogMax: Number.POSITIVE_INFINITY,
       roundTripMs: 0,
@@ -86,17 +94,17 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
     },
   });
   kept.onCommit = (count) => {
-    if (count >= messages) work.stopEnqueuers();
+    if (count >= wanted) work.stopEnqueuers();
   };
   return work;
 }
 
 /** CPU time of this thread per message, µs. */
-async function cpuOf(run: () => Promise<void>): Promise<number> {
+async function cpuOf(count: number, run: () => Promise<void>): Promise<number> {
   const before = process.threadCpuUsage();
   await run();
   const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / messages;
+  return (user + system) / count;
 }
 
 function lineThrough(lines: readonly TransactionTime[]): { messageUs: number; transactionUs: number } {

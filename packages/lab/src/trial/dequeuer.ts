@@ -111,12 +111,21 @@ function checkBatch(
   identities: PayloadIdentity[],
 ): void {
   const now = clock();
+  // The messages of one transaction have the same latency, and follow each other.
+  let sentAtMs = 0;
+  let count = 0;
   for (const message of batch) {
     const identity = ledger.recordDelivery(message, order);
     if (identity === null) continue;
-    meter.recordLatency(now - identity.sentAtMs);
+    if (identity.sentAtMs !== sentAtMs) {
+      if (count > 0) meter.recordLatency(now - sentAtMs, count);
+      sentAtMs = identity.sentAtMs;
+      count = 0;
+    }
+    count += 1;
     identities.push(identity);
   }
+  if (count > 0) meter.recordLatency(now - sentAtMs, count);
 }
 
 /** For streamed payloads, each of which counts as delivered once it was read completely. */

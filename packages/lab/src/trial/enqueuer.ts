@@ -100,8 +100,9 @@ export class Enqueuer {
     this.#sequence += messages;
     for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
-    meter.gaps.recordCommit();
-    meter.enqueueGaps.recordCommit();
+    const now = clock();
+    meter.gaps.recordCommit(now);
+    meter.enqueueGaps.recordCommit(now);
     gate.enqueued(messages);
     time.yield(undefined); // the caller's turn comes after those of sessions that were resumed with this one
   }

@@ -20,9 +20,9 @@ export function createHistogram(): Histogram {
   });
 }
 
-/** Records a duration given in milliseconds. */
-export function recordMs(histogram: Histogram, ms: number): void {
-  histogram.recordValue(Math.min(longestUs, Math.max(0, Math.round(ms * 1000))));
+/** Records a duration given in milliseconds, `count` times. */
+export function recordMs(histogram: Histogram, ms: number, count = 1): void {
+  histogram.recordValueWithCount(Math.min(longestUs, Math.max(0, Math.round(ms * 1000))), count);
 }
 
 export const encodeHistogram = (histogram: Histogram): string => encodeIntoCompressedBase64(histogram);

@@ -34,12 +34,13 @@ export interface LedgerReport {
  * processes without a common order of events, so there it is checked only within each dequeuer's session.
  */
 export class DeliveryOrder implements OrderCheck {
-  readonly #next = new Map<number, number>();
+  /** By enqueuer. */
+  readonly #next: number[] = [];
 
   inOrder({ enqueuer, sequence }: PayloadIdentity): boolean {
-    const next = this.#next.get(enqueuer) ?? 0;
+    const next = this.#next[enqueuer] ?? 0;
     if (sequence < next) return false;
-    this.#next.set(enqueuer, sequence + 1);
+    this.#next[enqueuer] = sequence + 1;
     return true;
   }
 }
@@ -80,6 +81,9 @@ export class Ledger {
   #duplicated = 0;
   #damaged = 0;
   #outOfOrder = 0;
+  /** The set of the enqueuer whose message was consumed last: messages of one transaction follow each other. */
+  #lastEnqueuer = -1;
+  #lastSet = new SequenceSet();
 
   constructor(forge: PayloadCodec) {
     this.#codec = forge;
@@ -108,7 +112,11 @@ export class Ledger {
 
   /** Records that a dequeuer's commit consumed the message, which must not be delivered again. */
   recordConsumed({ enqueuer, sequence }: PayloadIdentity): void {
-    if (!setOf(this.#consumed, enqueuer).add(sequence)) this.#duplicated += 1;
+    if (enqueuer !== this.#lastEnqueuer) {
+      this.#lastSet = setOf(this.#consumed, enqueuer);
+      this.#lastEnqueuer = enqueuer;
+    }
+    if (!this.#lastSet.add(sequence)) this.#duplicated += 1;
   }
 
   /** Records a message that was browsed after the drain. */

@@ -46,9 +46,9 @@ export class Meter {
     this.enqueueGaps = new CommitGaps(clock);
   }
 
-  /** From the start of the enqueuing commit to the delivery. */
-  recordLatency(ms: number): void {
-    recordMs(this.#recentLatency, ms);
+  /** From the start of the enqueuing commit to the delivery, of `count` messages. */
+  recordLatency(ms: number, count = 1): void {
+    recordMs(this.#recentLatency, ms, count);
   }
 
   /** One dequeue call that found ready messages, from call to return. */
