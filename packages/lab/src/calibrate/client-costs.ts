@@ -5,6 +5,7 @@ import { runDequeuer } from '../trial/dequeuer.ts';
 import { Enqueuer } from '../trial/enqueuer.ts';
 import { Meter } from '../trial/meter.ts';
 import { PayloadCodec } from '../trial/payload.ts';
+import type { GeneratorCosts } from '../trial/protocol.ts';
 import { Workload } from '../trial/workload.ts';
 import { NullInstance } from './null-instance.ts';
 
@@ -50,8 +51,8 @@ export interface GeneratorLoad {
   messages: number;
 }
 
-/** CPU time of the generator per message that it enqueues and per message that it dequeues, µs. */
-export async function cpuOfGenerator(load: GeneratorLoad): Promise<{ inUs: number; outUs: number }> {
+/** CPU time of the generator per message that it enqueues and per message that it dequeues. */
+export async function cpuOfGenerator(load: GeneratorLoad): Promise<GeneratorCosts> {
   const work = workload(load);
   const inUs = await cpuOf(load.messages, () => new Enqueuer(work, 0).run());
   work.seal();

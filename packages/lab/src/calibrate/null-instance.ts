@@ -33,6 +33,10 @@ export class NullInstance {
     return session.time!;
   }
 
+  writerCpuUs(): number {
+    return 0;
+  }
+
   shards(): [] {
     return [];
   }

@@ -28,6 +28,8 @@ export interface Host
   readonly eventOfCalls: WaitEvent | undefined;
   /** The time book of a session of this host. */
   timeOf(session: Session): SessionTime;
+  /** CPU time of the instance's writer so far, µs; 0 for a remote instance. */
+  writerCpuUs(): number;
   /** The present shards; empty for a remote instance, whose process is queried by the coordinator. */
   shards(): InstanceSample['shards'];
   /** Number of ready messages for one source of messages. */
@@ -48,6 +50,7 @@ async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConf
     waits: instance.waits,
     eventOfCalls: undefined,
     timeOf: (session) => session.time!,
+    writerCpuUs: () => instance.stats().cpu.writerUs,
     openSession: () => instance.openSession(),
     createQueue: (spec) => instance.createQueue(spec),
     subscribe: (topic, subscriber) => instance.subscribe(topic, subscriber),
@@ -75,6 +78,7 @@ async function remoteHost(
     waits: new LoadWaits(waits),
     eventOfCalls: 'server call',
     timeOf: () => waits.openSession(),
+    writerCpuUs: () => 0,
     openSession: () => instance.openSession(),
     createQueue: (spec) => instance.createQueue(spec),
     subscribe: (topic, subscriber) => instance.subscribe(topic, subscriber),

@@ -3,6 +3,7 @@
  * time is that of the instance and its load. Remote: it is a client of the process that serves the instance. Ends with
  * its coordinator.
  */
+import { cpuOfGenerator } from '../calibrate/client-costs.ts';
 import { assertRows, createRowsTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
@@ -10,12 +11,15 @@ import { type Host, openHost } from './host.ts';
 import type { QueueLayout } from './layout.ts';
 import { Meter } from './meter.ts';
 import { PayloadCodec, payloadHeaderBytes } from './payload.ts';
-import type { FromWorker, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
+import type { FromWorker, GeneratorCosts, Timeline, ToWorker, WorkerConfig } from './protocol.ts';
 import { startSessions } from './start-sessions.ts';
 import { isStreamed, StreamedPayloadCodec } from './streamed-payload.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
+/** Of a round that measures the generator, with few operations in each: 10 to 20 ms. */
+const generatorTransactions = 2_000;
+const generatorRounds = 4;
 
 const send = (message: FromWorker): void => {
   // The coordinator may already have ended; then nobody needs the message.
@@ -111,7 +115,18 @@ class InstanceWorker {
       enqueueGaps: this.#meter.enqueueGaps.list(),
     };
     await this.#host.close();
-    send({ type: 'result', result });
+    send({ type: 'result', result: { ...result, generator: await this.#measureGenerator() } });
+  }
+
+  /** In the process that ran the load, whose code is compiled as it was then. The fastest round is the least disturbed. */
+  async #measureGenerator(): Promise<GeneratorCosts | null> {
+    if (this.#workload.streams !== null) return null;
+    const { payloadBytes, operationsPerTransaction: operations } = this.#config;
+    const messages = Math.ceil(generatorTransactions / Math.max(1, operations / 4)) * operations;
+    const rounds: GeneratorCosts[] = [];
+    for (let round = 0; round < generatorRounds; round += 1)
+      rounds.push(await cpuOfGenerator({ payloadBytes, operations, messages }));
+    return rounds.toSorted((a, b) => a.inUs + a.outUs - b.inUs - b.outUs)[0]!;
   }
 
   async #browse(): Promise<void> {

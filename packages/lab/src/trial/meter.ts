@@ -17,6 +17,7 @@ interface Reading {
   waits: WaitStats[];
   times: SessionTimes;
   threadCpuUs: number;
+  writerCpuUs: number;
 }
 
 export class Meter {
@@ -77,6 +78,7 @@ export class Meter {
       waits: waitsBetween(start.waits, end.waits),
       times: timesBetween(start.times, end.times),
       threadCpuUs: end.threadCpuUs - start.threadCpuUs,
+      writerCpuUs: end.writerCpuUs - start.writerCpuUs,
       latency: encodeHistogram(this.#windowLatency),
       dequeueCall: encodeHistogram(this.#windowCall),
     };
@@ -129,6 +131,7 @@ export class Meter {
       waits: this.#host.waits.snapshot(),
       times: this.#host.waits.sessionTimes(),
       threadCpuUs: thread.user + thread.system,
+      writerCpuUs: this.#host.writerCpuUs(),
     };
   }
 }

@@ -68,6 +68,12 @@ export interface Gap {
   toMs: number;
 }
 
+/** What the load generator itself costs in this process, measured on an instance that does nothing: µs of CPU per message. */
+export interface GeneratorCosts {
+  inUs: number;
+  outUs: number;
+}
+
 /** The work of one instance in the measured window. */
 export interface WindowResult {
   ms: number;
@@ -78,6 +84,8 @@ export interface WindowResult {
   /** How the sessions of this process spent the window, and the CPU time of their thread. */
   times: SessionTimes;
   threadCpuUs: number;
+  /** CPU time of the writer of an embedded instance. */
+  writerCpuUs: number;
   /** Encoded HDR histograms, microseconds. */
   latency: string;
   dequeueCall: string;
@@ -85,6 +93,8 @@ export interface WindowResult {
 
 export interface WorkerResult {
   window: WindowResult;
+  /** Null if payloads are streamed. */
+  generator: GeneratorCosts | null;
   /** By source. */
   ledgers: LedgerReport[];
   /** Gaps between commits over the whole trial, in order. */

@@ -246,14 +246,13 @@ function outcomeOf(
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const dequeuePerSec = windows.map(({ consumed, ms }) => (consumed * 1000) / ms);
   const cpuShare = windows.map(({ cpuUs, ms }) => cpuUs / 1000 / ms);
-  const consumed = sum(windows.map((window) => window.consumed));
   const latency = mergeHistograms(windows.map((window) => window.latency));
   const dequeueCall = mergeHistograms(windows.map((window) => window.dequeueCall));
   return {
     figures: {
       dequeuePerSec: sum(dequeuePerSec),
       enqueuePerSec: sum(windows.map(({ enqueued, ms }) => (enqueued * 1000) / ms)),
-      cpuUsPerMessage: consumed === 0 ? 0 : sum(windows.map(({ cpuUs }) => cpuUs)) / consumed,
+      ...cpuFigures(results, served),
       busiestCores: Math.max(...cpuShare),
       ...timeFigures(windows),
       ...callFigures(dequeueCall),
@@ -269,6 +268,42 @@ function outcomeOf(
     waits: mergeWaits([...windows, ...(served ?? [])].map(({ waits }) => waits)),
     integrity: mergeBySource(results.map(({ ledgers }) => ledgers)),
     measuredMs: Math.max(...windows.map(({ ms }) => ms)),
+  };
+}
+
+/**
+ * CPU per delivered message. With embedded sessions the process of an instance is all there is, so the generator's share is
+ * what it costs on an instance that does nothing; remote sessions and their generator have processes of their own.
+ */
+function cpuFigures(
+  results: readonly WorkerResult[],
+  served: readonly ProcessWindow[] | null,
+): Record<string, number> {
+  const sum = (of: (result: WorkerResult) => number) =>
+    results.reduce((total, result) => total + of(result), 0);
+  const consumed = sum(({ window }) => window.consumed);
+  if (consumed === 0) return { cpuUsPerMessage: 0 };
+  const processUs = sum(({ window }) => window.cpuUs);
+  const measured = results.every(({ generator }) => generator !== null);
+  const generatorUs = sum(({ window, generator }) =>
+    generator === null ? 0 : window.enqueued * generator.inUs + window.consumed * generator.outUs,
+  );
+  const generator = measured ? { generatorCpuUsPerMessage: generatorUs / consumed } : {};
+  if (served !== null) {
+    const servedUs = served.reduce((total, { cpuUs }) => total + cpuUs, 0);
+    return {
+      cpuUsPerMessage: servedUs / consumed,
+      cpuUsPerMessageWithoutGenerator: servedUs / consumed,
+      clientCpuUsPerMessage: processUs / consumed,
+      ...generator,
+    };
+  }
+  return {
+    cpuUsPerMessage: processUs / consumed,
+    ...(measured ? { cpuUsPerMessageWithoutGenerator: Math.max(0, processUs - generatorUs) / consumed } : {}),
+    ...generator,
+    sessionCpuUsPerMessage: sum(({ window }) => window.threadCpuUs) / consumed,
+    writerCpuUsPerMessage: sum(({ window }) => window.writerCpuUs) / consumed,
   };
 }
 
