@@ -78,6 +78,13 @@ describe('a small run of both queues on one and two instances', () => {
       expect(point.dequeuePerSecByInstance).toHaveLength(instances);
       expect(point.repeats).toHaveLength(1);
       expect(provenanceOf(measured)).toBe(roundTripMs > 0 ? 'emulated' : 'measured');
+      expect(measured.byInstance.timeAccounted).toHaveLength(instances);
+      // Of calls that name no wait, not of speed.
+      for (const share of measured.byInstance.timeAccounted!) expect(share).toBeGreaterThan(0.95);
+      const figure = (name: string) => measured.figures[name]!.value;
+      expect(figure('cpuUsPerMessageWithoutGenerator')).toBeLessThanOrEqual(point.cpuUsPerMessage);
+      expect(figure('generatorCpuUsPerMessage')).toBeGreaterThan(0);
+      expect(figure('sessionCpuUsPerMessage')).toBeGreaterThan(0);
       const events = point.waits.map((wait) => wait.event);
       expect(events).toContain('log file sync');
       expect(events.includes('client round trip')).toBe(roundTripMs > 0);
