@@ -9,9 +9,10 @@ import { type Histogram, latencyOf, mergeHistograms } from './latency.ts';
 import { layoutOf } from './layout.ts';
 import { mergeBySource, type OrderScope } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
-import type { FromWorker, Timeline, WindowResult, WorkerConfig, WorkerResult } from './protocol.ts';
-import { accountedShare, addTimes } from './session-times.ts';
+import type { FromWorker, Timeline, WorkerConfig, WorkerResult } from './protocol.ts';
+import { accountedShare } from './session-times.ts';
 import { isStreamed } from './streamed-payload.ts';
+import { cpuFigures, timeFigures } from './time-figures.ts';
 import type { Trial, TrialOptions, TrialOutcome } from './trial.ts';
 import { type ProcessWindow, TrialCluster } from './trial-cluster.ts';
 import { TrialConversion } from './trial-conversion.ts';
@@ -268,59 +269,6 @@ function outcomeOf(
     waits: mergeWaits([...windows, ...(served ?? [])].map(({ waits }) => waits)),
     integrity: mergeBySource(results.map(({ ledgers }) => ledgers)),
     measuredMs: Math.max(...windows.map(({ ms }) => ms)),
-  };
-}
-
-/**
- * CPU per delivered message. With embedded sessions the process of an instance is all there is, so the generator's share is
- * what it costs on an instance that does nothing; remote sessions and their generator have processes of their own.
- */
-function cpuFigures(
-  results: readonly WorkerResult[],
-  served: readonly ProcessWindow[] | null,
-): Record<string, number> {
-  const sum = (of: (result: WorkerResult) => number) =>
-    results.reduce((total, result) => total + of(result), 0);
-  const consumed = sum(({ window }) => window.consumed);
-  if (consumed === 0) return { cpuUsPerMessage: 0 };
-  const processUs = sum(({ window }) => window.cpuUs);
-  const measured = results.every(({ generator }) => generator !== null);
-  const generatorUs = sum(({ window, generator }) =>
-    generator === null ? 0 : window.enqueued * generator.inUs + window.consumed * generator.outUs,
-  );
-  const generator = measured ? { generatorCpuUsPerMessage: generatorUs / consumed } : {};
-  if (served !== null) {
-    const servedUs = served.reduce((total, { cpuUs }) => total + cpuUs, 0);
-    return {
-      cpuUsPerMessage: servedUs / consumed,
-      cpuUsPerMessageWithoutGenerator: servedUs / consumed,
-      clientCpuUsPerMessage: processUs / consumed,
-      ...generator,
-    };
-  }
-  return {
-    cpuUsPerMessage: processUs / consumed,
-    ...(measured ? { cpuUsPerMessageWithoutGenerator: Math.max(0, processUs - generatorUs) / consumed } : {}),
-    ...generator,
-    sessionCpuUsPerMessage: sum(({ window }) => window.threadCpuUs) / consumed,
-    writerCpuUsPerMessage: sum(({ window }) => window.writerCpuUs) / consumed,
-  };
-}
-
-/** How the sessions of all instances spent their time, as shares of it. */
-function timeFigures(
-  windows: readonly Pick<WindowResult, 'times' | 'threadCpuUs'>[],
-): Record<string, number> {
-  const times = addTimes(windows.map((window) => window.times));
-  if (times.elapsedMs === 0) return {};
-  const threadCpuMs = windows.reduce((sum, { threadCpuUs }) => sum + threadCpuUs, 0) / 1000;
-  return {
-    timeAccounted: accountedShare(times),
-    timeOnCpu: times.cpuMs / times.elapsedMs,
-    timeWaiting: times.waitMs / times.elapsedMs,
-    timeIdle: times.idleMs / times.elapsedMs,
-    timeRunnable: times.runnableMs / times.elapsedMs,
-    sessionCpuOfThread: threadCpuMs === 0 ? 0 : times.cpuMs / threadCpuMs,
   };
 }
 

@@ -1,0 +1,57 @@
+/** Figures of a trial about time: CPU of which process and thread, and on what the sessions spent theirs. */
+import type { WindowResult, WorkerResult } from './protocol.ts';
+import { accountedShare, addTimes } from './session-times.ts';
+import type { ProcessWindow } from './trial-cluster.ts';
+
+/**
+ * CPU per delivered message. With embedded sessions the process of an instance is all there is, so the generator's share is
+ * what it costs on an instance that does nothing; remote sessions and their generator have processes of their own.
+ */
+export function cpuFigures(
+  results: readonly WorkerResult[],
+  served: readonly ProcessWindow[] | null,
+): Record<string, number> {
+  const sum = (of: (result: WorkerResult) => number) =>
+    results.reduce((total, result) => total + of(result), 0);
+  const consumed = sum(({ window }) => window.consumed);
+  if (consumed === 0) return { cpuUsPerMessage: 0 };
+  const processUs = sum(({ window }) => window.cpuUs);
+  const measured = results.every(({ generator }) => generator !== null);
+  const generatorUs = sum(({ window, generator }) =>
+    generator === null ? 0 : window.enqueued * generator.inUs + window.consumed * generator.outUs,
+  );
+  const generator = measured ? { generatorCpuUsPerMessage: generatorUs / consumed } : {};
+  if (served !== null) {
+    const servedUs = served.reduce((total, { cpuUs }) => total + cpuUs, 0);
+    return {
+      cpuUsPerMessage: servedUs / consumed,
+      cpuUsPerMessageWithoutGenerator: servedUs / consumed,
+      clientCpuUsPerMessage: processUs / consumed,
+      ...generator,
+    };
+  }
+  return {
+    cpuUsPerMessage: processUs / consumed,
+    ...(measured ? { cpuUsPerMessageWithoutGenerator: Math.max(0, processUs - generatorUs) / consumed } : {}),
+    ...generator,
+    sessionCpuUsPerMessage: sum(({ window }) => window.threadCpuUs) / consumed,
+    writerCpuUsPerMessage: sum(({ window }) => window.writerCpuUs) / consumed,
+  };
+}
+
+/** How the sessions of all instances spent their time, as shares of it. */
+export function timeFigures(
+  windows: readonly Pick<WindowResult, 'times' | 'threadCpuUs'>[],
+): Record<string, number> {
+  const times = addTimes(windows.map((window) => window.times));
+  if (times.elapsedMs === 0) return {};
+  const threadCpuMs = windows.reduce((sum, { threadCpuUs }) => sum + threadCpuUs, 0) / 1000;
+  return {
+    timeAccounted: accountedShare(times),
+    timeOnCpu: times.cpuMs / times.elapsedMs,
+    timeWaiting: times.waitMs / times.elapsedMs,
+    timeIdle: times.idleMs / times.elapsedMs,
+    timeRunnable: times.runnableMs / times.elapsedMs,
+    sessionCpuOfThread: threadCpuMs === 0 ? 0 : times.cpuMs / threadCpuMs,
+  };
+}
