@@ -50,12 +50,18 @@ export const openRedisList =
       },
       async consume(options) {
         const own = await Promise.all(Array.from({ length: options.consumers }, connect));
-        return startPulling({
+        const pulling = startPulling({
           consumers: options.consumers,
           pauseMs: 0,
           turn: (consumer) =>
             takeMessages(own[consumer]!, queueList(consumer % queues), { ...options, consumer }),
         });
+        return {
+          async stop() {
+            await pulling.stop();
+            for (const connection of own) connection.disconnect();
+          },
+        };
       },
       async depth() {
         const queueLists = Array.from({ length: queues }, (_, no) => queueList(no));
