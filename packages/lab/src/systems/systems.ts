@@ -102,13 +102,15 @@ export function systemOf(id: string): System {
 }
 
 /** What the named systems need and this machine lacks, a sentence for each. */
-export function missingServers(ids: readonly string[]): string[] {
-  const lacking = Map.groupBy(ids.map(systemOf), ({ server }) => server);
-  return [...lacking].flatMap(([server, named]) =>
+export const missingServers = (ids: readonly string[]): string[] => missingServersOf(ids.map(systemOf));
+
+export function missingServersOf(named: readonly System[]): string[] {
+  const lacking = Map.groupBy(named, ({ server }) => server);
+  return [...lacking].flatMap(([server, those]) =>
     server === null || server.version() !== null
       ? []
       : [
-          `${named.map(({ info }) => info.id).join(', ')} ${named.length === 1 ? 'needs' : 'need'} ${server.aptPackage}; Debian: apt-get install ${server.aptPackage}`,
+          `${those.map(({ info }) => info.id).join(', ')} ${those.length === 1 ? 'needs' : 'need'} ${server.aptPackage}; Debian: apt-get install ${server.aptPackage}`,
         ],
   );
 }

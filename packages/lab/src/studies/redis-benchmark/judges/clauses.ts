@@ -16,12 +16,17 @@ export function verdictOf(clauses: readonly Pick<Clause, 'verdict'>[]): Verdict 
 
 const inWords = { holds: 'Holds', 'does-not-hold': 'Does not hold', inconclusive: 'Open' } as const;
 
+/** Clauses of one verdict that are written out; of the others only the number. */
+const wordsMax = 4;
+
 /** Those that do not hold come first. */
 export function clausesInWords(clauses: readonly Clause[]): string {
   return (['does-not-hold', 'inconclusive', 'holds'] as const)
     .flatMap((verdict) => {
       const words = clauses.filter((clause) => clause.verdict === verdict).map((clause) => clause.words);
-      return words.length === 0 ? [] : [`${inWords[verdict]}: ${words.join('; ')}.`];
+      if (words.length === 0) return [];
+      const others = words.length > wordsMax ? `; and ${words.length - wordsMax} more` : '';
+      return [`${inWords[verdict]}: ${words.slice(0, wordsMax).join('; ')}${others}.`];
     })
     .join(' ');
 }

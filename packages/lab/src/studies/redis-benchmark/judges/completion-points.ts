@@ -70,10 +70,16 @@ export function ratioOf(
   return { value, interval: ratioInterval(above, below), pairs: above.length };
 }
 
-export const times = ({ value, interval }: Ratio) =>
-  interval === null
-    ? `${short(value)} ×`
-    : `${short(value)} × (${short(interval[0])} to ${short(interval[1])})`;
+/** An interval whose ends differ by more than this says nothing; its numbers would only look exact. */
+const intervalWidthMax = 100;
+
+export function times({ value, interval }: Omit<Ratio, 'pairs'>): string {
+  if (interval === null) return `${short(value)} ×`;
+  const [low, high] = interval;
+  return high / low > intervalWidthMax
+    ? `${short(value)} × (repeats too different for an interval)`
+    : `${short(value)} × (${short(low)} to ${short(high)})`;
+}
 
 export const short = (value: number) =>
   value >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(2)));

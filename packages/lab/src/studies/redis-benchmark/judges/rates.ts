@@ -110,20 +110,21 @@ export const judgeB3: Judge = (all) => {
     rates.flatMap(({ name, words: what }) => {
       const change = changeOf(ofSystem(points, system), name);
       if (change === null) return [];
-      const words = `${system}, ${what}: ${times({ ...change, pairs: 0 })}`;
+      const words = `${system}, ${what}: ${times(change)}`;
       return [{ ...change, verdict: flatness(change.interval), words }];
     }),
   );
   if (clauses.length === 0)
     return inconclusive('×', 'Needs points with at least three numbers of messages and one thread.');
-  const [worst] = clauses.toSorted((a, b) => Math.abs(Math.log(b.value)) - Math.abs(Math.log(a.value)));
+  const ranked = clauses.toSorted((a, b) => Math.abs(Math.log(b.value)) - Math.abs(Math.log(a.value)));
+  const [worst] = ranked;
   const counts = points.map(({ params }) => numberParam(params, 'messages'));
   return {
     verdict: verdictOf(clauses),
     value: fixed(worst!.value),
     unit: '× the rate from the fewest to the most messages, the largest change',
     interval: rounded(worst!.interval),
-    reason: `From ${short(Math.min(...counts))} to ${short(Math.max(...counts))} messages a rate may change by ${changeMax} × up or down (the bar is ours), by the slope of a line through all repeats. ${clausesInWords(clauses)}`,
+    reason: `From ${short(Math.min(...counts))} to ${short(Math.max(...counts))} messages a rate may change by ${changeMax} × up or down (the bar is ours), by the slope of a line through all repeats; the largest changes first. ${clausesInWords(ranked)}`,
   };
 };
 
