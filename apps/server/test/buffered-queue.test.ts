@@ -68,7 +68,7 @@ it('is no part of a transaction', async () => {
   const { status, body } = await test.post<ErrorBody>('/api/transactions', {
     enqueue: [{ queue: 'q', messages: [{ payload: 1 }] }],
   });
-  expect([status, body.code]).toEqual([400, 'VISIBILITY_MISMATCH']);
+  expect([status, body.code]).toEqual([422, 'VISIBILITY_MISMATCH']);
 });
 
 it.each([[{ visibility: 'immediate' }], [{ durability: 'memory', messagesMax: 5 }]])(
@@ -76,6 +76,6 @@ it.each([[{ visibility: 'immediate' }], [{ durability: 'memory', messagesMax: 5 
   async (spec) => {
     const test = await startApp();
     const { status, body } = await test.post<ErrorBody>('/api/queues', { name: 'q', ...spec });
-    expect([status, body.code]).toEqual([400, 'QUEUE_SPEC_INVALID']);
+    expect([status, body.code]).toEqual([422, 'QUEUE_SPEC_INVALID']);
   },
 );

@@ -20,7 +20,8 @@ export type IdempotencyHeaders = Static<typeof IdempotencyHeaders>;
 /** Of the answer, by name. */
 export const idempotencyAnswerHeaders = {
   'Idempotency-Replayed': {
-    schema: { type: 'string', const: 'true' },
+    type: 'string',
+    const: 'true',
     description: 'Present if the request was done before under its Idempotency-Key, and nothing was done now',
   },
 } as const;

@@ -19,7 +19,8 @@ export function refuseOtherMethods(app: App): void {
     known = urls.map(([url, methods]) => [toPath(url), methods]);
   });
   app.addHook('onRequest', async (request, reply) => {
-    if (request.is404) refuseOther(request, reply);
+    // The dashboard's files have the address `*`, for GET.
+    if (request.is404 || request.routeOptions.url?.includes('*')) refuseOther(request, reply);
   });
 
   function refuseOther({ method, url }: FastifyRequest, reply: FastifyReply): void {

@@ -9,7 +9,7 @@ const code = (value: string) => expect.objectContaining({ code: value });
 const hour = 60 * 60_000;
 
 async function withQueue(): Promise<Instance> {
-  const instance = await openTestInstance();
+  const instance = await openTestInstance({ writerReservationMsMax: 10_000 }); // not for a busy machine to decide
   await instance.createQueue({ name: 'q' });
   return instance;
 }
