@@ -73,12 +73,14 @@ export function ratioOf(
 /** An interval whose ends differ by more than this says nothing; its numbers would only look exact. */
 const intervalWidthMax = 100;
 
+export const isTelling = ([low, high]: Interval) => high / low <= intervalWidthMax;
+
 export function times({ value, interval }: Omit<Ratio, 'pairs'>): string {
   if (interval === null) return `${short(value)} ×`;
   const [low, high] = interval;
-  return high / low > intervalWidthMax
-    ? `${short(value)} × (repeats too different for an interval)`
-    : `${short(value)} × (${short(low)} to ${short(high)})`;
+  return isTelling(interval)
+    ? `${short(value)} × (${short(low)} to ${short(high)})`
+    : `${short(value)} × (repeats too different for an interval)`;
 }
 
 export const short = (value: number) =>

@@ -13,6 +13,7 @@ import { redisBenchmark } from '../document-figures.ts';
 import { type Clause, clausesInWords, verdictOf } from './clauses.ts';
 import {
   comparedQueues,
+  isTelling,
   ofSystem,
   onePlanPoints,
   type Ratio,
@@ -123,7 +124,7 @@ export const judgeB3: Judge = (all) => {
     verdict: verdictOf(clauses),
     value: fixed(worst!.value),
     unit: '× the rate from the fewest to the most messages, the largest change',
-    interval: rounded(worst!.interval),
+    interval: isTelling(worst!.interval) ? rounded(worst!.interval) : null,
     reason: `From ${short(Math.min(...counts))} to ${short(Math.max(...counts))} messages a rate may change by ${changeMax} × up or down (the bar is ours), by the slope of a line through all repeats; the largest changes first. ${clausesInWords(ranked)}`,
   };
 };
