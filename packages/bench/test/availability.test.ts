@@ -1,7 +1,7 @@
+import type { ServerKind } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
 import { plainjobs, type System, sharded } from '../src/drivers/systems.ts';
 import { availabilityOf } from '../src/plan/availability.ts';
-import type { ServerKind } from '../src/servers/server.ts';
 
 const server: ServerKind = {
   aptPackage: 'queue-server',

@@ -4,7 +4,6 @@ import { plainjobs, serverPeers } from '../src/drivers/systems.ts';
 import { bestConsumers, type Probed } from '../src/plan/probe.ts';
 import { scales } from '../src/plan/scale.ts';
 import { probesOf, trialsOf } from '../src/plan/trials.ts';
-import { cpuUsOfTrees, parseStat } from '../src/trial/process-cpu.ts';
 import { integrityOf, type Sample } from '../src/trial/sample.ts';
 
 const forge = new PayloadCodec({ bytes: 64, seed: 1, nonce: 1 });
@@ -36,19 +35,6 @@ describe('the integrity of a trial', () => {
   it('counts a message that is consumed and still there, or consumed twice, as duplicated', () => {
     expect(integrityOf(...subscriberReports(2, [0, 1], 1))).toMatchObject({ lost: 0, duplicated: 1 });
     expect(integrityOf(...subscriberReports(1, [0, 0], 0))).toMatchObject({ lost: 0, duplicated: 1 });
-  });
-});
-
-describe('CPU of other processes', () => {
-  it('is read from behind a name that may hold anything', () => {
-    const fields = Array.from({ length: 20 }, (_, index) => String(index));
-    const text = `42 (odd) name 7 7) S ${['77', ...fields].slice(0, 20).join(' ')}`;
-    expect(parseStat(text)).toEqual({ parent: 77, cpuUs: (9 + 10 + 11 + 12) * 10_000 });
-  });
-
-  it.runIf(process.platform === 'linux')('covers this process when it is a root', () => {
-    expect(cpuUsOfTrees([process.pid])).toBeGreaterThan(0);
-    expect(cpuUsOfTrees([])).toBe(0);
   });
 });
 

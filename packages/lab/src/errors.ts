@@ -35,6 +35,11 @@ const table = {
     retryable: false,
     message: 'The data folder cannot be created or written',
   },
+  SYSTEM_UNAVAILABLE: {
+    kind: 'unavailable',
+    retryable: false,
+    message: 'A system of the scenario needs a program that is not installed',
+  },
   WORKER_FAILED: { kind: 'failed', retryable: true, message: 'An instance process of the trial failed' },
 } as const satisfies Record<string, ErrorEntry>;
 

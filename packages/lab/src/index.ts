@@ -16,6 +16,7 @@ export {
   type StoredVerdict as KeptVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
+export { assertSystemsAvailable } from './run/available-systems.ts';
 export { captureEnvironment } from './run/environment.ts';
 export { planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
@@ -28,6 +29,23 @@ export type { ScenarioProblem } from './scenario/scenario-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
 export { bundledStudies, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';
+export type {
+  ClientOptions,
+  ConsumeOptions,
+  Consumption,
+  Delivery,
+  DeliverySink,
+  OpenClient,
+  Producer,
+  QueueClient,
+} from './systems/driver.ts';
+export { drivers } from './systems/drivers.ts';
+export { engineServer } from './systems/engine-server.ts';
+export { cpuUsOfTrees } from './systems/process-cpu.ts';
+export { startPulling } from './systems/pull-consumers.ts';
+export { redis } from './systems/redis-server.ts';
+export { accepts, findProgram, type Server, type ServerKind, spawnServer } from './systems/server.ts';
+export { yieldToEventLoop } from './systems/yield-to-event-loop.ts';
 export { BacklogGate } from './trial/backlog-gate.ts';
 export { ChildChannel } from './trial/child-channel.ts';
 export { type Clock, createMonotonicClock } from './trial/clock.ts';

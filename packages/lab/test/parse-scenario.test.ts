@@ -75,7 +75,7 @@ describe('a single fault is named at its path, in a sentence', () => {
       'an unknown program',
       withValue(['program'], 'queues'),
       '/program',
-      /one of "queue", "topic", not "queues"/,
+      /one of "queue", "topic", .*not "queues"/,
     ],
     [
       'a parameter that is nowhere',

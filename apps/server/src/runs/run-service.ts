@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Point, Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
-import { LabError, newRun, startRunInThread } from '@shardlab/lab';
+import { assertSystemsAvailable, LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
 import type { HidePaths } from '../http/private-paths.ts';
@@ -42,7 +42,7 @@ export class RunService {
     this.#store.endInterrupted();
   }
 
-  /** Queues a run. Throws `RUN_QUEUE_FULL`, `SERVER_CLOSING`. */
+  /** Queues a run. Throws `RUN_QUEUE_FULL`, `SERVER_CLOSING`, `SYSTEM_UNAVAILABLE`. */
   start(scenario: Scenario, scale: Scale): Run {
     if (this.#closing) throw new ServerError('SERVER_CLOSING');
     const waiting = this.#channels.size - (this.#active === undefined ? 0 : 1);
@@ -52,6 +52,7 @@ export class RunService {
         details: { waiting, max: limits.runsWaitingMax },
       });
     }
+    assertSystemsAvailable(scenario, scale);
     const run = newRun({ id: randomUUID(), scenario, scale, createdAtMs: this.#options.now() });
     this.#store.add(run);
     this.#channels.set(run.id, new RunChannel(run));

@@ -1,5 +1,5 @@
 /** BullMQ on Redis: enqueues with its bulk call, dequeues with its worker, which has no batch call. */
-import type { Delivery, OpenClient } from './driver.ts';
+import type { Delivery, OpenClient } from '@shardlab/lab';
 import { peerPackage } from './peer-packages.ts';
 
 interface Connection {

@@ -2,7 +2,7 @@
  * NATS JetStream: a work-queue stream in files and one shared durable consumer. There are no batch calls, so the publishes
  * of a transaction are in flight together, as are confirmed acknowledgements.
  */
-import type { OpenClient } from './driver.ts';
+import type { OpenClient } from '@shardlab/lab';
 import { peerPackage } from './peer-packages.ts';
 
 interface Message {

@@ -2,10 +2,9 @@
  * pg-boss on PostgreSQL with its bulk calls: insert, fetch a batch, complete a batch. Its worker does the same at its
  * polling interval of at least half a second; here a consumer that found nothing fetches again at once.
  */
-import type { OpenClient } from './driver.ts';
+import { type OpenClient, startPulling } from '@shardlab/lab';
 import { peerPackage } from './peer-packages.ts';
 import { connectPostgres, statedByPostgres } from './postgres.ts';
-import { startPulling } from './pull-consumers.ts';
 
 interface Job {
   id: string;

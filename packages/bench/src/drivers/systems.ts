@@ -1,28 +1,25 @@
 /** All systems of the bench; a system is a driver at one durability. */
+import { engineServer, drivers as labDrivers, type OpenClient, redis, type ServerKind } from '@shardlab/lab';
 import { nats, natsSynced } from '../servers/nats.ts';
 import { postgres } from '../servers/postgres.ts';
-import { redis } from '../servers/redis.ts';
-import type { ServerKind } from '../servers/server.ts';
-import { shardlab } from '../servers/shardlab.ts';
-import type { OpenClient } from './driver.ts';
 
 /** Modules are loaded only by the client processes that need them. */
 const modules = {
-  sharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('sharded'),
-  unsharded: async () => (await import('./shardlab-embedded.ts')).openEmbedded('unsharded'),
+  sharded: labDrivers.sharded,
+  unsharded: labDrivers.unsharded,
   plainjob: async () => (await import('./plainjob.ts')).open,
-  'redis-list': async () => (await import('./redis-list.ts')).open,
+  'redis-list': labDrivers['redis-reliable'],
   bullmq: async () => (await import('./bullmq.ts')).open,
   'pg-boss': async () => (await import('./pg-boss.ts')).open,
   'graphile-worker': async () => (await import('./graphile-worker.ts')).open,
   'nats-jetstream': async () => (await import('./nats-jetstream.ts')).open,
-  generator: async () => (await import('./generator.ts')).open,
+  generator: labDrivers.null,
 } satisfies Record<string, () => Promise<OpenClient>>;
 
 export type DriverName = keyof typeof modules;
 
 export async function loadDriver(name: DriverName, placement: System['placement']): Promise<OpenClient> {
-  if (name === 'sharded' && placement === 'remote') return (await import('./shardlab-remote.ts')).open;
+  if (name === 'sharded' && placement === 'remote') return labDrivers['sharded-remote']();
   return modules[name]();
 }
 
@@ -54,7 +51,7 @@ export const shardedRemote: System = {
   ...sharded,
   placement: 'remote',
   order: 'consumer',
-  server: shardlab,
+  server: engineServer,
 };
 export const unsharded: System = { ...sharded, driver: 'unsharded', order: 'consumer' };
 export const generator: System = { ...sharded, driver: 'generator', durability: 'none', synced: false };
@@ -84,7 +81,7 @@ const onPostgres = (driver: DriverName, packages: readonly string[]): System => 
 });
 
 export const serverPeers: readonly System[] = [
-  ...onRedis('redis-list', ['ioredis']),
+  ...onRedis('redis-list', []),
   ...onRedis('bullmq', ['bullmq', 'ioredis']),
   onPostgres('pg-boss', ['pg-boss', 'pg']),
   onPostgres('graphile-worker', ['graphile-worker', 'pg']),

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram, type ServerKind, spawnServer } from './server.ts';
+import { findProgram, type ServerKind, spawnServer } from '@shardlab/lab';
 
 export const natsSynced = 'sync always';
 const program = () => findProgram('nats-server');

@@ -2,8 +2,13 @@
  * The client process of a job: opens the system through its driver, runs the phases together with the other processes
  * of the step, and reports. Forked by `client-process.ts`; ends with it.
  */
-import { type Clock, createMonotonicClock, encodeHistogram, PayloadCodec } from '@shardlab/lab';
-import type { QueueClient } from '../drivers/driver.ts';
+import {
+  type Clock,
+  createMonotonicClock,
+  encodeHistogram,
+  PayloadCodec,
+  type QueueClient,
+} from '@shardlab/lab';
 import { loadDriver } from '../drivers/systems.ts';
 import { Deliveries } from './deliveries.ts';
 import { EventLoopDelay } from './event-loop-delay.ts';

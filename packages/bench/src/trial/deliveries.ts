@@ -1,13 +1,14 @@
 /** Checks every delivery of a process: checksum, order, latency, and that each subscriber received it exactly once. */
 import {
   type Clock,
+  type Delivery,
   DeliveryOrder,
+  type DeliverySink,
   Ledger,
   type LedgerReport,
   type PayloadCodec,
   recordMs,
 } from '@shardlab/lab';
-import type { Delivery, DeliverySink } from '../drivers/driver.ts';
 import type { Job } from './job.ts';
 import type { Window } from './window.ts';
 

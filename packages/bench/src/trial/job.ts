@@ -1,6 +1,5 @@
 /** The messages between the bench and a client process. One process does one job and ends. */
-import type { LedgerReport } from '@shardlab/lab';
-import type { ClientOptions } from '../drivers/driver.ts';
+import type { ClientOptions, LedgerReport } from '@shardlab/lab';
 import type { DriverName, System } from '../drivers/systems.ts';
 
 /** One client process in one step of a trial: enqueuers, dequeuers, or both, for a bounded time. */

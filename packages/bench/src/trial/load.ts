@@ -1,10 +1,15 @@
 /** The enqueuers of a job: in a closed loop, in an open loop, or filling a backlog. */
-import { BacklogGate, type Clock, createHistogram, type PayloadCodec } from '@shardlab/lab';
-import type { Producer } from '../drivers/driver.ts';
+import {
+  BacklogGate,
+  type Clock,
+  createHistogram,
+  type PayloadCodec,
+  type Producer,
+  yieldToEventLoop,
+} from '@shardlab/lab';
 import type { Job } from './job.ts';
 import { PacedLoad } from './paced-load.ts';
 import type { Window } from './window.ts';
-import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 /** A backlog is filled by few senders with large transactions: quick for every system. */
 const fillers = 4;

@@ -4,8 +4,7 @@
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { type Clock, createHistogram, recordMs } from '@shardlab/lab';
-import type { Producer } from '../drivers/driver.ts';
+import { type Clock, createHistogram, type Producer, recordMs } from '@shardlab/lab';
 
 export interface PacerOptions {
   intervalMs: number;

@@ -1,10 +1,11 @@
 /** One trial: a new folder, a new server if needed, and its steps. */
+
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Server } from '@shardlab/lab';
 import type { Scale } from '../plan/scale.ts';
 import type { Trial } from '../plan/trials.ts';
-import type { Server } from '../servers/server.ts';
 import type { Job, JobResult } from './job.ts';
 import { runTrialStep } from './run-trial-step.ts';
 import { type Sample, sampleOf } from './sample.ts';

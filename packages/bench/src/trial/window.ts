@@ -1,7 +1,6 @@
 /** The measured window of a job: the work of its process and its server between two readings. */
-import { type Clock, createHistogram } from '@shardlab/lab';
+import { type Clock, cpuUsOfTrees, createHistogram } from '@shardlab/lab';
 import type { JobWindow } from './job.ts';
-import { cpuUsOfTrees } from './process-cpu.ts';
 
 interface Reading {
   atMs: number;

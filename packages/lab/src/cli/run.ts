@@ -1,8 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Run, RunEvent, Scenario } from '@shardlab/contract';
+import type { Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
+import { LabError } from '../errors.ts';
 import { isFaulty } from '../judging/judgement.ts';
 import { appendVerdicts } from '../judging/verdict-history.ts';
+import { assertSystemsAvailable } from '../run/available-systems.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
 import { bundledStudies } from '../studies/registry.ts';
@@ -30,6 +32,13 @@ export async function runScenariosCommand(targets: readonly string[], flags: Run
     const scenario = await loadOrExplain(target);
     if (scenario === null) return exitCodes.usage;
     scenarios.push(scenario);
+  }
+  try {
+    for (const scenario of scenarios) assertSystemsAvailable(scenario, scaleOf(flags));
+  } catch (error) {
+    if (!(error instanceof LabError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return exitCodes.failed;
   }
   const unjudged = unjudgedClaimsError(flags.require, scenarios);
   if (unjudged !== null) {
@@ -60,8 +69,10 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
   return `--require ${id}: no scenario given here tests this claim; ${known}\n`;
 }
 
+const scaleOf = ({ quick }: RunFlags): Scale => (quick ? 'quick' : 'full');
+
 async function runScenario(scenario: Scenario, flags: RunFlags): Promise<Run> {
-  const scale = flags.quick ? 'quick' : 'full';
+  const scale = scaleOf(flags);
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
     `${scenario.title}\n${scale}: ${trials.length} trials, about ${durationInWords(estimatedMs)}\n`,

@@ -8,6 +8,7 @@ import { LabError } from '../errors.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { summarisePoint } from '../trial/point.ts';
 import type { TrialOutcome } from '../trial/trial.ts';
+import { assertSystemsAvailable } from './available-systems.ts';
 import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
 import { planRun, trialInWords } from './plan-run.ts';
@@ -72,6 +73,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   emit({ type: 'status', status: 'running' });
   try {
     signal?.throwIfAborted();
+    assertSystemsAvailable(scenario, scale, studies);
     folder = await makeScratchFolder(options.dataDir ?? tmpdir());
     const environment = await captureEnvironment(folder);
     run = { ...run, environment };

@@ -1,23 +1,11 @@
 /** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's two kinds of queues. */
-import type { Params, Phases, Scenario, SystemInfo } from '@shardlab/contract';
+import type { Params, Phases, Scenario } from '@shardlab/contract';
 import { runTrial } from '../../trial/run-trial.ts';
 import type { Program } from '../program.ts';
 import { checkQueueScenario } from './queue-checks.ts';
 import { queueFigures } from './queue-figures.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
-
-const systems: readonly SystemInfo[] = [
-  {
-    id: 'sharded',
-    title: 'Sharded queue',
-    about: 'A log per shard, one or more shards on each instance, written by group commits',
-  },
-  {
-    id: 'unsharded',
-    title: 'Unsharded queue',
-    about: 'One table with a global index in one file, to which each session commits for itself',
-  },
-];
+import { queueSystems } from './queue-systems.ts';
 
 /** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */
 const fillMsPerMessage = 0.01;
@@ -53,7 +41,7 @@ function trialBytesMax(scenario: Scenario, params: Params): number {
 
 const common = {
   figures: queueFigures,
-  systems,
+  systems: queueSystems,
   check: checkQueueScenario,
   estimateTrialMs,
   trialBytesMax,

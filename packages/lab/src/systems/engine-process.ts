@@ -1,4 +1,4 @@
-/** One served instance: `node shardlab-process.ts <folder> <instance> <socket>`, stopped by SIGTERM. */
+/** One served instance: `node engine-process.ts <folder> <instance> <socket>`, stopped by SIGTERM. */
 import { openInstance, serveInstance } from '@shardlab/engine';
 
 const [dir, instance, path] = process.argv.slice(2) as [string, string, string];

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { accepts, type ServerKind, spawnServer } from './server.ts';
 
-const processFile = fileURLToPath(new URL('./shardlab-process.ts', import.meta.url));
+const processFile = fileURLToPath(new URL('./engine-process.ts', import.meta.url));
 
-export const shardlab: ServerKind = {
+export const engineServer: ServerKind = {
   aptPackage: null,
   version: () => 'ours',
   async start({ dir, socketDir, instances }) {

@@ -1,4 +1,4 @@
-/** Servers of the peers, started and stopped by the bench with private sockets and folders. */
+/** Servers of queue systems, started for a trial and stopped after it, with private sockets and folders. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { connect } from 'node:net';
@@ -24,7 +24,7 @@ export interface Server {
 
 /** Finds and starts a kind of server. */
 export interface ServerKind {
-  /** The Debian package that contains it; null if it is part of the bench. */
+  /** The Debian package that contains it; null if it is part of this repository. */
   aptPackage: string | null;
   /** Null if it is not installed. */
   version(): string | null;
@@ -61,7 +61,7 @@ export interface SpawnedServer {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a server as a child process that is killed with the bench and stopped by a signal. */
+/** Starts a server as a child process that is killed with this process and stopped by a signal. */
 export function spawnServer(
   command: string,
   args: readonly string[],

@@ -1,9 +1,9 @@
 /**
- * The interface between the bench and a queue system. A driver runs inside the client process of a trial; its server, if
- * it has one, is started by the bench (`servers/`). Payloads are bytes; everything else is up to the driver.
+ * The interface between the lab and a queue system. A driver runs inside the client process of a trial; its server, if it
+ * has one, is started for the trial (`server.ts`). Payloads are bytes; everything else is up to the driver.
  */
 
-import type { PayloadIdentity } from '@shardlab/lab';
+import type { PayloadIdentity } from '../trial/payload.ts';
 
 export interface ClientOptions {
   /** Folder of an embedded system's files. */
@@ -13,7 +13,7 @@ export interface ClientOptions {
   durability: string;
   /** Number of this process in the trial, from 1; also the number of an embedded instance. */
   process: number;
-  /** Whether this process, the first of the trial, creates the queue. */
+  /** Whether this process, the first of the trial, creates the queues. */
   createsQueue: boolean;
   /** Enqueuers and dequeuers in this process, by which connection pools are sized. */
   enqueuers: number;
@@ -24,6 +24,13 @@ export interface ClientOptions {
   subscribers: number;
   /** Emulated time added to every sync, milliseconds. Only our own engine supports it. */
   emulatedSyncMs: number;
+  /**
+   * Queues, default 1: producer `i` and consumer `i` use queue `i` modulo their number. Redis, our engine and the null
+   * system support several.
+   */
+  queues?: number;
+  /** The threshold of a buffered queue's flow control, messages; default: that of the engine. Other systems have none. */
+  messagesMax?: number;
 }
 
 export type OpenClient = (options: ClientOptions) => Promise<QueueClient>;
@@ -31,17 +38,33 @@ export type OpenClient = (options: ClientOptions) => Promise<QueueClient>;
 export interface QueueClient {
   /** Durability as reported by the system after opening: "PRAGMA synchronous = 2". */
   readonly stated: string;
+  /** The `i`-th call returns producer `i`, from 0. */
   openProducer(): Promise<Producer>;
   /** Starts the consumers of this process. They run until stopped; a failing consumer ends the process. */
   consume(options: ConsumeOptions): Promise<Consumption>;
-  /** Messages in the queue, held ones included, while nothing is in progress; for a topic, those of one subscriber. */
+  /** Messages in all queues, held ones included, while nothing is in progress; for a topic, those of one subscriber. */
   depth(subscriber: number): Promise<number>;
   close(): Promise<void>;
 }
 
 export interface Producer {
-  /** Runs one transaction; resolves when the system acknowledges it with its promised durability. */
+  /**
+   * Runs one transaction; resolves when the system acknowledges it with its promised durability. Rejects with
+   * `EnqueueRefused` if flow control refused it, so that nothing was enqueued.
+   */
   send(payloads: readonly Buffer[]): Promise<void>;
+}
+
+/** The system has as many messages as it accepts, and says so. */
+export class EnqueueRefused extends Error {
+  override readonly name = 'EnqueueRefused';
+  /** The system's own code. */
+  readonly code: string;
+
+  constructor(code: string, cause: unknown) {
+    super(`The enqueue was refused: ${code}`, { cause });
+    this.code = code;
+  }
 }
 
 export interface ConsumeOptions {
@@ -63,6 +86,6 @@ export interface DeliverySink {
 export type Delivery = PayloadIdentity | null;
 
 export interface Consumption {
-  /** Stops dequeuing; resolves when all dequeued messages are finished. */
+  /** Stops dequeuing; resolves when all dequeued messages are finished. Rejects with the error of a consumer that failed. */
   stop(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** Consumers that fetch messages in a loop, as most drivers do. */
-import { yieldToEventLoop } from '../trial/yield-to-event-loop.ts';
+
 import type { Consumption } from './driver.ts';
+import { yieldToEventLoop } from './yield-to-event-loop.ts';
 
 /** One round of a consumer: fetches, reports and acknowledges messages. Returns false if there were none. */
 export type ConsumerTurn = (consumer: number, stopping: AbortSignal) => Promise<boolean>;

@@ -1,0 +1,54 @@
+/** Checks every delivery of a trial, and tells when a number of messages has been consumed. */
+import type { Delivery, DeliverySink } from '../../systems/driver.ts';
+import { DeliveryOrder, Ledger } from '../../trial/ledger.ts';
+import type { PayloadCodec } from '../../trial/payload.ts';
+
+const pollMs = 50;
+
+export class CheckedDeliveries implements DeliverySink {
+  readonly ledger: Ledger;
+  /** Deliveries whose consumption was acknowledged, damaged and repeated ones included. */
+  count = 0;
+  /** Consumers take turns without a common order, so order is checked within each; with one consumer that is all. */
+  readonly #orders: DeliveryOrder[];
+  #awaited: { count: number; reached: (atMs: number) => void } | null = null;
+
+  constructor(codec: PayloadCodec, consumers: number) {
+    this.ledger = new Ledger(codec);
+    this.#orders = Array.from({ length: consumers }, () => new DeliveryOrder());
+  }
+
+  delivered(payload: Buffer, consumer: number): Delivery {
+    return this.ledger.recordDelivery({ payload, deliveryCount: 1 }, this.#orders[consumer]!);
+  }
+
+  consumed(deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) if (delivery !== null) this.ledger.recordConsumed(delivery);
+    this.count += deliveries.length;
+    if (this.#awaited !== null && this.count >= this.#awaited.count) {
+      this.#awaited.reached(performance.now());
+      this.#awaited = null;
+    }
+  }
+
+  /**
+   * When so many messages had been consumed since the start, by `performance.now`; null if nothing was consumed for
+   * `idleMs` before that.
+   */
+  async whenConsumed(count: number, idleMs: number): Promise<number | null> {
+    if (this.count >= count) return performance.now();
+    const result = Promise.withResolvers<number | null>();
+    this.#awaited = { count, reached: result.resolve };
+    let [seen, sinceMs] = [this.count, performance.now()];
+    const watch = setInterval(() => {
+      if (this.count !== seen) [seen, sinceMs] = [this.count, performance.now()];
+      else if (performance.now() - sinceMs > idleMs) result.resolve(null);
+    }, pollMs);
+    try {
+      return await result.promise;
+    } finally {
+      clearInterval(watch);
+      this.#awaited = null;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** The messages between a trial and its client process, which does one job and ends. */
+import type { ClientOptions } from '../../systems/driver.ts';
+import type { DriverName } from '../../systems/drivers.ts';
+import type { LedgerReport } from '../../trial/ledger.ts';
+
+export interface CompletionWork {
+  kind: 'completion';
+  /** Enqueued and dequeued in each cycle, by all threads together. */
+  messages: number;
+  /** Enqueuers, and as many dequeuers. */
+  threads: number;
+  /** Whether dequeuers work while enqueuers do, instead of after them. */
+  atOnce: boolean;
+  /** Cycles of few messages before the measured ones. */
+  warmupMs: number;
+  /** Whole cycles are repeated until this time is over; at least one. */
+  measureMs: number;
+}
+
+export interface FlowControlWork {
+  kind: 'flow-control';
+  /** Messages that are offered before any is dequeued. */
+  attempts: number;
+}
+
+export type ClientWork = CompletionWork | FlowControlWork;
+
+export interface ClientJob {
+  driver: DriverName;
+  client: ClientOptions;
+  work: ClientWork;
+  payloadBytes: number;
+  seed: number;
+  /** Detects messages of other trials. */
+  nonce: number;
+  /** How long nothing may be delivered until the missing messages are given up, milliseconds. */
+  drainMs: number;
+  serverPids: number[];
+}
+
+export interface ClientResult {
+  /** By name, in the units of the program's figures. */
+  figures: Record<string, number>;
+  measuredMs: number;
+  ledger: LedgerReport;
+  /** Messages in the queues at the end, as the system counts them. */
+  depth: number;
+}
+
+export type ToClient = { type: 'job'; job: ClientJob };
+
+export type FromClient =
+  | { type: 'result'; result: ClientResult }
+  | { type: 'failed'; message: string; code: string | undefined; stack: string | undefined };

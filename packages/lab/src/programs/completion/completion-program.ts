@@ -1,0 +1,96 @@
+/** The program `run-to-completion`: a number of messages is enqueued and dequeued, one a call, by each system. */
+import type { FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
+import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
+import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
+import { missingServers, systems } from '../../systems/systems.ts';
+import type { Program } from '../program.ts';
+import { completionParameters, completionParamsOf } from './completion-params.ts';
+import { runClientTrial } from './run-client-trial.ts';
+
+/** The value to which the document raised the threshold of its buffered queue: no run reaches it. */
+const messagesMax = 500_000;
+
+const figures: readonly FigureInfo[] = [
+  {
+    name: 'enqueuePerSec',
+    label: 'Enqueue rate',
+    title: 'Enqueue rate',
+    unit: 'messages per second',
+    format: 'rate',
+  },
+  {
+    name: 'dequeuePerSec',
+    label: 'Dequeue rate',
+    title: 'Dequeue rate',
+    unit: 'messages per second',
+    format: 'rate',
+  },
+  {
+    name: 'elapsedMs',
+    label: 'Elapsed',
+    title: 'Time until all messages are dequeued',
+    unit: 'milliseconds',
+    format: 'milliseconds',
+  },
+  {
+    name: 'clientCpuUsPerMessage',
+    label: 'Client CPU',
+    title: 'CPU time of the client per message',
+    unit: 'microseconds; an embedded queue is part of the client',
+    format: 'microseconds',
+  },
+  {
+    name: 'serverCpuUsPerMessage',
+    label: 'Server CPU',
+    title: 'CPU time of the server per message',
+    unit: 'microseconds; 0 if the queue is embedded',
+    format: 'microseconds',
+  },
+];
+
+/** Each queue needs a dequeuer. */
+function check(scenario: Scenario): ScenarioProblem[] {
+  const unserved = scalesOf(scenario)
+    .flatMap((scale) => expandSweep(scenario, scale, runToCompletion))
+    .map(({ params }) => completionParamsOf(params))
+    .find(({ queues, threads }) => queues > threads);
+  if (unserved === undefined) return [];
+  const { queues, threads } = unserved;
+  const path = scenario.sweep.queues === undefined ? '/parameters/queues' : '/sweep/queues';
+  return [{ path, message: `${queues} queues need as many threads, not ${threads}` }];
+}
+
+/** Of a message that is synced when enqueued and when dequeued; systems without a sync take a twentieth. */
+const msPerMessage = 0.4;
+const startMs = 500;
+
+function estimateTrialMs(params: Params, { warmupMs, measureMs }: Phases): number {
+  return startMs + warmupMs + Math.max(measureMs, completionParamsOf(params).messages * msPerMessage);
+}
+
+/** Files of an instance or a server; Redis appends every cycle's messages to a log. */
+const fixedBytes = 512 * 1024 ** 2;
+
+function trialBytesMax(_: Scenario, params: Params): number {
+  const { messages, payloadBytes } = completionParamsOf(params);
+  return fixedBytes + 4 * messages * (payloadBytes + 256);
+}
+
+export const runToCompletion: Program = {
+  id: 'run-to-completion',
+  title: 'A number of messages, enqueued and dequeued to the last',
+  parameters: completionParameters,
+  figures,
+  systems: systems.map(({ info }) => info),
+  missing: missingServers,
+  check,
+  estimateTrialMs,
+  trialBytesMax,
+  run(options) {
+    const { messages, threads, queues, schedule, payloadBytes } = completionParamsOf(options.trial.params);
+    const { warmupMs, measureMs } = options.phases;
+    const atOnce = schedule === 'at-once';
+    const work = { kind: 'completion', messages, threads, atOnce, warmupMs, measureMs } as const;
+    return runClientTrial(options, { work, threads, queues, payloadBytes, messagesMax });
+  },
+};

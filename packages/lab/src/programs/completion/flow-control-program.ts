@@ -1,0 +1,46 @@
+/** The program `flow-control`: messages are offered until they are refused, and what was accepted is dequeued. */
+import type { FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
+import { missingServers, systems } from '../../systems/systems.ts';
+import type { Program } from '../program.ts';
+import { flowControlParameters, flowControlParamsOf } from './completion-params.ts';
+import { runClientTrial } from './run-client-trial.ts';
+
+const count = (name: string, label: string, title: string): FigureInfo => ({
+  name,
+  label,
+  title,
+  unit: 'messages',
+  format: 'count',
+});
+
+const figures: readonly FigureInfo[] = [
+  count('accepted', 'Accepted', 'Messages accepted'),
+  count('refused', 'Refused', 'Messages refused'),
+  count('delivered', 'Delivered', 'Messages delivered of those accepted'),
+  count('acceptedAfterDrain', 'Accepted again', 'Messages accepted when the queue was empty again, of one'),
+];
+
+const msPerMessage = 0.4;
+const startMs = 500;
+const fixedBytes = 256 * 1024 ** 2;
+
+export const flowControl: Program = {
+  id: 'flow-control',
+  title: 'Enqueues past the threshold of the flow control',
+  parameters: flowControlParameters,
+  figures,
+  systems: systems.map(({ info }) => info),
+  missing: missingServers,
+  check: () => [],
+  estimateTrialMs: (params: Params, _: Phases) =>
+    startMs + flowControlParamsOf(params).messages * msPerMessage,
+  trialBytesMax(_: Scenario, params: Params) {
+    const { messages, payloadBytes } = flowControlParamsOf(params);
+    return fixedBytes + 4 * messages * (payloadBytes + 256);
+  },
+  run(options) {
+    const { messages: attempts, messagesMax, payloadBytes } = flowControlParamsOf(options.trial.params);
+    const work = { kind: 'flow-control', attempts } as const;
+    return runClientTrial(options, { work, threads: 1, queues: 1, payloadBytes, messagesMax });
+  },
+};

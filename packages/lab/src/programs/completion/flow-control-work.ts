@@ -1,0 +1,43 @@
+/** Enqueues without dequeuing until flow control refuses, dequeues what was accepted, and enqueues again. */
+import { EnqueueRefused } from '../../systems/driver.ts';
+import { yieldToEventLoop } from '../../systems/yield-to-event-loop.ts';
+import type { ClientResult, FlowControlWork } from './client-job.ts';
+import type { WorkContext } from './completion-work.ts';
+
+export async function runFlowControl(
+  { attempts }: FlowControlWork,
+  { client, enqueuers, deliveries, drainMs }: WorkContext,
+): Promise<Pick<ClientResult, 'figures' | 'measuredMs'>> {
+  const startMs = performance.now();
+  const isAccepted = () =>
+    enqueuers.enqueueOne(0).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof EnqueueRefused) return false;
+        throw error;
+      },
+    );
+  let accepted = 0;
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    if (await isAccepted()) accepted += 1;
+    await yieldToEventLoop();
+  }
+  const delivered = async (messages: number) => {
+    const consumption = await client.consume({ consumers: 1, operations: 1, deliveries });
+    await deliveries.whenConsumed(messages, drainMs);
+    await consumption.stop();
+    return deliveries.count;
+  };
+  const deliveredFirst = await delivered(accepted);
+  const isAcceptedAgain = await isAccepted();
+  await delivered(accepted + (isAcceptedAgain ? 1 : 0));
+  return {
+    figures: {
+      accepted,
+      refused: attempts - accepted,
+      delivered: deliveredFirst,
+      acceptedAfterDrain: isAcceptedAgain ? 1 : 0,
+    },
+    measuredMs: performance.now() - startMs,
+  };
+}

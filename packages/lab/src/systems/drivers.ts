@@ -1,0 +1,31 @@
+/** The drivers of the lab by name. Their modules are loaded only by the client processes that need them. */
+import type { OpenClient } from './driver.ts';
+import type { EngineQueue } from './engine-sessions.ts';
+
+export const engineQueues = {
+  sharded: { kind: 'sharded', durability: 'durable' },
+  unsharded: { kind: 'unsharded', durability: 'durable' },
+  'unsharded-grouped': { kind: 'unsharded-grouped', durability: 'durable' },
+  buffered: { kind: 'sharded', durability: 'memory', visibility: 'immediate' },
+} as const satisfies Record<string, EngineQueue>;
+
+type EngineQueueName = keyof typeof engineQueues;
+
+const embedded = (name: EngineQueueName) => async () =>
+  (await import('./engine-embedded.ts')).openEmbedded(engineQueues[name]);
+const remote = (name: EngineQueueName) => async () =>
+  (await import('./engine-remote.ts')).openRemote(engineQueues[name]);
+
+export const drivers = {
+  null: async () => (await import('./null-system.ts')).open,
+  sharded: embedded('sharded'),
+  'sharded-remote': remote('sharded'),
+  unsharded: embedded('unsharded'),
+  'unsharded-grouped': embedded('unsharded-grouped'),
+  buffered: embedded('buffered'),
+  'buffered-remote': remote('buffered'),
+  'redis-plain': async () => (await import('./redis-list.ts')).openRedisList('plain'),
+  'redis-reliable': async () => (await import('./redis-list.ts')).openRedisList('reliable'),
+} satisfies Record<string, () => Promise<OpenClient>>;
+
+export type DriverName = keyof typeof drivers;

@@ -1,0 +1,106 @@
+/** How sessions of our engine enqueue and dequeue: the same calls for embedded and remote ones, queues and topics. */
+import { type Instance, type Message, QueueError, type QueueSpec, type Session } from '@shardlab/engine';
+import {
+  type ClientOptions,
+  type ConsumeOptions,
+  type Consumption,
+  type Delivery,
+  EnqueueRefused,
+  type Producer,
+} from './driver.ts';
+import { startPulling } from './pull-consumers.ts';
+
+/** Which of the engine's queues: its kind, how it keeps messages, when they are visible. */
+export type EngineQueue = Pick<QueueSpec, 'kind' | 'durability' | 'visibility'>;
+
+export const queueName = (no: number) => `queue-${no}`;
+export const subscriberName = (no: number) => `subscriber-${no}`;
+
+/** How long a dequeue waits before the session commits what it has and dequeues again. */
+const waitMs = 100;
+
+/** Creates the queues, or the topic with its subscribers. */
+export async function createQueues(
+  instance: Pick<Instance, 'createQueue' | 'subscribe'>,
+  spec: EngineQueue,
+  { queues = 1, subscribers, messagesMax }: Pick<ClientOptions, 'queues' | 'subscribers' | 'messagesMax'>,
+): Promise<void> {
+  const isBuffered = spec.visibility === 'immediate';
+  for (let no = 0; no < queues; no += 1) {
+    await instance.createQueue({
+      ...spec,
+      name: queueName(no),
+      type: subscribers > 0 ? 'topic' : 'queue',
+      ...(isBuffered && messagesMax !== undefined ? { messagesMax } : {}),
+    });
+  }
+  for (let no = 0; no < subscribers; no += 1) {
+    await instance.subscribe(queueName(0), { name: subscriberName(no) });
+  }
+}
+
+export function produceBySession(session: Session, queue: string, { visibility }: EngineQueue): Producer {
+  if (visibility === 'immediate') {
+    return {
+      async send(payloads) {
+        try {
+          await session.enqueueNow(queue, ...payloads.map((payload) => ({ payload })));
+        } catch (error) {
+          if (error instanceof QueueError && error.code === 'ENQUEUE_RATE_TOO_HIGH')
+            throw new EnqueueRefused(error.code, error);
+          throw error;
+        }
+      },
+    };
+  }
+  return {
+    async send(payloads) {
+      for (const payload of payloads) session.enqueue(queue, { payload });
+      await session.commit();
+    },
+  };
+}
+
+export interface SessionConsumers extends ConsumeOptions {
+  openSession: (consumer: number) => Session;
+  spec: EngineQueue;
+  queues: number;
+  subscribers: number;
+}
+
+/** Each consumer is a session that collects the messages of a transaction, or as many as there are, and commits. */
+export function consumeBySessions(options: SessionConsumers): Consumption {
+  const { consumers, operations, deliveries, openSession, spec, queues, subscribers } = options;
+  const isBuffered = spec.visibility === 'immediate';
+  const sessions = Array.from({ length: consumers }, (_, consumer) => openSession(consumer));
+  const whose = sessions.map((_, consumer) =>
+    subscribers > 0 ? { subscriber: subscriberName(consumer % subscribers) } : {},
+  );
+  const dequeue = (consumer: number, max: number, signal: AbortSignal): Promise<Message[]> => {
+    const [session, queue] = [sessions[consumer]!, queueName(consumer % queues)];
+    const given = { ...whose[consumer], max, waitMs, signal };
+    return isBuffered ? session.dequeueNow(queue, given) : session.dequeue(queue, given);
+  };
+  const pulling = startPulling({
+    consumers,
+    pauseMs: 0,
+    async turn(consumer, signal) {
+      const taken: Delivery[] = [];
+      while (taken.length < operations) {
+        const messages = await dequeue(consumer, operations - taken.length, signal);
+        if (messages.length === 0) break;
+        for (const { payload } of messages) taken.push(deliveries.delivered(payload, consumer));
+      }
+      if (taken.length === 0) return false;
+      if (!isBuffered) await sessions[consumer]!.commit();
+      deliveries.consumed(taken, consumer);
+      return true;
+    },
+  });
+  return {
+    async stop() {
+      await pulling.stop();
+      await Promise.all(sessions.map((session) => session.close()));
+    },
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Redis lists as queues. A _reliable_ consumer moves messages to a list of its own (LMOVE, or BLMOVE when it waits) and
+ * removes them from there when they are finished; a transaction of several messages is one pipeline, to which Redis
+ * responds after one sync. A _plain_ consumer pops them (LPOP, or BLPOP when it waits): what it holds when it fails is gone.
+ */
+import { Redis } from 'ioredis';
+import type { ConsumeOptions, OpenClient } from './driver.ts';
+import { startPulling } from './pull-consumers.ts';
+
+const queueList = (no: number) => `queue:${no}`;
+const heldList = (consumer: number | '*') => `held:${consumer}`;
+/** How long a consumer waits for a message before it checks whether it must stop. */
+const waitSeconds = 0.1;
+
+/** Takes one message or more from the list; none if there were none for a while. */
+type TakeMessages = (connection: Redis, from: string, options: TakeOptions) => Promise<boolean>;
+interface TakeOptions extends ConsumeOptions {
+  consumer: number;
+}
+
+export const openRedisList =
+  (take: 'plain' | 'reliable'): OpenClient =>
+  async ({ endpoints: [endpoint], queues = 1 }) => {
+    const connections: Redis[] = [];
+    const connect = async () => {
+      const connection = new Redis({ path: endpoint!, lazyConnect: true });
+      await connection.connect();
+      connections.push(connection);
+      return connection;
+    };
+    const control = await connect();
+    const [, appendOnly] = (await control.config('GET', 'appendonly')) as string[];
+    const [, appendFsync] = (await control.config('GET', 'appendfsync')) as string[];
+    const [, save] = (await control.config('GET', 'save')) as string[];
+    const takeMessages: TakeMessages = take === 'plain' ? popMessages : moveMessages;
+    let producers = 0;
+    return {
+      stated:
+        appendOnly === 'yes'
+          ? `appendonly yes, appendfsync ${appendFsync}`
+          : `appendonly no, save ${save || 'never'}`,
+      async openProducer() {
+        const list = queueList(producers++ % queues);
+        const connection = await connect();
+        return {
+          async send(payloads) {
+            await connection.rpush(list, ...payloads);
+          },
+        };
+      },
+      async consume(options) {
+        const own = await Promise.all(Array.from({ length: options.consumers }, connect));
+        const pulling = startPulling({
+          consumers: options.consumers,
+          pauseMs: 0,
+          turn: (consumer) =>
+            takeMessages(own[consumer]!, queueList(consumer % queues), { ...options, consumer }),
+        });
+        return {
+          async stop() {
+            await pulling.stop();
+            for (const connection of own) connection.disconnect();
+          },
+        };
+      },
+      async depth() {
+        const queueLists = Array.from({ length: queues }, (_, no) => queueList(no));
+        const lists = [...queueLists, ...(await control.keys(heldList('*')))];
+        const lengths = await Promise.all(lists.map((list) => control.llen(list)));
+        return lengths.reduce((sum, length) => sum + length, 0);
+      },
+      async close() {
+        for (const connection of connections) connection.disconnect();
+      },
+    };
+  };
+
+async function popMessages(
+  connection: Redis,
+  from: string,
+  { operations, deliveries, consumer }: TakeOptions,
+): Promise<boolean> {
+  let payloads = (await connection.lpopBuffer(from, operations)) ?? [];
+  if (payloads.length === 0) {
+    const popped = await connection.blpopBuffer(from, waitSeconds);
+    if (popped === null) return false;
+    payloads = [popped[1]!];
+  }
+  const taken = payloads.map((payload) => deliveries.delivered(payload, consumer));
+  deliveries.consumed(taken, consumer);
+  return true;
+}
+
+async function moveMessages(
+  connection: Redis,
+  from: string,
+  { operations, deliveries, consumer }: TakeOptions,
+): Promise<boolean> {
+  const held = heldList(consumer);
+  let payloads = operations > 1 ? await moveSeveral(connection, { from, held, count: operations }) : [];
+  if (payloads.length === 0) {
+    const payload = await connection.blmoveBuffer(from, held, 'LEFT', 'RIGHT', waitSeconds);
+    if (payload === null) return false;
+    payloads = [payload];
+  }
+  const taken = payloads.map((payload) => deliveries.delivered(payload, consumer));
+  await connection.lpop(held, taken.length);
+  deliveries.consumed(taken, consumer);
+  return true;
+}
+
+async function moveSeveral(
+  connection: Redis,
+  { from, held, count }: { from: string; held: string; count: number },
+): Promise<Buffer[]> {
+  const pipeline = connection.pipeline();
+  for (let each = 0; each < count; each += 1) pipeline.lmoveBuffer(from, held, 'LEFT', 'RIGHT');
+  const payloads: Buffer[] = [];
+  for (const [error, payload] of (await pipeline.exec()) ?? []) {
+    if (error !== null) throw error;
+    if (payload !== null) payloads.push(payload as Buffer);
+  }
+  return payloads;
+}
