@@ -1,13 +1,25 @@
 /** Text for the verdicts on claims. A claim that does not hold on this machine is a finding, not an error. */
-import type { ClaimResult, Verdict } from '@shardlab/contract';
+import type { ClaimClause, ClaimResult, Verdict } from '@shardlab/contract';
 import { formatValue } from './format.ts';
 
 export const verdictLabels: Readonly<Record<Verdict, string>> = {
   holds: 'Holds here',
+  mixed: 'Mixed',
   'does-not-hold': 'Does not hold here',
   inconclusive: 'Inconclusive',
   'not-comparable': 'Not comparable',
 };
+
+/** "Holds here, provisional": fewer repeats than a verdict needs. */
+export const verdictLabel = ({ verdict, provisional }: { verdict: Verdict; provisional: boolean }): string =>
+  `${verdictLabels[verdict]}${provisional ? ', provisional' : ''}`;
+
+/** "with a 1 ms round trip, emulated: the rate rises with threads" */
+export const describeClause = ({
+  condition,
+  statement,
+}: Pick<ClaimClause, 'condition' | 'statement'>): string =>
+  condition === null ? statement : `${condition}: ${statement}`;
 
 const gradeLabels: Readonly<Record<ClaimResult['grade'], string>> = {
   table: 'from a table',

@@ -26,7 +26,10 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
   for (const study of studies) process.stdout.write(notMeasuredInWords(study));
   const strongest = claims.flatMap(({ id }) =>
-    kept.filter((verdict) => verdict.id === id).toSorted(byEvidence).slice(0, 1),
+    kept
+      .filter((verdict) => verdict.id === id)
+      .toSorted(byEvidence)
+      .slice(0, 1),
   );
   const open = claims.length - strongest.length;
   process.stdout.write(

@@ -102,3 +102,15 @@ export function outcomeOf(
     ...(disruption === undefined ? {} : { disruption }),
   };
 }
+
+/** The most that an emulated client lets through: a round trip for each message, and one for the commit. */
+export const pacedByClients = ({
+  threads,
+  roundTripMs = 0,
+  operationsPerTransaction,
+  subscribers = 1,
+}: QueueParams): number =>
+  roundTripMs === 0
+    ? Number.POSITIVE_INFINITY
+    : (threads * subscribers * operationsPerTransaction * 1000) /
+      ((operationsPerTransaction + 1) * roundTripMs);

@@ -5,7 +5,7 @@
  */
 import type { Random } from '@shardlab/model';
 import type { QueueParams } from '../programs/queue/queue-params.ts';
-import { type AnalyticSystem, type Behaviour, sessionsOf } from './analytic-system.ts';
+import { type AnalyticSystem, type Behaviour, pacedByClients, sessionsOf } from './analytic-system.ts';
 
 export type Books = Omit<Behaviour, 'dequeuePerSec' | 'enqueuePerSec'>;
 
@@ -47,10 +47,7 @@ export function consistentBooks(
 }
 
 /** The round trips of a session's calls: those of the harness, which no system can hide. */
-function clientShare({ threads, roundTripMs = 0, operationsPerTransaction, subscribers = 1 }: QueueParams, rate: number): number {
-  const perSession = rate / threads / subscribers / operationsPerTransaction;
-  return Math.min(1, (perSession * (operationsPerTransaction + 1) * roundTripMs) / 1000);
-}
+const clientShare = (params: QueueParams, rate: number): number => Math.min(1, rate / pacedByClients(params));
 
 /** The same rates with books that add up. */
 export const withForgedBooks =

@@ -2,10 +2,9 @@
  * Systems that are no durable queue, in pairs: what each reports as the sharded queue, and as the baseline beside it.
  * A judge that lets one of them pass tells nothing about queues.
  */
-import type { AnalyticSystem } from './analytic-system.ts';
+import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
 import { noisy, withForgedBooks } from './books.ts';
 import { disruptionOf } from './disruption.ts';
-import { pacedByClients } from './randomised.ts';
 
 export interface Impostor {
   name: string;

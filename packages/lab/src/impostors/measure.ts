@@ -17,6 +17,7 @@ export interface MeasureOptions {
   studies?: StudyRegistry;
 }
 
+/** Repeats are the outermost loop, as in a run. */
 export function measure({
   scenario,
   scale,
@@ -24,17 +25,18 @@ export function measure({
   seed,
   studies = bundledStudies,
 }: MeasureOptions): Point[] {
-  const { program, trials, phases } = planRun(scenario, scale, studies);
+  const { program, trials, phases, repeats } = planRun(scenario, scale, studies);
   const chance = new Random(seed);
-  const outcomes = new Map<string, TrialOutcome[]>();
-  const combinations = new Map(trials.map((trial) => [trial.key, trial]));
-  for (const { key, params, system } of trials) {
-    const behave = systems[system];
-    if (behave === undefined) continue;
-    const behaviour = behave(queueParamsOf(params), chance, scenario);
-    const kept = outcomes.get(key) ?? [];
-    kept.push(outcomeOf(params, behaviour, { ...scenario, phases }));
-    outcomes.set(key, kept);
-  }
-  return [...outcomes].map(([key, kept]) => summarisePoint(combinations.get(key)!, kept, program));
+  const combinations = trials
+    .slice(0, trials.length / repeats)
+    .map((trial) => ({ ...trial, outcomes: [] as TrialOutcome[], behave: systems[trial.system] }));
+  for (let repeat = 0; repeat < repeats; repeat++)
+    for (const { params, outcomes, behave } of combinations)
+      if (behave !== undefined) {
+        const behaviour = behave(queueParamsOf(params), chance, scenario);
+        outcomes.push(outcomeOf(params, behaviour, { ...scenario, phases }));
+      }
+  return combinations
+    .filter(({ outcomes }) => outcomes.length > 0)
+    .map((combination) => summarisePoint(combination, combination.outcomes, program));
 }

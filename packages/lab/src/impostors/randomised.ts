@@ -3,8 +3,7 @@
  * response times, independently of each other.
  */
 import { Random } from '@shardlab/model';
-import type { QueueParams } from '../programs/queue/queue-params.ts';
-import type { AnalyticSystem } from './analytic-system.ts';
+import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
 import { noisy } from './books.ts';
 import { disruptionOf } from './disruption.ts';
 import type { Impostor } from './impostors.ts';
@@ -48,7 +47,12 @@ function randomisedSystem(chance: Random): AnalyticSystem {
     subscribers: exponent(-1, 0.2),
     cache: exponent(-0.3, 0.1),
   };
-  const call = { base: scaled(0.01, 5), threads: exponent(-0.2, 1), instances: exponent(-0.2, 1), tail: scaled(1, 30) };
+  const call = {
+    base: scaled(0.01, 5),
+    threads: exponent(-0.2, 1),
+    instances: exponent(-0.2, 1),
+    tail: scaled(1, 30),
+  };
   const shares = Array.from({ length: 4 }, () => chance.next() / 2);
   const lockAmongInstances = exponent(0, 1);
   const synced = even(0, 1.2);
@@ -95,14 +99,3 @@ function randomisedSystem(chance: Random): AnalyticSystem {
     };
   };
 }
-
-/** The most that an emulated client lets through: a round trip for each message, and one for the commit. */
-export const pacedByClients = ({
-  threads,
-  roundTripMs = 0,
-  operationsPerTransaction,
-  subscribers = 1,
-}: QueueParams): number =>
-  roundTripMs === 0
-    ? Number.POSITIVE_INFINITY
-    : (threads * subscribers * operationsPerTransaction * 1000) / ((operationsPerTransaction + 1) * roundTripMs);

@@ -3,10 +3,9 @@
  * its claim must find that it holds. A bar that it does not pass would be out of reach for the document's own system.
  */
 import type { QueueParams } from '../programs/queue/queue-params.ts';
-import type { AnalyticSystem, Behaviour } from './analytic-system.ts';
+import { type AnalyticSystem, type Behaviour, pacedByClients } from './analytic-system.ts';
 import { consistentBooks, noisy } from './books.ts';
 import { disruptionOf } from './disruption.ts';
-import { pacedByClients } from './randomised.ts';
 
 /** In series with the emulated client: each message takes the time of both. */
 const withClient = (own: number, params: QueueParams): number => 1 / (1 / own + 1 / pacedByClients(params));
@@ -44,7 +43,10 @@ const sharded: AnalyticSystem = (params, chance) => {
 const unsharded: AnalyticSystem = (params, chance) => {
   const { instances, threads, subscribers = 1, roundTripMs = 0 } = params;
   const most = (roundTripMs === 0 ? 5_000 : 600) * threads ** 0.1 * instances ** -0.4;
-  const rate = noisy(roundTripMs >= 5 ? withClient(most * 100, params) : Math.min(most, pacedByClients(params)), chance);
+  const rate = noisy(
+    roundTripMs >= 5 ? withClient(most * 100, params) : Math.min(most, pacedByClients(params)),
+    chance,
+  );
   const crowded = instances > 1;
   return {
     dequeuePerSec: rate,
@@ -52,7 +54,9 @@ const unsharded: AnalyticSystem = (params, chance) => {
     ...consistentBooks(params, rate, {
       cpuUs: noisy(0.95e6 / rate, chance, 0.01),
       callMs: noisy(0.1 * threads ** 0.6 * instances ** 0.5, chance),
-      waits: crowded ? { 'write lock': 0.7, 'log file sync': 0.2 } : { 'log file sync': 0.6, 'write lock': 0.2 },
+      waits: crowded
+        ? { 'write lock': 0.7, 'log file sync': 0.2 }
+        : { 'log file sync': 0.6, 'write lock': 0.2 },
     }),
     disruption: disruptionOf(rate, { outageMs: 60, after: 3 }),
   };

@@ -30,9 +30,10 @@ export function contradictionOf(point: QueuePoint, cores: number | null): string
   if (isDisrupted || measuredMs === 0 || dequeuePerSec === 0) return null;
   const { threads, subscribers = 1, operationsPerTransaction, durability } = params;
 
+  const isDurable = durability !== 'memory' && durability !== 'relaxed';
   const commits = ((enqueuePerSec + dequeuePerSec) / operationsPerTransaction) * (measuredMs / 1000);
   const synced = (waits.find(({ event }) => event === 'log file sync')?.waits ?? 0) / commits;
-  if (durability === 'durable' && commits >= commitsMin && synced < syncedShareMin)
+  if (isDurable && commits >= commitsMin && synced < syncedShareMin)
     return `${percent(synced)} of its commits waited for a sync`;
 
   const sessionMs = threads * (1 + subscribers) * measuredMs;
@@ -40,7 +41,7 @@ export function contradictionOf(point: QueuePoint, cores: number | null): string
   if (waiting > waitingShareMax) return `its sessions waited ${percent(waiting)} of their time`;
   const busyCores = (point.cpuUsPerMessage * dequeuePerSec) / 1e6;
   const explained = waiting + (busyCores * measuredMs) / sessionMs;
-  if (durability === 'durable' && explained < explainedShareMin)
+  if (isDurable && explained < explainedShareMin)
     return `waits and CPU explain ${percent(explained)} of its sessions' time`;
 
   const measuredCores = point.cpuShareByInstance.reduce((sum, share) => sum + share, 0);

@@ -6,7 +6,7 @@ export interface JudgeContext {
   cores: number | null;
 }
 
-/** What points say about the statements of a claim, condition by condition; never empty. */
+/** What points say about the statements of a claim, condition by condition. Without any clause the claim is inconclusive. */
 export type Judge<Read = Point> = (points: readonly Read[], context: JudgeContext) => readonly ClaimClause[];
 
 /** Whether messages of a point were lost, duplicated, damaged or out of order. */

@@ -91,7 +91,14 @@ export class StudyRegistry {
               `Messages were lost, duplicated, damaged or out of order at ${faulty.length} of the points.`,
             )
           : judge(points, context);
-      return { id, title, document, grade, weak, ...combine(clauses) };
+      return {
+        id,
+        title,
+        document,
+        grade,
+        weak,
+        ...combine(clauses.length === 0 ? needs('Needs points.') : clauses),
+      };
     });
   }
 }

@@ -136,8 +136,7 @@ export const judgeA15: QueueJudge = (points, { cores }) => {
       ...family.filter(({ params }) => params.instances === worst.to).map((point) => busyCores(point).value),
     );
     const paced = pacedByClients(family, enqueues, { condition: words, provenance });
-    if (cores === null || busiest < cpuFull * cores || clause.verdict === 'holds')
-      return [clause, ...paced];
+    if (cores === null || busiest < cpuFull * cores || clause.verdict === 'holds') return [clause, ...paced];
     return [
       clauseWithout('not-comparable', {
         ...clause,
