@@ -1,6 +1,6 @@
 /** Every page, in both themes, on a desktop and on a phone: readable by a screen reader, never wider than the screen. */
 import type { APIRequestContext, Page } from '@playwright/test';
-import { expect, readRun, startRun, test } from './journey.ts';
+import { expect, readRun, shortScenario, startRun, test } from './journey.ts';
 import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
 /** What the pages show: a finished run, a queue and a topic with messages, a load that ended. Made once; the server keeps all. */
@@ -30,7 +30,7 @@ async function furnish(request: APIRequestContext): Promise<{ run: string }> {
   }
   await expect.poll(async () => (await loadOf()).state).toBe('done');
   if (done !== undefined) return { run: done.id };
-  const run = await startRun(request, 'first-look');
+  const run = await startRun(request, shortScenario('first-look'));
   await expect.poll(async () => (await readRun(request, run)).status, { timeout: 240_000 }).toBe('done');
   return { run };
 }
@@ -55,20 +55,24 @@ async function open(page: Page, address: string) {
 }
 
 for (const { name, address } of pages) {
-  for (const theme of themes) {
-    for (const size of sizes) {
-      test(`${name} in ${theme} on a ${size}`, async ({ page, request }) => {
-        test.setTimeout(300_000);
-        const { run } = await furnish(request);
-        await showIn(page, theme, size);
-        const errors: string[] = [];
-        page.on('pageerror', (error) => errors.push(error.message));
-        await open(page, address(run));
-        await page.screenshot({ path: `test-results/screens/${name}-${theme}-${size}.png`, fullPage: true });
-
-        await expectReadable(page);
-        expect(errors, 'errors in the page').toEqual([]);
-      });
+  test(`${name} in both themes, on a desktop and on a phone`, async ({ page, request }) => {
+    test.setTimeout(300_000);
+    const { run } = await furnish(request);
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    for (const theme of themes) {
+      for (const size of sizes) {
+        await test.step(`in ${theme} on a ${size}`, async () => {
+          await showIn(page, theme, size);
+          await open(page, address(run));
+          await page.screenshot({
+            path: `test-results/screens/${name}-${theme}-${size}.png`,
+            fullPage: true,
+          });
+          await expectReadable(page);
+          expect(errors, 'errors in the page').toEqual([]);
+        });
+      }
     }
-  }
+  });
 }

@@ -12,6 +12,7 @@ import { ClusterWatch } from './cluster/cluster-watch.ts';
 import type { TlsFiles } from './config.ts';
 import { ServerError } from './errors.ts';
 import { Admission } from './http/admission.ts';
+import { refuseOtherMethods } from './http/allowed-methods.ts';
 import type { App } from './http/app-types.ts';
 import { limitBodyTime, type Pace } from './http/body-pace.ts';
 import { BrowserSessions } from './http/browser-sessions.ts';
@@ -24,6 +25,7 @@ import { KeyCheck } from './http/key-check.ts';
 import { listeningPort } from './http/listening-port.ts';
 import { mapError } from './http/map-error.ts';
 import { createPathHider, type HidePaths } from './http/private-paths.ts';
+import { describeRefusals } from './http/refusals.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { validateRequest } from './http/validation.ts';
 import { limits } from './limits.ts';
@@ -157,6 +159,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     }
     if (closing.signal.aborted) throw new ServerError('SERVER_CLOSING');
   });
+  refuseOtherMethods(app);
   const admission = new Admission(bodyPace);
   app.addHook('preParsing', async (request, reply, body) => {
     admission.body(request, reply);
@@ -180,6 +183,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     await cluster.close();
   });
 
+  describeRefusals(app);
   await openApi(app, { version });
   sessionRoutes(app, { keyCheck, sessions, now });
   healthRoutes(app, { cluster, version });
@@ -221,7 +225,7 @@ function createFastify({ logger, tls, hidePaths }: FastifyParts): App {
     // The server's own SERVER_CLOSING has the usual error format.
     return503OnClosing: false,
     genReqId: () => randomUUID(),
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: limits.pathParameterUnitsMax },
     clientErrorHandler: (error, socket) => answerClientError(error, socket as Socket),
     frameworkErrors: (error, _request, reply) => {
       const { status, body } = mapError(error);

@@ -15,6 +15,11 @@ const limitOf = (count: number) => `(limit ${count.toLocaleString('en-US')})`;
 
 const table = {
   ROUTE_NOT_FOUND: { status: 404, retryable: false, message: 'There is nothing at this address' },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    retryable: false,
+    message: 'This address has other methods, which the Allow header lists',
+  },
   REQUEST_INVALID: { status: 400, retryable: false, message: 'The request is malformed' },
   REQUEST_TOO_LARGE: {
     status: 413,

@@ -1,5 +1,7 @@
 /** All limits of the server, each with its unit and reason. */
 export const limits = {
+  /** UTF-16 units of a parameter in a path: the name of a subscriber has up to 128 characters of one or two. */
+  pathParameterUnitsMax: 256,
   /** For bodies that hold only names, numbers and receipts. */
   bodyBytes: 512 * 1024,
   /** Above the lab's own limit, so that a slightly too large scenario is refused by the lab, which reports its size. */

@@ -48,7 +48,7 @@ describe('a malformed request', () => {
       'a reserved property',
       messagesUrl,
       { messages: [{ payload: 1, properties: { 'shardlab-x': '' } }] },
-      ['/messages/0/properties'],
+      ['/messages/0/properties/shardlab-x'],
     ],
     [
       'an unknown field of a message',
@@ -92,7 +92,7 @@ describe('a malformed request', () => {
   it('with a page token that was never given is refused', async () => {
     const { get } = sharedApp();
     const { status, body } = await get<ErrorBody>('/api/queues/q/messages?after=../../etc');
-    expect(status).toBe(400);
+    expect(status).toBe(422);
     expect(body.code).toBe('OPTIONS_INVALID');
   });
 
@@ -151,7 +151,6 @@ describe('what is not there', () => {
     ['DELETE', '/api/runs/nope', 'RUN_NOT_FOUND'],
     ['GET', '/api/nope', 'ROUTE_NOT_FOUND'],
     ['GET', '/api', 'ROUTE_NOT_FOUND'],
-    ['PUT', '/api/queues', 'ROUTE_NOT_FOUND'],
     ['GET', '/nothing.js', 'ROUTE_NOT_FOUND'],
     ['GET', '/../../etc/passwd.txt', 'ROUTE_NOT_FOUND'],
   ])('%s %s is %s', async (method, url, code) => {
@@ -197,10 +196,7 @@ describe('what the design has and the engine does not', () => {
     expect((await get<{ ready: number }>('/api/queues/q')).body.ready).toBe(0);
   });
 
-  it.each([
-    ['PATCH', '/api/queues/q'],
-    ['GET', '/api/compare'],
-  ])('%s %s is refused as not supported', async (method, url) => {
+  it.each([['GET', '/api/compare']])('%s %s is refused as not supported', async (method, url) => {
     const { app } = sharedApp();
     const response = await app.inject({ method: method as 'GET', url, headers: { host: 'localhost' } });
     expect([response.statusCode, response.json().code]).toEqual([422, 'FEATURE_UNSUPPORTED']);

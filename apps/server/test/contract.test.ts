@@ -1,6 +1,9 @@
 /** What routes answer is what the contract says, and the API's description lists every route. */
+
+import { Validator } from '@seriousme/openapi-schema-validator';
 import * as contract from '@shardlab/contract';
 import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { runToEnd, smallScenario, startApp, type TestApp } from './start-app.ts';
 
@@ -84,6 +87,46 @@ describe('answers', () => {
 });
 
 describe('the description of the API', () => {
+  it('is a valid document of OpenAPI 3.1', async () => {
+    const { get } = await startApp();
+    const { body } = await get<Record<string, unknown>>('/openapi.json');
+    const { valid, errors } = await new Validator().validate(body);
+    expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+  });
+
+  it('has schemas of JSON Schema 2020-12 only', async () => {
+    const { get } = await startApp();
+    const { body } = await get<object>('/openapi.json');
+    // `strictTypes` and `strictRequired` are about style; unknown keywords and formats are faults.
+    const strict = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
+    // Formats of OpenAPI.
+    for (const format of ['binary', 'byte']) strict.addFormat(format, true);
+    strict.addVocabulary(['components']);
+    strict.addSchema(
+      { $id: 'document', components: (body as { components: object }).components },
+      'document',
+    );
+    const schemas = schemasOf(body);
+    expect(schemas.length).toBeGreaterThan(300);
+    for (const schema of schemas) {
+      const text = JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/');
+      expect(() => strict.compile(JSON.parse(text)), text.slice(0, 500)).not.toThrow();
+    }
+  });
+
+  it('names the refusals of each kind of route', async () => {
+    const { get } = await startApp();
+    const { body } = await get<{ paths: Described }>('/openapi.json');
+    const statuses = (path: string, method: string) => Object.keys(body.paths[path]![method]!.responses);
+    const ofAll = ['400', '401', '403', '429', '431', '500', '503'];
+    expect(statuses('/api/claims', 'get')).toEqual(['200', ...ofAll]);
+    expect(statuses('/api/queues/{queue}/messages', 'post')).toEqual(
+      ['201', ...ofAll, '404', '408', '409', '413', '415', '422'].sort(),
+    );
+    expect(body.paths['/api/cluster/load']!.post!.requestBody?.required).toBe(false);
+    expect(body.paths['/api/queues']!.post!.requestBody?.required).toBe(true);
+  });
+
   it('lists every route that there is, with a summary each', async () => {
     const { get, app } = await startApp();
     const { body } = await get<{
@@ -160,3 +203,11 @@ describe('the description of the API', () => {
     }
   });
 });
+
+type Described = Record<string, Record<string, { responses: object; requestBody?: { required: boolean } }>>;
+
+/** Whatever stands under a key `schema`. */
+function schemasOf(value: unknown): object[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => (key === 'schema' ? [inner] : schemasOf(inner)));
+}

@@ -115,7 +115,7 @@ describe('bad input', () => {
     ['a priority of 10', { priority: 10 }, 400, 'REQUEST_INVALID'],
     ['half a priority', { priority: 0.5 }, 400, 'REQUEST_INVALID'],
     ['a priority as text', { priority: '1' }, 400, 'REQUEST_INVALID'],
-    ['a priority where there are none', { priority: 1 }, 400, 'MESSAGE_INVALID'],
+    ['a priority where there are none', { priority: 1 }, 422, 'MESSAGE_INVALID'],
     ['a delay into the past', { delayMs: -1 }, 400, 'REQUEST_INVALID'],
     ['a delay of two years', { delayMs: 2 * 366 * 86_400_000 }, 400, 'REQUEST_INVALID'],
   ])('(%s) of a message is refused', async (_what, marks, status, code) => {
@@ -142,7 +142,7 @@ describe('bad input', () => {
   ])('(%s) of a queue is refused', async (_what, spec, code) => {
     const { post, get } = await startApp();
     expect(await post('/api/queues', { name: 'odd', ...spec })).toMatchObject({
-      status: 400,
+      status: code === 'REQUEST_INVALID' ? 400 : 422,
       body: { code },
     });
     expect((await get('/api/queues')).body).toEqual({ queues: [] });
@@ -152,7 +152,7 @@ describe('bad input', () => {
     for (const spec of [{ durability: 'memory' }, { kind: 'unsharded' }]) {
       const test = await withQueue(spec);
       expect(await enqueue(test, { payload: 1, delayMs: 5 })).toMatchObject({
-        status: 400,
+        status: 422,
         body: { code: 'MESSAGE_INVALID', details: { field: 'delayMs' } },
       });
     }

@@ -92,7 +92,7 @@ describe('a lone surrogate', () => {
     const properties = encodeURIComponent('{"a":"\\ud800"}');
     const url = `/api/queues/q/messages/stream?properties=${properties}`;
     const { status, body } = await postText(url, 'x', 'application/octet-stream');
-    expect([status, body.code]).toEqual([400, 'MESSAGE_INVALID']);
+    expect([status, body.code]).toEqual([422, 'MESSAGE_INVALID']);
   });
 
   it('leaves no subscriber behind', async () => {

@@ -201,14 +201,14 @@ describe('a body that cannot be a payload', () => {
     [
       'properties that are no object',
       '/api/queues/files/messages/stream?properties=1',
-      400,
-      'REQUEST_INVALID',
+      422,
+      'MESSAGE_INVALID',
     ],
     ['a field that there is not', '/api/queues/files/messages/stream?x=1', 400, 'REQUEST_INVALID'],
     [
       'a priority where there are none',
       '/api/queues/files/messages/stream?priority=1',
-      400,
+      422,
       'MESSAGE_INVALID',
     ],
   ])('is refused for %s', async (_, url, status, code) => {

@@ -56,6 +56,8 @@ describe('the sum over instances', () => {
     consumed: 0,
     forwardedIn: 0,
     forwardedOut: 0,
+    refused: 0,
+    lost: 0,
     windowMs: 5_000,
     enqueuePerSec: 0,
     dequeuePerSec: 0,

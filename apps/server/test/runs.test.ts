@@ -209,13 +209,13 @@ describe('an export', () => {
     }
   });
 
-  it('in another format is refused as not supported', async () => {
+  it('in another format is refused', async () => {
     const test = await startApp();
     const { id } = (await start(test, endlessScenario())).body;
     for (const format of ['html', 'hgrm', 'xml']) {
       expect(await test.get(`/api/runs/${id}/export?format=${format}`)).toMatchObject({
-        status: 422,
-        body: { code: 'FEATURE_UNSUPPORTED' },
+        status: 400,
+        body: { code: 'REQUEST_INVALID' },
       });
     }
   });

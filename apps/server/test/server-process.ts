@@ -14,9 +14,9 @@ export class ServerProcess {
 
   /** `through` is a command that starts the server: it gets the command line as its last arguments. */
   constructor(env: Record<string, string>, { through = [] }: { through?: string[] } = {}) {
-    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env;
+    const { PATH = '', NODE_COMPILE_CACHE = '', NODE_OPTIONS = '' } = process.env;
     const [command = '', ...args] = [...through, process.execPath, main];
-    this.child = spawn(command, args, { env: { PATH, NODE_COMPILE_CACHE, PORT: '0', ...env } });
+    this.child = spawn(command, args, { env: { PATH, NODE_COMPILE_CACHE, NODE_OPTIONS, PORT: '0', ...env } });
     this.child.stdout!.on('data', (data) => {
       this.stdout += String(data);
     });

@@ -6,6 +6,7 @@ import type { ErrorBody, Run, Scenario } from '@shardlab/contract';
 import { afterAll, beforeAll, onTestFinished, vi } from 'vitest';
 import { type AppOptions, createApp } from '../src/app.ts';
 import type { App } from '../src/http/app-types.ts';
+import './check-answers.ts';
 
 export interface Answer<T = unknown> {
   status: number;

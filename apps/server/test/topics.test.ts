@@ -129,7 +129,7 @@ describe('a subscriber', () => {
 
 describe('misuse of a topic', () => {
   it.each<[string, string, unknown, number, string]>([
-    ['a dequeue for nobody', `${url}/dequeue`, {}, 400, 'OPTIONS_INVALID'],
+    ['a dequeue for nobody', `${url}/dequeue`, {}, 422, 'OPTIONS_INVALID'],
     ['a dequeue for a stranger', `${url}/dequeue`, { subscriber: 'x' }, 404, 'SUBSCRIBER_NOT_FOUND'],
     [
       'a stranger among the recipients',
@@ -139,13 +139,13 @@ describe('misuse of a topic', () => {
       'SUBSCRIBER_NOT_FOUND',
     ],
     ['another kind of subscriber', subscribersUrl, { name: 'a', durable: false }, 409, 'SUBSCRIBER_EXISTS'],
-    ['a subscriber of a queue', '/api/queues/q/subscribers', { name: 'a' }, 400, 'OPTIONS_INVALID'],
-    ['a subscriber at a queue', '/api/queues/q/dequeue', { subscriber: 'a' }, 400, 'OPTIONS_INVALID'],
+    ['a subscriber of a queue', '/api/queues/q/subscribers', { name: 'a' }, 422, 'OPTIONS_INVALID'],
+    ['a subscriber at a queue', '/api/queues/q/dequeue', { subscriber: 'a' }, 422, 'OPTIONS_INVALID'],
     [
       'recipients in a queue',
       '/api/queues/q/messages',
       { messages: [{ payload: 1, recipients: ['a'] }] },
-      400,
+      422,
       'MESSAGE_INVALID',
     ],
     ['a subscriber of nothing', '/api/queues/no/subscribers', { name: 'a' }, 404, 'QUEUE_NOT_FOUND'],
@@ -164,7 +164,7 @@ describe('misuse of a topic', () => {
       'an unsharded topic',
       '/api/queues',
       { name: 'n', type: 'topic', kind: 'unsharded' },
-      400,
+      422,
       'QUEUE_SPEC_INVALID',
     ],
     ['a selector', subscribersUrl, { name: 'b', selector: 'a = 1' }, 422, 'FEATURE_UNSUPPORTED'],
@@ -179,11 +179,11 @@ describe('misuse of a topic', () => {
     const test = await withTopic('a');
     await test.post('/api/queues', { name: 'q' });
     for (const [address, status, code] of [
-      [`${url}/messages`, 400, 'OPTIONS_INVALID'],
+      [`${url}/messages`, 422, 'OPTIONS_INVALID'],
       [`${url}/messages?subscriber=x`, 404, 'SUBSCRIBER_NOT_FOUND'],
       [`${url}/messages?subscriber=`, 400, 'REQUEST_INVALID'],
-      ['/api/queues/q/messages?subscriber=a', 400, 'OPTIONS_INVALID'],
-      ['/api/queues/q/subscribers', 400, 'OPTIONS_INVALID'],
+      ['/api/queues/q/messages?subscriber=a', 422, 'OPTIONS_INVALID'],
+      ['/api/queues/q/subscribers', 422, 'OPTIONS_INVALID'],
       ['/api/queues/no/subscribers', 404, 'QUEUE_NOT_FOUND'],
     ] as const) {
       expect([address, await test.get<ErrorBody>(address)]).toMatchObject([

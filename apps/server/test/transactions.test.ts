@@ -60,7 +60,7 @@ describe('a transaction', () => {
     const engine = await commit(test, { execute: [insert, { sql: 'SELECT * FROM meta' }], enqueue });
     expect(engine).toMatchObject({ status: 422, body: { code: 'SQL_REFUSED' } });
     const { body } = await commit(test, { execute: [{ sql: 'SELECT * FROM customer' }] });
-    expect(body.results[0]!.rows).toEqual([]);
+    expect(body.results![0]!.rows).toEqual([]);
     expect(await info(test, 'mails')).toMatchObject({ enqueued: 0 });
   });
 
@@ -80,7 +80,7 @@ describe('a transaction', () => {
         { sql: 'INSERT INTO customer (data) VALUES (?) RETURNING data', parameters: [value] },
       ]),
     });
-    expect(body.results.map(({ rows }) => rows[0]!.data)).toEqual(values);
+    expect(body.results!.map(({ rows }) => rows[0]!.data)).toEqual(values);
     const { status, body: refused } = await test.postText(
       '/api/transactions',
       '{"execute": [{"sql": "SELECT 1"}, {"sql": "SELECT ?", "parameters": [1, 9007199254740993]}]}',
@@ -105,7 +105,7 @@ describe('a transaction', () => {
     ],
     ['a message without payload', { enqueue: [{ queue: 'mails', messages: [{}] }] }, 400, 'REQUEST_INVALID'],
     ['a pragma', { execute: [{ sql: 'PRAGMA foreign_keys = OFF' }] }, 422, 'SQL_REFUSED'],
-    ['a syntax error', { execute: [{ sql: 'SELECT FROM' }] }, 400, 'SQL_INVALID'],
+    ['a syntax error', { execute: [{ sql: 'SELECT FROM' }] }, 422, 'SQL_INVALID'],
   ])('is refused with %s', async (_, body, status, code) => {
     const test = await withTable();
     expect(await commit(test, body)).toMatchObject({ status, body: { code } });

@@ -236,6 +236,8 @@ describe('a cluster event', () => {
       'instance:released',
       'instance:fenced',
       'instance:failed',
+      'instance:damaged',
+      'messages:lost',
       'takeover:blocked',
       'instance:added',
       'instance:removed',

@@ -152,6 +152,7 @@ const ClusterEventType = Type.Union([
   Type.Literal('instance:failed'),
   Type.Literal('instance:unhealthy'),
   Type.Literal('instance:damaged'),
+  Type.Literal('messages:lost'),
   Type.Literal('takeover:blocked'),
   Type.Literal('instance:added'),
   Type.Literal('instance:removed'),

@@ -32,6 +32,7 @@ interface SchemaNode {
   type?: string;
   const?: unknown;
   anyOf?: SchemaNode[];
+  oneOf?: SchemaNode[];
   properties?: Record<string, SchemaNode>;
   patternProperties?: Record<string, SchemaNode>;
   additionalProperties?: boolean | SchemaNode;
@@ -71,7 +72,11 @@ class FaultSearch {
     };
     const { anyOf, type } = schema;
     if (anyOf !== undefined) {
-      if (!anyOf.some((branch) => isValid(branch, value))) add('anyOf', unionMessage(anyOf, value));
+      if (anyOf.some((branch) => isValid(branch, value))) return;
+      // If the value has the type of one member only, its faults there say more.
+      const [likely, ...others] = anyOf.filter((branch) => isOfBranchType(branch, value));
+      if (likely !== undefined && others.length === 0) this.visit(likely, value, path);
+      else add('anyOf', unionMessage(anyOf, value));
     } else if (Object.hasOwn(schema, 'const') && schema.const !== value) {
       add('const', `Must be ${JSON.stringify(schema.const)}, ${describeValue(value)}`);
     } else if (type !== undefined && !isOfType(type, value)) {
@@ -122,7 +127,9 @@ class FaultSearch {
       add('required', `The field ${quoted(field)} is missing`, missing);
     }
     const fields = Object.keys(object).filter((field) => object[field] !== undefined);
-    const { minProperties, maxProperties } = schema;
+    const { minProperties, maxProperties, oneOf } = schema;
+    if (oneOf !== undefined && oneOf.filter((branch) => isValid(branch, object)).length !== 1)
+      add('oneOf', `Must have either ${oneOf.map(({ required: names = [] }) => list(names)).join(' or ')}`);
     if (typeof maxProperties === 'number' && fields.length > maxProperties)
       add('maxProperties', `Must have at most ${counted(maxProperties, 'field')}`);
     if (typeof minProperties === 'number' && fields.length < minProperties)
@@ -138,7 +145,10 @@ class FaultSearch {
       for (const fieldSchema of matching) this.visit(fieldSchema, object[field], fieldPath);
       if (matching.length > 0) continue;
       if (additionalProperties === false) {
-        const message = unknownFieldMessage(field, Object.keys(properties));
+        const message =
+          patterns.length > 0
+            ? `The name ${quoted(truncate(field))} must match ${Object.keys(patternProperties).join(' or ')}`
+            : unknownFieldMessage(field, Object.keys(properties));
         add('additionalProperties', message, { path: fieldPath, value: undefined, field });
       } else if (typeof additionalProperties === 'object') {
         this.visit(additionalProperties, object[field], fieldPath);
@@ -181,6 +191,11 @@ const numberBounds: readonly [
 /** Of an item of the wrong type it does not matter whether it is repeated. */
 function isOfWrongType(schema: SchemaNode | undefined, value: unknown): boolean {
   return schema?.type !== undefined && !isOfType(schema.type, value);
+}
+
+/** Of a literal the type says nothing: the other literals are named with it. */
+function isOfBranchType({ type, const: literal }: SchemaNode, value: unknown): boolean {
+  return literal === undefined && type !== undefined && isOfType(type, value);
 }
 
 function isOfType(type: string, value: unknown): boolean {

@@ -3,6 +3,7 @@ export * from './conversion.ts';
 export * from './conversion-step.ts';
 export * from './find-faults.ts';
 export * from './hardware.ts';
+export * from './idempotency.ts';
 export * from './load.ts';
 export * from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';

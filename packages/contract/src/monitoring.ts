@@ -131,6 +131,14 @@ export const QueueTotals = Type.Object(
         'Messages forwarded from other instances since the queue was created; forwardedOut: to other instances',
     }),
     forwardedOut: Type.Integer(),
+    refused: Type.Integer({
+      description:
+        'Messages that flow control refused since the instances opened; it compares depth with messagesMax',
+    }),
+    lost: Type.Integer({
+      description:
+        'Messages of a nonpersistent queue that were in memory when its instances last stopped; after a kill, as of their last sample',
+    }),
   },
   closed,
 );

@@ -4,7 +4,11 @@ import { Durability } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
 
-export const QueueKind = Type.Union([Type.Literal('sharded'), Type.Literal('unsharded')]);
+export const QueueKind = Type.Union([
+  Type.Literal('sharded'),
+  Type.Literal('unsharded'),
+  Type.Literal('unsharded-grouped'),
+]);
 export type QueueKind = Static<typeof QueueKind>;
 
 export const QueueType = Type.Union([
@@ -12,6 +16,15 @@ export const QueueType = Type.Union([
   Type.Literal('topic', { description: 'Each subscriber receives every message' }),
 ]);
 export type QueueType = Static<typeof QueueType>;
+
+export const Visibility = Type.Union([
+  Type.Literal('commit', { description: 'Messages are visible with their commit; the default' }),
+  Type.Literal('immediate', {
+    description:
+      'A buffered queue: messages are in memory only, visible and consumed at once; durability must be memory',
+  }),
+]);
+export type Visibility = Static<typeof Visibility>;
 
 export const queueLimits = {
   nameLengthMax: 64,
@@ -21,6 +34,9 @@ export const queueLimits = {
   propertiesMax: 64,
   /** All properties of a message, as JSON. */
   propertiesBytesMax: 64 * 1024,
+  /** Characters in a query, whose URL and headers have 16 KiB together: with all else that a query can have, they fit. */
+  queryPropertiesMax: 8 * 1024,
+  queryRecipientsMax: 32,
   messagesPerCallMax: 1_000,
   dequeueMax: 1_000,
   waitMsMax: 30_000,
@@ -34,6 +50,8 @@ export const queueLimits = {
   retryDelayMsMax: 60 * 60_000,
   /** One queue's share of the message cache. */
   cacheBytesMax: 64 * 1024 ** 3,
+  /** Undelivered messages of a buffered queue. */
+  undeliveredMax: 10_000_000,
   subscribersMax: 1_024,
   subscriberNameMax: 128,
 } as const;
@@ -58,6 +76,15 @@ export const CreateQueue = Type.Object(
     type: Type.Optional(QueueType),
     shards: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, description: 'Shards per instance' })),
     durability: Type.Optional(Durability),
+    visibility: Type.Optional(Visibility),
+    messagesMax: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: queueLimits.undeliveredMax,
+        description:
+          'Flow control of a buffered queue: past this many undelivered messages on an instance an enqueue is refused with ENQUEUE_RATE_TOO_HIGH; default 5,000',
+      }),
+    ),
     priorities: Type.Optional(
       Type.Boolean({ description: 'Whether more urgent messages are delivered first' }),
     ),
@@ -102,7 +129,11 @@ export const CreateQueue = Type.Object(
       }),
     ),
   },
-  closed,
+  {
+    ...closed,
+    description:
+      'Settings depend on each other: a topic is sharded; an unsharded queue is not in memory and has no priorities, attemptsMax, retryDelayMs or cache; attemptsMax, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; forwarding and correlationIndex need a sharded queue, forwarding one that is no topic; cacheBytesMin is at most cacheBytesMax. Else 422',
+  },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
 
@@ -113,6 +144,8 @@ export const QueueInfo = Type.Object(
     type: QueueType,
     shards: Type.Integer(),
     durability: Durability,
+    visibility: Visibility,
+    messagesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: without flow control' }),
     priorities: Type.Boolean(),
     attemptsMax: Type.Union([Type.Integer(), Type.Null()]),
     retryDelayMs: Type.Integer(),
@@ -135,6 +168,13 @@ export const QueueInfo = Type.Object(
     consumed: Type.Integer(),
     forwardedIn: Type.Integer({ description: 'Messages forwarded from other instances' }),
     forwardedOut: Type.Integer({ description: 'Messages forwarded to other instances' }),
+    refused: Type.Integer({
+      description: 'Messages that flow control refused since the instances opened',
+    }),
+    lost: Type.Integer({
+      description:
+        'Messages of a nonpersistent queue that were in memory when its instances last stopped; after a kill, as of their last sample',
+    }),
     fault: Type.Optional(
       Type.Object(
         { code: Type.String(), message: Type.String() },
@@ -153,14 +193,24 @@ export const StartStop = Type.Object(
 );
 export type StartStop = Static<typeof StartStop>;
 
+/** The only text for these bytes: with padding, and with zeros in bits that encode nothing. */
+export const Base64 = Type.String({
+  pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$',
+  contentEncoding: 'base64',
+  description: 'Bytes as base64, with padding',
+});
+
+const PropertyName = Type.String({ pattern: '^(?!shardlab-)' });
+
+/** In `oneOf`: objects with this field. */
+const hasField = (name: string) => ({ required: [name], properties: { [name]: {} } });
+
 export const NewMessage = Type.Object(
   {
     payload: Type.Optional(
       Type.Unknown({ description: 'Any JSON value; stored, and delivered, as the text that was sent' }),
     ),
-    payloadBase64: Type.Optional(
-      Type.String({ description: 'Bytes as base64; cannot be combined with payload' }),
-    ),
+    payloadBase64: Type.Optional(Base64),
     correlationId: Type.Optional(
       Type.String({
         maxLength: queueLimits.keyBytesMax,
@@ -174,7 +224,8 @@ export const NewMessage = Type.Object(
       }),
     ),
     properties: Type.Optional(
-      Type.Record(Type.String(), Type.String({ maxLength: queueLimits.propertiesBytesMax }), {
+      Type.Record(PropertyName, Type.String({ maxLength: queueLimits.propertiesBytesMax }), {
+        ...closed,
         maxProperties: queueLimits.propertiesMax,
         description: `At most ${queueLimits.propertiesBytesMax} bytes as JSON; names that begin with "shardlab-" are reserved`,
       }),
@@ -201,7 +252,11 @@ export const NewMessage = Type.Object(
       }),
     ),
   },
-  closed,
+  {
+    ...closed,
+    oneOf: [hasField('payload'), hasField('payloadBase64')],
+    description: 'Has either payload or payloadBase64',
+  },
 );
 export type NewMessage = Static<typeof NewMessage>;
 
@@ -221,12 +276,22 @@ export const EnqueueStreamQuery = Type.Object(
     priority: NewMessage.properties.priority,
     delayMs: NewMessage.properties.delayMs,
     recipient: Type.Optional(
-      Type.Union([SubscriberName, Type.Array(SubscriberName, { maxItems: queueLimits.subscribersMax })], {
-        description: 'For a topic: a subscriber that receives the message; may be repeated; all by default',
-      }),
+      Type.Union(
+        [
+          SubscriberName,
+          Type.Array(SubscriberName, { minItems: 1, maxItems: queueLimits.queryRecipientsMax }),
+        ],
+        {
+          description: 'For a topic: a subscriber that receives the message; may be repeated; all by default',
+        },
+      ),
     ),
     properties: Type.Optional(
-      Type.String({ maxLength: 16 * 1024, description: 'A JSON object whose values are strings' }),
+      Type.String({
+        maxLength: queueLimits.queryPropertiesMax,
+        contentMediaType: 'application/json',
+        description: 'A JSON object whose values are strings; names that begin with "shardlab-" are reserved',
+      }),
     ),
   },
   closed,

@@ -214,6 +214,9 @@ export const Verdict = Type.Union([
 ]);
 export type Verdict = Static<typeof Verdict>;
 
+/** From, to. An array of two and no tuple: tuples are written differently in the versions of JSON Schema. */
+const Interval = Type.Unsafe<[number, number]>(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
+
 /** One statement of a claim under one condition. */
 export const ClaimClause = Type.Object(
   {
@@ -225,7 +228,7 @@ export const ClaimClause = Type.Object(
     verdict: Verdict,
     value: Type.Union([Type.Number(), Type.Null()]),
     unit: Type.String(),
-    interval: Type.Union([Type.Tuple([Type.Number(), Type.Number()]), Type.Null()], {
+    interval: Type.Union([Interval, Type.Null()], {
       description: '95 % interval from at least five repeats; null with fewer',
     }),
     repeats: Type.Integer({ description: 'Repeats from which the value was made' }),
@@ -251,7 +254,7 @@ export const ClaimResult = Type.Object(
     verdict: Verdict,
     value: Type.Union([Type.Number(), Type.Null()]),
     unit: Type.String(),
-    interval: Type.Union([Type.Tuple([Type.Number(), Type.Number()]), Type.Null()]),
+    interval: Type.Union([Interval, Type.Null()]),
     repeats: Type.Integer({ description: 'The fewest repeats of a clause' }),
     provenance: Type.Union([Provenance, Type.Null()], {
       description: 'Emulated if a clause is; null without clauses',

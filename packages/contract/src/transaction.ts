@@ -1,6 +1,6 @@
 /** Several enqueues, acknowledgements and statements of the application's own SQL, all or nothing. */
 import Type, { type Static } from 'typebox';
-import { NewMessage, QueueName, queueLimits, Receipts } from './queue.ts';
+import { Base64, NewMessage, QueueName, queueLimits, Receipts } from './queue.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -15,11 +15,26 @@ export const transactionLimits = {
 export const SqlValue = Type.Union(
   [
     Type.Null(),
-    Type.Number({ description: 'An integer within ±2^53' }),
+    Type.Number({
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Larger ones are given as text',
+    }),
     Type.String(),
-    Type.Object({ integer: Type.String({ description: 'An integer of up to 64 bits, as digits' }) }, closed),
-    Type.Object({ real: Type.String({ description: 'A number as text, which may be Infinity' }) }, closed),
-    Type.Object({ base64: Type.String({ description: 'Bytes' }) }, closed),
+    Type.Object(
+      { integer: Type.String({ pattern: '^-?[0-9]{1,19}$', description: 'Of up to 64 bits, as digits' }) },
+      closed,
+    ),
+    Type.Object(
+      {
+        real: Type.String({
+          pattern: '^[-+]?(?:Infinity|(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][-+]?[0-9]+)?)$',
+          description: 'A number as text, which may be Infinity',
+        }),
+      },
+      closed,
+    ),
+    Type.Object({ base64: Base64 }, closed),
   ],
   { description: 'An SQLite value' },
 );
@@ -80,7 +95,12 @@ export type StatementResult = Static<typeof StatementResult>;
 export const Committed = Type.Object(
   {
     ids: Type.Array(Type.Array(Type.String()), { description: 'One list for each entry of enqueue' }),
-    results: Type.Array(StatementResult, { description: 'One for each entry of execute' }),
+    results: Type.Optional(
+      Type.Array(StatementResult, {
+        description:
+          'One for each entry of execute. Absent in the answer to a repeat that has any: they are not stored',
+      }),
+    ),
   },
   closed,
 );

@@ -63,7 +63,7 @@ describe('a browse', () => {
     ]);
   });
 
-  it.each(['sharded', 'unsharded'] as const)(
+  it.each(['sharded', 'unsharded', 'unsharded-grouped'] as const)(
     'of a %s queue says until when a message is held, unless a transaction holds it',
     async (kind) => {
       const instance = await openTestInstance();

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { openInstance } from '../src/index.ts';
 import { makeFolder, text } from './folder.ts';
 
-describe('several processes on one unsharded queue', () => {
+describe.each(['unsharded', 'unsharded-grouped'] as const)('several processes on one %s queue', (kind) => {
   it('open the file and elect who keeps the order at the same moment, and lose or double nothing', {
     timeout: 60_000,
   }, async () => {
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < (kind === 'unsharded' ? 5 : 1); round += 1) {
       const dir = makeFolder();
       const first = await openInstance({ dir });
-      await first.createQueue({ name: 'q', kind: 'unsharded' });
+      await first.createQueue({ name: 'q', kind });
       await first.close();
       const count = 20;
       const workers = [1, 2, 3, 4].map((instance) =>

@@ -41,6 +41,7 @@ async function enqueueUntilRefused(instance: Instance, most: number) {
 describe.each([
   ['sharded', 'instance-1.db'],
   ['unsharded', 'unsharded.db'],
+  ['unsharded-grouped', 'unsharded.db'],
 ] as const)('the log of %s queues', (kind, file) => {
   it('stops at its bound while a reader is open, refuses commits with a code, and is reused after it', async () => {
     const dir = makeFolder();

@@ -12,7 +12,7 @@ it('files of an instance are private from the start, and those that were open be
   const dir = join(makeFolder(), 'cluster');
   for (const _opening of ['new', 'left open']) {
     const instance = await openInstance({ dir });
-    for (const kind of ['sharded', 'unsharded'] as const) {
+    for (const kind of ['sharded', 'unsharded', 'unsharded-grouped'] as const) {
       if (!instance.queues().some(({ name }) => name === kind))
         await instance.createQueue({ name: kind, kind });
       const session = instance.openSession();

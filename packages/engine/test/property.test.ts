@@ -234,6 +234,8 @@ describe.each<[QueueKind, 'embedded' | 'remote']>([
   ['unsharded', 'embedded'],
   ['sharded', 'remote'],
   ['unsharded', 'remote'],
+  ['unsharded-grouped', 'embedded'],
+  ['unsharded-grouped', 'remote'],
 ])('a %s queue under random commands of %s sessions', (kind, placement) => {
   it('agrees with a model of it, across reopening', { timeout: 300_000 }, async () => {
     const dir = makeFolder();
@@ -253,7 +255,7 @@ describe.each<[QueueKind, 'embedded' | 'remote']>([
           await real.close();
         }
       }),
-      { numRuns: placement === 'remote' ? 8 : 30 },
+      { numRuns: placement === 'remote' || kind === 'unsharded-grouped' ? 8 : 30 },
     );
   });
 });

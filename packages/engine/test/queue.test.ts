@@ -37,6 +37,8 @@ describe.each<[QueueKind, keyof typeof clients]>([
   ['sharded', 'remote'],
   ['unsharded', 'embedded'],
   ['unsharded', 'remote'],
+  ['unsharded-grouped', 'embedded'],
+  ['unsharded-grouped', 'remote'],
 ])('a %s queue, seen by an %s client', (kind, client) => {
   it('shows a message only after its commit, with all its fields', async () => {
     const instance = await clients[client](kind);

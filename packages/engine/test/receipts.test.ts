@@ -9,55 +9,61 @@ import { ManualPorts } from './support/manual-ports.ts';
 
 const stale = expect.objectContaining({ code: 'RECEIPT_STALE' });
 
-describe.each(['sharded', 'unsharded'] as const)('the receipts of a %s queue', (kind) => {
-  it('cannot be counted: the numbers of a hold without its secret, or with that of another, are stale', async () => {
-    const instance = await openTestInstance();
-    await instance.createQueue({ name: 'q', kind });
-    const producer = instance.openSession();
-    for (const payload of ['a', 'b']) producer.enqueue('q', { payload });
-    await producer.commit();
-    const victim = instance.openSession();
-    const [a, b] = (await victim.receive('q', { max: 2 })).map(({ receipt }) => receipt) as [string, string];
-    const [nameOfA, nameOfB] = [receiptName(a), receiptName(b)];
-    const attacker = instance.openSession();
-    const guesses = [nameOfA, `${nameOfA}.`, b.replace(nameOfB, nameOfA), `${nameOfA}.${'A'.repeat(22)}`];
-    for (const guess of guesses) {
-      await expect(attacker.release('q', [guess])).rejects.toThrow(stale);
-      await expect(attacker.extend('q', [guess], 1_000)).rejects.toThrow(stale);
-      attacker.acknowledge('q', [guess]);
-      await expect(attacker.commit()).rejects.toThrow(stale);
-    }
-    expect(instance.queue('q')).toMatchObject({ ready: 0, held: 2, consumed: 0 });
-    victim.acknowledge('q', [a, b]);
-    await victim.commit();
-    expect(instance.queue('q')).toMatchObject({ held: 0, consumed: 2 });
-  });
+describe.each(['sharded', 'unsharded', 'unsharded-grouped'] as const)(
+  'the receipts of a %s queue',
+  (kind) => {
+    it('cannot be counted: the numbers of a hold without its secret, or with that of another, are stale', async () => {
+      const instance = await openTestInstance();
+      await instance.createQueue({ name: 'q', kind });
+      const producer = instance.openSession();
+      for (const payload of ['a', 'b']) producer.enqueue('q', { payload });
+      await producer.commit();
+      const victim = instance.openSession();
+      const [a, b] = (await victim.receive('q', { max: 2 })).map(({ receipt }) => receipt) as [
+        string,
+        string,
+      ];
+      const [nameOfA, nameOfB] = [receiptName(a), receiptName(b)];
+      const attacker = instance.openSession();
+      const guesses = [nameOfA, `${nameOfA}.`, b.replace(nameOfB, nameOfA), `${nameOfA}.${'A'.repeat(22)}`];
+      for (const guess of guesses) {
+        await expect(attacker.release('q', [guess])).rejects.toThrow(stale);
+        await expect(attacker.extend('q', [guess], 1_000)).rejects.toThrow(stale);
+        attacker.acknowledge('q', [guess]);
+        await expect(attacker.commit()).rejects.toThrow(stale);
+      }
+      expect(instance.queue('q')).toMatchObject({ ready: 0, held: 2, consumed: 0 });
+      victim.acknowledge('q', [a, b]);
+      await victim.commit();
+      expect(instance.queue('q')).toMatchObject({ held: 0, consumed: 2 });
+    });
 
-  it('end with their hold: a later one of the same message has another secret', async () => {
-    const instance = await openTestInstance();
-    await instance.createQueue({ name: 'q', kind });
-    const session = instance.openSession();
-    session.enqueue('q', { payload: 'a' });
-    await session.commit();
-    const [first] = await session.receive('q');
-    await session.release('q', [first!.receipt]);
-    const [second] = await session.receive('q', { waitMs: 30_000 });
-    expect(second!.receipt.slice(-22)).not.toBe(first!.receipt.slice(-22));
-    await expect(session.release('q', [first!.receipt])).rejects.toThrow(stale);
-    await session.release('q', [second!.receipt]);
-  });
+    it('end with their hold: a later one of the same message has another secret', async () => {
+      const instance = await openTestInstance();
+      await instance.createQueue({ name: 'q', kind });
+      const session = instance.openSession();
+      session.enqueue('q', { payload: 'a' });
+      await session.commit();
+      const [first] = await session.receive('q');
+      await session.release('q', [first!.receipt]);
+      const [second] = await session.receive('q', { waitMs: 30_000 });
+      expect(second!.receipt.slice(-22)).not.toBe(first!.receipt.slice(-22));
+      await expect(session.release('q', [first!.receipt])).rejects.toThrow(stale);
+      await session.release('q', [second!.receipt]);
+    });
 
-  it('are not given for messages that a transaction consumes', async () => {
-    const instance = await openTestInstance();
-    await instance.createQueue({ name: 'q', kind });
-    const session = instance.openSession();
-    session.enqueue('q', { payload: 'a' });
-    await session.commit();
-    const [message] = await session.dequeue('q');
-    expect([...text([message!]), message!.receipt]).toEqual(['a', '']);
-    await session.commit();
-  });
-});
+    it('are not given for messages that a transaction consumes', async () => {
+      const instance = await openTestInstance();
+      await instance.createQueue({ name: 'q', kind });
+      const session = instance.openSession();
+      session.enqueue('q', { payload: 'a' });
+      await session.commit();
+      const [message] = await session.dequeue('q');
+      expect([...text([message!]), message!.receipt]).toEqual(['a', '']);
+      await session.commit();
+    });
+  },
+);
 
 const queue = { queueId: 1, name: 'orders' } as QueueRow;
 

@@ -39,6 +39,7 @@ describe('a message that was held when its instance was killed', () => {
     ['a queue that does not wait for the disk', { durability: 'relaxed' }, []],
     ['a topic', { type: 'topic' }, ['one']],
     ['an unsharded queue', { kind: 'unsharded' }, []],
+    ['a grouped unsharded queue', { kind: 'unsharded-grouped' }, []],
     ['a queue with limited attempts', { attemptsMax: 5 }, []],
   ])('comes back as redelivered: %s', async (_what, spec, args) => {
     const { dir, instance } = await withMessages(spec, ['a', 'b', 'c']);

@@ -101,7 +101,7 @@ describe('the file of the unsharded queues', () => {
         return database.prepare(sql.startsWith('SELECT') ? sql : 'SELECT 1');
       },
     };
-    new DeliveryTable(explained as unknown as Database.Database, 1);
+    new DeliveryTable(explained as unknown as Database.Database);
     expect(plans).toHaveLength(6);
     for (const plan of plans) expect(plan).toMatch(/^SEARCH .* USING .*(INDEX|PRIMARY KEY)/);
   });

@@ -129,8 +129,8 @@ export const plants: readonly Plant[] = [
       { file: group, find: 'of member.runs) {', replace: 'of member.runs.slice(0, 1)) {' },
       {
         file: group,
-        find: 'for (const run of content.runs) for (const segment',
-        replace: 'for (const run of content.runs.slice(0, 1)) for (const segment',
+        find: 'for (const run of content.runs) appendRun(run);',
+        replace: 'for (const run of content.runs.slice(0, 1)) appendRun(run);',
       },
     ],
   },
@@ -583,10 +583,10 @@ export const plants: readonly Plant[] = [
     kinds: ['doubling'],
     edits: [
       {
-        file: 'storage/unsharded/unsharded-file.ts',
-        find: 'this.#remove(queueId, first, endId);',
+        file: 'storage/unsharded/unsharded-tables.ts',
+        find: 'for (const range of consumedRangesOf(consumed)) this.#remove(range, holder);',
         replace:
-          'if (first % 5 > 0) this.#remove(queueId, first, endId); else { this.#remove(queueId, first, endId - 1); this.#deliveries.release(queueId, endId - 1); }',
+          'for (const range of consumedRangesOf(consumed)) { if (range.firstId % 5 > 0) { this.#remove(range, holder); continue; } const last = range.endId - 1; this.#remove({ ...range, endId: last }, holder); this.deliveries.release({ queueId: range.queueId, id: last }, holder); }',
       },
     ],
   },
@@ -597,9 +597,9 @@ export const plants: readonly Plant[] = [
     edits: [
       {
         file: 'storage/unsharded/unsharded-file.ts',
-        find: 'for (const { queueId, id } of held) this.#deliveries.release(queueId, id);',
+        find: 'for (const delivery of held) this.tables.deliveries.release(delivery, this.holder);',
         replace:
-          'for (const { queueId, id } of held) if (id % 5 > 0) this.#deliveries.release(queueId, id); else this.#remove(queueId, id, id + 1);',
+          'for (const delivery of held) { if (delivery.id % 5 > 0) { this.tables.deliveries.release(delivery, this.holder); continue; } this.tables.apply([], [{ holder: this.holder, consumed: [delivery] }], 0); }',
       },
     ],
   },

@@ -86,7 +86,8 @@ function assertFit(edits: readonly SourceEdit[]): void {
 /** Resolves with why the process failed; undefined if it ended by itself or was killed as planned. */
 async function runWorker(task: WorkerTask, edits: readonly SourceEdit[]): Promise<string | undefined> {
   const child = spawn(process.execPath, ['--import', hook, worker, JSON.stringify(task)], {
-    env: { ...process.env, SHARDLAB_PLANT: JSON.stringify(edits) },
+    // Nothing else is preloaded: the edits are of sources, not of bundles.
+    env: { ...process.env, NODE_OPTIONS: '', SHARDLAB_PLANT: JSON.stringify(edits) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let errors = '';

@@ -3,7 +3,7 @@
  * a byte now and then keeps a place for ever. Only the time in which the server waits for the client counts: a busy server
  * makes nobody slow.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { ServerError } from '../errors.ts';
 import type { App } from './app-types.ts';
@@ -53,10 +53,14 @@ export class PaceWindow {
   }
 }
 
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+
 /** Bodies that are read as a whole must arrive at this pace, and within `ms`: else `REQUEST_TOO_SLOW`, `REQUEST_TIMEOUT`. */
 export function limitBodyTime(app: App, { ms, pace }: { ms: number; pace: Pace }): void {
   app.addHook('preParsing', async (request, reply, body) => {
     if ((request.routeOptions.config as Partial<typeof streamedBody>).streamedBody) return body;
+    if (!hasBody(request.headers)) return body; // it would end with the response only
     const { socket } = request.raw;
     const window = new PaceWindow(pace);
     let read = socket.bytesRead;
@@ -65,19 +69,20 @@ export function limitBodyTime(app: App, { ms, pace }: { ms: number; pace: Pace }
       void reply.send(error);
     };
     const deadline = setTimeout(() => refuse(new ServerError('REQUEST_TIMEOUT')), ms);
-    let timer = setTimeout(function check() {
+    const checks = checkWindows(window, () => {
       window.arrived(socket.bytesRead - read);
       read = socket.bytesRead;
       try {
         window.waited(window.leftMs);
-        timer = setTimeout(check, window.leftMs);
       } catch (error) {
         refuse(error);
+        return false;
       }
-    }, window.leftMs);
+      return true;
+    });
     const stop = () => {
       clearTimeout(deadline);
-      clearTimeout(timer);
+      checks.stop();
     };
     for (const event of ['end', 'close', 'error']) body.once(event, stop);
     return body;
@@ -91,18 +96,19 @@ export function limitReadTime(reply: FastifyReply, pace: Pace): void {
   const sent = () => socket.bytesWritten - socket.writableLength;
   const window = new PaceWindow(pace);
   let before = sent();
-  let timer = setTimeout(function check() {
+  const checks = checkWindows(window, () => {
     // Nothing is left unread: the server is at work, or waits for messages.
     window.arrived(socket.writableLength === 0 ? Number.POSITIVE_INFINITY : sent() - before);
     before = sent();
     try {
       window.waited(window.leftMs);
-      timer = setTimeout(check, window.leftMs);
     } catch {
       socket.destroy();
+      return false;
     }
-  }, window.leftMs);
-  whenAnswered(reply, () => clearTimeout(timer));
+    return true;
+  });
+  whenAnswered(reply, checks.stop);
 }
 
 /** The chunks of a request body. Throws `REQUEST_TOO_SLOW`. */
@@ -128,22 +134,43 @@ async function waitAtPace<T>(next: Promise<T>, window: PaceWindow): Promise<T> {
     startedAt = now;
     window.waited(ms);
   };
-  let timer = setTimeout(function check() {
+  const checks = checkWindows(window, () => {
     try {
       countWait();
-      timer = setTimeout(check, window.leftMs);
     } catch (error) {
       reject(error);
+      return false;
     }
-  }, window.leftMs);
+    return true;
+  });
   try {
     const result = await Promise.race([next, tooSlow]);
     // The client's wait ended within its window, or at its end: what arrived now counts for it.
     window.waited(Math.min(performance.now() - startedAt, Math.max(0, window.leftMs - 1)));
     return result;
   } finally {
-    clearTimeout(timer);
+    checks.stop();
   }
+}
+
+/**
+ * Calls `check` at the end of each window, until it says false. What has arrived by then is read before: a busy server
+ * would otherwise look at the clock before it looks at the client.
+ */
+function checkWindows(window: PaceWindow, check: () => boolean): { stop(): void } {
+  let afterReading: NodeJS.Immediate | undefined;
+  const onTime = () => {
+    afterReading = setImmediate(() => {
+      if (check()) timer = setTimeout(onTime, window.leftMs);
+    });
+  };
+  let timer = setTimeout(onTime, window.leftMs);
+  return {
+    stop: () => {
+      clearTimeout(timer);
+      clearImmediate(afterReading);
+    },
+  };
 }
 
 /** Closes the connection after the response: if a body was not read to its end, no other request can use it. */

@@ -5,7 +5,8 @@ import { LabError } from '@shardlab/lab';
 import { ServerError, serverErrorRegistry, toBody } from '../errors.ts';
 
 export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
-  invalid: 400,
+  // Bodies and queries fit the description of the API before the engine sees them: what it refuses breaks another rule.
+  invalid: 422,
   'not-found': 404,
   conflict: 409,
   'too-large': 413,
@@ -16,10 +17,12 @@ export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
 };
 
 const statusOfCode: Readonly<Record<string, number>> = {
-  // The request is well-formed; the document it concerns is not.
-  SCENARIO_INVALID: 422,
+  // The request is well-formed, and conflicts with no state that could change: its key names another one.
+  IDEMPOTENCY_KEY_REUSED: 422,
   // The request is not at fault: nothing is served until the instance is opened again.
   INSTANCE_FAILED: 503,
+  // The server is well; this client is too fast. Retry-After has the hint.
+  ENQUEUE_RATE_TOO_HIGH: 429,
 };
 
 /** The HTTP status for an error of the engine or the lab. */

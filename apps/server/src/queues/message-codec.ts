@@ -10,8 +10,7 @@ import {
   stringifyWithTexts,
   type NewMessage as WireMessage,
 } from '@shardlab/contract';
-import type { Message, NewMessage, StreamedMessage } from '@shardlab/engine';
-import { ServerError } from '../errors.ts';
+import { type Message, type NewMessage, QueueError, type StreamedMessage } from '@shardlab/engine';
 
 /** Properties with this prefix are reserved for the server. */
 const reservedPrefix = 'shardlab-';
@@ -19,18 +18,11 @@ const reservedSentence = `Names that begin with "${reservedPrefix}" are reserved
 const contentType = `${reservedPrefix}content-type`;
 const json = 'application/json';
 
-/** `path` is the JSON pointer of the message in the request. Throws `REQUEST_INVALID`. */
-export function fromWire(message: WireMessage, path: string): NewMessage {
+/** Of a message that fits its schema. */
+export function fromWire(message: WireMessage): NewMessage {
   const { payload: _, payloadBase64, properties = {}, ...attributes } = message;
-  const reserved = Object.keys(properties).find((name) => name.startsWith(reservedPrefix));
-  if (reserved !== undefined) {
-    throw invalid(`${path}/properties`, reservedSentence);
-  }
-  const isJson = Object.hasOwn(message, 'payload');
-  if (isJson === (payloadBase64 !== undefined)) {
-    throw invalid(path, 'A message must have either "payload" or "payloadBase64"');
-  }
-  const payload = payloadBase64 === undefined ? textOf(message.payload) : decodeBase64(payloadBase64, path);
+  const isJson = payloadBase64 === undefined;
+  const payload = isJson ? textOf(message.payload) : Buffer.from(payloadBase64, 'base64');
   const stored = isJson ? { ...properties, [contentType]: json } : properties;
   return {
     ...attributes,
@@ -39,7 +31,7 @@ export function fromWire(message: WireMessage, path: string): NewMessage {
   };
 }
 
-/** For a message whose payload is the request body. Throws `REQUEST_INVALID`. */
+/** For a message whose payload is the request body. Throws `MESSAGE_INVALID`. */
 export function streamedFromWire({
   properties: json,
   recipient,
@@ -60,12 +52,11 @@ function parseProperties(json: string): Record<string, string> {
   } catch {
     // reported below
   }
-  const path = '/properties';
   if (typeof properties !== 'object' || properties === null || Array.isArray(properties))
-    throw invalid(path, 'Not a JSON object');
+    throw invalidProperties('properties is not a JSON object');
   for (const [name, value] of Object.entries(properties)) {
-    if (typeof value !== 'string') throw invalid(path, `The value of "${name}" is not a string`);
-    if (name.startsWith(reservedPrefix)) throw invalid(path, reservedSentence);
+    if (typeof value !== 'string') throw invalidProperties(`The value of "${name}" is not a string`);
+    if (name.startsWith(reservedPrefix)) throw invalidProperties(reservedSentence);
   }
   return properties as Record<string, string>;
 }
@@ -117,24 +108,12 @@ export function stringifyMessages({ messages, ...rest }: { messages: readonly Me
   return stringifyWithTexts({ messages: new JsonText(`[${list}]`), ...rest });
 }
 
-/** Accepts only text that encodes back to itself; Node's decoder silently skips invalid characters. */
-function decodeBase64(text: string, path: string): Buffer {
-  const bytes = Buffer.from(text, 'base64');
-  if (bytes.toString('base64') !== text)
-    throw invalid(`${path}/payloadBase64`, 'Not valid base64 with padding');
-  return bytes;
-}
-
 /** The content type of a payload that is downloaded on its own. */
 export function contentTypeOf({ properties }: Pick<Message, 'properties'>): string {
   return properties?.[contentType] ?? 'application/octet-stream';
 }
 
-/** `REQUEST_INVALID`, for rules that a schema cannot express. */
-export function invalid(path: string, message: string, cause?: unknown): ServerError {
-  return new ServerError('REQUEST_INVALID', {
-    message: `The request is not valid: ${path}: ${message}`,
-    details: { errors: [{ path, message }] },
-    cause,
-  });
+/** For a rule that the schema of the query, where the properties are text, cannot express. */
+function invalidProperties(message: string): QueueError {
+  return new QueueError('MESSAGE_INVALID', { message, details: { field: 'properties' } });
 }

@@ -35,6 +35,8 @@ const defaults = { max: 1, waitMs: 0, holdMs: 30_000 } as const;
 
 export class QueueService {
   readonly #cluster: { readonly queues: QueueHost };
+  /** Names of queues that were found to have immediate visibility; one may be dropped and created anew with another. */
+  readonly #immediate = new Set<string>();
   #sessions: { host: QueueHost; byConnection: ConnectionSessions } | undefined;
 
   constructor(cluster: { readonly queues: QueueHost }) {
@@ -50,23 +52,46 @@ export class QueueService {
     return this.#sessions.byConnection;
   }
 
-  /** Resolves with the ids once all messages are committed. If one is refused, none is enqueued. */
-  async enqueue(connection: Connection, queue: string, messages: readonly WireMessage[]): Promise<string[]> {
-    const decoded = messages.map((message, index) => fromWire(message, `/messages/${index}`));
+  /**
+   * Resolves with the ids once all messages are committed, or visible at once. If one is refused, none is enqueued. Under an
+   * idempotency key they are enqueued once.
+   */
+  async enqueue(
+    connection: Connection,
+    queue: string,
+    messages: readonly WireMessage[],
+    idempotencyKey?: string,
+  ): Promise<{ ids: string[]; replayed: boolean }> {
+    const options = idempotencyKey === undefined ? undefined : { idempotencyKey };
+    const decoded = messages.map(fromWire);
     return this.#connectionSessions.run(connection, queue, async (session) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
+          if (this.#immediate.has(queue)) {
+            if (idempotencyKey !== undefined) throw keyOfImmediateQueue();
+            const { ids } = await session.enqueueNow(queue, ...decoded);
+            return { ids, replayed: false };
+          }
           for (const message of decoded) session.enqueue(queue, message);
-          const { ids } = await session.commit();
-          return ids;
+          const { ids, replayed } = await session.commit(options);
+          return { ids, replayed };
         } catch (error) {
           // The session was closed during this call because its instance is being moved.
           if (isCode(error, 'SESSION_CLOSED')) throw new ServerError('TOPOLOGY_CHANGING', { cause: error });
           await session.rollback();
-          if (!isCode(error, 'TX_NOT_COMMITTED') || attempt === limits.enqueueAttemptsMax) throw error;
+          const retry = isCode(error, 'TX_NOT_COMMITTED') || this.#learnVisibility(queue, error);
+          if (!retry || attempt === limits.enqueueAttemptsMax) throw error;
         }
       }
     });
+  }
+
+  /** Whether the error shows that the queue has another visibility than was known here. */
+  #learnVisibility(queue: string, error: unknown): boolean {
+    if (!(error instanceof QueueError) || error.code !== 'VISIBILITY_MISMATCH') return false;
+    if (error.details.visibility === 'immediate') this.#immediate.add(queue);
+    else this.#immediate.delete(queue);
+    return true;
   }
 
   /** Like `enqueue`, for one message whose payload is streamed. An interrupted upload leaves nothing behind. */
@@ -265,3 +290,8 @@ function stepWithin(wanted: number, bytesSoFar: number): number {
   const fitting = Math.floor((limits.responsePayloadBytes - bytesSoFar) / queueLimits.payloadBytesMax);
   return Math.min(wanted, fitting);
 }
+
+const keyOfImmediateQueue = () =>
+  new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
+    message: 'An enqueue that is visible at once is no transaction and cannot have an idempotency key',
+  });

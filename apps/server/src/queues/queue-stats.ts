@@ -36,6 +36,8 @@ function sumTotals(totals: readonly QueueTotals[]): QueueTotals {
     consumed: sum((total) => total.consumed),
     forwardedIn: sum((total) => total.forwardedIn),
     forwardedOut: sum((total) => total.forwardedOut),
+    refused: sum((total) => total.refused),
+    lost: sum((total) => total.lost),
     windowMs,
     drainState,
     ...estimate,

@@ -1,16 +1,17 @@
 /** Messages and the application's own SQL in one transaction. Knows wire values, but not HTTP. */
-import type { Committed, SqlValue, Statement, Transaction } from '@shardlab/contract';
+import type { Committed, Statement, StatementResult, Transaction } from '@shardlab/contract';
 import {
   type CommitResult,
   QueueError,
   type Session,
   type SqlParameters,
+  type SqlResult,
   valueFromJson,
   valueToJson,
 } from '@shardlab/engine';
 import type { QueueHost } from '../cluster/backend.ts';
 import { ServerError } from '../errors.ts';
-import { fromWire, invalid } from './message-codec.ts';
+import { fromWire } from './message-codec.ts';
 
 export class TransactionService {
   readonly #cluster: { readonly queues: QueueHost };
@@ -19,12 +20,20 @@ export class TransactionService {
     this.#cluster = cluster;
   }
 
-  /** Resolves once everything is committed. If any part is refused or fails, nothing is. */
-  async commit(transaction: Transaction): Promise<Committed> {
+  /**
+   * Resolves once everything is committed. If any part is refused or fails, nothing is. Under an idempotency key all of it is
+   * done once.
+   */
+  async commit(
+    transaction: Transaction,
+    idempotencyKey?: string,
+  ): Promise<{ committed: Committed; replayed: boolean }> {
+    const options = idempotencyKey === undefined ? undefined : { idempotencyKey };
     const session = this.#cluster.queues.openSession();
     try {
       stage(session, transaction);
-      return toCommitted(await session.commit(), transaction);
+      const result = await session.commit(options);
+      return { committed: toCommitted(result, transaction), replayed: result.replayed };
     } catch (error) {
       // The session was closed during this call because its instance is being moved.
       const isClosed = error instanceof QueueError && error.code === 'SESSION_CLOSED';
@@ -37,42 +46,36 @@ export class TransactionService {
 
 /** The first operation decides the instance of the transaction. Enqueues can go to any instance, so they come last. */
 function stage(session: Session, { execute = [], acknowledge = [], enqueue = [] }: Transaction): void {
-  for (const [index, { sql, parameters }] of execute.entries()) {
-    session.execute(sql, parametersOf(parameters, `/execute/${index}/parameters`));
-  }
+  for (const { sql, parameters } of execute) session.execute(sql, parametersOf(parameters));
   for (const { queue, receipts } of acknowledge) session.acknowledge(queue, receipts);
-  for (const [index, { queue, messages }] of enqueue.entries()) {
-    for (const [messageIndex, message] of messages.entries()) {
-      session.enqueue(queue, fromWire(message, `/enqueue/${index}/messages/${messageIndex}`));
-    }
+  for (const { queue, messages } of enqueue) {
+    for (const message of messages) session.enqueue(queue, fromWire(message));
   }
 }
 
-function parametersOf(parameters: Statement['parameters'] = [], path: string): SqlParameters {
-  const decode = (value: SqlValue, key: string | number) => {
-    try {
-      return valueFromJson(value);
-    } catch (error) {
-      throw invalid(`${path}/${key}`, (error as QueueError).message, error);
-    }
-  };
-  if (Array.isArray(parameters)) return parameters.map(decode);
-  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, decode(value, name)]));
+function parametersOf(parameters: Statement['parameters'] = []): SqlParameters {
+  if (Array.isArray(parameters)) return parameters.map(valueFromJson);
+  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, valueFromJson(value)]));
 }
 
-function toCommitted({ ids, results }: CommitResult, { enqueue = [] }: Transaction): Committed {
+function toCommitted(result: CommitResult, { enqueue = [], execute = [] }: Transaction): Committed {
+  const { ids, replayed } = result;
   let nextId = 0;
   return {
     ids: enqueue.map(({ messages }) => {
       nextId += messages.length;
       return ids.slice(nextId - messages.length, nextId);
     }),
-    results: results.map(({ rows, changes, lastInsertRowid }) => ({
-      rows: rows.map((row) =>
-        Object.fromEntries(Object.entries(row).map(([name, value]) => [name, valueToJson(value)])),
-      ),
-      changes,
-      lastInsertRowid: valueToJson(lastInsertRowid),
-    })),
+    ...(replayed && execute.length > 0 ? {} : { results: result.results.map(toStatementResult) }),
+  };
+}
+
+function toStatementResult({ rows, changes, lastInsertRowid }: SqlResult): StatementResult {
+  return {
+    rows: rows.map((row) =>
+      Object.fromEntries(Object.entries(row).map(([name, value]) => [name, valueToJson(value)])),
+    ),
+    changes,
+    lastInsertRowid: valueToJson(lastInsertRowid),
   };
 }

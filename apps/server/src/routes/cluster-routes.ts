@@ -1,14 +1,17 @@
-import { Cluster, Kill, Topology } from '@shardlab/contract';
+import { Cluster, clusterLimits, Kill, Topology } from '@shardlab/contract';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { ClusterWatch } from '../cluster/cluster-watch.ts';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
 import { allowNoBody } from '../http/json-body.ts';
+import { eventStream, refusals } from '../http/refusals.ts';
 
 const tags = ['cluster'];
-const params = Type.Object({ instance: Type.Integer({ minimum: 1, maximum: 64 }) });
+const params = Type.Object({ instance: Type.Integer({ minimum: 1, maximum: clusterLimits.instancesMax }) });
 const response = { 200: Cluster };
+/** Of changes: an instance may be starting, leaving, or inside the server. */
+const changed = { ...response, ...refusals(409, 422) };
 
 export interface ClusterRoutesOptions {
   cluster: ClusterService;
@@ -30,7 +33,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
       schema: {
         summary: 'The cluster as server-sent events: a snapshot, then changes',
         tags,
-        produces: ['text/event-stream'],
+        response: { 200: eventStream },
       },
     },
     async (_request, reply) => {
@@ -47,7 +50,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
           'Set the number of instances. Those with the highest numbers are removed first, and served until they are empty',
         tags,
         body: Topology,
-        response,
+        response: changed,
       },
     },
     async (request) => {
@@ -64,7 +67,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
         tags,
         params,
         body: Kill,
-        response,
+        response: changed,
       },
     },
     async (request) => {
@@ -79,7 +82,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
         summary: 'Shut the process of an instance down; another process takes the instance over at once',
         tags,
         params,
-        response,
+        response: changed,
       },
     },
     async (request) => {
@@ -94,7 +97,7 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
         summary: 'Start the process of an instance, which then takes its instance back',
         tags,
         params,
-        response,
+        response: changed,
       },
     },
     async (request) => {

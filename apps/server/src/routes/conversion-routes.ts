@@ -1,13 +1,13 @@
 import { Conversion, ConversionAnswer, Convert, QueueInfo } from '@shardlab/contract';
-import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 import { allowNoBody } from '../http/json-body.ts';
+import { queueRefusals } from '../http/refusals.ts';
 import type { ConversionService } from '../queues/conversion-service.ts';
+import { queueParams as params } from './params.ts';
 
 const tags = ['queues'];
 const url = '/api/queues/:queue/conversion';
-const params = Type.Object({ queue: Type.String() });
 
 /** Conversion of an unsharded queue to a sharded queue of the same name. */
 export function conversionRoutes(
@@ -23,7 +23,7 @@ export function conversionRoutes(
         tags,
         params,
         body: Convert,
-        response: { 202: Conversion },
+        response: { 202: Conversion, ...queueRefusals },
       },
     },
     async (request, reply) =>
@@ -36,7 +36,7 @@ export function conversionRoutes(
         summary: 'The progress of the conversion of a queue; null if there was none',
         tags,
         params,
-        response: { 200: ConversionAnswer },
+        response: { 200: ConversionAnswer, ...queueRefusals },
       },
     },
     async (request) => ({ conversion: await conversions.read(request.params.queue) }),
@@ -48,7 +48,7 @@ export function conversionRoutes(
         summary: 'Cancel a conversion; the unsharded queue can be used as before',
         tags,
         params,
-        response: { 200: QueueInfo },
+        response: { 200: QueueInfo, ...queueRefusals },
       },
     },
     async (request) => {

@@ -1,6 +1,8 @@
 import { Health, Liveness } from '@shardlab/contract';
+import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
+import { errorReference } from '../http/refusals.ts';
 
 const tags = ['server'];
 
@@ -10,7 +12,7 @@ export function healthRoutes(
   { cluster, version }: { cluster: ClusterService; version: string },
 ): void {
   const uptimeMs = () => Math.round(process.uptime() * 1000);
-  const response = { 200: Health, 503: Health };
+  const response = { 200: Health, 503: Type.Union([Health, Type.Ref(errorReference.$ref)]) };
 
   async function readHealth(): Promise<Health> {
     const [probes, damage] = await Promise.all([cluster.probe(), cluster.damage()]);

@@ -1,6 +1,7 @@
 import { LoadAnswer, StartLoad } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
 import { allowNoBody } from '../http/json-body.ts';
+import { refusals } from '../http/refusals.ts';
 import type { LoadService } from '../load/load-service.ts';
 
 const tags = ['cluster'];
@@ -17,7 +18,7 @@ export function loadRoutes(app: App, { loads }: { loads: LoadService }): void {
         summary: 'Start a load; it ends by itself and reports lost and duplicated messages',
         tags,
         body: StartLoad,
-        response: { 202: LoadAnswer },
+        response: { 202: LoadAnswer, ...refusals(409, 422) },
       },
     },
     async (request, reply) => reply.code(202).send({ load: await loads.start(request.body) }),

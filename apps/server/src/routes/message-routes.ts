@@ -6,21 +6,25 @@ import {
   Enqueue,
   Enqueued,
   Extend,
+  IdempotencyHeaders,
   Receipts,
 } from '@shardlab/contract';
 import type { FastifyReply, FastifySerializerCompiler } from 'fastify';
 import Type from 'typebox';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
+import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
 import { allowNoBody } from '../http/json-body.ts';
+import { queueRefusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import { stringifyMessages } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
+import { queueParams as params } from './params.ts';
 
 const tags = ['messages'];
-const params = Type.Object({ queue: Type.String() });
-/** For routes that answer with messages. */
-const serializerCompiler = (() => stringifyMessages) as FastifySerializerCompiler<unknown>;
+/** For routes that answer with messages, or with an error. */
+const serializerCompiler = (({ httpStatus }) =>
+  httpStatus === '200' ? stringifyMessages : JSON.stringify) as FastifySerializerCompiler<unknown>;
 
 export interface MessageRoutesOptions {
   queues: QueueService;
@@ -39,13 +43,17 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
           'Enqueue messages, all or none; responds once they are committed with the durability of the queue',
         tags,
         params,
+        headers: IdempotencyHeaders,
         body: Enqueue,
-        response: { 201: Enqueued },
+        response: { 201: withReplayedHeader(Enqueued), ...queueRefusals },
       },
     },
     async (request, reply) => {
       const { socket } = request.raw;
-      const ids = await queues.enqueue(socket, request.params.queue, request.body.messages);
+      const { queue } = request.params;
+      const key = readIdempotencyKey(request);
+      const { ids, replayed } = await queues.enqueue(socket, queue, request.body.messages, key);
+      markReplayed(reply, replayed);
       return reply.code(201).send({ ids });
     },
   );
@@ -58,7 +66,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         querystring: BrowseQuery,
-        response: { 200: Browsed },
+        response: { 200: Browsed, ...queueRefusals },
       },
     },
     async (request) => queues.browse(request.params.queue, request.query),
@@ -74,7 +82,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Dequeue,
-        response: { 200: Dequeued },
+        response: { 200: Dequeued, ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -94,7 +102,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Receipts,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -110,7 +118,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Receipts,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -126,7 +134,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
         tags,
         params,
         body: Extend,
-        response: { 204: Type.Null() },
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {

@@ -1,11 +1,13 @@
 /** Metrics for Prometheus, read from the engine at each scrape. */
 import type { QueueInfo, SubscriberInfo } from '@shardlab/engine';
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import Type from 'typebox';
 import type { HostedMetrics, InstanceState, ProbeResult } from '../cluster/backend.ts';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
+import { contentOf } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import type { RunStore } from '../store/run-store.ts';
 
@@ -22,7 +24,13 @@ export function metricsRoutes(app: App, sources: MetricsSources): void {
   const update = registerMetrics(registry, sources);
   app.get(
     '/metrics',
-    { schema: { summary: 'Metrics for Prometheus', tags: ['server'] } },
+    {
+      schema: {
+        summary: 'Metrics for Prometheus',
+        tags: ['server'],
+        response: { 200: contentOf({ 'text/plain': Type.String() }) },
+      },
+    },
     async (_request, reply) => {
       update(await collect(sources.cluster));
       return reply.type(registry.contentType).send(await registry.metrics());
@@ -120,6 +128,16 @@ function registerMetrics(
     'Messages consumed since the queue was created',
     'queue',
   );
+  const refused = counter(
+    'queue_refused_messages_total',
+    'Messages that flow control refused since the instances opened',
+    'queue',
+  );
+  const lost = gauge(
+    'queue_lost_messages',
+    'Messages of a nonpersistent queue that were in memory when its instances last stopped',
+    'queue',
+  );
   const up = gauge('instance_up', '1 if a process serves the instance, its own or another', 'instance');
   const ready = gauge(
     'instance_ready',
@@ -154,8 +172,8 @@ function registerMetrics(
   const streamCount = gauge('event_streams', 'Open event streams');
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
-  const gauges = [up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
-  const counters = [restarts, enqueued, consumed, commits, groups, cpu, waits, waited];
+  const gauges = [lost, up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
+  const counters = [restarts, enqueued, consumed, refused, commits, groups, cpu, waits, waited];
 
   return (scraped) => {
     for (const metric of [...gauges, ...counters]) metric.reset();
@@ -171,6 +189,8 @@ function registerMetrics(
       }
       enqueued.inc(labels, info.enqueued);
       consumed.inc(labels, info.consumed);
+      refused.inc(labels, info.refused);
+      lost.set(labels, info.lost);
     }
     for (const { instance, state } of scraped.instances) {
       const labels = { instance: String(instance) };

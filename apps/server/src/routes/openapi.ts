@@ -2,6 +2,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { App } from '../http/app-types.ts';
+import { allowNoBody } from '../http/json-body.ts';
 
 const tags = [
   { name: 'queues', description: 'Queues of the cluster that this server hosts' },
@@ -16,7 +17,23 @@ const tags = [
 
 /** Must be registered before the routes, because it collects them as they are added. */
 export async function openApi(app: App, { version }: { version: string }): Promise<void> {
+  const withoutBody = new Set<string>();
+  app.addHook('onRoute', ({ method, url, preValidation }) => {
+    if ([preValidation].flat().includes(allowNoBody as never)) withoutBody.add(operationOf(method, url));
+  });
   await app.register(swagger, {
+    refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },
+    transformObject: (document) => {
+      if (!('openapiObject' in document)) return document.swaggerObject;
+      const { openapiObject } = document;
+      for (const [path, methods = {}] of Object.entries(openapiObject.paths ?? {})) {
+        for (const [method, operation] of Object.entries(methods)) {
+          const body = (operation as { requestBody?: { required?: boolean } }).requestBody;
+          if (body !== undefined) body.required = !withoutBody.has(operationOf(method, path));
+        }
+      }
+      return openapiObject;
+    },
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -36,4 +53,9 @@ export async function openApi(app: App, { version }: { version: string }): Promi
     uiConfig: { validatorUrl: null, docExpansion: 'list', tryItOutEnabled: true } as object,
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+}
+
+/** The same for a route and for its entry in the description. */
+function operationOf(method: string | string[], url: string): string {
+  return `${String(method).toUpperCase()} ${url.replaceAll(/:(\w+)/g, '{$1}')}`;
 }

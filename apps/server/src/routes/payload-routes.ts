@@ -7,13 +7,15 @@ import { ServerError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import { chunksAtPace, closeAfter, type Pace, streamedBody } from '../http/body-pace.ts';
+import { refuseIdempotencyKey } from '../http/idempotency.ts';
+import { contentOf, queueRefusals } from '../http/refusals.ts';
 import { validateRequest } from '../http/validation.ts';
 import { contentTypeOf, streamedFromWire } from '../queues/message-codec.ts';
 import type { QueueService } from '../queues/queue-service.ts';
+import { queueParams as params } from './params.ts';
 
 const tags = ['messages'];
 const bytes = Type.String({ format: 'binary' });
-const params = Type.Object({ queue: Type.String() });
 
 export interface PayloadRoutesOptions {
   queues: QueueService;
@@ -45,12 +47,13 @@ function uploadRoute(app: App, { queues, admission, bodyPace }: PayloadRoutesOpt
         tags,
         params,
         querystring: EnqueueStreamQuery,
-        response: { 201: Enqueued },
+        response: { 201: Enqueued, ...queueRefusals },
       },
     },
     async (request, reply) => {
       const contentLength = request.headers['content-length'];
       try {
+        refuseIdempotencyKey(request);
         admission.upload(request.params.queue, reply);
         const ids = await queues.enqueueStream(request.params.queue, {
           ...streamedFromWire(request.query),
@@ -77,7 +80,10 @@ function downloadRoute(app: App, { queues, admission }: PayloadRoutesOptions): v
         tags,
         params,
         querystring: PayloadQuery,
-        response: { 200: bytes },
+        response: {
+          200: contentOf({ 'application/octet-stream': bytes, 'application/json': Type.Unknown() }),
+          ...queueRefusals,
+        },
       },
     },
     async (request, reply) => {

@@ -3,15 +3,23 @@ import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
 import { allowNoBody } from '../http/json-body.ts';
+import { queueRefusals, refusals } from '../http/refusals.ts';
 import { sumQueueStats } from '../queues/queue-stats.ts';
+import { queueParams as params } from './params.ts';
 
 const tags = ['queues'];
-const params = Type.Object({ queue: Type.String() });
 
 export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
   app.post(
     '/api/queues',
-    { schema: { summary: 'Create a queue', tags, body: CreateQueue, response: { 201: QueueInfo } } },
+    {
+      schema: {
+        summary: 'Create a queue',
+        tags,
+        body: CreateQueue,
+        response: { 201: QueueInfo, ...refusals(409, 422) },
+      },
+    },
     async (request, reply) => {
       const info = await cluster.queues.createQueue(request.body);
       return reply.code(201).header('location', `/api/queues/${info.name}`).send(info);
@@ -24,7 +32,7 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
   );
   app.get(
     '/api/queues/:queue',
-    { schema: { summary: 'One queue', tags, params, response: { 200: QueueInfo } } },
+    { schema: { summary: 'One queue', tags, params, response: { 200: QueueInfo, ...queueRefusals } } },
     async (request) => cluster.queues.queue(request.params.queue),
   );
   app.get(
@@ -35,14 +43,21 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
           'Metrics of a queue by instance, shard, subscriber and partition, with rates and the time to drain',
         tags,
         params,
-        response: { 200: QueueStats },
+        response: { 200: QueueStats, ...queueRefusals },
       },
     },
     async (request) => sumQueueStats([await cluster.queues.queueStats(request.params.queue)].flat()),
   );
   app.delete(
     '/api/queues/:queue',
-    { schema: { summary: 'Drop a queue and its messages', tags, params, response: { 204: Type.Null() } } },
+    {
+      schema: {
+        summary: 'Drop a queue and its messages',
+        tags,
+        params,
+        response: { 204: Type.Null(), ...queueRefusals },
+      },
+    },
     async (request, reply) => {
       await cluster.queues.dropQueue(request.params.queue);
       return reply.code(204).send(null);
@@ -59,7 +74,7 @@ export function queueRoutes(app: App, { cluster }: { cluster: ClusterService }):
           tags,
           params,
           body: StartStop,
-          response: { 200: QueueInfo },
+          response: { 200: QueueInfo, ...queueRefusals },
         },
       },
       async (request) => {

@@ -13,15 +13,19 @@ import { parseScenario } from '@shardlab/lab';
 import Type from 'typebox';
 import type { App } from '../http/app-types.ts';
 import type { EventStreams } from '../http/event-streams.ts';
-import { unsupported } from '../http/unsupported.ts';
+import { contentOf, eventStream, refusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import { endEventId } from '../runs/event-log.ts';
 import { runToCsv, runToJson } from '../runs/run-export.ts';
 import type { RunService } from '../runs/run-service.ts';
 import type { ScenarioLibrary } from '../scenarios/scenario-library.ts';
+import { idParams as params } from './params.ts';
 
 const tags = ['runs'];
-const params = Type.Object({ id: Type.String() });
+const ExportQuery = Type.Object(
+  { format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('csv')])) },
+  { additionalProperties: false },
+);
 
 export interface RunRoutesOptions {
   runs: RunService;
@@ -38,7 +42,7 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
         summary: 'Start a run; runs are executed one at a time',
         tags,
         body: StartRun,
-        response: { 202: Id },
+        response: { 202: Id, ...refusals(404, 409, 422) },
       },
     },
     async (request, reply) => {
@@ -67,7 +71,14 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
   );
   app.delete(
     '/api/runs/:id',
-    { schema: { summary: 'Delete a run that has ended', tags, params, response: { 204: Type.Null() } } },
+    {
+      schema: {
+        summary: 'Delete a run that has ended',
+        tags,
+        params,
+        response: { 204: Type.Null(), ...refusals(409) },
+      },
+    },
     async (request, reply) => {
       runs.remove(request.params.id);
       return reply.code(204).send(null);
@@ -80,7 +91,7 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
         summary: 'Cancel a run; its finished points are kept',
         tags,
         params,
-        response: { 202: RunCancelled },
+        response: { 202: RunCancelled, ...refusals(409) },
       },
     },
     async (request, reply) => {
@@ -95,17 +106,14 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
         summary: 'A run as a file: json or csv',
         tags,
         params,
-        querystring: Type.Object({ format: Type.Optional(Type.String()) }, { additionalProperties: false }),
-        response: { 200: Type.String() },
+        querystring: ExportQuery,
+        response: { 200: contentOf({ 'application/json': Run, 'text/csv': Type.String() }) },
       },
     },
     async (request, reply) => {
       const { id } = request.params;
       const head = runs.head(id);
-      const format = request.query.format ?? 'json';
-      if (format !== 'json' && format !== 'csv') {
-        throw unsupported(`The export format "${format.slice(0, 20)}"`, { known: ['json', 'csv'] });
-      }
+      const { format = 'json' } = request.query;
       const exported = { head, points: () => runs.points(id) };
       const content = Readable.from(format === 'csv' ? runToCsv(exported) : runToJson(exported));
       const type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8';
@@ -124,7 +132,8 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
         summary: 'The events of a run as server-sent events; resumes after Last-Event-ID',
         tags,
         params,
-        produces: ['text/event-stream'],
+        headers: Type.Object({ 'last-event-id': Type.Optional(Type.String()) }),
+        response: { 200: eventStream, 204: Type.Null() },
       },
     },
     async (request, reply) => {

@@ -1,23 +1,16 @@
-import {
-  Id,
-  InvalidBody,
-  Scale,
-  Scenario,
-  ScenarioEntry,
-  ScenarioList,
-  ScenarioValidation,
-} from '@shardlab/contract';
+import { Id, Scale, Scenario, ScenarioEntry, ScenarioList, ScenarioValidation } from '@shardlab/contract';
 import { parseScenario, planFigures } from '@shardlab/lab';
 import type { FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
 import type { App } from '../http/app-types.ts';
 import { decodeJsonBody } from '../http/json-body.ts';
+import { refusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import type { ScenarioLibrary } from '../scenarios/scenario-library.ts';
+import { idParams as params } from './params.ts';
 
 const tags = ['scenarios'];
-const params = Type.Object({ id: Type.String() });
 
 export interface ScenarioRoutesOptions {
   library: ScenarioLibrary;
@@ -37,7 +30,14 @@ export function scenarioRoutes(app: App, { library, now }: ScenarioRoutesOptions
   );
   app.delete(
     '/api/scenarios/:id',
-    { schema: { summary: 'Delete an uploaded scenario', tags, params, response: { 204: Type.Null() } } },
+    {
+      schema: {
+        summary: 'Delete an uploaded scenario',
+        tags,
+        params,
+        response: { 204: Type.Null(), ...refusals(409) },
+      },
+    },
     async (request, reply) => {
       library.remove(request.params.id);
       return reply.code(204).send(null);
@@ -55,7 +55,7 @@ function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
     async ({ headers }: FastifyRequest, body: Buffer) => decodeJsonBody(body, headers['content-type']),
   );
   const bodyLimit = limits.scenarioBodyBytes;
-  // The schema only documents the API; the lab validates and reports more than a schema can.
+  // The schemas only document the API; the lab validates and reports more than a schema can.
   const validatorCompiler = () => () => true;
 
   app.post(
@@ -66,7 +66,7 @@ function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
         summary: 'Upload a scenario, or replace an uploaded scenario with the same id',
         tags,
         body: Scenario,
-        response: { 201: Id, 422: InvalidBody },
+        response: { 201: Id, ...refusals(409, 422) },
       },
       validatorCompiler,
     },
@@ -83,8 +83,10 @@ function uploads(app: App, { library, now }: ScenarioRoutesOptions): void {
         summary: 'Validate a scenario and estimate the size of a run',
         tags,
         querystring: Type.Object({ scale: Type.Optional(Scale) }, { additionalProperties: false }),
-        body: Scenario,
-        response: { 200: ScenarioValidation },
+        body: Type.Unknown({
+          description: 'A scenario; whatever else it is, the answer says what is wrong with it',
+        }),
+        response: { 200: ScenarioValidation, ...refusals(422) },
       },
       validatorCompiler: (route) =>
         route.httpPart === 'body' ? () => true : app.validatorCompiler!(route as never),

@@ -2,10 +2,11 @@ import { Subscribe, SubscriberInfo, SubscriberList } from '@shardlab/contract';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { App } from '../http/app-types.ts';
+import { queueRefusals } from '../http/refusals.ts';
+import { queueParams as params, subscriberParams } from './params.ts';
 
 const tags = ['subscribers'];
 const url = '/api/queues/:queue/subscribers';
-const params = Type.Object({ queue: Type.String() });
 
 /** The subscribers of a topic. */
 export function subscriberRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
@@ -17,7 +18,7 @@ export function subscriberRoutes(app: App, { cluster }: { cluster: ClusterServic
         tags,
         params,
         body: Subscribe,
-        response: { 201: SubscriberInfo },
+        response: { 201: SubscriberInfo, ...queueRefusals },
       },
     },
     async (request, reply) => {
@@ -32,7 +33,14 @@ export function subscriberRoutes(app: App, { cluster }: { cluster: ClusterServic
   );
   app.get(
     url,
-    { schema: { summary: 'Subscribers of a topic', tags, params, response: { 200: SubscriberList } } },
+    {
+      schema: {
+        summary: 'Subscribers of a topic',
+        tags,
+        params,
+        response: { 200: SubscriberList, ...queueRefusals },
+      },
+    },
     async (request) => ({ subscribers: await cluster.queues.subscribers(request.params.queue) }),
   );
   app.delete(
@@ -41,8 +49,8 @@ export function subscriberRoutes(app: App, { cluster }: { cluster: ClusterServic
       schema: {
         summary: 'Remove a subscriber and the messages it has not consumed',
         tags,
-        params: Type.Object({ ...params.properties, subscriber: Type.String() }),
-        response: { 204: Type.Null() },
+        params: subscriberParams,
+        response: { 204: Type.Null(), ...queueRefusals },
       },
     },
     async (request, reply) => {

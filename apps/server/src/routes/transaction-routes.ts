@@ -1,5 +1,7 @@
-import { Committed, Transaction } from '@shardlab/contract';
+import { Committed, IdempotencyHeaders, Transaction } from '@shardlab/contract';
 import type { App } from '../http/app-types.ts';
+import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
+import { queueRefusals } from '../http/refusals.ts';
 import { limits } from '../limits.ts';
 import type { TransactionService } from '../queues/transaction-service.ts';
 
@@ -11,10 +13,16 @@ export function transactionRoutes(app: App, { transactions }: { transactions: Tr
       schema: {
         summary: 'Several enqueues, acknowledgements and SQL statements of your own, all or nothing',
         tags: ['transactions'],
+        headers: IdempotencyHeaders,
         body: Transaction,
-        response: { 200: Committed },
+        response: { 200: withReplayedHeader(Committed), ...queueRefusals },
       },
     },
-    async (request) => transactions.commit(request.body),
+    async (request, reply) => {
+      const key = readIdempotencyKey(request);
+      const { committed, replayed } = await transactions.commit(request.body, key);
+      markReplayed(reply, replayed);
+      return committed;
+    },
   );
 }

@@ -33,21 +33,14 @@ export async function* runToJson({ head, points }: ExportedRun): AsyncGenerator<
 
 /** RFC 4180 with a header line. Times are milliseconds, rates per second; a list is one cell, separated by spaces. */
 export async function* runToCsv({ head, points }: ExportedRun): AsyncGenerator<string> {
-  const events = new Set<string>();
-  for await (const { waits } of inTurns(points())) for (const { event } of waits) events.add(event);
-  const waitEvents = [...events].sort();
-  let header = pointColumnsOfEmptyRun;
-  let rows = 0;
+  // Points differ in what they have: one that delivered nothing has no latency.
+  const columns = new Set(columnsOfEmptyRun);
+  for await (const point of inTurns(points())) for (const [name] of cellsOf(head, point)) columns.add(name);
+  yield toLine([...columns]);
   for await (const point of inTurns(points())) {
-    const cells = pointCells(head, point, waitEvents);
-    if (rows === 0) {
-      header = cells.map(([name]) => name);
-      yield toLine(header);
-    }
-    rows += 1;
-    yield toLine(cells.map(([, cell]) => cell));
+    const cells = new Map(cellsOf(head, point));
+    yield toLine([...columns].map((name) => cells.get(name) ?? null));
   }
-  if (rows === 0) yield toLine(header);
 }
 
 /** Lets other work run after every few points. */
@@ -62,10 +55,10 @@ async function* inTurns(points: Iterable<Point>): AsyncGenerator<Point> {
 
 const toLine = (cells: readonly Cell[]) => `${cells.map(quote).join(',')}\r\n`;
 
-const pointColumnsOfEmptyRun = ['run', 'scenario', 'scale', 'status', 'program', 'system'];
+const columnsOfEmptyRun = ['run', 'scenario', 'scale', 'status', 'program', 'system'];
 
-function pointCells(run: Run, point: Point, waitEvents: readonly string[]): [name: string, cell: Cell][] {
-  const { params, figures, latencies, byInstance, integrity } = point;
+function cellsOf(run: Run, point: Point): [name: string, cell: Cell][] {
+  const { params, figures, latencies, byInstance, waits, integrity } = point;
   return [
     ['run', run.id],
     ['scenario', run.scenario.id],
@@ -88,16 +81,13 @@ function pointCells(run: Run, point: Point, waitEvents: readonly string[]): [nam
     ]),
     ...Object.entries(integrity).map(([name, count]): [string, Cell] => [`integrity.${name}`, count]),
     ['repeats', point.repeats.length],
-    ...waitEvents.flatMap((event): [string, Cell][] => {
-      const wait = point.waits.find((candidate) => candidate.event === event);
-      return [
-        [`waits.${event}.class`, wait?.class ?? null],
-        [`waits.${event}.count`, wait?.waits ?? null],
-        [`waits.${event}.totalMs`, wait?.totalMs ?? null],
-        [`waits.${event}.p99Ms`, wait?.p99Ms ?? null],
-        [`waits.${event}.emulated`, wait === undefined ? null : String(wait.emulated)],
-      ];
-    }),
+    ...waits.flatMap((wait): [string, Cell][] => [
+      [`waits.${wait.event}.class`, wait.class],
+      [`waits.${wait.event}.count`, wait.waits],
+      [`waits.${wait.event}.totalMs`, wait.totalMs],
+      [`waits.${wait.event}.p99Ms`, wait.p99Ms],
+      [`waits.${wait.event}.emulated`, String(wait.emulated)],
+    ]),
   ];
 }
 

@@ -42,6 +42,8 @@ export function eventSentence(event: ClusterEvent, names: ProcessNames): string 
       return `Instance ${instance} is unhealthy in ${nameOf(pid)}, which renews its lease no more: ${reasonOf(event)}.`;
     case 'instance:damaged':
       return `Stored data of instance ${instance} is damaged: ${event.message ?? 'no details given'}.`;
+    case 'messages:lost':
+      return `Instance ${instance} lost nonpersistent messages with the process that hosted it: ${event.message ?? 'no details given'}.`;
     case 'takeover:blocked':
       return `Instance ${instance} cannot be taken over: ${nameOf(fromPid)} cannot be killed.`;
     case 'instance:added':
@@ -77,6 +79,7 @@ const tones: Readonly<Partial<Record<ClusterEvent['type'], Tone>>> = {
   'instance:failed': 'bad',
   'instance:unhealthy': 'bad',
   'instance:damaged': 'bad',
+  'messages:lost': 'bad',
   'takeover:blocked': 'bad',
   'process:restarting': 'live',
   'process:given-up': 'bad',

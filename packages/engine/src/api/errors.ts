@@ -44,7 +44,11 @@ const definitions = {
     message:
       'The queue was converted to a sharded queue during the call; nothing was changed, retry to use the new queue',
   },
-  QUEUE_NOT_CONVERTIBLE: { kind: 'conflict', retryable: false, message: 'The queue is already sharded' },
+  QUEUE_NOT_CONVERTIBLE: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'Only a queue of the kind unsharded can be converted',
+  },
   QUEUE_NOT_DRAINED: {
     kind: 'conflict',
     retryable: true,
@@ -98,7 +102,7 @@ const definitions = {
   TX_SPANS_FILES: {
     kind: 'invalid',
     retryable: false,
-    message: 'A transaction cannot combine sharded and unsharded queues: they are stored in different files',
+    message: 'A transaction cannot combine queues of different kinds: each kind has a writer of its own',
   },
   TX_SPANS_INSTANCES: {
     kind: 'invalid',
@@ -144,7 +148,7 @@ const definitions = {
   SQL_RESULTS_LOST: {
     kind: 'unavailable',
     retryable: false,
-    message: 'The transaction is committed, and the results of its statements were lost with the connection',
+    message: 'The transaction is committed, and the results of its statements are no longer known',
   },
   SQL_HOLD_EXPIRED: {
     kind: 'conflict',
@@ -162,6 +166,16 @@ const definitions = {
     message: "query is available only for sessions in the instance's own process; use execute",
   },
   OPTIONS_INVALID: { kind: 'invalid', retryable: false, message: 'An option is invalid' },
+  IDEMPOTENCY_KEY_REUSED: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'A transaction with this idempotency key and different content was committed before',
+  },
+  IDEMPOTENCY_KEY_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'A transaction with this content cannot have an idempotency key',
+  },
   SESSION_BUSY: { kind: 'conflict', retryable: true, message: 'The session already has a call in progress' },
   SESSION_CLOSED: { kind: 'conflict', retryable: false, message: 'The session is closed' },
   RECEIPT_STALE: {
@@ -201,6 +215,17 @@ const definitions = {
     kind: 'unavailable',
     retryable: true,
     message: "The queue's backlog has reached its limit",
+  },
+  ENQUEUE_RATE_TOO_HIGH: {
+    kind: 'unavailable',
+    retryable: true,
+    message:
+      'Messages are enqueued faster than they are consumed: the queue has messagesMax undelivered ones',
+  },
+  VISIBILITY_MISMATCH: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The call does not fit the visibility of the queue',
   },
   INSTANCE_CLOSED: { kind: 'unavailable', retryable: true, message: 'The instance is closed' },
   INSTANCE_FAILED: {
@@ -298,7 +323,8 @@ const definitions = {
   INSTANCE_IS_HOME: {
     kind: 'conflict',
     retryable: false,
-    message: "The application's tables are stored on this instance, so it cannot leave the cluster",
+    message:
+      "The application's tables or the idempotency keys are stored on this instance, so it cannot leave the cluster",
   },
   PROCESS_NOT_RUNNING: {
     kind: 'conflict',

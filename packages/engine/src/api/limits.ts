@@ -111,6 +111,13 @@ export const limits = {
   attemptsMax: 1_000,
   /** Pause before a returned message is delivered again; it doubles up to this. */
   retryDelayMsMax: 60 * 60_000,
+  /** Undelivered messages of a buffered queue past which it refuses more: Oracle's default, and what memory can have. */
+  undeliveredDefault: 5_000,
+  undeliveredMax: 10_000_000,
+  /** Bounds of the hint when to enqueue again after that, and the hint where nothing was consumed of late. */
+  enqueueRetryMsMin: 1,
+  enqueueRetryMsMax: 10_000,
+  enqueueRetryMsUnknown: 1_000,
   dequeueMessagesMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,
   holdMsMin: 10,
@@ -123,6 +130,12 @@ export const limits = {
   outcomesMax: 50_000,
   /** How long an outcome is kept after the connection was lost; clients ask within a minute. */
   outcomeRetentionMs: 10 * 60_000,
+  /** An idempotency key, printable ASCII: a UUID has 36. It is stored with its transaction. */
+  idempotencyKeyCharactersMax: 200,
+  /** Keys that an instance knows, about 170 bytes each in its file. The oldest are dropped first. */
+  idempotencyKeysMax: 1_000_000,
+  /** How long a key is known: a client that retries later than a day has asked a person. */
+  idempotencyRetentionMs: 24 * 60 * 60_000,
   waitersMax: 10_000,
   /** Connections to one served instance; each can have thousands of sessions. */
   connectionsMax: 1_024,

@@ -79,6 +79,13 @@ export interface QueueTotals extends FlowStats {
   /** Forwarded from and to other instances: see `QueueInfo`. */
   forwardedIn: number;
   forwardedOut: number;
+  /** Messages that flow control refused since the instance opened; `depth` is what it compares with `messagesMax`. */
+  refused: number;
+  /**
+   * Messages of a nonpersistent queue that were in memory when the instance stopped before it was opened: exact after an
+   * orderly close, else as of its last sample.
+   */
+  lost: number;
 }
 
 /** A queue on one instance. An unsharded queue has totals only, those of its file. */

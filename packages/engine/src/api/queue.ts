@@ -1,10 +1,20 @@
 /** Queues and topics: how they are specified, and what is known of one. Times are in milliseconds, sizes in bytes. */
 import type { QueueErrorCode } from './errors.ts';
 
-export type QueueKind = 'sharded' | 'unsharded';
+/**
+ * `unsharded` and `unsharded-grouped` are stored in the same way, in one table that all instances share. With `unsharded`
+ * each session commits for itself; with `unsharded-grouped` an elected process writes for all sessions, many at a time.
+ */
+export type QueueKind = 'sharded' | 'unsharded' | 'unsharded-grouped';
 
 /** What survives a killed process or a power cut once a commit is acknowledged: see `docs/data-layout.md`. */
 export type Durability = 'durable' | 'relaxed' | 'memory';
+
+/**
+ * `commit`: an enqueue is visible, and a dequeue consumes, with the session's commit. `immediate`: each call takes effect
+ * when it returns, outside the session's transaction, by `enqueueNow` and `dequeueNow`.
+ */
+export type Visibility = 'commit' | 'immediate';
 
 /** `queue`: each message has one consumer. `topic`: each subscriber gets every message. */
 export type QueueType = 'queue' | 'topic';
@@ -19,6 +29,17 @@ export interface QueueSpec {
   shards?: number;
   /** Default `durable`. */
   durability?: Durability;
+  /**
+   * Default `commit`. `immediate` makes a _buffered queue_: `durability` is then `memory`, and no message of it is ever
+   * written to a file.
+   */
+  visibility?: Visibility;
+  /**
+   * Flow control, of a queue with immediate visibility only: past this many undelivered messages (enqueued and not yet
+   * consumed, held ones included) on an instance, it refuses an enqueue with `ENQUEUE_RATE_TOO_HIGH`. 1 to 10,000,000,
+   * default 5,000.
+   */
+  messagesMax?: number;
   /** Default false. True: messages have priorities; more urgent ones are delivered first within a shard. */
   priorities?: boolean;
   /**
@@ -58,6 +79,9 @@ export interface QueueInfo {
   type: QueueType;
   shards: number;
   durability: Durability;
+  visibility: Visibility;
+  /** Null: without flow control. */
+  messagesMax: number | null;
   priorities: boolean;
   /** Null: no limit. */
   attemptsMax: number | null;
@@ -90,6 +114,13 @@ export interface QueueInfo {
    */
   forwardedIn: number;
   forwardedOut: number;
+  /** Messages that flow control refused since the instance opened: see `messagesMax`. */
+  refused: number;
+  /**
+   * Messages of a nonpersistent queue that were in memory when the instance stopped before it was opened: exact after an
+   * orderly close, else as of its last sample.
+   */
+  lost: number;
   /** In a list only: why the counts are unknown and shown as 0. Calls on the queue throw the same error. */
   fault?: { code: QueueErrorCode; message: string };
 }

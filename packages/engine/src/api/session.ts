@@ -20,15 +20,36 @@ export interface ReceiveOptions extends DequeueOptions {
   sameInstanceAs?: string;
 }
 
+export interface CommitOptions {
+  /**
+   * Names the transaction, 1 to 200 printable ASCII characters: it is committed once, however often it is sent. The key is
+   * stored with the commit and known for 24 hours, or until 1,000,000 later ones were stored on the instance.
+   *
+   * - Committed before under this key: nothing is done again, and the result is `replayed`.
+   * - With other content: `IDEMPOTENCY_KEY_REUSED`. Content is queues, messages, statements and receipts, in order.
+   * - Being committed by another session: waits for that. If it fails, this one is committed.
+   *
+   * Messages that are consumed must be named by receipts (`acknowledge`). `IDEMPOTENCY_KEY_UNSUPPORTED` refuses and rolls
+   * back a transaction with dequeued messages, a `query`, a payload in chunks, or a queue that is unsharded or of
+   * durability `memory`. A replay needs queues that exist and are open for enqueue, as any transaction does.
+   */
+  idempotencyKey?: string;
+}
+
 export interface CommitResult {
   /** Ids of the messages that the transaction enqueued, in the order of its enqueue calls. */
   ids: string[];
   /**
-   * Results of its statements, in the order of the `execute` calls. Throws `SQL_RESULTS_LOST` if the commit succeeded but
-   * its answer was lost with the connection.
+   * Results of its statements, in the order of the `execute` calls. They are not stored: throws `SQL_RESULTS_LOST` if the
+   * commit succeeded but its answer was lost with the connection, and if it is `replayed`.
    */
   readonly results: SqlResult[];
+  /** A transaction with this idempotency key and content was committed before: `ids` are its, and nothing was done now. */
+  readonly replayed: boolean;
 }
+
+/** Ids of the messages that were enqueued, in the order of the call. */
+export type EnqueueResult = Pick<CommitResult, 'ids'>;
 
 /**
  * The first operation begins a transaction. Work of one session on one queue keeps its order. Calls of a session must not
@@ -39,9 +60,17 @@ export interface Session {
   /**
    * Stages a message for the commit. Throws what the message itself shows (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). Errors
    * that only the instance can find (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) are thrown here or, at the
-   * latest, by the commit, which then changes nothing.
+   * latest, by the commit, which then changes nothing. So is `VISIBILITY_MISMATCH`, where visibility is immediate.
    */
   enqueue(queue: string, message: NewMessage): void;
+  /**
+   * Enqueues to a queue with immediate visibility, all messages or none: they can be dequeued when the call resolves, no
+   * commit is needed, and a rollback does not undo it. It is no part of the session's transaction. Messages of one session
+   * keep their order. Past the queue's `messagesMax` it rejects with `ENQUEUE_RATE_TOO_HIGH`
+   * (`details: { undelivered, messagesMax, retryAfterMs }`); other queues reject with `VISIBILITY_MISMATCH`. After
+   * `COMMIT_OUTCOME_UNKNOWN`, of a remote session whose connection was lost, the messages may be in the queue.
+   */
+  enqueueNow(queue: string, ...messages: NewMessage[]): Promise<EnqueueResult>;
   /**
    * Uploads the payload in chunks, with bounded memory, and stages its message for the commit; until then it is invisible.
    * A payload that fits one chunk (256 KiB) is staged as by `enqueue`. Persistent sharded queues only
@@ -51,8 +80,17 @@ export interface Session {
    * transaction: then its next call rejects with `TX_NOT_COMMITTED`.
    */
   enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }>;
-  /** Delivers messages. This session's commit consumes them; its rollback or close returns them to the queue. */
+  /**
+   * Delivers messages. This session's commit consumes them; its rollback or close returns them to the queue. Rejects with
+   * `VISIBILITY_MISMATCH` where visibility is immediate.
+   */
   dequeue(queue: string, options?: DequeueOptions): Promise<Message[]>;
+  /**
+   * Delivers messages of a queue with immediate visibility and consumes them at once, outside the transaction: at most
+   * once. What a consumer has taken when it fails, or what is on its way over a connection that is lost, is gone; `receive`
+   * and `acknowledge` deliver at least once while the instance runs. Other queues reject with `VISIBILITY_MISMATCH`.
+   */
+  dequeueNow(queue: string, options?: DequeueOptions): Promise<Message[]>;
   /** Delivers messages under a timed hold, outside the transaction. Any session can finish them by their receipts. */
   receive(queue: string, options?: ReceiveOptions): Promise<Message[]>;
   /**
@@ -90,7 +128,7 @@ export interface Session {
   /** Restarts the hold of received messages. If a receipt is stale, none is extended. */
   extend(queue: string, receipts: string[], holdMs: number): Promise<void>;
   /** Resolves once the transaction is durable as its queues promise; an empty one resolves at once. */
-  commit(): Promise<CommitResult>;
+  commit(options?: CommitOptions): Promise<CommitResult>;
   rollback(): Promise<void>;
   /** Rolls back and ends the session. */
   close(): Promise<void>;

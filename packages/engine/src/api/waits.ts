@@ -8,6 +8,7 @@ export const waitEvents = {
   'log file sync': { class: 'commit', emulated: false },
   'writer reservation': { class: 'concurrency', emulated: false },
   'write lock': { class: 'concurrency', emulated: false },
+  claim: { class: 'concurrency', emulated: false },
   'partition maintenance': { class: 'configuration', emulated: false },
   'backlog read': { class: 'configuration', emulated: false },
   forwarding: { class: 'network', emulated: false },

@@ -1,16 +1,24 @@
 /**
  * A session over all instances of a cluster. It enqueues to one instance for as long as that is a member, so that its
  * messages keep their order; it dequeues from any. A transaction runs on one instance: that of its first operation, or the
- * one that had messages for its first dequeue. A receipt names its instance: `<instance>/<receipt>`.
+ * one that had messages for its first dequeue. One with an idempotency key runs where the keys are known, unless its
+ * receipts or statements belong to another instance. A receipt names its instance: `<instance>/<receipt>`.
  */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
-import type { RemoteInstance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { CommitResult, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type {
+  CommitOptions,
+  CommitResult,
+  DequeueOptions,
+  EnqueueResult,
+  ReceiveOptions,
+  Session,
+} from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import type { Clock, Ports } from '../model/ports.ts';
-import { LazyCommitResult, SessionGuard } from '../model/session-calls.ts';
+import { LazyCommitResult, SessionGuard, validateIdempotencyKey } from '../model/session-calls.ts';
+import type { RemoteSession } from './remote-session.ts';
 
 export interface ClusterConnections {
   readonly ports: Ports;
@@ -18,9 +26,11 @@ export interface ClusterConnections {
   servedInstances(): number[];
   /** Instances that accept messages, whether they are served at the moment or not. */
   activeInstances(): number[];
-  remoteInstance(instance: number): RemoteInstance;
+  openSessionOn(instance: number): RemoteSession;
   /** The instance that has the application's tables, or the one that is to get them. */
   sqlInstance(): number;
+  /** The instance that knows the idempotency keys; the same for ever. */
+  keyInstance(): Promise<number>;
 }
 
 /** The instance cannot deliver at the moment, but another one may. */
@@ -30,12 +40,14 @@ export class ClusterSession implements Session {
   readonly id: string;
   readonly #connections: ClusterConnections;
   readonly #onClosed: (session: ClusterSession) => void;
-  readonly #sessions = new Map<number, Session>();
+  readonly #sessions = new Map<number, RemoteSession>();
   readonly #guard: SessionGuard;
   readonly #clock: Clock;
   #enqueueInstance: number | undefined;
   /** The instance of the open transaction. */
   #transactionInstance: number | undefined;
+  /** The open transaction can run on no other instance: it has more than staged enqueues. */
+  #isBound = false;
 
   constructor(connections: ClusterConnections, onClosed: (session: ClusterSession) => void) {
     const { random, clock } = connections.ports;
@@ -53,6 +65,12 @@ export class ClusterSession implements Session {
     this.#transactionInstance = instance;
   }
 
+  async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<EnqueueResult> {
+    this.#guard.assertFree();
+    const session = this.#sessionOn(this.#chooseEnqueueInstance());
+    return await this.#guard.run(session.enqueueNow(queue, ...messages));
+  }
+
   /** Stays with its instance until that leaves the cluster: after a failure, failover makes it available again. */
   #chooseEnqueueInstance(): number {
     const active = this.#connections.activeInstances();
@@ -63,10 +81,10 @@ export class ClusterSession implements Session {
     return this.#enqueueInstance;
   }
 
-  #sessionOn(instance: number): Session {
+  #sessionOn(instance: number): RemoteSession {
     let session = this.#sessions.get(instance);
     if (session === undefined) {
-      session = this.#connections.remoteInstance(instance).openSession();
+      session = this.#connections.openSessionOn(instance);
       this.#sessions.set(instance, session);
     }
     return session;
@@ -81,7 +99,7 @@ export class ClusterSession implements Session {
   async #enqueueStreamOn(instance: number, queue: string, message: StreamedMessage) {
     try {
       const uploaded = await this.#sessionOn(instance).enqueueStream(queue, message);
-      this.#transactionInstance = instance;
+      this.#bindTransaction(instance);
       return uploaded;
     } catch (error) {
       throw this.#endTransactionIfOver(error);
@@ -108,8 +126,16 @@ export class ClusterSession implements Session {
       options,
       (session, step) => session.dequeue(queue, step),
     );
-    if (messages.length > 0) this.#transactionInstance = instance;
+    if (instance !== undefined) this.#bindTransaction(instance);
     return messages;
+  }
+
+  async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#guard.assertFree();
+    const search = this.#dequeueFromAny(undefined, options, (session, step) =>
+      session.dequeueNow(queue, step),
+    );
+    return (await this.#guard.run(search)).messages;
   }
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
@@ -162,7 +188,7 @@ export class ClusterSession implements Session {
     if (this.#transactionInstance !== undefined && this.#transactionInstance !== instance)
       throw new QueueError('TX_SPANS_INSTANCES');
     this.#sessionOn(instance).acknowledge(queue, instanceReceipts);
-    this.#transactionInstance = instance;
+    this.#bindTransaction(instance);
   }
 
   execute(sql: string, parameters?: SqlParameters): void {
@@ -174,7 +200,7 @@ export class ClusterSession implements Session {
       });
     }
     this.#sessionOn(sqlInstance).execute(sql, parameters);
-    this.#transactionInstance = sqlInstance;
+    this.#bindTransaction(sqlInstance);
   }
 
   async query(): Promise<never> {
@@ -193,18 +219,45 @@ export class ClusterSession implements Session {
     await this.#guard.run(this.#sessionOn(instance).extend(queue, instanceReceipts, holdMs));
   }
 
-  async commit(): Promise<CommitResult> {
+  async commit(options?: CommitOptions): Promise<CommitResult> {
     this.#guard.assertFree();
-    const instance = this.#transactionInstance;
-    this.#transactionInstance = undefined;
+    const key = options?.idempotencyKey;
+    if (key !== undefined) validateIdempotencyKey(key);
+    const { instance, isBound } = this.#detachTransaction();
     if (instance === undefined) return new LazyCommitResult([]);
-    return this.#guard.run(this.#sessionOn(instance).commit());
+    if (key === undefined || isBound) return this.#guard.run(this.#sessionOn(instance).commit(options));
+    return this.#guard.run(this.#commitWhereKeysAreKnown(instance, { idempotencyKey: key }));
+  }
+
+  async #commitWhereKeysAreKnown(stagedOn: number, options: CommitOptions): Promise<CommitResult> {
+    const staged = this.#sessionOn(stagedOn);
+    let session: RemoteSession;
+    try {
+      session = this.#sessionOn(await this.#connections.keyInstance());
+    } catch (error) {
+      await staged.rollback();
+      throw error;
+    }
+    if (session !== staged) session.takeStagedFrom(staged);
+    return await session.commit(options);
+  }
+
+  #bindTransaction(instance: number): void {
+    this.#transactionInstance = instance;
+    this.#isBound = true;
+  }
+
+  /** The next operation begins a new transaction. */
+  #detachTransaction(): { instance: number | undefined; isBound: boolean } {
+    const detached = { instance: this.#transactionInstance, isBound: this.#isBound };
+    this.#transactionInstance = undefined;
+    this.#isBound = false;
+    return detached;
   }
 
   async rollback(): Promise<void> {
     this.#guard.assertFree();
-    const instance = this.#transactionInstance;
-    this.#transactionInstance = undefined;
+    const { instance } = this.#detachTransaction();
     if (instance !== undefined) await this.#guard.run(this.#sessionOn(instance).rollback());
   }
 
@@ -217,7 +270,7 @@ export class ClusterSession implements Session {
 
   /** Forgets the open transaction if the error says that it has ended. Returns the error. */
   #endTransactionIfOver(error: unknown): unknown {
-    if (hasCode(error, ['TX_NOT_COMMITTED'])) this.#transactionInstance = undefined;
+    if (hasCode(error, ['TX_NOT_COMMITTED'])) this.#detachTransaction();
     return error;
   }
 }

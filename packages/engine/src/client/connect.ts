@@ -18,11 +18,11 @@ export async function connectLink(options: ClientLinkOptions): Promise<RemoteIns
 }
 
 /** Returns at once; the first call connects. */
-export function connectLinkLazily(options: ClientLinkOptions, instance: number): RemoteInstance {
+export function connectLinkLazily(options: ClientLinkOptions, instance: number): LinkedRemoteInstance {
   return new LinkedRemoteInstance(new ClientLink(options), instance);
 }
 
-class LinkedRemoteInstance implements RemoteInstance {
+export class LinkedRemoteInstance implements RemoteInstance {
   readonly id: number;
   readonly #link: ClientLink;
   readonly #sessionIds: SessionIds;
@@ -35,7 +35,7 @@ class LinkedRemoteInstance implements RemoteInstance {
     this.id = id;
   }
 
-  openSession(): Session {
+  openSession(): RemoteSession {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The connection was closed' });
     if (this.#sessions.size >= limits.sessionsMax) {
       throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });

@@ -5,6 +5,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { pause } from '../model/pause.ts';
+import type { Clock } from '../model/ports.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import { requests } from '../wire/protocol.ts';
 import { ConnectionLost } from './pending-requests.ts';
@@ -16,7 +17,7 @@ const retryMs = 50;
 /** Throws `TX_NOT_COMMITTED`, and `COMMIT_OUTCOME_UNKNOWN` if no instance answers in time or it may have forgotten. */
 export async function learnOutcome(
   attachment: SessionAttachment,
-  { transactionNumber, sentAtMs }: { transactionNumber: number; sentAtMs: number },
+  { transactionNumber, sentAt }: { transactionNumber: number; sentAt: SentAt },
 ): Promise<LazyCommitResult> {
   let outcome: LazyCommitResult | undefined;
   try {
@@ -26,10 +27,25 @@ export async function learnOutcome(
   }
   if (outcome !== undefined) return outcome;
   // Outcomes are kept for a limited time. A client that was suspended for longer cannot tell "not committed" from "forgotten".
-  const askedAfterMs = attachment.link.ports.clock.epochMs() - sentAtMs;
-  if (askedAfterMs > limits.outcomeRetentionMs / 2) throw new QueueError('COMMIT_OUTCOME_UNKNOWN');
+  if (sinceMs(sentAt, attachment.link.ports.clock) > limits.outcomeRetentionMs / 2)
+    throw new QueueError('COMMIT_OUTCOME_UNKNOWN');
   throw new QueueError('TX_NOT_COMMITTED');
 }
+
+/** When a commit was sent, by both clocks: the monotonic one may stand while the machine sleeps, the other can be set back. */
+export interface SentAt {
+  epochMs: number;
+  monotonicMs: number;
+}
+
+export const sentNow = (clock: Clock): SentAt => ({
+  epochMs: clock.epochMs(),
+  monotonicMs: clock.monotonicMs(),
+});
+
+/** The longer of the two times: too long only means that an outcome counts as unknown. */
+const sinceMs = (sentAt: SentAt, clock: Clock): number =>
+  Math.max(clock.epochMs() - sentAt.epochMs, clock.monotonicMs() - sentAt.monotonicMs);
 
 /** Asks until there is an answer, for as long as the link may take to connect. */
 async function askOutcome(

@@ -69,6 +69,10 @@ function readReply(kind: number, body: BodyReader): unknown {
       const idRuns = readIdRuns(body.source, start, start + bytes);
       return new LazyCommitResult(idRuns, resultsFromJson(body.remainingText()));
     }
+    case replies.replayed: {
+      const results = body.u8() === 1 ? 'lost' : [];
+      return new LazyCommitResult(readIdRuns(body.source, body.offset, body.end), results, true);
+    }
     case replies.done:
     case replies.notCommitted:
       return undefined;

@@ -8,25 +8,26 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import { recordBytes } from '../model/message-record.ts';
 import {
   LazyCommitResult,
   SessionGuard,
   validateHoldMs,
+  validateIdempotencyKey,
   validateMaxAndWait,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import { uploadAll } from '../payloads/upload-all.ts';
 import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';
-import { learnOutcome } from './learn-outcome.ts';
+import { learnOutcome, type SentAt, sentNow } from './learn-outcome.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import { RemoteUpload } from './remote-upload.ts';
 import { SessionAttachment } from './session-attachment.ts';
 import type { SessionIds } from './session-ids.ts';
-import { StagedOperations } from './staged-operations.ts';
+import { StagedOperations, writeIdempotencyKey } from './staged-operations.ts';
 
 interface DeliveryRequest extends Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> {
   kind: number;
@@ -42,7 +43,9 @@ export class RemoteSession implements Session {
   readonly #attachment: SessionAttachment;
   readonly #guard: SessionGuard;
   readonly #onClosed: (session: RemoteSession) => void;
-  readonly #staged: StagedOperations;
+  #staged: StagedOperations;
+  /** The messages of an `enqueueNow`, empty between calls; made at the first. */
+  #immediate: StagedOperations | undefined;
   /** Whether the open transaction has dequeued or uploaded: then a part of it is at the instance, on this connection only. */
   #isStartedAtServer = false;
   /** Whether that part has messages or payloads, which are lost to the transaction if the connection is. */
@@ -64,6 +67,39 @@ export class RemoteSession implements Session {
   enqueue(queue: string, message: NewMessage): void {
     this.#guard.assertFree();
     this.#staged.enqueue(queue, message);
+  }
+
+  async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
+    this.#guard.assertFree();
+    if (messages.length === 0) return new LazyCommitResult([]);
+    return await this.#guard.run(this.#sendEnqueueNow(queue, messages));
+  }
+
+  async #sendEnqueueNow(queue: string, messages: readonly NewMessage[]): Promise<LazyCommitResult> {
+    this.#immediate ??= new StagedOperations(this.#link.ports.clock);
+    const operation = this.#immediate;
+    let isSent = false;
+    try {
+      for (const message of messages) operation.enqueue(queue, message);
+      await this.#whenSendable();
+      isSent = true;
+      return await this.#link.request<LazyCommitResult>(requests.enqueueNow, (writer) => {
+        writer.u32(this.#sessionNumber);
+        operation.writeTo(writer);
+      });
+    } catch (error) {
+      if (!isSent || !(error instanceof ConnectionLost)) throw error;
+      throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { details: error.details, cause: error });
+    } finally {
+      operation.clear();
+    }
+  }
+
+  /** Resolves when the session is attached and the instance reads what is sent. */
+  async #whenSendable(): Promise<void> {
+    while (!this.#attachment.isCurrent || this.#link.full) {
+      await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
+    }
   }
 
   acknowledge(queue: string, receipts: string[]): void {
@@ -136,6 +172,10 @@ export class RemoteSession implements Session {
     return this.#requestDelivery(requests.dequeue, queue, options);
   }
 
+  dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    return this.#requestDelivery(requests.dequeueNow, queue, options);
+  }
+
   receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
     return this.#requestDelivery(requests.receive, queue, options);
   }
@@ -201,39 +241,46 @@ export class RemoteSession implements Session {
     });
   }
 
-  commit(): Promise<LazyCommitResult> {
+  /** Takes over the open transaction of another session, which has staged enqueues and nothing else. */
+  takeStagedFrom(other: RemoteSession): void {
+    this.#resetTransaction();
+    [this.#staged, other.#staged] = [other.#staged, this.#staged];
+  }
+
+  commit(options?: CommitOptions): Promise<LazyCommitResult> {
+    const key = options?.idempotencyKey;
     try {
       this.#guard.assertFree();
+      if (key !== undefined) validateIdempotencyKey(key);
     } catch (error) {
       return Promise.reject(error);
     }
     if (this.#staged.count === 0 && !this.#isStartedAtServer) {
       return Promise.resolve(new LazyCommitResult([]));
     }
-    const committing = this.#commit();
+    const committing = this.#commit(key);
     this.#guard.begin(committing);
     return committing;
   }
 
-  async #commit(): Promise<LazyCommitResult> {
-    let sentAtMs: number | undefined;
+  async #commit(idempotencyKey: string | undefined): Promise<LazyCommitResult> {
+    let sentAt: SentAt | undefined;
     const { hasStatements } = this.#staged;
     try {
-      while (!this.#attachment.isCurrent || this.#link.full) {
-        await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
-      }
+      await this.#whenSendable();
       this.#lastTransaction += 1;
-      sentAtMs = this.#link.ports.clock.epochMs();
+      sentAt = sentNow(this.#link.ports.clock);
       return await this.#link.request<LazyCommitResult>(requests.commit, (writer) => {
         writer.u32(this.#sessionNumber);
         writer.f64(this.#lastTransaction);
+        if (idempotencyKey !== undefined) writeIdempotencyKey(writer, idempotencyKey);
         this.#staged.writeTo(writer);
       });
     } catch (error) {
-      if (sentAtMs === undefined || !(error instanceof ConnectionLost)) throw error;
+      if (sentAt === undefined || !(error instanceof ConnectionLost)) throw error;
       this.#resetTransaction(); // its part at the instance ended with the commit or with the connection
       const transactionNumber = this.#lastTransaction;
-      const { idRuns } = await learnOutcome(this.#attachment, { transactionNumber, sentAtMs });
+      const { idRuns } = await learnOutcome(this.#attachment, { transactionNumber, sentAt });
       return new LazyCommitResult(idRuns, hasStatements ? 'lost' : []);
     } finally {
       this.#resetTransaction();

@@ -120,3 +120,11 @@ export class StagedOperations {
     if (this.#buffer.length > keptBufferBytesMax) this.#buffer = Buffer.allocUnsafeSlow(bufferBytes);
   }
 }
+
+/** Precedes the operations of a commit. */
+export function writeIdempotencyKey(writer: FrameWriter, key: string): void {
+  writer.u8(operations.idempotencyKey);
+  writer.text(key);
+  writer.u32(0);
+  writer.u32(0);
+}

@@ -16,6 +16,8 @@ export type ClusterEventType =
   | 'instance:unhealthy'
   /** A scrub found damage of stored data: `message`. */
   | 'instance:damaged'
+  /** Messages of a nonpersistent queue ended with the host before: `message` says how many of which queue. */
+  | 'messages:lost'
   /** The instance cannot be taken over, because its host cannot be killed: `fromPid`. */
   | 'takeover:blocked'
   | 'instance:added'

@@ -199,6 +199,8 @@ export class ClusterMember {
     const tookMs = this.#machineMs() - startedAt;
     const { epoch } = hosting.instance;
     this.#emit({ type: 'lease:acquired', instance: id, role, claim, epoch, tookMs });
+    for (const { queue, messages } of hosting.instance.lostMessages)
+      this.#emit({ type: 'messages:lost', instance: id, message: `${messages} of ${queue}` });
   }
 
   /** A failed instance is closed and its claim ended, so that another process can recover it. */

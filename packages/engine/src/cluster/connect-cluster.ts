@@ -4,17 +4,19 @@
  * fails over.
  */
 import { QueueError } from '../api/errors.ts';
-import type { ClusterClient, InstanceProbe, RemoteInstance } from '../api/instance.ts';
+import type { ClusterClient, InstanceProbe } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { QueueInfo } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { Session } from '../api/session.ts';
 import type { SubscriberInfo } from '../api/subscriber.ts';
 import { type ClusterConnections, ClusterSession } from '../client/cluster-session.ts';
-import { connectLinkLazily } from '../client/connect.ts';
+import { connectLinkLazily, type LinkedRemoteInstance } from '../client/connect.ts';
+import type { RemoteSession } from '../client/remote-session.ts';
 import { LeaseFile } from '../storage/catalog/lease-file.ts';
 import { Membership } from '../storage/catalog/membership.ts';
 import { instanceSocketPath } from '../storage/socket-path.ts';
+import { changeMembership } from './change-membership.ts';
 import { nodeClusterPorts } from './node-cluster-ports.ts';
 import type { ClusterPorts } from './processes.ts';
 import { readTopology } from './read-topology.ts';
@@ -37,9 +39,11 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   readonly #connectMs: number;
   readonly #membership: Membership;
   readonly #leaseFile: LeaseFile;
-  readonly #remotes = new Map<number, RemoteInstance>();
+  readonly #remotes = new Map<number, LinkedRemoteInstance>();
   readonly #sessions = new Set<ClusterSession>();
   #rotation = 0;
+  /** Never changes once it is known. */
+  #keyInstance: number | undefined;
   #closed = false;
 
   constructor({ dir, connectMs = limits.clusterConnectMs }: ConnectClusterOptions, ports: ClusterPorts) {
@@ -82,11 +86,29 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance accepts messages' });
   }
 
+  /** Chosen with the first key, as the SQL instance is, and recorded, so that it is the same for each client. */
+  async keyInstance(): Promise<number> {
+    this.#assertOpen();
+    this.#keyInstance ??= this.#membership.keyInstance() ?? (await this.#chooseKeyInstance());
+    if (this.#keyInstance !== undefined) return this.#keyInstance;
+    throw new QueueError('INSTANCE_UNREACHABLE', { message: 'No instance accepts messages' });
+  }
+
+  async #chooseKeyInstance(): Promise<number | undefined> {
+    const [lowest] = this.activeInstances();
+    if (lowest === undefined) return undefined;
+    return changeMembership(this.ports.timers, () => this.#membership.claimKeyInstance(lowest));
+  }
+
+  openSessionOn(instance: number): RemoteSession {
+    return this.#remoteInstance(instance).openSession();
+  }
+
   #assertOpen(): void {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The connection was closed' });
   }
 
-  remoteInstance(instance: number): RemoteInstance {
+  #remoteInstance(instance: number): LinkedRemoteInstance {
     let remote = this.#remotes.get(instance);
     if (remote === undefined) {
       const path = instanceSocketPath(this.#dir, instance);
@@ -97,11 +119,11 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   }
 
   /** Asks instances in turn until one can be reached: every instance can answer from the shared catalog. */
-  async #askAny<T>(ask: (remote: RemoteInstance) => Promise<T>): Promise<T> {
+  async #askAny<T>(ask: (remote: LinkedRemoteInstance) => Promise<T>): Promise<T> {
     let failure: unknown;
     for (const instance of this.servedInstances()) {
       try {
-        return await ask(this.remoteInstance(instance));
+        return await ask(this.#remoteInstance(instance));
       } catch (error) {
         if (!isUnreachable(error)) throw error;
         failure = error;
@@ -111,8 +133,8 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   }
 
   /** Returns the answers of all instances that can be reached. */
-  async #askAll<T>(ask: (remote: RemoteInstance) => Promise<T>): Promise<T[]> {
-    const asked = this.servedInstances().map(async (instance) => [await ask(this.remoteInstance(instance))]);
+  async #askAll<T>(ask: (remote: LinkedRemoteInstance) => Promise<T>): Promise<T[]> {
+    const asked = this.servedInstances().map(async (instance) => [await ask(this.#remoteInstance(instance))]);
     const answers = await Promise.all(
       asked.map((answer) =>
         answer.catch((error: unknown) => {
@@ -126,7 +148,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   }
 
   /** Changes the catalog through one instance; resolves when all others have read the change. */
-  async #changeCatalog<T>(change: (remote: RemoteInstance) => Promise<T>): Promise<T> {
+  async #changeCatalog<T>(change: (remote: LinkedRemoteInstance) => Promise<T>): Promise<T> {
     const result = await this.#askAny(change);
     await this.#askAll((remote) => remote.queues());
     return result;
@@ -169,7 +191,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     const timer = this.ports.timers.deadline(msMax, () =>
       timeout.resolve(new QueueError('PROBE_TIMEOUT', { details: { instance, msMax } })),
     );
-    const answer = this.remoteInstance(instance)
+    const answer = this.#remoteInstance(instance)
       .probe()
       .then(() => undefined, toQueueError);
     try {
@@ -191,7 +213,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
 
   async queueStats(name: string): Promise<QueueStats[]> {
     const { kind } = await this.queue(name);
-    if (kind === 'unsharded') return [await this.#askAny((remote) => remote.queueStats(name))];
+    if (kind !== 'sharded') return [await this.#askAny((remote) => remote.queueStats(name))];
     return this.#askAll((remote) => remote.queueStats(name));
   }
 
@@ -223,7 +245,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     const mark = after === undefined ? undefined : decodePageMark(after);
     const from = mark?.instance ?? instances[0]!;
     const within = mark === undefined || mark.after === '' ? {} : { after: mark.after };
-    const { messages, next } = await this.remoteInstance(from).browse(queue, { ...options, ...within });
+    const { messages, next } = await this.#remoteInstance(from).browse(queue, { ...options, ...within });
     if (next !== null) return { messages, next: encodePageMark(from, next) };
     const following = instances.find((instance) => instance > from);
     return { messages, next: following === undefined ? null : encodePageMark(following, '') };
@@ -260,9 +282,18 @@ function isUnreachable(error: unknown): boolean {
 /** Sums the counts of a sharded queue. An unsharded queue has one file, so every instance reports its total. */
 function sumQueueInfos(infos: readonly QueueInfo[]): QueueInfo {
   const first = infos[0]!;
-  if (first.kind === 'unsharded') return first;
+  if (first.kind !== 'sharded') return first;
   const sums = { ...first };
-  for (const count of ['ready', 'held', 'delayed', 'enqueued', 'consumed', 'cacheBytes'] as const) {
+  for (const count of [
+    'ready',
+    'held',
+    'delayed',
+    'enqueued',
+    'consumed',
+    'refused',
+    'lost',
+    'cacheBytes',
+  ] as const) {
     sums[count] = sumOfField(infos, count);
   }
   return sums;

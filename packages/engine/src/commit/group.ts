@@ -23,7 +23,7 @@ import type { SqlStatement } from '../model/sql-statement.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import { GroupOutcomes } from './group-outcomes.ts';
-import type { StagedRun, StagedTransaction } from './staged-transaction.ts';
+import { appendRun, numberRun, type StagedRun, type StagedTransaction } from './staged-transaction.ts';
 import type { GroupMember } from './system-write.ts';
 import type { WriterReservation } from './writer-reservation.ts';
 
@@ -130,19 +130,16 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
     } else if (member.onClose !== undefined) tableWrites.push(...member.onClose());
     for (const run of member.runs) {
       const { log } = run;
-      const firstSeq = log.nextSeq;
+      numberRun(run);
+      numberedRanges.set(log, [numberedRanges.get(log)?.[0] ?? run.firstSeq, log.nextSeq]);
+      if (!log.persistent) continue;
       for (const segment of run.segments) {
-        segment.firstSeq = log.nextSeq;
-        log.nextSeq += segment.count;
-        if (!log.persistent) continue;
         bytes += segment.end - segment.start;
         if (part !== undefined) sqlOfSegment.set(segment, part.message);
         const segments = segmentsByLog.get(log);
         if (segments === undefined) segmentsByLog.set(log, [segment]);
         else segments.push(segment);
       }
-      run.firstSeq = firstSeq;
-      numberedRanges.set(log, [numberedRanges.get(log)?.[0] ?? firstSeq, log.nextSeq]);
     }
     addDeliveries(part?.consumed ?? consumed, member.deliveries);
   }
@@ -168,9 +165,10 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
     offset = packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks });
   for (const member of members) {
     if (member.kind === 'system write') tableWrites.push(...(member.onNumbered?.() ?? []));
-    else if (member.payloads !== undefined) {
+    else if (member.payloads !== undefined || member.keyWrite !== undefined) {
       const writes = sql.get(member)?.message.tableWrites ?? tableWrites;
-      writes.push(...member.payloads.onNumbered());
+      if (member.payloads !== undefined) writes.push(...member.payloads.onNumbered());
+      if (member.keyWrite !== undefined) writes.push(member.keyWrite());
     }
   }
   for (const [{ runs }, { message }] of sql) message.gapDeltas = gapDeltasOf(runs);
@@ -211,7 +209,7 @@ export function applyGroup(
       for (const { log, firstSeq, count } of content.runs) log.skipGap(firstSeq, firstSeq + count);
       continue;
     }
-    for (const run of content.runs) for (const segment of run.segments) run.log.append(segment);
+    for (const run of content.runs) appendRun(run);
     if (content.kind === 'system write') content.onDurable?.();
     else {
       if (content.sql !== undefined) allConsumed.push(sql.get(content)!.consumed);

@@ -49,6 +49,8 @@ export interface StagedTransaction {
   /** The session's statements have run already, in the writer's open transaction. */
   reservation: WriterReservation | undefined;
   payloads: PayloadHooks | undefined;
+  /** Writes its idempotency key with it. Called once the messages have numbers. */
+  keyWrite: (() => TableWrite) | undefined;
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: SyncMode;
@@ -78,6 +80,7 @@ export function newStagedTransaction(): StagedTransaction {
     sql: undefined,
     reservation: undefined,
     payloads: undefined,
+    keyWrite: undefined,
     bytes: 0,
     sync: 'NORMAL',
     outcome: undefined,
@@ -86,6 +89,21 @@ export function newStagedTransaction(): StagedTransaction {
 
 export function newStagedRun(log: MessageLog): StagedRun {
   return { log, segments: [], count: 0, firstSeq: 0 };
+}
+
+/** Gives the messages of a run the next numbers of their log. */
+export function numberRun(run: StagedRun): void {
+  const { log } = run;
+  run.firstSeq = log.nextSeq;
+  for (const segment of run.segments) {
+    segment.firstSeq = log.nextSeq;
+    log.nextSeq += segment.count;
+  }
+}
+
+/** Makes the messages of a numbered run visible to the cursors of their log. */
+export function appendRun({ log, segments }: StagedRun): void {
+  for (const segment of segments) log.append(segment);
 }
 
 export interface StagedMessage {

@@ -3,7 +3,7 @@
  * description are derived from this table. All settings are fixed when the queue is created.
  */
 import { limits } from '../api/limits.ts';
-import type { Durability, QueueKind, QueueSpec, QueueType } from '../api/queue.ts';
+import type { Durability, QueueKind, QueueSpec, QueueType, Visibility } from '../api/queue.ts';
 
 export interface QueueSetting<Value> {
   readonly default: Value;
@@ -23,11 +23,15 @@ export interface QueueColumn {
 }
 
 export const queueSettings = {
-  kind: oneOf<QueueKind>('sharded', 'unsharded'),
+  kind: oneOf<QueueKind>('sharded', 'unsharded', 'unsharded-grouped'),
   type: oneOf<QueueType>('queue', 'topic'),
   /** Shards on each instance; 0 for an unsharded queue. */
   shards: wholeNumber({ min: 0, max: limits.shardsMax, default: 1 }),
   durability: oneOf<Durability>('durable', 'relaxed', 'memory'),
+  /** Whether calls take effect with the commit or at once. */
+  visibility: oneOf<Visibility>('commit', 'immediate'),
+  /** Undelivered messages on an instance past which an enqueue is refused; null: no such bound. */
+  messagesMax: orNull(wholeNumber({ min: 1, max: limits.undeliveredMax })),
   priorities: flag(false),
   /** Deliveries of a message before it moves to the exception queue; null: no limit. */
   attemptsMax: orNull(wholeNumber({ min: 1, max: limits.attemptsMax })),

@@ -3,6 +3,7 @@
 import type { CorrelationSearch } from './correlation-key.ts';
 import type { DelayedKey, DelayedRow, DueMessages } from './delayed-message.ts';
 import type { EvacuatedKey, EvacuatedRow } from './evacuated-message.ts';
+import type { IdempotencyKeyRow } from './idempotency-key.ts';
 import type { PartitionId, QueueId } from './ids.ts';
 import type { ChunkKey } from './payload-chunk.ts';
 import type { StorageFailure } from './storage-failure.ts';
@@ -45,6 +46,12 @@ export interface ChunkRequest extends ChunkKey {
   kind: 'chunk';
 }
 
+/** What was committed under an idempotency key. */
+export interface IdempotencyKeyRequest {
+  kind: 'idempotency key';
+  key: string;
+}
+
 export type ReadRequest = { id: number } & ReadOperation;
 
 export type ReadOperation =
@@ -53,7 +60,8 @@ export type ReadOperation =
   | DueRequest
   | EvacuatedRequest
   | DelayedRequest
-  | ChunkRequest;
+  | ChunkRequest
+  | IdempotencyKeyRequest;
 
 export interface ReadBlock {
   firstSeq: number;
@@ -71,6 +79,7 @@ export interface ReadResults {
   delayed: { rows: DelayedRow[]; more: boolean };
   /** `body` is undefined if the chunk does not exist. */
   chunk: { body: Uint8Array | undefined };
+  'idempotency key': { row: IdempotencyKeyRow | undefined };
 }
 
 /** Reads from an instance's file beside its commits. Rejects with the storage error if a read fails. */

@@ -48,4 +48,12 @@ export interface RecoveredInstance {
   /** Null unless the instance was closed: any message may have been delivered by then. */
   deliveryMarks: DeliveryMark[] | null;
   payloads: RecoveredPayloads;
+  /** Of nonpersistent queues, what the opening before had at its last sample: it ended with that opening. */
+  lostMessages: LostMessages[];
+}
+
+export interface LostMessages {
+  queueId: QueueId;
+  /** Undelivered or held then: exact after an orderly close, else as of up to a sample interval before the end. */
+  messages: number;
 }

@@ -5,6 +5,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { NewMessage } from '../api/message.ts';
+import type { Visibility } from '../api/queue.ts';
 import type { CommitResult, DequeueOptions } from '../api/session.ts';
 import type { SqlResult } from '../api/sql.ts';
 import { type IdRun, messageIdsOf } from './id-runs.ts';
@@ -138,6 +139,18 @@ export function validateMessage(queue: QueueRow, message: NewMessage): void {
   );
 }
 
+/** Throws `VISIBILITY_MISMATCH` if calls of this kind are for queues with the other visibility. */
+export function validateVisibility({ name, visibility }: QueueRow, ofCall: Visibility): void {
+  if (visibility === ofCall) return;
+  throw new QueueError('VISIBILITY_MISMATCH', {
+    message:
+      visibility === 'immediate'
+        ? `${name} has immediate visibility: use enqueueNow and dequeueNow, which need no commit`
+        : `${name} has visibility on commit: use enqueue and dequeue, then commit`,
+    details: { queue: name, visibility },
+  });
+}
+
 /** Throws `OPTIONS_INVALID` unless a subscriber is named for a topic, and none for a queue. */
 export function validateSubscriber({ name, type }: QueueRow, subscriber: string | undefined): void {
   if (subscriber !== undefined) validateText('subscriber', subscriber);
@@ -192,16 +205,32 @@ export function assertTransactionSize(operations: number, bytes: number): void {
   throw new QueueError('TX_TOO_LARGE', { details: { operations, operationsMax, bytes, bytesMax } });
 }
 
+/** Throws `OPTIONS_INVALID`. */
+export function validateIdempotencyKey(key: string): void {
+  const { idempotencyKeyCharactersMax: charactersMax } = limits;
+  if (typeof key === 'string' && key.length <= charactersMax && /^[\x20-\x7e]+$/.test(key)) return;
+  throw new QueueError('OPTIONS_INVALID', {
+    message: `idempotencyKey must be 1 to ${charactersMax} printable ASCII characters`,
+    details: { option: 'idempotencyKey', charactersMax },
+  });
+}
+
 /** What a commit answers. A client that enqueues without looking at the ids does not pay for the strings. */
 export class LazyCommitResult implements CommitResult {
   readonly idRuns: readonly IdRun[];
+  readonly replayed: boolean;
   #ids: string[] | undefined;
   readonly #results: readonly SqlResult[] | 'lost';
 
   /** `lost`: there were statements, and what they came to is not known any more. */
-  constructor(runs: readonly IdRun[], results: readonly SqlResult[] | 'lost' = []) {
+  constructor(runs: readonly IdRun[], results: readonly SqlResult[] | 'lost' = [], replayed = false) {
     this.idRuns = runs;
     this.#results = results;
+    this.replayed = replayed;
+  }
+
+  get hasLostResults(): boolean {
+    return this.#results === 'lost';
   }
 
   get results(): SqlResult[] {

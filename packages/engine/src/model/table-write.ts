@@ -9,6 +9,7 @@ import type { AttemptRow } from './delivery-attempt.ts';
 import type { DeliveryMark } from './delivery-mark.ts';
 import type { EvacuatedKey, EvacuatedRow } from './evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
+import type { IdempotencyKeyRow } from './idempotency-key.ts';
 import type { PartitionId, QueueId, SubscriberId } from './ids.ts';
 import type { ChunkKey } from './payload-chunk.ts';
 import type { PayloadReference } from './payload-references.ts';
@@ -38,6 +39,7 @@ export type TableWrite =
   | { kind: 'evacuated consumed'; evacuated: EvacuatedKey }
   | { kind: 'forwarded out'; row: ForwardedOutRow }
   | { kind: 'forwarded in'; row: ForwardedInRow }
+  | { kind: 'idempotency key'; row: IdempotencyKeyRow }
   | { kind: 'sample'; sample: Sample }
   | { kind: 'delete chunks'; payload: number; from: number; to: number }
   | { kind: 'payload referenced'; reference: PayloadReference }

@@ -115,7 +115,7 @@ function computePartitionStats(log: MessageLog, partitionsMax: number): Partitio
 
 /** Adds up the depths and rates of the shards. All other totals are `counts`. */
 function computeQueueTotals(counts: QueueCounts, shards: readonly ShardMetrics[]): QueueTotals {
-  const { ready, held, delayed, enqueued, consumed, forwardedIn, forwardedOut } = counts;
+  const { ready, held, delayed, enqueued, consumed, forwardedIn, forwardedOut, refused, lost } = counts;
   const windowMs = Math.max(0, ...shards.map((shard) => shard.windowMs));
   const countWithin = (rate: 'enqueuePerSec' | 'dequeuePerSec') =>
     shards.reduce((sum, shard) => sum + (shard[rate] * windowMs) / 1000, 0);
@@ -132,5 +132,7 @@ function computeQueueTotals(counts: QueueCounts, shards: readonly ShardMetrics[]
     consumed,
     forwardedIn,
     forwardedOut,
+    refused,
+    lost,
   };
 }

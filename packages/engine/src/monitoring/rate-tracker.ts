@@ -45,6 +45,16 @@ export class RateTracker {
     return { ...flow, windowMs: Math.round(flow.windowMs) };
   }
 
+  /** Messages of a queue that are consumed in a second. */
+  consumedPerSec(queue: ShardedQueue, now: ClockReading): number {
+    let perSec = 0;
+    for (const log of queue.logs) {
+      const { windowOut, windowMs } = this.#stateOf(log, now).window.flow(now.monotonicMs, countersOf(log));
+      if (windowMs > 0) perSec += (windowOut * 1000) / windowMs;
+    }
+    return perSec;
+  }
+
   /** Epoch ms, as exact as the calls of `advance` are frequent; null if there was none since the instance opened. */
   lastDequeueAtMs(cursor: SubscriberCursor, now: ClockReading): number | null {
     const { dequeued, lastDequeueMs } = this.#stateOf(cursor, now);

@@ -68,7 +68,7 @@ export class ShardedStatistics implements QueueStatistics {
 }
 
 /** What is counted in the logs of a queue: delayed messages and forwarding are not known there. */
-function countsOf({ row, logs, cacheBytes }: ShardedQueue): QueueCounts {
+function countsOf({ row, logs, cacheBytes, refused, lost }: ShardedQueue): QueueCounts {
   const counts = {
     shards: row.shards,
     cacheBytes,
@@ -79,6 +79,8 @@ function countsOf({ row, logs, cacheBytes }: ShardedQueue): QueueCounts {
     consumed: 0,
     forwardedIn: 0,
     forwardedOut: 0,
+    refused,
+    lost,
   };
   for (const { enqueued, backlog, held, paused } of logs) {
     // A message of a topic counts as ready until no subscriber waits for it, whether or not some hold it.

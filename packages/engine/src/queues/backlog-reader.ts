@@ -11,6 +11,7 @@ import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { Consumption } from '../model/consumption.ts';
 import type { DelayedKey, DelayedRow, DueMessages } from '../model/delayed-message.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { IdempotencyKeyRow } from '../model/idempotency-key.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { Clock } from '../model/ports.ts';
@@ -158,6 +159,11 @@ export class BacklogReader {
   /** One chunk of a payload; undefined if it is missing. Throws `STORAGE_CORRUPT`. */
   async readChunk(place: ChunkKey): Promise<Uint8Array | undefined> {
     return (await this.#file.read({ kind: 'chunk', ...place })).body;
+  }
+
+  /** What was committed under the key, long ago or not; undefined if nothing was. Throws `STORAGE_CORRUPT`. */
+  async readIdempotencyKey(key: string): Promise<IdempotencyKeyRow | undefined> {
+    return (await this.#file.read({ kind: 'idempotency key', key })).row;
   }
 
   /** Delayed messages that are due at this time. */

@@ -1,11 +1,11 @@
 /**
- * What an instance asks of a kind of queue, by need. Two kinds implement it: sharded queues in the instance's own file,
- * and unsharded queues in the file that all instances share. A transaction belongs to one kind, since no commit spans
- * files.
+ * What an instance asks of a kind of queue, by need: of sharded queues in the instance's own file, and of two kinds of
+ * unsharded queues in the file that all instances share, which differ in who writes it. A transaction belongs to one kind,
+ * since no commit spans files or writers.
  */
 import type { QueueErrorCode } from '../api/errors.ts';
 import type { ShardStats } from '../api/instance-stats.ts';
-import type { BrowsedMessage, Message } from '../api/message.ts';
+import type { BrowsedMessage, Message, NewMessage } from '../api/message.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { SqlResult } from '../api/sql.ts';
@@ -26,6 +26,8 @@ export interface QueueEngine {
   readonly browser: QueueBrowser;
   readonly statistics: QueueStatistics;
   readonly lifecycle: QueueLifecycle;
+  /** Undefined where no queue can have immediate visibility. */
+  readonly immediate: ImmediateCalls | undefined;
   /** Undefined where payloads cannot be streamed. */
   readonly streams: PayloadStreams | undefined;
 }
@@ -36,6 +38,21 @@ export type ValidReceiveOptions = ReceiveOptions & { max: number; waitMs: number
 export interface TransactionSource {
   /** `session` is a number of the instance's own, never reused while it runs. */
   beginTransaction(session: number): QueueTransaction;
+}
+
+export interface Acknowledgement {
+  row: QueueRow;
+  receipts: readonly string[];
+}
+
+/** A commit with an idempotency key. */
+export interface KeyedCommit {
+  key: string;
+  /** Part of the content that is compared, and not staged yet: a replay names messages that are consumed already. */
+  acknowledged: readonly Acknowledgement[];
+  /** Stages them, if this is no replay. May throw. */
+  stageRest(): void;
+  outcome: OutcomeTag | undefined;
 }
 
 /** The open transaction of a session. After `commit` or `rollback` it is not used again. */
@@ -54,7 +71,25 @@ export interface QueueTransaction {
   dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]>;
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
   commit(outcome?: OutcomeTag): Promise<LazyCommitResult>;
+  /** Commits unless a transaction of this key was committed before. Throws what `CommitOptions.idempotencyKey` says. */
+  commitOnce(keyed: KeyedCommit): Promise<LazyCommitResult>;
   rollback(): Promise<void>;
+}
+
+/** A promise only where the caller is to resume in a later turn: without those of all others, a call takes a sixth less CPU. */
+export type MaybeLater<T> = T | Promise<T>;
+
+/** Calls on queues with immediate visibility, validated as those of a transaction. They are no part of one. */
+export interface ImmediateCalls {
+  /**
+   * All messages or none; they are visible when it returns. Throws or rejects with `ENQUEUE_RATE_TOO_HIGH`, and what an
+   * enqueue and a commit throw.
+   */
+  enqueue(queue: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult>;
+  /** The same for messages that came as records, as `QueueTransaction.enqueueRecords`. */
+  enqueueRecords(queue: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult>;
+  /** The messages are consumed when it resolves. */
+  dequeue(queue: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]>;
 }
 
 /** The application's own SQL statements in a transaction, validated by `validateStatement`. */
@@ -115,6 +150,8 @@ export interface QueueCounts {
   consumed: number;
   forwardedIn: number;
   forwardedOut: number;
+  refused: number;
+  lost: number;
 }
 
 /** Since the instance was opened, over all queues of the kind. */

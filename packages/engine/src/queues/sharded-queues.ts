@@ -33,6 +33,8 @@ export interface ShardedQueueOptions {
   epoch: number;
   /** By log id: the sequence numbers that the file holds. */
   recovered: ReadonlyMap<number, LogBounds>;
+  /** By queue: how many messages ended with the opening before. */
+  lostMessages: ReadonlyMap<number, number>;
   /** Stops the instance. */
   onInvariantBroken?: ((violation: InvariantViolation) => void) | undefined;
 }
@@ -51,6 +53,10 @@ export class ShardedQueue {
   readonly #shardOfSession = new Map<number, Shard>();
   readonly #subscriptions = new Map<string | undefined, Subscription>();
   readonly #createLog: (logId: number) => MessageLog;
+  /** Messages that flow control refused. */
+  refused = 0;
+  /** Messages of a nonpersistent queue that ended with the opening before. */
+  readonly lost: number;
   /** Undefined for a queue whose messages are not forwarded. */
   forwarding: QueueForwardingPort | undefined;
 
@@ -63,9 +69,11 @@ export class ShardedQueue {
     partitionMessagesMax,
     epoch,
     recovered,
+    lostMessages,
     onInvariantBroken,
   }: ShardedQueueOptions) {
     this.row = row;
+    this.lost = lostMessages.get(row.queueId) ?? 0;
     this.#cache = cache.openShare({ bytesMin: row.cacheBytesMin, bytesMax: row.cacheBytesMax });
     this.#waits = waits;
     this.#ports = ports;
@@ -205,6 +213,13 @@ export class ShardedQueue {
     return this.#cache.bytes;
   }
 
+  /** Messages enqueued and not consumed, held ones included; of a topic, not consumed by the subscriber that is furthest behind. */
+  get undelivered(): number {
+    let undelivered = 0;
+    for (const log of this.logs) undelivered += log.backlog;
+    return undelivered;
+  }
+
   unbindSession(session: number): void {
     const shard = this.#shardOfSession.get(session);
     if (shard === undefined) return;
@@ -254,6 +269,8 @@ export interface ShardedQueuesOptions {
   waits: WaitRecorder;
   ports: WaiterPorts;
   partitionMessagesMax: number;
+  /** By queue: how many messages ended with the opening before. */
+  lostMessages: ReadonlyMap<number, number>;
   /** From the catalog. */
   queueById(queueId: number | null): QueueRow | undefined;
   /** A message of a topic turned out not to be addressed to a subscriber that reached it. */

@@ -4,6 +4,7 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { SqlResult } from '../api/sql.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { ImmediateCommit } from '../commit/immediate-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import {
   enqueuedIds,
@@ -31,9 +32,11 @@ import { assertTransactionSize, LazyCommitResult } from '../model/session-calls.
 import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import type { IdempotencyKeys } from './idempotency-keys.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import { StagedPayloads } from './payloads/staged-payloads.ts';
 import type {
+  KeyedCommit,
   QueueTransaction,
   TransactionSource,
   TransactionStatements,
@@ -41,6 +44,7 @@ import type {
 } from './queue-engine.ts';
 import type { ShardedQueues } from './sharded-queues.ts';
 import type { TimedHold, TimedHolds } from './timed-holds.ts';
+import { transactionFingerprint } from './transaction-fingerprint.ts';
 
 /** Decides the log of a plain record: it has no group key, recipients or priority. */
 const messageWithoutRouting: NewMessage = { payload: '' };
@@ -56,6 +60,8 @@ export interface ShardedTransactionContext {
   delayed: DelayedMessages;
   delayClock: DelayClock;
   groupCommit: GroupCommit;
+  idempotencyKeys: IdempotencyKeys;
+  immediateCommit: ImmediateCommit;
   /** Resolves when the writer is the caller's alone, until its commit or the release of the reservation. */
   reserveWriter(): Promise<WriterReservation>;
 }
@@ -263,6 +269,55 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     }
     this.#onCommitted();
     return new LazyCommitResult(enqueuedIds(this.#staged, this.#runOfCall), this.#staged.sql?.results);
+  }
+
+  async commitOnce({ key, acknowledged, stageRest, outcome }: KeyedCommit): Promise<LazyCommitResult> {
+    const { idempotencyKeys } = this.#context;
+    let committing = false;
+    try {
+      this.#assertCanHaveKey(acknowledged.map(({ row }) => row));
+      const fingerprint = transactionFingerprint(this.#staged, this.#runOfCall, acknowledged);
+      const keyed = { key, fingerprint, hasStatements: this.#staged.sql !== undefined };
+      return await idempotencyKeys.commitOnce(keyed, async () => {
+        stageRest();
+        this.#staged.keyWrite = () =>
+          idempotencyKeys.writeOf(keyed, enqueuedIds(this.#staged, this.#runOfCall));
+        committing = true;
+        return await this.commit(outcome);
+      });
+    } finally {
+      if (!committing) await this.rollback();
+    }
+  }
+
+  /** A retry must be able to stage the same content, and the key must outlive nothing of it. */
+  #assertCanHaveKey(acknowledgedOf: readonly QueueRow[]): void {
+    const reason =
+      this.#deliveredCount > 0
+        ? 'has dequeued messages, which no retry can name; receive them and acknowledge their receipts'
+        : this.#queryCount > 0
+          ? 'has queries, whose results a retry cannot repeat; stage its statements with execute'
+          : this.#uploadedPayloads !== undefined
+            ? 'has a payload in chunks'
+            : this.#staged.runs.some(({ log }) => !log.persistent) ||
+                acknowledgedOf.some(({ durability }) => durability === 'memory')
+              ? 'is on a queue that keeps its messages in memory only'
+              : undefined;
+    if (reason === undefined) return;
+    throw new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
+      message: `A transaction that ${reason} cannot have an idempotency key`,
+    });
+  }
+
+  /**
+   * Commits in memory, before it returns: for what is on queues with immediate visibility only. Throws `QUEUE_DROPPED`,
+   * `SUBSCRIBER_NOT_FOUND`, and why the instance has stopped.
+   */
+  commitNow(): LazyCommitResult {
+    this.assertQueuesExist();
+    this.#context.immediateCommit.commit(this.#staged);
+    this.#onCommitted();
+    return new LazyCommitResult(enqueuedIds(this.#staged, this.#runOfCall));
   }
 
   #onCommitted(): void {

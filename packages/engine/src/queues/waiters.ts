@@ -7,6 +7,8 @@ import type { WaitRecorder } from '../model/wait-recorder.ts';
 
 export interface Waiter<Request> {
   readonly request: Request;
+  /** False once the wait has ended. */
+  readonly isWaiting: boolean;
   /** Ends the wait. Returns false if it had ended already: then `outcome` reached nobody. */
   finish(outcome: Message[] | QueueError): boolean;
 }
@@ -39,8 +41,12 @@ export class Waiters<Request> {
     const { clock, timers } = this.#ports;
     const startedAtMs = clock.monotonicMs();
     return new Promise((resolve, reject) => {
+      const waiting = this.#waiting;
       const waiter: Waiter<Request> = {
         request,
+        get isWaiting() {
+          return waiting.has(waiter);
+        },
         finish: (outcome) => {
           if (!this.#waiting.delete(waiter)) return false;
           timer.cancel();

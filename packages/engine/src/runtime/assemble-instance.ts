@@ -1,4 +1,4 @@
-/** Puts an instance together in this process, which has claimed it: its files, its two kinds of queue, what they share. */
+/** Puts an instance together in this process, which has claimed it: its files, its kinds of queue, what they share. */
 import { QueueError } from '../api/errors.ts';
 import type { InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
@@ -12,7 +12,6 @@ import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
-import { WriteLock } from '../unsharded/write-lock.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
 import { Scrubber } from './scrubber.ts';
@@ -82,7 +81,7 @@ export async function assembleInstance(
       lease,
       freeDiskBytes: () => freeDiskBytes(dir),
     });
-    const unsharded = new UnshardedEngine({
+    const ofShared = {
       dir,
       instance: id,
       waits,
@@ -91,10 +90,11 @@ export async function assembleInstance(
       queues: () => catalog.queues(),
       onFatal,
       logBytesMax,
-      lock: new WriteLock({ dir, ports, onWaited: (ms) => waits.record('write lock', ms) }),
-    });
+    };
+    const unsharded = new UnshardedEngine({ kind: 'unsharded', ...ofShared });
+    const grouped = new UnshardedEngine({ kind: 'unsharded-grouped', ...ofShared });
     // Opening waits for other writers. Under a lease the session thread must not block on that at first use.
-    if (lease !== undefined) await unsharded.open();
+    if (lease !== undefined) await Promise.all([unsharded.open(), grouped.open()]);
     const scrubber = new Scrubber({
       dir,
       instancePath: instanceFilePath(dir, id),
@@ -122,6 +122,7 @@ export async function assembleInstance(
       outcomes,
       sharded,
       unsharded,
+      grouped,
       scrubber,
       followsCacheSize,
     };

@@ -3,6 +3,7 @@
 import type { QueueError } from '../api/errors.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
+import { ImmediateCommit } from '../commit/immediate-commit.ts';
 import { Slab } from '../commit/staged-transaction.ts';
 import type { WriterPort } from '../commit/writer-port.ts';
 import { WriterReservation } from '../commit/writer-reservation.ts';
@@ -21,6 +22,7 @@ import type { SubscriberRow } from '../model/subscriber-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import { CommitProbe } from '../monitoring/commit-probe.ts';
 import { MetricsSampler } from '../monitoring/metrics-sampler.ts';
+import { readClock } from '../monitoring/rate-tracker.ts';
 import { ShardedStatistics } from '../monitoring/sharded-statistics.ts';
 import { BacklogReader } from '../queues/backlog-reader.ts';
 import { ShardedBrowser } from '../queues/browse.ts';
@@ -28,6 +30,8 @@ import { DelayedMessages } from '../queues/delayed-messages.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
 import { Dispatcher } from '../queues/dispatcher.ts';
 import { Evacuation } from '../queues/evacuation.ts';
+import { IdempotencyKeys } from '../queues/idempotency-keys.ts';
+import { ShardedImmediateCalls } from '../queues/immediate-calls.ts';
 import { PayloadStore } from '../queues/payloads/payload-store.ts';
 import type { QueueEngine } from '../queues/queue-engine.ts';
 import { deliveryMarksOf } from '../queues/recovery.ts';
@@ -38,6 +42,7 @@ import { ShardedQueues } from '../queues/sharded-queues.ts';
 import { ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { SubscriberChanges } from '../queues/subscriber-changes.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
+import { TurnBudget } from '../queues/turn-budget.ts';
 
 export interface ShardedOptions {
   dir: string;
@@ -105,6 +110,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     waits,
     ports,
     partitionMessagesMax: options.partitionMessagesMax,
+    lostMessages: new Map(recovered.lostMessages.map(({ queueId, messages }) => [queueId, messages])),
     queueById: options.queueById,
     onNotForSubscriber: (log, seq) => payloads.onConsumed(log, [[seq, seq + 1]]),
     onInvariantBroken: (violation) => groupCommit.fail(invariantBroken(violation)),
@@ -233,8 +239,17 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     reservation.startExpiry(options.writerReservationMsMax);
     return reservation;
   };
+  const idempotencyKeys = new IdempotencyKeys({
+    nowMs: () => delayClock.nowMs(),
+    read: (key) => backlogReader.readIdempotencyKey(key),
+  });
   const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
-  const transactions = new ShardedTransactions({ ...shared, slab, clock, dispatcher, reserveWriter });
+  const immediateCommit = new ImmediateCommit({
+    groupCommit,
+    onVisible: (log) => queues.queueOfLog(log)?.serveWaiters(),
+  });
+  const ofTransactions = { slab, clock, dispatcher, idempotencyKeys, immediateCommit, reserveWriter };
+  const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
   const lifecycle = new ShardedLifecycle({
     ...shared,
     pool,
@@ -253,6 +268,12 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       forwardedCounts: (row) => forwarding.forwardedCounts(row),
     }),
     lifecycle,
+    immediate: new ShardedImmediateCalls({
+      transactions,
+      lease,
+      budget: new TurnBudget(timers),
+      consumedPerSec: (queue) => sampler.rates.consumedPerSec(queue, readClock(clock)),
+    }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),
   };
   const subscriberChanges = new SubscriberChanges({ ...shared, clock });
@@ -279,6 +300,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   return {
     engine,
     epoch,
+    lostMessages: recovered.lostMessages,
     cache,
     pool,
     queues,

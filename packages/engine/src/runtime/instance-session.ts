@@ -2,7 +2,7 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import {
@@ -18,12 +18,17 @@ import {
   type ValidatedDequeueOptions,
   validateDequeueOptions,
   validateHoldMs,
+  validateIdempotencyKey,
   validateMessage,
   validateSubscriber,
+  validateVisibility,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
+  Acknowledgement,
+  ImmediateCalls,
+  MaybeLater,
   PayloadStreams,
   QueueEngine,
   QueueTransaction,
@@ -38,11 +43,6 @@ export interface UploadedPayload {
   payload: ChunkedPayload | Buffer;
   /** Deletes the payload: no message will refer to it. */
   discard(): void;
-}
-
-interface Acknowledgement {
-  row: QueueRow;
-  receipts: readonly string[];
 }
 
 export class InstanceSession implements Session {
@@ -65,14 +65,37 @@ export class InstanceSession implements Session {
 
   enqueue(queue: string, message: NewMessage): void {
     const { row, engine } = this.#findForEnqueueWhenFree(queue);
+    validateVisibility(row, 'commit');
     validateMessage(row, message);
     this.#transactionOf(engine).enqueue(row, message);
     this.#hasEnqueues = true;
   }
 
+  async enqueueNow(queue: string, ...messages: NewMessage[]): Promise<LazyCommitResult> {
+    const { row, immediate } = this.#findForEnqueueNow(queue);
+    for (const message of messages) validateMessage(row, message);
+    return this.#busyUntil(immediate.enqueue(row, this.#sessionNumber, messages));
+  }
+
+  /** The same as `enqueueNow` for messages that `enqueueRecords` would take. */
+  async enqueueRecordsNow(queue: string, records: RecordRun): Promise<LazyCommitResult> {
+    const { row, immediate } = this.#findForEnqueueNow(queue);
+    return this.#busyUntil(immediate.enqueueRecords(row, this.#sessionNumber, records));
+  }
+
+  #busyUntil<T>(call: MaybeLater<T>): MaybeLater<T> {
+    return call instanceof Promise ? this.#guard.run(call) : call;
+  }
+
+  #findForEnqueueNow(queue: string): { row: QueueRow; immediate: ImmediateCalls } {
+    this.#guard.assertFree();
+    return withImmediate(this.#findForEnqueueAlways(queue));
+  }
+
   /** Stages messages that a client sent as records: validated (`validateRecord`) and without routing fields. */
   enqueueRecords(queue: string, records: RecordRun): void {
     const { row, engine } = this.#findForEnqueueWhenFree(queue);
+    validateVisibility(row, 'commit');
     this.#transactionOf(engine).enqueueRecords(row, records);
     this.#hasEnqueues = true;
   }
@@ -157,9 +180,17 @@ export class InstanceSession implements Session {
   async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeue');
     const { row, engine } = this.#findForDequeue(queue, options.subscriber);
+    validateVisibility(row, 'commit');
     const validated = validateDequeueOptions(options);
     const transaction = this.#transactionOf(engine);
     return await this.#guard.run(transaction.dequeue(row, this.#withWaitSignal(validated)));
+  }
+
+  async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#assertWriterFree('dequeueNow');
+    const { row, immediate } = withImmediate(this.#findForDequeue(queue, options.subscriber));
+    const validated = this.#withWaitSignal(validateDequeueOptions(options));
+    return await this.#guard.run(immediate.dequeue(row, this.#sessionNumber, validated));
   }
 
   async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
@@ -209,10 +240,13 @@ export class InstanceSession implements Session {
   }
 
   /** `outcome` identifies the transaction of a remote session; the outcome is stored in the same commit. */
-  async commit(outcome?: OutcomeTag): Promise<LazyCommitResult> {
+  async commit(options?: CommitOptions, outcome?: OutcomeTag): Promise<LazyCommitResult> {
     this.#guard.assertFree();
+    const key = options?.idempotencyKey;
+    if (key !== undefined) validateIdempotencyKey(key);
     const transaction = this.#transaction;
     if (transaction === undefined) return new LazyCommitResult([]);
+    if (key !== undefined) return await this.#guard.run(this.#commitOnce(key, transaction, outcome));
     try {
       this.#closeTransaction(transaction);
     } catch (error) {
@@ -222,10 +256,29 @@ export class InstanceSession implements Session {
     return await this.#guard.run(transaction.commit(outcome));
   }
 
+  #commitOnce(
+    key: string,
+    transaction: QueueTransaction,
+    outcome: OutcomeTag | undefined,
+  ): Promise<LazyCommitResult> {
+    const enqueues = this.#hasEnqueues;
+    const acknowledged = this.#detachTransaction();
+    const stageRest = () => this.#stageRest(transaction, acknowledged, enqueues);
+    return transaction.commitOnce({ key, acknowledged, stageRest, outcome });
+  }
+
   /** Hands the staged acknowledgements to the transaction and ends it for this session. */
   #closeTransaction(transaction: QueueTransaction): void {
     const enqueues = this.#hasEnqueues;
-    const acknowledged = this.#detachTransaction();
+    this.#stageRest(transaction, this.#detachTransaction(), enqueues);
+  }
+
+  /** Throws `INSTANCE_LEAVING`, `RECEIPT_STALE`. */
+  #stageRest(
+    transaction: QueueTransaction,
+    acknowledged: readonly Acknowledgement[],
+    enqueues: boolean,
+  ): void {
     if (enqueues) this.#context.assertAcceptsMessages();
     for (const { row, receipts } of acknowledged) transaction.acknowledge(row, receipts);
   }
@@ -292,6 +345,13 @@ export class InstanceSession implements Session {
     if (options.waitMs > 0) options.signal = this.#guard.waitSignal(options.signal);
     return options;
   }
+}
+
+/** Throws `VISIBILITY_MISMATCH`. */
+function withImmediate({ row, engine }: FoundQueue): { row: QueueRow; immediate: ImmediateCalls } {
+  validateVisibility(row, 'immediate');
+  if (engine.immediate === undefined) throw new QueueError('VISIBILITY_MISMATCH');
+  return { row, immediate: engine.immediate };
 }
 
 function streamsOf({ row, engine }: FoundQueue): PayloadStreams {

@@ -1,4 +1,4 @@
-/** One instance in this process: its sessions, its statistics and its end, over the two kinds of queue. */
+/** One instance in this process: its sessions, its statistics and its end, over the kinds of queue. */
 import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
 import type { InstanceStats, ShardStats } from '../api/instance-stats.ts';
@@ -16,6 +16,7 @@ import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { validateSubscriber, validateText } from '../model/session-calls.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { EngineTotals } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { logBytesOf } from '../storage/sqlite/log-bytes.ts';
@@ -39,6 +40,7 @@ interface LocalInstanceParts {
   outcomes: CommitOutcomes;
   sharded: ShardedParts;
   unsharded: UnshardedEngine;
+  grouped: UnshardedEngine;
   scrubber: Scrubber;
   /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
   followsCacheSize: boolean;
@@ -57,6 +59,7 @@ export class LocalInstance implements Instance {
   readonly #catalog: Catalog;
   readonly #sharded: ShardedParts;
   readonly #unsharded: UnshardedEngine;
+  readonly #grouped: UnshardedEngine;
   readonly #scrubber: Scrubber;
   readonly #subscribers: TopicSubscribers;
   readonly #queues: ServedQueues;
@@ -78,6 +81,7 @@ export class LocalInstance implements Instance {
     this.#catalog = parts.catalog;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
+    this.#grouped = parts.grouped;
     this.#scrubber = parts.scrubber;
     this.#subscribers = new TopicSubscribers({
       instance: parts.id,
@@ -88,7 +92,11 @@ export class LocalInstance implements Instance {
     this.#queues = new ServedQueues({
       instance: parts.id,
       catalog: parts.catalog,
-      engines: { sharded: parts.sharded.engine, unsharded: parts.unsharded },
+      engines: {
+        sharded: parts.sharded.engine,
+        unsharded: parts.unsharded,
+        'unsharded-grouped': parts.grouped,
+      },
       cache: parts.sharded.cache,
       followsCacheSize: parts.followsCacheSize,
       onCatalogRead: (queues) => this.#onCatalogRead(queues),
@@ -247,20 +255,29 @@ export class LocalInstance implements Instance {
 
   stats(): InstanceStats {
     this.#queues.assertServing();
-    const [sharded, unsharded] = [this.#sharded.engine.statistics.totals, this.#unsharded.totals];
+    const totals = [this.#sharded.engine.statistics.totals, this.#unsharded.totals, this.#grouped.totals];
+    const sumOf = (name: keyof EngineTotals) => totals.reduce((sum, each) => sum + each[name], 0);
     const { user, system } = process.threadCpuUsage();
     return {
       instance: this.id,
       epoch: this.epoch,
-      enqueued: sharded.enqueued + unsharded.enqueued,
-      consumed: sharded.consumed + unsharded.consumed,
-      commits: sharded.commits + unsharded.commits,
-      groups: sharded.groups + unsharded.groups,
+      enqueued: sumOf('enqueued'),
+      consumed: sumOf('consumed'),
+      commits: sumOf('commits'),
+      groups: sumOf('groups'),
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writer.cpuUs },
       logBytes: logBytesOf(instanceFilePath(this.dir, this.id)) + logBytesOf(unshardedPath(this.dir)),
       shards: this.#queues.rows.flatMap((row) => this.#shardStats(row)),
       scrub: this.#scrubber.stats,
     };
+  }
+
+  /** Of nonpersistent queues, the messages that ended with the opening before. */
+  get lostMessages(): { queue: string; messages: number }[] {
+    return this.#sharded.lostMessages.flatMap(({ queueId, messages }) => {
+      const row = this.#queues.rows.find((each) => each.queueId === queueId);
+      return row === undefined ? [] : [{ queue: row.name, messages }];
+    });
   }
 
   queueStats(name: string): QueueStats {
@@ -332,6 +349,7 @@ export class LocalInstance implements Instance {
     this.#queues.endReason = error;
     this.#sharded.queues.rejectWaiters(error);
     this.#unsharded.rejectWaiters(error);
+    this.#grouped.rejectWaiters(error);
     this.#onEnded?.(error);
   }
 
@@ -356,6 +374,7 @@ export class LocalInstance implements Instance {
       this.#queues.endReason = closed;
       await this.#sharded.close();
       await this.#unsharded.close();
+      await this.#grouped.close();
       if (!fenced) this.#catalog.subscribers.removeOfInstance(this.id); // else they belong to the process that took over
     } finally {
       this.#queues.endReason = closed;

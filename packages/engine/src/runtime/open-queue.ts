@@ -11,7 +11,8 @@ import type { Timers } from '../model/ports.ts';
 import { nodePorts } from '../node-ports.ts';
 import { openInstance } from './open-instance.ts';
 
-export interface OpenQueueOptions extends QueueSpec {
+/** A buffered queue has calls of its own, for which `openInstance` is as short. */
+export interface OpenQueueOptions extends Omit<QueueSpec, 'visibility' | 'messagesMax'> {
   /** Folder of the data; created if it is missing. */
   dir: string;
 }

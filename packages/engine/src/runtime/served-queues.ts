@@ -202,6 +202,8 @@ export class ServedQueues implements SessionContext {
         consumed: 0,
         forwardedIn: 0,
         forwardedOut: 0,
+        refused: 0,
+        lost: 0,
       };
       const unknown = { shards: row.shards, cacheBytes: 0, ...none };
       return { ...this.#info(row, unknown), fault: { code: error.code, message: error.message } };

@@ -27,8 +27,9 @@ function withDefaults(spec: QueueSpec): QueueSettings {
   ) as unknown as QueueSettings;
   return {
     ...settings,
-    shards: settings.kind === 'unsharded' ? 0 : settings.shards,
+    shards: settings.kind === 'sharded' ? settings.shards : 0,
     forwarding: spec.forwarding ?? canForward(settings),
+    messagesMax: spec.messagesMax ?? (settings.visibility === 'immediate' ? limits.undeliveredDefault : null),
   };
 }
 
@@ -50,6 +51,14 @@ function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: stri
       'Only messages of sharded queues are cached',
     ],
     [!sharded || row.shards > 0, `shards is a whole number from 1 to ${limits.shardsMax}`],
+    [
+      row.visibility === 'commit' || (sharded && !persistent),
+      'visibility is immediate only for a sharded queue whose durability is memory: what is written needs a commit',
+    ],
+    [
+      row.messagesMax === null || row.visibility === 'immediate',
+      'messagesMax needs immediate visibility: staged messages do not count before their commit, which must not fail for it',
+    ],
     [
       row.attemptsMax === null || persistent,
       'attemptsMax needs a persistent queue, whose attempts are stored',

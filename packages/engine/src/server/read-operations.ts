@@ -10,6 +10,7 @@ export interface OperationHandler {
   enqueue(queue: string, records: RecordRun): void;
   acknowledge(queue: string, receipts: string[]): void;
   execute(statement: SqlStatement): void;
+  idempotencyKey(key: string): void;
   /** The record begins at `start` and must end at or before `end`; returns its end. */
   enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number;
 }
@@ -37,6 +38,8 @@ export function readOperations(body: BodyReader, handler: OperationHandler): voi
         const uploadNumber = uploads.u32();
         uploads.offset = handler.enqueueUploaded(uploadNumber, uploads.source, uploads.offset, uploads.end);
       }
+    } else if (kind === operations.idempotencyKey) {
+      handler.idempotencyKey(queue);
     } else if (kind === operations.execute) {
       const statements = new BodyReader(body.source, start, end);
       while (statements.bytesLeft > 0) {
@@ -44,6 +47,17 @@ export function readOperations(body: BodyReader, handler: OperationHandler): voi
       }
     } else throw protocolError(`Unknown operation ${kind}`);
   }
+}
+
+/** Reads the only operation of an `enqueueNow`. Its records have not been validated. Throws `PROTOCOL_INVALID`. */
+export function readEnqueue(body: BodyReader): { queue: string; records: RecordRun } {
+  if (body.u8() !== operations.enqueue) throw protocolError('An enqueueNow has another operation');
+  const queue = body.text();
+  const count = body.u32();
+  const bytes = body.u32();
+  const start = body.skip(bytes);
+  body.assertEnd();
+  return { queue, records: { source: body.source, start, end: start + bytes, count } };
 }
 
 /** Reads texts up to the end of the body. */

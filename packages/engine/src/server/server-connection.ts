@@ -9,6 +9,7 @@ import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
 import { idRunsBytes } from '../model/id-runs.ts';
 import type { InstancePorts } from '../model/ports.ts';
+import type { LazyCommitResult } from '../model/session-calls.ts';
 import { sessionIdBytes } from '../model/session-outcome.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
 import { BodyReader } from '../wire/body-reader.ts';
@@ -105,7 +106,7 @@ export class ServerConnection {
     const body = new BodyReader(source, start + 5, end);
     if (!this.#greeted) this.#greet(kind, request, body);
     else if (kind === requests.commit) this.#commit(request, body);
-    else if (kind === requests.dequeue || kind === requests.receive) this.#deliver(kind, request, body);
+    else if (isDeliveryRequest(kind)) this.#deliver(kind, request, body);
     else this.#onOtherRequest(kind, request, body);
   }
 
@@ -128,8 +129,15 @@ export class ServerConnection {
 
   #commit(request: number, body: BodyReader): void {
     const session = this.#findSession(body.u32(), request);
-    if (session === undefined) return;
-    this.#answerWith(request, session.commit(body.f64(), body), (committed) => {
+    if (session !== undefined) this.#answerCommit(request, session.commit(body.f64(), body));
+  }
+
+  #answerCommit(request: number, commit: Promise<LazyCommitResult>): void {
+    this.#answerWith(request, commit, (committed) => {
+      if (committed.replayed) {
+        this.#sendReplayed(request, committed);
+        return;
+      }
       const { idRuns, results } = committed;
       this.#writer.beginFrame(
         results.length > 0 ? replies.committedWithSqlResults : replies.committed,
@@ -142,6 +150,13 @@ export class ServerConnection {
     });
   }
 
+  #sendReplayed(request: number, { idRuns, hasLostResults }: LazyCommitResult): void {
+    this.#writer.beginFrame(replies.replayed, request);
+    this.#writer.u8(hasLostResults ? 1 : 0);
+    this.#writer.idRuns(idRuns);
+    this.#writer.endFrame();
+  }
+
   #deliver(kind: number, request: number, body: BodyReader): void {
     const session = this.#findSession(body.u32(), request);
     if (session === undefined) return;
@@ -151,10 +166,10 @@ export class ServerConnection {
     const queue = body.text();
     const options = { max, waitMs, ...(body.bytesLeft > 0 && { subscriber: body.text() }) };
     body.assertEnd();
-    const messages =
-      kind === requests.dequeue
-        ? session.dequeue(queue, options)
-        : session.receive(queue, { ...options, holdMs });
+    let messages: Promise<Message[]>;
+    if (kind === requests.dequeue) messages = session.dequeue(queue, options);
+    else if (kind === requests.dequeueNow) messages = session.dequeueNow(queue, options);
+    else messages = session.receive(queue, { ...options, holdMs });
     this.#answerWith(request, messages, (delivered) => this.#sendDeliveries(request, delivered));
   }
 
@@ -197,7 +212,8 @@ export class ServerConnection {
 
   #onSessionRequest(session: ServerSession, kind: number, request: number, body: BodyReader): void {
     const done = () => this.#sendDone(request);
-    if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
+    if (kind === requests.enqueueNow) this.#answerCommit(request, session.enqueueNow(body));
+    else if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
     else if (kind === requests.release) {
       this.#answerWith(request, session.release(body.text(), readTexts(body)), done);
     } else if (kind === requests.extend) {
@@ -319,6 +335,10 @@ export class ServerConnection {
       this.#socket.resume();
     }
   }
+}
+
+function isDeliveryRequest(kind: number): boolean {
+  return kind === requests.dequeue || kind === requests.receive || kind === requests.dequeueNow;
 }
 
 function isProtocolError(error: unknown): boolean {

@@ -8,15 +8,15 @@ import type { Message } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
 import { hasNoRoutingFields } from '../model/inspect-record.ts';
-import { type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
-import { LazyCommitResult } from '../model/session-calls.ts';
+import { type RecordContent, type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import { LazyCommitResult, validateIdempotencyKey } from '../model/session-calls.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import { validateRecord } from '../model/validate-record.ts';
 import type { InstanceSession } from '../runtime/instance-session.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { protocolError } from '../wire/protocol.ts';
-import { type OperationHandler, readOperations } from './read-operations.ts';
+import { type OperationHandler, readEnqueue, readOperations } from './read-operations.ts';
 import { SessionUploads } from './session-uploads.ts';
 
 export class ServerSession implements OperationHandler, SessionConnection {
@@ -27,6 +27,8 @@ export class ServerSession implements OperationHandler, SessionConnection {
   /** Set while the same session is ending on an earlier connection. */
   #previousEnded: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
+  /** Of the commit whose operations are being read. */
+  #idempotencyKey: string | undefined;
 
   /** Throws `SESSIONS_FULL`, `SESSION_CLOSED` if a later connection has the session, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   constructor(instance: LocalInstance, client: { session: Buffer; attachment: number }) {
@@ -90,6 +92,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
         `Transaction ${transactionNumber} cannot follow transaction ${this.#outcomeEntry.transactionNumber} of the session`,
       );
     }
+    this.#idempotencyKey = undefined;
     try {
       readOperations(staged, this);
     } catch (error) {
@@ -99,24 +102,27 @@ export class ServerSession implements OperationHandler, SessionConnection {
     } finally {
       this.uploads.cancelAll(); // uploads that no operation used
     }
-    return this.#session.commit({ entry: this.#outcomeEntry, transactionNumber });
+    const key = this.#idempotencyKey;
+    const options = key === undefined ? undefined : { idempotencyKey: key };
+    return this.#session.commit(options, { entry: this.#outcomeEntry, transactionNumber });
   }
 
   enqueue(queue: string, records: RecordRun): void {
-    const { source, start, end } = records;
-    let isPlain = true;
-    let count = 0;
-    for (let at = start; at < end; count += 1) {
-      const next = validateRecord(source, at, end);
-      isPlain &&= hasNoRoutingFields(source, at);
-      at = next;
-    }
-    if (count === 0 || count !== records.count)
-      throw protocolError('The number of enqueued records differs from what the header says');
-    if (isPlain) this.#session.enqueueRecords(queue, records);
-    else
-      for (let at = start; at < end; at = recordEnd(source, at))
-        this.#session.enqueue(queue, readRecord(source, at));
+    if (validateRecords(records).arePlain) this.#session.enqueueRecords(queue, records);
+    else for (const message of readRecords(records)) this.#session.enqueue(queue, message);
+  }
+
+  async enqueueNow(body: BodyReader): Promise<LazyCommitResult> {
+    if (this.#previousEnded !== undefined) return this.#afterPrevious(() => this.enqueueNow(body));
+    const { queue, records } = readEnqueue(body);
+    return validateRecords(records).arePlain
+      ? this.#session.enqueueRecordsNow(queue, records)
+      : this.#session.enqueueNow(queue, ...readRecords(records));
+  }
+
+  dequeueNow(queue: string, options: DequeueOptions): Promise<Message[]> {
+    if (this.#previousEnded !== undefined) return this.#afterPrevious(() => this.dequeueNow(queue, options));
+    return this.#session.dequeueNow(queue, options);
   }
 
   enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number {
@@ -136,6 +142,11 @@ export class ServerSession implements OperationHandler, SessionConnection {
 
   execute({ sql, parameters }: SqlStatement): void {
     this.#session.execute(sql, parameters);
+  }
+
+  idempotencyKey(key: string): void {
+    validateIdempotencyKey(key);
+    this.#idempotencyKey = key;
   }
 
   /** The outcome of the last transaction that the client sent; undefined if it was not committed. */
@@ -171,4 +182,24 @@ export class ServerSession implements OperationHandler, SessionConnection {
     this.#closing ??= this.#afterPrevious(() => this.#session.close());
     return this.#closing;
   }
+}
+
+/** `arePlain`: none has a group key, recipients or a priority. Throws `PROTOCOL_INVALID`, `MESSAGE_INVALID`. */
+function validateRecords({ source, start, end, count: expected }: RecordRun): { arePlain: boolean } {
+  let arePlain = true;
+  let count = 0;
+  for (let at = start; at < end; count += 1) {
+    const next = validateRecord(source, at, end);
+    arePlain &&= hasNoRoutingFields(source, at);
+    at = next;
+  }
+  if (count === 0 || count !== expected)
+    throw protocolError('The number of enqueued records differs from what the header says');
+  return { arePlain };
+}
+
+function readRecords({ source, start, end }: RecordRun): RecordContent[] {
+  const messages: RecordContent[] = [];
+  for (let at = start; at < end; at = recordEnd(source, at)) messages.push(readRecord(source, at));
+  return messages;
 }

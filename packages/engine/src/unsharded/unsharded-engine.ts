@@ -1,9 +1,13 @@
-/** The unsharded queues of one instance: every commit and every delivery writes to the file that all instances share. */
+/**
+ * The unsharded queues of one instance: every commit and every delivery writes to the file that all instances share. How
+ * they are written differs by kind (`unsharded-writes.ts`), and all else is the same.
+ */
 
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import type { ShardStats } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage, Message } from '../api/message.ts';
+import type { QueueKind } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
@@ -31,29 +35,31 @@ import type {
 import { readContent } from '../queues/record-content.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
 import { Waiters } from '../queues/waiters.ts';
-import {
-  type ClaimedRow,
-  type NamedQueue,
-  type UnshardedChange,
+import type {
+  ClaimedRow,
+  NamedQueue,
+  UnshardedChange,
   UnshardedFile,
-  unshardedPath,
 } from '../storage/unsharded/unsharded-file.ts';
-import { unshardedFileIsExpected } from '../storage/unsharded/unsharded-integrity.ts';
-import type { SharedFileLock, WriteKind } from './shared-file-lock.ts';
+import { GroupedWrites } from './grouped-writes.ts';
+import { LazyUnshardedFile } from './lazy-unsharded-file.ts';
+import { SessionWrites } from './session-writes.ts';
 import {
   type UnshardedDelivery,
   UnshardedTransaction,
   type UnshardedTransactionEngine,
 } from './unsharded-transaction.ts';
+import type { ClaimingCall, UnshardedWrites } from './unsharded-writes.ts';
+import { WriteLock } from './write-lock.ts';
 
 interface UnshardedEngineOptions {
+  kind: Exclude<QueueKind, 'sharded'>;
   dir: string;
   instance: number;
   waits: WaitRecorder;
   ports: InstancePorts;
   /** Remembers the transactions of remote sessions. */
   outcomes: CommitOutcomes;
-  lock: SharedFileLock;
   logBytesMax: number;
   /** Queues of the catalog. */
   queues(): readonly NamedQueue[];
@@ -71,8 +77,6 @@ interface ClaimRequest {
 const commitPollMs = 2;
 /** Milliseconds between checks for holds of dead processes. */
 const deadHoldsReleaseMs = 1_000;
-/** Milliseconds before a retry when a process without the write lock was writing. */
-const busyRetryMs = 1;
 
 export class UnshardedEngine
   implements
@@ -89,16 +93,20 @@ export class UnshardedEngine
   readonly browser = this;
   readonly statistics = this;
   readonly lifecycle = this;
+  readonly immediate = undefined;
   readonly streams = undefined;
   readonly slab = new Slab();
   readonly holds: TimedHolds<UnshardedDelivery>;
   readonly totals = { enqueued: 0, consumed: 0, commits: 0, groups: 0 };
   readonly #options: UnshardedEngineOptions;
-  readonly #lock: SharedFileLock;
+  readonly #file: LazyUnshardedFile;
+  readonly #writes: UnshardedWrites;
   readonly #waiters = new Map<number, Waiters<ClaimRequest>>();
-  readonly #serving = new Set<number>();
-  #file: UnshardedFile | undefined;
-  #timers: Timer[] = [];
+  /** Queues whose waiting calls are being served; true: a message may have arrived since. */
+  readonly #serving = new Map<number, boolean>();
+  /** How often messages were announced. */
+  #readyNotices = 0;
+  readonly #timers: Timer[] = [];
   #version = 0;
   #holdNumber = 0;
   /** Queues that were dropped or converted since the instance opened: transactions on them must not commit. */
@@ -114,36 +122,24 @@ export class UnshardedEngine
       onExpired: (holds) => this.#nackInBackground(holds.map((hold) => hold.delivery)),
       onInvariantBroken: (violation) => options.onFatal(invariantBroken(violation)),
     });
-    this.#lock = options.lock;
+    const { dir, kind, ports, waits } = options;
+    this.#file = new LazyUnshardedFile(dir, { ...options, onFailed: options.onFatal }, (file) =>
+      this.#onOpened(file),
+    );
+    const isGrouped = kind === 'unsharded-grouped';
+    // Sessions wait for their group, of whose time the wait for the lock is a part.
+    const onWaited = (ms: number) => (isGrouped ? undefined : waits.record('write lock', ms));
+    const parts = { dir, file: this.#file, waits, ports, lock: new WriteLock({ dir, ports, onWaited }) };
+    const onReady = (queueIds: readonly number[] | null) => this.#onReady(queueIds ?? this.#waiters.keys());
+    this.#writes = isGrouped ? new GroupedWrites({ ...parts, onReady }) : new SessionWrites(parts);
   }
 
-  /** Opened at first use: an instance without unsharded queues has no such file. */
-  get #openedFile(): UnshardedFile {
-    if (this.#file === undefined) {
-      const { dir, instance, queues, onFatal, outcomes, logBytesMax, ports } = this.#options;
-      this.#file = new UnshardedFile(dir, { queues, onFailed: onFatal, logBytesMax, ports });
-      outcomes.loadUnsharded(this.#file.outcomes(instance));
-      this.#timers = [
-        ports.timers.every(commitPollMs, () => this.#pollForCommits()),
-        ports.timers.every(deadHoldsReleaseMs, () => void this.#releaseDeadHolds()),
-      ];
-    }
-    return this.#file;
-  }
-
-  /** Runs a write once this process has the lock. */
-  async #write<T>(kind: WriteKind, work: (file: UnshardedFile) => T): Promise<T> {
-    const file = this.#openedFile;
-    for (;;) {
-      try {
-        return await this.#lock.run(kind, () => work(file));
-      } catch (error) {
-        if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
-        const startedAt = this.#options.ports.clock.monotonicMs();
-        await new Promise<void>((resume) => this.#options.ports.timers.deadline(busyRetryMs, resume));
-        this.#options.waits.record('write lock', this.#options.ports.clock.monotonicMs() - startedAt);
-      }
-    }
+  #onOpened(file: UnshardedFile): void {
+    const { instance, outcomes, ports } = this.#options;
+    outcomes.loadUnsharded(file.outcomes(instance));
+    this.#timers.push(ports.timers.every(deadHoldsReleaseMs, () => void this.#releaseDeadHolds()));
+    if (!this.#writes.announcesReady)
+      this.#timers.push(ports.timers.every(commitPollMs, () => this.#pollForCommits()));
   }
 
   #pollForCommits(): void {
@@ -151,13 +147,22 @@ export class UnshardedEngine
     for (const waiters of this.#waiters.values()) waiting ||= waiters.size > 0;
     if (!waiting) return;
     try {
-      const version = this.#openedFile.dataVersion();
+      const version = this.#file.opened.dataVersion();
       if (version === this.#version) return;
       this.#version = version;
     } catch {
       // Serving meets the same error and reports it to the callers that wait.
     }
-    for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
+    this.#serveAll(this.#waiters.keys());
+  }
+
+  #onReady(queueIds: Iterable<number>): void {
+    this.#readyNotices += 1;
+    this.#serveAll(queueIds);
+  }
+
+  #serveAll(queueIds: Iterable<number>): void {
+    for (const queueId of queueIds) void this.#serve(queueId);
   }
 
   async #releaseDeadHolds(): Promise<void> {
@@ -167,9 +172,7 @@ export class UnshardedEngine
       this.#failedNacks = [];
       await this.nack(stranded);
       await this.#forgetOutcomes();
-      if ((await this.#write('commit', (file) => file.releaseHeldByDeadProcesses())) > 0) {
-        for (const queueId of this.#waiters.keys()) void this.#serve(queueId);
-      }
+      if ((await this.#writes.releaseHeldByDeadProcesses()) > 0) this.#serveAll(this.#waiters.keys());
     } catch {
       // The next check tries again.
     }
@@ -180,22 +183,21 @@ export class UnshardedEngine
     const sessions = this.#options.outcomes.sessionsToForgetInUnshardedFile.splice(0);
     if (sessions.length === 0) return;
     try {
-      await this.#write('commit', (file) => file.deleteOutcomes(sessions));
+      await this.#writes.forgetOutcomes(sessions);
     } catch (error) {
       this.#options.outcomes.sessionsToForgetInUnshardedFile.push(...sessions);
       throw error;
     }
   }
 
-  /** Opens the file if it exists, under the write lock, since opening writes to it. */
+  /** Opens the file if it exists. */
   async open(): Promise<void> {
-    if (unshardedFileIsExpected(unshardedPath(this.#options.dir)))
-      await this.#lock.run('commit', () => void this.#openedFile);
+    if (this.#file.isExpected) await this.#writes.open();
   }
 
   /** Loads the outcomes of remote sessions that an earlier process served, if the file exists. */
   recoverOutcomes(): void {
-    if (unshardedFileIsExpected(unshardedPath(this.#options.dir))) void this.#openedFile;
+    if (this.#file.isExpected) void this.#file.opened;
   }
 
   #waitersOf(queueId: number): Waiters<ClaimRequest> {
@@ -217,28 +219,23 @@ export class UnshardedEngine
 
   async commit(change: UnshardedChange, tag: OutcomeTag | undefined): Promise<IdRun[]> {
     this.assertQueuesExist(change);
-    let writingAt = 0;
     const { instance } = this.#options;
     const outcome = tag && {
       sessionId: tag.entry.sessionId,
       transactionNumber: tag.transactionNumber,
       instance,
     };
-    const runs = await this.#write('commit', (file) => {
-      writingAt = this.#options.ports.clock.monotonicMs();
-      return file.commit({ ...change, outcome });
-    });
+    const runs = await this.#writes.commit({ ...change, outcome });
     if (tag !== undefined) {
       tag.entry.recordCommit(tag.transactionNumber, runs);
       tag.entry.inUnshardedFile = true;
     }
-    this.#options.waits.record('log file sync', this.#options.ports.clock.monotonicMs() - writingAt);
     this.totals.enqueued += change.enqueued.length;
     this.totals.consumed += change.consumed.length;
     this.totals.commits += 1;
-    this.totals.groups += 1;
-    for (const queueId of new Set(change.enqueued.map((message) => message.queueId)))
-      void this.#serve(queueId);
+    this.totals.groups = this.#writes.groupCount;
+    if (!this.#writes.announcesReady)
+      this.#serveAll(new Set(change.enqueued.map((message) => message.queueId)));
     return runs;
   }
 
@@ -259,13 +256,15 @@ export class UnshardedEngine
   ): Promise<Message[]> {
     const waiters = this.#waitersOf(queue.queueId);
     const request = { queue, max: options.max, onDelivery };
-    if (waiters.size === 0 && this.#openedFile.hasReady(queue.queueId)) {
-      const rows = await this.#write('delivery', (file) => file.claim(queue.queueId, options.max));
+    const noticesBefore = this.#readyNotices;
+    if (waiters.size === 0 || this.#writes.announcesReady) {
+      const rows = await this.#writes.claim(queue.queueId, options.max);
       if (rows.length > 0) return this.#toMessages(request, rows);
     }
     if (options.waitMs === 0) return [];
     const messages = waiters.wait(request, options.waitMs, options.signal);
-    void this.#serve(queue.queueId); // a message may have arrived between the check and the wait
+    // A message may have arrived between the check and the wait.
+    if (!this.#writes.announcesReady || this.#readyNotices !== noticesBefore) void this.#serve(queue.queueId);
     return messages;
   }
 
@@ -278,28 +277,40 @@ export class UnshardedEngine
 
   /** Serves waiting calls in order until one gets no message. At most one run at a time for a queue. */
   async #serve(queueId: number): Promise<void> {
-    const waiters = this.#waiters.get(queueId);
-    if (waiters === undefined || waiters.size === 0 || this.#serving.has(queueId)) return;
-    this.#serving.add(queueId);
-    try {
-      if (!this.#openedFile.hasReady(queueId)) return;
-      // All calls share one turn of the lock, so that no session queues behind every enqueuer for each message.
-      await this.#write('delivery', (file) => {
-        for (const waiter of waiters) {
-          const rows = file.claim(queueId, waiter.request.max);
-          if (rows.length === 0) break;
-          waiter.finish(this.#toMessages(waiter.request, rows));
-        }
-      });
-    } catch (error) {
-      for (const waiter of waiters) {
-        waiter.finish(
-          error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error }),
-        );
-      }
-    } finally {
-      this.#serving.delete(queueId);
+    if (this.#serving.has(queueId)) {
+      this.#serving.set(queueId, true);
+      return;
     }
+    do {
+      const waiters = this.#waiters.get(queueId);
+      if (waiters === undefined || waiters.size === 0) break;
+      this.#serving.set(queueId, false);
+      try {
+        await this.#writes.serve(queueId, this.#claimingCalls(waiters));
+      } catch (error) {
+        for (const waiter of waiters) {
+          waiter.finish(
+            error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error }),
+          );
+        }
+      }
+    } while (this.#serving.get(queueId));
+    this.#serving.delete(queueId);
+  }
+
+  /** The waiting calls in order; those that begin to wait meanwhile too. */
+  #claimingCalls(waiters: Waiters<ClaimRequest>): Iterable<ClaimingCall> {
+    const toMessages = this.#toMessages.bind(this);
+    return {
+      *[Symbol.iterator]() {
+        for (const waiter of waiters) {
+          const { request } = waiter;
+          const finish = (rows: readonly ClaimedRow[]) =>
+            waiter.isWaiting && waiter.finish(toMessages(request, rows));
+          yield { max: request.max, finish };
+        }
+      },
+    };
   }
 
   async receive(
@@ -332,12 +343,12 @@ export class UnshardedEngine
   async nack(deliveries: readonly UnshardedDelivery[]): Promise<void> {
     if (deliveries.length === 0 || this.#closed) return; // closing the file releases all holds
     try {
-      await this.#write('commit', (file) => file.release(deliveries));
+      await this.#writes.release(deliveries);
     } catch (error) {
       this.#failedNacks.push(...deliveries);
       throw error;
     }
-    for (const queueId of new Set(deliveries.map((delivery) => delivery.queueId))) void this.#serve(queueId);
+    if (!this.#writes.announcesReady) this.#serveAll(new Set(deliveries.map((delivery) => delivery.queueId)));
   }
 
   #nackInBackground(deliveries: readonly UnshardedDelivery[]): void {
@@ -345,8 +356,8 @@ export class UnshardedEngine
   }
 
   counts(queue: QueueRow): QueueCounts {
-    const none = { cacheBytes: 0, delayed: 0, forwardedIn: 0, forwardedOut: 0 };
-    return { shards: 0, ...none, ...this.#openedFile.counts(queue.queueId) };
+    const none = { cacheBytes: 0, delayed: 0, forwardedIn: 0, forwardedOut: 0, refused: 0, lost: 0 };
+    return { shards: 0, ...none, ...this.#file.opened.counts(queue.queueId) };
   }
 
   shardStats(queue: QueueRow): ShardStats[] {
@@ -356,7 +367,7 @@ export class UnshardedEngine
 
   queueStats(queue: QueueRow): QueueStats {
     const { shards: _none, cacheBytes: _nothing, ready, held, ...counts } = this.counts(queue);
-    const flow = this.#openedFile.flow(queue.queueId);
+    const flow = this.#file.opened.flow(queue.queueId);
     const { name, kind, type } = queue;
     return {
       queue: name,
@@ -381,7 +392,7 @@ export class UnshardedEngine
     }
     const rows =
       key === undefined
-        ? this.#openedFile.browse(queue.queueId, afterId, limit + 1)
+        ? this.#file.opened.browse(queue.queueId, afterId, limit + 1)
         : await this.#search(queue.queueId, { afterId, limit: limit + 1, key });
     const held = new Map<number, BrowsedMessage>();
     const messages = rows.slice(0, limit).map(({ id, heldBy, deliveryCount, record }) => {
@@ -406,7 +417,7 @@ export class UnshardedEngine
   ): Promise<ReturnType<UnshardedFile['browse']>> {
     const found: ReturnType<UnshardedFile['browse']> = [];
     for (let after = afterId; ; ) {
-      const rows = this.#openedFile.browse(queueId, after, limits.searchRowsPerTurn);
+      const rows = this.#file.opened.browse(queueId, after, limits.searchRowsPerTurn);
       found.push(...rows.filter(({ record }) => key.matches(record, 0)));
       if (rows.length < limits.searchRowsPerTurn || found.length >= limit) return found.slice(0, limit);
       after = rows.at(-1)!.id;
@@ -418,7 +429,7 @@ export class UnshardedEngine
     this.#goneCodes.set(queue.queueId, code);
     this.#closeWaiters(queue, code);
     this.holds.dropWhere((hold) => hold.queue.queueId === queue.queueId);
-    await this.#write('commit', (file) => file.dropQueue(queue.queueId));
+    await this.#writes.drop(queue.queueId);
   }
 
   rejectWaiters(error: QueueError): void {
@@ -439,26 +450,7 @@ export class UnshardedEngine
     for (const timer of this.#timers) timer.cancel();
     for (const waiters of this.#waiters.values()) waiters.close('INSTANCE_CLOSED');
     this.holds.close();
-    try {
-      if (this.#file !== undefined) await this.#closeUnderLock(this.#file);
-    } finally {
-      await this.#lock.close();
-    }
-  }
-
-  /** A wait inside SQLite can be long while others write all the time, and it blocks the thread. */
-  async #closeUnderLock(file: UnshardedFile): Promise<void> {
-    let begun = false;
-    const close = () => {
-      begun = true;
-      file.close(this.#options.outcomes.sessionsToForgetInUnshardedFile);
-    };
-    try {
-      await this.#lock.run('commit', close);
-    } catch (error) {
-      if (begun) throw error;
-      close(); // the lock cannot be reached: SQLite alone decides
-    }
+    await this.#writes.close(this.#options.outcomes.sessionsToForgetInUnshardedFile);
   }
 }
 

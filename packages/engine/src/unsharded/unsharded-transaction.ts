@@ -1,5 +1,6 @@
 /** The open transaction of a session on unsharded queues: staged in memory, written and synced by its own commit. */
 
+import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { DequeueOptions } from '../api/session.ts';
 import type { OutcomeTag, Slab } from '../commit/staged-transaction.ts';
@@ -123,6 +124,14 @@ export class UnshardedTransaction implements QueueTransaction {
     }
     for (const hold of this.#acknowledged) this.source.holds.settle(hold);
     return new LazyCommitResult(ids);
+  }
+
+  /** The keys are stored in an instance's file, this transaction in another. */
+  async commitOnce(): Promise<never> {
+    await this.rollback();
+    throw new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
+      message: 'A transaction on unsharded queues cannot have an idempotency key',
+    });
   }
 
   async rollback(): Promise<void> {

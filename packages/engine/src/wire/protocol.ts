@@ -21,14 +21,17 @@
  *     u8 enqueue · text queue · u32 count · u32 bytes · records
  *     u8 acknowledge · text queue · u32 count · u32 bytes · receipts, each a text
  *     u8 enqueueUploaded · text queue · u32 count · u32 bytes · for each: u32 upload, record without its payload
+ *     u8 idempotencyKey · text key · u32 0 · u32 0, at most once, in front of the others
  *     u8 execute · empty text · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
+ *
+ * `enqueueNow` carries one such operation, an enqueue, and is answered as a commit; `dequeueNow` is as a dequeue.
  */
 
 import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
-export const protocolVersion = 5;
+export const protocolVersion = 6;
 
 /** "SHRD", to recognise a peer that speaks another protocol. */
 export const protocolMagic = 0x44524853;
@@ -61,6 +64,8 @@ export const requests = {
   cancelUpload: 18,
   messageOfReceipt: 19,
   readChunk: 20,
+  enqueueNow: 21,
+  dequeueNow: 22,
 } as const;
 
 export const replies = {
@@ -76,10 +81,18 @@ export const replies = {
   failed: 72,
   committedWithSqlResults: 73,
   payloadChunk: 74,
+  /** A transaction of this idempotency key was committed before. */
+  replayed: 75,
 } as const;
 
 /** Kinds of the operations in a commit. */
-export const operations = { enqueue: 1, acknowledge: 2, execute: 3, enqueueUploaded: 4 } as const;
+export const operations = {
+  enqueue: 1,
+  acknowledge: 2,
+  execute: 3,
+  enqueueUploaded: 4,
+  idempotencyKey: 5,
+} as const;
 
 export function protocolError(sentence: string): QueueError {
   return new QueueError('PROTOCOL_INVALID', { message: sentence });

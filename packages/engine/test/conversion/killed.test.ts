@@ -62,10 +62,10 @@ it.skipIf(noFailingDisk)(
       const queue = `q${call}`;
       await createQueue(dir, 3, queue);
       await all({ do: 'load', queue });
-      const killed = await run('convert-process.ts', [dir, queue], killAt(`${dir}/`, call));
+      const killed = await run('./convert-process.ts', [dir, queue], killAt(`${dir}/`, call));
       if (killed) {
         killedIn.add((await readConversion({ dir, queue }))?.stage);
-        expect(await run('convert-process.ts', [dir, queue])).toBe(false);
+        expect(await run('./convert-process.ts', [dir, queue])).toBe(false);
       }
       expect((await readConversion({ dir, queue }))?.stage).toBe('done');
       await all({ do: 'end producers' });
@@ -89,10 +89,10 @@ it.skipIf(noFailingDisk)(
       const dir = makeFolder();
       const notes = join(dir, 'notes');
       await createQueue(dir, 1, 'q');
-      const killed = await run('whole-process.ts', [dir, 'q', 'first', notes], killAt('/catalog.db', call));
+      const killed = await run('./whole-process.ts', [dir, 'q', 'first', notes], killAt('/catalog.db', call));
       if (!killed) break;
       kills += 1;
-      expect(await run('whole-process.ts', [dir, 'q', 'second', notes])).toBe(false);
+      expect(await run('./whole-process.ts', [dir, 'q', 'second', notes])).toBe(false);
       expect((await readConversion({ dir, queue: 'q' }))?.stage).toBe('done');
       check(existsSync(notes) ? readFileSync(notes, 'utf8') : '');
     }

@@ -15,7 +15,7 @@ describe.each([
   ['forward', 25 * hour],
   ['back', -25 * hour],
 ])('the wall clock jumps %s by a day', (_way, ms) => {
-  it.each(['sharded', 'unsharded'] as const)(
+  it.each(['sharded', 'unsharded', 'unsharded-grouped'] as const)(
     'a hold of a message of a %s queue lasts as long as it was to',
     async (kind) => {
       const instance = await openTestInstance();

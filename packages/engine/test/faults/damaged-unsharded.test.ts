@@ -2,15 +2,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { QueueKind } from '../../src/index.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
 import { overwrite, pageBytes } from './damage.ts';
 
 const corrupt = expect.objectContaining({ code: 'STORAGE_CORRUPT' });
 
-async function makeQueues(): Promise<{ dir: string; path: string }> {
+async function makeQueues(kind: QueueKind): Promise<{ dir: string; path: string }> {
   const dir = makeFolder();
   const instance = await openTestInstance({ dir });
-  await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
+  await instance.createQueue({ name: 'jobs', kind });
   await instance.createQueue({ name: 'sharded' });
   const session = instance.openSession();
   for (let i = 0; i < 200; i += 1) session.enqueue('jobs', { payload: String(i).padEnd(500, '.') });
@@ -22,12 +23,18 @@ async function makeQueues(): Promise<{ dir: string; path: string }> {
 describe.each([
   [
     'no database at all',
+    'unsharded',
     (path: string) => writeFileSync(path, 'no database, and long enough to tell'.repeat(999)),
   ],
-  ['without its tables', (path: string) => overwrite(path, pageBytes, 12 * pageBytes)],
-])('an unsharded file that is %s', (_how, damage) => {
+  [
+    'no database at all',
+    'unsharded-grouped',
+    (path: string) => writeFileSync(path, 'no database, and long enough to tell'.repeat(999)),
+  ],
+  ['without its tables', 'unsharded', (path: string) => overwrite(path, pageBytes, 12 * pageBytes)],
+] as const)('an unsharded file that is %s, of %s queues', (_how, kind, damage) => {
   it('stops its own queues and no others', async () => {
-    const { dir, path } = await makeQueues();
+    const { dir, path } = await makeQueues(kind);
     damage(path);
     const instance = await openTestInstance({ dir });
     const session = instance.openSession();

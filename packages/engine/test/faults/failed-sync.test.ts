@@ -70,24 +70,29 @@ describe.skipIf(noFailingDisk)(`a sync that fails (${noFailingDisk ?? 'of a real
     expect(instance.queue('q').ready).toBeGreaterThanOrEqual(puts - 1);
   });
 
-  it('of the unsharded file ends the instance too', async () => {
-    const dir = makeFolder();
-    const disk = new FailingDisk();
-    const { process: worker } = disk;
-    await worker.open({ dir });
-    await worker.create({ name: 'sharded' });
-    await worker.create({ name: 'jobs', kind: 'unsharded' });
-    await worker.put('jobs', 'a');
-    disk.fail('sync', 'unsharded.db-wal');
-    expect(await worker.refused({ do: 'put', queue: 'jobs', payloads: ['in doubt'] })).toMatchObject(failed);
-    disk.heal();
-    expect(await worker.refused({ do: 'put', queue: 'jobs', payloads: ['b'] })).toMatchObject(failed);
-    expect(await worker.refused({ do: 'put', queue: 'sharded', payloads: ['b'] })).toMatchObject(failed);
-    await worker.kill();
-    const instance = await openTestInstance({ dir });
-    const found = text(await instance.openSession().dequeue('jobs', { max: 9 }));
-    expect(found.filter((payload) => payload !== 'in doubt')).toEqual(['a']);
-  });
+  it.each(['unsharded', 'unsharded-grouped'] as const)(
+    'of the file of %s queues ends the instance too',
+    async (kind) => {
+      const dir = makeFolder();
+      const disk = new FailingDisk();
+      const { process: worker } = disk;
+      await worker.open({ dir });
+      await worker.create({ name: 'sharded' });
+      await worker.create({ name: 'jobs', kind });
+      await worker.put('jobs', 'a');
+      disk.fail('sync', 'unsharded.db-wal');
+      expect(await worker.refused({ do: 'put', queue: 'jobs', payloads: ['in doubt'] })).toMatchObject(
+        failed,
+      );
+      disk.heal();
+      expect(await worker.refused({ do: 'put', queue: 'jobs', payloads: ['b'] })).toMatchObject(failed);
+      expect(await worker.refused({ do: 'put', queue: 'sharded', payloads: ['b'] })).toMatchObject(failed);
+      await worker.kill();
+      const instance = await openTestInstance({ dir });
+      const found = text(await instance.openSession().dequeue('jobs', { max: 9 }));
+      expect(found.filter((payload) => payload !== 'in doubt')).toEqual(['a']);
+    },
+  );
 
   it('of the catalog ends the instance too', async () => {
     const dir = makeFolder();

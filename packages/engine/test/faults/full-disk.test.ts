@@ -76,31 +76,34 @@ describe.skipIf(noSmallDisk)(`a file system of 24 MiB (${noSmallDisk ?? 'mounted
 });
 
 describe.skipIf(noFailingDisk)(`a disk that is full (${noFailingDisk ?? 'for one file'})`, () => {
-  it('stops the queues of that file, and no others; all continue when there is space', async () => {
-    const dir = makeFolder();
-    const disk = new FailingDisk();
-    const { process: worker } = disk;
-    await worker.open({ dir });
-    await worker.create({ name: 'sharded' });
-    await worker.create({ name: 'jobs', kind: 'unsharded' });
-    await worker.put('sharded', 'a');
-    await worker.put('jobs', 'a');
-    disk.fail('space', 'instance-1.db-wal');
-    expect(await worker.refused({ do: 'put', queue: 'sharded', payloads: ['lost'] })).toMatchObject(full);
-    expect(await worker.refused({ do: 'take', queue: 'sharded', max: 1 })).toMatchObject(full);
-    await worker.put('jobs', 'b');
-    disk.fail('space', 'unsharded.db-wal');
-    expect(await worker.refused({ do: 'put', queue: 'jobs', payloads: ['lost'] })).toMatchObject(full);
-    await worker.put('sharded', 'b');
-    disk.heal();
-    await worker.put('jobs', 'c');
-    expect(await worker.take('sharded', 9)).toEqual(['a', 'b']);
-    expect(await worker.take('jobs', 9)).toEqual(['a', 'b', 'c']);
-    await worker.close();
-    const instance = await openTestInstance({ dir });
-    expect(instance.queue('sharded')).toMatchObject({ enqueued: 2, consumed: 2 });
-    expect(instance.queue('jobs')).toMatchObject({ enqueued: 3, consumed: 3 });
-  });
+  it.each(['unsharded', 'unsharded-grouped'] as const)(
+    'stops the queues of its file, %s ones too, and no others; all continue when there is space',
+    async (kind) => {
+      const dir = makeFolder();
+      const disk = new FailingDisk();
+      const { process: worker } = disk;
+      await worker.open({ dir });
+      await worker.create({ name: 'sharded' });
+      await worker.create({ name: 'jobs', kind });
+      await worker.put('sharded', 'a');
+      await worker.put('jobs', 'a');
+      disk.fail('space', 'instance-1.db-wal');
+      expect(await worker.refused({ do: 'put', queue: 'sharded', payloads: ['lost'] })).toMatchObject(full);
+      expect(await worker.refused({ do: 'take', queue: 'sharded', max: 1 })).toMatchObject(full);
+      await worker.put('jobs', 'b');
+      disk.fail('space', 'unsharded.db-wal');
+      expect(await worker.refused({ do: 'put', queue: 'jobs', payloads: ['lost'] })).toMatchObject(full);
+      await worker.put('sharded', 'b');
+      disk.heal();
+      await worker.put('jobs', 'c');
+      expect(await worker.take('sharded', 9)).toEqual(['a', 'b']);
+      expect(await worker.take('jobs', 9)).toEqual(['a', 'b', 'c']);
+      await worker.close();
+      const instance = await openTestInstance({ dir });
+      expect(instance.queue('sharded')).toMatchObject({ enqueued: 2, consumed: 2 });
+      expect(instance.queue('jobs')).toMatchObject({ enqueued: 3, consumed: 3 });
+    },
+  );
 
   it('keeps an instance from opening, which loses nothing by it', async () => {
     const dir = makeFolder();

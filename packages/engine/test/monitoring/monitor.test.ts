@@ -18,6 +18,8 @@ const row: QueueRow = {
   type: 'queue',
   shards: 1,
   durability: 'memory',
+  visibility: 'commit',
+  messagesMax: null,
   priorities: false,
   attemptsMax: null,
   retryDelayMs: 0,
@@ -40,6 +42,7 @@ function setUp() {
     partitionMessagesMax: 10,
     epoch: 1,
     recovered: new Map(),
+    lostMessages: new Map(),
   });
   const samples: Sample[] = [];
   const failing = { now: false };

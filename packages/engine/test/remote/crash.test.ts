@@ -176,6 +176,7 @@ function check(ledger: Ledger, live: Map<string, string>): void {
 describe.each<{ kind: QueueKind; kills: number }>([
   { kind: 'sharded', kills: 20 },
   { kind: 'unsharded', kills: 6 },
+  { kind: 'unsharded-grouped', kills: 3 },
 ])('an instance with a $kind queue, killed under remote sessions', ({ kind, kills }) => {
   it(`loses nothing, duplicates nothing and knows how each commit ended, ${kills} times`, {
     timeout: 240_000,

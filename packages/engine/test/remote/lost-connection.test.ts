@@ -17,7 +17,7 @@ async function setUp(kind: QueueKind = 'sharded') {
   return { instance, served, link, client: await connectTo(link.path) };
 }
 
-describe.each<QueueKind>(['sharded', 'unsharded'])('a commit on a %s queue', (kind) => {
+describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a commit on a %s queue', (kind) => {
   it('whose answer was lost resolves with its ids once the client is back', async () => {
     const { instance, client, link } = await setUp(kind);
     const session = client.openSession();
@@ -200,5 +200,44 @@ describe('a client whose instance does not read', () => {
     sockets[0]!.resume();
     await drained;
     expect(link.full).toBe(false);
+  });
+});
+
+describe('a call on a buffered queue whose answer was lost', () => {
+  async function setUpBuffered() {
+    const { instance, client, link } = await setUp();
+    await instance.createQueue({ name: 'b', durability: 'memory', visibility: 'immediate' });
+    const session = client.openSession();
+    await session.enqueueNow('b', { payload: 'first' });
+    return { instance, session, link };
+  }
+
+  it('may have enqueued, which the error says, and the session goes on', async () => {
+    const { instance, session, link } = await setUpBuffered();
+    link.loseAnswers();
+    const enqueuing = session.enqueueNow('b', { payload: 'second' });
+    await link.lost();
+    link.cut();
+    await expect(enqueuing).rejects.toThrow(code('COMMIT_OUTCOME_UNKNOWN'));
+    await session.enqueueNow('b', { payload: 'third' });
+    expect(text(await instance.openSession().dequeueNow('b', { max: 5 }))).toEqual([
+      'first',
+      'second',
+      'third',
+    ]);
+  });
+
+  it('has consumed what it dequeued, and leaves the transaction as it was', async () => {
+    const { instance, session, link } = await setUpBuffered();
+    session.enqueue('q', { payload: 'staged before' });
+    link.loseAnswers();
+    const dequeuing = session.dequeueNow('b');
+    await link.lost();
+    link.cut();
+    await expect(dequeuing).rejects.toThrow(code('INSTANCE_UNREACHABLE'));
+    expect(await session.dequeueNow('b')).toEqual([]);
+    expect(instance.queue('b')).toMatchObject({ consumed: 1, ready: 0, held: 0 });
+    await session.commit();
+    expect(await drain(instance)).toEqual(['staged before']);
   });
 });

@@ -163,6 +163,9 @@ function read(
       for (const receipt of receipts) found.push({ queue: name, receipt });
     },
     execute: (statement) => found.push({ statement }),
+    idempotencyKey: () => {
+      throw new Error('no key was staged');
+    },
     enqueueUploaded: (upload, source, start, end) => {
       const next = validateRecord(source, start, end);
       found.push({ upload, payload: readRecord(source, start).payload.toString('hex') });

@@ -23,37 +23,40 @@ const attach = (outcomes: CommitOutcomes, session: Buffer) =>
 
 const open = async (dir: string) => (await openTestInstance({ dir })) as LocalInstance;
 
-describe.each<QueueKind>(['sharded', 'unsharded'])('the outcome of a transaction on a %s queue', (kind) => {
-  it('has the ids of what it enqueued, and is known after a restart', async () => {
-    const dir = makeFolder();
-    const session = randomBytes(16);
-    const first = await open(dir);
-    await first.createQueue({ name: 'q', kind, shards: 3 });
-    const entry = attach(first.recoverOutcomes(), session);
-    const work = first.openSession();
-    for (const groupKey of ['a', 'b', 'c', 'd', 'a']) work.enqueue('q', { payload: groupKey, groupKey });
-    const { ids } = await work.commit({ entry, transactionNumber: 7 });
-    expect(new Set(ids).size).toBe(5);
-    expect(messageIdsOf(entry.idRuns)).toEqual(ids);
-    await first.close();
+describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])(
+  'the outcome of a transaction on a %s queue',
+  (kind) => {
+    it('has the ids of what it enqueued, and is known after a restart', async () => {
+      const dir = makeFolder();
+      const session = randomBytes(16);
+      const first = await open(dir);
+      await first.createQueue({ name: 'q', kind, shards: 3 });
+      const entry = attach(first.recoverOutcomes(), session);
+      const work = first.openSession();
+      for (const groupKey of ['a', 'b', 'c', 'd', 'a']) work.enqueue('q', { payload: groupKey, groupKey });
+      const { ids } = await work.commit(undefined, { entry, transactionNumber: 7 });
+      expect(new Set(ids).size).toBe(5);
+      expect(messageIdsOf(entry.idRuns)).toEqual(ids);
+      await first.close();
 
-    const second = attach((await open(dir)).recoverOutcomes(), session);
-    expect(second.transactionNumber).toBe(7);
-    expect(messageIdsOf(second.idRuns)).toEqual(ids);
-  });
+      const second = attach((await open(dir)).recoverOutcomes(), session);
+      expect(second.transactionNumber).toBe(7);
+      expect(messageIdsOf(second.idRuns)).toEqual(ids);
+    });
 
-  it('is not stored with a transaction that failed', async () => {
-    const dir = makeFolder();
-    const instance = await open(dir);
-    await instance.createQueue({ name: 'q', kind });
-    const entry = attach(instance.recoverOutcomes(), randomBytes(16));
-    const work = instance.openSession();
-    work.enqueue('q', { payload: 'a' });
-    work.acknowledge('q', ['transactionNumber.such.receipt']);
-    await expect(work.commit({ entry, transactionNumber: 1 })).rejects.toThrow();
-    expect(entry.transactionNumber).toBe(0);
-  });
-});
+    it('is not stored with a transaction that failed', async () => {
+      const dir = makeFolder();
+      const instance = await open(dir);
+      await instance.createQueue({ name: 'q', kind });
+      const entry = attach(instance.recoverOutcomes(), randomBytes(16));
+      const work = instance.openSession();
+      work.enqueue('q', { payload: 'a' });
+      work.acknowledge('q', ['transactionNumber.such.receipt']);
+      await expect(work.commit(undefined, { entry, transactionNumber: 1 })).rejects.toThrow();
+      expect(entry.transactionNumber).toBe(0);
+    });
+  },
+);
 
 describe('the outcomes in an instance’s file', () => {
   const rowsOf = (dir: string) => {
@@ -75,7 +78,7 @@ describe('the outcomes in an instance’s file', () => {
     const commit = async (entry: OutcomeEntry, transactionNumber: number) => {
       work.enqueue('q', { payload: 'a', groupKey: String(transactionNumber) });
       work.enqueue('q', { payload: 'b', groupKey: String(transactionNumber + 1) });
-      return (await work.commit({ entry, transactionNumber })).ids;
+      return (await work.commit(undefined, { entry, transactionNumber })).ids;
     };
     const idleIds = await commit(attach(outcomes, idle), 1);
     const gone = attach(outcomes, closed);

@@ -310,6 +310,7 @@ export class MemoryFile {
       evacuated: [...evacuated.values()].sort((a, b) => a.seq - b.seq),
       deliveryMarks: null, // it never closes
       payloads: { references: [], orphans: [] },
+      lostMessages: [],
     };
   }
 

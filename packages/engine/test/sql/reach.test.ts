@@ -83,9 +83,9 @@ beforeAll(async () => {
   stored.close();
   rmSync(dir, { recursive: true });
   engineTables = file
-    .prepare('SELECT name FROM sqlite_schema WHERE rootpage > 0 OR type = ?')
+    .prepare("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
     .pluck()
-    .all('view') as string[];
+    .all() as string[];
   engineTables = engineTables.filter((name) => !name.startsWith('sqlite_'));
   sql = new ApplicationSqlExecutor(file, engineSchemaNames(), nodePorts.clock);
   file.exec('CREATE TABLE own (a INTEGER PRIMARY KEY, b)');

@@ -36,7 +36,7 @@ export class NullInstance {
         const any = staged.length > 0;
         staged = [];
         if (any) this.onCommit(this.#messages.length);
-        return { ids: [], results: [] };
+        return { ids: [], results: [], replayed: false };
       },
       close: async () => undefined,
     };

@@ -30,16 +30,21 @@ export function CreateQueueForm() {
   const [chosenKind, setKind] = useState<Kind>('sharded');
   const [shards, setShards] = useState('1');
   const [durability, setDurability] = useState<Durability>('durable');
+  const [buffered, setBuffered] = useState(false);
+  const [messagesMax, setMessagesMax] = useState('');
   const [priorities, setPriorities] = useState(false);
   const [correlationIndex, setCorrelationIndex] = useState(false);
   const [attempts, setAttempts] = useState('');
   const [retryDelay, setRetryDelay] = useState('');
   const kind = type === 'topic' ? 'sharded' : chosenKind;
+  const isBuffered = buffered && durability === 'memory';
   const shardedOptions = {
     shards: Number(shards),
     priorities,
     ...(attempts === '' || durability === 'memory' ? {} : { attemptsMax: Number(attempts) }),
     ...(durability === 'memory' ? {} : { correlationIndex }),
+    ...(isBuffered ? { visibility: 'immediate' as const } : {}),
+    ...(isBuffered && messagesMax !== '' ? { messagesMax: Number(messagesMax) } : {}),
     ...(retryDelay === '' ? {} : { retryDelayMs: Number(retryDelay) }),
   };
   const create = useMutation({
@@ -101,6 +106,21 @@ export function CreateQueueForm() {
           <CheckField checked={priorities} onChange={setPriorities}>
             Priorities 0 to {queueLimits.priorityMax}: higher priorities are delivered first
           </CheckField>
+          {durability === 'memory' ? (
+            <CheckField checked={buffered} onChange={setBuffered}>
+              Buffered: visible and consumed at once, without a commit
+            </CheckField>
+          ) : null}
+          {isBuffered ? (
+            <NumberField
+              label="Undelivered messages past which enqueues are refused"
+              value={messagesMax}
+              placeholder="5000"
+              min={1}
+              max={queueLimits.undeliveredMax}
+              onChange={setMessagesMax}
+            />
+          ) : null}
           {durability === 'memory' ? null : (
             <>
               <CheckField checked={correlationIndex} onChange={setCorrelationIndex}>

@@ -90,11 +90,19 @@ function QueueMessages({ queue }: { queue: QueueInfo }) {
 /** How the queue orders, retries and gives up on messages, with links between a queue and its exception queue. */
 function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
   const { attemptsMax, retryDelayMs, exceptionQueue, priorities, correlationIndex } = queue;
+  const { visibility, messagesMax, refused } = queue;
   const source = queues.find((candidate) => candidate.exceptionQueue === queue.name);
   const exceptions = queues.find(({ name }) => name === exceptionQueue);
   return (
     <div className="lead small">
       {priorities ? <p>Messages are delivered by priority, then in enqueue order.</p> : null}
+      {visibility === 'immediate' ? (
+        <p>
+          Buffered: messages are in memory only, and visible at once. Past{' '}
+          {plural(messagesMax ?? 0, 'undelivered message')} on an instance it refuses more; {refused} refused
+          so far.
+        </p>
+      ) : null}
       {correlationIndex ? <p>Correlation ids are indexed.</p> : null}
       {retryDelayMs > 0 ? (
         <p>A returned message is delayed by {formatMs(retryDelayMs)}, twice as long after each attempt.</p>

@@ -13,8 +13,8 @@ import { FileHealth } from '../sqlite/file-health.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { CatalogFile, catalogPath } from './catalog-file.ts';
 import { type ConversionRow, ConversionTable, type NewConversion } from './conversion-table.ts';
+import { claimSqlInstance, readSqlInstance } from './fixed-instances.ts';
 import { type EnabledHalves, QueueTable } from './queue-table.ts';
-import { claimSqlInstance, readSqlInstance } from './sql-instance.ts';
 import { SubscriberTable } from './subscriber-table.ts';
 
 /** Changes that a step of a conversion may make to the catalog. */

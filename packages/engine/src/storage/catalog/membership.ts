@@ -8,7 +8,7 @@ import { limits } from '../../api/limits.ts';
 import type { ProcessIdentity, ProcessTable } from '../../model/ports.ts';
 import { mapSqliteErrors, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
 import { CatalogFile, catalogPath } from './catalog-file.ts';
-import { readSqlInstance } from './sql-instance.ts';
+import { claimKeyInstance, readKeyInstance, readSqlInstance } from './fixed-instances.ts';
 
 /**
  * `embedded`: hosted by a program outside a cluster until it ends. `owner`: by the process of the cluster that the
@@ -145,10 +145,10 @@ export class Membership {
     );
   }
 
-  /** Throws `INSTANCE_IS_HOME` for the SQL instance: its file must stay served. */
+  /** Throws `INSTANCE_IS_HOME` for the SQL instance and the key instance: their files must stay served. */
   markMemberLeaving(instance: number): void {
     this.#runTransaction(() => {
-      if (readSqlInstance(this.#file) === instance) {
+      if (readSqlInstance(this.#file) === instance || readKeyInstance(this.#file) === instance) {
         throw new QueueError('INSTANCE_IS_HOME', { details: { instance } });
       }
       this.#file.prepare('UPDATE member SET leaving = 1 WHERE instance = ?').run(instance);
@@ -158,6 +158,16 @@ export class Membership {
   /** The instance that holds the application's tables; undefined while there are none. */
   sqlInstance(): number | undefined {
     return this.#read(() => readSqlInstance(this.#file));
+  }
+
+  /** The instance that knows the idempotency keys of clients of the whole cluster; undefined before the first key. */
+  keyInstance(): number | undefined {
+    return this.#read(() => readKeyInstance(this.#file));
+  }
+
+  /** Returns the key instance: another process may have been first. Undefined if this one is leaving the cluster. */
+  claimKeyInstance(instance: number): number | undefined {
+    return this.#runTransaction(() => claimKeyInstance(this.#file, instance));
   }
 
   /** A leaving instance is empty. Its file stays, so that its numbers continue if it is added again. */

@@ -11,28 +11,41 @@ const lockWaitMsMax = 5_000;
 
 /** Runs `work` while no other process, and no other caller in this one, runs any. Throws `STORAGE_FAILED` after 5 s. */
 export async function withFolderLock<T>(dir: string, timers: Timers, work: () => Promise<T>): Promise<T> {
-  // Nothing is written to the file, so it needs no log. Waiting inside SQLite would block the thread of the lock's holder.
-  const path = join(dir, 'election.db');
-  const file = mapSqliteErrors(path, () => new Database(path, { timeout: 0 }));
-  try {
-    makePrivate(path);
-    for (let waitedMs = 0; !tryLock(file); waitedMs += retryMs) {
-      if (waitedMs >= lockWaitMsMax)
-        throw new QueueError('STORAGE_FAILED', { message: `${file.name} stays locked` });
-      await new Promise<void>((resume) => timers.deadline(retryMs, resume));
+  for (let waitedMs = 0; ; waitedMs += retryMs) {
+    const lock = tryFolderLock(dir, 'election.db');
+    if (lock !== undefined) {
+      try {
+        return await work();
+      } finally {
+        lock.release();
+      }
     }
-    return await work();
-  } finally {
-    file.close();
+    if (waitedMs >= lockWaitMsMax)
+      throw new QueueError('STORAGE_FAILED', { message: `${join(dir, 'election.db')} stays locked` });
+    await new Promise<void>((resume) => timers.deadline(retryMs, resume));
   }
 }
 
-function tryLock(file: Database.Database): boolean {
+/** The system releases it when the process ends, however it ends. */
+export interface FolderLock {
+  release(): void;
+}
+
+/**
+ * Locks a file of the folder, which is created and stays empty. Undefined if another process, or another caller in this one,
+ * has the lock.
+ */
+export function tryFolderLock(dir: string, name: string): FolderLock | undefined {
+  const path = join(dir, name);
+  // Nothing is written to the file, so it needs no log. Waiting inside SQLite would block the thread of the lock's holder.
+  const file = mapSqliteErrors(path, () => new Database(path, { timeout: 0 }));
   try {
+    makePrivate(path);
     file.exec('BEGIN EXCLUSIVE');
-    return true;
+    return { release: () => void file.close() };
   } catch (error) {
-    if (isBusy(error)) return false;
-    throw toQueueError(error, file.name);
+    file.close();
+    if (isBusy(error)) return undefined;
+    throw toQueueError(error, path);
   }
 }

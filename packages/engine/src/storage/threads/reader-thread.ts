@@ -7,6 +7,7 @@ import type { ReadReply, ReadRequest } from '../../model/read-request.ts';
 import { searchCorrelatedBlocks } from '../instance-file/tables/correlation-index.ts';
 import { readDelayedOfQueue, readDueMessages } from '../instance-file/tables/delayed-table.ts';
 import { readEvacuatedOfSubscriber } from '../instance-file/tables/evacuated-table.ts';
+import { readIdempotencyKey } from '../instance-file/tables/idempotency-key-table.ts';
 import { readChunk } from '../instance-file/tables/payload-table.ts';
 import { readBlocks } from '../instance-file/tables/read-partition.ts';
 import { openSqlite } from '../sqlite/open-sqlite.ts';
@@ -61,6 +62,8 @@ function executeRead(request: ReadRequest): {
     const body = readChunk(file, request);
     return { result: { body }, bytes: body === undefined ? [] : [body] };
   }
+  if (request.kind === 'idempotency key')
+    return { result: { row: readIdempotencyKey(file, request.key) }, bytes: [] };
   const result =
     request.kind === 'search' ? searchCorrelatedBlocks(file, request) : readBlocks(file, request);
   return { result, bytes: result.blocks.map(({ body }) => body) };

@@ -42,7 +42,6 @@ type StoredClaim = ClaimedRow & { undamaged: number };
 /** All methods but `hasReady` and `countHeld` are called inside a write transaction. A damaged row is `STORAGE_CORRUPT`. */
 export class DeliveryTable {
   readonly #file: SqliteFile;
-  readonly #holder: number;
   readonly #selectAnyReturned: SqliteStatement;
   readonly #selectReturned: SqliteStatement;
   readonly #holdReturnedThrough: SqliteStatement;
@@ -54,10 +53,8 @@ export class DeliveryTable {
   readonly #deleteRange: SqliteStatement;
   readonly #selectHeldCount: SqliteStatement;
 
-  /** `holder` identifies this process in its rows. */
-  constructor(file: SqliteFile, holder: number) {
+  constructor(file: SqliteFile) {
     this.#file = file;
-    this.#holder = holder;
     this.#selectAnyReturned = file
       .prepare('SELECT 1 FROM delivery WHERE queue_id = ? AND holder = 0 LIMIT 1')
       .pluck();
@@ -86,7 +83,8 @@ export class DeliveryTable {
       `INSERT INTO delivery (queue_id, id, holder, delivery_count) SELECT queue_id, id, ?, 1 FROM message WHERE queue_id = ? AND id BETWEEN ? AND ?`,
     );
     this.#release = file.prepare(
-      `UPDATE delivery SET holder = 0 WHERE queue_id = ? AND id = ? AND +holder = ? AND ${undamagedDeliverySql}`,
+      `UPDATE delivery SET holder = 0, delivery_count = delivery_count - ?
+       WHERE queue_id = ? AND id = ? AND +holder = ? AND ${undamagedDeliverySql}`,
     );
     this.#deleteRange = file.prepare(
       'DELETE FROM delivery WHERE queue_id = ? AND id >= ? AND id < ? AND +holder = ?',
@@ -115,27 +113,30 @@ export class DeliveryTable {
     return last.id;
   }
 
-  /** Delivers up to `max` ready messages in order: first the returned ones, which are the oldest. */
-  claim(queueId: QueueId, max: number): ClaimedRow[] {
-    const returned = this.#claimReturned(queueId, max);
+  /**
+   * Delivers up to `max` ready messages in order: first the returned ones, which are the oldest. `holder` identifies the
+   * process that holds them from now on.
+   */
+  claim(queueId: QueueId, max: number, holder: number): ClaimedRow[] {
+    const returned = this.#claimReturned(queueId, max, holder);
     if (returned.length === max) return returned;
-    const undelivered = this.#claimUndelivered(queueId, max - returned.length);
+    const undelivered = this.#claimUndelivered(queueId, max - returned.length, holder);
     return returned.length === 0 ? undelivered : [...returned, ...undelivered];
   }
 
-  #claimReturned(queueId: QueueId, max: number): ClaimedRow[] {
+  #claimReturned(queueId: QueueId, max: number, holder: number): ClaimedRow[] {
     if (!this.#hasReturned(queueId)) return [];
     const rows = this.#undamagedStart(queueId, this.#selectReturned.all(queueId, max) as StoredClaim[]);
-    this.#holdReturnedThrough.run(this.#holder, queueId, rows.at(-1)!.id);
+    this.#holdReturnedThrough.run(holder, queueId, rows.at(-1)!.id);
     return rows;
   }
 
-  #claimUndelivered(queueId: QueueId, max: number): ClaimedRow[] {
+  #claimUndelivered(queueId: QueueId, max: number, holder: number): ClaimedRow[] {
     const rows = this.#undamagedStart(
       queueId,
       this.#selectUndelivered.all(queueId, this.#lastDeliveredId(queueId), max) as StoredClaim[],
     );
-    if (rows.length > 0) this.#insertDeliveries.run(this.#holder, queueId, rows[0]!.id, rows.at(-1)!.id);
+    if (rows.length > 0) this.#insertDeliveries.run(holder, queueId, rows[0]!.id, rows.at(-1)!.id);
     return rows;
   }
 
@@ -153,13 +154,17 @@ export class DeliveryTable {
     });
   }
 
-  release(queueId: QueueId, id: number): void {
-    this.#release.run(queueId, id, this.#holder);
+  /** Makes a message of `holder` ready again. One that no consumer has seen (`seen` false) does not count as delivered. */
+  release({ queueId, id }: { queueId: QueueId; id: number }, holder: number, seen = true): void {
+    this.#release.run(seen ? 0 : 1, queueId, id, holder);
   }
 
-  /** Deletes the deliveries of a run of ids; returns how many of them this process held. */
-  removeRange(queueId: QueueId, firstId: number, endId: number): number {
-    return this.#deleteRange.run(queueId, firstId, endId, this.#holder).changes;
+  /** Deletes the deliveries of a run of ids; returns how many of them `holder` held. */
+  removeRange(
+    { queueId, firstId, endId }: { queueId: QueueId; firstId: number; endId: number },
+    holder: number,
+  ): number {
+    return this.#deleteRange.run(queueId, firstId, endId, holder).changes;
   }
 
   countHeld(queueId: QueueId): number {

@@ -23,28 +23,19 @@ import {
   type SqliteFile,
   type SqliteStatement,
 } from '../sqlite/open-sqlite.ts';
-import { type ClaimedRow, DeliveryTable, undamagedDeliverySql } from './delivery-table.ts';
-import { type EnqueuedRow, isMessageUndamaged, type MessageKey, MessageTable } from './message-table.ts';
-import { QueueTotals, type TotalChange } from './queue-total-table.ts';
-import { RateBaselines } from './rate-baseline-table.ts';
+import { type ClaimedRow, undamagedDeliverySql } from './delivery-table.ts';
+import { isMessageUndamaged } from './message-table.ts';
 import {
   assertNoUnshardedCommitsMissing,
   assertUnshardedCounted,
   type HolderRow,
   isHolderUndamaged,
 } from './unsharded-integrity.ts';
-import { UnshardedOutcomeTable } from './unsharded-outcome-table.ts';
+import { batchSessionId } from './unsharded-outcome-table.ts';
 import { unshardedSchemaSql } from './unsharded-schema.ts';
+import { type UnshardedChange, UnshardedTables } from './unsharded-tables.ts';
 
-export type { ClaimedRow };
-
-export interface UnshardedChange {
-  enqueued: EnqueuedRow[];
-  consumed: MessageKey[];
-  sync: 'FULL' | 'NORMAL';
-  /** Of a remote session's transaction: stored with the commit. */
-  outcome?: { sessionId: Buffer; transactionNumber: number; instance: number } | undefined;
-}
+export type { ClaimedRow, UnshardedChange };
 
 /**
  * 4 KiB instead of the 16 of an instance's file: a commit of ten messages changes about five pages, and every process
@@ -75,22 +66,20 @@ export function unshardedPath(dir: string): string {
 
 export class UnshardedFile {
   readonly #file: SqliteFile;
-  readonly #path: string;
+  readonly path: string;
   readonly #clock: Clock;
   readonly #processes: ProcessTable;
   readonly #health: FileHealth;
   readonly #checkpoints: CheckpointScheduler;
-  readonly #holder: number;
+  /** Identifies this process in the rows of what it holds. */
+  readonly holder: number;
+  readonly tables: UnshardedTables;
   #syncMode: 'FULL' | 'NORMAL' = 'FULL';
   readonly #begin: SqliteStatement;
   readonly #commit: SqliteStatement;
-  readonly #messages: MessageTable;
-  readonly #deliveries: DeliveryTable;
-  readonly #rateBaselines: RateBaselines;
-  readonly #totals: QueueTotals;
   readonly #acknowledged: AcknowledgedNumberFile;
   readonly #selectDataVersion: SqliteStatement;
-  readonly #outcomes: UnshardedOutcomeTable;
+  readonly #selectHolder: SqliteStatement;
 
   /**
    * Opens or creates the file, returns messages that dead processes held, and deletes messages of missing queues. Waits up
@@ -102,26 +91,23 @@ export class UnshardedFile {
   ) {
     this.#clock = clock;
     this.#processes = processes;
-    this.#path = unshardedPath(dir);
-    assertNoUnshardedCommitsMissing(this.#path);
-    this.#file = openSqlite({ path: this.#path, busyMs: 5_000, pageBytes });
-    mapSqliteErrors(this.#path, () => {
+    this.path = unshardedPath(dir);
+    assertNoUnshardedCommitsMissing(this.path);
+    this.#file = openSqlite({ path: this.path, busyMs: 5_000, pageBytes });
+    mapSqliteErrors(this.path, () => {
       prepareFormat(this.#file, unshardedSchemaSql);
       this.#file.transaction(() => assertUnshardedCounted(this.#file))();
     });
     this.#acknowledged = mapSqliteErrors(
-      this.#path,
-      () => new AcknowledgedNumberFile(acknowledgedNumberPath(this.#path), processes.self.pid),
+      this.path,
+      () => new AcknowledgedNumberFile(acknowledgedNumberPath(this.path), processes.self.pid),
     );
-    this.#health = new FileHealth(this.#path, onFailed);
+    this.#health = new FileHealth(this.path, onFailed);
     this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
-    this.#rateBaselines = new RateBaselines(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
-    this.#totals = new QueueTotals(this.#file);
     this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
-    this.#outcomes = new UnshardedOutcomeTable(this.#file);
-    this.#holder = mapSqliteErrors(this.#path, () =>
+    this.holder = mapSqliteErrors(this.path, () =>
       Number(
         this.#file
           .prepare('INSERT INTO holder (pid, pid_started, crc) VALUES (?, ?, ?)')
@@ -132,8 +118,8 @@ export class UnshardedFile {
           ).lastInsertRowid,
       ),
     );
-    this.#messages = new MessageTable(this.#file);
-    this.#deliveries = new DeliveryTable(this.#file, this.#holder);
+    this.#selectHolder = this.#file.prepare('SELECT 1 FROM holder WHERE holder = ?').pluck();
+    this.tables = new UnshardedTables(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
     this.releaseHeldByDeadProcesses();
     this.#releaseHeldByNobody();
     const known = this.#file
@@ -157,96 +143,49 @@ export class UnshardedFile {
       (sum, { record }) => sum + record.byteLength,
       change.consumed.length * 512,
     );
-    return this.#runTransaction(change.sync, (lastId) => this.#apply(change, lastId), {
+    return this.runTransaction(change.sync, (lastId) => this.tables.commit(change, lastId, this.holder), {
       bytes,
       messages: change.enqueued.length,
     });
   }
 
-  #apply({ enqueued, consumed, outcome }: UnshardedChange, lastId: number): IdRun[] {
-    const changes = new Map<QueueId, TotalChange>();
-    const changeOf = (queueId: QueueId) => {
-      let change = changes.get(queueId);
-      if (change === undefined) {
-        change = { enqueued: 0, consumed: 0, checksumSum: 0 };
-        changes.set(queueId, change);
-      }
-      return change;
-    };
-    const runs: IdRun[] = [];
-    if (enqueued.length > 0) {
-      const firstId = lastId - enqueued.length + 1;
-      const checksums = this.#messages.insert(enqueued, firstId);
-      for (const [index, { queueId }] of enqueued.entries()) {
-        const change = changeOf(queueId);
-        change.enqueued += 1;
-        change.checksumSum += checksums[index]!;
-      }
-      runs.push({ shard: 0, firstSeq: firstId, count: enqueued.length });
-    }
-    for (const { queueId, crc } of consumed) {
-      const change = changeOf(queueId);
-      change.consumed += 1;
-      change.checksumSum -= crc;
-    }
-    for (const { queueId, firstId: first, endId } of consumedRangesOf(consumed))
-      this.#remove(queueId, first, endId);
-    for (const [queueId, change] of changes) {
-      this.#rateBaselines.advanceBeforeCommit(queueId);
-      this.#totals.add(queueId, change);
-    }
-    if (outcome !== undefined) {
-      const { sessionId, transactionNumber, instance } = outcome;
-      this.#outcomes.store(instance, { sessionId, transactionNumber, enqueuedIdRuns: runs });
-    }
-    return runs;
-  }
-
-  #remove(queueId: QueueId, firstId: number, endId: number): void {
-    const count = endId - firstId;
-    const held = this.#deliveries.removeRange(queueId, firstId, endId);
-    if (held === count && this.#messages.removeRange(firstId, endId) === count) return;
-    throw new QueueError('STORAGE_FAILED', {
-      message: `Of the messages from ${firstId} on, ${count} were to be consumed and this process holds ${held}`,
-    });
-  }
-
   /** Outcomes of the remote sessions that `instance` serves. */
   outcomes(instance: number): SessionOutcome[] {
-    return mapSqliteErrors(this.#path, () => this.#outcomes.read(instance));
+    return mapSqliteErrors(this.path, () => this.tables.outcomes.read(instance));
   }
 
   /** Deletes outcomes that nobody will ask for. */
   deleteOutcomes(sessions: readonly Buffer[]): void {
-    this.#runTransaction('NORMAL', () => {
-      for (const session of sessions) this.#outcomes.remove(session);
+    this.runTransaction('NORMAL', () => {
+      for (const session of sessions) this.tables.outcomes.remove(session);
     });
   }
 
   /** Claims up to `max` ready messages in order. */
   claim(queueId: QueueId, max: number): ClaimedRow[] {
-    return this.#runTransaction('NORMAL', () => this.#deliveries.claim(queueId, max));
+    return this.runTransaction('NORMAL', () => this.tables.deliveries.claim(queueId, max, this.holder));
   }
 
   /** Throws `STORAGE_CORRUPT` instead of false if messages that are counted cannot be found. */
   hasReady(queueId: QueueId): boolean {
-    return mapSqliteErrors(this.#path, () => {
-      if (this.#deliveries.hasReady(queueId)) return true;
+    return mapSqliteErrors(this.path, () => {
+      if (this.tables.deliveries.hasReady(queueId)) return true;
       return this.#readSnapshot(() => {
-        if (this.#deliveries.hasReady(queueId)) return true;
-        this.#assertAllHeld(queueId);
+        if (this.tables.deliveries.hasReady(queueId)) return true;
+        this.assertAllHeld(queueId);
         return false;
       });
     });
   }
 
-  #assertAllHeld(queueId: QueueId): void {
-    const { enqueued, consumed } = this.#totals.of(queueId);
-    const held = this.#deliveries.countHeld(queueId);
+  /** Throws `STORAGE_CORRUPT` if messages that are counted are neither ready nor held; call it where none is ready. */
+  assertAllHeld(queueId: QueueId): void {
+    const { enqueued, consumed } = this.tables.totals.of(queueId);
+    const held = this.tables.deliveries.countHeld(queueId);
     if (enqueued - consumed === held) return;
     throw new QueueError('STORAGE_CORRUPT', {
-      message: `${enqueued - consumed} messages of queue ${queueId} should be in ${this.#path}, none is ready and ${held} are held: the others cannot be found`,
-      details: { path: this.#path, queueId, live: enqueued - consumed, held },
+      message: `${enqueued - consumed} messages of queue ${queueId} should be in ${this.path}, none is ready and ${held} are held: the others cannot be found`,
+      details: { path: this.path, queueId, live: enqueued - consumed, held },
     });
   }
 
@@ -260,8 +199,8 @@ export class UnshardedFile {
   }
 
   release(held: readonly { queueId: QueueId; id: number }[]): void {
-    this.#runTransaction('NORMAL', () => {
-      for (const { queueId, id } of held) this.#deliveries.release(queueId, id);
+    this.runTransaction('NORMAL', () => {
+      for (const delivery of held) this.tables.deliveries.release(delivery, this.holder);
     });
   }
 
@@ -273,15 +212,15 @@ export class UnshardedFile {
     const damaged = holders.find((row) => !isHolderUndamaged(row));
     if (damaged !== undefined) {
       throw new QueueError('STORAGE_CORRUPT', {
-        message: `Holder ${damaged.holder} in ${this.#path} is not what was written`,
-        details: { path: this.#path, holder: damaged.holder },
+        message: `Holder ${damaged.holder} in ${this.path} is not what was written`,
+        details: { path: this.path, holder: damaged.holder },
       });
     }
     const dead = holders.filter(
-      ({ holder, pid, started }) => holder !== this.#holder && !this.#processes.isAlive({ pid, started }),
+      ({ holder, pid, started }) => holder !== this.holder && !this.#processes.isAlive({ pid, started }),
     );
     if (dead.length === 0) return 0;
-    return this.#runTransaction('FULL', () => {
+    return this.runTransaction('FULL', () => {
       let released = 0;
       for (const { holder } of dead) {
         released += this.#releaseHeldBy(holder);
@@ -293,11 +232,11 @@ export class UnshardedFile {
   /** A damaged file may have lost the row of a holder; its messages must not stay held for ever. */
   #releaseHeldByNobody(): void {
     const isHeldByNobody = 'holder > 0 AND holder NOT IN (SELECT holder FROM holder)';
-    const found = mapSqliteErrors(this.#path, () =>
+    const found = mapSqliteErrors(this.path, () =>
       this.#file.prepare(`SELECT 1 FROM delivery WHERE ${isHeldByNobody} LIMIT 1`).get(),
     );
     if (found === undefined) return;
-    this.#runTransaction('FULL', () =>
+    this.runTransaction('FULL', () =>
       this.#file.exec(`UPDATE delivery SET holder = 0 WHERE ${isHeldByNobody} AND ${undamagedDeliverySql}`),
     );
   }
@@ -307,26 +246,27 @@ export class UnshardedFile {
       .prepare(`UPDATE delivery SET holder = 0 WHERE holder = ? AND ${undamagedDeliverySql}`)
       .run(holder);
     this.#file.prepare('DELETE FROM holder WHERE holder = ?').run(holder);
+    this.tables.outcomes.remove(batchSessionId(holder));
     return changes;
   }
 
   /** Changes whenever another process committed. */
   dataVersion(): number {
-    return mapSqliteErrors(this.#path, () => this.#selectDataVersion.get() as number);
+    return mapSqliteErrors(this.path, () => this.#selectDataVersion.get() as number);
   }
 
   counts(queueId: QueueId): { ready: number; held: number; enqueued: number; consumed: number } {
-    return mapSqliteErrors(this.#path, () => {
-      const { enqueued, consumed } = this.#totals.of(queueId);
-      const held = this.#deliveries.countHeld(queueId);
+    return mapSqliteErrors(this.path, () => {
+      const { enqueued, consumed } = this.tables.totals.of(queueId);
+      const held = this.tables.deliveries.countHeld(queueId);
       return { enqueued, consumed, held, ready: enqueued - consumed - held };
     });
   }
 
   /** Messages in and out within the rate window, of all processes. */
   flow(queueId: QueueId): Flow {
-    return mapSqliteErrors(this.#path, () => {
-      const baseline = this.#rateBaselines.baselineOf(queueId);
+    return mapSqliteErrors(this.path, () => {
+      const baseline = this.tables.rateBaselines.baselineOf(queueId);
       if (baseline === undefined) return { windowMs: 0, windowIn: 0, windowOut: 0 };
       const { enqueued, consumed } = this.counts(queueId);
       return {
@@ -340,7 +280,7 @@ export class UnshardedFile {
   /** Live messages above `afterId`, in order, without damaged ones. */
   browse(queueId: QueueId, afterId: number, limit: number): (ClaimedRow & { heldBy: number })[] {
     return mapSqliteErrors(
-      this.#path,
+      this.path,
       () =>
         this.#file
           .prepare(
@@ -357,7 +297,7 @@ export class UnshardedFile {
 
   /** After this no commit of any process can enqueue to the queue. */
   seal(queueId: QueueId): void {
-    this.#runTransaction('FULL', () =>
+    this.runTransaction('FULL', () =>
       this.#file
         .prepare(
           `INSERT INTO queue_total (queue_id, enqueued, consumed, sealed_at) VALUES (?, 0, 0, 0)
@@ -368,7 +308,7 @@ export class UnshardedFile {
   }
 
   unseal(queueId: QueueId): void {
-    this.#runTransaction('FULL', () =>
+    this.runTransaction('FULL', () =>
       this.#file.prepare('UPDATE queue_total SET sealed_at = NULL WHERE queue_id = ?').run(queueId),
     );
   }
@@ -376,7 +316,7 @@ export class UnshardedFile {
   /** Messages counted one by one: must equal what the totals say. */
   countStored(queueId: QueueId): number {
     return mapSqliteErrors(
-      this.#path,
+      this.path,
       () =>
         this.#file.prepare('SELECT count(*) FROM message WHERE queue_id = ?').pluck().get(queueId) as number,
     );
@@ -384,19 +324,16 @@ export class UnshardedFile {
 
   /** Deletes a queue; of a sealed one, all but the seal. */
   dropQueue(queueId: QueueId): void {
-    this.#runTransaction('FULL', () => {
-      this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
-      this.#file.prepare('DELETE FROM delivery WHERE queue_id = ?').run(queueId);
-      this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ? AND sealed_at IS NULL').run(queueId);
-      this.#file
-        .prepare('UPDATE queue_total SET consumed = enqueued, checksum_sum = 0 WHERE queue_id = ?')
-        .run(queueId);
-      this.#file.prepare('DELETE FROM rate_baseline WHERE queue_id = ?').run(queueId);
-    });
+    this.runTransaction('FULL', () => this.tables.deleteQueue(queueId));
+  }
+
+  /** Whether a process still has this holder's number. */
+  hasHolder(holder: number): boolean {
+    return this.#selectHolder.get(holder) === 1;
   }
 
   /** `work` gets the last id of the `messages` that the transaction enqueues. */
-  #runTransaction<T>(
+  runTransaction<T>(
     sync: 'FULL' | 'NORMAL',
     work: (lastId: number) => T,
     { bytes = 0, messages = 0 } = {},
@@ -410,7 +347,7 @@ export class UnshardedFile {
       }
       this.#begin.run();
       try {
-        const total = durable || messages > 0 ? this.#totals.advance(messages, durable) : undefined;
+        const total = durable || messages > 0 ? this.tables.totals.advance(messages, durable) : undefined;
         const done = work(total?.enqueued ?? 0);
         this.#commit.run();
         // A relaxed commit may be lost in a power cut, so its absence must not count as damage.
@@ -430,9 +367,9 @@ export class UnshardedFile {
   close(forgotten: readonly Buffer[] = []): void {
     try {
       this.#file.pragma('busy_timeout = 5000');
-      this.#runTransaction('FULL', () => {
-        this.#releaseHeldBy(this.#holder);
-        for (const session of forgotten) this.#outcomes.remove(session);
+      this.runTransaction('FULL', () => {
+        this.#releaseHeldBy(this.holder);
+        for (const session of forgotten) this.tables.outcomes.remove(session);
       });
     } finally {
       this.#file.close();
@@ -448,21 +385,4 @@ function queueNameOf(queues: () => readonly NamedQueue[], queueId: QueueId): str
   } catch {
     return undefined;
   }
-}
-
-interface ConsumedRange {
-  queueId: QueueId;
-  firstId: number;
-  endId: number;
-}
-
-/** Joins consecutive ids of one queue into ranges, as they were delivered. */
-function consumedRangesOf(consumed: UnshardedChange['consumed']): ConsumedRange[] {
-  const runs: ConsumedRange[] = [];
-  for (const { queueId, id } of consumed) {
-    const last = runs.at(-1);
-    if (last?.queueId === queueId && last.endId === id) last.endId += 1;
-    else runs.push({ queueId, firstId: id, endId: id + 1 });
-  }
-  return runs;
 }

@@ -4,7 +4,7 @@
  */
 import { QueueError } from '../../api/errors.ts';
 import { idRunsBytes, readIdRuns, writeIdRuns } from '../../model/id-runs.ts';
-import type { SessionOutcome } from '../../model/session-outcome.ts';
+import { type SessionOutcome, sessionIdBytes } from '../../model/session-outcome.ts';
 import { rowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
 import { undamagedTotalSql, wrapSql } from './queue-total-table.ts';
@@ -87,4 +87,15 @@ export class UnshardedOutcomeTable {
   remove(session: Buffer): void {
     this.#delete.run(session);
   }
+}
+
+/** Outcomes of the batches of grouped writes (`write-group.ts`) are of no served instance: those are numbered from 1. */
+export const batchOutcomeInstance = 0;
+
+/** Remote sessions draw theirs at random, so this is none of theirs. */
+export function batchSessionId(holder: number): Buffer {
+  const id = Buffer.alloc(sessionIdBytes);
+  id.write('holder');
+  id.writeDoubleLE(holder, sessionIdBytes - Float64Array.BYTES_PER_ELEMENT);
+  return id;
 }

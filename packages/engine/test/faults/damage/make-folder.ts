@@ -5,7 +5,7 @@
 import { cpSync } from 'node:fs';
 import { type Instance, openInstance, type Session, serveInstance } from '../../../src/index.ts';
 import type { LocalInstance } from '../../../src/runtime/local-instance.ts';
-import { partitionMessagesMax, sessionId, streamBytes } from './content.ts';
+import { keyOf, partitionMessagesMax, payloadOfKey, sessionId, stages, streamBytes } from './content.ts';
 
 const [dir = '', end = 'closed'] = process.argv.slice(2);
 const dayMs = 86_400_000;
@@ -87,8 +87,10 @@ async function addContent(instance: LocalInstance, from: number): Promise<void> 
     .attach({ session: sessionId, attachment: from + 1, owner: { detach: async () => undefined } });
   for (const queue of ['q', 'jobs']) {
     session.enqueue(queue, { payload: body(`o${from}${queue}`) });
-    await session.commit({ entry, transactionNumber: entry.transactionNumber + 1 });
+    await session.commit(undefined, { entry, transactionNumber: entry.transactionNumber + 1 });
   }
+  session.enqueue('q', { payload: payloadOfKey(from) });
+  await session.commit({ idempotencyKey: keyOf(from) });
   await session.close();
 }
 
@@ -125,12 +127,12 @@ async function build(): Promise<void> {
   await forwardSome(first, second);
   for (const server of served) await server.close();
   await second.close();
-  await addContent(first, 0);
+  await addContent(first, stages[0]);
   await evacuateSome(first);
   await first.close();
   cpSync(dir, `${dir}-older`, { recursive: true });
   const again = (await openInstance({ dir, instance: 1, partitionMessagesMax })) as LocalInstance;
-  await addContent(again, 100);
+  await addContent(again, stages[1]);
   await again.createQueue({ name: 'last', forwarding: false });
   if (end === 'closed') await again.close();
   process.stdout.write('ready\n');

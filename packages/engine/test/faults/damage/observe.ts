@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { checkFolder, type Instance, type Message, openInstance, QueueError } from '../../../src/index.ts';
 import { messageIdsOf } from '../../../src/model/id-runs.ts';
 import type { LocalInstance } from '../../../src/runtime/local-instance.ts';
-import { partitionMessagesMax, sessionId } from './content.ts';
+import { keyOf, partitionMessagesMax, payloadOfKey, sessionId, stages } from './content.ts';
 
 /** What a folder answered. */
 export interface Observation {
@@ -79,6 +79,14 @@ async function readInstance(instance: LocalInstance, seen: Observation): Promise
       .attach({ session: sessionId, attachment: 1_000, owner: { detach: async () => undefined } });
     seen.items.push(`outcome ${entry.transactionNumber} ${messageIdsOf(entry.idRuns).join()}`);
   });
+  for (const stage of stages) {
+    await report(seen, keyOf(stage), async () => {
+      const session = instance.openSession();
+      session.enqueue('q', { payload: payloadOfKey(stage) });
+      const { ids, replayed } = await session.commit({ idempotencyKey: keyOf(stage) });
+      seen.items.push(`${keyOf(stage)} ${ids.join()} replayed ${replayed}`);
+    });
+  }
   await report(seen, 'moved', () => {
     const { forwardedIn, forwardedOut } = instance.queue('moved');
     seen.items.push(`moved in ${forwardedIn} out ${forwardedOut}`);

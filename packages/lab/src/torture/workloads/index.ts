@@ -26,6 +26,7 @@ export const workloads: readonly TortureWorkload[] = [
     vary: ({ random }) => (random.chance(0.5) ? { delayMs: 1 + random.below(120) } : {}),
   }),
   queueWorkload({ name: 'unsharded', spec: { kind: 'unsharded' } }),
+  queueWorkload({ name: 'unsharded-grouped', spec: { kind: 'unsharded-grouped' } }),
   forwardedWorkload({ name: 'forwarded', spec: { shards: 2 } }),
   forwardedWorkload({ name: 'forwarded-relaxed', spec: { durability: 'relaxed' } }),
   forwardedWorkload({ name: 'forwarded-lanes', spec: { priorities: true } }),

@@ -46,7 +46,7 @@ export function queueWorkload({
 
   return {
     name,
-    sharesMessages: spec.kind === 'unsharded',
+    sharesMessages: spec.kind === 'unsharded' || spec.kind === 'unsharded-grouped',
     setUp: (work) => work.ensureQueue({ name, ...spec }, { ordered }),
     start(work) {
       for (let i = 0; i < sessions; i += 1) put(work);

@@ -11,6 +11,7 @@ import { delayedTable } from './delayed-table.ts';
 import { deliveryMarkTable } from './delivery-mark-table.ts';
 import { evacuatedTable } from './evacuated-table.ts';
 import { forwardingTables } from './forwarding-table.ts';
+import { idempotencyKeyTable } from './idempotency-key-table.ts';
 import { metaTable } from './last-group.ts';
 import { consumptionTable, partitionPoolTable } from './partition-table.ts';
 import { payloadTables } from './payload-table.ts';
@@ -26,6 +27,7 @@ const registeredTables = [
   partitionPoolTable,
   consumptionTable,
   sessionOutcomeTable,
+  idempotencyKeyTable,
   subscriptionTable,
   delayedTable,
   attemptTable,

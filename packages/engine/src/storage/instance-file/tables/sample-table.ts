@@ -2,6 +2,7 @@
  * The tables of samples (`model/sample.ts`), which the views of the file show. The sampler takes all figures at one moment
  * and writes the rows that changed since the last time. An idle instance writes nothing, and its rows still hold.
  */
+import type { LostMessages, RecoveredInstance } from '../../../model/recovered-instance.ts';
 import type { Sample, SampleRows, SampleTable } from '../../../model/sample.ts';
 import { insertSql } from '../../sqlite/columns.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
@@ -138,6 +139,7 @@ export const sampleTables = {
   schemaSql,
   tablesByPartition: ['sample_partition'],
   createAppliers: (file): WriteAppliers<'sample'> => ({ sample: ({ sample }) => writeSample(file, sample) }),
+  recover: (file): Pick<RecoveredInstance, 'lostMessages'> => ({ lostMessages: readLostMessages(file) }),
   deleteQueue(file, queueId) {
     for (const table of sampleTableNames)
       file.prepare(`DELETE FROM sample_${table} WHERE queue_id = ?`).run(queueId);
@@ -146,6 +148,21 @@ export const sampleTables = {
     file.prepare('DELETE FROM sample_subscriber WHERE subscriber = ?').run(subscriber);
   },
 } satisfies TableModule;
+
+const selectLostSql = `
+  SELECT queue_id AS queueId, sum(backlog) AS messages
+  FROM sample_shard JOIN sample_queue USING (queue_id)
+  WHERE durability = 'memory' AND sample_shard.epoch = (SELECT value FROM meta WHERE key = 'epoch') - 1
+  GROUP BY queue_id HAVING messages > 0`;
+
+/** Reads the samples of the opening before. Damage in them must not keep an instance from opening. */
+function readLostMessages(file: SqliteFile): LostMessages[] {
+  try {
+    return file.prepare(selectLostSql).all() as LostMessages[];
+  } catch {
+    return [];
+  }
+}
 
 /** Replaces rows; the last part of a sample also deletes the rows of earlier epochs. */
 function writeSample(file: SqliteFile, { epoch, asOfMs, rows, instanceOnLastRows }: Sample): void {

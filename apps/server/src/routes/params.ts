@@ -1,0 +1,9 @@
+/** Parameters of paths. Any name may be asked for: one that nothing can have does not exist either. */
+import Type from 'typebox';
+import { limits } from '../limits.ts';
+
+const name = Type.String({ minLength: 1, maxLength: limits.pathParameterUnitsMax / 2 });
+
+export const queueParams = Type.Object({ queue: name });
+export const subscriberParams = Type.Object({ queue: name, subscriber: name });
+export const idParams = Type.Object({ id: name });

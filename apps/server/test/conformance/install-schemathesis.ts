@@ -1,0 +1,35 @@
+/** Schemathesis in a Python environment of its own, beside what else this machine has made of the sources. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const version = '4.32.5';
+const cache = fileURLToPath(new URL('../../../../node_modules/.shardlab/', import.meta.url));
+const environment = join(cache, `schemathesis-${version}`);
+const program = join(environment, 'bin', 'schemathesis');
+
+export type Installed = { program: string } | { missing: string };
+
+/** Installs it at the first call, from PyPI, in at most `msMax`. `missing` is why it is not there, as part of a sentence. */
+export function installSchemathesis({ msMax }: { msMax: number }): Installed {
+  if (existsSync(program)) return { program };
+  const deadline = Date.now() + msMax;
+  const run = (command: string, args: string[]) =>
+    spawnSync(command, args, { encoding: 'utf8', timeout: Math.max(1, deadline - Date.now()) });
+  if (run('python3', ['--version']).status !== 0) return { missing: 'there is no python3 on the PATH' };
+  if (run('python3', ['-m', 'venv', environment]).status !== 0) {
+    return remove('python3 has no module venv (on Debian: apt install python3-venv)');
+  }
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '1'];
+  const installed = run(join(environment, 'bin', 'python3'), [...pip, `schemathesis==${version}`]);
+  if (installed.status === 0 && existsSync(program)) return { program };
+  const [reason = 'it took too long'] = installed.stderr?.trim().split('\n').slice(-1) ?? [];
+  return remove(`pip could not install schemathesis ${version} (${reason || 'it took too long'})`);
+}
+
+/** A later call starts anew. */
+function remove(missing: string): Installed {
+  rmSync(environment, { recursive: true, force: true });
+  return { missing };
+}

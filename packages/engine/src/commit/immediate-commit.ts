@@ -1,0 +1,50 @@
+/**
+ * Commits a transaction on nonpersistent logs at once. In one step it does what a group does between its closing and its
+ * answer: numbers the messages and makes them visible, and what was delivered terminal. There is nothing to write, so
+ * nobody waits for the writer or for the end of the turn. It must be the only one that appends to these logs, since a
+ * group in flight would have numbered its messages already.
+ */
+import type { MessageLog } from '../log/message-log.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { stopReason } from './instance-failure.ts';
+import { appendRun, numberRun, type StagedTransaction } from './staged-transaction.ts';
+
+export interface ImmediateCommitOptions {
+  groupCommit: Pick<GroupCommit, 'failure' | 'fail'>;
+  /** Called with the log of each run that became visible. */
+  onVisible(log: MessageLog): void;
+}
+
+export class ImmediateCommit {
+  readonly #options: ImmediateCommitOptions;
+
+  constructor(options: ImmediateCommitOptions) {
+    this.#options = options;
+  }
+
+  /** Throws why the instance has stopped, or stops. */
+  commit(transaction: StagedTransaction): void {
+    const { groupCommit, onVisible } = this.#options;
+    if (groupCommit.failure !== undefined) throw groupCommit.failure;
+    try {
+      this.#apply(transaction);
+    } catch (error) {
+      groupCommit.fail(stopReason(error));
+      throw groupCommit.failure ?? error;
+    }
+    for (const { log } of transaction.runs) onVisible(log);
+  }
+
+  #apply({ runs, deliveries }: StagedTransaction): void {
+    for (const run of runs) {
+      numberRun(run);
+      appendRun(run);
+      run.log.assertConsistent();
+    }
+    for (const delivery of deliveries) {
+      const { cursor, firstSeq, count } = delivery;
+      cursor.consume([delivery], [[firstSeq, firstSeq + count]]);
+      cursor.assertConsistent();
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/** What the elected writer of grouped unsharded queues and the other processes tell each other, in V8's serialization. */
+import type { QueueId } from '../model/ids.ts';
+import type { OperationAnswer, WriteBatch } from '../storage/unsharded/write-group.ts';
+
+/** What became of a batch. */
+export interface BatchAnswer {
+  number: number;
+  answers: OperationAnswer[];
+  /** How long the group was written and synced, milliseconds. */
+  writeMs: number;
+}
+
+/** From the writer. */
+export interface WriterMessage {
+  answer?: BatchAnswer;
+  /** Queues that have got messages; null: perhaps all. */
+  readyQueues: readonly QueueId[] | null;
+}
+
+/** From another process: one batch at a time. */
+export type ClientMessage = WriteBatch;

@@ -1,0 +1,323 @@
+/**
+ * The sessions of this process write through the elected writer of the folder, which this process may be itself. All that they
+ * ask for in one turn of the event loop, and while the batch before is being written, goes to it as one batch. There is one
+ * unanswered batch at a time, so that only one can be in doubt when the writer ends: it is sent again to the next one, with
+ * its number and with all messages that this process holds (`storage/unsharded/write-group.ts`).
+ *
+ * Claims go in batches of their own, which are not synced, in turn with the others: a consumer that has got its messages can
+ * then commit with the next group. In one batch with the commits a dequeue would take two syncs, an enqueue one, and
+ * consumers would fall behind by half.
+ */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { IdRun } from '../model/id-runs.ts';
+import type { QueueId } from '../model/ids.ts';
+import type { Ports, Timer } from '../model/ports.ts';
+import { fromStorageFailure } from '../model/storage-failure.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
+import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
+import type { DoneOperation, WriteBatch, WriteOperation } from '../storage/unsharded/write-group.ts';
+import { type GroupLink, type GroupLinkOptions, openGroupLink } from './group-link.ts';
+import type { WriterMessage } from './group-messages.ts';
+import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
+import type { SharedFileLock } from './shared-file-lock.ts';
+import type { ClaimingCall, DeliveredMessage, UnshardedWrites } from './unsharded-writes.ts';
+
+export interface GroupedWritesOptions {
+  dir: string;
+  file: LazyUnshardedFile;
+  /** Of all that write to the file: a group is one write. */
+  lock: SharedFileLock;
+  waits: WaitRecorder;
+  ports: Pick<Ports, 'clock' | 'timers'>;
+  /** These queues have got messages that can be claimed; null: perhaps all. */
+  onReady(queueIds: readonly QueueId[] | null): void;
+}
+
+interface QueuedOperation {
+  operation: WriteOperation;
+  queuedAtMs: number;
+  resolve(answer: DoneOperation): void;
+  reject(error: unknown): void;
+}
+
+interface SentBatch {
+  number: number;
+  operations: readonly QueuedOperation[];
+}
+
+/** How long closing waits for the answer to the last batch, milliseconds. */
+const lastAnswerMsMax = 3_000;
+
+export class GroupedWrites implements UnshardedWrites {
+  readonly announcesReady = true;
+  groupCount = 0;
+  readonly #options: GroupedWritesOptions;
+  readonly #queued: Record<'claims' | 'others', QueuedOperation[]> = { claims: [], others: [] };
+  #lastWereClaims = false;
+  #sent: SentBatch | undefined;
+  #batchCount = 0;
+  /** Messages that were claimed and neither consumed nor returned, with their queues. */
+  readonly #held = new Map<number, QueueId>();
+  #link: GroupLink | undefined;
+  #connecting: Promise<void> | undefined;
+  /** There was a writer before this one, which may have written more than it said. */
+  #writerChanged = false;
+  #failure: unknown;
+  #closed = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: GroupedWritesOptions) {
+    this.#options = options;
+  }
+
+  /** Whether this process was elected. */
+  get isWriter(): boolean {
+    return this.#link?.server !== undefined;
+  }
+
+  async open(): Promise<void> {
+    await this.#options.lock.run('commit', () => void this.#options.file.opened);
+  }
+
+  async commit(change: UnshardedChange): Promise<IdRun[]> {
+    const { ids } = await this.#submit({ kind: 'commit', change });
+    for (const { id } of change.consumed) this.#held.delete(id);
+    return ids;
+  }
+
+  async claim(queueId: QueueId, max: number): Promise<readonly ClaimedRow[]> {
+    return (await this.#submit({ kind: 'claim', queueId, max })).rows;
+  }
+
+  async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
+    for (let left = true; left; ) {
+      const asked = [...calls];
+      const claimed = await this.#claimFirst(
+        queueId,
+        asked.map(({ max }) => max),
+      );
+      // Without a call that got nothing there may be more messages, for calls that came meanwhile.
+      left = asked.length > 0 && claimed.every((rows) => rows.length > 0);
+      for (const [index, rows] of claimed.entries()) {
+        if (rows.length > 0 && !asked[index]!.finish(rows)) {
+          const messages = rows.map(({ id }) => ({ queueId, id }));
+          await this.#release(messages, false);
+        }
+      }
+    }
+  }
+
+  /** In front of calls that began later and do not wait yet. */
+  async #claimFirst(queueId: QueueId, maxima: readonly number[]): Promise<ClaimedRow[][]> {
+    const later = this.#queued.claims.splice(0);
+    const claims = maxima.map((max) => this.#submit({ kind: 'claim', queueId, max }));
+    this.#queued.claims.push(...later);
+    return (await Promise.all(claims)).map(({ rows }) => rows);
+  }
+
+  async release(messages: readonly DeliveredMessage[]): Promise<void> {
+    await this.#release(messages, true);
+  }
+
+  async #release(messages: readonly DeliveredMessage[], seen: boolean): Promise<void> {
+    const plain = messages.map(({ queueId, id }) => ({ queueId, id }));
+    await this.#submit({ kind: 'release', messages: plain, seen });
+    for (const { id } of plain) this.#held.delete(id);
+  }
+
+  async drop(queueId: QueueId): Promise<void> {
+    await this.#submit({ kind: 'drop', queueId });
+    for (const [id, heldOf] of this.#held) if (heldOf === queueId) this.#held.delete(id);
+  }
+
+  async forgetOutcomes(sessions: readonly Buffer[]): Promise<void> {
+    await this.#submit({ kind: 'forget', sessions });
+  }
+
+  /** The elected writer does it for all. */
+  async releaseHeldByDeadProcesses(): Promise<number> {
+    if (!this.isWriter) return 0;
+    const released = await this.#options.lock.run('commit', () =>
+      this.#options.file.opened.releaseHeldByDeadProcesses(),
+    );
+    if (released > 0) this.#link?.server?.announceAll();
+    return released;
+  }
+
+  #submit(operation: WriteOperation): Promise<DoneOperation> {
+    if (this.#closed) return Promise.reject(new QueueError('INSTANCE_CLOSED'));
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      const queue = operation.kind === 'claim' ? this.#queued.claims : this.#queued.others;
+      queue.push({ operation, queuedAtMs: this.#options.ports.clock.monotonicMs(), resolve, reject });
+      this.#requestWrite();
+    });
+  }
+
+  #requestWrite(): void {
+    if (this.#link === undefined) this.#connect();
+    else this.#link.request();
+  }
+
+  #connect(): void {
+    this.#connecting ??= this.#openLink().finally(() => {
+      this.#connecting = undefined;
+    });
+  }
+
+  async #openLink(): Promise<void> {
+    const { dir, ports, file } = this.#options;
+    try {
+      const options: GroupLinkOptions = {
+        dir,
+        ports,
+        file: file.opened,
+        writeLock: this.#options.lock,
+        isWanted: () => !this.#closed,
+        take: (isRemote) => this.#takeBatch(isRemote),
+        onMessage: (message) => this.#onMessage(message),
+        onFailed: (error) => this.#onFailed(error),
+        onLost: () => this.#onLost(),
+      };
+      const link = await openGroupLink(options);
+      if (this.#closed) {
+        link?.close();
+        return;
+      }
+      this.#link = link;
+    } catch (error) {
+      this.#rejectAll(error);
+      return;
+    }
+    this.#options.onReady(null); // what the writer before announced may have been lost
+    if (this.#queuedCount > 0 || this.#sent !== undefined) this.#link?.request();
+  }
+
+  /** The operations to be written next, or undefined if there are none, or if a batch is unanswered. */
+  #takeBatch(isRemote: boolean): WriteBatch | undefined {
+    const resent = this.#writerChanged && this.#sent !== undefined;
+    if (this.#sent !== undefined && !resent) return undefined;
+    const operations = this.#sent?.operations ?? this.#takeQueued();
+    if (operations.length === 0) return undefined;
+    if (this.#sent === undefined) {
+      this.#batchCount += 1;
+      this.#sent = { number: this.#batchCount, operations };
+    }
+    const batch: WriteBatch = {
+      holder: this.#options.file.opened.holder,
+      number: this.#sent.number,
+      operations: operations.map(({ operation }) => operation),
+      isRemote,
+      resent,
+    };
+    if (this.#writerChanged) batch.onlyHeld = [...this.#held].map(([id, queueId]) => ({ queueId, id }));
+    this.#writerChanged = false;
+    return batch;
+  }
+
+  get #queuedCount(): number {
+    return this.#queued.claims.length + this.#queued.others.length;
+  }
+
+  #takeQueued(): QueuedOperation[] {
+    const { claims, others } = this.#queued;
+    this.#lastWereClaims = claims.length > 0 && !(this.#lastWereClaims && others.length > 0);
+    return this.#lastWereClaims ? claims.splice(0) : others.splice(0, countThatFits(others));
+  }
+
+  #onMessage({ answer, readyQueues }: WriterMessage): void {
+    if (answer !== undefined && answer.number === this.#sent?.number) {
+      const { operations } = this.#sent;
+      this.#sent = undefined;
+      if (operations.some(({ operation }) => operation.kind === 'commit')) this.groupCount += 1;
+      const now = this.#options.ports.clock.monotonicMs();
+      for (const [index, queued] of operations.entries()) {
+        this.#recordWait(queued, now, answer.writeMs);
+        const result = answer.answers[index]!;
+        if (result.failure !== undefined) queued.reject(fromStorageFailure(result.failure));
+        else {
+          const { operation } = queued;
+          if (operation.kind === 'claim')
+            for (const { id } of result.rows) this.#held.set(id, operation.queueId);
+          queued.resolve(result);
+        }
+      }
+      if (this.#queuedCount > 0) this.#link?.request();
+      else this.#onIdle?.();
+    }
+    if (readyQueues === null || readyQueues.length > 0) this.#options.onReady(readyQueues);
+  }
+
+  /** The wait for the group is one for other sessions; from then on it is that of the group itself. */
+  #recordWait({ operation, queuedAtMs }: QueuedOperation, now: number, writeMs: number): void {
+    if (operation.kind !== 'commit' && operation.kind !== 'claim') return;
+    const { waits } = this.#options;
+    waits.record('write lock', Math.max(0, now - queuedAtMs - writeMs));
+    waits.record(operation.kind === 'commit' ? 'log file sync' : 'claim', writeMs);
+  }
+
+  #onLost(): void {
+    this.#link = undefined;
+    this.#writerChanged = true;
+    if (this.#closed) this.#rejectAll(new QueueError('INSTANCE_CLOSED'));
+    else this.#connect(); // at once: somebody must release what the dead process held
+  }
+
+  /** This process was the writer. */
+  #onFailed(error: unknown): void {
+    if (error instanceof QueueError && error.code === 'INSTANCE_FAILED') {
+      this.#failure = error;
+      this.#link = undefined;
+    }
+    this.#rejectAll(error);
+  }
+
+  #rejectAll(error: unknown): void {
+    const rejected = [...(this.#sent?.operations ?? []), ...this.#takeAllQueued()];
+    this.#sent = undefined;
+    for (const { reject } of rejected) reject(error);
+    this.#onIdle?.();
+  }
+
+  #takeAllQueued(): QueuedOperation[] {
+    return [...this.#queued.claims.splice(0), ...this.#queued.others.splice(0)];
+  }
+
+  async close(sessions: readonly Buffer[]): Promise<void> {
+    this.#closed = true;
+    const closed = new QueueError('INSTANCE_CLOSED');
+    for (const { reject } of this.#takeAllQueued()) reject(closed);
+    await this.#connecting;
+    if (this.#sent !== undefined) await this.#answered();
+    this.#link?.close();
+    try {
+      await this.#options.file.closeUnder(this.#options.lock, sessions);
+    } finally {
+      await this.#options.lock.close();
+    }
+  }
+
+  /** The holder must not end while its batch may still be written. */
+  async #answered(): Promise<void> {
+    let timer: Timer | undefined;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      timer = this.#options.ports.timers.deadline(lastAnswerMsMax, resolve);
+    });
+    timer?.cancel();
+    this.#rejectAll(new QueueError('INSTANCE_CLOSED'));
+  }
+}
+
+/** How many of the operations, in order, one group takes. */
+function countThatFits(queued: readonly QueuedOperation[]): number {
+  let bytes = 0;
+  let count = 0;
+  for (; count < queued.length && bytes < limits.groupBytesMax; count += 1) {
+    const { operation } = queued[count]!;
+    if (operation.kind !== 'commit') continue;
+    for (const { record } of operation.change.enqueued) bytes += record.byteLength;
+  }
+  return count;
+}

@@ -1,0 +1,104 @@
+/** Each session writes for itself: every commit and every claim is a transaction of its own, in the order of the write lock. */
+import type { IdRun } from '../model/id-runs.ts';
+import type { QueueId } from '../model/ids.ts';
+import type { Ports } from '../model/ports.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
+import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
+import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
+import type { SharedFileLock, WriteKind } from './shared-file-lock.ts';
+import type { ClaimingCall, DeliveredMessage, UnshardedWrites } from './unsharded-writes.ts';
+
+export interface SessionWritesOptions {
+  file: LazyUnshardedFile;
+  lock: SharedFileLock;
+  waits: WaitRecorder;
+  ports: Pick<Ports, 'clock' | 'timers'>;
+}
+
+/** Milliseconds before a retry when a process without the write lock was writing. */
+const busyRetryMs = 1;
+
+export class SessionWrites implements UnshardedWrites {
+  readonly announcesReady = false;
+  groupCount = 0;
+  readonly #options: SessionWritesOptions;
+  #closed = false;
+
+  constructor(options: SessionWritesOptions) {
+    this.#options = options;
+  }
+
+  async open(): Promise<void> {
+    await this.#options.lock.run('commit', () => void this.#options.file.opened);
+  }
+
+  /** Runs a write once this process has the lock. */
+  async #write<T>(kind: WriteKind, work: (file: UnshardedFile) => T): Promise<T> {
+    const { file, lock, waits, ports } = this.#options;
+    const opened = file.opened;
+    for (;;) {
+      try {
+        return await lock.run(kind, () => work(opened));
+      } catch (error) {
+        if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
+        const startedAt = ports.clock.monotonicMs();
+        await new Promise<void>((resume) => ports.timers.deadline(busyRetryMs, resume));
+        waits.record('write lock', ports.clock.monotonicMs() - startedAt);
+      }
+    }
+  }
+
+  async commit(change: UnshardedChange): Promise<IdRun[]> {
+    const { clock } = this.#options.ports;
+    let writingAt = 0;
+    const runs = await this.#write('commit', (file) => {
+      writingAt = clock.monotonicMs();
+      return file.commit(change);
+    });
+    this.groupCount += 1;
+    this.#options.waits.record('log file sync', clock.monotonicMs() - writingAt);
+    return runs;
+  }
+
+  async claim(queueId: QueueId, max: number): Promise<readonly ClaimedRow[]> {
+    if (!this.#options.file.opened.hasReady(queueId)) return [];
+    return this.#write('delivery', (file) => file.claim(queueId, max));
+  }
+
+  async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
+    if (!this.#options.file.opened.hasReady(queueId)) return;
+    // All calls share one turn of the lock, so that no session queues behind every enqueuer for each message.
+    await this.#write('delivery', (file) => {
+      for (const call of calls) {
+        const rows = file.claim(queueId, call.max);
+        if (rows.length === 0) break;
+        call.finish(rows);
+      }
+    });
+  }
+
+  async release(messages: readonly DeliveredMessage[]): Promise<void> {
+    await this.#write('commit', (file) => file.release(messages));
+  }
+
+  async drop(queueId: QueueId): Promise<void> {
+    await this.#write('commit', (file) => file.dropQueue(queueId));
+  }
+
+  async forgetOutcomes(sessions: readonly Buffer[]): Promise<void> {
+    await this.#write('commit', (file) => file.deleteOutcomes(sessions));
+  }
+
+  releaseHeldByDeadProcesses(): Promise<number> {
+    return this.#write('commit', (file) => file.releaseHeldByDeadProcesses());
+  }
+
+  async close(sessions: readonly Buffer[]): Promise<void> {
+    this.#closed = true;
+    try {
+      await this.#options.file.closeUnder(this.#options.lock, sessions);
+    } finally {
+      await this.#options.lock.close();
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/** How the sessions of one process write to the unsharded file: each for itself, or in groups of an elected writer. */
+import type { IdRun } from '../model/id-runs.ts';
+import type { QueueId } from '../model/ids.ts';
+import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
+
+export interface ClaimingCall {
+  readonly max: number;
+  /** False if the call has ended meanwhile: then the messages reached nobody. */
+  finish(rows: readonly ClaimedRow[]): boolean;
+}
+
+export interface DeliveredMessage {
+  queueId: QueueId;
+  id: number;
+}
+
+/** Rejects with the storage errors, and with `INSTANCE_CLOSED` once it is closed. */
+export interface UnshardedWrites {
+  /** It tells when a queue has got messages, of whatever process. */
+  readonly announcesReady: boolean;
+  /** Synced or relaxed writes of commits of this process; one is of one commit or more. */
+  readonly groupCount: number;
+  /** Opens the file under the write lock, since opening writes to it. */
+  open(): Promise<void>;
+  /** Resolves once the change is as durable as it asks to be. */
+  commit(change: UnshardedChange): Promise<IdRun[]>;
+  /** Claims up to `max` ready messages in order. */
+  claim(queueId: QueueId, max: number): Promise<readonly ClaimedRow[]>;
+  /** Finishes waiting calls in order until one would get no message. */
+  serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void>;
+  /** Makes messages of this process ready again. */
+  release(messages: readonly DeliveredMessage[]): Promise<void>;
+  drop(queueId: QueueId): Promise<void>;
+  forgetOutcomes(sessions: readonly Buffer[]): Promise<void>;
+  /** Makes messages that dead processes held ready again, if this process has to; returns their number. */
+  releaseHeldByDeadProcesses(): Promise<number>;
+  /** Closes the file, if it was opened, which releases all holds of this process and forgets the outcomes of `sessions`. */
+  close(sessions: readonly Buffer[]): Promise<void>;
+}

@@ -1,0 +1,82 @@
+/** Grouped unsharded queues of instances that share a folder: who writes, what is counted, what is refused. */
+import { describe, expect, it } from 'vitest';
+import { convertQueue } from '../../src/cluster/conversion/convert-queue.ts';
+import { makeFolder, openTestInstance, text } from '../folder.ts';
+
+const kind = 'unsharded-grouped';
+const code = (value: string) => expect.objectContaining({ code: value });
+
+describe('grouped unsharded queues', () => {
+  it('commit several sessions at a time, and count how often, and for what they waited', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q', kind });
+    const sessions = Array.from({ length: 20 }, () => instance.openSession());
+    for (const [index, session] of sessions.entries()) session.enqueue('q', { payload: `${index}` });
+    const commits = await Promise.all(sessions.map((session) => session.commit()));
+    expect(commits.flatMap(({ ids }) => ids)).toEqual(sessions.map((_, index) => `${index + 1}`));
+    const { commits: committed, groups } = instance.stats();
+    expect(committed).toBe(20);
+    expect(groups).toBeLessThan(3);
+
+    const taken = await Promise.all(sessions.map((session) => session.dequeue('q')));
+    expect(taken.flatMap(text)).toEqual(sessions.map((_, index) => `${index}`));
+    const waits = new Map(instance.waits.snapshot().map((each) => [each.event, each.waits]));
+    expect(waits.get('log file sync')).toBe(20);
+    expect(waits.get('claim')).toBe(20);
+    expect(waits.get('write lock')).toBe(40);
+  });
+
+  it('give a message of one instance to who waits at another, and continue when the writer closes', async () => {
+    const dir = makeFolder();
+    const [first, second, third] = [
+      await openTestInstance({ dir, instance: 1 }),
+      await openTestInstance({ dir, instance: 2 }),
+      await openTestInstance({ dir, instance: 3 }),
+    ];
+    await first.createQueue({ name: 'q', kind });
+    const put = async (instance: typeof first, payload: string) => {
+      const session = instance.openSession();
+      session.enqueue('q', { payload });
+      await session.commit();
+    };
+    await put(first, 'a'); // elects the first
+    const consumer = second.openSession();
+    expect(text(await consumer.dequeue('q'))).toEqual(['a']);
+    const waiting = third.openSession().dequeue('q', { waitMs: 60_000 });
+    await put(second, 'b');
+    expect(text(await waiting)).toEqual(['b']);
+
+    await first.close();
+    await consumer.rollback(); // what it held across the change of writers is its own
+    const again = third.openSession();
+    expect(text(await again.dequeue('q', { waitMs: 60_000 }))).toEqual(['a']);
+    await put(second, 'c');
+    await again.commit();
+    expect(second.queue('q')).toMatchObject({ enqueued: 3, consumed: 1, held: 1, ready: 1 });
+  });
+
+  it('refuse what unsharded queues refuse, before anything is done', async () => {
+    const instance = await openTestInstance();
+    const invalid = code('QUEUE_SPEC_INVALID');
+    await expect(instance.createQueue({ name: 'q', kind, type: 'topic' })).rejects.toThrow(invalid);
+    await expect(instance.createQueue({ name: 'q', kind, priorities: true })).rejects.toThrow(invalid);
+    await expect(instance.createQueue({ name: 'q', kind, attemptsMax: 3 })).rejects.toThrow(invalid);
+    await expect(instance.createQueue({ name: 'q', kind, durability: 'memory' })).rejects.toThrow(invalid);
+    expect(instance.queues()).toEqual([]);
+    expect(await instance.createQueue({ name: 'q', kind, shards: 4 })).toMatchObject({ kind, shards: 0 });
+  });
+
+  it('refuse a conversion, and a transaction that is also on the other unsharded kind', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({ dir });
+    await instance.createQueue({ name: 'grouped', kind });
+    await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
+    await expect(convertQueue({ dir, queue: 'grouped' })).rejects.toThrow(code('QUEUE_NOT_CONVERTIBLE'));
+    const session = instance.openSession();
+    session.enqueue('jobs', { payload: 'a' });
+    expect(() => session.enqueue('grouped', { payload: 'b' })).toThrow(code('TX_SPANS_FILES'));
+    await session.commit();
+    expect(instance.queue('jobs').enqueued).toBe(1);
+    expect(instance.queue('grouped').enqueued).toBe(0);
+  });
+});

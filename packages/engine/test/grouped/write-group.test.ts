@@ -1,0 +1,209 @@
+/** A group of writes is one transaction of all that can be done, and a batch that is sent again does nothing twice. */
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { nodePorts } from '../../src/node-ports.ts';
+import { UnshardedFile, unshardedPath } from '../../src/storage/unsharded/unsharded-file.ts';
+import { type WriteBatch, type WriteOperation, writeGroup } from '../../src/storage/unsharded/write-group.ts';
+import { makeFolder } from '../folder.ts';
+
+const queueId = 1;
+
+function setUp() {
+  const dir = makeFolder();
+  const open = (closesAtEnd = true) => {
+    const file = new UnshardedFile(dir, {
+      queues: () => [{ queueId, name: 'q' }],
+      onFailed: (error) => {
+        throw error;
+      },
+      ports: nodePorts,
+    });
+    if (closesAtEnd) onTestFinished(() => file.close());
+    return file;
+  };
+  const file = open();
+  const reader = new Database(unshardedPath(dir), { readonly: true });
+  onTestFinished(() => void reader.close());
+  /** Durable transactions so far. */
+  const commits = () =>
+    reader.prepare('SELECT commit_number FROM queue_total WHERE queue_id = 0').pluck().get() as number;
+  return { file, open, commits };
+}
+
+const put = (...payloads: string[]): WriteOperation => ({
+  kind: 'commit',
+  change: {
+    enqueued: payloads.map((payload) => ({ queueId, record: Buffer.from(payload) })),
+    consumed: [],
+    sync: 'FULL',
+  },
+});
+const consume = (...rows: { id: number; crc: number }[]): WriteOperation => ({
+  kind: 'commit',
+  change: { enqueued: [], consumed: rows.map(({ id, crc }) => ({ queueId, id, crc })), sync: 'FULL' },
+});
+const claim = (max: number): WriteOperation => ({ kind: 'claim', queueId, max });
+
+let batches = 0;
+function batchOf(
+  file: UnshardedFile,
+  operations: WriteOperation[],
+  more: Partial<WriteBatch> = {},
+): WriteBatch {
+  batches += 1;
+  return { holder: file.holder, number: batches, operations, isRemote: false, resent: false, ...more };
+}
+
+/** The answers to one batch; a failure as its code. */
+function write(file: UnshardedFile, batch: WriteBatch) {
+  return writeGroup(file, [batch]).answers[0]!.map((answer) => {
+    if (answer.failure !== undefined) return answer.failure.code;
+    return { ids: answer.ids, texts: answer.rows.map(({ record }) => String(record)), rows: answer.rows };
+  });
+}
+
+const run = (firstSeq: number, count: number) => [{ shard: 0, firstSeq, count }];
+
+describe('a group', () => {
+  it('is one durable transaction, whose commits get ids in their order and whose claims are answered in theirs', () => {
+    const { file, commits } = setUp();
+    const before = commits();
+    const answers = write(file, batchOf(file, [put('a', 'b'), put('c'), claim(1), claim(9), claim(1)]));
+    expect(answers).toMatchObject([
+      { ids: run(1, 2) },
+      { ids: run(3, 1) },
+      { texts: ['a'] },
+      { texts: ['b', 'c'] },
+      { texts: [] },
+    ]);
+    expect(commits()).toBe(before + 1);
+    expect(file.counts(queueId)).toEqual({ enqueued: 3, consumed: 0, held: 3, ready: 0 });
+  });
+
+  it('of several processes gives each message to one of them, and consumes what each holds', () => {
+    const { file, open } = setUp();
+    const other = open();
+    write(file, batchOf(file, [put('a', 'b', 'c', 'd')]));
+    const claimed = writeGroup(file, [batchOf(file, [claim(2)]), batchOf(other, [claim(9)])]);
+    const [own, others] = claimed.answers.map(
+      ([answer]) => (answer as { rows: { id: number; crc: number }[] }).rows,
+    );
+    expect([own!.map(({ id }) => id), others!.map(({ id }) => id)]).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    const { answers } = writeGroup(file, [
+      batchOf(file, [consume(own![1]!)]),
+      batchOf(other, [consume(...others!)]),
+    ]);
+    expect(answers.flat().map(({ failure }) => failure)).toEqual([undefined, undefined]);
+    expect(file.counts(queueId)).toEqual({ enqueued: 4, consumed: 3, held: 1, ready: 0 });
+  });
+
+  it('does all but the operation that cannot be done', () => {
+    const { file } = setUp();
+    const notHeld = { id: 77, crc: 1 };
+    expect(write(file, batchOf(file, [put('a'), consume(notHeld), put('b'), claim(9)]))).toMatchObject([
+      { ids: run(1, 1) },
+      'STORAGE_FAILED',
+      { ids: run(2, 1) },
+      { texts: ['a', 'b'] },
+    ]);
+  });
+
+  it('refuses what a process wants that has ended, since nobody would return it', () => {
+    const { file, open } = setUp();
+    write(file, batchOf(file, [put('a')]));
+    const ended = batchOf(open(), [claim(1)], { isRemote: true, holder: 99 });
+    expect(writeGroup(file, [ended, batchOf(file, [claim(1)])]).answers).toMatchObject([
+      [{ failure: { code: 'STORAGE_FAILED' } }],
+      [{ rows: [{ id: 1 }] }],
+    ]);
+  });
+
+  it('tells which queues have got messages', () => {
+    const { file } = setUp();
+    expect(writeGroup(file, [batchOf(file, [put('a')])]).readyQueues).toEqual([queueId]);
+    expect(writeGroup(file, [batchOf(file, [claim(1)])]).readyQueues).toEqual([]);
+    const release: WriteOperation = { kind: 'release', messages: [{ queueId, id: 1 }], seen: true };
+    expect(writeGroup(file, [batchOf(file, [release])]).readyQueues).toEqual([queueId]);
+  });
+
+  it('counts a delivery that nobody has seen as none', () => {
+    const { file } = setUp();
+    write(file, batchOf(file, [put('a', 'b'), claim(2)]));
+    const release = (id: number, seen: boolean): WriteOperation => ({
+      kind: 'release',
+      messages: [{ queueId, id }],
+      seen,
+    });
+    write(file, batchOf(file, [release(1, true), release(2, false)]));
+    const [answer] = write(file, batchOf(file, [claim(2)]));
+    expect(answer).toMatchObject({ rows: [{ deliveryCount: 2 }, { deliveryCount: 1 }] });
+  });
+});
+
+describe('a batch that is sent again to another writer', () => {
+  const remote = { isRemote: true };
+
+  it('does nothing twice, and gets the same ids', () => {
+    const { file, open } = setUp();
+    const client = open();
+    write(file, batchOf(file, [put('own'), claim(1)]));
+    const batch = batchOf(client, [put('a', 'b'), put('c')], remote);
+    const first = write(file, batch);
+    expect(first).toMatchObject([{ ids: run(2, 2) }, { ids: run(4, 1) }]);
+    write(file, batchOf(file, [put('later')]));
+    expect(write(file, { ...batch, resent: true })).toEqual(first);
+    expect(file.counts(queueId).enqueued).toBe(5);
+  });
+
+  it('does what was not done', () => {
+    const { file, open } = setUp();
+    const client = open();
+    write(file, batchOf(client, [put('before')], remote));
+    expect(write(file, batchOf(client, [put('a')], { ...remote, resent: true }))).toMatchObject([
+      { ids: run(2, 1) },
+    ]);
+    expect(file.counts(queueId).enqueued).toBe(2);
+  });
+
+  it('does what is left of a batch that was written in parts', () => {
+    const { file, open } = setUp();
+    const client = open();
+    const operations = [put('a'), consume({ id: 77, crc: 1 }), put('b')];
+    const batch = batchOf(client, operations, remote);
+    expect(write(file, batch)).toMatchObject([{ ids: run(1, 1) }, 'STORAGE_FAILED', { ids: run(2, 1) }]);
+    expect(write(file, { ...batch, resent: true })).toMatchObject([
+      { ids: run(1, 1) },
+      'STORAGE_FAILED',
+      { ids: run(2, 1) },
+    ]);
+    expect(file.counts(queueId).enqueued).toBe(2);
+  });
+
+  it('returns what was claimed for it and never told', () => {
+    const { file, open } = setUp();
+    const client = open();
+    write(file, batchOf(file, [put('a', 'b', 'c')]));
+    const [held] = write(file, batchOf(client, [claim(1)], remote));
+    const untold = batchOf(client, [claim(1)], remote);
+    write(file, untold);
+    const { rows } = held as { rows: { id: number; crc: number }[] };
+    const onlyHeld = rows.map(({ id }) => ({ queueId, id }));
+    const again = write(file, { ...untold, resent: true, onlyHeld });
+    expect(again).toMatchObject([{ rows: [{ id: 2, deliveryCount: 1 }] }]);
+    expect(file.counts(queueId)).toMatchObject({ held: 2, ready: 1 });
+    expect(write(file, batchOf(client, [consume(...rows)], remote))).toMatchObject([{ ids: [] }]);
+  });
+
+  it('leaves nothing behind when its process has closed the file', () => {
+    const { file, open } = setUp();
+    const client = open(false);
+    write(file, batchOf(client, [put('a'), claim(1)], remote));
+    expect(file.outcomes(0)).toHaveLength(1);
+    client.close();
+    expect(file.outcomes(0)).toEqual([]);
+    expect(file.counts(queueId)).toMatchObject({ held: 0, ready: 1 });
+  });
+});

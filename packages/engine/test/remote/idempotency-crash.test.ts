@@ -1,0 +1,153 @@
+/**
+ * The process that serves an instance is killed by SIGKILL at random moments, and started again. Clients repeat each
+ * transaction under its key until they have an answer, over new connections too; afterwards its messages are there once.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { connect, QueueError, type RemoteInstance } from '../../src/index.ts';
+import { instanceSocketPath } from '../../src/storage/socket-path.ts';
+import { makeFolder, openTestInstance } from '../folder.ts';
+import { drawnSeed, random } from '../random.ts';
+import { makeUnreliableLink } from './unreliable-link.ts';
+
+const kills = 8;
+const sessions = 16;
+
+async function startHost(dir: string): Promise<ChildProcess> {
+  const host = fork(new URL('./host.ts', import.meta.url), [dir, 'sharded'], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  onTestFinished(() => void host.kill('SIGKILL'));
+  await Promise.race([once(host, 'message'), once(host, 'exit')]);
+  expect(host.exitCode).toBeNull();
+  return host;
+}
+
+interface Ledger {
+  /** By key, the ids that its answer had. */
+  readonly answered: Map<string, string[]>;
+  attempts: number;
+  replays: number;
+  readonly faults: unknown[];
+}
+
+/** `COMMIT_OUTCOME_UNKNOWN` is what a key is for. */
+function isOutage(error: unknown): boolean {
+  return error instanceof QueueError && (error.retryable || error.code === 'COMMIT_OUTCOME_UNKNOWN');
+}
+
+/** Two messages for each key: a transaction that is torn would show too. */
+async function commitForever(
+  clientOf: () => Promise<RemoteInstance>,
+  name: string,
+  ledger: Ledger,
+  signal: AbortSignal,
+): Promise<void> {
+  let session = (await clientOf()).openSession();
+  for (let number = 0; !signal.aborted; number += 1) {
+    const key = `${name}.${number}`;
+    for (let answered = false; !answered; ) {
+      ledger.attempts += 1;
+      try {
+        session.enqueue('q', { payload: `${key} a` });
+        session.enqueue('q', { payload: `${key} b`, ...(number % 3 === 0 && { correlationId: key }) });
+        const { ids, replayed } = await session.commit({ idempotencyKey: key });
+        if (replayed) ledger.replays += 1;
+        ledger.answered.set(key, ids);
+        answered = true;
+      } catch (error) {
+        if (!isOutage(error)) ledger.faults.push(error);
+        session = (await clientOf()).openSession(); // which knows nothing of what was sent before
+      }
+    }
+  }
+}
+
+it(`each key's messages are there once, though the process was killed ${kills} times`, {
+  timeout: 240_000,
+}, async () => {
+  console.info(`idempotency crash test: seed ${drawnSeed}`);
+  const next = random(drawnSeed);
+  const dir = makeFolder();
+  const ledger: Ledger = { answered: new Map(), attempts: 0, replays: 0, faults: [] };
+  const ending = new AbortController();
+  let host = await startHost(dir);
+  const clients: RemoteInstance[] = [];
+  const link = await makeUnreliableLink(instanceSocketPath(dir, 1));
+  let serving = Promise.withResolvers<void>();
+  serving.resolve();
+  /** Gives up a lost connection before it can ask for the outcome of its last commit, as a client that is killed does. */
+  const newClient = async (): Promise<RemoteInstance> => {
+    for (;;) {
+      await serving.promise;
+      try {
+        const client = await connect({ path: link.path, connectMs: 20 });
+        clients.push(client);
+        return client;
+      } catch (error) {
+        if (!isOutage(error)) throw error;
+      }
+    }
+  };
+  const work = Array.from({ length: sessions }, (_, index) =>
+    commitForever(newClient, String(index), ledger, ending.signal),
+  );
+  for (let done = 0; done < kills; done += 1) {
+    const answered = ledger.answered.size;
+    await expect.poll(() => ledger.answered.size, { timeout: 60_000 }).toBeGreaterThan(answered);
+    await pause(next() * 50); // any moment is as good as another
+    link.loseAnswers();
+    await pause(next() * 10);
+    serving = Promise.withResolvers<void>();
+    const ended = once(host, 'exit');
+    host.kill('SIGKILL');
+    await ended;
+    link.cut();
+    host = await startHost(dir);
+    serving.resolve();
+  }
+  const before = ledger.answered.size;
+  await expect.poll(() => ledger.answered.size, { timeout: 60_000 }).toBeGreaterThan(before + 100);
+  ending.abort();
+  await Promise.all(work);
+  // Long after: each key is still known, with the ids of its messages.
+  const session = (await newClient()).openSession();
+  const sample = [...ledger.answered].filter(() => next() < 0.1);
+  for (const [key, ids] of sample) {
+    session.enqueue('q', { payload: `${key} a` });
+    session.enqueue('q', {
+      payload: `${key} b`,
+      ...(Number(key.split('.')[1]) % 3 === 0 && { correlationId: key }),
+    });
+    expect(await session.commit({ idempotencyKey: key })).toMatchObject({ ids, replayed: true });
+  }
+  await Promise.all(clients.map((client) => client.close()));
+  const closed = once(host, 'exit');
+  host.kill('SIGKILL');
+  await closed;
+
+  expect(ledger.faults).toEqual([]);
+  const found = await readAll(dir);
+  const expected = new Map(
+    [...ledger.answered].flatMap(([key, [a, b]]) => [[`${key} a`, a!] as const, [`${key} b`, b!] as const]),
+  );
+  expect(found.length).toBe(expected.size);
+  expect(new Map(found)).toEqual(expected);
+  expect(sample.length).toBeGreaterThan(5);
+  expect(ledger.replays, 'answers that were lost').toBeGreaterThan(0);
+  console.info(`${ledger.answered.size} keys, ${ledger.attempts} attempts, ${ledger.replays} replays`);
+});
+
+/** Payload and id of each message of the queue. */
+async function readAll(dir: string): Promise<[payload: string, id: string][]> {
+  const instance = await openTestInstance({ dir });
+  const found: [string, string][] = [];
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await instance.browse('q', { limit: 1_000, ...(after !== undefined && { after }) });
+    for (const { payload, id } of page.messages) found.push([payload.toString(), id]);
+    after = page.next;
+  }
+  return found;
+}

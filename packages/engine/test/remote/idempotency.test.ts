@@ -1,0 +1,173 @@
+/** Idempotency keys over a socket and over a cluster: the key travels with the commit, to where keys are known. */
+import { Readable } from 'node:stream';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type ClusterClient, connectCluster, type Session, startCluster } from '../../src/index.ts';
+import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
+import { code, connectTo, serve } from './serving.ts';
+import { makeUnreliableLink } from './unreliable-link.ts';
+
+async function commitOnce(session: Session, idempotencyKey: string, ...payloads: string[]) {
+  for (const payload of payloads) session.enqueue('q', { payload });
+  return session.commit({ idempotencyKey });
+}
+
+describe('a remote session', () => {
+  it('commits once under a key, with the instance’s own sessions', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const client = await openTestClient(instance);
+    const first = await commitOnce(client.openSession(), 'k', 'a', 'b');
+    expect(first).toMatchObject({ replayed: false });
+    for (const session of [client.openSession(), instance.openSession()]) {
+      const again = await commitOnce(session, 'k', 'a', 'b');
+      expect(again).toMatchObject({ replayed: true, results: [] });
+      expect(again.ids).toEqual(first.ids);
+      await expect(commitOnce(session, 'k', 'a')).rejects.toThrow(code('IDEMPOTENCY_KEY_REUSED'));
+      expect((await session.commit()).ids).toEqual([]);
+    }
+    expect(instance.queue('q').enqueued).toBe(2);
+  });
+
+  it('compares statements, values and messages with all fields as the instance’s own sessions do', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q', priorities: true });
+    const client = await openTestClient(instance);
+    const commit = (session: Session) => {
+      session.execute('SELECT ?, ?, ?, ?', [1, 'a', Buffer.from('b'), null]);
+      session.execute('SELECT :x, :y', { x: 0.5, y: 2n ** 60n });
+      session.enqueue('q', { payload: 'a', priority: 3, delayMs: 9_999, properties: { b: '1', a: '2' } });
+      session.enqueue('q', { payload: 'b', correlationId: 'c', groupKey: 'g' });
+      return session.commit({ idempotencyKey: 'k' });
+    };
+    const first = await commit(client.openSession());
+    expect(first.results).toHaveLength(2);
+    for (const session of [instance.openSession(), client.openSession()]) {
+      const again = await commit(session);
+      expect(again.replayed).toBe(true);
+      expect(again.ids).toEqual(first.ids);
+      expect(() => again.results).toThrow(code('SQL_RESULTS_LOST'));
+    }
+  });
+
+  it('refuses a malformed key and a payload in chunks', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const session = (await openTestClient(instance)).openSession();
+    session.enqueue('q', { payload: 'a' });
+    await expect(session.commit({ idempotencyKey: 'ä' })).rejects.toThrow(code('OPTIONS_INVALID'));
+    await session.enqueueStream('q', { payload: Readable.from([Buffer.alloc(600_000)]) });
+    await expect(session.commit({ idempotencyKey: 'k' })).rejects.toThrow(
+      code('IDEMPOTENCY_KEY_UNSUPPORTED'),
+    );
+    expect(instance.queue('q').enqueued).toBe(0);
+  });
+
+  it('whose answer was lost may leave the question to another client', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const link = await makeUnreliableLink((await serve(instance)).path);
+    const client = await connectTo(link.path, 200);
+    const session = client.openSession();
+    await commitOnce(session, 'before', 'a');
+    link.loseAnswers();
+    const lost = commitOnce(session, 'k', 'b');
+    await link.lost();
+    const other = await connectTo(link.path);
+    expect(await commitOnce(other.openSession(), 'k', 'b')).toMatchObject({ replayed: true });
+    link.cut();
+    expect((await lost).replayed).toBe(false); // learned over a new connection: the first attempt was committed
+    expect(instance.queue('q').enqueued).toBe(2);
+  });
+});
+
+async function start(instances: number) {
+  const dir = makeFolder();
+  const cluster = await startCluster({ dir, instances });
+  onTestFinished(() => cluster.close());
+  const newClient = () => {
+    const client = connectCluster({ dir, connectMs: 20_000 });
+    onTestFinished(() => client.close());
+    return client;
+  };
+  const client = newClient();
+  await client.createQueue({ name: 'q' });
+  return { cluster, client, newClient };
+}
+
+const idOf = async (client: ClusterClient, key: string) => {
+  const { ids, replayed } = await commitOnce(client.openSession(), key, key);
+  return { id: ids[0]!, replayed };
+};
+
+describe('sessions over a cluster', () => {
+  it('find a key whichever instance they use, while instances come, are killed and leave', {
+    timeout: 120_000,
+  }, async () => {
+    const { cluster, client, newClient } = await start(2);
+    const keys = Array.from({ length: 20 }, (_, index) => `key ${index}`);
+    const ids = new Map<string, string>();
+    for (const key of keys) {
+      const { id, replayed } = await idOf(client, key);
+      expect(replayed).toBe(false);
+      ids.set(key, id);
+    }
+    const expectAllKnown = async () => {
+      const other = newClient();
+      for (const key of keys) expect(await idOf(other, key)).toEqual({ id: ids.get(key), replayed: true });
+    };
+    await expectAllKnown();
+    await cluster.resize(3);
+    await expectAllKnown();
+    cluster.kill(1);
+    await expectAllKnown();
+    await cluster.start(1);
+    await cluster.resize(1);
+    await expectAllKnown();
+    expect((await client.queue('q')).ready).toBe(keys.length);
+  });
+
+  it('keep the instance of the keys in the cluster', { timeout: 60_000 }, async () => {
+    const { cluster, client } = await start(2);
+    await idOf(client, 'k');
+    await expect(cluster.remove(1)).rejects.toThrow(code('INSTANCE_IS_HOME'));
+  });
+
+  it('take a transaction with receipts to their instance, and know its key there', {
+    timeout: 60_000,
+  }, async () => {
+    const { client, newClient } = await start(2);
+    const sessions = Array.from({ length: 4 }, () => client.openSession());
+    for (const session of sessions) {
+      session.enqueue('q', { payload: 'in' });
+      await session.commit();
+    }
+    const received = (
+      await Promise.all(sessions.map((session) => session.receive('q', { waitMs: 5_000 })))
+    ).flat();
+    expect(received).toHaveLength(4);
+    for (const [index, { receipt }] of received.entries()) {
+      const move = (session: Session) => {
+        session.acknowledge('q', [receipt]);
+        session.enqueue('q', { payload: 'out' });
+        return session.commit({ idempotencyKey: `move ${index}` });
+      };
+      const moved = await move(client.openSession());
+      const again = await move(newClient().openSession());
+      expect(again.replayed).toBe(true);
+      expect(again.ids).toEqual(moved.ids);
+    }
+    expect(await client.queue('q')).toMatchObject({ ready: 4, held: 0 });
+  });
+
+  it('leave nothing of a keyed transaction on the session that staged it', { timeout: 60_000 }, async () => {
+    const { client } = await start(2);
+    const sessions = Array.from({ length: 4 }, () => client.openSession());
+    for (const [index, session] of sessions.entries()) {
+      await commitOnce(session, `k${index}`, 'keyed');
+      expect((await session.commit()).ids).toEqual([]);
+      session.enqueue('q', { payload: 'plain' });
+      expect((await session.commit()).ids).toHaveLength(1);
+    }
+    expect((await client.queue('q')).ready).toBe(8);
+  });
+});

@@ -1,0 +1,27 @@
+/** Every file that a test starts as a process or a thread is found, so that none loads 200 modules where 15 do. */
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { expect, it } from 'vitest';
+import { findEntries } from '../bundles/entries.mjs';
+import { root } from '../run.mjs';
+
+const entries = findEntries().map((file: string) => relative(root, file));
+
+it.each([
+  ['a thread named by a template', 'packages/engine/src/storage/threads/writer-thread.ts'],
+  ['a thread with the extension of its caller', 'packages/lab/src/run/run-thread.ts'],
+  ['a process with the extension of its caller', 'packages/engine/src/storage/threads/writer-process.ts'],
+  ['a process of a cluster', 'packages/engine/src/cluster/supervisor/instance-process.ts'],
+  ['a process of the lab', 'packages/lab/src/trial/instance-worker.ts'],
+  ['a process of a test', 'packages/engine/test/faults/fault-worker.ts'],
+  ['one whose name is passed to a function', 'packages/engine/test/conversion/convert-process.ts'],
+  ['a command line', 'packages/lab/src/cli.ts'],
+  ['the server', 'apps/server/src/main.ts'],
+])('finds %s', (_, file) => {
+  expect(entries).toContain(file);
+});
+
+it('finds only files that exist, and no tests', () => {
+  expect(entries.filter((file) => !existsSync(`${root}${file}`) || file.endsWith('.test.ts'))).toEqual([]);
+  expect(new Set(entries).size).toBe(entries.length);
+});
