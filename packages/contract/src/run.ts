@@ -1,19 +1,12 @@
 /** A run, its points, and the events that the server streams while the run is in progress. */
 import Type, { type Static } from 'typebox';
+import { ClaimResult, Verdict } from './claim.ts';
 import { ConversionStep } from './conversion-step.ts';
 import { Params } from './parameter.ts';
+import { Provenance } from './provenance.ts';
 import { FaultKind, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
-
-/** Where a figure comes from. `emulated`: the real engine with an injected latency. */
-export const Provenance = Type.Union([
-  Type.Literal('measured'),
-  Type.Literal('emulated'),
-  Type.Literal('simulated'),
-  Type.Literal('document'),
-]);
-export type Provenance = Static<typeof Provenance>;
 
 export const LatencyMs = Type.Object(
   {
@@ -204,68 +197,6 @@ const noLatency: LatencyMs = { p50: 0, p90: 0, p99: 0, p999: 0, max: 0, count: 0
 /** A distribution of a point; all zero if the point does not have it. */
 export const distributionOf = ({ latencies }: Pick<Point, 'latencies'>, name: string): LatencyMs =>
   latencies[name] ?? noLatency;
-
-export const Verdict = Type.Union([
-  Type.Literal('holds'),
-  Type.Literal('mixed'),
-  Type.Literal('does-not-hold'),
-  Type.Literal('inconclusive'),
-  Type.Literal('not-comparable'),
-]);
-export type Verdict = Static<typeof Verdict>;
-
-/** From, to. An array of two and no tuple: tuples are written differently in the versions of JSON Schema. */
-const Interval = Type.Unsafe<[number, number]>(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
-
-/** One statement of a claim under one condition. */
-export const ClaimClause = Type.Object(
-  {
-    condition: Type.Union([Type.String(), Type.Null()], {
-      description:
-        'Under which the statement was examined: "as it is", "on 2 instances"; null if it has only one',
-    }),
-    statement: Type.String(),
-    verdict: Verdict,
-    value: Type.Union([Type.Number(), Type.Null()]),
-    unit: Type.String(),
-    interval: Type.Union([Interval, Type.Null()], {
-      description: '95 % interval from at least five repeats; null with fewer',
-    }),
-    repeats: Type.Integer({ description: 'Repeats from which the value was made' }),
-    provenance: Provenance,
-    provisional: Type.Boolean({ description: 'Fewer than five repeats, so there is no interval' }),
-    reason: Type.String(),
-  },
-  closed,
-);
-export type ClaimClause = Static<typeof ClaimClause>;
-
-/** The verdict combines the clauses; value, unit, interval and reason are those of the clause that decided it. */
-export const ClaimResult = Type.Object(
-  {
-    id: Type.String(),
-    title: Type.String(),
-    document: Type.String({ description: 'What the document says, in our words' }),
-    grade: Type.Union([Type.Literal('table'), Type.Literal('prose'), Type.Literal('shape')]),
-    weak: Type.Union([Type.String(), Type.Null()], {
-      description:
-        'Why a verdict that the claim holds tells little: a system that only pretends can reach it; null if none was found',
-    }),
-    verdict: Verdict,
-    value: Type.Union([Type.Number(), Type.Null()]),
-    unit: Type.String(),
-    interval: Type.Union([Interval, Type.Null()]),
-    repeats: Type.Integer({ description: 'The fewest repeats of a clause' }),
-    provenance: Type.Union([Provenance, Type.Null()], {
-      description: 'Emulated if a clause is; null without clauses',
-    }),
-    provisional: Type.Boolean({ description: 'A clause has fewer than five repeats' }),
-    reason: Type.String(),
-    clauses: Type.Array(ClaimClause),
-  },
-  closed,
-);
-export type ClaimResult = Static<typeof ClaimResult>;
 
 export const Environment = Type.Object(
   {

@@ -1,8 +1,9 @@
 /** Responses of the server besides queues and runs: health, scenarios, lists of runs, claims. */
 import Type, { type Static } from 'typebox';
+import { ClaimResult } from './claim.ts';
 import { DamageFinding } from './cluster.ts';
 import { faultsListedMax } from './find-faults.ts';
-import { ClaimResult, ErrorBody, RunStatus, RunSummary } from './run.ts';
+import { ErrorBody, RunStatus, RunSummary } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;

@@ -249,6 +249,7 @@ describe('what the command line prints', () => {
         repeats: 5,
         provenance: 'emulated',
         provisional: false,
+        disturbed: false,
         reason: 'Because.',
         clauses: [
           clause({ condition: 'with a 1 ms round trip, emulated', provenance: 'emulated' }),

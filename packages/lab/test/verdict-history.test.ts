@@ -62,7 +62,7 @@ test('lines of a version that judged by other rules are skipped', async () => {
   expect(await readVerdicts(folder)).toHaveLength(2);
 });
 
-test('better evidence counts more than newer: measured, final, full scale, more repeats, then the newest', async () => {
+test('better evidence counts more than newer: measured, final, full scale, more repeats, undisturbed, then the newest', async () => {
   await appendVerdicts(folder, runOf('one'));
   const [unmeasured] = await readVerdicts(folder);
   const clause = { ...unmeasured!.clauses[0]!, value: 1 };
@@ -81,6 +81,7 @@ test('better evidence counts more than newer: measured, final, full scale, more 
     named('ten repeats', { repeats: 10 }),
     named('newer', { endedAtMs: 3 }),
     named('older', { endedAtMs: 2 }),
+    named('disturbed', { disturbed: true, endedAtMs: 8 }),
     named('quick', { scale: 'quick', repeats: 20, endedAtMs: 9 }),
     named('provisional', { provisional: true, repeats: 4, endedAtMs: 10 }),
     named('provisional and quick', { provisional: true, repeats: 4, scale: 'quick', endedAtMs: 11 }),

@@ -17,6 +17,9 @@ export interface MeasureOptions {
   studies?: StudyRegistry;
 }
 
+/** Nothing can be killed here. Impostors are taken to survive it, so that judges must tell them by what they measured. */
+const killSurvived = { durability: 'shown' };
+
 /** Repeats are the outermost loop, as in a run. */
 export function measure({
   scenario,
@@ -38,5 +41,6 @@ export function measure({
       }
   return combinations
     .filter(({ outcomes }) => outcomes.length > 0)
-    .map((combination) => summarisePoint(combination, combination.outcomes, program));
+    .map((combination) => summarisePoint(combination, combination.outcomes, program))
+    .map((point) => ({ ...point, integrity: Object.assign({ ...point.integrity }, killSurvived) }));
 }

@@ -39,7 +39,7 @@ export function verdictsOf(run: JudgedRun): StoredVerdict[] {
 
 /**
  * Orders verdicts by their evidence, the best first: one that was decided or measured before one without points, then final
- * before provisional, full scale before quick, more repeats before fewer, and the newest of equals.
+ * before provisional, full scale before quick, more repeats before fewer, undisturbed before disturbed, and the newest of equals.
  */
 export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
   const rank = (verdict: StoredVerdict) => [
@@ -47,6 +47,7 @@ export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
     verdict.provisional ? 0 : 1,
     verdict.scale === 'full' ? 1 : 0,
     verdict.repeats,
+    verdict.disturbed ? 0 : 1,
     verdict.endedAtMs,
   ];
   const [left, right] = [rank(a), rank(b)];

@@ -2,7 +2,7 @@
 import type { ClaimResult, Point, StudyList } from '@shardlab/contract';
 import { needs } from '../judging/clause.ts';
 import { combine } from '../judging/combine.ts';
-import { isFaulty, type JudgeContext } from '../judging/judgement.ts';
+import { isDisturbed, isFaulty, type JudgeContext } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
 import { loadStudies } from './load-studies.ts';
@@ -81,6 +81,7 @@ export class StudyRegistry {
    */
   judge(ids: readonly string[], points: readonly Point[], context: JudgeContext): ClaimResult[] {
     const faulty = points.filter(isFaulty);
+    const disturbed = points.some(isDisturbed);
     return ids.map((id) => {
       const found = this.#byClaim.get(id);
       if (found === undefined) throw new RangeError(`there is no claim ${id}`);
@@ -97,6 +98,7 @@ export class StudyRegistry {
         document,
         grade,
         weak,
+        disturbed,
         ...combine(clauses.length === 0 ? needs('Needs points.') : clauses),
       };
     });

@@ -22,9 +22,9 @@ export function ClaimsPage() {
         <h1>Claims</h1>
         <p className="lead">
           The statements of the documents that can be tested, each with the verdict that has the best evidence
-          on this machine: final before provisional, full scale before quick, more repeats before fewer, then
-          the newest. The lab compares ratios and slopes, not absolute numbers from other hardware. A claim
-          that does not hold here is a finding, not an error.
+          on this machine: final before provisional, full scale before quick, more repeats before fewer,
+          undisturbed before disturbed, then the newest. The lab compares ratios and slopes, not absolute
+          numbers from other hardware. A claim that does not hold here is a finding, not an error.
         </p>
       </header>
       <QueryResult query={studies} name="studies">
