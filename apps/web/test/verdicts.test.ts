@@ -33,8 +33,17 @@ describe('verdicts in words', () => {
   });
 
   it('count mixed ones by themselves', () => {
-    const claims = [{ verdict: 'holds' }, { verdict: 'mixed' }, { verdict: 'mixed' }] as const;
-    expect(countVerdicts(claims).map(describeVerdictCount)).toEqual(['1 holds here', '2 mixed']);
+    const claims = [
+      { verdict: 'holds', provisional: true },
+      { verdict: 'does-not-hold', provisional: false },
+      { verdict: 'mixed', provisional: true },
+      { verdict: 'mixed', provisional: false },
+    ] as const;
+    expect(countVerdicts(claims).map(describeVerdictCount)).toEqual([
+      '1 holds here (provisionally)',
+      '2 mixed (1 provisionally)',
+      '1 does not hold here',
+    ]);
   });
 
   it('list several clauses with condition, figure and provenance, and a single one not at all', () => {

@@ -278,7 +278,9 @@ export const RunSummary = Type.Object(
     startedAtMs: Type.Union([Type.Integer(), Type.Null()]),
     endedAtMs: Type.Union([Type.Integer(), Type.Null()]),
     progress: Progress,
-    verdicts: Type.Array(Type.Object({ id: Type.String(), verdict: Verdict }, closed)),
+    verdicts: Type.Array(
+      Type.Object({ id: Type.String(), verdict: Verdict, provisional: Type.Boolean() }, closed),
+    ),
   },
   closed,
 );

@@ -59,10 +59,13 @@ function sourceInWords({ scenarioId, scale, endedAtMs, commit }: StoredVerdict):
   return `From ${scenarioId}, ${scale}, ${when} UTC${commit === null ? '' : `, commit ${commit}`}`;
 }
 
-/** "holds 3, inconclusive 1" */
+/** "holds 3, holds provisionally 2, inconclusive 1" */
 function countsInWords(verdicts: readonly StoredVerdict[]): string {
   const counts = new Map<string, number>();
-  for (const { verdict } of verdicts) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-  const words = [...counts].map(([verdict, count]) => `${verdict.replaceAll('-', ' ')} ${count}`);
+  for (const { verdict, provisional } of verdicts) {
+    const words = `${verdict.replaceAll('-', ' ')}${provisional ? ' provisionally' : ''}`;
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  const words = [...counts].map(([verdict, count]) => `${verdict} ${count}`);
   return words.join(', ') || 'no verdicts';
 }

@@ -106,7 +106,7 @@ export function clauseWithout(
     interval: null,
     repeats: 0,
     provenance: 'measured',
-    provisional: verdict === 'inconclusive',
+    provisional: false,
     reason,
   };
 }

@@ -40,6 +40,8 @@ export const keptUp = quantity((repeat, { params }) => {
 
 /** Dequeuers that consume at least this share of the enqueued messages keep up; the rest is in flight at the window's edges. */
 export const keepUpMin = 0.95;
+/** Both rates of the ratio are measured in the same trial, so it differs less between trials than rates do. */
+export const keepUpNoise = 0.02;
 
 /** Share of the queue's own waits (not those for work or for the client) that the named events make up. */
 export const shareOfWaits = (isCounted: (wait: { event: string; class: string }) => boolean): Quantity =>

@@ -20,6 +20,7 @@ import {
   dequeues,
   highestBy,
   keepUpMin,
+  keepUpNoise,
   keptUp,
   operations,
   type Quantity,
@@ -85,6 +86,7 @@ function rateClauses(
       unit: 'share of the required deliveries',
       sample: keptUp(top),
       over: keepUpMin,
+      noise: keepUpNoise,
     }),
   ];
 }
