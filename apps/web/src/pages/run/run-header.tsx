@@ -131,10 +131,7 @@ function Highlights({ run }: { run: Run }) {
         </>
       )}
       {run.claims.length === 0 ? null : (
-        <Highlight
-          name="Claims that hold here"
-          value={holdingInWords(run)}
-        />
+        <Highlight name="Claims that hold here" value={holdingInWords(run)} />
       )}
       <Highlight name="Integrity faults" value={faults === 0 ? 'None' : formatCount(faults)} />
     </dl>
