@@ -17,8 +17,8 @@ function identityColumns({ parameters }: ProgramInfo, points: readonly Point[]):
   return [
     { name: 'System', cell: (point) => point.system, isText: true },
     ...varied.map(
-      ({ name, title, names }): Column => ({
-        name: title,
+      ({ name, over, names }): Column => ({
+        name: headingOf(over),
         isText: names !== undefined,
         cell: ({ params }) => {
           const value = params[name];
@@ -27,6 +27,12 @@ function identityColumns({ parameters }: ProgramInfo, points: readonly Point[]):
       }),
     ),
   ];
+}
+
+/** "the payload size" as the heading "Payload size" */
+function headingOf(over: string): string {
+  const bare = over.replace(/^the /, '');
+  return bare.charAt(0).toUpperCase() + bare.slice(1);
 }
 
 const cpuColumn: Column = {
