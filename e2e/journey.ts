@@ -33,7 +33,7 @@ export interface RunAnswer {
   }[];
   claims: {
     id: string;
-    verdict: 'holds' | 'does-not-hold' | 'inconclusive' | 'not-comparable';
+    verdict: 'holds' | 'mixed' | 'does-not-hold' | 'inconclusive' | 'not-comparable';
     reason: string;
   }[];
 }

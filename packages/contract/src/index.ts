@@ -1,3 +1,4 @@
+export * from './claim.ts';
 export * from './cluster.ts';
 export * from './conversion.ts';
 export * from './conversion-step.ts';
@@ -9,6 +10,7 @@ export * from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';
 export * from './parameter.ts';
 export * from './payload-text.ts';
+export * from './provenance.ts';
 export * from './queue.ts';
 export * from './run.ts';
 export * from './scenario.ts';

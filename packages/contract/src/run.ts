@@ -1,19 +1,12 @@
 /** A run, its points, and the events that the server streams while the run is in progress. */
 import Type, { type Static } from 'typebox';
+import { ClaimResult, Verdict } from './claim.ts';
 import { ConversionStep } from './conversion-step.ts';
 import { Params } from './parameter.ts';
+import { Provenance } from './provenance.ts';
 import { FaultKind, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
-
-/** Where a figure comes from. `emulated`: the real engine with an injected latency. */
-export const Provenance = Type.Union([
-  Type.Literal('measured'),
-  Type.Literal('emulated'),
-  Type.Literal('simulated'),
-  Type.Literal('document'),
-]);
-export type Provenance = Static<typeof Provenance>;
 
 export const LatencyMs = Type.Object(
   {
@@ -205,33 +198,6 @@ const noLatency: LatencyMs = { p50: 0, p90: 0, p99: 0, p999: 0, max: 0, count: 0
 export const distributionOf = ({ latencies }: Pick<Point, 'latencies'>, name: string): LatencyMs =>
   latencies[name] ?? noLatency;
 
-export const Verdict = Type.Union([
-  Type.Literal('holds'),
-  Type.Literal('does-not-hold'),
-  Type.Literal('inconclusive'),
-  Type.Literal('not-comparable'),
-]);
-export type Verdict = Static<typeof Verdict>;
-
-/** From, to. An array of two and no tuple: tuples are written differently in the versions of JSON Schema. */
-const Interval = Type.Unsafe<[number, number]>(Type.Array(Type.Number(), { minItems: 2, maxItems: 2 }));
-
-export const ClaimResult = Type.Object(
-  {
-    id: Type.String(),
-    title: Type.String(),
-    document: Type.String({ description: 'What the document says, in our words' }),
-    grade: Type.Union([Type.Literal('table'), Type.Literal('prose'), Type.Literal('shape')]),
-    verdict: Verdict,
-    value: Type.Union([Type.Number(), Type.Null()]),
-    unit: Type.String(),
-    interval: Type.Union([Interval, Type.Null()]),
-    reason: Type.String(),
-  },
-  closed,
-);
-export type ClaimResult = Static<typeof ClaimResult>;
-
 export const Environment = Type.Object(
   {
     cpuModel: Type.String(),
@@ -312,7 +278,9 @@ export const RunSummary = Type.Object(
     startedAtMs: Type.Union([Type.Integer(), Type.Null()]),
     endedAtMs: Type.Union([Type.Integer(), Type.Null()]),
     progress: Progress,
-    verdicts: Type.Array(Type.Object({ id: Type.String(), verdict: Verdict }, closed)),
+    verdicts: Type.Array(
+      Type.Object({ id: Type.String(), verdict: Verdict, provisional: Type.Boolean() }, closed),
+    ),
   },
   closed,
 );

@@ -1,8 +1,9 @@
 /** Responses of the server besides queues and runs: health, scenarios, lists of runs, claims. */
 import Type, { type Static } from 'typebox';
+import { ClaimResult } from './claim.ts';
 import { DamageFinding } from './cluster.ts';
 import { faultsListedMax } from './find-faults.ts';
-import { ClaimResult, ErrorBody, RunStatus, RunSummary } from './run.ts';
+import { ErrorBody, RunStatus, RunSummary } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -115,7 +116,7 @@ export type RunList = Static<typeof RunList>;
 export const RunCancelled = Type.Object({ id: Type.String(), status: RunStatus }, closed);
 export type RunCancelled = Static<typeof RunCancelled>;
 
-const { id, title, document, grade, ...verdictFields } = ClaimResult.properties;
+const { id, title, document, grade, weak, ...verdictFields } = ClaimResult.properties;
 
 /** How many verdicts of a claim a response carries, the newest first; `judged` counts all of them. */
 export const claimHistoryMax = 20;
@@ -127,7 +128,7 @@ const whose = {
   endedAtMs: Type.Integer(),
 } as const;
 
-/** A claim, its latest verdict (null if no finished run judged it), and earlier verdicts. */
+/** A claim, its verdict with the best evidence (null if no finished run judged it), and all verdicts. */
 export const ClaimLedgerEntry = Type.Object(
   {
     id,
@@ -135,6 +136,7 @@ export const ClaimLedgerEntry = Type.Object(
     title,
     document,
     grade,
+    weak,
     last: nullable(
       Type.Object(
         {
@@ -149,7 +151,15 @@ export const ClaimLedgerEntry = Type.Object(
       ),
     ),
     history: Type.Array(
-      Type.Object({ verdict: verdictFields.verdict, value: verdictFields.value, ...whose }, closed),
+      Type.Object(
+        {
+          verdict: verdictFields.verdict,
+          value: verdictFields.value,
+          provisional: verdictFields.provisional,
+          ...whose,
+        },
+        closed,
+      ),
       { description: `Newest first, at most ${claimHistoryMax}` },
     ),
     judged: Type.Integer({ description: 'Number of verdicts' }),

@@ -12,6 +12,7 @@ export { parseHardware } from './hardware/parse-hardware.ts';
 export type { JudgeContext } from './judging/judgement.ts';
 export {
   appendVerdicts as keepVerdicts,
+  byEvidence,
   readVerdicts,
   type StoredVerdict as KeptVerdict,
   verdictsOf,

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Run } from '@shardlab/contract';
+import type { ClaimClause, Run } from '@shardlab/contract';
 import { bundledStudies } from '@shardlab/lab';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { durationInWords } from '../src/cli/duration.ts';
@@ -221,20 +221,54 @@ describe('what the command line prints', () => {
     expect(second).toContain('not taken over, never served again');
   });
 
-  test('a verdict with value, interval and reason', () => {
+  test('a verdict with value, interval and reason, and a line for each of several clauses', () => {
+    const clause = (change: Partial<ClaimClause>): ClaimClause => ({
+      condition: null,
+      statement: 'it rises',
+      verdict: 'holds',
+      value: 0.9,
+      unit: 'slope',
+      interval: [0.8, 1],
+      repeats: 5,
+      provenance: 'measured',
+      provisional: false,
+      reason: '',
+      ...change,
+    });
     const text = verdictsInWords([
       {
         id: 'A1',
         title: 'Title',
         document: 'says',
         grade: 'shape',
-        verdict: 'does-not-hold',
+        weak: 'Anything does.',
+        verdict: 'mixed',
         value: 0.00123,
         unit: 'slope',
         interval: [0.4, 31_000.4],
+        repeats: 5,
+        provenance: 'emulated',
+        provisional: false,
+        disturbed: false,
         reason: 'Because.',
+        clauses: [
+          clause({ condition: 'with a 1 ms round trip, emulated', provenance: 'emulated' }),
+          clause({
+            condition: 'as it is',
+            verdict: 'does-not-hold',
+            provisional: true,
+            repeats: 1,
+            interval: null,
+          }),
+        ],
       },
     ]);
-    expect(text).toBe('A1 DOES NOT HOLD: 0.00123 slope (0.4 to 31,000)\n   Title. Because.');
+    expect(text.split('\n')).toEqual([
+      'A1 MIXED: 0.00123 slope (0.4 to 31,000)',
+      '   Title. Because.',
+      '     - with a 1 ms round trip, emulated: it rises: holds: 0.9 slope (0.8 to 1), emulated',
+      '     - as it is: it rises: does not hold, provisional: 0.9 slope',
+      '   Weak: Anything does.',
+    ]);
   });
 });

@@ -23,7 +23,7 @@ export {
   type SourcedNumber,
 } from './hardware/hardware-file.ts';
 export { resolveHardware, sourcesOf, withParameters } from './hardware/resolve-hardware.ts';
-export { type Interval, median, ratioInterval, spread } from './intervals.ts';
+export { type Interval, meanInterval, median, repeatsMin, welchRatioInterval } from './intervals.ts';
 export { type LeastSquares, nonNegativeLeastSquares } from './least-squares.ts';
 export { fitLogLog, type LogLogFit } from './log-log-fit.ts';
 export { type Prediction, predictWhitePaper } from './paper/predictions.ts';

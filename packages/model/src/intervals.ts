@@ -1,4 +1,4 @@
-/** Summaries of a few repeats of one measurement. */
+/** Summaries of a few repeats of one measurement. The rule of all verdicts: docs/decisions/verdicts.md. */
 import { studentT95 } from './student-t.ts';
 
 export type Interval = [low: number, high: number];
@@ -11,31 +11,55 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }
 
-/** Smallest and largest of at least two repeats; null of fewer, since one repeat shows no spread. */
-export function spread(values: readonly number[]): Interval | null {
-  return values.length < 2 ? null : [Math.min(...values), Math.max(...values)];
+/** With fewer repeats there is no interval: a verdict is then provisional. */
+export const repeatsMin = 5;
+
+/**
+ * 95 % Student-t interval of the mean of at least `repeatsMin` repeats; null of fewer. On logs where all values are over
+ * zero, so that a ratio and its inverse have inverse intervals, and the mean is the geometric one.
+ */
+export function meanInterval(values: readonly number[]): Interval | null {
+  if (values.length < repeatsMin || !values.every(Number.isFinite)) return null;
+  if (!values.every((value) => value > 0)) return tInterval(summarise(values));
+  return exp(tInterval(summarise(values.map(Math.log))));
 }
 
 /**
- * Interval of the ratio of two rates that were measured in the same repeats, pair by pair: a 95 % interval of the mean
- * log ratio from three repeats on, the range of the ratios with two, null with fewer or where a rate is zero. Logs,
- * because a ratio and its inverse must get the same interval turned over.
+ * 95 % interval of the ratio of two quantities over zero that were not measured in the same repeats: Welch's t interval of
+ * the difference of their logs. Null with fewer than `repeatsMin` repeats of either, or where a value is not over zero.
  */
-export function ratioInterval(
+export function welchRatioInterval(
   numerators: readonly number[],
   denominators: readonly number[],
 ): Interval | null {
-  const pairs = Math.min(numerators.length, denominators.length);
-  const logs: number[] = [];
-  for (let index = 0; index < pairs; index++) {
-    const ratio = numerators[index]! / denominators[index]!;
-    if (!(ratio > 0) || !Number.isFinite(ratio)) return null;
-    logs.push(Math.log(ratio));
-  }
-  if (logs.length < 2) return null;
-  if (logs.length === 2) return [Math.exp(Math.min(...logs)), Math.exp(Math.max(...logs))];
-  const mean = logs.reduce((sum, value) => sum + value, 0) / logs.length;
-  const variance = logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (logs.length - 1);
-  const reach = studentT95(logs.length - 1) * Math.sqrt(variance / logs.length);
-  return [Math.exp(mean - reach), Math.exp(mean + reach)];
+  const all = [...numerators, ...denominators];
+  const fewest = Math.min(numerators.length, denominators.length);
+  if (fewest < repeatsMin || !all.every((value) => value > 0 && Number.isFinite(value))) return null;
+  const [over, under] = [summarise(numerators.map(Math.log)), summarise(denominators.map(Math.log))];
+  const squares = over.error ** 2 + under.error ** 2;
+  const spreads = over.error ** 4 / over.freedom + under.error ** 4 / under.freedom;
+  // Without any spread the number of degrees of freedom does not matter.
+  const freedom = spreads === 0 ? over.freedom + under.freedom : squares ** 2 / spreads;
+  return exp(tInterval({ mean: over.mean - under.mean, error: Math.sqrt(squares), freedom }));
 }
+
+interface Summary {
+  mean: number;
+  /** Standard error of the mean. */
+  error: number;
+  freedom: number;
+}
+
+function summarise(values: readonly number[]): Summary {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const freedom = values.length - 1;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / freedom;
+  return { mean, error: Math.sqrt(variance / values.length), freedom };
+}
+
+function tInterval({ mean, error, freedom }: Summary): Interval {
+  const reach = studentT95(freedom) * error;
+  return [mean - reach, mean + reach];
+}
+
+const exp = ([low, high]: Interval): Interval => [Math.exp(low), Math.exp(high)];

@@ -7,5 +7,5 @@ const table = [
 /** How many standard errors a 95 % interval reaches to each side. Over 30 degrees the normal value plus 2.4/df, within 0.1 %. */
 export function studentT95(degreesOfFreedom: number): number {
   if (degreesOfFreedom < 1) return Number.POSITIVE_INFINITY;
-  return table[Math.floor(degreesOfFreedom) - 1] ?? 1.96 + 2.4 / degreesOfFreedom;
+  return table[Math.floor(degreesOfFreedom + 1e-9) - 1] ?? 1.96 + 2.4 / degreesOfFreedom;
 }

@@ -1,5 +1,7 @@
-import { median, ratioInterval, spread, studentT95 } from '@shardlab/model';
+import { meanInterval, median, repeatsMin, studentT95, welchRatioInterval } from '@shardlab/model';
 import { describe, expect, test } from 'vitest';
+
+const five = [9, 10, 12, 10, 11];
 
 describe('summaries of repeats', () => {
   test('the median of an even count is the mean of the middle two', () => {
@@ -8,29 +10,52 @@ describe('summaries of repeats', () => {
     expect(median([])).toBeNaN();
   });
 
-  test('one repeat shows no spread', () => {
-    expect(spread([7])).toBeNull();
-    expect(spread([7, 3, 5])).toEqual([3, 7]);
+  test('fewer than five repeats have no interval, however close they are', () => {
+    expect(repeatsMin).toBe(5);
+    for (const count of [0, 1, 2, 3, 4]) expect(meanInterval(Array(count).fill(7))).toBeNull();
+    expect(meanInterval([7, 7, 7, 7, 7])!.map((bound) => bound.toFixed(9))).toEqual([
+      '7.000000000',
+      '7.000000000',
+    ]);
   });
 
-  test('equal ratios in every repeat give an interval of no width', () => {
-    const interval = ratioInterval([10, 20, 40], [5, 10, 20])!;
-    expect(interval[0]).toBeCloseTo(2, 10);
-    expect(interval[1]).toBeCloseTo(2, 10);
-  });
-
-  test('a ratio and its inverse have inverse intervals', () => {
-    const forward = ratioInterval([9, 10, 12], [10, 10, 10])!;
-    const back = ratioInterval([10, 10, 10], [9, 10, 12])!;
+  test('values over zero get the interval of their geometric mean, so that inverses have inverse intervals', () => {
+    const forward = meanInterval(five)!;
+    const back = meanInterval(five.map((value) => 1 / value))!;
     expect(1 / back[1]).toBeCloseTo(forward[0], 10);
     expect(1 / back[0]).toBeCloseTo(forward[1], 10);
   });
 
-  test('two repeats give their range; one, or a rate of zero, gives none', () => {
-    expect(ratioInterval([1, 3], [2, 2])!.map((value) => value.toFixed(6))).toEqual(['0.500000', '1.500000']);
-    expect(ratioInterval([1], [2])).toBeNull();
-    expect(ratioInterval([0, 1, 2], [1, 1, 1])).toBeNull();
-    expect(ratioInterval([1, 1, 1], [0, 1, 1])).toBeNull();
+  test('values around zero get that of their mean: ±2.776 standard errors of five', () => {
+    const [low, high] = meanInterval([-2, -1, 0, 1, 2])!;
+    expect(high).toBeCloseTo((2.776 * Math.sqrt(2.5)) / Math.sqrt(5), 6);
+    expect(low).toBeCloseTo(-high, 10);
+    expect(meanInterval([1, 2, 3, 4, Number.NaN])).toBeNull();
+  });
+
+  test('values that were not measured together are compared with Welch’s interval of their logs', () => {
+    const [low, high] = welchRatioInterval(
+      five.map((value) => 2 * value),
+      [...five, ...five],
+    )!;
+    expect(low).toBeGreaterThan(1.7);
+    expect(low).toBeLessThan(2);
+    expect(high).toBeGreaterThan(2);
+    expect(high).toBeLessThan(2.4);
+    // Equal variances and counts: the degrees of freedom are those of both together, 2.306 for eight.
+    const logs = five.map(Math.log);
+    const mean = logs.reduce((sum, value) => sum + value, 0) / 5;
+    const variance = logs.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 4;
+    expect(Math.log(welchRatioInterval(five, five)![1])).toBeCloseTo(
+      2.306 * Math.sqrt((2 * variance) / 5),
+      6,
+    );
+    expect(welchRatioInterval(five, five.slice(1))).toBeNull();
+    expect(welchRatioInterval(five, [0, ...five])).toBeNull();
+    expect(welchRatioInterval([4, 4, 4, 4, 4], [2, 2, 2, 2, 2])!.map((bound) => bound.toFixed(6))).toEqual([
+      '2.000000',
+      '2.000000',
+    ]);
   });
 
   test("Student's t falls from 12.7 towards 1.96", () => {

@@ -22,7 +22,7 @@ export function claimRoutes(app: App, { history }: { history: ClaimHistory }): v
     {
       schema: {
         summary:
-          'Every claim with its latest verdict, from this server or the command line, and earlier verdicts',
+          'Every claim with the verdict that has the best evidence, from this server or the command line, and all its verdicts',
         tags: ['runs'],
         response: { 200: ClaimLedger },
       },

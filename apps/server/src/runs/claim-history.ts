@@ -6,7 +6,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Run } from '@shardlab/contract';
 import { type ClaimLedgerEntry, claimHistoryMax } from '@shardlab/contract';
-import { bundledStudies, type KeptVerdict, keepVerdicts, readVerdicts } from '@shardlab/lab';
+import { bundledStudies, byEvidence, type KeptVerdict, keepVerdicts, readVerdicts } from '@shardlab/lab';
 import type { RunStore } from '../store/run-store.ts';
 
 export class ClaimHistory {
@@ -23,23 +23,24 @@ export class ClaimHistory {
     return keepVerdicts(this.#dataDir, run);
   }
 
-  /** Every claim with its verdicts, newest first. */
+  /** Every claim with the verdict that has the best evidence, and all its verdicts, newest first. */
   async ledger(): Promise<ClaimLedgerEntry[]> {
     const verdictsOf = Map.groupBy(await this.#verdicts(), ({ id }) => id);
-    return bundledStudies.claims.map(({ id, title, document, grade }) => {
+    return bundledStudies.claims.map(({ id, title, document, grade, weak = null }) => {
       const ofClaim = (verdictsOf.get(id) ?? []).toSorted((a, b) => b.endedAtMs - a.endedAtMs);
-      const [newest] = ofClaim;
+      const [strongest] = ofClaim.toSorted(byEvidence);
       return {
         id,
         study: bundledStudies.studyOf(id)!.id,
         title,
         document,
         grade,
-        last: newest === undefined ? null : this.#toLast(newest),
+        weak,
+        last: strongest === undefined ? null : this.#toLast(strongest),
         history: ofClaim
           .slice(0, claimHistoryMax)
-          .map(({ verdict, value, runId, scenarioId, scale, endedAtMs }) => {
-            return { verdict, value, runId, scenarioId, scale, endedAtMs };
+          .map(({ verdict, value, provisional, runId, scenarioId, scale, endedAtMs }) => {
+            return { verdict, value, provisional, runId, scenarioId, scale, endedAtMs };
           }),
         judged: ofClaim.length,
       };

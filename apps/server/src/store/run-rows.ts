@@ -75,6 +75,10 @@ export function toSummary(row: SummaryRow): RunSummary {
     startedAtMs: row.started_at_ms,
     endedAtMs: row.ended_at_ms,
     progress: JSON.parse(row.progress),
-    verdicts: (JSON.parse(row.claims) as Run['claims']).map(({ id, verdict }) => ({ id, verdict })),
+    verdicts: (JSON.parse(row.claims) as Run['claims']).map(({ id, verdict, provisional }) => ({
+      id,
+      verdict,
+      provisional,
+    })),
   };
 }

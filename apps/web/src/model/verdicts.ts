@@ -1,13 +1,25 @@
 /** Text for the verdicts on claims. A claim that does not hold on this machine is a finding, not an error. */
-import type { ClaimResult, Verdict } from '@shardlab/contract';
+import type { ClaimClause, ClaimResult, Verdict } from '@shardlab/contract';
 import { formatValue } from './format.ts';
 
 export const verdictLabels: Readonly<Record<Verdict, string>> = {
   holds: 'Holds here',
+  mixed: 'Mixed',
   'does-not-hold': 'Does not hold here',
   inconclusive: 'Inconclusive',
   'not-comparable': 'Not comparable',
 };
+
+/** "Holds here, provisional": fewer repeats than a verdict needs. */
+export const verdictLabel = ({ verdict, provisional }: { verdict: Verdict; provisional: boolean }): string =>
+  `${verdictLabels[verdict]}${provisional ? ', provisional' : ''}`;
+
+/** "with a 1 ms round trip, emulated: the rate rises with threads" */
+export const describeClause = ({
+  condition,
+  statement,
+}: Pick<ClaimClause, 'condition' | 'statement'>): string =>
+  condition === null ? statement : `${condition}: ${statement}`;
 
 const gradeLabels: Readonly<Record<ClaimResult['grade'], string>> = {
   table: 'from a table',
@@ -31,18 +43,29 @@ export function claimFigure(
   return { value: formatValue(claim.value), rest: `${claim.unit}${range}` };
 }
 
+export interface VerdictCount {
+  verdict: Verdict;
+  count: number;
+  /** How many of them are provisional. */
+  provisional: number;
+}
+
 /** The number of claims for each verdict that occurs, in the order of `verdictLabels`. */
-export function countVerdicts(
-  claims: readonly { verdict: Verdict }[],
-): { verdict: Verdict; count: number }[] {
+export function countVerdicts(claims: readonly { verdict: Verdict; provisional: boolean }[]): VerdictCount[] {
   return (Object.keys(verdictLabels) as Verdict[])
-    .map((verdict) => ({ verdict, count: claims.filter((claim) => claim.verdict === verdict).length }))
+    .map((verdict) => {
+      const ofVerdict = claims.filter((claim) => claim.verdict === verdict);
+      const provisional = ofVerdict.filter((claim) => claim.provisional).length;
+      return { verdict, count: ofVerdict.length, provisional };
+    })
     .filter(({ count }) => count > 0);
 }
 
-/** "4 hold here", "1 does not hold here", "2 inconclusive". */
-export function describeVerdictCount({ verdict, count }: { verdict: Verdict; count: number }): string {
-  if (verdict === 'holds') return `${count} ${count === 1 ? 'holds' : 'hold'} here`;
-  if (verdict === 'does-not-hold') return `${count} ${count === 1 ? 'does' : 'do'} not hold here`;
-  return `${count} ${verdictLabels[verdict].toLowerCase()}`;
+/** "4 hold here (3 provisionally)", "1 does not hold here", "2 inconclusive". */
+export function describeVerdictCount({ verdict, count, provisional }: VerdictCount): string {
+  const doubt =
+    provisional === 0 ? '' : provisional === count ? ' (provisionally)' : ` (${provisional} provisionally)`;
+  if (verdict === 'holds') return `${count} ${count === 1 ? 'holds' : 'hold'} here${doubt}`;
+  if (verdict === 'does-not-hold') return `${count} ${count === 1 ? 'does' : 'do'} not hold here${doubt}`;
+  return `${count} ${verdictLabels[verdict].toLowerCase()}${doubt}`;
 }

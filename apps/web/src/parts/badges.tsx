@@ -1,5 +1,5 @@
 import type { Run, RunStatus, Verdict } from '@shardlab/contract';
-import { verdictLabels } from '../model/verdicts.ts';
+import { verdictLabel } from '../model/verdicts.ts';
 
 const statusBadges: Readonly<Record<RunStatus, { label: string; tone: string }>> = {
   queued: { label: 'Queued', tone: 'quiet' },
@@ -30,15 +30,22 @@ export function SourceBadge({ run }: { run: Pick<Run, 'status'> }) {
 
 const verdictTones: Readonly<Record<Verdict, string>> = {
   holds: 'good',
+  mixed: 'finding',
   'does-not-hold': 'finding',
   inconclusive: 'quiet',
   'not-comparable': 'quiet',
 };
 
-export function VerdictBadge({ verdict }: { verdict: Verdict }) {
+/** A provisional verdict has an outline instead of a filled badge. */
+export function VerdictBadge({ verdict, provisional }: { verdict: Verdict; provisional: boolean }) {
   return (
-    <span className="badge" data-tone={verdictTones[verdict]}>
-      {verdictLabels[verdict]}
+    <span
+      className="badge"
+      data-tone={verdictTones[verdict]}
+      data-provisional={provisional ? '' : undefined}
+      title={provisional ? 'Fewer than five repeats, so there is no interval' : undefined}
+    >
+      {verdictLabel({ verdict, provisional })}
     </span>
   );
 }

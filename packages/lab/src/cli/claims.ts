@@ -1,4 +1,4 @@
-import { readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
+import { byEvidence, readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import type { Study } from '../studies/study.ts';
@@ -6,29 +6,34 @@ import { dataFolder } from './data-folder.ts';
 import { exitCodes } from './exit-codes.ts';
 import { verdictsInWords } from './result-table.ts';
 
-/** `claims`: every claim with its latest verdict, and how often each verdict was given. */
+/** `claims`: every claim with the verdict that has the best evidence, and how often each verdict was given. */
 export async function claimsCommand(flags: { 'data-dir'?: string | undefined }): Promise<number> {
   const kept = await readVerdicts(dataFolder(flags['data-dir']));
   const judgedBy = await scenariosByClaim();
   const { claims, studies } = bundledStudies;
-  const lines = claims.map(({ id, title, document, grade }) => {
+  const lines = claims.map(({ id, title, document, grade, weak = null }) => {
     const verdicts = kept.filter((verdict) => verdict.id === id);
-    const last = verdicts.at(-1);
-    if (last === undefined) {
+    const [strongest] = verdicts.toSorted(byEvidence);
+    if (strongest === undefined) {
       const scenarios = judgedBy.get(id) ?? [];
       const source =
         scenarios.length === 0 ? 'No scenario tests it' : `Run ${scenarios.join(' or ')} to test it`;
       return `${id} NOT MEASURED YET\n   ${title}. ${document}\n   ${source}`;
     }
-    const words = verdictsInWords([{ ...last, title, document, grade }]);
-    return `${words}\n   The document: ${document} (${grade})\n   ${sourceInWords(last)}; ${countsInWords(verdicts)}`;
+    const words = verdictsInWords([{ ...strongest, title, document, grade, weak }]);
+    return `${words}\n   The document: ${document} (${grade})\n   ${sourceInWords(strongest)}; ${countsInWords(verdicts)}`;
   });
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
   for (const study of studies) process.stdout.write(notMeasuredInWords(study));
-  const last = claims.flatMap(({ id }) => kept.findLast((verdict) => verdict.id === id) ?? []);
-  const open = claims.length - last.length;
+  const strongest = claims.flatMap(({ id }) =>
+    kept
+      .filter((verdict) => verdict.id === id)
+      .toSorted(byEvidence)
+      .slice(0, 1),
+  );
+  const open = claims.length - strongest.length;
   process.stdout.write(
-    `\n${claims.length} claims: ${countsInWords(last)}${open === 0 ? '' : `, not measured yet ${open}`}\n`,
+    `\n${claims.length} claims: ${countsInWords(strongest)}${open === 0 ? '' : `, not measured yet ${open}`}\n`,
   );
   return exitCodes.done;
 }
@@ -54,10 +59,13 @@ function sourceInWords({ scenarioId, scale, endedAtMs, commit }: StoredVerdict):
   return `From ${scenarioId}, ${scale}, ${when} UTC${commit === null ? '' : `, commit ${commit}`}`;
 }
 
-/** "holds 3, inconclusive 1" */
+/** "holds 3, holds provisionally 2, inconclusive 1" */
 function countsInWords(verdicts: readonly StoredVerdict[]): string {
   const counts = new Map<string, number>();
-  for (const { verdict } of verdicts) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
-  const words = [...counts].map(([verdict, count]) => `${verdict.replaceAll('-', ' ')} ${count}`);
+  for (const { verdict, provisional } of verdicts) {
+    const words = `${verdict.replaceAll('-', ' ')}${provisional ? ' provisionally' : ''}`;
+    counts.set(words, (counts.get(words) ?? 0) + 1);
+  }
+  const words = [...counts].map(([verdict, count]) => `${verdict} ${count}`);
   return words.join(', ') || 'no verdicts';
 }

@@ -19,7 +19,7 @@ const help = `Usage: npm run lab -- <command>
     --require <claim>        fail unless this claim holds; can be repeated
     --data-dir <folder>      folder for scratch data; default: the system's temporary folder.
                              Verdicts are kept there too; default: DATA_DIR or data/
-  claims                     show each claim of the document and its latest verdict
+  claims                     show each claim of the documents and its verdict
     --data-dir <folder>      folder of the verdicts; default: DATA_DIR or data/
   validate <file>            list every fault of a scenario
   list                       list the built-in scenarios

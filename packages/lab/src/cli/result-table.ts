@@ -1,5 +1,6 @@
 /** Points as a plain-text table, and verdicts as paragraphs. */
 import {
+  type ClaimClause,
   type ClaimResult,
   type Environment,
   type FigureInfo,
@@ -106,15 +107,39 @@ function integrityInWords(integrity: Integrity): string {
   return present.length === 0 ? 'ok' : present.join(', ');
 }
 
+/** Each claim with its verdict and reason; of several clauses a line each. */
 export function verdictsInWords(claims: readonly ClaimResult[]): string {
   return claims
     .map((claim) => {
-      const value = claim.value === null ? '' : `: ${figure(claim.value)} ${claim.unit}`;
-      const [low, high] = claim.interval ?? [];
-      const interval = low === undefined || high === undefined ? '' : ` (${figure(low)} to ${figure(high)})`;
-      return `${claim.id} ${claim.verdict.toUpperCase().replaceAll('-', ' ')}${value}${interval}\n   ${claim.title}. ${claim.reason}`;
+      const { id, title, reason, weak, clauses } = claim;
+      const lines = [
+        `${id} ${verdictInWords(claim)}${valueInWords(claim)}`,
+        `   ${title}. ${reason}`,
+        ...(clauses.length > 1 ? clauses.map(clauseInWords) : []),
+        ...(weak === null ? [] : [`   Weak: ${weak}`]),
+      ];
+      return lines.join('\n');
     })
     .join('\n');
+}
+
+function clauseInWords(clause: ClaimClause): string {
+  const { condition, statement, provenance } = clause;
+  const origin = provenance === 'measured' ? '' : `, ${provenance}`;
+  const where = condition === null ? '' : `${condition}: `;
+  return `     - ${where}${statement}: ${verdictInWords(clause).toLowerCase()}${valueInWords(clause)}${origin}`;
+}
+
+type Told = Pick<ClaimClause, 'verdict' | 'provisional' | 'value' | 'unit' | 'interval'>;
+
+/** "HOLDS", "DOES NOT HOLD, PROVISIONAL" */
+const verdictInWords = ({ verdict, provisional }: Told) =>
+  `${verdict.toUpperCase().replaceAll('-', ' ')}${provisional ? ', PROVISIONAL' : ''}`;
+
+function valueInWords({ value, unit, interval }: Told): string {
+  if (value === null) return '';
+  const range = interval === null ? '' : ` (${figure(interval[0])} to ${figure(interval[1])})`;
+  return `: ${figure(value)} ${unit}${range}`;
 }
 
 export function environmentInWords(environment: Environment): string {

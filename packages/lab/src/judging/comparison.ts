@@ -1,69 +1,50 @@
-/** Compares points that differ in one parameter only, with an interval from their repeats. */
-
-import { type Interval, ratioInterval } from '@shardlab/model';
+/** Compares points that differ in one parameter only, repeat by repeat. */
+import type { ClaimClause } from '@shardlab/contract';
 import type { QueueParams } from '../programs/queue/queue-params.ts';
 import type { QueuePoint } from '../programs/queue/queue-point.ts';
-import { fixed, type Judgement, noInterval, rounded, verdictAgainstBar } from './judgement.ts';
-
-/** A figure of a point, and of each of its repeats. */
-interface MeasuredValue {
-  rate: number;
-  repeats: number[];
-}
-
-export const rateOf = ({ dequeuePerSec, repeats }: QueuePoint): MeasuredValue => ({
-  rate: dequeuePerSec,
-  repeats: repeats.map((repeat) => repeat.dequeuePerSec),
-});
-export const enqueuesOf = ({ enqueuePerSec, repeats }: QueuePoint): MeasuredValue => ({
-  rate: enqueuePerSec,
-  repeats: repeats.map((repeat) => repeat.enqueuePerSec),
-});
-export const cpuOf = ({ cpuUsPerMessage, repeats }: QueuePoint): MeasuredValue => ({
-  rate: cpuUsPerMessage,
-  repeats: repeats.map((repeat) => repeat.cpuUsPerMessage),
-});
-export const bytesOf = (point: QueuePoint): MeasuredValue => {
-  const { rate, repeats } = rateOf(point);
-  const { payloadBytes } = point.params;
-  return { rate: rate * payloadBytes, repeats: repeats.map((repeatRate) => repeatRate * payloadBytes) };
-};
+import { clauseOf, clauseWithout } from './clause.ts';
+import { percent } from './judgement.ts';
+import { provenanceOf } from './queue-points.ts';
+import { type Quantity, shareInQueue } from './queue-samples.ts';
+import { ratioOf, type Sample } from './sample.ts';
 
 export interface Comparison {
   numerator: QueuePoint;
   denominator: QueuePoint;
-  value: number;
-  interval: Interval | null;
+  ratio: Sample;
 }
 
-export function comparison(
-  over: QueuePoint,
-  under: QueuePoint,
-  figureOf: (point: QueuePoint) => MeasuredValue,
-): Comparison {
-  const [above, below] = [figureOf(over), figureOf(under)];
-  const value = above.rate / below.rate;
-  return {
-    numerator: over,
-    denominator: under,
-    value,
-    interval: ratioInterval(above.repeats, below.repeats),
-  };
+export const comparison = (numerator: QueuePoint, denominator: QueuePoint, of: Quantity): Comparison => ({
+  numerator,
+  denominator,
+  ratio: ratioOf(of(numerator), of(denominator)),
+});
+
+/** Which side of the bar the ratio must be on: one of `over` and `under`. */
+export interface Judged extends Pick<ClaimClause, 'unit' | 'statement'> {
+  over?: number;
+  under?: number;
 }
 
 export function judged(
-  { value, interval, numerator, denominator }: Comparison,
-  { bar, wanted, unit }: { bar: number; wanted: 'over' | 'under'; unit: string },
-  sentences: readonly string[],
-): Judgement {
-  const repeats = Math.min(numerator.repeats.length, denominator.repeats.length);
-  return {
-    verdict: verdictAgainstBar({ value, interval, bar, wanted }),
-    value: fixed(value),
-    unit,
-    interval: rounded(interval),
-    reason: `${sentences.join(' ')}${noInterval(repeats)}`,
-  };
+  { ratio, numerator, denominator }: Comparison,
+  claimed: Judged,
+  sentences: string,
+): ClaimClause[] {
+  const provenance = provenanceOf([numerator, denominator]);
+  return [clauseOf({ ...claimed, sample: ratio, provenance, numbers: sentences })];
+}
+
+/** Sessions that are outside of the queue for more than half of their time put no load on it. */
+export const inQueueMin = 0.5;
+
+/** Like `judged`, of a queue that its clients load: without load nothing slows it. */
+export function judgedUnderLoad(compared: Comparison, claimed: Judged, sentences: string): ClaimClause[] {
+  const [clause] = judged(compared, claimed, sentences) as [ClaimClause];
+  const inQueue = shareInQueue(compared.denominator).value;
+  if (inQueue >= inQueueMin || clause.verdict !== 'holds') return [clause];
+  const reason = `${clause.reason} But sessions spend only ${percent(inQueue)} of their time in the queue, so that its clients set the pace.`;
+  return [clauseWithout('not-comparable', { ...clause, reason })];
 }
 
 type Axis = 'backlog' | 'payloadBytes' | 'subscribers' | 'cacheMiB';
@@ -91,11 +72,11 @@ export function sameParamsExcept(name: keyof QueueParams, a: QueuePoint, b: Queu
   return rest(a) === rest(b);
 }
 
-const byValue = (all: readonly Comparison[]) =>
-  all.filter(({ value }) => Number.isFinite(value)).sort((a, b) => a.value - b.value);
-export const lowest = (all: readonly Comparison[]) => byValue(all)[0] ?? null;
-export const highest = (all: readonly Comparison[]) => byValue(all).at(-1) ?? null;
+const byRatio = (all: readonly Comparison[]) =>
+  all.filter(({ ratio }) => Number.isFinite(ratio.value)).sort((a, b) => a.ratio.value - b.ratio.value);
+export const lowest = (all: readonly Comparison[]) => byRatio(all)[0] ?? null;
+export const highest = (all: readonly Comparison[]) => byRatio(all).at(-1) ?? null;
 export const middleOf = (all: readonly Comparison[]) => {
-  const sorted = byValue(all);
+  const sorted = byRatio(all);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? null;
 };

@@ -1,5 +1,5 @@
-/** What judges of queues and topics have in common: selecting points, waits, keeping up, wording. */
-import type { WaitSummary } from '@shardlab/contract';
+/** What judges of queues and topics have in common: selecting points, conditions, waits, wording. */
+import type { Provenance, WaitSummary } from '@shardlab/contract';
 import type { QueuePoint } from '../programs/queue/queue-point.ts';
 import type { Judge } from './judgement.ts';
 
@@ -8,31 +8,50 @@ export type QueueJudge = Judge<QueuePoint>;
 /** Operations per transaction that count as "much larger commit batches" than the paper's 10. */
 export const largeBatchMin = 100;
 
-/**
- * Points with the same round trip, which can be compared. The document's clients are remote, so the shape of its curves
- * is judged by the points with an emulated round trip if a run has them; points without one are reported as well.
- */
+/** Points with the same round trip, which can be compared. Each family is a condition of its own. */
 export interface Family {
   roundTripMs: number;
   points: QueuePoint[];
-  /** "with a 1 ms round trip", "without a round trip" */
+  /** "with a 1 ms round trip, emulated"; "as it is" without one. */
   words: string;
+  provenance: Provenance;
 }
 
-/** The families of a run; the first is the one by which claims are judged. */
+/** The families of a run, that without a round trip last. */
 export function familiesOf(points: readonly QueuePoint[]): Family[] {
-  const roundTrips = [...new Set(points.map((point) => point.params.roundTripMs))].sort((a, b) => b - a);
+  const roundTrips = distinct(points, 'roundTripMs').reverse();
   return roundTrips.map((roundTripMs) => ({
     roundTripMs,
     points: points.filter((point) => point.params.roundTripMs === roundTripMs),
-    words: roundTripMs > 0 ? `with a ${roundTripMs} ms round trip` : 'without a round trip',
+    words: roundTripMs > 0 ? `with a ${roundTripMs} ms round trip, emulated` : 'as it is',
+    provenance: provenanceOf(points.filter((point) => point.params.roundTripMs === roundTripMs)),
   }));
 }
 
+/** Emulated if one of the points is. */
+export const provenanceOf = (points: readonly QueuePoint[]): Provenance =>
+  points.find(({ provenance }) => provenance !== 'measured')?.provenance ?? 'measured';
+
+/** Systems with which the sharded queue is compared: sessions that commit for themselves, and one writer for all. */
+const baselines = ['unsharded', 'unsharded-grouped'];
+
+export interface Baseline {
+  points: QueuePoint[];
+  /** "against unsharded" */
+  words: string;
+}
+
+export function baselinesOf(points: readonly QueuePoint[]): Baseline[] {
+  return baselines.flatMap((system) => {
+    const ofSystem = points.filter((point) => point.system === system);
+    return ofSystem.length === 0 ? [] : [{ points: ofSystem, words: `against ${system}` }];
+  });
+}
+
+export const inCondition = (...words: readonly string[]): string => words.join(', ');
+
 export const sharded = (points: readonly QueuePoint[]) =>
   points.filter((point) => point.system === 'sharded');
-export const unsharded = (points: readonly QueuePoint[]) =>
-  points.filter((point) => point.system === 'unsharded');
 
 /** The point with the highest dequeue rate. */
 export function best(points: readonly QueuePoint[]): QueuePoint | null {
@@ -42,7 +61,10 @@ export function best(points: readonly QueuePoint[]): QueuePoint | null {
   );
 }
 
-export function distinct(points: readonly QueuePoint[], axis: 'instances' | 'threads'): number[] {
+export function distinct(
+  points: readonly QueuePoint[],
+  axis: 'instances' | 'threads' | 'roundTripMs',
+): number[] {
   return [...new Set(points.map((point) => point.params[axis]))].sort((a, b) => a - b);
 }
 
@@ -57,38 +79,15 @@ export function underLoad(points: readonly QueuePoint[]): QueuePoint[] {
 export const queueWaits = (point: QueuePoint): WaitSummary[] =>
   point.waits.filter((wait) => wait.class !== 'idle' && !wait.emulated && wait.event !== 'flow control');
 
-/** The queue's wait event with the most time. */
-export function topWait(point: QueuePoint): WaitSummary | null {
-  return queueWaits(point).reduce<WaitSummary | null>(
-    (top, wait) => (top === null || wait.totalMs > top.totalMs ? wait : top),
-    null,
-  );
+/** The queue's wait event with the most time: "write lock" in quotation marks, or nothing. */
+export function topWaitInWords(point: QueuePoint): string {
+  const [top] = queueWaits(point).toSorted((a, b) => b.totalMs - a.totalMs);
+  return top === undefined ? 'nothing' : `"${top.event}"`;
 }
 
 /** Appended if a claim compares with an unsharded topic, which the engine does not have. */
 export const standIn =
-  ' The engine has no unsharded topics: instead each subscriber has its own queue that gets a copy of every message, as with job tables.';
-
-/** Dequeuers that consume at least this share of the enqueued messages keep up; the rest is in flight at the window's edges. */
-export const keepUpMin = 0.95;
-
-/**
- * Deliveries divided by those that the enqueues require: one per message of a queue, one per subscriber of a topic.
- * Pausing enqueuers at a large backlog makes both rates equal, so the ratio is reduced by the share of time that
- * enqueuers were paused: dequeuers that needed this did not keep up.
- */
-export function keepUpRatio(point: QueuePoint): number {
-  if (point.enqueuePerSec === 0) return 0;
-  const called = point.enqueuePerSec * (point.params.subscribers ?? 1);
-  return (point.dequeuePerSec / called) * (1 - heldBackShare(point));
-}
-
-/** Share of their time that enqueuers were paused by flow control, 0 to 1. */
-export function heldBackShare(point: QueuePoint): number {
-  const heldMs = point.waits.find((wait) => wait.event === 'flow control')?.totalMs ?? 0;
-  const sessionMs = point.params.threads * point.repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0);
-  return sessionMs === 0 ? 0 : Math.min(1, heldMs / sessionMs);
-}
+  'The engine has no unsharded topics: instead each subscriber has its own queue that gets a copy of every message, as with job tables.';
 
 /** "1 instance, 16 threads", with the round trip if there is one, and the batch size if it is large. */
 export function pointInWords(point: QueuePoint): string {

@@ -13,8 +13,7 @@ export const historyFileName = 'claim-verdicts.jsonl';
 /** About 10,000 verdicts, which is years of runs. */
 const historyBytesMax = 8 * 1024 ** 2;
 
-export interface StoredVerdict
-  extends Pick<ClaimResult, 'id' | 'verdict' | 'value' | 'unit' | 'interval' | 'reason'> {
+export interface StoredVerdict extends Omit<ClaimResult, 'title' | 'document' | 'grade' | 'weak'> {
   runId: string;
   scenarioId: string;
   scale: Run['scale'];
@@ -28,19 +27,32 @@ export interface JudgedRun extends Pick<Run, 'id' | 'scale' | 'endedAtMs' | 'cla
 }
 
 export function verdictsOf(run: JudgedRun): StoredVerdict[] {
-  return run.claims.map(({ id, verdict, value, unit, interval, reason }) => ({
-    id,
-    verdict,
-    value,
-    unit,
-    interval,
-    reason,
+  return run.claims.map(({ title: _title, document: _document, grade: _grade, weak: _weak, ...judged }) => ({
+    ...judged,
     runId: run.id,
     scenarioId: run.scenarioId,
     scale: run.scale,
     endedAtMs: run.endedAtMs ?? 0,
     commit: run.environment?.commit ?? null,
   }));
+}
+
+/**
+ * Orders verdicts by their evidence, the best first: one that was decided or measured before one without points, then final
+ * before provisional, full scale before quick, more repeats before fewer, undisturbed before disturbed, and the newest of equals.
+ */
+export function byEvidence(a: StoredVerdict, b: StoredVerdict): number {
+  const rank = (verdict: StoredVerdict) => [
+    verdict.clauses.some(({ value }) => value !== null) || verdict.verdict === 'not-comparable' ? 1 : 0,
+    verdict.provisional ? 0 : 1,
+    verdict.scale === 'full' ? 1 : 0,
+    verdict.repeats,
+    verdict.disturbed ? 0 : 1,
+    verdict.endedAtMs,
+  ];
+  const [left, right] = [rank(a), rank(b)];
+  const different = left.findIndex((value, index) => value !== right[index]);
+  return different < 0 ? 0 : right[different]! - left[different]!;
 }
 
 /** Appends the verdicts of a finished run to the folder's file, which is created if missing. */
@@ -57,7 +69,10 @@ export async function appendVerdicts(folder: string, run: Run): Promise<void> {
 /** Lines that are parsed in one turn of the event loop: about 2 ms. A server shares its thread with its queues. */
 const linesPerTurn = 200;
 
-/** Oldest first; empty if there is no file yet. Lines truncated by a crash are skipped. Other work runs in between. */
+/**
+ * Oldest first; empty if there is no file yet. Lines truncated by a crash are skipped, and so are those of versions that
+ * judged by other rules (their lines have no clauses). Other work runs in between.
+ */
 export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
   let text: string;
   try {
@@ -83,7 +98,8 @@ export async function readVerdicts(folder: string): Promise<StoredVerdict[]> {
 function parseLine(line: string): StoredVerdict | undefined {
   if (line === '') return undefined;
   try {
-    return JSON.parse(line) as StoredVerdict;
+    const verdict = JSON.parse(line) as StoredVerdict;
+    return Array.isArray(verdict.clauses) ? verdict : undefined;
   } catch {
     return undefined;
   }

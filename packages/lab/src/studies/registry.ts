@@ -1,6 +1,8 @@
 /** All studies: what scenarios may name, what the claims page lists, and who judges a claim. */
 import type { ClaimResult, Point, StudyList } from '@shardlab/contract';
-import { inconclusive, isFaulty, type JudgeContext } from '../judging/judgement.ts';
+import { needs } from '../judging/clause.ts';
+import { combine } from '../judging/combine.ts';
+import { isDisturbed, isFaulty, type JudgeContext } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 import { queueProgram, topicProgram } from '../programs/queue/queue-program.ts';
 import { loadStudies } from './load-studies.ts';
@@ -79,18 +81,26 @@ export class StudyRegistry {
    */
   judge(ids: readonly string[], points: readonly Point[], context: JudgeContext): ClaimResult[] {
     const faulty = points.filter(isFaulty);
+    const disturbed = points.some(isDisturbed);
     return ids.map((id) => {
       const found = this.#byClaim.get(id);
       if (found === undefined) throw new RangeError(`there is no claim ${id}`);
-      const { title, document, grade, judge, aboutIntegrity } = found.claim;
-      const judgement =
+      const { title, document, grade, judge, aboutIntegrity, weak = null } = found.claim;
+      const clauses =
         faulty.length > 0 && aboutIntegrity !== true
-          ? inconclusive(
-              '',
+          ? needs(
               `Messages were lost, duplicated, damaged or out of order at ${faulty.length} of the points.`,
             )
           : judge(points, context);
-      return { id, title, document, grade, ...judgement };
+      return {
+        id,
+        title,
+        document,
+        grade,
+        weak,
+        disturbed,
+        ...combine(clauses.length === 0 ? needs('Needs points.') : clauses),
+      };
     });
   }
 }

@@ -5,6 +5,8 @@ import type { Program } from '../programs/program.ts';
 
 export interface Claim extends Pick<ClaimResult, 'id' | 'title' | 'document' | 'grade'> {
   judge: Judge;
+  /** Why holding tells little: which system that only pretends can reach it. The impostors' test keeps it true. */
+  weak?: string;
   /** The claim is about integrity itself, so points with integrity faults are judged too. */
   aboutIntegrity?: true;
 }

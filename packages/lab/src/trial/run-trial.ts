@@ -274,7 +274,8 @@ function outcomeOf(
 
 function callFigures(call: Histogram): Record<string, number> {
   if (call.totalCount === 0) return {};
-  return { dequeueCallMeanMs: call.mean / 1000, dequeueCallP50Ms: latencyOf(call).p50 };
+  const { p50, p99 } = latencyOf(call);
+  return { dequeueCallMeanMs: call.mean / 1000, dequeueCallP50Ms: p50, dequeueCallP99Ms: p99 };
 }
 
 function latencyFigures(latency: Histogram): Record<string, number> {

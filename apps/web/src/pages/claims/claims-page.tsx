@@ -6,11 +6,12 @@ import { claimsQuery, studiesQuery } from '../../api/queries.ts';
 import { formatAgo } from '../../model/format.ts';
 import { describeGrade } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
+import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
 import { QueryResult } from '../../parts/query-states.tsx';
 import { useTitle } from '../../parts/use-title.ts';
 
-/** The ledger of claims: the statement of the document, and the last verdict from this machine. */
+/** The ledger of claims: the statement of the document, and the best verdict from this machine. */
 export function ClaimsPage() {
   useTitle('Claims');
   const studies = useQuery(studiesQuery);
@@ -20,9 +21,10 @@ export function ClaimsPage() {
       <header className="page-head">
         <h1>Claims</h1>
         <p className="lead">
-          The statements of the documents that can be tested, each with the result of the newest finished run
-          on this machine. The lab compares ratios and slopes, not absolute numbers from other hardware. A
-          claim that does not hold here is a finding, not an error.
+          The statements of the documents that can be tested, each with the verdict that has the best evidence
+          on this machine: final before provisional, full scale before quick, more repeats before fewer,
+          undisturbed before disturbed, then the newest. The lab compares ratios and slopes, not absolute
+          numbers from other hardware. A claim that does not hold here is a finding, not an error.
         </p>
       </header>
       <QueryResult query={studies} name="studies">
@@ -80,7 +82,11 @@ function StudyClaims({ study, claims }: { study: StudyInfo; claims: readonly Cla
 
 /** "holds, holds, inconclusive, …" */
 function verdictHistory({ history, judged }: ClaimLedgerEntry): string {
-  const words = history.slice(0, verdictsShown).map(({ verdict }) => verdict.replaceAll('-', ' '));
+  const words = history
+    .slice(0, verdictsShown)
+    .map(
+      ({ verdict, provisional }) => `${verdict.replaceAll('-', ' ')}${provisional ? ' (provisional)' : ''}`,
+    );
   return `${words.join(', ')}${judged > verdictsShown ? ', …' : ''}`;
 }
 
@@ -97,16 +103,18 @@ function Entry({ entry }: { entry: ClaimLedgerEntry }) {
         {last === null ? (
           <span className="badge">Not judged yet</span>
         ) : (
-          <VerdictBadge verdict={last.verdict} />
+          <VerdictBadge verdict={last.verdict} provisional={last.provisional} />
         )}
       </div>
       <p className="muted">
         {entry.document} <span className="small">({describeGrade(entry.grade)})</span>
       </p>
+      {entry.weak === null ? null : <p className="small muted">Weak: {entry.weak}</p>}
       {last === null ? null : (
         <>
           <ClaimFigure claim={last} />
           <p>{last.reason}</p>
+          <ClaimClauses clauses={last.clauses} />
           <p className="small muted">
             {last.runKept ? (
               <Link to="/runs/$runId" params={{ runId: last.runId }}>

@@ -1,6 +1,7 @@
 import type { ClaimResult } from '@shardlab/contract';
 import { describeGrade } from '../../model/verdicts.ts';
 import { VerdictBadge } from '../../parts/badges.tsx';
+import { ClaimClauses } from '../../parts/claim-clauses.tsx';
 import { ClaimFigure } from '../../parts/claim-figure.tsx';
 
 /** The claims that a run tests, each with its value, its verdict and the reason. */
@@ -29,11 +30,13 @@ function Claim({ claim }: { claim: ClaimResult }) {
     <li className="claim">
       <div className="claim-head">
         <span className="tag">{claim.id}</span>
-        <VerdictBadge verdict={claim.verdict} />
+        <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
       </div>
       <h3>{claim.title}</h3>
       <ClaimFigure claim={claim} />
       <p className="small">{claim.reason}</p>
+      <ClaimClauses clauses={claim.clauses} />
+      {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
       <p className="small muted">
         The document ({describeGrade(claim.grade)}): {claim.document}
       </p>

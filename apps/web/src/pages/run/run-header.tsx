@@ -131,14 +131,18 @@ function Highlights({ run }: { run: Run }) {
         </>
       )}
       {run.claims.length === 0 ? null : (
-        <Highlight
-          name="Claims that hold here"
-          value={`${run.claims.filter(({ verdict }) => verdict === 'holds').length} of ${run.claims.length}`}
-        />
+        <Highlight name="Claims that hold here" value={holdingInWords(run)} />
       )}
       <Highlight name="Integrity faults" value={faults === 0 ? 'None' : formatCount(faults)} />
     </dl>
   );
+}
+
+/** "3 of 6", "3 of 6, provisionally" */
+function holdingInWords({ claims }: Run): string {
+  const holding = claims.filter(({ verdict }) => verdict === 'holds');
+  const isProvisional = holding.some(({ provisional }) => provisional);
+  return `${holding.length} of ${claims.length}${isProvisional ? ', provisionally' : ''}`;
 }
 
 function Highlight({ name, value, tone }: { name: string; value: string; tone?: 'sharded' | 'unsharded' }) {

@@ -75,6 +75,13 @@ export const queueFigures: readonly FigureInfo[] = [
     format: 'milliseconds',
   },
   {
+    name: 'dequeueCallP99Ms',
+    label: 'Dequeue call p99',
+    title: '99th percentile of the duration of a dequeue call with messages ready',
+    unit: 'milliseconds',
+    format: 'milliseconds',
+  },
+  {
     name: 'dequeueCallMeanMs',
     label: 'Dequeue call, mean',
     title: 'Mean duration of a dequeue call with messages ready',

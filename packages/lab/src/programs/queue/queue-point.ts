@@ -1,5 +1,13 @@
 /** A point of the programs `queue` and `topic` with its parameters and figures as fields, for judges and tables. */
-import { distributionOf, figureOf, type LatencyMs, type Point, type Repeat } from '@shardlab/contract';
+import {
+  distributionOf,
+  figureOf,
+  type LatencyMs,
+  type Point,
+  type Provenance,
+  provenanceOf,
+  type Repeat,
+} from '@shardlab/contract';
 import { type QueueParams, queueParamsOf } from './queue-params.ts';
 
 export interface QueueRepeat extends Omit<Repeat, 'byInstance'> {
@@ -9,11 +17,13 @@ export interface QueueRepeat extends Omit<Repeat, 'byInstance'> {
   /** Undefined if no dequeue call found messages. */
   dequeueCallMeanMs: number | undefined;
   dequeueCallP50Ms: number | undefined;
+  dequeueCallP99Ms: number | undefined;
   dequeuePerSecByInstance: number[];
 }
 
 export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' | 'integrity'> {
   params: QueueParams;
+  provenance: Provenance;
   /** Messages; a topic's message counts once. */
   enqueuePerSec: number;
   /** Deliveries; of a topic, over all subscribers. */
@@ -22,6 +32,8 @@ export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' |
   cpuUsPerMessage: number;
   latencyMs: LatencyMs;
   dequeueCallMs: LatencyMs;
+  /** Undefined if no dequeue call found messages. */
+  dequeueCallMeanMs: number | undefined;
   /** Cores that each instance kept busy. */
   cpuShareByInstance: number[];
   dequeuePerSecByInstance: number[];
@@ -36,11 +48,13 @@ export function queuePointOf(point: Point): QueuePoint {
     program,
     system,
     params: queueParamsOf(params),
+    provenance: provenanceOf(point),
     enqueuePerSec: figureOf(point, 'enqueuePerSec'),
     dequeuePerSec: figureOf(point, 'dequeuePerSec'),
     cpuUsPerMessage: figureOf(point, 'cpuUsPerMessage'),
     latencyMs: distributionOf(point, 'latency'),
     dequeueCallMs: distributionOf(point, 'dequeueCall'),
+    dequeueCallMeanMs: figures.dequeueCallMeanMs?.value,
     cpuShareByInstance: byInstance.cpuShare ?? [],
     dequeuePerSecByInstance: byInstance.dequeuePerSec ?? [],
     waits,
@@ -54,6 +68,7 @@ export function queuePointOf(point: Point): QueuePoint {
         cpuUsPerMessage: figure('cpuUsPerMessage') ?? 0,
         dequeueCallMeanMs: figure('dequeueCallMeanMs'),
         dequeueCallP50Ms: figure('dequeueCallP50Ms'),
+        dequeueCallP99Ms: figure('dequeueCallP99Ms'),
         dequeuePerSecByInstance: each.dequeuePerSec ?? [],
       };
     }),

@@ -1,9 +1,18 @@
+import { needs } from '../../judging/clause.ts';
+import { examine, undurable } from '../../judging/evidence.ts';
 import type { QueueJudge } from '../../judging/queue-points.ts';
 import { queuePointOf } from '../../programs/queue/queue-point.ts';
 import type { Claim } from '../study.ts';
 
-/** Judges the points of queues only, or of topics only: a claim is about one of them. */
+/**
+ * Judges the points of queues only, or of topics only: a claim is about one of them. Points whose measurements contradict
+ * each other decide nothing, nor do durable messages that a kill was seen to lose.
+ */
 export const ofType =
   (type: 'queue' | 'topic', judge: QueueJudge): Claim['judge'] =>
-  (points, context) =>
-    judge(points.filter(({ program }) => program === type).map(queuePointOf), context);
+  (points, context) => {
+    const typed = points.filter(({ program }) => program === type).map(queuePointOf);
+    const { points: agreeing, doubt } = examine(typed, context.cores);
+    const reason = doubt ?? undurable(typed);
+    return reason === null ? judge(agreeing, context) : needs(reason);
+  };

@@ -37,6 +37,7 @@ export const wordClaims: readonly Claim[] = [
       'Bitmaps track the subscribers of a message, which supports large numbers of subscribers efficiently.',
     grade: 'shape',
     judge: ofType('topic', judgeW3),
+    weak: 'CPU that is drawn at random stays within the bar for 6 % of the systems.',
   },
   {
     id: 'W4',
@@ -52,6 +53,7 @@ export const wordClaims: readonly Claim[] = [
     document: 'The message cache also stores nonpersistent messages, which then need no disk.',
     grade: 'shape',
     judge: ofType('queue', judgeW5),
+    weak: 'Rates that are drawn at random fulfil it for 6 % of the systems: it compares two rates, and messages that are not stored leave no syncs to count.',
   },
   {
     id: 'W6',
@@ -59,6 +61,7 @@ export const wordClaims: readonly Claim[] = [
     document: 'If an unsharded queue satisfies the requirements, there is no compelling need to migrate.',
     grade: 'shape',
     judge: ofType('queue', judgeW6),
+    weak: 'Any two queues are as fast as each other where a slow client sets the pace, which is what the claim says.',
   },
   {
     id: 'W7',
@@ -67,6 +70,7 @@ export const wordClaims: readonly Claim[] = [
       "Persistent messages fail over and are recovered like the database's tables, which makes the queue highly available.",
     grade: 'shape',
     judge: ofType('queue', judgeW7),
+    weak: 'A system without processes that reports a short outage fulfils it: the outage is what its own clients noticed, and nothing else is compared with it.',
     aboutIntegrity: true,
   },
   {
@@ -76,6 +80,7 @@ export const wordClaims: readonly Claim[] = [
       'Existing applications need no changes: the queue is drained, dropped when empty, and created again as a sharded queue with the same name.',
     grade: 'shape',
     judge: ofType('queue', judgeW8),
+    weak: 'A system that reports the same rate after the conversion as before fulfils it, whatever it converted.',
     aboutIntegrity: true,
   },
   {

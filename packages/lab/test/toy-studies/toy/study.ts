@@ -1,5 +1,6 @@
 /** A study that consists of this folder only: `studies.test.ts` shows that the harness needs nothing else of it. */
-import { figureOf } from '@shardlab/contract';
+import { clauseOf } from '../../../src/judging/clause.ts';
+import { sampleOf } from '../../../src/judging/sample.ts';
 import type { Study } from '../../../src/studies/study.ts';
 
 export const study: Study = {
@@ -17,16 +18,16 @@ export const study: Study = {
       title: 'Everything arrives',
       document: 'As many messages are dequeued as are enqueued.',
       grade: 'prose',
-      judge: (points) => ({
-        verdict:
-          points.length > 0 && points.every((point) => figureOf(point, 'dequeuePerSec') > 0)
-            ? 'holds'
-            : 'inconclusive',
-        value: points.length,
-        unit: 'points',
-        interval: null,
-        reason: `${points.length} points were measured.`,
-      }),
+      judge: (points) =>
+        points.map((point) =>
+          clauseOf({
+            statement: 'something is dequeued',
+            unit: 'messages per second',
+            sample: sampleOf(point.figures.dequeuePerSec?.repeats ?? []),
+            over: 0,
+            provenance: 'measured',
+          }),
+        ),
     },
   ],
   notMeasured: [{ statement: 'It is a joy', reason: 'joy has no unit' }],

@@ -1,31 +1,32 @@
 /** Claims A3, A6 and A19: whether dequeuers keep up with the same number of enqueuers. */
-
-import { fitLogLog, median, ratioInterval } from '@shardlab/model';
+import type { ClaimClause } from '@shardlab/contract';
+import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
+import { inQueueMin } from '../../../judging/comparison.ts';
+import { percent } from '../../../judging/judgement.ts';
 import {
-  fixed,
-  inconclusive,
-  type Judgement,
-  noInterval,
-  percent,
-  rounded,
-} from '../../../judging/judgement.ts';
-import {
+  baselinesOf,
   distinct,
   familiesOf,
-  heldBackShare,
-  keepUpMin,
-  keepUpRatio,
+  inCondition,
   pointInWords,
+  provenanceOf,
   type QueueJudge,
   sharded,
   underLoad,
-  unsharded,
 } from '../../../judging/queue-points.ts';
+import {
+  dequeues,
+  enqueues,
+  keepUpMin,
+  keepUpNoise,
+  keptUp,
+  lowestBy,
+  shareInQueue,
+  slopeOf,
+} from '../../../judging/queue-samples.ts';
+import { combined, geometricMean } from '../../../judging/sample.ts';
 import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
-
-/** Slopes of enqueue and dequeue that differ by less than this count as equal. */
-const slopeDifferenceMax = 0.15;
 
 export const judgeA3: QueueJudge = (points) =>
   judgeKeepingUp(
@@ -36,86 +37,116 @@ export const judgeA3: QueueJudge = (points) =>
 export const judgeA19: QueueJudge = (points) =>
   judgeKeepingUp(sharded(points), 'share of the required deliveries');
 
-function judgeKeepingUp(all: readonly QueuePoint[], unit: string): Judgement {
-  if (distinct(all, 'threads').length < 2) {
-    return inconclusive(unit, 'Needs sharded points of at least two thread counts.');
-  }
-  const worst = worstOf(all);
-  const ratio = keepUpRatio(worst);
-  const short = all.filter((point) => keepUpRatio(point) < keepUpMin);
-  const behind = short.filter((point) => keepUpRatio(point) + inFlightShare(point) < keepUpMin);
-  const held = heldBackShare(worst);
-  const numbers = `The lowest of ${all.length} points is ${fixed(ratio)} (${pointInWords(worst)}${held > 0.005 ? `; its enqueuers were paused ${percent(held)} of the time` : ''}).`;
-  const finding =
-    behind.length > 0
-      ? ` At ${behind.length} of them dequeuers consume less than ${keepUpMin} of the enqueued messages.`
-      : short.length > 0
-        ? ` At ${short.length} of them less than ${keepUpMin} is consumed, but so few messages were enqueued that those in flight at the edges of the window explain the difference.`
-        : ` Dequeuers keep up (${keepUpMin} or more) at every point.`;
-  return {
-    verdict: behind.length > 0 ? 'does-not-hold' : short.length > 0 ? 'inconclusive' : 'holds',
-    value: fixed(ratio, 3),
-    unit,
-    interval: rounded(intervalOf(worst), 3),
-    reason: `${numbers}${finding}${noInterval(worst.repeats.length)}`,
-  };
+function judgeKeepingUp(points: readonly QueuePoint[], unit: string): readonly ClaimClause[] {
+  const clauses = familiesOf(points).flatMap(({ points: family, words, provenance }): ClaimClause[] => {
+    if (distinct(family, 'threads').length < 2) return [];
+    const worst = lowestBy(family, (point) => keptUp(point).value)!;
+    const clause = clauseOf({
+      condition: words,
+      statement: 'dequeuers keep up at every point',
+      unit,
+      sample: keptUp(worst),
+      over: keepUpMin,
+      noise: keepUpNoise,
+      provenance,
+      digits: 3,
+      numbers: `The lowest of ${family.length} points is ${fixed(keptUp(worst).value)} (${pointInWords(worst)}), reduced by the time in which its enqueuers were paused.`,
+    });
+    if (clause.verdict === 'does-not-hold' && keptUp(worst).value + inFlightShare(worst) >= keepUpMin)
+      return [{ ...clause, verdict: 'inconclusive', reason: `${clause.reason} ${inFlightWords}` }];
+    const busiest = Math.max(...underLoad(family).map((point) => shareInQueue(point).value));
+    if (busiest >= inQueueMin || clause.verdict !== 'holds') return [clause];
+    return [
+      clauseWithout('not-comparable', {
+        ...clause,
+        reason: `${clause.reason} But sessions spend at most ${percent(busiest)} of their time in the queue: with so little load dequeuers always keep up.`,
+      }),
+    ];
+  });
+  return clauses.length > 0 ? clauses : needs('Needs sharded points of at least two thread counts.');
 }
+
+const inFlightWords =
+  'But so few messages were enqueued that those in flight at the edges of the window explain the difference.';
 
 /**
  * The share of enqueued messages that may be in flight at the edges of the window: one transaction per enqueuer, which
  * is enqueued inside the window and consumed after it, or the other way round. Large if a slow point enqueued little.
  */
 function inFlightShare({ params, enqueuePerSec, repeats }: QueuePoint): number {
-  const measuredMs = median(repeats.map((repeat) => repeat.measuredMs));
+  const measuredMs = Math.min(...repeats.map((repeat) => repeat.measuredMs));
   const enqueued = (enqueuePerSec * measuredMs) / 1000;
-  return enqueued === 0 ? 1 : (params.threads * params.operationsPerTransaction) / enqueued;
+  return enqueued === 0 ? 1 : Math.min(1, (params.threads * params.operationsPerTransaction) / enqueued);
 }
 
+/** Slopes of enqueue and dequeue that differ by less than this count as equal. */
+const slopeDifferenceMax = 0.15;
+/** An enqueue rate with this slope "scales". */
+const slopeMin = 0.5;
+
+/** On each number of instances by itself: whether dequeues fall behind depends on them. */
 export const judgeA6: QueueJudge = (points) => {
-  const unit = 'unsharded dequeues per enqueue';
-  const family = familiesOf(points)[0];
-  const threads = family === undefined ? [] : distinct(unsharded(family.points), 'threads');
-  if (family === undefined || threads.length < 2 || distinct(sharded(family.points), 'threads').length < 3) {
-    return inconclusive(unit, 'Needs unsharded points with two thread counts and sharded points with three.');
-  }
-  const loaded = underLoad(unsharded(points));
-  const ratio = median(loaded.map(keepUpRatio));
-  const worst = worstOf(loaded);
-  const slopes = slopesOf(sharded(family.points));
-  if (slopes === null) return inconclusive(unit, 'The sharded points do not determine a slope.');
-  const apart = Math.abs(slopes.enqueue - slopes.dequeue);
-  const faults = [
-    ...(ratio < keepUpMin ? [] : ['unsharded dequeues do not fall behind']),
-    ...(apart <= slopeDifferenceMax ? [] : ['sharded enqueue and dequeue scale differently']),
-  ];
-  return {
-    verdict: faults.length === 0 ? 'holds' : 'does-not-hold',
-    value: fixed(ratio, 3),
-    unit,
-    interval: rounded(intervalOf(worst), 3),
-    reason: `Median of the ${loaded.length} unsharded points under load: ${fixed(ratio)}, lowest ${fixed(keepUpRatio(worst))} (${pointInWords(worst)}${heldBackShare(worst) > 0.005 ? `; enqueuers paused ${percent(heldBackShare(worst))} of the time` : ''}), whose repeats give the interval. Sharded ${family.words}: enqueue slope ${fixed(slopes.enqueue)}, dequeue slope ${fixed(slopes.dequeue)}.${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(worst.repeats.length)}`,
-  };
+  const clauses = familiesOf(points).flatMap((family) =>
+    distinct(family.points, 'instances').flatMap((instances) => {
+      const ofCount = family.points.filter(({ params }) => params.instances === instances);
+      return baselinesOf(ofCount).flatMap(({ points: plain, words }) =>
+        clausesOf(sharded(ofCount), plain, inCondition(family.words, countInWords(instances), words)),
+      );
+    }),
+  );
+  return clauses.length > 0
+    ? clauses
+    : needs(
+        'Needs unsharded points with two thread counts and sharded points with three, on the same instances.',
+      );
 };
 
-function worstOf(points: readonly QueuePoint[]): QueuePoint {
-  return points.reduce((low, point) => (keepUpRatio(point) < keepUpRatio(low) ? point : low));
+function clausesOf(
+  split: readonly QueuePoint[],
+  plain: readonly QueuePoint[],
+  condition: string,
+): ClaimClause[] {
+  if (distinct(plain, 'threads').length < 2 || distinct(split, 'threads').length < 3) return [];
+  const common = { condition, provenance: provenanceOf([...split, ...plain]) };
+  const ratios = (all: readonly QueuePoint[]) => combined(underLoad(all).map(keptUp), geometricMean);
+  const [enqueueSlope, dequeueSlope] = [slopeOf(split, enqueues), slopeOf(split, dequeues)];
+  return [
+    clauseOf({
+      ...common,
+      statement: 'unsharded dequeues fall behind',
+      unit: 'unsharded dequeues per enqueue',
+      sample: ratios(plain),
+      under: keepUpMin,
+      noise: keepUpNoise,
+      digits: 3,
+      numbers: `The mean of ${underLoad(plain).length} points under load.`,
+    }),
+    clauseOf({
+      ...common,
+      statement: 'sharded dequeues do not',
+      unit: 'sharded dequeues per enqueue',
+      sample: ratios(split),
+      over: keepUpMin,
+      noise: keepUpNoise,
+      digits: 3,
+    }),
+    clauseOf({
+      ...common,
+      statement: 'the sharded enqueue rate scales',
+      unit: 'log-log slope of enqueues',
+      sample: enqueueSlope,
+      over: slopeMin,
+    }),
+    clauseOf({
+      ...common,
+      statement: 'like the dequeue rate',
+      unit: 'slope of enqueues − slope of dequeues',
+      sample: combined([enqueueSlope, dequeueSlope], ([enqueue, dequeue]) => enqueue! - dequeue!),
+      over: -slopeDifferenceMax,
+      under: slopeDifferenceMax,
+      noise: slopeDifferenceMax / 3,
+    }),
+  ];
 }
 
-/** Slopes over threads: the median over all instance counts. */
-function slopesOf(points: readonly QueuePoint[]): { enqueue: number; dequeue: number } | null {
-  const slopes = (metric: 'enqueuePerSec' | 'dequeuePerSec') =>
-    distinct(points, 'instances').flatMap((instances) => {
-      const line = points.filter((point) => point.params.instances === instances);
-      const fit = fitLogLog(line.map((point) => ({ x: point.params.threads, y: point[metric] })));
-      return fit === null ? [] : [fit.slope];
-    });
-  const [enqueue, dequeue] = [median(slopes('enqueuePerSec')), median(slopes('dequeuePerSec'))];
-  return Number.isNaN(enqueue) || Number.isNaN(dequeue) ? null : { enqueue, dequeue };
-}
-
-function intervalOf(point: QueuePoint) {
-  return ratioInterval(
-    point.repeats.map((repeat) => repeat.dequeuePerSec),
-    point.repeats.map((repeat) => repeat.enqueuePerSec * (point.params.subscribers ?? 1)),
-  );
-}
+const countInWords = (instances: number) => (instances === 1 ? 'one instance' : `${instances} instances`);

@@ -1,126 +1,137 @@
 /** Claims A7 and A14: CPU per message, sharded compared with unsharded. A17: CPU of each of eight instances. */
-
-import { type Interval, ratioInterval, spread } from '@shardlab/model';
+import type { ClaimClause } from '@shardlab/contract';
+import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
+import { percent, perSec } from '../../../judging/judgement.ts';
 import {
-  fixed,
-  inconclusive,
-  noInterval,
-  percent,
-  perSec,
-  rounded,
-  verdictAgainstBar,
-} from '../../../judging/judgement.ts';
-import {
+  baselinesOf,
   best,
+  familiesOf,
+  inCondition,
   pointInWords,
+  provenanceOf,
   type QueueJudge,
   sharded,
   standIn,
-  underLoad,
-  unsharded,
 } from '../../../judging/queue-points.ts';
+import { cpuUs, highestBy, lowestBy } from '../../../judging/queue-samples.ts';
+import { combined, geometricMean, ratioOf, type Sample } from '../../../judging/sample.ts';
 import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
 export const judgeA7: QueueJudge = (points) => {
-  const unit = '× the dequeues per CPU second of the unsharded queue';
-  const middle = middlePair(points, ({ costly, cheap }) => [costly, cheap]);
-  if (middle === null)
-    return inconclusive(unit, 'Needs points of both queues with the same number of threads, under load.');
-  const { value, interval } = middle;
-  return {
-    verdict: verdictAgainstBar({ value, interval, bar: whitePaper.dequeuesPerCpuRatio, wanted: 'over' }),
-    value: fixed(value),
-    unit,
-    interval: rounded(interval),
-    reason: `${middle.words}${middle.noInterval}`,
-  };
+  const clauses = comparisonsOf(points).flatMap(({ condition, pairs }): ClaimClause[] => {
+    const { loaded, light, provenance } = byLoad(pairs);
+    const least = lowestBy(loaded, ({ ratio }) => ratio.value)!;
+    const common = { condition, provenance };
+    const clause = clauseOf({
+      ...common,
+      statement: 'four times as many dequeues per CPU second on any number of instances',
+      unit: '× the dequeues per CPU second of the unsharded queue',
+      sample: least.ratio,
+      over: whitePaper.dequeuesPerCpuRatio,
+      numbers: `${costsInWords(least)} The ratios are ${loaded.map(({ ratio }) => fixed(ratio.value)).join(', ')}.`,
+    });
+    if (light.length === 0) return [clause];
+    const mean = (all: readonly Pair[]) =>
+      combined(
+        all.map(({ ratio }) => ratio),
+        geometricMean,
+      );
+    return [
+      clause,
+      clauseOf({
+        ...common,
+        statement: 'more so at higher load',
+        unit: '× the ratio with the fewest threads',
+        sample: ratioOf(mean(loaded), mean(light)),
+        over: 1,
+        numbers: `With ${light[0]!.split.params.threads} ${light[0]!.split.params.threads === 1 ? 'thread' : 'threads'} the ratio is ${fixed(mean(light).value)}, with ${loaded[0]!.split.params.threads} ${fixed(mean(loaded).value)}.`,
+      }),
+    ];
+  });
+  return clauses.length > 0
+    ? clauses
+    : needs('Needs points of both queues with the same number of threads, under load.');
 };
 
 export const judgeA14: QueueJudge = (points) => {
-  const unit = '× the CPU per delivery of the unsharded topic';
-  const middle = middlePair(points, ({ costly, cheap }) => [cheap, costly]);
-  if (middle === null) {
-    return inconclusive(
-      unit,
-      'Needs points of a sharded and an unsharded topic with the same number of threads, under load.',
-    );
-  }
-  const { value, interval } = middle;
-  return {
-    verdict: verdictAgainstBar({ value, interval, bar: whitePaper.topicCpuRatio, wanted: 'under' }),
-    value: fixed(value, 3),
-    unit,
-    interval: rounded(interval, 3),
-    reason: `${middle.words}${middle.noInterval}${standIn}`,
-  };
+  const clauses = comparisonsOf(points).map(({ condition, pairs }) => {
+    const { loaded, provenance } = byLoad(pairs);
+    const least = lowestBy(loaded, ({ ratio }) => ratio.value)!;
+    return clauseOf({
+      condition,
+      statement: 'less than half of the CPU on any number of instances',
+      unit: '× the CPU per delivery of the unsharded topic',
+      sample: ratioOf(cpuUs(least.split), cpuUs(least.plain)),
+      under: whitePaper.topicCpuRatio,
+      digits: 3,
+      provenance,
+      numbers: `${costsInWords(least)} ${standIn}`,
+    });
+  });
+  return clauses.length > 0
+    ? clauses
+    : needs('Needs points of a sharded and an unsharded topic with the same number of threads, under load.');
 };
 
 interface Pair {
-  /** The unsharded point. */
-  costly: QueuePoint;
-  /** The sharded point with the same parameters. */
-  cheap: QueuePoint;
+  split: QueuePoint;
+  /** The point of the baseline with the same parameters. */
+  plain: QueuePoint;
+  /** CPU per message of the baseline ÷ that of the sharded queue. */
+  ratio: Sample;
 }
 
-/** The pair under load with the median ratio of CPU; null if there is no pair. */
-function middlePair(
-  points: readonly QueuePoint[],
-  ratio: (pair: Pair) => [over: QueuePoint, under: QueuePoint],
-) {
-  const pairs = underLoad(unsharded(points)).flatMap((costly) => {
-    const cheap = sharded(points).find((point) => sameParams(point, costly));
-    return cheap === undefined || cheap.cpuUsPerMessage === 0 || costly.cpuUsPerMessage === 0
-      ? []
-      : [{ costly, cheap }];
-  });
-  const costRatio = (pair: Pair) => {
-    const [over, under] = ratio(pair);
-    return over.cpuUsPerMessage / under.cpuUsPerMessage;
-  };
-  const sorted = pairs.sort((a, b) => costRatio(a) - costRatio(b));
-  const middle = sorted[Math.floor((sorted.length - 1) / 2)];
-  if (middle === undefined) return null;
-  const [over, under] = ratio(middle);
-  const cpu = (point: QueuePoint) => point.repeats.map((repeat) => repeat.cpuUsPerMessage);
-  const range = `${fixed(costRatio(sorted[0]!))} to ${fixed(costRatio(sorted.at(-1)!))}`;
+function comparisonsOf(points: readonly QueuePoint[]): { condition: string; pairs: Pair[] }[] {
+  return familiesOf(points).flatMap((family) =>
+    baselinesOf(family.points).flatMap(({ points: plains, words }) => {
+      const pairs = plains.flatMap((plain): Pair[] => {
+        const split = sharded(family.points).find((point) => sameParams(point, plain));
+        return split === undefined || split.cpuUsPerMessage === 0 || plain.cpuUsPerMessage === 0
+          ? []
+          : [{ split, plain, ratio: ratioOf(cpuUs(plain), cpuUs(split)) }];
+      });
+      return pairs.length === 0 ? [] : [{ condition: inCondition(family.words, words), pairs }];
+    }),
+  );
+}
+
+/** Threads are fixed: the most that the document's straight line has, if they were measured, and the fewest. */
+function byLoad(pairs: readonly Pair[]) {
+  const threadsOf = ({ split }: Pair) => split.params.threads;
+  const all = pairs.map(threadsOf);
+  const upTo32 = all.filter((threads) => threads <= whitePaper.threadsMax);
+  const [most, fewest] = [Math.max(...(upTo32.length > 0 ? upTo32 : all)), Math.min(...all)];
   return {
-    value: costRatio(middle),
-    interval: ratioInterval(cpu(over), cpu(under)),
-    words: `The median of ${sorted.length} pairs of points under load (range ${range}): ${pointInWords(middle.cheap)}, ${fixed(middle.cheap.cpuUsPerMessage, 1)} µs of CPU per dequeued message sharded and ${fixed(middle.costly.cpuUsPerMessage, 1)} µs unsharded, both including the load generator.`,
-    noInterval: noInterval(middle.cheap.repeats.length),
+    loaded: pairs.filter((pair) => threadsOf(pair) === most),
+    light: fewest === most ? [] : pairs.filter((pair) => threadsOf(pair) === fewest),
+    provenance: provenanceOf(pairs.map(({ split }) => split)),
   };
 }
+
+const costsInWords = ({ split, plain }: Pair) =>
+  `The lowest ratio: ${pointInWords(split)}, ${fixed(split.cpuUsPerMessage, 1)} µs of CPU per dequeued message sharded and ${fixed(plain.cpuUsPerMessage, 1)} µs unsharded, both including the load generator.`;
 
 function sameParams(a: QueuePoint, b: QueuePoint): boolean {
   return JSON.stringify(a.params) === JSON.stringify(b.params);
 }
 
 /**
- * The utilisation of the document's machines cannot be measured here, but CPU time can: the value is the CPU time of one
- * of eight instances at the document's delivery rate, as a share of one of its nodes, assuming equal cores.
+ * The utilisation of the document's machines cannot be measured here: eight instances share this machine's cores, and the
+ * load generator is part of them. What their CPU would be at the document's rate is shown, and decides nothing.
  */
 export const judgeA17: QueueJudge = (points) => {
-  const unit = "of one of the document's nodes, per instance";
-  const { nodes, coresPerNode, topicDequeuePerSec, topicCpuShare } = whitePaper;
+  const { nodes, coresPerNode, topicDequeuePerSec } = whitePaper;
   const top = best(sharded(points).filter((point) => point.params.instances === nodes));
-  if (top === null || top.dequeuePerSec === 0) {
-    return inconclusive(unit, `Needs points of a sharded topic on ${nodes} instances.`);
-  }
-  const busiest = Math.max(...top.cpuShareByInstance);
-  const value = ((busiest / top.dequeuePerSec) * topicDequeuePerSec) / coresPerNode;
-  const interval = scaleInterval(
-    spread(top.repeats.map((repeat) => repeat.cpuUsPerMessage)),
-    value / top.cpuUsPerMessage,
-  );
-  return {
-    verdict: verdictAgainstBar({ value, interval, bar: topicCpuShare, wanted: 'under' }),
-    value: fixed(value, 4),
-    unit,
-    interval: rounded(interval, 4),
-    reason: `The busiest of ${nodes} instances keeps ${fixed(busiest)} cores busy at ${perSec(top.dequeuePerSec)} (${pointInWords(top)}). At the document's ${perSec(topicDequeuePerSec)} that is ${percent(value)} of a node with ${coresPerNode} cores, if its cores equal the cores here; the instances share this machine's cores, and the load generator is included.${noInterval(top.repeats.length)}`,
-  };
+  if (top === null || top.dequeuePerSec === 0)
+    return needs(`Needs points of a sharded topic on ${nodes} instances.`);
+  const busiest = highestBy(top.cpuShareByInstance, (share) => share)!;
+  const share = ((busiest / top.dequeuePerSec) * topicDequeuePerSec) / coresPerNode;
+  return [
+    clauseWithout('not-comparable', {
+      statement: 'CPU below 10 % on each node',
+      unit: "of one of the document's nodes, per instance",
+      reason: `The busiest of ${nodes} instances keeps ${fixed(busiest)} cores busy at ${perSec(top.dequeuePerSec)} (${pointInWords(top)}). At the document's ${perSec(topicDequeuePerSec)} that would be ${percent(share)} of a node with ${coresPerNode} cores, but any system that takes less than ${Math.round((0.1 * coresPerNode * nodes * 1e6) / topicDequeuePerSec)} µs for a delivery is below 10 %, and all instances and clients share this machine.`,
+    }),
+  ];
 };
-
-const scaleInterval = (interval: Interval | null, by: number): Interval | null =>
-  interval === null || !Number.isFinite(by) ? null : [interval[0] * by, interval[1] * by];

@@ -1,29 +1,28 @@
-/** Claims A1, A15: a straight log-log line without regression. A4, A13: the gain of the unsharded queue or topic. */
-
-import { fitLogLog, type Interval, type LogLogFit, ratioInterval } from '@shardlab/model';
+/** Claims A1 and A15: a straight log-log line over threads, and no regression as instances are added. */
+import type { ClaimClause } from '@shardlab/contract';
+import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
+import { inQueueMin } from '../../../judging/comparison.ts';
+import { percent } from '../../../judging/judgement.ts';
 import {
-  fixed,
-  inconclusive,
-  type Judgement,
-  noInterval,
-  percent,
-  perSec,
-  rounded,
-  singleRepeatNoise,
-  verdictAgainstBar,
-} from '../../../judging/judgement.ts';
-import {
-  best,
   distinct,
   type Family,
   familiesOf,
-  pointInWords,
   type QueueJudge,
   sharded,
-  standIn,
-  topWait,
-  unsharded,
 } from '../../../judging/queue-points.ts';
+import {
+  bendOf,
+  busyCores,
+  dequeues,
+  enqueues,
+  highestBy,
+  lowestBy,
+  type Quantity,
+  shareInQueue,
+  slopeOf,
+  stepsOverInstances,
+} from '../../../judging/queue-samples.ts';
+import { ratioOf } from '../../../judging/sample.ts';
 import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
@@ -31,220 +30,128 @@ import { whitePaper } from '../document-figures.ts';
 const slopeMin = 0.7;
 /** Largest deviation from a straight line. For comparison: a queue that saturates at half of its last point deviates by 30 %. */
 const deviationMax = 0.25;
-/** Loss by adding instances at equal threads that does not count as a regression: a sixth does not change the shape. */
-const regressionMax = 0.15;
-
-interface Scaling {
-  fits: { instances: number; fit: LogLogFit }[];
-  regression: Regression | null;
-}
-
-/** The largest share of the rate lost by adding instances at equal threads. */
-interface Regression {
-  share: number;
-  words: string;
-  /** Interval of the rate with more instances ÷ the rate with fewer. */
-  interval: Interval | null;
-  /** Whether the repeats prove a loss; with one repeat, whether the loss exceeds the noise. */
-  shown: boolean;
-}
+/** What remains of the rate when instances are added at equal threads: losing a sixth does not change the shape. */
+const keptMin = 0.85;
+/** A rate this near to threads × one-thread rate is what the clients alone explain, if their sessions spend most of their time outside of the queue. */
+const pacedWithin = 0.2;
 
 export const judgeA1: QueueJudge = (points) => {
-  const unit = 'log-log slope';
-  const families = familiesOf(
-    sharded(points).filter((point) => point.params.threads <= whitePaper.threadsMax),
-  );
-  const scalings = families.map((family) => ({ family, scaling: scalingOf(family) }));
-  const judged = scalings.find(({ scaling }) => scaling.fits.length > 0);
-  if (judged === undefined || judged.family !== families[0]) {
-    return inconclusive(
-      unit,
-      'Needs sharded points with at least three thread counts up to 32 on the same number of instances.',
-    );
-  }
-  const { fits, regression } = judged.scaling;
-  if (regression === null) {
-    return inconclusive(
-      unit,
-      'Needs sharded points with at least two instance counts at the same number of threads.',
-    );
-  }
-  const flattest = fits.reduce((low, each) => (each.fit.slope < low.fit.slope ? each : low));
-  const bent = fits.filter(({ fit }) => fit.worstDeviation > deviationMax);
-  const faults = [
-    ...(flattest.fit.slope < slopeMin
-      ? [`the slope is ${fixed(flattest.fit.slope)} on ${count(flattest.instances)}, less than ${slopeMin}`]
-      : []),
-    ...bent.map(
-      ({ instances, fit }) =>
-        `the points of ${count(instances)} deviate from their line by up to ${percent(fit.worstDeviation)}`,
-    ),
-    ...(regression.share > regressionMax && regression.shown
-      ? [`adding instances loses ${regression.words}`]
-      : []),
+  const upTo32 = sharded(points).filter(({ params }) => params.threads <= whitePaper.threadsMax);
+  const clauses = familiesOf(upTo32).flatMap(clausesOfFamily);
+  return clauses.length > 0
+    ? clauses
+    : needs(
+        'Needs sharded points with at least three thread counts up to 32 on the same number of instances, and with two instance counts at the same number of threads.',
+      );
+};
+
+function clausesOfFamily({ points, words, provenance }: Family): ClaimClause[] {
+  const lines = distinct(points, 'instances')
+    .map((instances) => points.filter(({ params }) => params.instances === instances))
+    .filter((line) => distinct(line, 'threads').length >= 3);
+  const slopes = lines.map((line) => ({ line, slope: slopeOf(line, dequeues) }));
+  const flattest = lowestBy(slopes, ({ slope }) => slope.value);
+  const steps = stepsOverInstances(points, dequeues);
+  if (flattest === null || steps.length === 0) return [];
+  const common = { condition: words, provenance };
+  const bent = highestBy(
+    lines.map((line) => ({ line, bend: bendOf(line, dequeues) })),
+    ({ bend }) => bend.value,
+  )!;
+  const worst = lowestBy(steps, ({ ratio }) => ratio.value)!;
+  return [
+    clauseOf({
+      ...common,
+      statement: 'the rate rises with threads',
+      unit: 'log-log slope',
+      sample: flattest.slope,
+      over: slopeMin,
+      digits: 3,
+      numbers: `The slopes are ${slopes.map(({ line, slope }) => `${fixed(slope.value)} on ${count(line)}`).join(', ')}.`,
+    }),
+    clauseOf({
+      ...common,
+      statement: 'in a straight line',
+      unit: 'largest deviation from the line',
+      sample: bent.bend,
+      under: deviationMax,
+      digits: 3,
+      numbers: `The points of ${count(bent.line)} deviate by up to ${percent(bent.bend.value)}.`,
+    }),
+    clauseOf({
+      ...common,
+      statement: 'adding instances does not lower it',
+      unit: '× the rate with fewer instances',
+      sample: worst.ratio,
+      over: keptMin,
+      numbers: `${changeInWords(worst.ratio.value)} from ${worst.from} to ${worst.to} instances at equal threads.`,
+    }),
+    ...pacedByClients(points, dequeues, common),
   ];
-  const doubtful = faults.length === 0 && regression.share > regressionMax;
-  const others = scalings
-    .filter((other) => other !== judged && other.scaling.fits.length > 0)
-    .map(
-      ({ family, scaling }) =>
-        ` For comparison, ${family.words}: ${slopesInWords(scaling)}${scaling.regression === null ? '' : `, largest loss by adding instances ${scaling.regression.words}`}.`,
-    );
-  const summary = `${capital(judged.family.words)}: ${slopesInWords(judged.scaling)}; largest loss by adding instances: ${regression.words}.`;
-  return {
-    verdict: doubtful ? 'inconclusive' : faults.length === 0 ? 'holds' : 'does-not-hold',
-    value: fixed(flattest.fit.slope, 3),
-    unit,
-    interval: rounded(flattest.fit.slopeInterval, 3),
-    reason: `${summary}${doubtful ? ' These repeats cannot distinguish such a loss from noise.' : ''}${faults.length === 0 ? '' : ` But ${faults.join('; ')}.`}${others.join('')}`,
-  };
-};
-
-function scalingOf(family: Family): Scaling {
-  const fits = distinct(family.points, 'instances').flatMap((instances) => {
-    const line = family.points.filter((point) => point.params.instances === instances);
-    if (distinct(line, 'threads').length < 3) return [];
-    const fit = fitLogLog(line.map((point) => ({ x: point.params.threads, y: point.dequeuePerSec })));
-    return fit === null ? [] : [{ instances, fit }];
-  });
-  return { fits, regression: regressionOf(family.points, 'dequeuePerSec') };
 }
 
-/** Compares each instance count with the next lower one, if both have at least one thread per instance. */
-function regressionOf(points: readonly QueuePoint[], metric: RateMetric): Regression | null {
-  let worst: Regression | null = null;
-  for (const threads of distinct(points, 'threads')) {
-    const row = points
-      .filter((point) => point.params.threads === threads && point.params.instances <= threads)
-      .sort((a, b) => a.params.instances - b.params.instances);
-    for (const [index, point] of row.entries()) {
-      const before = row[index - 1];
-      if (before === undefined || before[metric] === 0) continue;
-      const share = 1 - point[metric] / before[metric];
-      if (worst !== null && share <= worst.share) continue;
-      const words =
-        share <= 0
-          ? 'none'
-          : `${percent(share)} from ${before.params.instances} to ${point.params.instances} at ${threads} threads`;
-      const interval = rateRatioInterval(point, before, metric);
-      worst = {
-        share,
-        words,
-        interval,
-        shown: interval === null ? share > singleRepeatNoise : interval[1] < 1,
-      };
-    }
-  }
-  return worst;
+/**
+ * The null model: if each thread brings the rate of one thread, and sessions are hardly ever in the queue, then the clients
+ * set the pace, and any queue that is fast enough draws the same line.
+ */
+function pacedByClients(
+  points: readonly QueuePoint[],
+  of: Quantity,
+  common: Pick<ClaimClause, 'condition' | 'provenance'>,
+): ClaimClause[] {
+  const one = points.find(({ params }) => params.threads === 1 && params.instances === 1);
+  const most = highestBy(points, ({ params }) => params.threads - params.instances / 100);
+  if (one === undefined || most === null || most === one) return [];
+  const { threads } = most.params;
+  const share = ratioOf(of(most), of(one)).value / threads;
+  const inQueue = shareInQueue(most).value;
+  if (Math.abs(share - 1) > pacedWithin || inQueue >= inQueueMin) return [];
+  return [
+    clauseWithout('not-comparable', {
+      ...common,
+      statement: 'the queue sets the pace, not its clients',
+      reason: `${threads} threads reach ${fixed(share)} of ${threads} times the rate of one, and their sessions spend only ${percent(inQueue)} of their time in the queue: a queue that does nothing would draw this line too.`,
+    }),
+  ];
 }
 
-const slopesInWords = ({ fits }: Scaling) =>
-  `slope ${fits.map(({ instances, fit }) => `${fixed(fit.slope)} on ${count(instances)} (R² ${fixed(fit.r2, 3)})`).join(', ')}`;
-const count = (instances: number) => (instances === 1 ? 'one instance' : `${instances} instances`);
-const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-
-/** Defines "little": at most half of the sharded queue's gain from the same threads and instances. */
-const gainShareMax = 0.5;
-
-export const judgeA4: QueueJudge = (points) => judgeGain(points);
-
-/** Like A4, and sessions of several instances must wait for each other. */
-export const judgeA13: QueueJudge = (points) => {
-  const gain = judgeGain(points);
-  if (gain.verdict === 'inconclusive') return gain;
-  const crowded = best(unsharded(points).filter((point) => point.params.threads > 1));
-  const wait = crowded === null ? null : topWait(crowded);
-  const waits = ` At its best point it waits most for ${wait === null ? 'nothing' : `"${wait.event}"`}.`;
-  if (wait?.class === 'concurrency') return { ...gain, reason: gain.reason + waits + standIn };
-  return {
-    ...gain,
-    verdict: 'does-not-hold',
-    reason: `${gain.reason}${waits} But that is not a wait for other sessions.${standIn}`,
-  };
-};
+/** Above this share of busy cores the CPU is the limit, whatever the queue does. */
+export const cpuFull = 0.85;
 
 /** The enqueue rate of the sharded topic: each instance count compared with the next lower one. */
-export const judgeA15: QueueJudge = (points) => {
-  const unit = 'largest loss of the rate';
-  const family = familiesOf(sharded(points))[0];
-  const regression = family === undefined ? null : regressionOf(family.points, 'enqueuePerSec');
-  if (regression === null) {
-    return inconclusive(
-      unit,
-      'Needs points of a sharded topic with two instance counts at the same number of threads.',
+export const judgeA15: QueueJudge = (points, { cores }) => {
+  const clauses = familiesOf(sharded(points)).flatMap(({ points: family, words, provenance }) => {
+    const worst = lowestBy(stepsOverInstances(family, enqueues), ({ ratio }) => ratio.value);
+    if (worst === null) return [];
+    const clause = clauseOf({
+      condition: words,
+      statement: 'adding instances does not lower the enqueue rate',
+      unit: '× the enqueue rate with fewer instances',
+      sample: worst.ratio,
+      over: keptMin,
+      provenance,
+      numbers: `${changeInWords(worst.ratio.value)} from ${worst.from} to ${worst.to} instances at equal threads.`,
+    });
+    const busiest = Math.max(
+      ...family.filter(({ params }) => params.instances === worst.to).map((point) => busyCores(point).value),
     );
-  }
-  const { share, words, interval, shown } = regression;
-  const lost = Math.max(0, share);
-  return {
-    verdict: share <= regressionMax ? 'holds' : shown ? 'does-not-hold' : 'inconclusive',
-    value: fixed(lost, 3),
-    unit,
-    interval:
-      interval === null ? null : rounded([Math.max(0, 1 - interval[1]), Math.max(0, 1 - interval[0])], 3),
-    reason: `Largest loss of the enqueue rate by adding instances: ${words}; a loss of up to ${percent(regressionMax)} does not count.${share > regressionMax && !shown ? ' These repeats cannot distinguish such a loss from noise.' : ''}${interval === null ? noInterval(1) : ''}`,
-  };
+    const paced = pacedByClients(family, enqueues, { condition: words, provenance });
+    if (cores === null || busiest < cpuFull * cores || clause.verdict === 'holds') return [clause, ...paced];
+    return [
+      clauseWithout('not-comparable', {
+        ...clause,
+        reason: `${clause.reason} But ${fixed(busiest)} of ${cores} cores are busy, so that added instances have nothing to run on.`,
+      }),
+    ];
+  });
+  return clauses.length > 0
+    ? clauses
+    : needs('Needs points of a sharded topic with two instance counts at the same number of threads.');
 };
 
-function judgeGain(points: readonly QueuePoint[]): Judgement {
-  const unit = '× the gain of the sharded queue';
-  const gains = familiesOf(points).map((family) => ({
-    family,
-    sharded: gainOf(sharded(family.points)),
-    unsharded: gainOf(unsharded(family.points)),
-  }));
-  const judged = gains[0];
-  if (judged === undefined || judged.sharded === null || judged.unsharded === null) {
-    return inconclusive(
-      unit,
-      'Needs points of both queues with one thread on one instance, and with more threads.',
-    );
-  }
-  const share = judged.unsharded.gain / judged.sharded.gain;
-  const inWords = gains.flatMap((each) =>
-    each.sharded === null || each.unsharded === null
-      ? []
-      : [
-          `${each.family.words} the unsharded queue gains a factor of ${fixed(each.unsharded.gain, 1)} from one thread to its best point (${perSec(each.unsharded.top.dequeuePerSec)}, ${pointInWords(each.unsharded.top)}), the sharded queue ${fixed(each.sharded.gain, 1)} (${perSec(each.sharded.top.dequeuePerSec)})`,
-        ],
-  );
-  const interval = shareInterval(judged.unsharded, judged.sharded);
-  return {
-    verdict: verdictAgainstBar({ value: share, interval, bar: gainShareMax, wanted: 'under' }),
-    value: fixed(share),
-    unit,
-    interval: rounded(interval),
-    reason: `${capital(inWords.join('; '))}. "Little" means at most half of the sharded queue's gain.${noInterval(judged.unsharded.top.repeats.length)}`,
-  };
-}
-
-interface Gain {
-  gain: number;
-  start: QueuePoint;
-  top: QueuePoint;
-}
-
-/** The interval from the rates of the four points, repeat by repeat. */
-function shareInterval(unsharded: Gain, sharded: Gain): Interval | null {
-  const products = (a: QueuePoint, b: QueuePoint) =>
-    a.repeats
-      .slice(0, b.repeats.length)
-      .map((repeat, index) => repeat.dequeuePerSec * b.repeats[index]!.dequeuePerSec);
-  return ratioInterval(products(unsharded.top, sharded.start), products(unsharded.start, sharded.top));
-}
-
-/** The gain from one thread on one instance to the best point. Null without the former or without any other point. */
-function gainOf(points: readonly QueuePoint[]): Gain | null {
-  const start = points.find((point) => point.params.threads === 1 && point.params.instances === 1);
-  const top = best(points);
-  if (start === undefined || top === null || start.dequeuePerSec === 0 || points.length < 3) return null;
-  return { gain: top.dequeuePerSec / start.dequeuePerSec, start, top };
-}
-
-type RateMetric = 'dequeuePerSec' | 'enqueuePerSec';
-
-/** Interval of the ratio of two points' rates, from their repeats. */
-export function rateRatioInterval(above: QueuePoint, below: QueuePoint, metric: RateMetric) {
-  const rates = (point: QueuePoint) => point.repeats.map((repeat) => repeat[metric]);
-  return ratioInterval(rates(above), rates(below));
-}
+const changeInWords = (ratio: number) =>
+  ratio < 1
+    ? `The rate falls by ${percent(1 - ratio)}`
+    : `The rate falls nowhere: at least ${fixed(ratio)} times`;
+const count = ([first]: readonly QueuePoint[]) =>
+  first!.params.instances === 1 ? 'one instance' : `${first!.params.instances} instances`;

@@ -1,166 +1,236 @@
 /** Claims A2, A11, A12, A16: sharded rates compared with the document's. A5: where the unsharded queue is fastest. */
-
-import { spread } from '@shardlab/model';
+import type { ClaimClause } from '@shardlab/contract';
+import { clauseOf, fixed, needs, onLessHardware } from '../../../judging/clause.ts';
+import type { JudgeContext } from '../../../judging/judgement.ts';
+import { perSec } from '../../../judging/judgement.ts';
 import {
-  fixed,
-  inconclusive,
-  noInterval,
-  perSec,
-  rounded,
-  singleRepeatNoise,
-} from '../../../judging/judgement.ts';
-import {
+  baselinesOf,
   best,
-  distinct,
-  keepUpMin,
-  keepUpRatio,
+  familiesOf,
+  inCondition,
   largeBatchMin,
   pointInWords,
+  provenanceOf,
   type QueueJudge,
   sharded,
-  topWait,
-  unsharded,
+  topWaitInWords,
 } from '../../../judging/queue-points.ts';
+import {
+  busyCores,
+  dequeues,
+  highestBy,
+  keepUpMin,
+  keepUpNoise,
+  keptUp,
+  operations,
+  type Quantity,
+  shareOfWaits,
+} from '../../../judging/queue-samples.ts';
+import { ratioOf } from '../../../judging/sample.ts';
 import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
-import { rateRatioInterval } from './scaling.ts';
+
+/** "Near" and "about" a figure: nine tenths of it, or more. */
+const nearShare = 0.9;
 
 interface RateClaim {
+  statement: string;
   unit: string;
   needs: string;
-  document: number;
-  /** The points by which the claim is judged. */
-  select(points: readonly QueuePoint[]): readonly QueuePoint[];
-  rate(measured: { enqueuePerSec: number; dequeuePerSec: number }): number;
+  bar: number;
+  select(point: QueuePoint): boolean;
+  rate: Quantity;
 }
 
-/** Judges an absolute rate of the document, which smaller hardware is not expected to reach. */
-export function judgeRate(claim: RateClaim): QueueJudge {
-  const { unit, document, rate } = claim;
-  return (points, { cores }) => {
-    const top = bestBy(claim.select(points), rate);
-    if (top === null) return inconclusive(unit, claim.needs);
-    const { nodes, coresPerNode } = whitePaper;
-    const cpuInWords = `${cores ?? 'an unknown number of'} ${cores === 1 ? 'core' : 'cores'}`;
-    const value = Math.round(rate(top));
-    const reached = value >= document;
-    const asMany = cores !== null && cores >= nodes * coresPerNode;
-    const reason = reached
-      ? `The best sharded point reaches ${perSec(value)} on ${cpuInWords} (${pointInWords(top)}), more than the ${perSec(document)} of the document's ${nodes} nodes with ${coresPerNode} cores. Hardware and clients differ, so this shows that the rate can be reached, not that the systems are equal.`
-      : `The best sharded point reaches ${perSec(value)} on ${cpuInWords} (${pointInWords(top)}), ${fixed(value / document)} of the ${perSec(document)} that the document reports for ${nodes} nodes with ${coresPerNode} cores${asMany ? '' : '; such an absolute rate cannot be judged on this machine'}.`;
-    return {
-      verdict: reached ? 'holds' : asMany ? 'does-not-hold' : 'not-comparable',
-      value,
-      unit,
-      interval: rounded(spread(top.repeats.map(rate)), 0),
-      reason: reason + noInterval(top.repeats.length),
-    };
+/**
+ * An absolute rate of the document, at a point where dequeuers keep up; smaller hardware is not expected to reach it.
+ * Remote sessions are a condition of their own: the document's clients are remote.
+ */
+const judgeRate =
+  (claim: RateClaim): QueueJudge =>
+  (points, context) => {
+    const places = Map.groupBy(sharded(points).filter(claim.select), ({ params }) => params.sessions);
+    const clauses = [...places].flatMap(([place, ofPlace]) =>
+      rateClauses(ofPlace, claim, { condition: `${place ?? 'embedded'} sessions`, ...context }),
+    );
+    return clauses.length > 0 ? clauses : needs(claim.needs);
   };
-}
 
-function bestBy(points: readonly QueuePoint[], rate: RateClaim['rate']): QueuePoint | null {
-  return points.reduce<QueuePoint | null>(
-    (top, point) => (top === null || rate(point) > rate(top) ? point : top),
-    null,
-  );
+function rateClauses(
+  points: readonly QueuePoint[],
+  { statement, unit, bar, rate }: RateClaim,
+  { condition, cores }: JudgeContext & { condition: string },
+): ClaimClause[] {
+  const top = highestBy(points, (point) => rate(point).value);
+  if (top === null) return [];
+  const { nodes, coresPerNode } = whitePaper;
+  const onCores = `${cores ?? 'an unknown number of'} ${cores === 1 ? 'core' : 'cores'}`;
+  const common = { condition, provenance: provenanceOf([top]) };
+  const reached = clauseOf({
+    ...common,
+    statement,
+    unit,
+    sample: rate(top),
+    over: bar,
+    digits: 0,
+    numbers: `The best sharded point reaches ${perSec(rate(top).value)} on ${onCores} (${pointInWords(top)}); the document's system has ${nodes} nodes of ${coresPerNode} cores.`,
+  });
+  const asMany = cores !== null && cores >= nodes * coresPerNode;
+  return [
+    asMany || reached.verdict === 'inconclusive'
+      ? reached
+      : onLessHardware(reached, 'Such an absolute rate cannot be judged on this machine.'),
+    clauseOf({
+      ...common,
+      statement: 'dequeuers keep up at that rate',
+      unit: 'share of the required deliveries',
+      sample: keptUp(top),
+      over: keepUpMin,
+      noise: keepUpNoise,
+    }),
+  ];
 }
 
 const isLarge = ({ params }: QueuePoint) => params.operationsPerTransaction >= largeBatchMin;
+const isSmall = (point: QueuePoint) => !isLarge(point);
 
 export const judgeA2 = judgeRate({
+  statement: 'the rate is reached',
   unit: 'dequeues/s',
   needs: 'Needs sharded points.',
-  document: whitePaper.shardedDequeuePerSec,
-  select: sharded,
-  rate: ({ dequeuePerSec }) => dequeuePerSec,
+  bar: whitePaper.shardedDequeuePerSec,
+  select: isSmall,
+  rate: dequeues,
 });
 
 export const judgeA12 = judgeRate({
+  statement: `nine tenths of ${perSec(whitePaper.topicDequeuePerSec)} are reached`,
   unit: 'dequeues/s',
   needs: 'Needs points of a sharded topic.',
-  document: whitePaper.topicDequeuePerSec,
-  select: (points) => sharded(points).filter((point) => !isLarge(point)),
-  rate: ({ dequeuePerSec }) => dequeuePerSec,
+  bar: nearShare * whitePaper.topicDequeuePerSec,
+  select: isSmall,
+  rate: dequeues,
 });
 
-export const judgeA16 = judgeRate({
+const judgeTopicBatches = judgeRate({
+  statement: `nine tenths of ${perSec(whitePaper.topicLargeBatchOperationsPerSec)} are reached`,
   unit: 'enqueues and dequeues/s',
   needs: `Needs points of a sharded topic with at least ${largeBatchMin} operations per transaction.`,
-  document: whitePaper.topicLargeBatchOperationsPerSec,
-  select: (points) => sharded(points).filter(isLarge),
-  rate: ({ enqueuePerSec, dequeuePerSec }) => enqueuePerSec + dequeuePerSec,
+  bar: nearShare * whitePaper.topicLargeBatchOperationsPerSec,
+  select: isLarge,
+  rate: operations,
 });
 
-const judgeLargeRate = judgeRate({
+export const judgeA16: QueueJudge = (points, context) => [
+  ...judgeTopicBatches(points, context),
+  ...gainOfBatches(points, operations),
+];
+
+const judgeQueueBatches = judgeRate({
+  statement: `nine tenths of ${perSec(whitePaper.largeBatchDequeuePerSec)} are reached`,
   unit: 'dequeues/s',
   needs: `Needs points of a sharded queue with at least ${largeBatchMin} operations per transaction.`,
-  document: whitePaper.largeBatchDequeuePerSec,
-  select: (points) => sharded(points).filter(isLarge),
-  rate: ({ dequeuePerSec }) => dequeuePerSec,
+  bar: nearShare * whitePaper.largeBatchDequeuePerSec,
+  select: isLarge,
+  rate: dequeues,
 });
 
-/** Besides the rate, dequeuers must keep up, and partition maintenance must be the top wait event. */
+/** "Even better" than with ten operations per transaction. */
+const batchGainMin = 1.1;
+/** Partition maintenance is the limit if it is at least this share of the queue's waits. */
+const limitShareMin = 0.5;
+
+/** Besides the rate: larger batches are faster, and partition maintenance is the limit. */
 export const judgeA11: QueueJudge = (points, context) => {
-  const judgement = judgeLargeRate(points, context);
   const top = best(sharded(points).filter(isLarge));
-  if (top === null || judgement.verdict === 'not-comparable') return judgement;
-  const keepsUp = keepUpRatio(top);
-  const wait = topWait(top);
-  const faults = [
-    ...(keepsUp >= keepUpMin ? [] : [`dequeuers consume only ${fixed(keepsUp)} of the enqueued messages`]),
-    ...(wait?.event === 'partition maintenance'
-      ? []
-      : [
-          `sessions wait most for ${wait === null ? 'nothing' : `"${wait.event}"`}, not for partition maintenance`,
-        ]),
+  if (top === null) return judgeQueueBatches(points, context);
+  return [
+    ...judgeQueueBatches(points, context),
+    clauseOf({
+      condition: `${top.params.sessions ?? 'embedded'} sessions`,
+      statement: 'partition maintenance is the limit',
+      unit: 'of its waits are partition maintenance',
+      sample: shareOfWaits(({ event }) => event === 'partition maintenance')(top),
+      over: limitShareMin,
+      provenance: provenanceOf([top]),
+      numbers: `Sessions wait most for ${topWaitInWords(top)} (${pointInWords(top)}).`,
+    }),
+    ...gainOfBatches(points, dequeues),
   ];
-  if (faults.length === 0)
-    return { ...judgement, reason: `${judgement.reason} Dequeuers keep up (${fixed(keepsUp)}).` };
-  return {
-    ...judgement,
-    verdict: 'does-not-hold',
-    reason: `${judgement.reason} But ${faults.join(', and ')}.`,
-  };
 };
 
-export const judgeA5: QueueJudge = (points) => {
-  const unit = '× the best rate of several instances';
-  const all = unsharded(points);
-  const one = best(all.filter((point) => point.params.instances === 1));
-  // With fewer threads than instances some instances are idle, so the point does not have that many instances.
-  const several = best(
-    all.filter(({ params: { instances, threads } }) => instances > 1 && threads >= instances),
+function gainOfBatches(points: readonly QueuePoint[], rate: Quantity): ClaimClause[] {
+  const large = highestBy(sharded(points).filter(isLarge), (point) => rate(point).value);
+  const small = highestBy(
+    sharded(points).filter((point) => isSmall(point) && point.params.sessions === large?.params.sessions),
+    (point) => rate(point).value,
   );
-  if (one === null || several === null || distinct(all, 'threads').length < 2) {
-    return inconclusive(
-      unit,
-      'Needs unsharded points of one and of several instances with at least two thread counts.',
-    );
-  }
-  if (several.dequeuePerSec === 0) return inconclusive(unit, 'Several instances dequeued nothing.');
-  const ratio = one.dequeuePerSec / several.dequeuePerSec;
-  const interval = rateRatioInterval(one, several, 'dequeuePerSec');
-  const wait = topWait(several);
-  const lockLeads = wait?.class === 'concurrency';
-  const { unshardedDequeuePerSec: document } = whitePaper;
-  const cpu = fixed(one.cpuShareByInstance[0] ?? 0);
-  const numbers = `Best on one instance ${perSec(one.dequeuePerSec)} (${pointInWords(one)}, ${cpu} cores busy), on several ${perSec(several.dequeuePerSec)} (${pointInWords(several)}), which wait most for ${wait === null ? 'nothing' : `"${wait.event}"`}. The document's limit of ${document.toLocaleString('en-US')}/s applies to its own hardware; here one instance is ${one.dequeuePerSec < document ? 'below' : 'above'} it.`;
-  const common = { value: fixed(ratio), unit, interval: rounded(interval) };
-  if (interval !== null && interval[0] <= 1 && interval[1] >= 1) {
-    return { ...common, verdict: 'inconclusive', reason: `${numbers} The interval of the ratio contains 1.` };
-  }
-  if (interval === null && Math.abs(ratio - 1) < singleRepeatNoise) {
-    const doubt =
-      'A single repeat cannot distinguish rates that are so close; the full scale has more repeats.';
-    return { ...common, verdict: 'inconclusive', reason: `${numbers} ${doubt}` };
-  }
-  const faults = [
-    ...(ratio > 1 ? [] : ['several instances are not slower']),
-    ...(lockLeads ? [] : ['several instances do not wait for each other']),
+  if (large === null || small === null) return [];
+  return [
+    clauseOf({
+      condition: `${large.params.sessions ?? 'embedded'} sessions`,
+      statement: 'larger batches are faster',
+      unit: '× the best rate with small batches',
+      sample: ratioOf(rate(large), rate(small)),
+      over: batchGainMin,
+      provenance: provenanceOf([large, small]),
+      numbers: `${perSec(rate(large).value)} with ${large.params.operationsPerTransaction} operations per transaction, ${perSec(rate(small).value)} with ${small.params.operationsPerTransaction}.`,
+    }),
   ];
-  return {
-    ...common,
-    verdict: faults.length === 0 ? 'holds' : 'does-not-hold',
-    reason: `${numbers}${faults.length === 0 ? '' : ` But ${faults.join(', and ')}.`}${noInterval(Math.min(one.repeats.length, several.repeats.length))}`,
-  };
+}
+
+/** One instance is as busy as its one thread can be. */
+const busyMin = 0.85;
+/** Sessions wait for each other if such waits are at least this share of the queue's waits. */
+const lockShareMin = 0.5;
+
+export const judgeA5: QueueJudge = (points) => {
+  const clauses = familiesOf(points).flatMap(({ points: family, words: trip, provenance }) =>
+    baselinesOf(family).flatMap(({ points: plain, words }): ClaimClause[] => {
+      const one = best(plain.filter(({ params }) => params.instances === 1));
+      // With fewer threads than instances some instances are idle, so the point does not have that many instances.
+      const several = best(
+        plain.filter(({ params: { instances, threads } }) => instances > 1 && threads >= instances),
+      );
+      if (one === null || several === null) return [];
+      const common = { condition: inCondition(trip, words.replace('against ', '')), provenance };
+      return [
+        clauseOf({
+          ...common,
+          statement: 'several instances are slower than one',
+          unit: '× the best rate of several instances',
+          sample: ratioOf(dequeues(one), dequeues(several)),
+          over: 1,
+          numbers: `Best on one instance ${perSec(one.dequeuePerSec)} (${pointInWords(one)}), on several ${perSec(several.dequeuePerSec)} (${pointInWords(several)}).`,
+        }),
+        clauseOf({
+          ...common,
+          statement: 'because their sessions wait for each other',
+          unit: 'of its waits are for other sessions',
+          sample: shareOfWaits((wait) => wait.class === 'concurrency')(several),
+          over: lockShareMin,
+          numbers: `Several instances wait most for ${topWaitInWords(several)}.`,
+        }),
+        clauseOf({
+          ...common,
+          statement: 'one instance stays below 8,000 dequeues/s',
+          unit: 'dequeues/s',
+          sample: dequeues(one),
+          under: whitePaper.unshardedDequeuePerSec,
+          digits: 0,
+        }),
+        clauseOf({
+          ...common,
+          statement: 'the CPU is the limit on one instance',
+          unit: 'cores busy',
+          sample: busyCores(one),
+          over: busyMin,
+          numbers: `Its best point keeps ${fixed(busyCores(one).value)} cores busy.`,
+        }),
+      ];
+    }),
+  );
+  return clauses.length > 0
+    ? clauses
+    : needs('Needs unsharded points of one and of several instances, with a thread for each.');
 };

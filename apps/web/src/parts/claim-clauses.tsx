@@ -1,0 +1,28 @@
+import type { ClaimClause } from '@shardlab/contract';
+import { claimFigure, describeClause } from '../model/verdicts.ts';
+import { VerdictBadge } from './badges.tsx';
+
+/** The statements of a claim, each with its verdict; nothing if there is only one, which is the verdict itself. */
+export function ClaimClauses({ clauses }: { clauses: readonly ClaimClause[] }) {
+  if (clauses.length < 2) return null;
+  return (
+    <ul className="clauses small" aria-label="Clauses">
+      {clauses.map((clause) => {
+        const figure = claimFigure(clause);
+        return (
+          <li key={describeClause(clause)}>
+            <VerdictBadge verdict={clause.verdict} provisional={clause.provisional} />{' '}
+            {describeClause(clause)}
+            {figure === null ? null : (
+              <span className="muted">
+                {' '}
+                ({figure.value} {figure.rest}
+                {clause.provenance === 'measured' ? '' : `, ${clause.provenance}`})
+              </span>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

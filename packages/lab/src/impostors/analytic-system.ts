@@ -1,0 +1,116 @@
+/**
+ * Systems that are formulas: what a trial of them would have measured is computed, and goes through the harness like a
+ * trial that ran (plan, outcome, point, verdict). With them the judges are tested: systems that only pretend must not
+ * make claims hold, and a system that does what a claim says must.
+ */
+import type { Params, Repeat, Scenario, WaitClass } from '@shardlab/contract';
+import type { WaitEvent } from '@shardlab/engine';
+import type { Random } from '@shardlab/model';
+import { type QueueParams, queueParamsOf } from '../programs/queue/queue-params.ts';
+import type { TrialOutcome } from '../trial/trial.ts';
+
+/** What a system does with given parameters. */
+export interface Behaviour {
+  dequeuePerSec: number;
+  /** Default: what is dequeued is what is enqueued. */
+  enqueuePerSec?: number;
+  cpuUsPerMessage: number;
+  /** Mean and median of a dequeue call that found messages. */
+  callMs: number;
+  /** Default: the mean. */
+  callP99Ms?: number;
+  latencyMs: number;
+  /** Share of the time of all sessions, by event. */
+  waitShares: Partial<Record<WaitEvent, number>>;
+  /** Commits that waited for a sync, as a share of all commits. */
+  syncsPerCommit: number;
+  /** Share of the dequeue rate by instance; default: even. */
+  instanceShares?: readonly number[];
+  /** What it reports of a kill and of a conversion, if the scenario has one. */
+  disruption?: Pick<Repeat, 'faults' | 'conversion'>;
+}
+
+const classes: Partial<Record<WaitEvent, WaitClass>> = {
+  'log file sync': 'commit',
+  'write lock': 'concurrency',
+  'client round trip': 'network',
+  'waiting for messages': 'idle',
+};
+
+/** Pure except for the numbers that it draws; drawn anew for each repeat. */
+export type AnalyticSystem = (params: QueueParams, chance: Random, scenario: Scenario) => Behaviour;
+
+/** Sessions of a trial: enqueuers, and as many dequeuers for each subscriber. */
+export const sessionsOf = ({ threads, subscribers = 1 }: QueueParams): number => threads * (1 + subscribers);
+
+/** Transactions committed per second: those of enqueuers, which count a topic's message once, and of dequeuers. */
+export const commitsPerSec = (
+  { enqueuePerSec, dequeuePerSec }: { enqueuePerSec: number; dequeuePerSec: number },
+  { operationsPerTransaction }: QueueParams,
+): number => (enqueuePerSec + dequeuePerSec) / operationsPerTransaction;
+
+export function outcomeOf(
+  params: Params,
+  behaviour: Behaviour,
+  { phases, faults, conversion }: Pick<Scenario, 'phases' | 'faults' | 'conversion'>,
+): TrialOutcome {
+  const { measureMs: measuredMs } = phases;
+  const typed = queueParamsOf(params);
+  const { instances, subscribers = 1, roundTripMs = 0 } = typed;
+  const { dequeuePerSec, cpuUsPerMessage, callMs, latencyMs, waitShares, syncsPerCommit } = behaviour;
+  const enqueuePerSec = behaviour.enqueuePerSec ?? dequeuePerSec / subscribers;
+  const shares = behaviour.instanceShares ?? Array.from({ length: instances }, () => 1 / instances);
+  const busyCores = (dequeuePerSec * cpuUsPerMessage) / 1e6;
+  const sessionMs = sessionsOf(typed) * measuredMs;
+  const commits = (commitsPerSec({ enqueuePerSec, dequeuePerSec }, typed) * measuredMs) / 1000;
+  const waits = Object.entries(waitShares).map(([event, share]) => ({
+    event: event as WaitEvent,
+    class: classes[event as WaitEvent] ?? 'configuration',
+    emulated: event === 'client round trip',
+    waits: Math.max(1, Math.round(event === 'log file sync' ? commits * syncsPerCommit : commits)),
+    totalMs: share * sessionMs,
+    buckets: [],
+  }));
+  const disruption =
+    faults !== undefined
+      ? { faults: behaviour.disruption?.faults ?? [] }
+      : conversion !== undefined
+        ? { conversion: behaviour.disruption!.conversion! }
+        : undefined;
+  return {
+    figures: {
+      dequeuePerSec,
+      enqueuePerSec,
+      cpuUsPerMessage,
+      busiestCores: Math.max(...shares) * busyCores,
+      dequeueCallMeanMs: callMs,
+      dequeueCallP50Ms: callMs,
+      dequeueCallP99Ms: behaviour.callP99Ms ?? callMs,
+      latencyP50Ms: latencyMs,
+      latencyP99Ms: latencyMs,
+    },
+    provenance: roundTripMs > 0 ? 'emulated' : 'measured',
+    // Judges read the figures above, which each repeat has.
+    latencies: {},
+    byInstance: {
+      cpuShare: shares.map((share) => share * busyCores),
+      dequeuePerSec: shares.map((share) => share * dequeuePerSec),
+    },
+    waits,
+    integrity: { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
+    measuredMs,
+    ...(disruption === undefined ? {} : { disruption }),
+  };
+}
+
+/** The most that an emulated client lets through: a round trip for each message, and one for the commit. */
+export const pacedByClients = ({
+  threads,
+  roundTripMs = 0,
+  operationsPerTransaction,
+  subscribers = 1,
+}: QueueParams): number =>
+  roundTripMs === 0
+    ? Number.POSITIVE_INFINITY
+    : (threads * subscribers * operationsPerTransaction * 1000) /
+      ((operationsPerTransaction + 1) * roundTripMs);

@@ -1,0 +1,46 @@
+/** Runs analytic systems through the harness: the plan of a scenario, an outcome for each trial, a point for each combination. */
+import type { Point, Scale, Scenario } from '@shardlab/contract';
+import { Random } from '@shardlab/model';
+import { queueParamsOf } from '../programs/queue/queue-params.ts';
+import { planRun } from '../run/plan-run.ts';
+import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
+import { summarisePoint } from '../trial/point.ts';
+import type { TrialOutcome } from '../trial/trial.ts';
+import { type AnalyticSystem, outcomeOf } from './analytic-system.ts';
+
+export interface MeasureOptions {
+  scenario: Scenario;
+  scale: Scale;
+  /** By the system's name; systems of the scenario that have none are left out. */
+  systems: Readonly<{ [system: string]: AnalyticSystem | undefined }>;
+  seed: number;
+  studies?: StudyRegistry;
+}
+
+/** Nothing can be killed here. Impostors are taken to survive it, so that judges must tell them by what they measured. */
+const killSurvived = { durability: 'shown' };
+
+/** Repeats are the outermost loop, as in a run. */
+export function measure({
+  scenario,
+  scale,
+  systems,
+  seed,
+  studies = bundledStudies,
+}: MeasureOptions): Point[] {
+  const { program, trials, phases, repeats } = planRun(scenario, scale, studies);
+  const chance = new Random(seed);
+  const combinations = trials
+    .slice(0, trials.length / repeats)
+    .map((trial) => ({ ...trial, outcomes: [] as TrialOutcome[], behave: systems[trial.system] }));
+  for (let repeat = 0; repeat < repeats; repeat++)
+    for (const { params, outcomes, behave } of combinations)
+      if (behave !== undefined) {
+        const behaviour = behave(queueParamsOf(params), chance, scenario);
+        outcomes.push(outcomeOf(params, behaviour, { ...scenario, phases }));
+      }
+  return combinations
+    .filter(({ outcomes }) => outcomes.length > 0)
+    .map((combination) => summarisePoint(combination, combination.outcomes, program))
+    .map((point) => ({ ...point, integrity: Object.assign({ ...point.integrity }, killSurvived) }));
+}

@@ -1,0 +1,46 @@
+/** Quantities with one value per repeat, and what is computed from several of them, repeat by repeat. */
+import { type Interval, meanInterval, median, repeatsMin, welchRatioInterval } from '@shardlab/model';
+
+export interface Sample {
+  /** The mean from five repeats on (of logs where all are over zero), the median of fewer; NaN of none. */
+  value: number;
+  repeats: readonly number[];
+  /** 95 %, from five repeats on. */
+  interval: Interval | null;
+}
+
+export function sampleOf(repeats: readonly number[]): Sample {
+  return { value: centre(repeats), repeats, interval: meanInterval(repeats) };
+}
+
+/**
+ * A value per repeat from the values of several quantities in that repeat. All of a run are measured in the same rounds, so a
+ * slow minute of the machine affects all of them; a quantity that has more repeats than another has them in later rounds.
+ */
+export function combined(samples: readonly Sample[], compute: (values: readonly number[]) => number): Sample {
+  const rounds = samples.length === 0 ? 0 : Math.min(...samples.map(({ repeats }) => repeats.length));
+  return sampleOf(
+    Array.from({ length: rounds }, (_, round) => compute(samples.map(({ repeats }) => repeats[round]!))),
+  );
+}
+
+/** Pair by pair where both were measured in the same repeats; otherwise with Welch's interval. */
+export function ratioOf(over: Sample, under: Sample): Sample {
+  const paired = combined([over, under], ([a, b]) => a! / b!);
+  if (over.repeats.length === under.repeats.length || paired.repeats.length < repeatsMin) return paired;
+  return {
+    ...paired,
+    value: over.value / under.value,
+    interval: welchRatioInterval(over.repeats, under.repeats),
+  };
+}
+
+export function geometricMean(values: readonly number[]): number {
+  return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
+}
+
+function centre(values: readonly number[]): number {
+  if (values.length < repeatsMin) return median(values);
+  if (values.every((value) => value > 0)) return geometricMean(values);
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,199 @@
+/**
+ * Negative controls: systems that are no durable queues go through the harness at every bundled scenario, and every judge
+ * meets their points. And a positive one: a system that does what the document says must make its claims hold.
+ */
+import type { Point, Scale, Scenario, Verdict } from '@shardlab/contract';
+import { bundledStudies, readScenarioFolder } from '@shardlab/lab';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { forged, type Impostor, impostors } from '../src/impostors/impostors.ts';
+import { measure } from '../src/impostors/measure.ts';
+import { randomisedPair } from '../src/impostors/randomised.ts';
+import { reference } from '../src/impostors/reference.ts';
+import { contradictionOf } from '../src/judging/evidence.ts';
+import { queuePointOf } from '../src/programs/queue/queue-point.ts';
+
+const seeds = 200;
+/** Those with forged books are only reported, so fewer are enough. */
+const forgedSeeds = 20;
+/** A claim that more than this share of random pairs fulfils tells little. */
+const randomPassesMax = 0.05;
+const passesMax = 4;
+
+interface Workload {
+  scenario: Scenario;
+  claims: string[];
+}
+
+/** Scenarios with the same points are measured once for all their claims. */
+function workloadsOf(scenarios: readonly Scenario[], scale: Scale): Workload[] {
+  const found = new Map<string, Workload>();
+  for (const scenario of scenarios) {
+    const { program, systems, parameters, sweep, phases, faults, conversion, quick } = scenario;
+    const scaled = scale === 'quick' ? { systems, sweep, phases, ...quick } : { systems, sweep, phases };
+    const key = JSON.stringify([program, parameters, scaled.systems, scaled.sweep, faults, conversion]);
+    const known = found.get(key)?.claims ?? [];
+    const claims = [...new Set([...known, ...scenario.claims])];
+    const { quick: _quick, ...whole } = { ...scenario, ...scaled, sweep: { ...sweep, ...scaled.sweep } };
+    found.set(key, { scenario: { ...whole, repeats: 5 }, claims });
+  }
+  return [...found.values()].filter(({ claims }) => claims.length > 0);
+}
+
+type Verdicts = Map<string, Verdict[]>;
+
+function verdictsOf(
+  { systems }: Pick<Impostor, 'systems'>,
+  workloads: readonly Workload[],
+  seed: number,
+): Verdicts {
+  const verdicts: Verdicts = new Map();
+  for (const { scenario, claims } of workloads) {
+    const points = measure({ scenario, scale: 'full', systems, seed });
+    for (const { id, verdict } of bundledStudies.judge(claims, points, { cores: 2 }))
+      verdicts.set(id, [...(verdicts.get(id) ?? []), verdict]);
+  }
+  return verdicts;
+}
+
+const passed = (verdicts: Verdicts) =>
+  [...verdicts].filter(([, of]) => of.includes('holds')).map(([id]) => id);
+const ofWhitePaper = (ids: readonly string[]) => ids.filter((id) => id.startsWith('A'));
+
+const letters: Readonly<Record<Verdict, string>> = {
+  holds: 'H',
+  mixed: 'M',
+  'does-not-hold': 'f',
+  inconclusive: 'i',
+  'not-comparable': 'n',
+};
+
+let full: Workload[];
+let quick: Workload[];
+const named = new Map<string, Verdicts>();
+const forgeries = new Map<string, Verdicts>();
+const randomPasses = new Map<string, number>();
+const forgedPasses = new Map<string, number>();
+let mostRandomPasses = 0;
+
+beforeAll(async () => {
+  const scenarios = (await readScenarioFolder()).flatMap(({ parsed }) =>
+    parsed.ok ? [parsed.scenario] : [],
+  );
+  full = workloadsOf(scenarios, 'full');
+  quick = workloadsOf(scenarios, 'quick');
+  for (const impostor of impostors) {
+    named.set(impostor.name, verdictsOf(impostor, full, 1));
+    forgeries.set(`${impostor.name}, forged`, verdictsOf(forged(impostor), full, 1));
+  }
+  const count = (passes: Map<string, number>, ids: readonly string[]) => {
+    for (const id of ids) passes.set(id, (passes.get(id) ?? 0) + 1);
+  };
+  for (let seed = 1; seed <= seeds; seed++) {
+    const pair = randomisedPair(seed);
+    const passes = passed(verdictsOf(pair, quick, seed));
+    count(randomPasses, passes);
+    mostRandomPasses = Math.max(mostRandomPasses, ofWhitePaper(passes).length);
+    if (seed <= forgedSeeds) count(forgedPasses, passed(verdictsOf(forged(pair), quick, seed)));
+  }
+  console.log(tableInWords());
+}, 180_000);
+
+function tableInWords(): string {
+  const columns = [...named, ...forgeries];
+  const percents = (passes: Map<string, number>, of: number, id: string) =>
+    `${(((passes.get(id) ?? 0) / of) * 100).toFixed(1)} %`.padStart(9);
+  const lines = bundledStudies.claims.map(({ id }) => {
+    const cells = columns.map(([, verdicts]) =>
+      (verdicts.get(id) ?? []).map((each) => letters[each]).join(''),
+    );
+    return `${id.padEnd(5)}${cells.map((cell) => cell.padEnd(6)).join('')}${percents(randomPasses, seeds, id)}${percents(forgedPasses, forgedSeeds, id)}`;
+  });
+  return [
+    'H holds, M mixed, f does not hold, i inconclusive, n not comparable; a letter for each workload',
+    ...columns.map(([name], index) => `column ${index + 1}: ${name}`),
+    `last columns: passes of ${seeds} random pairs, and of ${forgedSeeds} whose books add up`,
+    ...lines,
+  ].join('\n');
+}
+
+describe('systems that only pretend', () => {
+  test.each(impostors.map(({ name }) => name))('%s: at most four claims of the white paper hold', (name) => {
+    expect(ofWhitePaper(passed(named.get(name)!)).length).toBeLessThanOrEqual(passesMax);
+  });
+
+  test(`of ${seeds} random pairs, none makes more than four hold`, () => {
+    expect(mostRandomPasses).toBeLessThanOrEqual(passesMax);
+  });
+
+  test('a claim that one of them makes hold, or more than 5 % of the random pairs, is graded weak; no other is', () => {
+    const passes = new Set([...named.values()].flatMap(passed));
+    for (const [id, count] of randomPasses) if (count > randomPassesMax * seeds) passes.add(id);
+    const weak = bundledStudies.claims.filter((claim) => claim.weak !== undefined).map(({ id }) => id);
+    expect(weak.toSorted()).toEqual([...passes].toSorted());
+    expect(ofWhitePaper(weak).length).toBeLessThanOrEqual(passesMax);
+  });
+});
+
+describe('a system that does what the document says', () => {
+  const untold = ['A8', 'A17'];
+
+  test('makes every claim hold that can be judged here', () => {
+    const verdicts = verdictsOf({ systems: reference }, full, 1);
+    expect([...verdicts.keys()].toSorted()).toEqual(bundledStudies.claimIds.toSorted());
+    for (const [id, of] of verdicts)
+      expect([id, ...new Set(of)]).toEqual([id, untold.includes(id) ? 'not-comparable' : 'holds']);
+  });
+
+  test('has measurements that agree with each other, and loses its verdicts with them', () => {
+    const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
+    const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
+    const contradictions = points.map((point) => contradictionOf(queuePointOf(point), 2));
+    expect(new Set(contradictions)).toEqual(new Set([null]));
+
+    const changed: [string, (point: Point) => Point][] = [
+      [
+        'commits waited for a sync',
+        (point) => ({
+          ...point,
+          waits: point.waits.map((wait) => ({ ...wait, waits: Math.round(wait.waits / 2) })),
+        }),
+      ],
+      [
+        'of their time',
+        (point) => ({ ...point, waits: point.waits.map((wait) => ({ ...wait, totalMs: wait.totalMs * 3 })) }),
+      ],
+      ['cores', (point) => ({ ...point, byInstance: { ...point.byInstance, cpuShare: [0.001] } })],
+      [
+        'inside a call',
+        (point) => {
+          const call = point.figures.dequeueCallMeanMs!;
+          return {
+            ...point,
+            figures: { ...point.figures, dequeueCallMeanMs: { ...call, value: call.value * 1e4 } },
+          };
+        },
+      ],
+    ];
+    for (const [words, change] of changed) {
+      const [result] = bundledStudies.judge(['A7'], points.map(change), { cores: 2 });
+      expect(result).toMatchObject({ verdict: 'inconclusive', reason: expect.stringContaining(words) });
+    }
+  });
+
+  test('is not durable once a kill was seen to lose its messages', () => {
+    const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
+    const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
+    const judgedWith = (durability: string) =>
+      bundledStudies.judge(
+        ['A7'],
+        points.map((point) => ({ ...point, integrity: { ...point.integrity, durability } })),
+        {
+          cores: 2,
+        },
+      )[0]!.verdict;
+    expect(judgedWith('shown')).toBe('holds');
+    expect(judgedWith('not shown')).toBe('inconclusive');
+    expect(judgedWith('not sampled')).toBe('inconclusive');
+    expect(judgedWith('not promised')).toBe('holds');
+  });
+});
