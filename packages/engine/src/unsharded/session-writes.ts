@@ -21,6 +21,7 @@ const busyRetryMs = 1;
 export class SessionWrites implements UnshardedWrites {
   readonly announcesReady = false;
   groupCount = 0;
+  syncCount = 0;
   readonly #options: SessionWritesOptions;
   #closed = false;
 
@@ -56,6 +57,7 @@ export class SessionWrites implements UnshardedWrites {
       return file.commit(change);
     });
     this.groupCount += 1;
+    if (change.sync === 'FULL') this.syncCount += 1;
     this.#options.waits.record('log file sync', clock.monotonicMs() - writingAt);
     return runs;
   }
