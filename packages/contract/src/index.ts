@@ -1,6 +1,7 @@
 export * from './cluster.ts';
 export * from './conversion.ts';
 export * from './conversion-step.ts';
+export * from './disruption.ts';
 export * from './find-faults.ts';
 export * from './hardware.ts';
 export * from './idempotency.ts';
@@ -10,6 +11,7 @@ export { nearestName } from './nearest-name.ts';
 export * from './parameter.ts';
 export * from './payload-text.ts';
 export * from './queue.ts';
+export * from './repeat-conditions.ts';
 export * from './run.ts';
 export * from './scenario.ts';
 export * from './service.ts';

@@ -47,7 +47,7 @@ async function measure(payloadBytes: number, operations: number): Promise<{ inUs
   const work = workload(payloadBytes, operations);
   const inUs = await cpuOf(() => new Enqueuer(work, 0).run());
   work.seal();
-  const outUs = await cpuOf(() => runDequeuer(work, 0));
+  const outUs = await cpuOf(() => runDequeuer(work, { sourceIndex: 0, number: 0 }));
   return { inUs, outUs };
 }
 
@@ -61,6 +61,7 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
     clock,
     codec: forge,
     streams: null,
+    book: null,
     meter: new Meter(host, clock),
     config: {
       dir: '',
@@ -81,8 +82,10 @@ function workload(payloadBytes: number, operationsPerTransaction: number): Workl
       converts: false,
       tickMs: 250,
       orderScope: 'instance',
+      isShared: false,
       seed: 1,
       nonce: 1,
+      book: null,
     },
   });
   kept.onCommit = (count) => {

@@ -26,6 +26,10 @@ export class NullInstance {
     return [];
   }
 
+  syncs(): number {
+    return 0;
+  }
+
   openSession(): Session {
     let staged: Buffer[] = [];
     const session: Partial<Session> = {

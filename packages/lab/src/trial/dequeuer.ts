@@ -14,10 +14,14 @@ const sealedWaitMs = 10;
  * One dequeuer session in a closed loop: collects the operations of a transaction, then commits. With round trips every
  * dequeue takes one message, and each call first waits a round trip; without, one call takes as many as it gets.
  */
-export async function runDequeuer(work: Workload, sourceIndex: number): Promise<void> {
+export async function runDequeuer(
+  work: Workload,
+  { sourceIndex, number }: { sourceIndex: number; number: number },
+): Promise<void> {
   const session = work.host.openSession();
   const taker: DequeuerState = {
     session,
+    number,
     rows: openRows(work, session),
     sourceIndex: sourceIndex,
     source: work.config.layout.dequeueSources[sourceIndex]!,
@@ -44,7 +48,9 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
   if (messages > 0) {
     await rows?.write(identities);
     await roundTrips?.wait();
+    work.book?.consuming(taker.sourceIndex, taker.number, identities);
     await session.commit();
+    work.book?.consumed(taker.sourceIndex, taker.number);
     meter.consumed += messages;
     meter.gaps.recordCommit();
     for (const identity of identities) ledger.recordConsumed(identity);
@@ -55,6 +61,8 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
 
 interface DequeuerState {
   session: Session;
+  /** Among the dequeuers of its source in this process. */
+  number: number;
   /** Undefined if no rows are inserted. */
   rows: ApplicationRows | undefined;
   sourceIndex: number;
@@ -79,13 +87,15 @@ async function collect(work: Workload, taker: DequeuerState): Promise<Collected>
   while (messages < operations && !work.drainOver) {
     await roundTrips?.wait();
     const max = roundTrips === null ? operations - messages : 1;
+    const calledAtMs = work.clock();
     const batch = await dequeue(work, taker, max);
     if (batch.length === 0) return { identities, messages, empty: true };
-    identities.push(
-      ...(work.streams === null
-        ? checkBatch(work, taker, batch)
-        : await readStreamedBatch(work, taker, batch)),
-    );
+    const checked =
+      work.streams === null
+        ? checkBatch(work, taker, { batch, calledAtMs })
+        : await readStreamedBatch(work, taker, batch);
+    if (batch.some(({ deliveryCount }) => deliveryCount > 1)) taker.ledger.checkRedelivered(checked);
+    identities.push(...checked);
     messages += batch.length;
   }
   return { identities, messages, empty: false };
@@ -95,12 +105,13 @@ async function collect(work: Workload, taker: DequeuerState): Promise<Collected>
 function checkBatch(
   { clock, meter }: Workload,
   { ledger, order }: DequeuerState,
-  batch: readonly Message[],
+  { batch, calledAtMs }: { batch: readonly Message[]; calledAtMs: number },
 ): PayloadIdentity[] {
   const now = clock();
+  const call = { fromMs: calledAtMs, toMs: now };
   const identities: PayloadIdentity[] = [];
   for (const message of batch) {
-    const identity = ledger.recordDelivery(message, order);
+    const identity = ledger.recordDelivery(message, order, call);
     if (identity === null) continue;
     meter.recordLatency(now - identity.sentAtMs);
     identities.push(identity);

@@ -63,10 +63,12 @@ export class Enqueuer {
 
   /** Runs one transaction, repeated if a failover undid it or the queue was being converted. Its messages carry the time of the first attempt. */
   async #transact(messages: number): Promise<void> {
-    const { clock, meter, ledgers, gate } = this.#work;
+    const { clock, meter, ledgers, gate, book } = this.#work;
     const sentAtMs = clock();
+    book?.enqueueing(this.#number, this.#sequence + messages);
     while (!(await this.#commit(messages, sentAtMs))) if (this.#work.stopped) return;
     this.#sequence += messages;
+    book?.enqueued(this.#number, this.#sequence);
     for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
     meter.gaps.recordCommit();

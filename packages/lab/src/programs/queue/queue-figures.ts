@@ -33,6 +33,13 @@ export const queueFigures: readonly FigureInfo[] = [
     format: 'cores',
   },
   {
+    name: 'syncsPerSec',
+    label: 'Syncs',
+    title: 'Synced group commits of all instances',
+    unit: 'syncs per second',
+    format: 'rate',
+  },
+  {
     name: 'dequeueCallP50Ms',
     label: 'Dequeue call',
     title: 'Median duration of a dequeue call with messages ready',
@@ -59,5 +66,19 @@ export const queueFigures: readonly FigureInfo[] = [
     title: '99th percentile of the latency from enqueue to dequeue',
     unit: 'milliseconds',
     format: 'milliseconds',
+  },
+  {
+    name: 'rawPerSec',
+    label: 'Raw limit',
+    title: 'Rows per second through SQLite alone, before and after the trial',
+    unit: 'rows per second',
+    format: 'rate',
+  },
+  {
+    name: 'rawRatio',
+    label: 'Share of the raw limit',
+    title: 'Dequeue rate as a share of the raw limit beside the trial',
+    unit: 'ratio',
+    format: 'ratio',
   },
 ];
