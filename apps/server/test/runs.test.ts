@@ -202,7 +202,7 @@ describe('an export', () => {
         system: point.system,
         threads: String(point.params.threads),
         dequeuePerSec: String(figureOf(point, 'dequeuePerSec')),
-        'latencyMs.p99': String(distributionOf(point, 'latency').p99),
+        'dequeueCallMs.p99': String(distributionOf(point, 'dequeueCall').p99),
         'integrity.lost': '0',
         'waits.log file sync.class': 'commit',
       });

@@ -118,6 +118,7 @@ export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
     sweep: { instances: [1], threads: [1] },
     phases: { warmupMs: 0, measureMs: 100, drainMs: 500 },
     repeats: 1,
+    kills: false,
     ...changes,
   };
 }

@@ -15,6 +15,7 @@ const metrics = (enqueued: number, consumed: number) => ({
   consumed,
   commits: 0,
   groups: 0,
+  syncs: 0,
   logBytes: 0,
   cpuMs: { session: 0, writer: 0 },
   shards: [

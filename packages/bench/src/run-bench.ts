@@ -3,14 +3,14 @@
  * recorded and repeated in the next round; it does not affect the results of others.
  */
 import type { Environment } from '@shardlab/contract';
-import { captureEnvironment } from '@shardlab/lab';
+import { captureEnvironment, measureRaw, type RawResult } from '@shardlab/lab';
 import { serverPeers, shardedRemote } from './drivers/systems.ts';
 import { Journal } from './journal.ts';
 import { type Absence, availabilityOf } from './plan/availability.ts';
 import { bestConsumers, probe } from './plan/probe.ts';
+import { type RawKind, rawKindsOf } from './plan/raw-kinds.ts';
 import type { Scale } from './plan/scale.ts';
 import { names, peersOf, type Trial, trialsOf } from './plan/trials.ts';
-import { measureRaw, type RawKind, type RawResult, rawKindsOf } from './raw/raw-limit.ts';
 import { spreadOf } from './report/spread.ts';
 import { runTrial } from './trial/run-trial.ts';
 import type { Sample } from './trial/sample.ts';

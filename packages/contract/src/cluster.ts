@@ -24,8 +24,9 @@ export const InstanceMetrics = Type.Object(
     consumed: Type.Integer(),
     commits: Type.Integer(),
     groups: Type.Integer({
-      description: 'Group commits, each with one sync; commits ÷ groups is the mean size of a group',
+      description: 'Group commits; commits ÷ groups is the mean size of a group',
     }),
+    syncs: Type.Integer({ description: 'Group commits that were synced' }),
     logBytes: Type.Integer({
       description: 'Bytes of its write-ahead logs; beyond about 64 MB a reader keeps them from being reused',
     }),

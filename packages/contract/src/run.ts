@@ -1,9 +1,16 @@
 /** A run, its points, and the events that the server streams while the run is in progress. */
 import Type, { type Static } from 'typebox';
 import { ClaimResult, Verdict } from './claim.ts';
-import { ConversionStep } from './conversion-step.ts';
+import { ConversionOutcome, FaultOutcome, TimelineBin } from './disruption.ts';
 import { Params } from './parameter.ts';
 import { Provenance } from './provenance.ts';
+import {
+  Disturbance,
+  DurabilityEvidence,
+  KilledTrial,
+  PointConditions,
+  Steadiness,
+} from './repeat-conditions.ts';
 import { FaultKind, Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -53,76 +60,11 @@ export const Integrity = Type.Object(
     left: Type.Integer({
       description: 'Messages found in the queue by browsing when the bounded drain had ended',
     }),
+    durability: Type.Optional(DurabilityEvidence),
   },
   closed,
 );
 export type Integrity = Static<typeof Integrity>;
-
-/** A fault of the scenario and its effect. */
-export const FaultOutcome = Type.Object(
-  {
-    kind: FaultKind,
-    instance: Type.Integer(),
-    atMs: Type.Number({ description: 'Actual time, from the start of the measured phase' }),
-    takeoverMs: Type.Union([Type.Number(), Type.Null()], {
-      description:
-        'Time until another process served the instance, or its own process again; null if that did not happen',
-    }),
-    outageMs: Type.Union([Type.Number(), Type.Null()], {
-      description:
-        "How long no commit of the instance's sessions was acknowledged; null if none was from then on",
-    }),
-    dequeuePerSec: Type.Object(
-      { before: Type.Number(), during: Type.Number(), after: Type.Number() },
-      {
-        ...closed,
-        description:
-          'Of all instances: from the previous fault or the start, during the outage, and after it until the next fault or the end',
-      },
-    ),
-  },
-  closed,
-);
-export type FaultOutcome = Static<typeof FaultOutcome>;
-
-const RatesAround = Type.Object(
-  { before: Type.Number(), during: Type.Number(), after: Type.Number() },
-  closed,
-);
-
-/** The conversion of the scenario and its effect. Times count from the start of the measured phase. */
-export const ConversionOutcome = Type.Object(
-  {
-    atMs: Type.Number(),
-    tookMs: Type.Number(),
-    steps: Type.Array(
-      Type.Object({ step: ConversionStep, atMs: Type.Number(), tookMs: Type.Number() }, closed),
-      { description: 'In order, each from when it was due until it was completed' },
-    ),
-    withoutEnqueueMs: Type.Union([Type.Number(), Type.Null()], {
-      description:
-        'The longest time in which an instance acknowledged no enqueue; null if it acknowledged none from then on',
-    }),
-    enqueuePerSec: RatesAround,
-    dequeuePerSec: RatesAround,
-  },
-  closed,
-);
-export type ConversionOutcome = Static<typeof ConversionOutcome>;
-
-/** What one instance's sessions did in a short interval. */
-export const TimelineBin = Type.Object(
-  {
-    instance: Type.Integer(),
-    fromMs: Type.Number({ description: 'From the start of the measured phase' }),
-    toMs: Type.Number(),
-    enqueuePerSec: Type.Number(),
-    dequeuePerSec: Type.Number(),
-    latencyMs: Type.Object({ p50: Type.Number(), p99: Type.Number() }, closed),
-  },
-  closed,
-);
-export type TimelineBin = Static<typeof TimelineBin>;
 
 /** A figure of a point: the median of its repeats. */
 export const Figure = Type.Object(
@@ -130,7 +72,9 @@ export const Figure = Type.Object(
     value: Type.Number(),
     unit: Type.String(),
     provenance: Provenance,
-    repeats: Type.Array(Type.Number(), { description: 'In the order of the trials' }),
+    repeats: Type.Array(Type.Number(), {
+      description: 'In the order of the trials, without those in which it could not be measured',
+    }),
   },
   closed,
 );
@@ -146,6 +90,11 @@ export const Repeat = Type.Object(
     waitMs: Type.Record(Type.String(), Type.Number(), {
       description: 'Time that sessions waited, by wait event',
     }),
+    steady: Type.Optional(Steadiness),
+    disturbance: Type.Optional(Disturbance),
+    attempts: Type.Optional(
+      Type.Integer({ description: 'How often it was measured until it counted, or the run gave up' }),
+    ),
     faults: Type.Optional(Type.Array(FaultOutcome)),
     conversion: Type.Optional(ConversionOutcome),
     timeline: Type.Optional(
@@ -176,6 +125,8 @@ export const Point = Type.Object(
     }),
     waits: Type.Array(WaitSummary),
     integrity: Integrity,
+    conditions: Type.Optional(PointConditions),
+    killed: Type.Optional(KilledTrial),
     repeats: Type.Array(Repeat),
   },
   closed,
@@ -229,6 +180,12 @@ export const Progress = Type.Object(
     done: Type.Integer({ description: 'Trials finished (a trial is one repeat of one point)' }),
     total: Type.Integer(),
     etaMs: Type.Union([Type.Integer(), Type.Null()]),
+    measuredAgain: Type.Optional(
+      Type.Integer({
+        description:
+          'Trials that were measured once more, because they were not steady or disturbed; not in done and total',
+      }),
+    ),
     current: Type.Optional(Type.String({ description: 'The trial in progress, in words' })),
   },
   closed,

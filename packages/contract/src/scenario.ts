@@ -162,6 +162,18 @@ export const Scenario = Type.Object(
       ),
     ),
     repeats: Type.Integer({ minimum: 1, maximum: limit.repeatsMax }),
+    kills: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether one further trial of each system and durability is killed under load, to show that what was acknowledged survives; default true',
+      }),
+    ),
+    probes: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the raw limit of SQLite is measured before and after each trial, so that rates are known as a share of it; default false',
+      }),
+    ),
     quick: Type.Optional(
       Type.Object(
         {

@@ -17,6 +17,7 @@ export {
   type StoredVerdict as KeptVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
+export { measureRaw, type RawJob, type RawResult } from './raw/raw-limit.ts';
 export { assertSystemsAvailable } from './run/available-systems.ts';
 export { captureEnvironment } from './run/environment.ts';
 export { planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';

@@ -166,6 +166,7 @@ describe('what the command line prints', () => {
     expect(progressBar({ done: 12, total: 48, etaMs: 65_000 })).toBe(
       '[██████··················] 12/48  about 1 min 5 s left',
     );
+    expect(progressBar({ done: 3, total: 8, etaMs: null, measuredAgain: 2 })).toContain('3/8 + 2 again');
     expect(progressBar({ done: 0, total: 0, etaMs: null })).toContain('0/0');
   });
 
@@ -187,6 +188,30 @@ describe('what the command line prints', () => {
     ]);
     expect(lines[2]).toMatch(/log file sync +2 LOST$/);
     expect(lines[1]).toMatch(/ok$/);
+  });
+
+  test('a table says which repeats do not count, and where that leaves no latency', () => {
+    const made = point({ deq: 1, repeats: [1, 1] });
+    const latencyP50Ms = { value: 3, unit: 'milliseconds', provenance: 'measured' as const, repeats: [3, 3] };
+    const conditions = { notSteady: 0, disturbed: 0, measuredAgain: 0 };
+    const table = resultTable(
+      [
+        { ...made, figures: { ...made.figures, latencyP50Ms }, conditions },
+        {
+          ...made,
+          params: { ...made.params, threads: 2 },
+          conditions: { ...conditions, notSteady: 2, disturbed: 1 },
+        },
+      ],
+      queueProgram,
+    );
+    const [head, good, bad] = table.split('\n');
+    const [latency, repeats] = ['Latency p50 ms', 'repeats'].map((title) => head!.indexOf(title));
+    expect(good!.slice(latency).trim()).toMatch(/^3 /);
+    expect(bad!.slice(latency).trim()).toMatch(/^not steady /);
+    expect(good!.slice(repeats)).toMatch(/^ok /);
+    expect(bad!.slice(repeats)).toMatch(/^2 of 2 not steady, 1 of 2 disturbed /);
+    expect(head).not.toContain('raw');
   });
 
   test('columns behind those that points differ in stay in line', () => {

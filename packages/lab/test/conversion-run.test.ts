@@ -36,7 +36,7 @@ test('a queue becomes a sharded one under its load, and every message arrives on
   const run = await startRun({ scenario: converting(), scale: 'full', dataDir, onEvent });
   expect(run.error).toBeNull();
   const [point] = run.points;
-  expect(point!.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+  expect(point!.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
   const { conversion, timeline } = point!.repeats[0]!;
   expect(conversion!.steps.map(({ step }) => step)).toEqual([
     'stop-enqueue',

@@ -35,7 +35,7 @@ test('a killed instance is served again, returns to its process, and every messa
   expect(run.error).toBeNull();
   expect(run.status).toBe('done');
   const [point] = run.points;
-  expect(point!.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+  expect(point!.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
   expect(figureOf(point!, 'enqueuePerSec')).toBeGreaterThan(0);
   expect(point!.byInstance.cpuShare!.every((share) => share > 0)).toBe(true);
   const [repeat] = point!.repeats;
@@ -64,7 +64,7 @@ test('remote sessions without a fault do the same work, on a topic and on unshar
   const run = await startRun({ scenario, scale: 'full', dataDir });
   expect(run.error).toBeNull();
   for (const point of run.points) {
-    expect(point.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+    expect(point.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
     expect(figureOf(point, 'dequeuePerSec')).toBeGreaterThan(0);
     expect(point.repeats[0]!.faults).toBeUndefined();
   }
@@ -85,7 +85,13 @@ test('messages are dequeued on another instance than the one that they were enqu
   expect(run.error).toBeNull();
   const where = (place: string) => run.points.find(({ params }) => params.dequeuers === place)!;
   for (const place of ['same-instance', 'other-instance']) {
-    expect(where(place).integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+    expect(where(place).integrity).toMatchObject({
+      lost: 0,
+      duplicated: 0,
+      damaged: 0,
+      outOfOrder: 0,
+      left: 0,
+    });
   }
   expect(where('same-instance').byInstance.dequeuePerSec![1]).toBe(0);
   expect(where('other-instance').byInstance.dequeuePerSec![0]).toBe(0);

@@ -2,7 +2,7 @@
  * Negative controls: systems that are no durable queues go through the harness at every bundled scenario, and every judge
  * meets their points. And a positive one: a system that does what the document says must make its claims hold.
  */
-import type { Point, Scale, Scenario, Verdict } from '@shardlab/contract';
+import type { DurabilityEvidence, Point, Scale, Scenario, Verdict } from '@shardlab/contract';
 import { bundledStudies, readScenarioFolder } from '@shardlab/lab';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { forged, type Impostor, impostors } from '../src/impostors/impostors.ts';
@@ -183,7 +183,7 @@ describe('a system that does what the document says', () => {
   test('is not durable once a kill was seen to lose its messages', () => {
     const { scenario } = full.find(({ claims }) => claims.includes('A7'))!;
     const points = measure({ scenario, scale: 'full', systems: reference, seed: 1 });
-    const judgedWith = (durability: string) =>
+    const judgedWith = (durability: DurabilityEvidence) =>
       bundledStudies.judge(
         ['A7'],
         points.map((point) => ({ ...point, integrity: { ...point.integrity, durability } })),

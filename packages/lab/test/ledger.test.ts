@@ -188,14 +188,14 @@ describe('order on first sight', () => {
   test('what was seen before, by whatever session, may come again', () => {
     const sighted = new SeenMessages();
     const [one, two] = [new FirstSightOrder(sighted), new FirstSightOrder(sighted)];
-    expect([0, 1].map((sequence) => one.inOrder(identity(sequence)))).toEqual([true, true]);
-    expect([2, 3].map((sequence) => two.inOrder(identity(sequence)))).toEqual([true, true]);
-    expect([0, 1, 4].map((sequence) => two.inOrder(identity(sequence)))).toEqual([true, true, true]);
+    expect([0, 1].map((sequence) => one.inOrder(identity(sequence), 1))).toEqual([true, true]);
+    expect([2, 3].map((sequence) => two.inOrder(identity(sequence), 1))).toEqual([true, true]);
+    expect([0, 1, 4].map((sequence) => two.inOrder(identity(sequence), 1))).toEqual([true, true, true]);
   });
 
   test('what a session sees for the first time must not come before what it has', () => {
     const order = new FirstSightOrder(new SeenMessages());
-    expect([0, 5, 4, 6].map((sequence) => order.inOrder(identity(sequence)))).toEqual([
+    expect([0, 5, 4, 6].map((sequence) => order.inOrder(identity(sequence), 1))).toEqual([
       true,
       true,
       false,

@@ -1,3 +1,4 @@
+import type { Scenario } from '@shardlab/contract';
 import { expandSweep, planFigures, planRun, trialInWords } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
@@ -59,6 +60,49 @@ describe('a plan', () => {
   test('says in words what a trial is', () => {
     const plan = planRun(scenario, 'full');
     expect(trialInWords(plan.trials[14]!, plan)).toBe('sharded, 2 instances, 2 threads, repeat 2 of 2');
+  });
+});
+
+describe('trials that are killed', () => {
+  const kills = (changes: Partial<Scenario>) => {
+    const plan = planRun(smallScenario({ kills: true, repeats: 2, ...changes }), 'full');
+    return [...plan.kills];
+  };
+  const of = (changes: Partial<Scenario>) =>
+    kills(changes).map(({ system, params }) => [system, params.durability]);
+
+  test('are one for each system and durability that promises to survive', () => {
+    expect(of({})).toEqual([
+      ['sharded', 'durable'],
+      ['unsharded', 'durable'],
+    ]);
+    const durability = ['durable', 'relaxed', 'memory'];
+    expect(of({ systems: ['sharded'], sweep: { durability, instances: [1], threads: [1, 2] } })).toEqual([
+      ['sharded', 'durable'],
+      ['sharded', 'relaxed'],
+    ]);
+  });
+
+  test('are chosen by the seed, among all points, of the first repeat', () => {
+    const points = (seed: number) =>
+      kills({ seed }).map(({ params }) => `${params.instances}×${params.threads}`);
+    expect(points(5)).toEqual(points(5));
+    const seeds = Array.from({ length: 40 }, (_, seed) => seed);
+    expect(new Set(seeds.flatMap(points)).size).toBe(4);
+    expect(kills({}).map(({ repeat }) => repeat)).toEqual([0, 0]);
+  });
+
+  test('are none where the scenario says so, has faults of its own, or could not be read in time', () => {
+    expect(kills({ kills: false })).toEqual([]);
+    expect(kills({ faults: [{ kind: 'kill', instance: 1, atMs: 1 }] })).toEqual([]);
+    expect(kills({ parameters: { backlog: 1_000_000 } })).toEqual([]);
+  });
+
+  test('count in the estimate of the plan', () => {
+    const [without, with_] = [false, true].map((kills) => planRun(smallScenario({ kills }), 'full'));
+    expect(with_!.estimatedMs).toBeGreaterThan(without!.estimatedMs + 2_000);
+    expect(new TimeLeft(with_!).etaMs()).toBe(with_!.estimatedMs);
+    expect(planFigures(smallScenario({ kills: true }), 'full').estimatedMs).toBe(with_!.estimatedMs);
   });
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isFaulty } from '../src/judging/judgement.ts';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import {
   createHistogram,
@@ -8,7 +9,7 @@ import {
   recordMs,
 } from '../src/trial/latency.ts';
 import { summarisePoint } from '../src/trial/point.ts';
-import type { TrialOutcome } from '../src/trial/trial.ts';
+import type { MeasuredRepeat, TrialOutcome } from '../src/trial/trial.ts';
 
 const combination = { program: 'queue', system: 'sharded', params: { instances: 2, threads: 4 } };
 
@@ -55,6 +56,39 @@ test('a point is the median of its repeats, with merged latencies and summed int
   expect(point.repeats.map(({ byInstance }) => byInstance.cpuShare![1])).toEqual([0.2, 1.8, 0.6]);
   expect(point.repeats[0]!.waitMs).toEqual({ 'log file sync': 10 });
   expect(point.waits).toMatchObject([{ event: 'log file sync', waits: 15, totalMs: 30 }]);
+});
+
+test('a point says which of its repeats do not count, and has the latency of the steady ones', () => {
+  const steady = { rateDrift: 0, backlogDrift: 0, isSteady: true };
+  const quiet = { otherCpuShare: 0.01, syncRatio: 1, isDisturbed: false };
+  const { latency: _, ...noLatency } = outcome(5, 1).latencies;
+  const repeats: MeasuredRepeat[] = [
+    { ...outcome(7, 1), latencies: noLatency, steady: { ...steady, isSteady: false }, disturbance: quiet },
+    { ...outcome(5, 2), steady, disturbance: { ...quiet, isDisturbed: true }, attempts: 3 },
+    { ...outcome(6, 2), steady, disturbance: quiet, attempts: 2 },
+  ];
+  const point = summarisePoint(combination, repeats, queueProgram);
+  expect(point.conditions).toEqual({ notSteady: 1, disturbed: 1, measuredAgain: 3 });
+  expect(point.latencies.latency).toMatchObject({ count: 200 });
+  expect(point.repeats.map(({ attempts }) => attempts)).toEqual([1, 3, 2]);
+  expect(point.repeats[0]).toMatchObject({ steady: { isSteady: false }, disturbance: quiet });
+  const never = summarisePoint(combination, repeats.slice(0, 1), queueProgram);
+  expect(Object.keys(never.latencies)).toEqual([]);
+});
+
+test('what a killed trial lost is lost at its point, but what it left was not to be drained', () => {
+  const killed = {
+    ...{ durability: 'durable', enqueued: 9, consumed: 4, inDoubt: 0, recovered: 3 },
+    ...{ lost: 2, duplicated: 1, damaged: 0, outOfOrder: 0, left: 3 },
+  };
+  const point = summarisePoint(combination, [outcome(1, 1)], queueProgram, { evidence: 'not shown', killed });
+  expect(point.integrity).toEqual({
+    ...{ lost: 2, duplicated: 1, damaged: 0, outOfOrder: 0, left: 3 },
+    durability: 'not shown',
+  });
+  expect(isFaulty(point)).toBe(true);
+  expect(point.killed).toEqual(killed);
+  expect(summarisePoint(combination, [outcome(1, 1)], queueProgram).integrity.durability).toBe('not sampled');
 });
 
 test('histograms keep microseconds through encoding and are merged by counts', () => {

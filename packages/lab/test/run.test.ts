@@ -54,7 +54,7 @@ describe('a small run of both queues on one and two instances', () => {
 
   test('loses, doubles, damages and disorders nothing, and drains', () => {
     for (const point of run.points) {
-      expect(point.integrity, JSON.stringify(point.params)).toEqual({
+      expect(point.integrity, JSON.stringify(point.params)).toMatchObject({
         lost: 0,
         duplicated: 0,
         damaged: 0,
@@ -71,8 +71,15 @@ describe('a small run of both queues on one and two instances', () => {
       expect(point.enqueuePerSec).toBeGreaterThan(0);
       expect(point.dequeuePerSec).toBeGreaterThan(0);
       expect(point.cpuUsPerMessage).toBeGreaterThan(0);
-      expect(point.latencyMs.count).toBeGreaterThan(0);
+      // A latency is that of steady repeats, and whether this one was is not for a test to say.
+      const [repeat] = measured.repeats;
+      expect(point.latencyMs.count > 0).toBe(repeat!.steady!.isSteady);
+      expect('latencyP50Ms' in measured.figures).toBe(repeat!.steady!.isSteady);
       expect(point.latencyMs.max).toBeGreaterThanOrEqual(point.latencyMs.p50);
+      expect(measured.figures.syncsPerSec!.value).toBeGreaterThan(0);
+      expect(repeat!.disturbance!.syncRatio).toBeGreaterThan(0);
+      expect(measured.conditions!.measuredAgain).toBe(repeat!.attempts! - 1);
+      expect(measured.integrity.durability).toBe('not sampled');
       expect(point.dequeueCallMs.count).toBeGreaterThan(0);
       expect(point.cpuShareByInstance).toHaveLength(instances);
       expect(point.dequeuePerSecByInstance).toHaveLength(instances);
@@ -117,6 +124,34 @@ describe('a small run of both queues on one and two instances', () => {
   });
 });
 
+test('a run shows durability by a kill, and rates as a share of the raw limit, where its scenario asks for them', async () => {
+  const scenario = smallScenario({
+    kills: true,
+    probes: true,
+    systems: ['sharded'],
+    sweep: { instances: [1], threads: [1], durability: ['durable', 'memory'] },
+  });
+  const said: string[] = [];
+  const run = await startRun({
+    scenario,
+    scale: 'quick',
+    dataDir,
+    onEvent: (event) => event.type === 'progress' && said.push(event.progress.current ?? ''),
+  });
+  expect(run.error).toBeNull();
+  expect(said).toContain('sharded, durable, killed to show its durability');
+  const [durable, memory] = run.points;
+  expect(durable!.killed).toMatchObject({ durability: 'durable', lost: 0, duplicated: 0, damaged: 0 });
+  expect(durable!.killed!.enqueued).toBeGreaterThan(0);
+  expect([durable, memory].map((each) => each!.integrity.durability)).toEqual(['shown', 'not promised']);
+  for (const { figures } of run.points) {
+    const [rate, raw] = [figures.dequeuePerSec!.value, figures.rawPerSec!.value];
+    expect(figures.rawRatio!.value).toBeCloseTo(rate / raw, 3);
+  }
+  expect(isRun(run), ajv.errorsText(isRun.errors)).toBe(true);
+  expect(await readdir(dataDir)).toEqual([]);
+});
+
 test('repeats end in one point that summarises them', async () => {
   const scenario = smallScenario({
     repeats: 2,
@@ -156,7 +191,7 @@ test('enqueuers pause at the bound of the backlog, which is counted as a wait', 
   });
   const { points } = await startRun({ scenario, scale: 'full', dataDir });
   for (const point of points) {
-    expect(point.integrity).toEqual({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
+    expect(point.integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 });
     expect(point.waits.map((wait) => wait.event)).toContain('flow control');
   }
 });

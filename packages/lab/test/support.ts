@@ -22,6 +22,7 @@ export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
     systems: ['sharded', 'unsharded'],
     phases: { warmupMs: 20, measureMs: 100, drainMs: 5_000 },
     repeats: 1,
+    kills: false,
     ...changes,
     parameters: Object.fromEntries(Object.entries(parameters).filter(([name]) => !(name in sweep))),
     sweep,

@@ -150,7 +150,8 @@ function registerMetrics(
     'instance',
   );
   const commits = counter('instance_commits_total', 'Transactions committed', 'instance');
-  const groups = counter('instance_group_commits_total', 'Group commits, each with one sync', 'instance');
+  const groups = counter('instance_group_commits_total', 'Group commits', 'instance');
+  const syncs = counter('instance_syncs_total', 'Group commits that were synced', 'instance');
   const cpu = counter('instance_cpu_seconds_total', 'CPU time by thread', 'instance', 'thread');
   const cache = gauge('instance_cache_bytes', 'Bytes used by the message cache', 'instance');
   const logBytes = gauge(
@@ -173,7 +174,7 @@ function registerMetrics(
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
   const gauges = [lost, up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
-  const counters = [restarts, enqueued, consumed, refused, commits, groups, cpu, waits, waited];
+  const counters = [restarts, enqueued, consumed, refused, commits, groups, syncs, cpu, waits, waited];
 
   return (scraped) => {
     for (const metric of [...gauges, ...counters]) metric.reset();
@@ -203,6 +204,7 @@ function registerMetrics(
       const instanceLabels = { instance: String(stats.instance) };
       commits.inc(instanceLabels, stats.commits);
       groups.inc(instanceLabels, stats.groups);
+      syncs.inc(instanceLabels, stats.syncs);
       cpu.inc({ ...instanceLabels, thread: 'session' }, stats.cpu.sessionUs / 1e6);
       cpu.inc({ ...instanceLabels, thread: 'writer' }, stats.cpu.writerUs / 1e6);
       logBytes.set(instanceLabels, stats.logBytes);

@@ -33,7 +33,7 @@ export async function* runToJson({ head, points }: ExportedRun): AsyncGenerator<
 
 /** RFC 4180 with a header line. Times are milliseconds, rates per second; a list is one cell, separated by spaces. */
 export async function* runToCsv({ head, points }: ExportedRun): AsyncGenerator<string> {
-  // Points differ in what they have: one that delivered nothing has no latency.
+  // Points differ in what they have: one that is not steady has no latency.
   const columns = new Set(columnsOfEmptyRun);
   for await (const point of inTurns(points())) for (const [name] of cellsOf(head, point)) columns.add(name);
   yield toLine([...columns]);
@@ -58,7 +58,7 @@ const toLine = (cells: readonly Cell[]) => `${cells.map(quote).join(',')}\r\n`;
 const columnsOfEmptyRun = ['run', 'scenario', 'scale', 'status', 'program', 'system'];
 
 function cellsOf(run: Run, point: Point): [name: string, cell: Cell][] {
-  const { params, figures, latencies, byInstance, waits, integrity } = point;
+  const { params, figures, latencies, byInstance, waits, integrity, conditions, killed } = point;
   return [
     ['run', run.id],
     ['scenario', run.scenario.id],
@@ -80,7 +80,11 @@ function cellsOf(run: Run, point: Point): [name: string, cell: Cell][] {
       values.join(' '),
     ]),
     ...Object.entries(integrity).map(([name, count]): [string, Cell] => [`integrity.${name}`, count]),
+    ...Object.entries(killed ?? {}).map(([name, cell]): [string, Cell] => [`killed.${name}`, cell]),
     ['repeats', point.repeats.length],
+    ...Object.entries(conditions ?? {}).map(([name, count]): [string, Cell] => [`repeats.${name}`, count]),
+    ['repeats.rateDrift', drifts(point, 'rateDrift')],
+    ['repeats.backlogDrift', drifts(point, 'backlogDrift')],
     ...waits.flatMap((wait): [string, Cell][] => [
       [`waits.${wait.event}.class`, wait.class],
       [`waits.${wait.event}.count`, wait.waits],
@@ -90,6 +94,10 @@ function cellsOf(run: Run, point: Point): [name: string, cell: Cell][] {
     ]),
   ];
 }
+
+/** Of each repeat; empty where the halves are not meant to agree. */
+const drifts = ({ repeats }: Point, name: 'rateDrift' | 'backlogDrift') =>
+  repeats.flatMap(({ steady }) => steady?.[name] ?? []).join(' ');
 
 function quote(cell: Cell): string {
   const text = cell === null ? '' : String(cell);

@@ -1,8 +1,8 @@
 /** The rows of the bench: each combines the repeats of a trial. */
 import type { Integrity, LatencyMs } from '@shardlab/contract';
-import { latencyOf, mergeHistograms } from '@shardlab/lab';
+import { latencyOf, mergeHistograms, type RawResult } from '@shardlab/lab';
+import type { RawKind } from '../plan/raw-kinds.ts';
 import type { Trial } from '../plan/trials.ts';
-import type { RawKind, RawResult } from '../raw/raw-limit.ts';
 import { addIntegrity, type Phase, type Sample } from '../trial/sample.ts';
 import { type Spread, spreadOf } from './spread.ts';
 

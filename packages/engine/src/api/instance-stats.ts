@@ -45,8 +45,14 @@ export interface InstanceStats {
   enqueued: number;
   consumed: number;
   commits: number;
-  /** Group commits: commits ÷ groups is how many transactions shared a sync. */
+  /** Group commits: commits ÷ groups is how many transactions shared one. */
   groups: number;
+  /**
+   * Group commits that were synced: relaxed ones, and those of nonpersistent queues only, are not. Syncs of checkpoints
+   * and of the catalog come on top. A sync of the elected writer of grouped unsharded queues counts in each instance that
+   * it served.
+   */
+  syncs: number;
   /** CPU time of the session thread and of the writer thread since they started, microseconds. */
   cpu: { sessionUs: number; writerUs: number };
   /** Bytes of the write-ahead logs of its two files. Beyond about 64 MB a reader keeps them from being reused. */

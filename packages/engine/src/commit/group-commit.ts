@@ -76,6 +76,8 @@ export class GroupCommit {
   onConsumed: ConsumptionListener | undefined;
   /** Durable groups since the instance opened. */
   groups = 0;
+  /** Those of them that were written and synced: the others are relaxed, or had nothing to write. */
+  syncs = 0;
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
@@ -313,6 +315,7 @@ export class GroupCommit {
       return;
     }
     if (result.failure === null) {
+      if (group.message.sync === 'FULL') this.syncs += 1;
       const failed =
         group.sql.size === 0 ? noneFailed : applySqlResults([...group.sql.keys()], result.sqlOutcomes);
       group.outcomes?.onDurable(group.groupNumber, failed);

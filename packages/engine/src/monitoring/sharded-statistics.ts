@@ -35,8 +35,8 @@ export class ShardedStatistics implements QueueStatistics {
 
   get totals(): EngineTotals {
     const { enqueued, consumed } = this.#options.transactions;
-    const { commits, groups } = this.#options.groupCommit;
-    return { enqueued, consumed, commits, groups };
+    const { commits, groups, syncs } = this.#options.groupCommit;
+    return { enqueued, consumed, commits, groups, syncs };
   }
 
   counts(row: QueueRow): QueueCounts {

@@ -167,6 +167,7 @@ export interface EngineTotals {
   consumed: number;
   commits: number;
   groups: number;
+  syncs: number;
 }
 
 export interface QueueStatistics {

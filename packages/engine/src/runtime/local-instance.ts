@@ -270,6 +270,7 @@ export class LocalInstance implements Instance {
       consumed: sumOf('consumed'),
       commits: sumOf('commits'),
       groups: sumOf('groups'),
+      syncs: sumOf('syncs'),
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writer.cpuUs },
       logBytes: logBytesOf(instanceFilePath(this.dir, this.id)) + logBytesOf(unshardedPath(this.dir)),
       shards: this.#queues.rows.flatMap((row) => this.#shardStats(row)),

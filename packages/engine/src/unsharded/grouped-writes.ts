@@ -51,6 +51,7 @@ const lastAnswerMsMax = 3_000;
 export class GroupedWrites implements UnshardedWrites {
   readonly announcesReady = true;
   groupCount = 0;
+  syncCount = 0;
   readonly #options: GroupedWritesOptions;
   readonly #queued: Record<'claims' | 'others', QueuedOperation[]> = { claims: [], others: [] };
   #lastWereClaims = false;
@@ -231,6 +232,8 @@ export class GroupedWrites implements UnshardedWrites {
       const { operations } = this.#sent;
       this.#sent = undefined;
       if (operations.some(({ operation }) => operation.kind === 'commit')) this.groupCount += 1;
+      if (operations.some(({ operation }) => operation.kind === 'commit' && operation.change.sync === 'FULL'))
+        this.syncCount += 1;
       for (const [index, queued] of operations.entries()) {
         endWait(queued, answer.writeMs);
         const result = answer.answers[index]!;

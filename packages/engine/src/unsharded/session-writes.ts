@@ -21,6 +21,7 @@ const busyRetryMs = 1;
 export class SessionWrites implements UnshardedWrites {
   readonly announcesReady = false;
   groupCount = 0;
+  syncCount = 0;
   readonly #options: SessionWritesOptions;
   #closed = false;
 
@@ -67,6 +68,7 @@ export class SessionWrites implements UnshardedWrites {
       time,
     );
     this.groupCount += 1;
+    if (change.sync === 'FULL') this.syncCount += 1;
     return runs;
   }
 

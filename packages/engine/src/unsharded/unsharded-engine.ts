@@ -98,7 +98,7 @@ export class UnshardedEngine
   readonly streams = undefined;
   readonly slab = new Slab();
   readonly holds: TimedHolds<UnshardedDelivery>;
-  readonly totals = { enqueued: 0, consumed: 0, commits: 0, groups: 0 };
+  readonly totals = { enqueued: 0, consumed: 0, commits: 0, groups: 0, syncs: 0 };
   readonly #options: UnshardedEngineOptions;
   readonly #file: LazyUnshardedFile;
   readonly #writes: UnshardedWrites;
@@ -239,6 +239,7 @@ export class UnshardedEngine
     this.totals.consumed += change.consumed.length;
     this.totals.commits += 1;
     this.totals.groups = this.#writes.groupCount;
+    this.totals.syncs = this.#writes.syncCount;
     if (!this.#writes.announcesReady)
       this.#serveAll(new Set(change.enqueued.map((message) => message.queueId)));
     return runs;

@@ -24,6 +24,8 @@ export interface UnshardedWrites {
   readonly announcesReady: boolean;
   /** Synced or relaxed writes of commits of this process; one is of one commit or more. */
   readonly groupCount: number;
+  /** Those that were synced. A sync of an elected writer that served several processes counts in each of them. */
+  readonly syncCount: number;
   /** Opens the file under the write lock, since opening writes to it. */
   open(): Promise<void>;
   /** Resolves once the change is as durable as it asks to be. */

@@ -56,7 +56,7 @@ export async function cpuOfGenerator(load: GeneratorLoad): Promise<GeneratorCost
   const work = workload(load);
   const inUs = await cpuOf(load.messages, () => new Enqueuer(work, 0).run());
   work.seal();
-  const outUs = await cpuOf(load.messages, () => runDequeuer(work, 0));
+  const outUs = await cpuOf(load.messages, () => runDequeuer(work, { sourceIndex: 0, number: 0 }));
   return { inUs, outUs };
 }
 
@@ -70,6 +70,7 @@ function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad)
     clock,
     codec: forge,
     streams: null,
+    book: null,
     meter: new Meter(host, clock),
     config: {
       dir: '',
@@ -90,8 +91,10 @@ function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad)
       converts: false,
       tickMs: 250,
       orderScope: 'instance',
+      isShared: false,
       seed: 1,
       nonce: 1,
+      book: null,
     },
   });
   kept.onCommit = (count) => {

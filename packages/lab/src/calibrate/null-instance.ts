@@ -41,6 +41,10 @@ export class NullInstance {
     return [];
   }
 
+  syncs(): number {
+    return 0;
+  }
+
   openSession(): Session {
     let staged: Buffer[] = [];
     const time = this.waits.openSession();

@@ -8,7 +8,8 @@ export function progressBar(progress: Progress): string {
   const share = progress.total === 0 ? 1 : progress.done / progress.total;
   const filled = Math.round(share * barWidth);
   const eta = progress.etaMs === null ? '' : `  about ${durationInWords(progress.etaMs)} left`;
-  return `[${'█'.repeat(filled)}${'·'.repeat(barWidth - filled)}] ${progress.done}/${progress.total}${eta}`;
+  const again = progress.measuredAgain === undefined ? '' : ` + ${progress.measuredAgain} again`;
+  return `[${'█'.repeat(filled)}${'·'.repeat(barWidth - filled)}] ${progress.done}/${progress.total}${again}${eta}`;
 }
 
 export class ProgressLine {

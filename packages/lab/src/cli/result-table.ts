@@ -41,13 +41,16 @@ export function resultTable(
   const shown: Column[] = [
     { title: 'system', cell: ({ system }) => system, left: true },
     ...varied.map(({ name }): Column => ({ title: name, cell: ({ params }) => paramCell(params[name]) })),
-    ...figures.map(
-      ({ name, label, format }): Column => ({
-        title: `${label}${unitOf[format]}`,
-        cell: (point) => (name in point.figures ? figure(figureOf(point, name)) : ''),
-      }),
-    ),
+    ...figures
+      .filter(({ name }) => points.some((point) => name in point.figures))
+      .map(
+        ({ name, label, format }): Column => ({
+          title: `${label}${unitOf[format]}`,
+          cell: (point) => (name in point.figures ? figure(figureOf(point, name)) : missingInWords(point)),
+        }),
+      ),
     { title: 'top wait event', cell: topWait, left: true },
+    { title: 'repeats', cell: conditionsInWords, left: true },
     { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
   ];
   const rows = [
@@ -95,6 +98,23 @@ function topWait({ waits }: Point): string {
   return waits.find((wait) => wait.class !== 'idle' && !wait.emulated)?.event ?? '';
 }
 
+/** A figure that means nothing at a point whose repeats are not steady is left out of it. */
+const missingInWords = ({ conditions, repeats }: Point) =>
+  conditions !== undefined && conditions.notSteady === repeats.length ? 'not steady' : '';
+
+/** Which repeats do not count, and how often one was measured again. */
+function conditionsInWords({ conditions, repeats }: Point): string {
+  if (conditions === undefined) return '';
+  const { notSteady, disturbed, measuredAgain } = conditions;
+  const of = repeats.length > 1 ? ` of ${repeats.length}` : '';
+  const parts = [
+    notSteady > 0 ? `${repeats.length > 1 ? `${notSteady}${of} ` : ''}not steady` : '',
+    disturbed > 0 ? `${repeats.length > 1 ? `${disturbed}${of} ` : ''}disturbed` : '',
+    measuredAgain > 0 ? `${measuredAgain} measured again` : '',
+  ].filter((part) => part !== '');
+  return parts.length === 0 ? 'ok' : parts.join(', ');
+}
+
 function integrityInWords(integrity: Integrity): string {
   const faults = [
     [integrity.lost, 'LOST'],
@@ -104,7 +124,8 @@ function integrityInWords(integrity: Integrity): string {
     [integrity.left, 'left'],
   ] as const;
   const present = faults.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
-  return present.length === 0 ? 'ok' : present.join(', ');
+  const durability = integrity.durability === undefined ? '' : `, durability ${integrity.durability}`;
+  return `${present.length === 0 ? 'ok' : present.join(', ')}${durability}`;
 }
 
 /** Each claim with its verdict and reason; of several clauses a line each. */

@@ -2,7 +2,6 @@
  * Whether the measurements of a point agree with each other. They come from different places (the wait log, the clients'
  * counts, the processes' CPU), so a system that only reports a rate, or a meter that is broken, contradicts itself.
  */
-import type { Point } from '@shardlab/contract';
 import type { QueuePoint } from '../programs/queue/queue-point.ts';
 import { percent } from './judgement.ts';
 
@@ -83,16 +82,13 @@ export function examine(points: readonly QueuePoint[], cores: number | null): Ex
   };
 }
 
-/** As the trials' kill and reopen will report it; runs without it have no such field. */
-type WithDurability = Point['integrity'] & { durability?: string };
-
 /** Why the durability of a system's messages is not shown; null if it is, or if the run has not examined it. */
 export function undurable(points: readonly Pick<QueuePoint, 'system' | 'integrity'>[]): string | null {
   const systems = Map.groupBy(points, ({ system }) => system);
   for (const [system, ofSystem] of systems) {
-    const reported = ofSystem.flatMap(({ integrity }) => (integrity as WithDurability).durability ?? []);
-    const wrong = reported.find((each) => each.startsWith('not shown'));
-    if (wrong !== undefined) return `The durability of ${system} is ${wrong}.`;
+    const reported = ofSystem.flatMap(({ integrity }) => integrity.durability ?? []);
+    const wrong = reported.find((each) => each === 'not shown');
+    if (wrong !== undefined) return `After a kill, acknowledged messages of ${system} were missing.`;
     const promised = reported.filter((each) => each !== 'not promised');
     if (promised.length > 0 && !promised.includes('shown'))
       return `A trial that is killed and reopened is missing for ${system}, so its durability is not shown.`;

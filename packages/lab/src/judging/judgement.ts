@@ -14,11 +14,8 @@ export const isFaulty = ({
   integrity: { lost, duplicated, damaged, outOfOrder },
 }: Pick<Point, 'integrity'>): boolean => lost + duplicated + damaged + outOfOrder > 0;
 
-/** As the trials' repeats will report it; points without it were not examined. */
-type WithConditions = Point & { conditions?: { notSteady: number; disturbed: number } };
-
 /** Whether repeats of a point were not steady, or disturbed by other processes. */
-export const isDisturbed = ({ conditions }: WithConditions): boolean =>
+export const isDisturbed = ({ conditions }: Pick<Point, 'conditions'>): boolean =>
   conditions !== undefined && conditions.notSteady + conditions.disturbed > 0;
 
 export const perSec = (rate: number) => `${Math.round(rate).toLocaleString('en-US')}/s`;

@@ -4,6 +4,7 @@
  */
 import type {
   FigureInfo,
+  KilledTrial,
   ParameterInfo,
   Params,
   ParamValue,
@@ -13,6 +14,7 @@ import type {
 } from '@shardlab/contract';
 import type { TSchema } from 'typebox';
 import type { ScenarioProblem } from '../scenario/scenario-problems.ts';
+import type { RawShape } from '../surroundings/surroundings.ts';
 import type { TrialOptions, TrialOutcome } from '../trial/trial.ts';
 
 export interface Parameter extends ParameterInfo {
@@ -43,4 +45,21 @@ export interface Program {
   trialBytesMax(scenario: Scenario, params: Params): number;
   /** Runs a trial. Rejects if it fails or hangs, or its signal aborts; no process and no file of it remains in any case. */
   run(options: TrialOptions): Promise<TrialOutcome>;
+  /** The raw loop whose rate limits the first figure at a point; left out if there is none. */
+  rawShape?(params: Params): RawShape;
+  /** How durability is shown; left out if the program's systems keep nothing. */
+  kill?: KillTest;
+}
+
+/** A trial that ends in a kill of all its processes, and whose folder new processes then read. */
+export interface KillTest {
+  /** One trial is killed for each system and each of these words. */
+  durabilityOf(params: Params): string;
+  /** Whether what was acknowledged is to survive a kill. */
+  isPromised(params: Params): boolean;
+  /** Whether a point can be killed; of those that can, the seed chooses. */
+  canKill(params: Params): boolean;
+  estimateMs(params: Params, phases: Phases): number;
+  /** Rejects as `run` does. */
+  run(options: TrialOptions): Promise<KilledTrial>;
 }

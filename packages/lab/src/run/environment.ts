@@ -1,18 +1,16 @@
 /** The environment of a run, on which its figures depend, captured before the first trial. */
 import { execFile } from 'node:child_process';
-import { open, readFile, realpath, rm } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
-import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Environment } from '@shardlab/contract';
 import { sqliteVersion } from '@shardlab/engine';
+import { probeSync } from '../surroundings/sync-probe.ts';
 
 const syncSamples = 100;
 /** Bounded so that a disk with a sync of 20 ms does not delay the run for long. */
 const syncBudgetMs = 1_500;
-const syncBytes = 4096;
 
 /** Takes up to about 1.5 s, most of it for syncs in the data folder. */
 export async function captureEnvironment(folder: string): Promise<Environment> {
@@ -35,25 +33,9 @@ export async function captureEnvironment(folder: string): Promise<Environment> {
   };
 }
 
-/** Appends 4 KiB and syncs, as often as the time budget allows; milliseconds. */
+/** Milliseconds. */
 async function measureSync(folder: string): Promise<Environment['syncMs']> {
-  const path = join(folder, 'sync-probe');
-  const file = await open(path, 'w');
-  const block = Buffer.alloc(syncBytes, 0x5a);
-  const times: number[] = [];
-  try {
-    const deadline = performance.now() + syncBudgetMs;
-    while (times.length < syncSamples && (times.length < 5 || performance.now() < deadline)) {
-      const start = performance.now();
-      await file.write(block);
-      await file.datasync();
-      times.push(performance.now() - start);
-    }
-  } finally {
-    await file.close();
-    await rm(path, { force: true });
-  }
-  times.sort((a, b) => a - b);
+  const times = await probeSync(folder, { samples: syncSamples, budgetMs: syncBudgetMs });
   const at = (share: number) =>
     Number(times[Math.min(times.length - 1, Math.floor(times.length * share))]!.toFixed(3));
   return { p50: at(0.5), p99: at(0.99) };

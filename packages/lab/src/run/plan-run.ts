@@ -12,10 +12,13 @@ import type { Program } from '../programs/program.ts';
 import { expandSweep, scaleScenario } from '../scenario/expand-sweep.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import type { Trial } from '../trial/trial.ts';
+import { sampleKills } from './sample-kills.ts';
 
 export interface RunPlan {
   program: Program;
   trials: Trial[];
+  /** After these trials, another one of the same point is killed. */
+  kills: ReadonlySet<Trial>;
   sweep: Scenario['sweep'];
   phases: Phases;
   repeats: number;
@@ -35,8 +38,9 @@ export function planRun(scenario: Scenario, scale: Scale, studies: StudyRegistry
   for (let repeat = 0; repeat < repeats; repeat++)
     for (const combination of combinations)
       trials.push({ ...combination, repeat, index: trials.length, key: pointKey(combination) });
-  const estimatedMs = estimateMs(program, combinations, phases) * repeats;
-  return { program, trials, sweep, phases, repeats, estimatedMs: Math.round(estimatedMs) };
+  const kills = sampleKills(scenario, program, trials);
+  const estimatedMs = estimateMs(program, combinations, phases) * repeats + killsMs(program, kills, phases);
+  return { program, trials, kills, sweep, phases, repeats, estimatedMs: Math.round(estimatedMs) };
 }
 
 /** How large the plan of a run is, without the plan: a hundredth of its work. */
@@ -48,13 +52,20 @@ export function planFigures(
   const program = studies.program(scenario.program);
   const { phases, repeats } = scaleScenario(scenario, scale);
   const combinations = expandSweep(scenario, scale, program);
-  const estimatedMs = Math.round(estimateMs(program, combinations, phases) * repeats);
+  const first = combinations.map((combination, index) => ({ ...combination, repeat: 0, index, key: '' }));
+  const kills = sampleKills(scenario, program, first);
+  const estimatedMs = Math.round(
+    estimateMs(program, combinations, phases) * repeats + killsMs(program, kills, phases),
+  );
   return { points: combinations.length, trials: combinations.length * repeats, estimatedMs };
 }
 
 /** One repeat of all combinations. */
 const estimateMs = (program: Program, combinations: readonly Combination[], phases: Phases): number =>
   combinations.reduce((sum, { params }) => sum + program.estimateTrialMs(params, phases), 0);
+
+const killsMs = ({ kill }: Program, kills: ReadonlySet<Trial>, phases: Phases): number =>
+  [...kills].reduce((sum, { params }) => sum + (kill?.estimateMs(params, phases) ?? 0), 0);
 
 /** "sharded, 1 ms round trip, 2 instances, 16 threads, repeat 2 of 3": what the sweep varies, in its order. */
 export function trialInWords(trial: Trial, { program, sweep, repeats }: RunPlan): string {

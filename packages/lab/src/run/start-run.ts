@@ -3,14 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ErrorBody, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
+import type { ErrorBody, KilledTrial, Params, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
+import { Surroundings } from '../surroundings/surroundings.ts';
 import { summarisePoint } from '../trial/point.ts';
-import type { TrialOutcome } from '../trial/trial.ts';
+import type { MeasuredRepeat, TrialOptions } from '../trial/trial.ts';
 import { assertSystemsAvailable } from './available-systems.ts';
 import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
+import { againShareMax, measureRepeat } from './measure-repeat.ts';
+import { durabilityOf, withRawRatio } from './measured-beside.ts';
 import { planRun, trialInWords } from './plan-run.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
@@ -48,7 +51,13 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   const now = options.now ?? Date.now;
   const plan = planRun(scenario, scale, studies);
   const timeLeft = new TimeLeft(plan);
-  const outcomes = new Map<string, TrialOutcome[]>();
+  const outcomes = new Map<string, MeasuredRepeat[]>();
+  const killed = new Map<string, KilledTrial>();
+  /** Trials that were measured again, and the planned time that is left for more of them. */
+  let measuredAgain = 0;
+  let againMs = plan.estimatedMs * againShareMax;
+  const rawShape = (params: Params) =>
+    scenario.probes === true ? (plan.program.rawShape?.(params) ?? null) : null;
   const id = options.id ?? randomUUID();
   let run = newRun({ id, scenario, scale, createdAtMs: options.createdAtMs ?? now(), studies });
   let folder: string | null = null;
@@ -60,7 +69,12 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
     options.onEvent?.(event, run);
   };
   const emitProgress = (done: number, current?: string): void => {
-    const progress = { done, total: plan.trials.length, etaMs: timeLeft.etaMs() };
+    const progress = {
+      done,
+      total: plan.trials.length,
+      etaMs: timeLeft.etaMs(),
+      ...(measuredAgain === 0 ? {} : { measuredAgain }),
+    };
     emit({ type: 'progress', progress: current === undefined ? progress : { ...progress, current } });
   };
   const finish = (status: 'done' | 'failed' | 'cancelled', error?: ErrorBody): void => {
@@ -77,24 +91,51 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
     folder = await makeScratchFolder(options.dataDir ?? tmpdir());
     const environment = await captureEnvironment(folder);
     run = { ...run, environment };
+    const surroundings = new Surroundings({
+      folder,
+      startSyncMs: environment.syncMs.p50,
+      scale,
+      ...(signal === undefined ? {} : { signal }),
+    });
     for (const trial of plan.trials) {
       signal?.throwIfAborted();
       emitProgress(trial.index, trialInWords(trial, plan));
       const trialStart = now();
       const needBytes = plan.program.trialBytesMax(scenario, trial.params);
       assertDiskSpace({ folder, needBytes, freeBytes: await (options.freeBytes ?? freeBytesOf)(folder) });
-      const outcome = await plan.program.run({
+      const trialOptions: TrialOptions = {
         trial,
         scenario,
         phases: plan.phases,
         dir: join(folder, `trial-${trial.index}`),
         ...(signal === undefined ? {} : { signal }),
         onTick: (tick) => emit({ type: 'tick', tick: { ...tick, atMs: now() - startedAtMs } }),
+      };
+      const repeat = await measureRepeat({
+        attempt: async (reason) => {
+          if (reason !== null) {
+            measuredAgain += 1;
+            emitProgress(trial.index, `${trialInWords(trial, plan)}, again because it was ${reason}`);
+          }
+          return withRawRatio(
+            await surroundings.measure(rawShape(trial.params), () => plan.program.run(trialOptions)),
+            plan.program,
+          );
+        },
+        mayMeasureAgain: () => {
+          againMs -= plan.program.estimateTrialMs(trial.params, plan.phases);
+          return againMs >= 0;
+        },
       });
+      if (plan.kills.has(trial)) {
+        emitProgress(trial.index, `${trialInWords(trial, plan)}, killed to show its durability`);
+        killed.set(trial.key, await plan.program.kill!.run(trialOptions));
+      }
       timeLeft.recordTrial(now() - trialStart);
-      const repeats = [...(outcomes.get(trial.key) ?? []), outcome];
+      const repeats = [...(outcomes.get(trial.key) ?? []), repeat];
       outcomes.set(trial.key, repeats);
-      const point = summarisePoint(trial, repeats, plan.program);
+      const durability = durabilityOf(trial, plan.program, killed.get(trial.key));
+      const point = summarisePoint(trial, repeats, plan.program, durability);
       const { points } = applyRunEvent(run, { type: 'point', point, claims: [] });
       emit({ type: 'point', point, claims: studies.judge(scenario.claims, points, environment) });
       emitProgress(trial.index + 1);

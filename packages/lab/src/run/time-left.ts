@@ -8,10 +8,14 @@ export class TimeLeft {
   #actualDone = 0;
 
   constructor(plan: RunPlan) {
-    this.#estimates = plan.trials.map((trial) => plan.program.estimateTrialMs(trial.params, plan.phases));
+    const { program, phases, kills } = plan;
+    this.#estimates = plan.trials.map((trial) => {
+      const killMs = kills.has(trial) ? (program.kill?.estimateMs(trial.params, phases) ?? 0) : 0;
+      return program.estimateTrialMs(trial.params, phases) + killMs;
+    });
   }
 
-  /** To be called after each trial, in the order of the plan, with its duration. */
+  /** To be called after each trial, in the order of the plan, with its duration: attempts, probes and a kill included. */
   recordTrial(ms: number): void {
     this.#estimatedDone += this.#estimates[this.#done] ?? 0;
     this.#actualDone += ms;

@@ -6,6 +6,11 @@ export type Clock = () => number;
  * `process.hrtime`, which all processes share, so that time stamps of messages are comparable between processes.
  */
 export function createMonotonicClock(): Clock {
-  const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+  // A process that is descheduled between the two readings would get a clock that is behind. The largest difference is the
+  // one with the least time between them.
+  const offset = Math.max(...Array.from({ length: samples }, offsetNow));
   return () => offset + performance.now();
 }
+
+const samples = 8;
+const offsetNow = () => Number(process.hrtime.bigint()) / 1e6 - performance.now();

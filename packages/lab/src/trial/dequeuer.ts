@@ -14,13 +14,18 @@ const sealedWaitMs = 10;
  * One dequeuer session in a closed loop: collects the operations of a transaction, then commits. With round trips every
  * dequeue takes one message, and each call first waits a round trip; without, one call takes as many as it gets.
  */
-export async function runDequeuer(work: Workload, sourceIndex: number): Promise<void> {
+export async function runDequeuer(
+  work: Workload,
+  { sourceIndex, number }: { sourceIndex: number; number: number },
+): Promise<void> {
   const session = work.host.openSession();
   const time = work.host.timeOf(session);
   const taker: DequeuerState = {
     session,
     time,
+    number,
     rows: openRows(work, session, time),
+    sourceIndex,
     source: work.config.layout.dequeueSources[sourceIndex]!,
     ledger: work.ledgers[sourceIndex]!,
     order: work.orderOfDequeuer(sourceIndex),
@@ -54,6 +59,9 @@ export async function runDequeuer(work: Workload, sourceIndex: number): Promise<
 interface DequeuerState {
   session: Session;
   time: SessionTime;
+  /** Among the dequeuers of its source in this process. */
+  number: number;
+  sourceIndex: number;
   /** Undefined if no rows are inserted. */
   rows: ApplicationRows | undefined;
   source: DequeueSource;
@@ -74,14 +82,18 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
       await roundTrips.wait(time);
       time.resume();
     }
+    const calledAtMs = work.clock();
     const batch = await dequeue(work, taker, roundTrips === null ? operations - messages : 1);
     time.resume();
     isEmpty = batch.length === 0;
-    if (work.streams === null) checkBatch(work, taker, batch, identities);
+    const first = identities.length;
+    if (work.streams === null) checkBatch(work, taker, { batch, calledAtMs, identities });
     else {
       await readStreamedBatch(work, taker, batch, identities);
       time.resume();
     }
+    if (batch.some(({ deliveryCount }) => deliveryCount > 1))
+      ledger.checkRedelivered(identities.slice(first));
     messages += batch.length;
   }
   if (messages > 0) {
@@ -93,8 +105,10 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
       await roundTrips.wait(time);
       time.resume();
     }
+    work.book?.consuming(taker.sourceIndex, taker.number, identities);
     await time.suspend(session.commit(), host.eventOfCalls);
     time.resume();
+    work.book?.consumed(taker.sourceIndex, taker.number);
     meter.consumed += messages;
     meter.gaps.recordCommit();
     for (const identity of identities) ledger.recordConsumed(identity);
@@ -107,15 +121,19 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
 function checkBatch(
   { clock, meter }: Workload,
   { ledger, order }: DequeuerState,
-  batch: readonly Message[],
-  identities: PayloadIdentity[],
+  {
+    batch,
+    calledAtMs,
+    identities,
+  }: { batch: readonly Message[]; calledAtMs: number; identities: PayloadIdentity[] },
 ): void {
   const now = clock();
+  const call = { fromMs: calledAtMs, toMs: now };
   // The messages of one transaction have the same latency, and follow each other.
   let sentAtMs = 0;
   let count = 0;
   for (const message of batch) {
-    const identity = ledger.recordDelivery(message, order);
+    const identity = ledger.recordDelivery(message, order, call);
     if (identity === null) continue;
     if (identity.sentAtMs !== sentAtMs) {
       if (count > 0) meter.recordLatency(now - sentAtMs, count);

@@ -77,9 +77,10 @@ export class Enqueuer {
    * the first attempt. The caller resumes the session's time.
    */
   async #transact(messages: number): Promise<void> {
-    const { clock, meter, ledgers, gate, host, streams } = this.#work;
+    const { clock, meter, ledgers, gate, host, streams, book } = this.#work;
     const time = this.#time;
     const sentAtMs = clock();
+    book?.enqueueing(this.#number, this.#sequence + messages);
     for (let committed = false; !committed; ) {
       try {
         for (let index = 0; index < messages; index++) {
@@ -98,6 +99,7 @@ export class Enqueuer {
       }
     }
     this.#sequence += messages;
+    book?.enqueued(this.#number, this.#sequence);
     for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
     const now = clock();

@@ -32,6 +32,8 @@ export interface Host
   writerCpuUs(): number;
   /** The present shards; empty for a remote instance, whose process is queried by the coordinator. */
   shards(): InstanceSample['shards'];
+  /** Synced group commits since the instance opened; 0 for a remote instance, as with its shards. */
+  syncs(): number;
   /** Number of ready messages for one source of messages. */
   waitingCount(outlet: DequeueSource): Promise<number>;
 }
@@ -58,6 +60,7 @@ async function embeddedHost({ dir, instance: number, cacheBytesMax }: WorkerConf
     close: () => instance.close(),
     shards: () =>
       instance.stats().shards.map(({ shard, backlog, partitions }) => ({ shard, backlog, partitions })),
+    syncs: () => instance.stats().syncs,
     waitingCount: async ({ queue, subscriber }) =>
       subscriber === undefined ? instance.queue(queue).ready : backlogs.waitingFor(queue, subscriber),
   };
@@ -87,6 +90,7 @@ async function remoteHost(
       for (const each of [...others, instance]) await each.close();
     },
     shards: () => [],
+    syncs: () => 0,
     waitingCount: async ({ queue, subscriber }) => {
       if (subscriber !== undefined) return backlogs.waitingFor(queue, subscriber);
       // Messages in transit are held by their owner until they have arrived, so the owners are queried first.

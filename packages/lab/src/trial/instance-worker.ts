@@ -8,6 +8,7 @@ import { assertRows, createRowsTable } from './application-rows.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { Enqueuer } from './enqueuer.ts';
 import { type Host, openHost } from './host.ts';
+import { Book } from './killed/book.ts';
 import type { QueueLayout } from './layout.ts';
 import { Meter } from './meter.ts';
 import { PayloadCodec, payloadHeaderBytes } from './payload.ts';
@@ -48,6 +49,7 @@ class InstanceWorker {
 
   private constructor(config: WorkerConfig, host: Host, clock: Clock) {
     const { payloadBytes, seed, nonce } = config;
+    const book = config.book === null ? null : new Book(config.book);
     const streamed = isStreamed(payloadBytes);
     const forge = new PayloadCodec({ bytes: streamed ? payloadHeaderBytes : payloadBytes, seed, nonce });
     const streams = streamed ? new StreamedPayloadCodec({ bytes: payloadBytes, seed, nonce }) : null;
@@ -55,7 +57,7 @@ class InstanceWorker {
     this.#host = host;
     this.#clock = clock;
     this.#meter = new Meter(host, clock);
-    this.#workload = new Workload({ host, config, clock, codec: forge, streams, meter: this.#meter });
+    this.#workload = new Workload({ host, config, clock, codec: forge, streams, book, meter: this.#meter });
     this.#enqueuers = config.enqueuers.map((number) => new Enqueuer(this.#workload, number));
   }
 
@@ -86,6 +88,8 @@ class InstanceWorker {
     await this.#waitUntil(timeline.measureAtMs);
     this.#phase = 'measure';
     this.#meter.beginWindow();
+    await this.#waitUntil((timeline.measureAtMs + timeline.stopAtMs) / 2);
+    this.#meter.halveWindow();
     await this.#waitUntil(timeline.stopAtMs);
     this.#meter.endWindow();
     this.#phase = 'drain';

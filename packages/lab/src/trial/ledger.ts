@@ -3,18 +3,20 @@
  * consumed by their commits, and left at the end. The coordinator merges the ledgers of all processes.
  */
 import type { Integrity } from '@shardlab/contract';
+import { countOvertaken, DeliverySpans, type Interval } from './delivery-spans.ts';
 import type { PayloadCodec, PayloadIdentity } from './payload.ts';
 import { countAtOrAbove, countShared, SequenceSet, uniteInto } from './sequence-set.ts';
 
 /**
  * The scope in which delivery order can be checked: over all dequeuers of an instance, within each dequeuer's session
- * (both `DeliveryOrder`), or within the session for messages the process has not seen before (`SightOrder`).
+ * (both `DeliveryOrder`), within the session for messages the process has not seen before (`FirstSightOrder`), or within the
+ * session for every message, because nothing that was delivered earlier comes back (`RecoveredOrder`).
  */
-export type OrderScope = 'instance' | 'session' | 'sight';
+export type OrderScope = 'instance' | 'session' | 'sight' | 'recovered';
 
 export interface OrderCheck {
-  /** Returns false if a later message of this enqueuer was delivered before. */
-  inOrder(identity: PayloadIdentity): boolean;
+  /** Returns false if a later message of this enqueuer was delivered before, and was not to be. */
+  inOrder(identity: PayloadIdentity, deliveryCount: number): boolean;
 }
 
 /** A ledger encoded for transfer between processes. Sequence sets are bitmaps by enqueuer number. */
@@ -26,18 +28,22 @@ export interface LedgerReport {
   duplicated: number;
   damaged: number;
   outOfOrder: number;
+  /** First deliveries of a queue that all instances share: see `DeliverySpans`. */
+  spans?: Float64Array;
 }
 
 /**
  * Checks that first deliveries of an enqueuer's messages follow its order. Its session is bound to one shard, so for a
  * sharded queue this is checked over all dequeuers of the instance. The dequeuers of an unsharded queue are in several
- * processes without a common order of events, so there it is checked only within each dequeuer's session.
+ * processes without a common order of events, so there it is checked within each dequeuer's session, and over all of them
+ * by `DeliverySpans`.
  */
 export class DeliveryOrder implements OrderCheck {
   /** By enqueuer. */
   readonly #next: number[] = [];
 
-  inOrder({ enqueuer, sequence }: PayloadIdentity): boolean {
+  inOrder({ enqueuer, sequence }: PayloadIdentity, deliveryCount: number): boolean {
+    if (deliveryCount > 1) return true;
     const next = this.#next[enqueuer] ?? 0;
     if (sequence < next) return false;
     this.#next[enqueuer] = sequence + 1;
@@ -68,8 +74,21 @@ export class FirstSightOrder implements OrderCheck {
     this.#seen = sighted;
   }
 
+  inOrder(identity: PayloadIdentity, deliveryCount: number): boolean {
+    if (deliveryCount > 1) return true;
+    return !this.#seen.add(identity) || this.#order.inOrder(identity, 1);
+  }
+}
+
+/**
+ * For a single dequeuer of a log, or of an unsharded queue, that consumes what a restart left: all of it counts as delivered
+ * before, and comes in the order of its enqueuer.
+ */
+export class RecoveredOrder implements OrderCheck {
+  readonly #order = new DeliveryOrder();
+
   inOrder(identity: PayloadIdentity): boolean {
-    return !this.#seen.add(identity) || this.#order.inOrder(identity);
+    return this.#order.inOrder(identity, 1);
   }
 }
 
@@ -84,9 +103,12 @@ export class Ledger {
   /** The set of the enqueuer whose message was consumed last: messages of one transaction follow each other. */
   #lastEnqueuer = -1;
   #lastSet = new SequenceSet();
+  readonly #spans: DeliverySpans | undefined;
 
-  constructor(forge: PayloadCodec) {
-    this.#codec = forge;
+  /** `isShared`: the dequeuers of all instances take messages from the same queue, in one order. */
+  constructor(codec: PayloadCodec, { isShared = false } = {}) {
+    this.#codec = codec;
+    if (isShared) this.#spans = new DeliverySpans();
   }
 
   /** Records that an enqueuer's messages up to `count` are committed. */
@@ -94,20 +116,32 @@ export class Ledger {
     this.#committed.set(enqueuer, count);
   }
 
-  /** Records a delivery, first or repeated; returns null if the payload is damaged. */
+  /** Records a delivery, first or repeated; returns null if the payload is damaged. `call` is the dequeue that delivered it. */
   recordDelivery(
     message: { payload: Buffer; deliveryCount: number },
     order: OrderCheck,
+    call?: Interval,
   ): PayloadIdentity | null {
     const identity = this.#codec.check(message.payload);
     this.recordCheckedDelivery(identity, message.deliveryCount, order);
+    if (identity !== null && message.deliveryCount === 1 && call !== undefined)
+      this.#spans?.add(identity, call);
     return identity;
+  }
+
+  /**
+   * Checks messages that one dequeue delivered, if some were delivered before: whatever comes back keeps its place, so an
+   * enqueuer's messages must ascend. Redeliveries of different calls have no order: each waits for its own return.
+   */
+  checkRedelivered(identities: readonly PayloadIdentity[]): void {
+    const order = new DeliveryOrder();
+    for (const identity of identities) if (!order.inOrder(identity, 1)) this.#outOfOrder += 1;
   }
 
   /** The same for a payload that was already checked. */
   recordCheckedDelivery(identity: PayloadIdentity | null, deliveryCount: number, order: OrderCheck): void {
     if (identity === null) this.#damaged += 1;
-    else if (deliveryCount === 1 && !order.inOrder(identity)) this.#outOfOrder += 1;
+    else if (!order.inOrder(identity, deliveryCount)) this.#outOfOrder += 1;
   }
 
   /** Records that a dequeuer's commit consumed the message, which must not be delivered again. */
@@ -140,6 +174,7 @@ export class Ledger {
       duplicated: this.#duplicated,
       damaged: this.#damaged,
       outOfOrder: this.#outOfOrder,
+      ...(this.#spans === undefined ? {} : { spans: this.#spans.numbers() }),
     };
   }
 }
@@ -154,6 +189,7 @@ export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
   const committed = new Map<number, number>();
   const consumed = new Map<number, Uint32Array>();
   const left = new Map<number, Uint32Array>();
+  integrity.outOfOrder += countOvertaken(reports.flatMap(({ spans }) => spans ?? []));
   for (const report of reports) {
     integrity.duplicated += report.duplicated;
     integrity.damaged += report.damaged;

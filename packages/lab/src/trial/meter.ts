@@ -14,6 +14,7 @@ interface Reading {
   enqueued: number;
   consumed: number;
   cpuUs: number;
+  syncs: number;
   waits: WaitStats[];
   times: SessionTimes;
   threadCpuUs: number;
@@ -29,6 +30,7 @@ export class Meter {
   readonly #windowLatency = createHistogram();
   readonly #windowCall = createHistogram();
   #windowStart: Reading | null = null;
+  #windowMiddle: Reading | null = null;
   #windowEnd: Reading | null = null;
   #lastTick: Reading;
   /** Gaps between all commits, and between those that enqueue. */
@@ -62,6 +64,11 @@ export class Meter {
     this.#windowStart = this.#read();
   }
 
+  /** To be called half-way through the window. */
+  halveWindow(): void {
+    this.#windowMiddle = this.#read();
+  }
+
   endWindow(): void {
     this.#flushRecent();
     this.#windowEnd = this.#read();
@@ -69,12 +76,18 @@ export class Meter {
 
   /** To be called after `endWindow`. */
   window(): WindowResult {
-    const [start, end] = [this.#windowStart!, this.#windowEnd!];
+    const [start, middle, end] = [this.#windowStart!, this.#windowMiddle!, this.#windowEnd!];
     return {
       ms: end.atMs - start.atMs,
       enqueued: end.enqueued - start.enqueued,
       consumed: end.consumed - start.consumed,
+      firstHalf: {
+        ms: middle.atMs - start.atMs,
+        enqueued: middle.enqueued - start.enqueued,
+        consumed: middle.consumed - start.consumed,
+      },
       cpuUs: end.cpuUs - start.cpuUs,
+      syncs: end.syncs - start.syncs,
       waits: waitsBetween(start.waits, end.waits),
       times: timesBetween(start.times, end.times),
       threadCpuUs: end.threadCpuUs - start.threadCpuUs,
@@ -128,6 +141,7 @@ export class Meter {
       enqueued: this.enqueued,
       consumed: this.consumed,
       cpuUs: user + system,
+      syncs: this.#host.syncs(),
       waits: this.#host.waits.snapshot(),
       times: this.#host.waits.sessionTimes(),
       threadCpuUs: thread.user + thread.system,

@@ -1,20 +1,28 @@
 /** Combines the repeats of one combination into its point. */
-import type { Combination, Point, Repeat } from '@shardlab/contract';
+import type { Combination, DurabilityEvidence, KilledTrial, Point, Repeat } from '@shardlab/contract';
 import { median } from '@shardlab/model';
 import type { Program } from '../programs/program.ts';
 import { createHistogram, type Histogram, latencyOf } from './latency.ts';
 import { addIntegrity } from './ledger.ts';
-import type { TrialOutcome } from './trial.ts';
+import type { MeasuredRepeat } from './trial.ts';
 import { mergeWaits, summariseWaits } from './wait-totals.ts';
+
+/** What is known about the durability of a point's system. */
+export interface Durability {
+  evidence: DurabilityEvidence;
+  /** The trial of the point whose processes were killed, if it was sampled. */
+  killed?: KilledTrial;
+}
 
 /**
  * Figures are medians over the repeats; latencies are percentiles of all repeats' merged histograms; waits and integrity
- * are sums over all repeats.
+ * are sums over all repeats, and what a killed trial lost counts in the integrity too.
  */
 export function summarisePoint(
   { program, system, params }: Combination,
-  outcomes: readonly TrialOutcome[],
+  outcomes: readonly MeasuredRepeat[],
   { figures }: Pick<Program, 'figures'>,
+  { evidence, killed }: Durability = { evidence: 'not sampled' },
 ): Point {
   const measured = figures.flatMap(({ name, unit }): [string, Point['figures'][string]][] => {
     const repeats = outcomes.flatMap((outcome) => outcome.figures[name] ?? []).map(rounded);
@@ -26,7 +34,7 @@ export function summarisePoint(
     system,
     params,
     figures: Object.fromEntries(measured),
-    latencies: mapValues(outcomes[0]!.latencies, (name) =>
+    latencies: mapValues(Object.assign({}, ...outcomes.map(({ latencies }) => latencies)), (name) =>
       latencyOf(mergedHistogram(outcomes.flatMap(({ latencies }) => latencies[name] ?? []))),
     ),
     byInstance: mapValues(outcomes[0]!.byInstance, (name, first) =>
@@ -35,16 +43,34 @@ export function summarisePoint(
       ),
     ),
     waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
-    integrity: outcomes.map(({ integrity }) => integrity).reduce(addIntegrity),
+    integrity: { ...integrityOf(outcomes, killed), durability: evidence },
+    conditions: {
+      notSteady: outcomes.filter(({ steady }) => steady?.isSteady === false).length,
+      disturbed: outcomes.filter(({ disturbance }) => disturbance?.isDisturbed === true).length,
+      measuredAgain: outcomes.reduce((sum, { attempts = 1 }) => sum + attempts - 1, 0),
+    },
+    ...(killed === undefined ? {} : { killed }),
     repeats: outcomes.map(repeatOf),
   };
 }
 
-function repeatOf({ measuredMs, byInstance, waits, disruption }: TrialOutcome): Repeat {
+function integrityOf(outcomes: readonly MeasuredRepeat[], killed: KilledTrial | undefined) {
+  const measured = outcomes.map(({ integrity }) => integrity).reduce(addIntegrity);
+  if (killed === undefined) return measured;
+  // Messages left in a folder after a kill are no drain that ended too early.
+  const { lost, duplicated, damaged, outOfOrder } = killed;
+  return addIntegrity(measured, { lost, duplicated, damaged, outOfOrder, left: 0 });
+}
+
+function repeatOf(outcome: MeasuredRepeat): Repeat {
+  const { measuredMs, byInstance, waits, steady, disturbance, attempts = 1, disruption } = outcome;
   return {
     measuredMs: rounded(measuredMs),
     byInstance: mapValues(byInstance, (_, values) => values.map(rounded)),
     waitMs: Object.fromEntries(summariseWaits(waits).map(({ event, totalMs }) => [event, totalMs])),
+    ...(steady === undefined ? {} : { steady }),
+    ...(disturbance === undefined ? {} : { disturbance }),
+    attempts,
     ...disruption,
   };
 }

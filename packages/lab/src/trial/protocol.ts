@@ -35,12 +35,16 @@ export interface WorkerConfig {
   backlogMax: number;
   roundTripMs: number;
   orderScope: OrderScope;
+  /** Whether the dequeuers of all instances take messages from the same queues, in one order for all. */
+  isShared: boolean;
   /** Whether the queue is converted during the trial. */
   converts: boolean;
   /** Interval of ticks, milliseconds. */
   tickMs: number;
   seed: number;
   nonce: number;
+  /** File of the process's book, if it is killed; null if it is not. */
+  book: string | null;
 }
 
 /** The start of each phase, on the monotonic clock. */
@@ -74,12 +78,19 @@ export interface GeneratorCosts {
   outUs: number;
 }
 
-/** The work of one instance in the measured window. */
-export interface WindowResult {
+/** Messages of acknowledged transactions in an interval. */
+export interface MessageCounts {
   ms: number;
   enqueued: number;
   consumed: number;
+}
+
+/** The work of one instance in the measured window. */
+export interface WindowResult extends MessageCounts {
+  firstHalf: MessageCounts;
   cpuUs: number;
+  /** Synced group commits; 0 if the instance is served by another process. */
+  syncs: number;
   waits: WaitStats[];
   /** How the sessions of this process spent the window, and the CPU time of their thread. */
   times: SessionTimes;

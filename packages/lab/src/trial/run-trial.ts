@@ -1,23 +1,24 @@
 /** Runs one trial: starts a process per instance, synchronises the phases, and combines the measurements. */
 import { mkdir, rm } from 'node:fs/promises';
-import type { Phases, Scenario, TickEvent, TimelineBin } from '@shardlab/contract';
-import { LabError } from '../errors.ts';
+import type { Phases, TickEvent, TimelineBin } from '@shardlab/contract';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { faultOutcomes } from './fault-outcomes.ts';
 import { type Histogram, latencyOf, mergeHistograms } from './latency.ts';
 import { layoutOf } from './layout.ts';
-import { mergeBySource, type OrderScope } from './ledger.ts';
+import { mergeBySource } from './ledger.ts';
 import { LiveTicks } from './live-ticks.ts';
-import type { FromWorker, Timeline, WorkerConfig, WorkerResult } from './protocol.ts';
+import type { FromWorker, Timeline, WorkerResult } from './protocol.ts';
 import { accountedShare } from './session-times.ts';
-import { isStreamed } from './streamed-payload.ts';
+import { steadinessOf } from './steadiness.ts';
 import { cpuFigures, timeFigures } from './time-figures.ts';
 import type { Trial, TrialOptions, TrialOutcome } from './trial.ts';
-import { type ProcessWindow, TrialCluster } from './trial-cluster.ts';
+import { type ProcessWindow, startRemote, type TrialCluster } from './trial-cluster.ts';
 import { TrialConversion } from './trial-conversion.ts';
+import { TrialLimit } from './trial-limit.ts';
 import { mergeWaits } from './wait-totals.ts';
-import { WorkerProcess } from './worker-process.ts';
+import { configFor, isDisrupted } from './worker-config.ts';
+import { openAll, WorkerProcess } from './worker-process.ts';
 
 /** Time between the start message and the warm-up, so that every process has received it. */
 const leadMs = 25;
@@ -25,13 +26,6 @@ const leadMs = 25;
 const graceMsDefault = 60_000;
 /** The slowest way of filling a backlog takes 0.1 ms per message. */
 const fillMsPerMessage = 0.1;
-/** Interval of ticks; shorter if faults or conversions, which may take less than one, are observed. */
-const tickMs = 250;
-const disruptedTickMs = 100;
-
-const isDisrupted = ({ faults, conversion }: Scenario) => faults !== undefined || conversion !== undefined;
-const tickMsOf = (scenario: Scenario) => (isDisrupted(scenario) ? disruptedTickMs : tickMs);
-
 /**
  * Runs one trial. Rejects with `WORKER_FAILED` if a process fails or hangs, and with the signal's reason if it aborts. In
  * each case no process and no file of the trial remains.
@@ -44,20 +38,15 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   const workers: WorkerProcess[] = [];
   let cluster: TrialCluster | null = null;
   const conversion: { begun?: TrialConversion } = {};
-  const hurdle = Promise.withResolvers<never>();
-  // The promise may be rejected before anything awaits it, while the folder is being created.
-  hurdle.promise.catch(() => {});
-  const onAbort = () => hurdle.reject(signal!.reason);
   const params = queueParamsOf(trial.params);
   const fillMs = params.backlog * fillMsPerMessage;
   const limitMs =
     phases.warmupMs + phases.measureMs + phases.drainMs + (options.graceMs ?? graceMsDefault + fillMs);
-  const deadline = setTimeout(() => hurdle.reject(hung(limitMs)), limitMs);
+  const limit = new TrialLimit(limitMs, signal);
   try {
     signal?.throwIfAborted();
-    signal?.addEventListener('abort', onAbort, { once: true });
     await mkdir(dir, { recursive: true });
-    cluster = await startRemote(options, clock, ticks);
+    cluster = await startRemote(options, clock, (happening) => ticks.recordEvent(happening));
     const shared = trial.system === 'unsharded' || params.dequeuers === 'other-instance';
     const outlets = layoutOf(trial).dequeueSources.length;
     const share = new BacklogShares(workers, shared);
@@ -87,11 +76,10 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
       return conversion.begun;
     };
     const running = { workers, cluster, measured, clock, convert };
-    const failures = [hurdle.promise, ...(cluster === null ? [] : [cluster.failed])];
+    const failures = [limit.reached, ...(cluster === null ? [] : [cluster.failed])];
     return await Promise.race([runPhases(running, options), ...failures]);
   } finally {
-    clearTimeout(deadline);
-    signal?.removeEventListener('abort', onAbort);
+    limit.clear();
     await Promise.all(workers.map((worker) => worker.kill()));
     await cluster?.close();
     await conversion.begun?.close();
@@ -112,32 +100,9 @@ interface RunningTrial {
   convert(timeline: Timeline): TrialConversion | undefined;
 }
 
-async function startRemote(
-  { trial, scenario, dir }: TrialOptions,
-  clock: Clock,
-  ticks: LiveTicks,
-): Promise<TrialCluster | null> {
-  const { sessions, instances } = queueParamsOf(trial.params);
-  if (sessions !== 'remote') return null;
-  return TrialCluster.start({
-    dir,
-    instances,
-    cacheBytesMax: cacheBytesMax(trial),
-    sampleMs: tickMsOf(scenario),
-    clock,
-    onTickEvent: (happening) => ticks.recordEvent(happening),
-  });
-}
-
 async function runPhases(running: RunningTrial, options: TrialOptions): Promise<TrialOutcome> {
   const { workers, cluster, clock } = running;
-  const [first, ...others] = workers.map((worker) => ({
-    worker,
-    config: configFor(worker.instance, options),
-  }));
-  // The first instance creates catalog and queue, so that the others find both when they open.
-  await open(first!);
-  await Promise.all(others.map(open));
+  await openAll(workers.map((worker) => [worker, configFor(worker.instance, options)]));
   options.onOpen?.(cluster?.pids ?? workers.flatMap((worker) => worker.pid ?? []));
 
   const timeline = timelineFrom(clock() + leadMs, options.phases);
@@ -155,7 +120,14 @@ async function runPhases(running: RunningTrial, options: TrialOptions): Promise<
   await Promise.all(workers.map((worker) => worker.disconnect()));
   const results = answers.map(({ result }) => result);
   const outcome = outcomeOf(options.trial, results, cluster === null ? null : await cluster.windows());
-  if (!isDisrupted(options.scenario)) return outcome;
+  if (!isDisrupted(options.scenario)) {
+    const sources = layoutOf(options.trial).dequeueSources.length;
+    const steady = steadinessOf(
+      results.map(({ window }) => window),
+      sources,
+    );
+    return { ...(steady.isSteady ? outcome : withoutLatency(outcome)), steady };
+  }
   const bins = running.measured.map((tick) => binOf(tick, timeline.measureAtMs));
   if (conversion !== undefined) {
     const enqueueGaps = results.flatMap((result) => result.enqueueGaps);
@@ -170,59 +142,6 @@ function binOf({ sample, fromMs, toMs }: TickMessage, measureAtMs: number): Time
   const { instance, enqueuePerSec, dequeuePerSec, latencyMs } = sample;
   const since = (ms: number) => Number((ms - measureAtMs).toFixed(1));
   return { instance, fromMs: since(fromMs), toMs: since(toMs), enqueuePerSec, dequeuePerSec, latencyMs };
-}
-
-async function open({ worker, config }: { worker: WorkerProcess; config: WorkerConfig }): Promise<void> {
-  worker.send({ type: 'open', config });
-  await worker.receive('opened');
-}
-
-function configFor(instance: number, { trial, scenario, dir }: TrialOptions): WorkerConfig {
-  const params = queueParamsOf(trial.params);
-  const { instances, threads, roundTripMs, payloadBytes, operationsPerTransaction, backlog, sessions } =
-    params;
-  const everyone = Array.from({ length: threads }, (_, index) => index);
-  const enqueuers = everyone.filter((enqueuer) => enqueuer % instances === instance - 1);
-  const isOtherInstance = params.dequeuers === 'other-instance';
-  const feeder = isOtherInstance ? 1 + ((instance - 2 + instances) % instances) : instance;
-  return {
-    dir,
-    instance,
-    sessions,
-    layout: layoutOf(trial),
-    createsQueues: instance === 1,
-    cacheBytesMax: cacheBytesMax(trial),
-    enqueuers,
-    // Every instance has consumers for its messages, or all its messages are forwarded to the next instance.
-    dequeuers: everyone.filter((enqueuer) => enqueuer % instances === feeder - 1).length,
-    forwardsFrom: isOtherInstance ? [feeder] : [],
-    backlog: Math.round((backlog * enqueuers.length) / threads),
-    payloadBytes,
-    operationsPerTransaction,
-    rows: params.rows,
-    backlogMax: params.backlogMax,
-    roundTripMs,
-    orderScope: orderScopeOf(trial),
-    converts: scenario.conversion !== undefined,
-    tickMs: tickMsOf(scenario),
-    seed: scenario.seed,
-    nonce: (scenario.seed * 31 + trial.index + 1) >>> 0,
-  };
-}
-
-function cacheBytesMax({ params }: Trial): number | null {
-  const { cacheMiB } = queueParamsOf(params);
-  return cacheMiB === undefined ? null : cacheMiB * 1024 ** 2;
-}
-
-/**
- * Over a socket, responses to several sessions may be processed in a different order than they were sent, and a streamed
- * payload is identified only when it was read completely.
- */
-function orderScopeOf({ system, params }: Trial): OrderScope {
-  const { payloadBytes, sessions } = queueParamsOf(params);
-  if (system === 'unsharded' || isStreamed(payloadBytes)) return 'session';
-  return sessions === 'remote' ? 'sight' : 'instance';
 }
 
 function timelineFrom(warmupAtMs: number, phases: Phases): Timeline {
@@ -243,6 +162,7 @@ function outcomeOf(
   const windows = results.map(({ window }, index) => ({
     ...window,
     cpuUs: served?.[index]?.cpuUs ?? window.cpuUs,
+    syncs: served?.[index]?.syncs ?? window.syncs,
   }));
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const dequeuePerSec = windows.map(({ consumed, ms }) => (consumed * 1000) / ms);
@@ -256,6 +176,7 @@ function outcomeOf(
       ...cpuFigures(results, served),
       busiestCores: Math.max(...cpuShare),
       ...timeFigures(windows),
+      syncsPerSec: sum(windows.map(({ syncs, ms }) => (syncs * 1000) / ms)),
       ...callFigures(dequeueCall),
       ...latencyFigures(latency),
     },
@@ -284,11 +205,11 @@ function latencyFigures(latency: Histogram): Record<string, number> {
   return { latencyP50Ms: p50, latencyP99Ms: p99 };
 }
 
-function hung(limitMs: number): LabError {
-  return new LabError('WORKER_FAILED', {
-    message: `The trial did not end within ${Math.round(limitMs / 1000)} s; its processes were killed`,
-    details: { limitMs },
-  });
+/** Without the latency, which measures the length of the run where a backlog grows or a rate still changes. */
+function withoutLatency({ figures, latencies, ...outcome }: TrialOutcome): TrialOutcome {
+  const { latencyP50Ms: _p50, latencyP99Ms: _p99, ...others } = figures;
+  const { latency: _latency, ...distributions } = latencies;
+  return { ...outcome, figures: others, latencies: distributions };
 }
 
 /** If messages are consumed on other instances, each instance is sent its share of the backlog: see `BacklogGate.setShare`. */

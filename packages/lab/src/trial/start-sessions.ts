@@ -14,7 +14,7 @@ export function startSessions(
   const { dequeuers: each, layout } = work.config;
   const dequeuers = Promise.all(
     layout.dequeueSources.flatMap((_, sourceIndex) =>
-      Array.from({ length: each }, () => runDequeuer(work, sourceIndex)),
+      Array.from({ length: each }, (_, number) => runDequeuer(work, { sourceIndex, number })),
     ),
   );
   return { enqueuers: Promise.all(enqueuers.map((enqueuer) => enqueuer.run())), dequeuers };

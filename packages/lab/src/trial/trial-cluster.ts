@@ -4,9 +4,12 @@
  */
 import type { InstanceSample, Scenario, TickEvent } from '@shardlab/contract';
 import { type Cluster, type ClusterEvent, startCluster, type WaitStats } from '@shardlab/engine';
+import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import type { Clock } from './clock.ts';
 import type { Timeline } from './protocol.ts';
+import type { TrialOptions } from './trial.ts';
 import { mergeWaits, waitMsByClass, waitsBetween } from './wait-totals.ts';
+import { cacheBytesMax, tickMsOf } from './worker-config.ts';
 
 type Fault = NonNullable<Scenario['faults']>[number];
 
@@ -31,17 +34,19 @@ export interface FaultRecord {
 /** Resources that the process of an instance used in the measured window. */
 export interface ProcessWindow {
   cpuUs: number;
+  syncs: number;
   waits: WaitStats[];
 }
 
 /** Totals since the cluster started. */
 interface InstanceUsage {
   cpuUs: number;
+  syncs: number;
   waits: WaitStats[];
   shards: InstanceSample['shards'];
 }
 
-const noUsage = (): InstanceUsage => ({ cpuUs: 0, waits: [], shards: [] });
+const noUsage = (): InstanceUsage => ({ cpuUs: 0, syncs: 0, waits: [], shards: [] });
 
 export class TrialCluster {
   readonly #cluster: Cluster;
@@ -50,6 +55,7 @@ export class TrialCluster {
   /** The last reading of each process, and of each instance and epoch; both restart at 0 after a failover. */
   readonly #lastCpuUs = new Map<number, number>();
   readonly #lastWaits = new Map<string, WaitStats[]>();
+  readonly #lastSyncs = new Map<string, number>();
   /** The reading at the last tick of each instance. */
   readonly #reported = new Map<number, { atMs: number; cpuUs: number; waits: WaitStats[] }>();
   readonly #records: FaultRecord[] = [];
@@ -145,9 +151,12 @@ export class TrialCluster {
         const key = `${of.instance}/${of.epoch}`;
         const since = waitsBetween(this.#lastWaits.get(key) ?? [], waits);
         this.#lastWaits.set(key, waits);
+        const syncs = of.syncs - (this.#lastSyncs.get(key) ?? 0);
+        this.#lastSyncs.set(key, of.syncs);
         const served = this.#usageOf(of.instance);
         this.#usage.set(of.instance, {
           ...served,
+          syncs: served.syncs + syncs,
           waits: mergeWaits([served.waits, since]),
           shards: of.shards.map(({ shard, backlog, partitions }) => ({ shard, backlog, partitions })),
         });
@@ -174,12 +183,22 @@ export class TrialCluster {
     return { ...sample, cpu, waitMsByClass: byClass, shards };
   }
 
+  /** Kills all processes at once with SIGKILL; resolves when they have ended. */
+  async killAll(): Promise<void> {
+    for (const { instance } of this.#cluster.topology()) this.#cluster.kill(instance);
+    await this.close();
+  }
+
   /** Usage per instance, once the measured phase has ended. */
   async windows(): Promise<ProcessWindow[]> {
     const { from, to } = await this.#window.promise;
     return Array.from({ length: this.#options.instances }, (_, index) => {
       const [begin, end] = [from, to].map((accounts) => accounts.get(index + 1) ?? noUsage());
-      return { cpuUs: end!.cpuUs - begin!.cpuUs, waits: waitsBetween(begin!.waits, end!.waits) };
+      return {
+        cpuUs: end!.cpuUs - begin!.cpuUs,
+        syncs: end!.syncs - begin!.syncs,
+        waits: waitsBetween(begin!.waits, end!.waits),
+      };
     });
   }
 
@@ -193,6 +212,24 @@ export class TrialCluster {
     this.#timers = [];
     await this.#cluster.close();
   }
+}
+
+/** The cluster of a trial with remote sessions; null if sessions are embedded. */
+export async function startRemote(
+  { trial, scenario, dir }: Pick<TrialOptions, 'trial' | 'scenario' | 'dir'>,
+  clock: Clock,
+  onTickEvent: TrialClusterOptions['onTickEvent'] = () => {},
+): Promise<TrialCluster | null> {
+  const { sessions, instances } = queueParamsOf(trial.params);
+  if (sessions !== 'remote') return null;
+  return TrialCluster.start({
+    dir,
+    instances,
+    cacheBytesMax: cacheBytesMax(trial),
+    sampleMs: tickMsOf(scenario),
+    clock,
+    onTickEvent,
+  });
 }
 
 function movedBy({ type, role }: ClusterEvent): 'taken over' | 'returned' | null {

@@ -1,5 +1,15 @@
 /** What a trial is given, and what it measures, whatever its program. */
-import type { Combination, Integrity, Phases, Provenance, Repeat, Scenario, Tick } from '@shardlab/contract';
+import type {
+  Combination,
+  Disturbance,
+  Integrity,
+  Phases,
+  Provenance,
+  Repeat,
+  Scenario,
+  Steadiness,
+  Tick,
+} from '@shardlab/contract';
 import type { WaitStats } from '@shardlab/engine';
 import type { Histogram } from './latency.ts';
 
@@ -28,7 +38,7 @@ export interface TrialOptions {
 }
 
 export interface TrialOutcome {
-  /** By name, in the units of the program's figures. One that could not be measured is left out. */
+  /** By name, in the units of the program's figures. One that could not be measured, or means nothing, is left out. */
   figures: Record<string, number>;
   provenance: Provenance;
   /** Distributions by name, in microseconds. */
@@ -39,6 +49,15 @@ export interface TrialOutcome {
   integrity: Integrity;
   /** The longest measured window of an instance. */
   measuredMs: number;
+  /** Left out if the halves of the window are not meant to agree: with faults or a conversion. */
+  steady?: Steadiness;
   /** Present if the scenario has faults or a conversion. */
   disruption?: Pick<Repeat, 'faults' | 'conversion' | 'timeline'>;
+}
+
+/** The outcome of a repeat of a point, and how it came about. */
+export interface MeasuredRepeat extends TrialOutcome {
+  disturbance?: Disturbance;
+  /** Trials that were run for it; default 1. */
+  attempts?: number;
 }

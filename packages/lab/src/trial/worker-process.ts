@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { LabError } from '../errors.ts';
 import { ChildChannel } from './child-channel.ts';
-import type { FromWorker, ToWorker } from './protocol.ts';
+import type { FromWorker, ToWorker, WorkerConfig } from './protocol.ts';
 
 const workerFile = fileURLToPath(new URL('./instance-worker.ts', import.meta.url));
 
@@ -39,4 +39,15 @@ export class WorkerProcess extends ChildChannel<FromWorker, ToWorker> {
       ...(cause instanceof Error ? { cause } : {}),
     });
   }
+}
+
+/** Opens the instances. The first one creates catalog and queues, so that the others find both when they open. */
+export async function openAll(processes: readonly (readonly [WorkerProcess, WorkerConfig])[]): Promise<void> {
+  const open = async ([worker, config]: readonly [WorkerProcess, WorkerConfig]) => {
+    worker.send({ type: 'open', config });
+    await worker.receive('opened');
+  };
+  const [first, ...others] = processes;
+  await open(first!);
+  await Promise.all(others.map(open));
 }

@@ -5,7 +5,15 @@ import { QueueError, type Session } from '@shardlab/engine';
 import { BacklogGate } from './backlog-gate.ts';
 import type { Clock } from './clock.ts';
 import type { Host } from './host.ts';
-import { DeliveryOrder, FirstSightOrder, Ledger, type OrderCheck, SeenMessages } from './ledger.ts';
+import type { Book } from './killed/book.ts';
+import {
+  DeliveryOrder,
+  FirstSightOrder,
+  Ledger,
+  type OrderCheck,
+  RecoveredOrder,
+  SeenMessages,
+} from './ledger.ts';
 import type { Meter } from './meter.ts';
 import type { PayloadCodec } from './payload.ts';
 import type { WorkerConfig } from './protocol.ts';
@@ -36,6 +44,7 @@ export interface WorkloadOptions {
   meter: Meter;
   codec: PayloadCodec;
   streams: StreamedPayloadCodec | null;
+  book: Book | null;
 }
 
 export class Workload {
@@ -48,6 +57,8 @@ export class Workload {
   readonly codec: PayloadCodec;
   /** Null if payloads are not streamed. */
   readonly streams: StreamedPayloadCodec | null;
+  /** Null unless the processes of the trial are killed. */
+  readonly book: Book | null;
   readonly gate: BacklogGate;
   /** Null if there is no emulated round trip. */
   readonly roundTrips: RoundTrips | null;
@@ -61,14 +72,16 @@ export class Workload {
   readonly #seen: readonly SeenMessages[];
   #lastTurnMs: number;
 
-  constructor({ host, config, clock, meter, codec, streams }: WorkloadOptions) {
+  constructor({ host, config, clock, meter, codec, streams, book }: WorkloadOptions) {
     this.host = host;
     this.config = config;
     this.clock = clock;
     this.meter = meter;
-    this.ledgers = config.layout.dequeueSources.map(() => new Ledger(codec));
+    const { isShared } = config;
+    this.ledgers = config.layout.dequeueSources.map(() => new Ledger(codec, { isShared }));
     this.codec = codec;
     this.streams = streams;
+    this.book = book;
     this.gate = new BacklogGate(config.backlogMax + config.backlog);
     this.roundTrips = config.roundTripMs > 0 ? new RoundTrips({ ms: config.roundTripMs, clock }) : null;
     this.#orders = config.layout.dequeueSources.map(() => new DeliveryOrder());
@@ -109,6 +122,8 @@ export class Workload {
         return new DeliveryOrder();
       case 'sight':
         return new FirstSightOrder(this.#seen[sourceIndex]!);
+      case 'recovered':
+        return new RecoveredOrder();
     }
   }
 

@@ -47,7 +47,32 @@ const integrityColumns: readonly Column[] = [
   { name: 'Damaged', cell: (point) => formatCount(point.integrity.damaged) },
   { name: 'Out of order', cell: (point) => formatCount(point.integrity.outOfOrder) },
   { name: 'Left after drain', cell: (point) => formatCount(point.integrity.left) },
+  { name: 'Durability', cell: ({ integrity }) => integrity.durability ?? '–', isText: true },
+  {
+    name: 'Found after a kill',
+    cell: ({ killed }) =>
+      killed === undefined
+        ? '–'
+        : `${formatCount(killed.recovered)} of ${formatCount(killed.enqueued)} acknowledged, ${formatCount(killed.consumed)} consumed before`,
+    isText: true,
+  },
 ];
+
+/** A figure that means nothing where the repeats are not steady, such as a latency, is not in the point. */
+const missing = ({ conditions, repeats }: Point) =>
+  conditions !== undefined && conditions.notSteady === repeats.length ? 'not steady' : '–';
+
+/** Repeats that are not steady or were disturbed although they were measured again. */
+function conditionsInWords({ conditions }: Point): string {
+  if (conditions === undefined) return '–';
+  const { notSteady, disturbed, measuredAgain } = conditions;
+  const parts = [
+    notSteady > 0 ? `${notSteady} not steady` : '',
+    disturbed > 0 ? `${disturbed} disturbed` : '',
+    measuredAgain > 0 ? `${measuredAgain} measured again` : '',
+  ].filter((part) => part !== '');
+  return parts.join(', ') || 'none';
+}
 
 interface PointsOfProgram {
   points: readonly Point[];
@@ -60,11 +85,12 @@ export function PointsTable({ points, program, selected }: PointsOfProgram & { s
     ...metricsOf(program).map(
       (metric): Column => ({
         name: metric.label,
-        cell: (point) => (metric.id in point.figures ? metric.format(metric.read(point)) : '–'),
+        cell: (point) => (metric.id in point.figures ? metric.format(metric.read(point)) : missing(point)),
       }),
     ),
     cpuColumn,
     { name: 'Repeats', cell: (point) => point.repeats.length },
+    { name: 'Do not count', cell: conditionsInWords, isText: true },
     { name: 'Provenance', cell: provenanceOf, isText: true },
   ];
   return (
@@ -72,7 +98,7 @@ export function PointsTable({ points, program, selected }: PointsOfProgram & { s
   );
 }
 
-/** Integrity counts over whole points, including warm-up and drain. All except the last column should be zero. */
+/** Integrity counts over whole points, including warm-up and drain. Faults should be zero. */
 export function IntegrityTable(props: PointsOfProgram) {
   return <PointTable {...props} columns={integrityColumns} selected={null} label="Integrity" />;
 }

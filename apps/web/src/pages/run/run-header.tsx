@@ -90,6 +90,9 @@ function Outcome({ run }: { run: Run }) {
     <div className="section-head">
       <p>
         {formatCount(progress.done)} of {plural(progress.total, 'trial')}
+        {progress.measuredAgain === undefined
+          ? null
+          : `, ${formatCount(progress.measuredAgain)} measured again`}
         {duration}
         {status === 'cancelled' ? '; the points finished before it was cancelled are kept' : ''}.{' '}
         <span className="muted">

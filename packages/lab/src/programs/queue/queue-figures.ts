@@ -68,6 +68,13 @@ export const queueFigures: readonly FigureInfo[] = [
     format: 'cores',
   },
   {
+    name: 'syncsPerSec',
+    label: 'Syncs',
+    title: 'Synced group commits of all instances',
+    unit: 'syncs per second',
+    format: 'rate',
+  },
+  {
     name: 'dequeueCallP50Ms',
     label: 'Dequeue call',
     title: 'Median duration of a dequeue call with messages ready',
@@ -142,6 +149,20 @@ export const queueFigures: readonly FigureInfo[] = [
     label: 'Session CPU',
     title: 'Time of the sessions on CPU by the clock, against the CPU of their thread',
     unit: 'share of the CPU of the thread; the rest is the engine',
+    format: 'ratio',
+  },
+  {
+    name: 'rawPerSec',
+    label: 'Raw limit',
+    title: 'Rows per second through SQLite alone, before and after the trial',
+    unit: 'rows per second',
+    format: 'rate',
+  },
+  {
+    name: 'rawRatio',
+    label: 'Share of the raw limit',
+    title: 'Dequeue rate as a share of the raw limit beside the trial',
+    unit: 'ratio',
     format: 'ratio',
   },
 ];

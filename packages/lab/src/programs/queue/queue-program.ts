@@ -1,5 +1,7 @@
 /** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's two kinds of queues. */
 import type { Params, Phases, Scenario } from '@shardlab/contract';
+import type { RawShape } from '../../surroundings/surroundings.ts';
+import { estimateKilledMs, killedBacklogMax, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
 import { runTrial } from '../../trial/run-trial.ts';
 import type { Program } from '../program.ts';
 import { checkQueueScenario } from './queue-checks.ts';
@@ -39,6 +41,18 @@ function trialBytesMax(scenario: Scenario, params: Params): number {
   return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
 }
 
+/** A message in and out, as a job table does it, with SQLite's default page size. */
+function rawShape(params: Params): RawShape {
+  const { operationsPerTransaction, payloadBytes } = queueParamsOf(params);
+  return { cycle: 'insert-select-delete', operationsPerTransaction, pageBytes: 4096, payloadBytes };
+}
+
+/** Not where reading the folder would take long, nor where messages may be on their way between instances. */
+function canKill(params: Params): boolean {
+  const { backlog, dequeuers } = queueParamsOf(params);
+  return backlog <= killedBacklogMax && dequeuers === 'same-instance';
+}
+
 const common = {
   figures: queueFigures,
   systems: queueSystems,
@@ -46,6 +60,14 @@ const common = {
   estimateTrialMs,
   trialBytesMax,
   run: runTrial,
+  rawShape,
+  kill: {
+    durabilityOf: (params: Params) => queueParamsOf(params).durability,
+    isPromised: (params: Params) => queueParamsOf(params).durability !== 'memory',
+    canKill,
+    estimateMs: estimateKilledMs,
+    run: runKilledTrial,
+  },
 };
 
 export const queueProgram: Program = {

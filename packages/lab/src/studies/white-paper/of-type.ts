@@ -6,13 +6,14 @@ import type { Claim } from '../study.ts';
 
 /**
  * Judges the points of queues only, or of topics only: a claim is about one of them. Points whose measurements contradict
- * each other decide nothing, nor do durable messages that a kill was seen to lose.
+ * each other decide nothing, nor do durable messages that a kill was seen to lose. `isKilled`: runs that test the claim kill a
+ * trial of each system; those with faults or a conversion do not.
  */
 export const ofType =
-  (type: 'queue' | 'topic', judge: QueueJudge): Claim['judge'] =>
+  (type: 'queue' | 'topic', judge: QueueJudge, { isKilled = true } = {}): Claim['judge'] =>
   (points, context) => {
     const typed = points.filter(({ program }) => program === type).map(queuePointOf);
     const { points: agreeing, doubt } = examine(typed, context.cores);
-    const reason = doubt ?? undurable(typed);
+    const reason = doubt ?? (isKilled ? undurable(typed) : null);
     return reason === null ? judge(agreeing, context) : needs(reason);
   };

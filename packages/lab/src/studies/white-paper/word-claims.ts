@@ -69,7 +69,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       "Persistent messages fail over and are recovered like the database's tables, which makes the queue highly available.",
     grade: 'shape',
-    judge: ofType('queue', judgeW7),
+    judge: ofType('queue', judgeW7, { isKilled: false }),
     weak: 'A system without processes that reports a short outage fulfils it: the outage is what its own clients noticed, and nothing else is compared with it.',
     aboutIntegrity: true,
   },
@@ -79,7 +79,7 @@ export const wordClaims: readonly Claim[] = [
     document:
       'Existing applications need no changes: the queue is drained, dropped when empty, and created again as a sharded queue with the same name.',
     grade: 'shape',
-    judge: ofType('queue', judgeW8),
+    judge: ofType('queue', judgeW8, { isKilled: false }),
     weak: 'A system that reports the same rate after the conversion as before fulfils it, whatever it converted.',
     aboutIntegrity: true,
   },

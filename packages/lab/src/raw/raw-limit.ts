@@ -2,29 +2,16 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Scale } from '../plan/scale.ts';
 
 export interface RawJob {
+  /** Its files are in a folder `raw` here while it runs: the same file system as what it is compared with. */
   dir: string;
   cycle: 'insert' | 'insert-select-delete';
   operationsPerTransaction: number;
   pageBytes: 4096 | 16384;
   payloadBytes: number;
+  /** Length of the measured window; the warm-up before it is a fifth of that. */
   measureMs: number;
-}
-
-export type RawKind = Pick<RawJob, 'cycle' | 'operationsPerTransaction' | 'pageBytes'>;
-
-export function rawKindsOf(scale: Scale): RawKind[] {
-  return scale.rawOperations.flatMap((operationsPerTransaction) =>
-    ([4096, 16384] as const).flatMap((pageBytes) =>
-      (['insert', 'insert-select-delete'] as const).map((cycle) => ({
-        cycle,
-        operationsPerTransaction,
-        pageBytes,
-      })),
-    ),
-  );
 }
 
 export interface RawResult {
@@ -32,13 +19,20 @@ export interface RawResult {
   cpuUsPerRow: number;
 }
 
-/** Runs a job in a temporary folder under `dir`; rejects if the process fails. */
-export async function measureRaw(job: RawJob): Promise<RawResult> {
+/** Runs a job; rejects if the process fails, or with the signal's reason, after which the process has ended. */
+export async function measureRaw(job: RawJob, signal?: AbortSignal): Promise<RawResult> {
+  signal?.throwIfAborted();
   const text = JSON.stringify({ ...job, dir: join(job.dir, 'raw') });
-  const child = fork(new URL('./raw-process.ts', import.meta.url), [text]);
+  // `.ts` in the repository, `.js` where it is compiled.
+  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
+  const child = fork(new URL(`./raw-process${extension}`, import.meta.url), [text], { execArgv: [] });
+  const kill = () => child.kill('SIGKILL');
+  signal?.addEventListener('abort', kill, { once: true });
   const ended = once(child, 'exit');
   const answer = await Promise.race([once(child, 'message'), ended.then(() => undefined)]);
   const [code] = (await ended) as [number | null];
+  signal?.removeEventListener('abort', kill);
+  signal?.throwIfAborted();
   if (answer === undefined || code !== 0)
     throw new Error(`The raw trial ended with exit code ${String(code)}`);
   return answer[0] as RawResult;

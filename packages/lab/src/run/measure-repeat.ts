@@ -1,0 +1,44 @@
+/** Measures a repeat again if it does not count: if it was not steady, or other work disturbed it. */
+import { addIntegrity } from '../trial/ledger.ts';
+import type { MeasuredRepeat } from '../trial/trial.ts';
+
+/** A trial is measured this often at most. What two more do not mend is the point itself, or a machine that stays busy. */
+export const attemptsMax = 3;
+
+/** What may be spent on measuring again, as a share of the planned time of the run. */
+export const againShareMax = 0.25;
+
+type Attempt = MeasuredRepeat;
+
+export const isNotSteady = ({ steady }: Pick<Attempt, 'steady'>) => steady?.isSteady === false;
+export const isDisturbed = ({ disturbance }: Pick<Attempt, 'disturbance'>) =>
+  disturbance?.isDisturbed === true;
+
+/** Why a repeat does not count, in words; null if it does. */
+export function reasonAgainst(attempt: Pick<Attempt, 'steady' | 'disturbance'>): string | null {
+  const reasons = [isNotSteady(attempt) ? 'not steady' : '', isDisturbed(attempt) ? 'disturbed' : ''];
+  return reasons.filter((reason) => reason !== '').join(' and ') || null;
+}
+
+/**
+ * Runs attempts until one counts, there were three, or `mayMeasureAgain` answers false. Returns the one that counts, else
+ * the one with fewer faults, of equal ones the last: chosen by its conditions, never by its figures. Its integrity includes
+ * that of all others, which found out something about the system too.
+ */
+export async function measureRepeat(options: {
+  /** `reason` is why the attempt before does not count; null at the first. */
+  attempt(reason: string | null): Promise<Attempt>;
+  mayMeasureAgain(): boolean;
+}): Promise<Attempt> {
+  const attempts: Attempt[] = [];
+  let reason: string | null = null;
+  do {
+    const attempt = await options.attempt(reason);
+    attempts.push(attempt);
+    reason = reasonAgainst(attempt);
+  } while (reason !== null && attempts.length < attemptsMax && options.mayMeasureAgain());
+  const faults = (attempt: Attempt) => Number(isNotSteady(attempt)) + Number(isDisturbed(attempt));
+  const kept = attempts.reduce((best, next) => (faults(next) <= faults(best) ? next : best));
+  const integrity = attempts.map((attempt) => attempt.integrity).reduce(addIntegrity);
+  return { ...kept, integrity, attempts: attempts.length };
+}

@@ -1,0 +1,34 @@
+/** What a run adds to the figures of a trial from what it measured beside it. Pure. */
+import type { KilledTrial } from '@shardlab/contract';
+import type { Program } from '../programs/program.ts';
+import type { Surrounded } from '../surroundings/surroundings.ts';
+import type { Durability } from '../trial/point.ts';
+import type { MeasuredRepeat, Trial, TrialOutcome } from '../trial/trial.ts';
+
+/**
+ * The outcome with its disturbance and, if there were raw probes, their mean as `rawPerSec` and the rate as a share of it
+ * as `rawRatio`. The rate is the program's first figure.
+ */
+export function withRawRatio(
+  { result, disturbance, rawPerSec }: Surrounded<TrialOutcome>,
+  { figures }: Pick<Program, 'figures'>,
+): MeasuredRepeat {
+  const rate = result.figures[figures[0]!.name];
+  if (rawPerSec === undefined || rate === undefined) return { ...result, disturbance };
+  const mean = (rawPerSec[0] + rawPerSec[1]) / 2;
+  const raw = { rawPerSec: mean, rawRatio: rate / mean };
+  return { ...result, figures: { ...result.figures, ...raw }, disturbance };
+}
+
+/** A kill before anything was acknowledged shows nothing. */
+export function durabilityOf(
+  { params }: Pick<Trial, 'params'>,
+  { kill }: Pick<Program, 'kill'>,
+  killed: KilledTrial | undefined,
+): Durability {
+  if (kill !== undefined && !kill.isPromised(params)) return { evidence: 'not promised' };
+  if (killed === undefined) return { evidence: 'not sampled' };
+  if (killed.enqueued === 0) return { evidence: 'not sampled', killed };
+  const faults = killed.lost + killed.duplicated + killed.damaged + killed.outOfOrder;
+  return { evidence: faults === 0 ? 'shown' : 'not shown', killed };
+}

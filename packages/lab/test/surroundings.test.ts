@@ -1,0 +1,174 @@
+/** Other work on the machine, and repeats that are measured again because of it. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { queueProgram } from '../src/programs/queue/queue-program.ts';
+import { attemptsMax, measureRepeat } from '../src/run/measure-repeat.ts';
+import { durabilityOf, withRawRatio } from '../src/run/measured-beside.ts';
+import {
+  machineTicks,
+  parseProcessStat,
+  shareOfOthers,
+  treeTicks,
+} from '../src/surroundings/cpu-of-others.ts';
+import { disturbanceOf } from '../src/surroundings/disturbance.ts';
+import { type RawShape, Surroundings } from '../src/surroundings/surroundings.ts';
+import type { MeasuredRepeat } from '../src/trial/trial.ts';
+
+describe('CPU of other processes', () => {
+  test('of the machine is all but idle and waits for the disk', () => {
+    expect(machineTicks('cpu  10 1 5 100 20 2 3 4 9 9\ncpu0 1 2\n')).toEqual({ all: 145, busy: 25 });
+  });
+
+  test('of a process is read behind a name that contains anything', () => {
+    const line = `42 (a) b (c)) S 7 ${Array.from({ length: 9 }, () => 0).join(' ')} 100 20 3 4 0 0`;
+    expect(parseProcessStat(line)).toEqual({ pid: 42, parent: 7, ticks: 127 });
+  });
+
+  test('is what the own tree did not use', () => {
+    const tree = (ticks: number) => [
+      { pid: 1, parent: 0, ticks: 1_000 },
+      { pid: 5, parent: 1, ticks: 1 },
+      { pid: 6, parent: 5, ticks },
+      { pid: 7, parent: 6, ticks: 2 },
+    ];
+    expect([treeTicks(tree(10), 5), treeTicks(tree(10), 99)]).toEqual([13, 0]);
+    const before = { all: 0, busy: 0, own: 0 };
+    expect(shareOfOthers(before, { all: 200, busy: 150, own: 100 })).toBe(0.25);
+    // The clocks of the two are read one after the other, in ticks.
+    expect(shareOfOthers(before, { all: 200, busy: 99, own: 100 })).toBe(0);
+    expect(shareOfOthers(before, before)).toBe(0);
+  });
+});
+
+describe('a trial is disturbed', () => {
+  const quiet = { otherCpuShare: 0.1, startSyncMs: 1, syncMs: { before: 1.5, after: 1.9 } };
+  test.each([
+    ['by nothing', {}, false],
+    ['by other CPU', { otherCpuShare: 0.2 }, true],
+    ['by a disk that was slow before it', { syncMs: { before: 2.1, after: 1 } }, true],
+    ['by a disk that was slow after it', { syncMs: { before: 1, after: 2.1 } }, true],
+    ['not where a sync takes no time', { startSyncMs: 0.01, syncMs: { before: 0.1, after: 0.2 } }, false],
+    ['not where the CPU of others is unknown', { otherCpuShare: null }, false],
+  ])('%s', (_, changes, isDisturbed) => {
+    expect(disturbanceOf({ ...quiet, ...changes })).toMatchObject({ isDisturbed });
+  });
+
+  test('with the figures that say so', () => {
+    expect(disturbanceOf({ ...quiet, syncMs: { before: 1.5, after: 3 } })).toEqual({
+      otherCpuShare: 0.1,
+      syncRatio: 3,
+      isDisturbed: true,
+    });
+  });
+});
+
+describe('a repeat', () => {
+  const clean = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
+  const attempt = (rate: number, facts: { steady?: boolean; disturbed?: boolean; lost?: number } = {}) =>
+    ({
+      figures: { dequeuePerSec: rate },
+      integrity: { ...clean, lost: facts.lost ?? 0 },
+      steady: { rateDrift: 0, backlogDrift: 0, isSteady: facts.steady ?? true },
+      disturbance: { otherCpuShare: 0, syncRatio: 1, isDisturbed: facts.disturbed ?? false },
+    }) as unknown as MeasuredRepeat;
+
+  async function measure(attempts: MeasuredRepeat[], allowed = attempts.length) {
+    const reasons: (string | null)[] = [];
+    const kept = await measureRepeat({
+      attempt: async (reason) => {
+        reasons.push(reason);
+        return attempts[reasons.length - 1]!;
+      },
+      mayMeasureAgain: () => reasons.length < allowed,
+    });
+    return { kept, reasons };
+  }
+
+  test('that counts is measured once', async () => {
+    const { kept, reasons } = await measure([attempt(1), attempt(2)]);
+    expect(kept).toMatchObject({ figures: { dequeuePerSec: 1 }, attempts: 1 });
+    expect(reasons).toEqual([null]);
+  });
+
+  test('that does not is measured again, and says why', async () => {
+    const { kept, reasons } = await measure([
+      attempt(1, { disturbed: true }),
+      attempt(2, { steady: false, disturbed: true }),
+      attempt(3),
+    ]);
+    expect(kept).toMatchObject({ figures: { dequeuePerSec: 3 }, attempts: 3 });
+    expect(reasons).toEqual([null, 'disturbed', 'not steady and disturbed']);
+  });
+
+  test('is given up after three attempts, or when the time for them is over', async () => {
+    const never = Array.from({ length: 9 }, (_, index) => attempt(index, { steady: false }));
+    expect((await measure(never)).kept.attempts).toBe(attemptsMax);
+    expect((await measure(never, 2)).kept.attempts).toBe(2);
+  });
+
+  test('that never counts is the one with the fewest faults, whatever its rate', async () => {
+    const { kept } = await measure([
+      attempt(1, { steady: false }),
+      attempt(9, { steady: false, disturbed: true }),
+      attempt(0, { steady: false, disturbed: true }),
+    ]);
+    expect(kept.figures.dequeuePerSec).toBe(1);
+  });
+
+  test('carries what other attempts lost', async () => {
+    const { kept } = await measure([attempt(1, { disturbed: true, lost: 2 }), attempt(2)]);
+    expect(kept.integrity.lost).toBe(2);
+  });
+});
+
+describe('beside a trial', () => {
+  const shape: RawShape = {
+    cycle: 'insert-select-delete',
+    operationsPerTransaction: 10,
+    pageBytes: 4096,
+    payloadBytes: 64,
+  };
+
+  test('raw probes are shared by neighbours of the same shape, and leave nothing behind', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const surroundings = new Surroundings({ folder, startSyncMs: 1, scale: 'quick' });
+    const first = await surroundings.measure(shape, async () => 'result');
+    const second = await surroundings.measure(shape, async () => 'next');
+    expect(first.result).toBe('result');
+    expect(Math.min(...first.rawPerSec!, ...second.rawPerSec!)).toBeGreaterThan(0);
+    expect(second.rawPerSec![0]).toBe(first.rawPerSec![1]);
+    expect(await surroundings.measure(null, async () => 1)).toMatchObject({ rawPerSec: undefined });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('the ratio to the raw limit is that of the trial to the mean of its two probes', () => {
+    const result = { figures: { dequeuePerSec: 300 } } as unknown as MeasuredRepeat;
+    const disturbance = { otherCpuShare: null, syncRatio: 1, isDisturbed: false };
+    expect(withRawRatio({ result, disturbance, rawPerSec: [400, 800] }, queueProgram).figures).toEqual({
+      dequeuePerSec: 300,
+      rawPerSec: 600,
+      rawRatio: 0.5,
+    });
+    expect(withRawRatio({ result, disturbance, rawPerSec: undefined }, queueProgram).figures).toEqual({
+      dequeuePerSec: 300,
+    });
+  });
+
+  test('durability is shown, not shown, not promised or not sampled', () => {
+    const killed = {
+      ...{ durability: 'durable', enqueued: 5, consumed: 0, inDoubt: 0, recovered: 5 },
+      ...{ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
+    };
+    const evidence = (durability: string, result?: typeof killed) =>
+      durabilityOf({ params: { durability } }, queueProgram, result).evidence;
+    expect(evidence('durable', killed)).toBe('shown');
+    expect(evidence('durable', { ...killed, lost: 1 })).toBe('not shown');
+    expect(evidence('durable', { ...killed, outOfOrder: 1 })).toBe('not shown');
+    expect(evidence('durable', { ...killed, enqueued: 0 })).toBe('not sampled');
+    expect(evidence('relaxed')).toBe('not sampled');
+    expect(evidence('memory')).toBe('not promised');
+  });
+});
