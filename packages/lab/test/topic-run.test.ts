@@ -78,7 +78,7 @@ test('every other axis makes points of its own', async () => {
       payloadBytes: [4_000],
       backlog: [301],
       durability: ['relaxed', 'memory'],
-      cacheMiB: [1],
+      cacheMiB: [8], // the whole backlog of the nonpersistent queue fits
     },
     phases: { ...phases, measureMs: 150 },
   });
