@@ -1,10 +1,9 @@
 /** The judges of the claims about Redis, buffered and persistent queues. */
 import type { Params, Point } from '@shardlab/contract';
+import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
-import { judgeB4 } from '../src/studies/redis-benchmark/judges/flow-control.ts';
-import { judgeB1, judgeB2, judgeB3 } from '../src/studies/redis-benchmark/judges/rates.ts';
 
-const context = { cores: 2 };
+const judge = (id: string, points: readonly Point[]) => bundledStudies.judge([id], points, { cores: 2 })[0]!;
 const whole = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
 
 function pointOf(program: string, system: string, params: Params, figures: Record<string, number[]>): Point {
@@ -26,14 +25,17 @@ function pointOf(program: string, system: string, params: Params, figures: Recor
   };
 }
 
-/** Three numbers of messages, three repeats that differ by 2 %; `slope` bends the rate. */
+const five = [1, 0.98, 1.02, 0.99, 1.01];
+
+/** Three numbers of messages, repeats that differ by 2 % and not alike; `slope` bends the rate. */
 function rateLine(
   system: string,
   perSec: number,
-  { threads = 1, slope = 0, noise = [1, 0.98, 1.02] } = {},
+  { threads = 1, slope = 0, noise = five }: { threads?: number; slope?: number; noise?: number[] } = {},
 ): Point[] {
-  return [1_000, 6_000, 36_000].map((messages) => {
-    const repeats = noise.map((each) => perSec * each * (messages / 1_000) ** slope);
+  return [1_000, 6_000, 36_000].map((messages, shift) => {
+    const shifted = [...noise.slice(shift % noise.length), ...noise.slice(0, shift % noise.length)];
+    const repeats = shifted.map((each) => perSec * each * (messages / 1_000) ** slope);
     const params = { messages, threads, queues: 1, payloadBytes: 512, schedule: 'enqueue-then-dequeue' };
     return pointOf('run-to-completion', system, params, { enqueuePerSec: repeats, dequeuePerSec: repeats });
   });
@@ -46,105 +48,159 @@ const asInDocument = [
   ...rateLine('sharded', 2_000),
 ];
 
+/** As in a quick run: each point with its first repeats only. */
+const quick = (points: readonly Point[], repeats: number): Point[] =>
+  points.map((point) => ({
+    ...point,
+    figures: Object.fromEntries(
+      Object.entries(point.figures).map(([name, figure]) => [
+        name,
+        { ...figure, repeats: figure.repeats.slice(0, repeats) },
+      ]),
+    ),
+  }));
+
 describe('B1, the order of the rates', () => {
   it('holds where Redis is before buffered queues and these before persistent ones', () => {
-    expect(judgeB1(asInDocument, context)).toMatchObject({ verdict: 'holds', value: 2.22 });
+    const result = judge('B1', asInDocument);
+    expect(result).toMatchObject({ verdict: 'holds', value: 2.22, repeats: 5, provisional: false });
+    expect(result.clauses).toHaveLength(4);
   });
 
   it('does not hold where a buffered queue is faster than Redis, and the reason has both rates', () => {
-    const points = [
-      ...asInDocument,
+    const faster = [
+      ...rateLine('redis-snapshot', 20_000),
       ...rateLine('buffered-remote', 40_000),
       ...rateLine('sharded-remote', 900),
     ];
-    const judgement = judgeB1(points, context);
-    expect(judgement).toMatchObject({ verdict: 'does-not-hold', value: 0.5 });
-    expect(judgement.reason).toContain('redis-snapshot ÷ buffered-remote: 0.5 ×');
-    expect(judgement.reason).toContain('buffered-remote 40,000/s');
+    const result = judge('B1', faster);
+    expect(result).toMatchObject({ verdict: 'does-not-hold', value: 0.5 });
+    expect(result.reason).toContain('Enqueue: redis-snapshot is faster than buffered-remote');
+    expect(result.reason).toContain('redis-snapshot 20,000/s, buffered-remote 40,000/s');
+    expect(judge('B1', [...asInDocument, ...faster.slice(3)])).toMatchObject({ verdict: 'mixed' });
   });
 
   it('is open where systems are within the noise, or one is missing', () => {
     const close = [
       ...rateLine('redis-snapshot', 2_000),
-      ...rateLine('buffered', 2_000),
+      ...rateLine('buffered', 2_000, { noise: five.toReversed() }),
       ...rateLine('sharded', 500),
     ];
-    expect(judgeB1(close, context).verdict).toBe('inconclusive');
-    expect(judgeB1(rateLine('redis-snapshot', 2_000), context).verdict).toBe('inconclusive');
+    expect(judge('B1', close).verdict).toBe('inconclusive');
+    for (const missing of ['redis-snapshot', 'buffered', 'sharded'])
+      expect(
+        judge(
+          'B1',
+          asInDocument.filter(({ system }) => system !== missing),
+        ),
+      ).toMatchObject({ verdict: 'inconclusive', repeats: 0 });
+  });
+
+  it('is provisional after fewer than five trials, however many numbers of messages they have', () => {
+    expect(judge('B1', quick(asInDocument, 2))).toMatchObject({
+      verdict: 'holds',
+      repeats: 2,
+      provisional: true,
+      interval: null,
+    });
   });
 
   it('does not look at runs of many threads', () => {
     const points = asInDocument.map((point) => ({ ...point, params: { ...point.params, threads: 4 } }));
-    expect(judgeB1(points, context).verdict).toBe('inconclusive');
+    expect(judge('B1', points).verdict).toBe('inconclusive');
   });
 });
 
 describe('B2, buffered over persistent', () => {
+  const pair = (ratio: number) => [...rateLine('buffered', 1_000 * ratio), ...rateLine('sharded', 1_000)];
+
   it.each([
     [4.5, 'holds'],
     [3, 'does-not-hold'],
     [40, 'does-not-hold'],
   ])('%d times is a case of: %s', (ratio, verdict) => {
-    const points = [...rateLine('buffered', 1_000 * ratio), ...rateLine('sharded', 1_000)];
-    expect(judgeB2(points, context)).toMatchObject({ verdict, value: ratio });
+    expect(judge('B2', pair(ratio))).toMatchObject({ verdict, value: ratio });
   });
 
   it('is open where the interval contains a bound', () => {
-    const noise = [1.02, 1, 0.98];
-    const points = [...rateLine('buffered', 4_000), ...rateLine('sharded', 1_000, { noise })];
-    expect(judgeB2(points, context)).toMatchObject({ verdict: 'inconclusive', value: 4 });
+    const persistent = rateLine('sharded', 1_000, { noise: five.toReversed() });
+    const result = judge('B2', [...rateLine('buffered', 4_000), ...persistent]);
+    expect(result).toMatchObject({ verdict: 'inconclusive', value: 4 });
+  });
+
+  it('is told apart from 4 and from 5 by five trials, and from 40 by one', () => {
+    expect(judge('B2', quick(pair(4.5), 4)).verdict).toBe('inconclusive');
+    expect(judge('B2', quick(pair(40), 1))).toMatchObject({ verdict: 'does-not-hold', provisional: true });
   });
 });
 
 describe('B3, the number of messages', () => {
   it('holds where all rates are flat', () => {
-    expect(judgeB3(asInDocument, context)).toMatchObject({ verdict: 'holds' });
+    const result = judge('B3', asInDocument);
+    expect(result).toMatchObject({ verdict: 'holds', provisional: false });
+    expect(result.clauses.map(({ interval }) => interval)).not.toContain(null);
   });
 
   it('does not hold where one system slows down, which the reason names; the null system does not count', () => {
     const falling = [...asInDocument, ...rateLine('unsharded', 9_000, { slope: -0.3 })];
-    const judgement = judgeB3(falling, context);
-    expect(judgement).toMatchObject({ verdict: 'does-not-hold', value: 0.34 });
-    expect(judgement.reason).toContain('Does not hold: unsharded, enqueue: 0.34 ×');
+    const result = judge('B3', falling);
+    expect(result).toMatchObject({ verdict: 'does-not-hold', value: 0.34 });
+    expect(result.reason).toContain('Unsharded: the enqueue rate hardly changes');
+    const rising = [...asInDocument, ...rateLine('unsharded', 9_000, { slope: 0.3 })];
+    expect(judge('B3', rising).verdict).toBe('does-not-hold');
     const nothing = [...asInDocument, ...rateLine('null', 9_000, { slope: -0.3 })];
-    expect(judgeB3(nothing, context).verdict).toBe('holds');
+    expect(judge('B3', nothing).verdict).toBe('holds');
   });
 
-  it('needs three numbers of messages', () => {
+  it('is open where trials differ by more than the bar, or have two numbers of messages', () => {
+    const noisy = rateLine('sharded', 2_000, { noise: [1, 0.5, 1.6, 0.7, 1.3] });
+    expect(judge('B3', noisy).verdict).toBe('inconclusive');
     const two = asInDocument.filter(({ params }) => params.messages !== 6_000);
-    expect(judgeB3(two, context).verdict).toBe('inconclusive');
+    expect(judge('B3', two)).toMatchObject({ verdict: 'inconclusive', repeats: 0 });
+  });
+
+  it('is refuted by a few trials, not shown: they differ by as much as a rate may change', () => {
+    expect(judge('B3', quick(asInDocument, 1)).verdict).toBe('inconclusive');
+    expect(judge('B3', quick(rateLine('sharded', 2_000, { slope: -0.3 }), 1)).verdict).toBe('does-not-hold');
   });
 });
 
 describe('B4, flow control', () => {
   const params = { messages: 12_000, messagesMax: 5_000, payloadBytes: 512 };
+  const all = (count: number) => Array.from({ length: 5 }, () => count);
   const flow = (figures: Partial<Record<string, number[]>> = {}) =>
     pointOf('flow-control', 'buffered', params, {
-      accepted: [5_000, 5_000],
-      refused: [7_000, 7_000],
-      delivered: [5_000, 5_000],
-      acceptedAfterDrain: [1, 1],
+      accepted: all(5_000),
+      refused: all(7_000),
+      delivered: all(5_000),
+      acceptedAfterDrain: all(1),
       ...(figures as Record<string, number[]>),
     });
+  /** Once is enough. */
+  const once = (count: number, usual: number) => [...all(usual).slice(1), count];
 
   it('holds where exactly the threshold is accepted and all of it delivered', () => {
-    expect(judgeB4([flow()], context)).toMatchObject({ verdict: 'holds', value: 5_000 });
+    const result = judge('B4', [flow()]);
+    expect(result).toMatchObject({ verdict: 'holds', value: 0, interval: [0, 0], provisional: false });
+    expect(result.reason).toContain('5,000 accepted, 7,000 refused, 5,000 delivered, 0 lost');
+    expect(judge('B4', quick([flow()], 1))).toMatchObject({ verdict: 'holds', provisional: true });
   });
 
   it.each([
-    ['more is accepted once', flow({ accepted: [5_000, 5_001], refused: [7_000, 6_999] })],
-    ['a delivery is missing', flow({ delivered: [4_999, 5_000] })],
-    ['it does not accept again', flow({ acceptedAfterDrain: [1, 0] })],
+    ['more is accepted once', flow({ accepted: once(5_001, 5_000), refused: once(6_999, 7_000) })],
+    ['all is accepted', flow({ accepted: all(12_000), refused: all(0), delivered: all(12_000) })],
+    ['a delivery is missing', flow({ delivered: once(4_999, 5_000) })],
+    ['it does not accept again', flow({ acceptedAfterDrain: once(0, 1) })],
     ['a message is lost', { ...flow(), integrity: { ...whole, lost: 1 } }],
     ['a message remains', { ...flow(), integrity: { ...whole, left: 1 } }],
   ])('does not hold where %s', (_, point) => {
-    expect(judgeB4([point], context).verdict).toBe('does-not-hold');
+    expect(judge('B4', [point])).toMatchObject({ verdict: 'does-not-hold' });
+    expect(judge('B4', [flow(), point])).toMatchObject({ verdict: 'does-not-hold' });
   });
 
-  it('is open without a point past the threshold', () => {
-    expect(judgeB4([{ ...flow(), params: { ...params, messages: 4_000 } }], context).verdict).toBe(
-      'inconclusive',
-    );
-    expect(judgeB4([{ ...flow(), system: 'redis-snapshot' }], context).verdict).toBe('inconclusive');
+  it('is open without a point past the threshold, or without a count', () => {
+    expect(judge('B4', [{ ...flow(), params: { ...params, messages: 4_000 } }]).verdict).toBe('inconclusive');
+    expect(judge('B4', [{ ...flow(), system: 'redis-snapshot' }]).verdict).toBe('inconclusive');
+    expect(judge('B4', [flow({ acceptedAfterDrain: [] })]).verdict).toBe('inconclusive');
   });
 });

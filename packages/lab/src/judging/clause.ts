@@ -92,6 +92,15 @@ function barInWords(over?: number, under?: number): string {
 const provisionalInWords = (repeats: number) =>
   `Provisional: ${repeats} ${repeats === 1 ? 'repeat' : 'repeats'}, and an interval needs ${repeatsMin}.`;
 
+/** What must not happen even once, so that a single case decides. */
+export const failed = (clause: ClaimClause, fault: string): ClaimClause => ({
+  ...clause,
+  statement: 'without any fault',
+  verdict: 'does-not-hold',
+  provisional: false,
+  reason: `${clause.reason} But ${fault}.`,
+});
+
 /** A statement that these points cannot decide. */
 export function clauseWithout(
   verdict: 'inconclusive' | 'not-comparable',

@@ -29,7 +29,7 @@ export function familiesOf(points: readonly QueuePoint[]): Family[] {
 }
 
 /** Emulated if one of the points is. */
-export const provenanceOf = (points: readonly QueuePoint[]): Provenance =>
+export const provenanceOf = (points: readonly Pick<QueuePoint, 'provenance'>[]): Provenance =>
   points.find(({ provenance }) => provenance !== 'measured')?.provenance ?? 'measured';
 
 /** Systems with which the sharded queue is compared: sessions that commit for themselves, and one writer for all. */

@@ -9,6 +9,7 @@ export const claims: readonly Claim[] = [
     document: 'For enqueue and for dequeue Redis performs best, then buffered queues, then persistent ones.',
     grade: 'shape',
     judge: judgeB1,
+    weak: 'Rates that are drawn at random are in this order for 6 % of the systems: nothing but the order is compared.',
   },
   {
     id: 'B2',
@@ -23,6 +24,7 @@ export const claims: readonly Claim[] = [
     document: 'The number in the queue has basically no effect on the performance of enqueue and dequeue.',
     grade: 'shape',
     judge: judgeB3,
+    weak: 'A counter that keeps no message is as flat.',
   },
   {
     id: 'B4',
@@ -31,6 +33,7 @@ export const claims: readonly Claim[] = [
       'A buffered queue holds 5,000 messages by default; past them an enqueue fails with ORA-25307. That nothing accepted is lost is our addition.',
     grade: 'prose',
     judge: judgeB4,
+    weak: 'A counter that refuses at its threshold, and reports what it accepted as delivered, fulfils it.',
     aboutIntegrity: true,
   },
 ];

@@ -2,6 +2,4 @@
 export const redisBenchmark = {
   /** Rate of buffered queues ÷ rate of persistent ones: from, to. */
   bufferedOverPersistent: [4, 5],
-  /** Undelivered messages past which a buffered queue refuses an enqueue. */
-  flowControlThreshold: 5_000,
 } as const;

@@ -1,14 +1,16 @@
-/** The points of the document's first plan (one thread, one queue, all enqueues first), and ratios between systems. */
-import { numberParam, type Point } from '@shardlab/contract';
-import { type Interval, median, ratioInterval } from '@shardlab/model';
+/** The points of the document's first plan (one thread, one queue, all enqueues first), and their rates. */
+import { figureOf, numberParam, type Point } from '@shardlab/contract';
+import { median } from '@shardlab/model';
+import { perSec } from '../../../judging/judgement.ts';
+import { combined, geometricMean, ratioOf, type Sample, sampleOf } from '../../../judging/sample.ts';
 
 export const rates = [
   { name: 'enqueuePerSec', words: 'enqueue' },
   { name: 'dequeuePerSec', words: 'dequeue' },
 ] as const;
-export type RateName = (typeof rates)[number]['name'];
+export type Rate = (typeof rates)[number];
 
-export const onePlanPoints = (points: readonly Point[]): Point[] =>
+export const firstPlanPoints = (points: readonly Point[]): Point[] =>
   points.filter(
     ({ program, params }) =>
       program === 'run-to-completion' &&
@@ -19,69 +21,43 @@ export const onePlanPoints = (points: readonly Point[]): Point[] =>
 export const ofSystem = (points: readonly Point[], system: string) =>
   points.filter((point) => point.system === system);
 
-export const repeatsOf = (point: Point, name: RateName): readonly number[] =>
-  point.figures[name]?.repeats ?? [];
+export const messagesOf = ({ params }: Point): number => numberParam(params, 'messages');
 
-/** The median over all its points, messages per second. */
-export const rateOf = (points: readonly Point[], name: RateName): number =>
-  median(points.flatMap((point) => point.figures[name]?.value ?? []));
+/** A value per trial, whatever the number of its messages. */
+export const rateOf = (point: Point, { name }: Rate): Sample => sampleOf(point.figures[name]?.repeats ?? []);
 
-/** The systems that a claim compares: those behind a socket, as in the document, if a run has them. */
-export function comparedQueues(points: readonly Point[]): {
+export interface Place {
+  /** Clients of the queues; those of Redis are always behind a socket. */
+  condition: string;
   buffered: string;
   persistent: string;
-  words: string;
-} {
-  const has = (system: string) => points.some((point) => point.system === system);
-  return has('buffered-remote') && has('sharded-remote')
-    ? {
-        buffered: 'buffered-remote',
-        persistent: 'sharded-remote',
-        words: 'all behind a Unix socket, as the document has its servers behind a network',
-      }
-    : { buffered: 'buffered', persistent: 'sharded', words: "our queues in the client's process" };
 }
 
-export interface Ratio {
-  /** The geometric mean over all pairs. */
-  value: number;
-  interval: Interval | null;
-  pairs: number;
-}
+const places: readonly Place[] = [
+  { condition: 'remote sessions', buffered: 'buffered-remote', persistent: 'sharded-remote' },
+  { condition: 'embedded sessions', buffered: 'buffered', persistent: 'sharded' },
+];
 
-/** Rate of one system ÷ rate of another, pair by pair: the same number of messages, the same repeat. Null without pairs. */
-export function ratioOf(
+/** The places for which the points have both kinds of queues. The document's clients are remote. */
+export const placesOf = (points: readonly Point[]): Place[] =>
+  places.filter(({ buffered, persistent }) =>
+    [buffered, persistent].every((system) => ofSystem(points, system).length > 0),
+  );
+
+/** Rate of one system ÷ that of another: the mean over all numbers of messages that both have, in each repeat. */
+export function rateRatio(
   points: readonly Point[],
-  { over, under, name }: { over: string; under: string; name: RateName },
-): Ratio | null {
-  const [above, below]: [number[], number[]] = [[], []];
-  for (const one of ofSystem(points, over)) {
-    const messages = numberParam(one.params, 'messages');
-    const other = ofSystem(points, under).find(({ params }) => numberParam(params, 'messages') === messages);
-    if (other === undefined) continue;
-    const [first, second] = [repeatsOf(one, name), repeatsOf(other, name)];
-    const pairs = Math.min(first.length, second.length);
-    above.push(...first.slice(0, pairs));
-    below.push(...second.slice(0, pairs));
-  }
-  if (above.length === 0) return null;
-  const logs = above.map((rate, index) => Math.log(rate / below[index]!));
-  const value = Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length);
-  return { value, interval: ratioInterval(above, below), pairs: above.length };
+  { over, under, rate }: { over: string; under: string; rate: Rate },
+): Sample {
+  const ratios = ofSystem(points, over).flatMap((point) => {
+    const other = ofSystem(points, under).find((each) => messagesOf(each) === messagesOf(point));
+    return other === undefined ? [] : [ratioOf(rateOf(point, rate), rateOf(other, rate))];
+  });
+  return combined(ratios, geometricMean);
 }
 
-/** An interval whose ends differ by more than this says nothing; its numbers would only look exact. */
-const intervalWidthMax = 100;
-
-export const isTelling = ([low, high]: Interval) => high / low <= intervalWidthMax;
-
-export function times({ value, interval }: Omit<Ratio, 'pairs'>): string {
-  if (interval === null) return `${short(value)} ×`;
-  const [low, high] = interval;
-  return isTelling(interval)
-    ? `${short(value)} × (${short(low)} to ${short(high)})`
-    : `${short(value)} × (repeats too different for an interval)`;
+/** "buffered 80,000/s": the median over all numbers of messages. */
+export function rateInWords(points: readonly Point[], system: string, rate: Rate): string {
+  const values = ofSystem(points, system).map((point) => figureOf(point, rate.name));
+  return `${system} ${perSec(median(values))}`;
 }
-
-export const short = (value: number) =>
-  value >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(2)));

@@ -1,7 +1,7 @@
 /** Claim W7: the effect of a killed instance on service and messages. */
-import type { ClaimClause, FaultOutcome } from '@shardlab/contract';
+import type { FaultOutcome } from '@shardlab/contract';
 import { median } from '@shardlab/model';
-import { clauseOf, fixed, needs } from '../../../judging/clause.ts';
+import { clauseOf, failed, fixed, needs } from '../../../judging/clause.ts';
 import { isFaulty, perSec } from '../../../judging/judgement.ts';
 import { provenanceOf, type QueueJudge, sharded } from '../../../judging/queue-points.ts';
 import { sampleOf } from '../../../judging/sample.ts';
@@ -35,15 +35,6 @@ export const judgeW7: QueueJudge = (points) => {
   ];
   return [clause, ...faults.map((fault) => failed(clause, fault))];
 };
-
-/** What must not happen even once, so that a single case decides. */
-export const failed = (clause: ClaimClause, fault: string): ClaimClause => ({
-  ...clause,
-  statement: 'without any fault',
-  verdict: 'does-not-hold',
-  provisional: false,
-  reason: `${clause.reason} But ${fault}.`,
-});
 
 const killsOf = (point: QueuePoint): FaultOutcome[] =>
   point.repeats.flatMap(({ faults = [] }) => faults.filter(({ kind }) => kind === 'kill'));
