@@ -26,6 +26,9 @@ export const StudyInfo = Type.Object(
     notMeasured: Type.Array(Type.Object({ statement: Type.String(), reason: Type.String() }, closed), {
       description: 'Statements of the document that no scenario measures',
     }),
+    notBuilt: Type.Array(Type.Object({ feature: Type.String(), instead: Type.String() }, closed), {
+      description: 'What the document names and the engine does not have, and what it has instead',
+    }),
   },
   closed,
 );

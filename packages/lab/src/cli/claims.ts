@@ -38,10 +38,15 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   return exitCodes.done;
 }
 
-function notMeasuredInWords({ document, notMeasured }: Study): string {
-  if (notMeasured.length === 0) return '';
-  const lines = notMeasured.map(({ statement, reason }) => `   ${statement}: ${reason}\n`);
-  return `Statements of "${document.title}" that no scenario measures yet:\n${lines.join('')}`;
+function notMeasuredInWords({ document, notMeasured, notBuilt = [] }: Study): string {
+  const statements = notMeasured.map(({ statement, reason }) => `   ${statement}: ${reason}\n`);
+  const features = notBuilt.map(({ feature, instead }) => `   ${feature}: ${instead}\n`);
+  return [
+    ...(statements.length === 0
+      ? []
+      : [`Statements of "${document.title}" that no scenario measures yet:\n`, ...statements]),
+    ...(features.length === 0 ? [] : [`What it names and the engine does not have:\n`, ...features]),
+  ].join('');
 }
 
 async function scenariosByClaim(): Promise<Map<string, string[]>> {

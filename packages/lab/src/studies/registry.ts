@@ -59,11 +59,12 @@ export class StudyRegistry {
       this.programs.flatMap((program) => program.systems.map((each) => [each.id, each])),
     );
     return {
-      studies: this.studies.map(({ id, document, claims, notMeasured }) => ({
+      studies: this.studies.map(({ id, document, claims, notMeasured, notBuilt = [] }) => ({
         id,
         document,
         claims: claims.map((claim) => claim.id),
         notMeasured: [...notMeasured],
+        notBuilt: [...notBuilt],
       })),
       programs: this.programs.map(({ id, title, parameters, figures }) => ({
         id,

@@ -17,6 +17,13 @@ export interface NotMeasured {
   reason: string;
 }
 
+/** Something that the document names and the engine does not have. */
+export interface NotBuilt {
+  feature: string;
+  /** What the engine has instead, or does when asked for it. */
+  instead: string;
+}
+
 export interface Study {
   /** The name of its folder, and of the study in scenarios: lower-case words and dashes. */
   id: string;
@@ -24,6 +31,7 @@ export interface Study {
   /** In the order in which they are listed. Their ids are unique over all studies. */
   claims: readonly Claim[];
   notMeasured: readonly NotMeasured[];
+  notBuilt?: readonly NotBuilt[];
   /** Programs that only its scenarios need. */
   programs?: readonly Program[];
 }

@@ -48,7 +48,7 @@ export function ClaimsPage() {
 
 /** A document, its claims, and what of it no scenario measures. */
 function StudyClaims({ study, claims }: { study: StudyInfo; claims: readonly ClaimLedgerEntry[] }) {
-  const { document, notMeasured } = study;
+  const { document, notMeasured, notBuilt } = study;
   const heading = useId();
   return (
     <section className="section" aria-labelledby={heading}>
@@ -64,19 +64,31 @@ function StudyClaims({ study, claims }: { study: StudyInfo; claims: readonly Cla
           <Entry key={entry.id} entry={entry} />
         ))}
       </ul>
-      {notMeasured.length === 0 ? null : (
-        <>
-          <h3>Not measured</h3>
-          <ul>
-            {notMeasured.map(({ statement, reason }) => (
-              <li key={statement}>
-                {statement}: <span className="muted">{reason}</span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Remarks
+        title="Not measured"
+        remarks={notMeasured.map(({ statement, reason }) => ({ what: statement, remark: reason }))}
+      />
+      <Remarks
+        title="Not built"
+        remarks={notBuilt.map(({ feature, instead }) => ({ what: feature, remark: instead }))}
+      />
     </section>
+  );
+}
+
+function Remarks({ title, remarks }: { title: string; remarks: { what: string; remark: string }[] }) {
+  if (remarks.length === 0) return null;
+  return (
+    <>
+      <h3>{title}</h3>
+      <ul>
+        {remarks.map(({ what, remark }) => (
+          <li key={what}>
+            {what}: <span className="muted">{remark}</span>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

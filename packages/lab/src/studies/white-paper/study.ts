@@ -1,7 +1,7 @@
 /** The study of Oracle's white paper about JMS sharded queues. */
 import type { Study } from '../study.ts';
 import { figureClaims } from './figure-claims.ts';
-import { notMeasured } from './not-measured.ts';
+import { notBuilt, notMeasured } from './not-measured.ts';
 import { wordClaims } from './word-claims.ts';
 
 export const study: Study = {
@@ -16,4 +16,5 @@ export const study: Study = {
   },
   claims: [...figureClaims, ...wordClaims],
   notMeasured,
+  notBuilt,
 };
