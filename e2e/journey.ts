@@ -82,6 +82,7 @@ export function longScenario(id: string): Document {
       threads: [1, 2, 3, 4, 5, 6],
       roundTripMs: [0, 1],
     },
+    kills: false, // a killed trial is no point
     quick: { phases: { warmupMs: 100, measureMs: 800, drainMs: 200 }, repeats: 1 },
   };
 }

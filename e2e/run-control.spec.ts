@@ -8,7 +8,7 @@ const pointRows = (page: Page) => page.getByRole('tabpanel', { name: 'Points' })
 test('a cancelled run keeps the points that it had', async ({ page, request }) => {
   const id = await startRun(request, longScenario('cancelled-on-the-way'));
   await page.goto(`/runs/${id}`);
-  await expect(pointRows(page).nth(2), 'two points').toBeVisible({ timeout: 30_000 });
+  await expect(pointRows(page).nth(2), 'two points').toBeVisible({ timeout: 90_000 });
   await page.getByRole('button', { name: 'Cancel run' }).click();
   await expect(statusOf(page)).toHaveText('Cancelled');
   await expect(page.getByText('the points finished before it was cancelled are kept')).toBeVisible();
@@ -26,7 +26,7 @@ test('a reload in mid-run shows the run so far and continues to the end', async 
   test.setTimeout(300_000);
   const id = await startRun(request, 'first-look');
   await page.goto(`/runs/${id}`);
-  await expect(pointRows(page).nth(2)).toBeVisible({ timeout: 30_000 });
+  await expect(pointRows(page).nth(2)).toBeVisible({ timeout: 90_000 });
   await page.reload();
   await expect(pointRows(page).nth(2), 'the points from before').toBeVisible();
   await expect(statusOf(page), 'still under way').toHaveText('Running');

@@ -21,10 +21,10 @@ export const study: Study = {
       judge: (points) =>
         points.map((point) =>
           clauseOf({
-            statement: 'something is dequeued',
-            unit: 'messages per second',
-            sample: sampleOf(point.figures.dequeuePerSec?.repeats ?? []),
-            over: 0,
+            statement: 'nothing is lost',
+            unit: 'repeats without a loss',
+            sample: sampleOf(point.repeats.map(() => (point.integrity.lost === 0 ? 1 : 0))),
+            over: 0.5,
             provenance: 'measured',
           }),
         ),
