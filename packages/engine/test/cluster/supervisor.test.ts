@@ -130,7 +130,10 @@ describe('a cluster', () => {
     await expect(
       startCluster({ dir, instances: 2, onEvent: ({ type }) => void events.push(type) }),
     ).rejects.toMatchObject({ code: 'INSTANCE_IN_USE', details: { instance: 2, pid: process.pid } });
-    expect(events.filter((type) => type === 'process:ended')).toHaveLength(2);
+    // One that ended early may have been started again before the other was up.
+    const count = (type: string) => events.filter((each) => each === type).length;
+    expect(count('process:started')).toBeGreaterThanOrEqual(2);
+    expect(count('process:ended')).toBe(count('process:started'));
     await embedded.close();
   });
 
