@@ -99,7 +99,7 @@ describe('the write-ahead log of a killed process', () => {
         expect.objectContaining({
           code: 'COMMITS_MISSING',
           message: expect.stringMatching(
-            /ends with group \d+ of epoch \d, but 2 of epoch 1 was acknowledged/,
+            /ends with group \d+ of epoch \d, but group 2 of epoch 1 was acknowledged/,
           ),
         }),
       );

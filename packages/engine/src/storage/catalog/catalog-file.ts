@@ -14,6 +14,7 @@ import {
   readAcknowledgedNumber,
 } from '../sqlite/acknowledged-number-file.ts';
 import { assertSchemaUndamaged, isNewFile, prepareFormat } from '../sqlite/file-format.ts';
+import { assertNoneMissing } from '../sqlite/missing-commits.ts';
 import {
   mapSqliteErrors,
   openSqlite,
@@ -204,32 +205,14 @@ class CatalogContent {
   }
 }
 
-/** Throws `COMMITS_MISSING` if acknowledged changes are not in the catalog, or it is gone; leaves the files as they are. */
 function assertNoChangesMissing(path: string): void {
-  // Read first: what is acknowledged at this moment must be in the file afterwards.
-  const acknowledged = mapSqliteErrors(path, () => readAcknowledgedNumber(acknowledgedNumberPath(path)));
-  if (acknowledged === undefined) return;
-  const found = existsSync(path) ? readChangeNumber(path) : 0;
-  if (found >= acknowledged) return;
-  throw new QueueError('COMMITS_MISSING', {
-    message: existsSync(path)
-      ? `${path} ends with change ${found}, but ${acknowledged} was acknowledged: its write-ahead log is damaged or missing`
-      : `${path} is missing, and ${acknowledged} changes of it were acknowledged`,
-    details: { path, found, acknowledged },
-  });
-}
-
-function readChangeNumber(path: string): number {
-  const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
-  try {
-    return mapSqliteErrors(path, () => {
-      if (isNewFile(file)) return 0;
+  assertNoneMissing(path, {
+    read: (file) => {
       const found = file.prepare('SELECT max(change_number) FROM catalog_state').pluck().get();
-      return (found as number | null) ?? 0;
-    });
-  } finally {
-    file.close();
-  }
+      return { number: (found as number | null) ?? 0, fullyRead: true };
+    },
+    inWords: (change) => `change ${change}`,
+  });
 }
 
 /** SQLite's own check of all pages, and of indexes against their tables: the catalog is small. */

@@ -13,6 +13,7 @@ import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { TableWrite } from '../../model/table-write.ts';
 import { ApplicationSqlExecutor } from '../application-sql/application-sql-executor.ts';
+import { AcknowledgedNumberFile, acknowledgedNumberPath } from '../sqlite/acknowledged-number-file.ts';
 import { CheckpointScheduler } from '../sqlite/checkpoint-scheduler.ts';
 import { prepareFormat, schemaNamesOf } from '../sqlite/file-format.ts';
 import {
@@ -25,12 +26,7 @@ import {
 import { recoverPartitions } from './recovery/recover-partitions.ts';
 import { resyncWal } from './recovery/resync-wal.ts';
 import { CorrelationIndexes } from './tables/correlation-index.ts';
-import {
-  AcknowledgedGroupFile,
-  acknowledgedGroupPath,
-  assertNoCommitsMissing,
-  MetaTable,
-} from './tables/last-group.ts';
+import { assertNoCommitsMissing, MetaTable } from './tables/last-group.ts';
 import {
   BlockWriter,
   ConsumptionWriter,
@@ -80,7 +76,7 @@ export class InstanceFile {
   readonly #blockWriter: BlockWriter;
   readonly #correlationIndexes: CorrelationIndexes;
   readonly #checkpoints: CheckpointScheduler;
-  readonly #acknowledgedGroup: AcknowledgedGroupFile;
+  readonly #acknowledgedGroup: AcknowledgedNumberFile;
   readonly #meta: MetaTable;
   readonly #consumption: ConsumptionWriter;
   readonly #sessionOutcomes: SessionOutcomeWriter;
@@ -119,7 +115,7 @@ export class InstanceFile {
     this.#checkpoints = new CheckpointScheduler(this.#file, logBytesMax);
     this.#acknowledgedGroup = mapSqliteErrors(
       path,
-      () => new AcknowledgedGroupFile(acknowledgedGroupPath(path)),
+      () => new AcknowledgedNumberFile(acknowledgedNumberPath(path)),
     );
   }
 

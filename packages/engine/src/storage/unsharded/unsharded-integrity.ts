@@ -9,6 +9,7 @@ import type { QueueId } from '../../model/ids.ts';
 import { rowChecksum } from '../checksum.ts';
 import { acknowledgedNumberPath, readAcknowledgedNumber } from '../sqlite/acknowledged-number-file.ts';
 import { assertSchemaUndamaged, isNewFile } from '../sqlite/file-format.ts';
+import { assertNoneMissing } from '../sqlite/missing-commits.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, toQueueError } from '../sqlite/open-sqlite.ts';
 import { undamagedDeliverySql } from './delivery-table.ts';
 import { isMessageUndamaged } from './message-table.ts';
@@ -27,34 +28,14 @@ export function unshardedFileIsExpected(path: string): boolean {
   return existsSync(path) || (readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0) > 0;
 }
 
-/**
- * Throws `COMMITS_MISSING` if durable commits that were acknowledged are not in the file, or the file is gone. Reads over a
- * connection that cannot write, so what is left of the log stays as it is.
- */
 export function assertNoUnshardedCommitsMissing(path: string): void {
-  // Read first: what is acknowledged at this moment must be in the file afterwards.
-  const acknowledged = mapSqliteErrors(path, () => readAcknowledgedNumber(acknowledgedNumberPath(path)));
-  if (acknowledged === undefined) return;
-  const found = existsSync(path) ? readCommitNumber(path) : 0;
-  if (found >= acknowledged) return;
-  throw new QueueError('COMMITS_MISSING', {
-    message: existsSync(path)
-      ? `${path} ends with commit ${found}, but ${acknowledged} was acknowledged: its write-ahead log is damaged or missing`
-      : `${path} is missing, and ${acknowledged} commits to it were acknowledged`,
-    details: { path, found, acknowledged },
+  assertNoneMissing(path, {
+    read: (file) => {
+      const found = file.prepare('SELECT commit_number FROM queue_total WHERE queue_id = 0').pluck().get();
+      return { number: found as number, fullyRead: true };
+    },
+    inWords: (commit) => `commit ${commit}`,
   });
-}
-
-function readCommitNumber(path: string): number {
-  const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
-  try {
-    return mapSqliteErrors(path, () => {
-      if (isNewFile(file)) return 0;
-      return file.prepare('SELECT commit_number FROM queue_total WHERE queue_id = 0').pluck().get() as number;
-    });
-  } finally {
-    file.close();
-  }
 }
 
 /** When the file is opened, in a read transaction. Throws `STORAGE_CORRUPT`, naming the table and the queue. */

@@ -5,9 +5,10 @@ import { decodeRanges, mergeRanges, type SeqRange } from '../../../model/consump
 import { formatGroupNumber } from '../../../model/group-number.ts';
 import type { PartitionId, QueueId } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/acknowledged-number-file.ts';
 import { isNewFile } from '../../sqlite/file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
-import { acknowledgedGroupPath, findLastGroup, readAcknowledgedGroup } from '../tables/last-group.ts';
+import { findLastGroup } from '../tables/last-group.ts';
 import { findTableFaults } from '../tables/registered-tables.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';
 import { recoverPartitions } from './recover-partitions.ts';
@@ -41,7 +42,7 @@ export interface InstanceFileCheck {
 /** Reads the whole file; another process may be writing to it. Throws the storage errors if it cannot be read at all. */
 export function checkInstanceFile(path: string): InstanceFileCheck {
   // Read before the file: what is acknowledged at this moment must be in the file afterwards.
-  const acknowledged = readAcknowledgedGroup(acknowledgedGroupPath(path)) ?? null;
+  const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? null;
   const check: InstanceFileCheck = {
     path,
     acknowledgedGroup: acknowledged,
@@ -73,7 +74,7 @@ function readInstanceFile(path: string, check: InstanceFileCheck): boolean {
   try {
     if (isNewFile(file)) return true;
     file.exec('BEGIN'); // one snapshot
-    check.lastGroup = findLastGroup(file).groupNumber;
+    check.lastGroup = findLastGroup(file).number;
     const { partitions, unusablePartitions } = recoverPartitions(file);
     check.partitions = partitions.length;
     for (const partition of partitions) {

@@ -3,27 +3,22 @@
  * No process may have the file open.
  *
  * Damaged partitions: readable messages are copied to a new partition, the others become terminal, and the old table is
- * never read again. Rows of the tables beside them that are damaged are deleted. Missing commits: the record of acknowledged groups is deleted, and sequence numbers continue above all
- * that can have been given out, so that none repeats.
+ * never read again. Rows of the tables beside them that are damaged are deleted. Missing commits: the record of acknowledged
+ * groups is deleted, and sequence numbers continue above all that can have been given out, so that none repeats.
  */
-
 import { existsSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { encodeRanges, mergeRanges, type SeqRange } from '../../../model/consumption.ts';
 import { groupsPerEpoch } from '../../../model/group-number.ts';
 import type { PartitionId } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/acknowledged-number-file.ts';
 import { prepareFormat } from '../../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { syncFolder } from '../../sqlite/sync-folder.ts';
 import { moveAttempts } from '../tables/attempt-table.ts';
 import { CorrelationIndexes } from '../tables/correlation-index.ts';
-import {
-  acknowledgedGroupPath,
-  findLastGroup,
-  raiseEpochTo,
-  readAcknowledgedGroup,
-} from '../tables/last-group.ts';
+import { findLastGroup, raiseEpochTo } from '../tables/last-group.ts';
 import {
   BlockWriter,
   createPartitionTable,
@@ -41,20 +36,20 @@ import { recoverPartitions, unknownSeqsMax } from './recover-partitions.ts';
 /** Returns the partitions that were replaced, each in a transaction of its own. Throws the storage errors. */
 export function repairInstanceFile(path: string): DamagedPartition[] {
   if (!existsSync(path)) {
-    rmSync(acknowledgedGroupPath(path), { force: true }); // a new file starts at the first number
+    rmSync(acknowledgedNumberPath(path), { force: true }); // a new file starts at the first number
     return [];
   }
   const file = openSqlite({ path, busyMs: 1_000 });
   try {
     return mapSqliteErrors(path, () => {
       prepareFormat(file, instanceSchemaSql);
-      const acknowledged = readAcknowledgedGroup(acknowledgedGroupPath(path)) ?? 0;
-      const isMissing = findLastGroup(file).groupNumber < acknowledged;
+      const acknowledged = readAcknowledgedNumber(acknowledgedNumberPath(path)) ?? 0;
+      const isMissing = findLastGroup(file).number < acknowledged;
       if (isMissing) skipAcknowledgedNumbers(file, acknowledged);
       file.transaction(() => acceptTableLoss(file)).immediate();
       const replaced = replaceDamagedPartitions(file);
       if (isMissing || replaced.length > 0) {
-        rmSync(acknowledgedGroupPath(path), { force: true }); // groups were lost, or their rows were in a replaced partition
+        rmSync(acknowledgedNumberPath(path), { force: true }); // groups were lost, or their rows were in a replaced partition
         syncFolder(dirname(path));
       }
       return replaced;

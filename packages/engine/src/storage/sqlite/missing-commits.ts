@@ -1,0 +1,47 @@
+/** Whether a database file still ends with the last commit that was acknowledged: `acknowledged-number-file.ts`. */
+import { existsSync } from 'node:fs';
+import { QueueError } from '../../api/errors.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from './acknowledged-number-file.ts';
+import { isNewFile } from './file-format.ts';
+import { mapSqliteErrors, openSqlite, type SqliteFile } from './open-sqlite.ts';
+
+export interface FileEnd {
+  /** Of the last commit. */
+  number: number;
+  /** A part could not be read, in which later commits may be: it reports its damage itself. */
+  fullyRead: boolean;
+}
+
+interface FileKind {
+  read(file: SqliteFile): FileEnd;
+  /** "change 7" */
+  inWords(number: number): string;
+}
+
+/**
+ * Throws `COMMITS_MISSING` if commits that were acknowledged are not in the file, or the file is gone. Reads over a connection
+ * that cannot write, so what is left of the write-ahead log stays as it is for an investigation.
+ */
+export function assertNoneMissing(path: string, { read, inWords }: FileKind): void {
+  // Read first: what is acknowledged at this moment must be in the file afterwards.
+  const acknowledged = mapSqliteErrors(path, () => readAcknowledgedNumber(acknowledgedNumberPath(path)));
+  if (acknowledged === undefined) return;
+  const exists = existsSync(path);
+  const { number: found, fullyRead } = exists ? readEnd(path, read) : { number: 0, fullyRead: true };
+  if (found >= acknowledged || !fullyRead) return;
+  throw new QueueError('COMMITS_MISSING', {
+    message: exists
+      ? `${path} ends with ${inWords(found)}, but ${inWords(acknowledged)} was acknowledged: its write-ahead log is damaged or missing`
+      : `${path} is missing, and ${inWords(acknowledged)} of it was acknowledged`,
+    details: { path, found, acknowledged },
+  });
+}
+
+function readEnd(path: string, read: FileKind['read']): FileEnd {
+  const file = openSqlite({ path, readonly: true, busyMs: 1_000 });
+  try {
+    return mapSqliteErrors(path, () => (isNewFile(file) ? { number: 0, fullyRead: true } : read(file)));
+  } finally {
+    file.close();
+  }
+}
