@@ -3,24 +3,12 @@
  * lint, all tests, and the journeys on a freshly built dashboard. The last line counts the tests of all steps.
  */
 import { readFileSync, rmSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
+import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
-import { giveUp, inRoot, pinnedNode, run, seconds } from './run.mjs';
+import { inRoot, pinnedNode, seconds } from './run.mjs';
 import { takeAll, testReport, tests, typesAndLint } from './steps.mjs';
 
-/** Processes and threads that tests start load bundles: see `bundles/`. */
-const redirect = pathToFileURL(inRoot('scripts', 'bundles', 'redirect.mjs')).href;
-const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${redirect}`.trim();
-
 const journeyReport = 'test-results/e2e.json';
-
-/** @type {import('./steps.mjs').Step} */
-const journeys = {
-  name: 'dashboard build, and journeys in a browser',
-  program: pinnedNode,
-  args: ['scripts/e2e.mjs', '--reporter=list,json'],
-  env: { NODE_OPTIONS, PLAYWRIGHT_JSON_OUTPUT_FILE: inRoot(journeyReport) },
-};
 
 function read(/** @type {string} */ file) {
   try {
@@ -42,9 +30,18 @@ function count() {
 const started = Date.now();
 ensureInstalled();
 for (const report of [testReport, journeyReport]) rmSync(inRoot(report), { force: true });
-if (!run(pinnedNode, [inRoot('scripts', 'bundles', 'build.mjs')])) giveUp('the bundles could not be made');
+const bundled = useBundles();
+
+/** @type {import('./steps.mjs').Step} */
+const journeys = {
+  name: 'dashboard build, and journeys in a browser',
+  program: pinnedNode,
+  args: ['scripts/e2e.mjs', '--reporter=list,json'],
+  env: { ...bundled, PLAYWRIGHT_JSON_OUTPUT_FILE: inRoot(journeyReport) },
+};
+
 const ok = await takeAll([
-  { ...tests('unit, property and crash tests', ['fast', 'engine', 'system']), env: { NODE_OPTIONS } },
+  { ...tests('unit, property and crash tests', ['fast', 'engine', 'system']), env: bundled },
   ...typesAndLint,
   journeys,
 ]);
