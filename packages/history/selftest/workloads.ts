@@ -16,7 +16,7 @@ export interface Workload {
   timed?: boolean;
   /** Payloads in chunks. */
   streamed?: boolean;
-  /** A consumer that keeps messages while the others go on. */
+  /** One of the consumers keeps messages until the others have ended. */
   slowConsumer?: boolean;
   /** Two served instances, between which messages are forwarded. */
   forwarded?: boolean;
