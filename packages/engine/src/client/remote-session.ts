@@ -12,6 +12,7 @@ import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../
 import type { SqlParameters } from '../api/sql.ts';
 import { recordBytes } from '../model/message-record.ts';
 import {
+  contentOfStreamed,
   LazyCommitResult,
   SessionGuard,
   validateHoldMs,
@@ -118,8 +119,7 @@ export class RemoteSession implements Session {
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#guard.assertFree();
-    const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
-    const content = { ...fields, payload: '' };
+    const content = contentOfStreamed(message);
     assertText('queue', queue);
     recordBytes(content);
     return await this.#guard.run(this.#upload(queue, message, content));

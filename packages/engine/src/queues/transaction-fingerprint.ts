@@ -1,14 +1,18 @@
 /**
  * A SHA-256 over what a transaction asks for, equal for each attempt at it: queues and messages in the order of the enqueue
- * calls, statements, receipts. What differs between attempts is left out: time stamps, and the shard that a session is bound to.
+ * calls, statements, receipts. What differs between attempts is left out: time stamps, the shard that a session is bound to, and
+ * the id of a payload in chunks, of which the SHA-256 is taken instead.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { SqlValue } from '../api/sql.ts';
 import type { StagedTransaction } from '../commit/staged-transaction.ts';
 import {
+  type ChunkedPayload,
+  chunkedPayloadStart,
   hasDueAt,
   hasId,
   hasPriority,
+  readChunkedPayload,
   readEnqueuedAtMs,
   recordBytesMin,
   recordEnd,
@@ -21,16 +25,17 @@ export function transactionFingerprint(
   { runs, delayed, sql }: Pick<StagedTransaction, 'runs' | 'delayed' | 'sql'>,
   runOfCall: readonly number[],
   acknowledged: readonly Acknowledgement[],
+  uploaded: readonly ChunkedPayload[],
 ): Uint8Array {
   const hash = createHash('sha256');
   const recordsOfRuns = runs.map(({ segments }) => recordsOf(segments));
   for (const index of runOfCall) {
     if (index < 0) {
       const { queueId, record } = delayed![-1 - index]!;
-      addMessage(hash, queueId, bufferOf(record), 0);
+      addMessage(hash, queueId, bufferOf(record), 0, uploaded);
     } else {
       const { source, start } = recordsOfRuns[index]!.next().value!;
-      addMessage(hash, runs[index]!.log.queueId, source, start);
+      addMessage(hash, runs[index]!.log.queueId, source, start, uploaded);
     }
   }
   for (const { sql: text, parameters } of sql?.statements ?? []) {
@@ -57,10 +62,16 @@ function* recordsOf(segments: StagedTransaction['runs'][number]['segments']): Ge
 }
 
 /** A header, in which each length is, keeps parts of neighbours apart. */
-function addMessage(hash: Hash, queueId: number, source: Buffer, start: number): void {
+function addMessage(
+  hash: Hash,
+  queueId: number,
+  source: Buffer,
+  start: number,
+  uploaded: readonly ChunkedPayload[],
+): void {
   const flags = source[start + 4]!;
   const fieldsStart = variableFieldsStart(source, start);
-  const end = recordEnd(source, start);
+  const end = chunkedPayloadStart(source, start) ?? recordEnd(source, start);
   const priority = flags & hasPriority ? source[start + recordBytesMin]! : 0;
   const dueAt = start + recordBytesMin + (flags & hasPriority ? 1 : 0);
   const delayMs = flags & hasDueAt ? source.readDoubleLE(dueAt) - readEnqueuedAtMs(source, start) : 0;
@@ -68,6 +79,11 @@ function addMessage(hash: Hash, queueId: number, source: Buffer, start: number):
     `message ${queueId} ${flags & ~(hasId | hasDueAt)} ${priority} ${delayMs} ${end - fieldsStart}\n`,
   );
   hash.update(source.subarray(fieldsStart, end));
+  const chunked = readChunkedPayload(source, start);
+  if (chunked === undefined) return;
+  const { bytes, sha256 } = uploaded.find(({ payloadId }) => payloadId === chunked.payloadId)!;
+  hash.update(`payload ${bytes}\n`);
+  hash.update(sha256!);
 }
 
 function addText(hash: Hash, what: string, text: string): void {
