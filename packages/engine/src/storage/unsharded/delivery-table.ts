@@ -77,7 +77,7 @@ export class DeliveryTable {
       .pluck();
     this.#selectUndelivered = file.prepare(
       `SELECT id, 1 AS deliveryCount, crc, record, 1 AS undamaged FROM message
-       WHERE queue_id = ? AND id > ? ORDER BY id LIMIT ? + 0`,
+       WHERE queue_id = ? + 0 AND id > ? + 0 ORDER BY id LIMIT ? + 0`,
     );
     this.#insertDeliveries = file.prepare(
       `INSERT INTO delivery (queue_id, id, holder, delivery_count) SELECT queue_id, id, ?, 1 FROM message WHERE queue_id = ? AND id BETWEEN ? AND ?`,
