@@ -291,7 +291,7 @@ export const plants: readonly Plant[] = [
     kinds: ['order'],
     edits: [
       {
-        file: 'queues/subscription.ts',
+        file: 'queues/sharded-queues.ts',
         find: 'priorityOfLog(b!.log.id) - priorityOfLog(a!.log.id)',
         replace: 'priorityOfLog(a!.log.id) - priorityOfLog(b!.log.id)',
       },

@@ -23,12 +23,11 @@ import {
   type ChunkedPayload,
   type RecordContent,
   type RecordRun,
-  recordBytes,
   writeRecord,
 } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { assertTransactionSize, LazyCommitResult } from '../model/session-calls.ts';
+import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
 import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
