@@ -233,7 +233,7 @@ function createFastify({ logger, tls, hidePaths }: FastifyParts): App {
       (reply as FastifyReply).code(status).send(hidePaths(body));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.setValidatorCompiler(validateRequest as never);
+  app.setValidatorCompiler(validateRequest);
   // Response schemas serve the API description and its tests; what a handler returns is sent unchanged.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler((error, request, reply) => {
