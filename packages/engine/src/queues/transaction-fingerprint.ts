@@ -61,7 +61,7 @@ function* recordsOf(segments: StagedTransaction['runs'][number]['segments']): Ge
   }
 }
 
-/** A header, in which each length is, keeps parts of neighbours apart. */
+/** The header has the length of each part, so that moving bytes from one part to the next changes the hash. */
 function addMessage(
   hash: Hash,
   queueId: number,

@@ -23,6 +23,8 @@ export class SessionWrites implements UnshardedWrites {
   groupCount = 0;
   syncCount = 0;
   readonly #options: SessionWritesOptions;
+  /** Queues whose last claim found as many messages as it asked for: the next one need not look whether there are any. */
+  readonly #filledClaim = new Set<QueueId>();
   #closed = false;
 
   constructor(options: SessionWritesOptions) {
@@ -73,11 +75,11 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
-    if (!this.#options.file.opened.hasReady(queueId)) {
+    if (!this.#filledClaim.has(queueId) && !this.#options.file.opened.hasReady(queueId)) {
       time?.answer();
       return [];
     }
-    return this.#write(
+    const rows = await this.#write(
       'delivery',
       (file) => {
         time?.work();
@@ -89,6 +91,10 @@ export class SessionWrites implements UnshardedWrites {
       },
       time,
     );
+    if (rows.length === max) this.#filledClaim.add(queueId);
+    else this.#filledClaim.delete(queueId);
+    // Only the look says whether the queue is empty or damaged.
+    return rows.length > 0 ? rows : this.claim(queueId, max, time);
   }
 
   async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
