@@ -74,6 +74,7 @@ class Worker {
     const others = Promise.all(sessions);
     if (slowConsumer) await this.#consumeSlowly(second, others);
     await others;
+    if (this.#workload.delayed === true) await this.#consumeDelayed(second);
     await this.#inspect();
     for (const instance of this.#instances) await instance.close();
   }
@@ -234,6 +235,18 @@ class Worker {
     await session.close();
   }
 
+  /** Somebody waits for the messages with long delays, so that one which comes early is seen early, however slow the disk. */
+  async #consumeDelayed(instance: Instance): Promise<void> {
+    const session = this.#newSession(instance);
+    const untilMs = performance.now() + arriveMs;
+    while (instance.queue(queue).delayed > 0 && performance.now() < untilMs) {
+      await this.#consume(session);
+      await pause(5);
+    }
+    await session.rollback();
+    await session.close();
+  }
+
   async #consume(session: Recorded): Promise<void> {
     if (this.#workload.timed === true) return this.#consumeTimed(session);
     const { subscribers } = this.#workload;
@@ -305,13 +318,17 @@ class Worker {
       });
       for (const message of messages) found.push(await this.#identify(message));
       if (messages.length > 0) quietSince = performance.now();
-      else if (!this.#mayStillArrive(name) || performance.now() - quietSince > arriveMs) return found;
+      else if (performance.now() - quietSince > arriveMs || !(await this.#mayStillArrive(name, subscriber)))
+        return found;
     }
   }
 
-  /** Whether messages are delayed, or on their way between queues or instances. */
-  #mayStillArrive(name: string): boolean {
-    if (this.#workload.spec.type === 'topic') return false;
+  /** Whether messages are ready and still read from the disk, delayed, or on their way between queues or instances. */
+  async #mayStillArrive(name: string, subscriber: string | undefined): Promise<boolean> {
+    if (subscriber !== undefined) {
+      const { messages } = await this.#instances.at(-1)!.browse(name, { subscriber, limit: 1_000 });
+      return messages.some(({ state }) => state === 'ready');
+    }
     const infos = this.#instances.map((instance) => instance.queue(name));
     const inFlight = infos.reduce(
       (sum, { forwardedIn, forwardedOut }) => sum + forwardedIn - forwardedOut,
