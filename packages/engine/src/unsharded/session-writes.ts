@@ -75,7 +75,8 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
-    if (!this.#filledClaim.has(queueId) && !this.#options.file.opened.hasReady(queueId)) {
+    const isLooked = !this.#filledClaim.has(queueId);
+    if (isLooked && !this.#options.file.opened.hasReady(queueId)) {
       time?.answer();
       return [];
     }
@@ -93,8 +94,9 @@ export class SessionWrites implements UnshardedWrites {
     );
     if (rows.length === max) this.#filledClaim.add(queueId);
     else this.#filledClaim.delete(queueId);
-    // Only the look says whether the queue is empty or damaged.
-    return rows.length > 0 ? rows : this.claim(queueId, max, time);
+    // Only the look tells an empty queue from one whose messages cannot be found.
+    if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(queueId);
+    return rows;
   }
 
   async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
@@ -114,6 +116,7 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   async drop(queueId: QueueId): Promise<void> {
+    this.#filledClaim.delete(queueId);
     await this.#write('commit', (file) => file.dropQueue(queueId));
   }
 

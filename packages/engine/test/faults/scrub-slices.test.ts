@@ -13,10 +13,14 @@ import { makeFolder, openTestInstance } from '../folder.ts';
 import { drawnSeed, random } from '../random.ts';
 import { overwriteText } from './damage.ts';
 
-const smallSlices = { wholeBytesMax: 0, rowsMax: 40, bytesMax: 1_000_000 };
-const catalogSlices = { wholeBytesMax: 0, rowsMax: 3, beginningsMax: 3 };
+const smallSlices = { wholeBytesMax: -1, rowsMax: 40, bytesMax: 1_000_000 };
+const catalogSlices = { wholeBytesMax: -1, rowsMax: 3, beginningsMax: 3 };
 /** Of SQLite's own check, about space that holds nothing: slices do not look at it. */
-const aboutFreeSpace = /fragmentation|freelist|never used|unused|free space|Freelist/i;
+const freeSpace = /fragmentation|freelist|never used|unused|free space/i;
+/** SQLite counts no entries behind such a fault, and then misses them. */
+const isAboutFreeSpace = (faults: readonly string[]) =>
+  faults.some((fault) => freeSpace.test(fault)) &&
+  faults.every((fault) => freeSpace.test(fault) || /wrong # of entries/.test(fault));
 
 async function closedWithContent(): Promise<string> {
   const dir = makeFolder();
@@ -63,32 +67,32 @@ describe('a scrub in slices', () => {
     expect(whole.flat()).toEqual([]);
     expect(whole.length).toBeGreaterThan(450 / smallSlices.rowsMax);
     let found = 0;
-    for (const { copy, what } of damagedCopies(dir, 'unsharded.db', 200)) {
+    for (const { copy, what } of damagedCopies(dir, 'unsharded.db', 60)) {
       const faults = findUnshardedFaults(unshardedPath(copy));
       const inSlices = [...scrubUnshardedFile(unshardedPath(copy), smallSlices)].flat();
       if (faults.length === 0) expect(inSlices, what).toEqual([]);
-      else if (!faults.every((fault) => aboutFreeSpace.test(fault))) {
+      else if (!isAboutFreeSpace(faults)) {
         expect(inSlices.length, `${what}: ${faults}`).toBeGreaterThan(0);
         found += 1;
       }
     }
-    expect(found).toBeGreaterThan(100);
+    expect(found).toBeGreaterThan(30);
   });
 
   it('finds each flipped bit of the catalog that a check of the whole file finds', async () => {
     const dir = await closedWithContent();
     expect([...scrubCatalog(dir, catalogSlices)].flat()).toEqual([]);
     let found = 0;
-    for (const { copy, what } of damagedCopies(dir, 'catalog.db', 100)) {
+    for (const { copy, what } of damagedCopies(dir, 'catalog.db', 40)) {
       const faults = findCatalogFaults(copy);
       const inSlices = [...scrubCatalog(copy, catalogSlices)].flat();
       if (faults.length === 0) expect(inSlices, what).toEqual([]);
-      else if (!faults.every((fault) => aboutFreeSpace.test(fault))) {
+      else if (!isAboutFreeSpace(faults)) {
         expect(inSlices.length, `${what}: ${faults}`).toBeGreaterThan(0);
         found += 1;
       }
     }
-    expect(found).toBeGreaterThan(30);
+    expect(found).toBeGreaterThan(10);
   });
 
   it('of the catalog begins anew after a change, and ends though changes do not', async () => {

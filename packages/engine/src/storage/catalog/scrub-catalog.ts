@@ -2,8 +2,7 @@
  * Scrubs the catalog. One that is small, as all are but those of many thousand subscribers, is one slice. Of a larger one each
  * table's pages are, and then the rows in steps: their checksum is over all of them, so a change meanwhile begins it anew.
  */
-import { existsSync, statSync } from 'node:fs';
-import { faultsInSnapshot, faultsOf } from '../sqlite/find-faults.ts';
+import { faultsInSnapshot, faultsOf, storedBytes } from '../sqlite/find-faults.ts';
 import {
   CatalogContent,
   type ChecksumStep,
@@ -27,12 +26,12 @@ const defaultBounds: CatalogSliceBounds = { wholeBytesMax: 4 * 1024 ** 2, rowsMa
 /** Yields the faults of each slice, in sentences. */
 export function* scrubCatalog(dir: string, bounds = defaultBounds): Generator<string[]> {
   const path = catalogPath(dir);
-  if (!existsSync(path) || statSync(path).size <= bounds.wholeBytesMax) {
+  if (storedBytes(path) <= bounds.wholeBytesMax) {
     yield faultsOf(path, () => findCatalogFaults(dir));
     return;
   }
   yield faultsOf(path, () => findCatalogEndAndSchemaFaults(path));
-  for (const table of [...checkedTables.filter((name) => name !== 'sqlite_sequence'), 'catalog_state'])
+  for (const table of ['sqlite_schema', ...checkedTables, 'catalog_state'])
     yield faultsInSnapshot(path, (file) => structureFaults(file, table));
   for (let begun = 0; begun < bounds.beginningsMax; begun += 1) {
     let isChanged = false;

@@ -1,4 +1,5 @@
 /** Looks for damage in a file that may be in use: what is found, as sentences that name the file. */
+import { existsSync, statSync } from 'node:fs';
 import { isNewFile } from './file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from './open-sqlite.ts';
 
@@ -24,4 +25,10 @@ export function faultsInSnapshot(path: string, find: (file: SqliteFile) => strin
       file.close();
     }
   });
+}
+
+/** Of a file and its write-ahead log; 0 if there is none. */
+export function storedBytes(path: string): number {
+  const parts = [path, `${path}-wal`].filter((part) => existsSync(part));
+  return parts.reduce((sum, part) => sum + statSync(part).size, 0);
 }

@@ -33,6 +33,9 @@ export function findDeliveryFaults(
       ? []
       : [`message ${row.id} of queue ${row.queueId} is missing, and was delivered`];
   });
+  const isOrdered = rows.every((row, index) => isBehind(row, rows[index - 1] ?? after));
+  // Behind a damaged key there may be no end.
+  if (!isOrdered) return { faults: [...faults, 'deliveries are not in their order'], end: undefined };
   const end = rows.length < rowsMax ? undefined : rows.at(-1);
   const { queueId, id } = end ?? { queueId: Number.MAX_SAFE_INTEGER, id: 0 };
   const indexed = file
@@ -48,4 +51,8 @@ export function findDeliveryFaults(
       `of the deliveries that were returned, ${returned} are in the table and ${indexed} in its index`,
     );
   return { faults, end: end && { queueId: end.queueId, id: end.id } };
+}
+
+function isBehind(row: DeliveryKey, before: DeliveryKey): boolean {
+  return row.queueId > before.queueId || (row.queueId === before.queueId && row.id > before.id);
 }
