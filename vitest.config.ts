@@ -23,7 +23,11 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: 'fast', include: fast, pool: 'threads', isolate: false } },
+      {
+        extends: true,
+        plugins: [importBundles()],
+        test: { name: 'fast', include: fast, pool: 'threads', isolate: false },
+      },
       // The engine loads a native module and starts threads: a process per file keeps a crash to its own file.
       { extends: true, plugins: [importBundles()], test: { name: 'engine', include: engine, pool: 'forks' } },
       { extends: true, plugins: [importBundles()], test: { name: 'system', include: system, pool: 'forks' } },
