@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { ensureInstalled } from './install.mjs';
-import { giveUp, inRoot, pinnedNode, run, seconds } from './run.mjs';
+import { cpuOfChildren, giveUp, inRoot, pinnedNode, run, seconds } from './run.mjs';
 import { takeAll, testReport, tests, typesAndLint } from './steps.mjs';
 
 /** Processes and threads that tests start load bundles: see `bundles/`. */
@@ -48,7 +48,7 @@ const ok = await takeAll([
   journeys,
 ]);
 const { passed, failed } = count();
-console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}`);
+console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);
 // A failing step that is no test, such as the type check, still shows in the last line.
 console.log(`\n${passed} passed, ${ok ? failed : Math.max(failed, 1)} failed`);
 process.exitCode = ok ? 0 : 1;
