@@ -149,3 +149,9 @@ export function point(facts: PointFacts): Point {
     })),
   };
 }
+
+/** The points, and for each of the unsharded queue one of the grouped kind that measured the same. */
+export const withGrouped = (points: readonly Point[]): Point[] =>
+  points.flatMap((each) =>
+    each.system === 'unsharded' ? [each, { ...each, system: 'unsharded-grouped' }] : [each],
+  );

@@ -2,6 +2,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import type { Phases, TickEvent, TimelineBin } from '@shardlab/contract';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
+import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
 import { faultOutcomes } from './fault-outcomes.ts';
 import { type Histogram, latencyOf, mergeHistograms } from './latency.ts';
@@ -47,7 +48,7 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
     signal?.throwIfAborted();
     await mkdir(dir, { recursive: true });
     cluster = await startRemote(options, clock, (happening) => ticks.recordEvent(happening));
-    const shared = trial.system === 'unsharded' || params.dequeuers === 'other-instance';
+    const shared = sharesOneTable(trial.system) || params.dequeuers === 'other-instance';
     const outlets = layoutOf(trial).dequeueSources.length;
     const share = new BacklogShares(workers, shared);
     for (let instance = 1; instance <= params.instances; instance++) {
@@ -114,7 +115,7 @@ async function runPhases(running: RunningTrial, options: TrialOptions): Promise<
   await Promise.all(workers.map((worker) => worker.receive('drained')));
   await conversion?.done;
 
-  const shared = options.trial.system === 'unsharded' && conversion === undefined;
+  const shared = sharesOneTable(options.trial.system) && conversion === undefined;
   for (const worker of workers) worker.send({ type: 'finish', browse: !shared || worker.instance === 1 });
   const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
   await Promise.all(workers.map((worker) => worker.disconnect()));

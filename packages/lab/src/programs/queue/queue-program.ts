@@ -1,4 +1,4 @@
-/** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's two kinds of queues. */
+/** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's kinds of queues. */
 import type { Params, Phases, Scenario } from '@shardlab/contract';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { estimateKilledMs, killedBacklogMax, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
@@ -7,7 +7,7 @@ import type { Program } from '../program.ts';
 import { checkQueueScenario } from './queue-checks.ts';
 import { queueFigures } from './queue-figures.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
-import { queueSystems } from './queue-systems.ts';
+import { queueSystems, sharesOneTable } from './queue-systems.ts';
 
 /** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */
 const fillMsPerMessage = 0.01;
@@ -36,7 +36,7 @@ const copies = 2;
  */
 function trialBytesMax(scenario: Scenario, params: Params): number {
   const { instances, payloadBytes, backlog, backlogMax, subscribers = 1 } = queueParamsOf(params);
-  const stored = scenario.systems.includes('unsharded') ? subscribers : 1;
+  const stored = scenario.systems.some(sharesOneTable) ? subscribers : 1;
   const messages = stored * (instances * backlogMax + backlog);
   return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
 }
