@@ -132,6 +132,18 @@ export function point(facts: PointFacts): Point {
         'microseconds',
       ),
       dequeueCallMeanMs: calls,
+      writtenBytesPerSec: figure(
+        each(() => enq * 1_024),
+        'bytes per second',
+      ),
+      blocksPerSec: figure(
+        each(() => enq + deq),
+        'times per second',
+      ),
+      kernelCores: figure(
+        each((share, repeat) => (share * deq * of(cpuUs, repeat)) / 1e6),
+        'cores',
+      ),
       dequeueCallP50Ms: calls,
       dequeueCallP99Ms: calls,
     },

@@ -3,7 +3,7 @@
  * A judge that lets one of them pass tells nothing about queues.
  */
 import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
-import { noisy, withForgedBooks } from './books.ts';
+import { noisy, type Platform, withForgedBooks } from './books.ts';
 import { disruptionOf } from './disruption.ts';
 
 export interface Impostor {
@@ -116,8 +116,11 @@ export const impostors: readonly Impostor[] = [
 ];
 
 /** The same rates, with books that add up as those of a real queue do. */
-export const forged = ({ name, about, systems: { sharded, unsharded } }: Impostor): Impostor => ({
-  name: `${name}, forged`,
+export const forged = (
+  { name, about, systems: { sharded, unsharded } }: Impostor,
+  platform: Platform,
+): Impostor => ({
+  name: `${name}, forged, ${platform} by the kernel`,
   about: `${about}; with books that add up`,
-  systems: pairOf(withForgedBooks(sharded), withForgedBooks(unsharded)),
+  systems: pairOf(withForgedBooks(sharded, platform), withForgedBooks(unsharded, platform)),
 });

@@ -1,8 +1,10 @@
 /**
  * Whether the measurements of a point agree with each other. They come from different places (the wait log, the clients'
- * counts, the processes' CPU), so a system that only reports a rate, or a meter that is broken, contradicts itself.
+ * counts, the processes' CPU), so a system that only reports a rate, or a meter that is broken, contradicts itself. Books that
+ * fit each other can be forged; what the kernel counted of the processes cannot.
  */
 import type { QueuePoint } from '../programs/queue/queue-point.ts';
+import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { percent } from './judgement.ts';
 
 /**
@@ -18,6 +20,23 @@ const explainedShareMin = 0.3;
 const cpuAgreement = 0.25;
 /** More sessions than there are cannot be inside a dequeue call (Little's law). */
 const callingShareMax = 1.15;
+
+/**
+ * What sessions waited for a log file sync, as a multiple of what their writer took for the same commits. A session that writes for
+ * itself, or whose group's time is told by its writer, waits exactly that long; measured 1.00 to 1.06. A commit of a sharded queue
+ * is there when its group begins, and waits for up to two groups before it; measured 1.6 to 3.1.
+ */
+const syncWaitMin = 0.9;
+const syncWaitMax = { own: 1.25, grouped: 4 };
+/** The answer of a writer may wait for a turn of a busy session thread. */
+const turnMsMax = 10;
+
+/** A message is written once or more, and the windows of the kernel's counts and of ours differ by some milliseconds. */
+const writtenShareMin = 0.8;
+/** A session has one commit under way, so a sync serves at most one of each, and a thread that syncs blocks. */
+const blocksPerSyncMin = 0.5;
+/** The kernel counts CPU in steps of 10 ms. */
+const kernelCoresNoise = 0.1;
 
 /** A contradiction in words; null if the measurements agree. Points with a fault or a conversion are not examined. */
 export function contradictionOf(point: QueuePoint, cores: number | null): string | null {
@@ -53,7 +72,61 @@ export function contradictionOf(point: QueuePoint, cores: number | null): string
   const calling = ((callMs / 1000) * (dequeuePerSec / operationsPerTransaction)) / (threads * subscribers);
   if (calling > callingShareMax)
     return `${percent(calling)} of its dequeuers were inside a call at the same time`;
+  return isDurable && commits >= commitsMin
+    ? (syncContradiction(point) ?? kernelContradiction(point))
+    : kernelContradiction(point);
+}
+
+/** Between the waits of sessions and the times of their writers. */
+function syncContradiction({ system, waits, syncWaitOfWrite: multiple }: QueuePoint): string | null {
+  const synced = waits.find(({ event }) => event === 'log file sync');
+  if (multiple === undefined || synced === undefined || synced.waits === 0) return null;
+  const waitMs = synced.totalMs / synced.waits;
+  const writeMs = waitMs / multiple;
+  const most = sharesOneTable(system) ? syncWaitMax.own * writeMs : syncWaitMax.grouped * writeMs + turnMsMax;
+  if (multiple >= syncWaitMin && waitMs <= most) return null;
+  return `its commits waited ${waitMs.toFixed(2)} ms for a log file sync, and their writer took ${writeMs.toFixed(2)} ms for them`;
+}
+
+/** Between what the system says and what the kernel counted of its processes. */
+function kernelContradiction(point: QueuePoint): string | null {
+  const { kernel, params, enqueuePerSec, dequeuePerSec } = point;
+  if (kernel === null) return null;
+  const { threads, subscribers = 1, operationsPerTransaction, durability, payloadBytes } = params;
+  const bytesPerSec = enqueuePerSec * payloadBytes;
+  if (durability !== 'memory' && kernel.writtenBytesPerSec < writtenShareMin * bytesPerSec)
+    return `its processes wrote ${mib(kernel.writtenBytesPerSec)} a second, and its messages have ${mib(bytesPerSec)}`;
+  const commitsPerSec = (enqueuePerSec + dequeuePerSec) / operationsPerTransaction;
+  const syncsPerSec = commitsPerSec / (threads * (1 + subscribers));
+  if (
+    durability !== 'memory' &&
+    durability !== 'relaxed' &&
+    kernel.blocksPerSec < blocksPerSyncMin * syncsPerSec
+  )
+    return `its threads blocked ${Math.round(kernel.blocksPerSec)} times a second, and its commits need ${Math.round(syncsPerSec)} syncs or more`;
+  const cores = (point.cpuUsPerMessage * dequeuePerSec) / 1e6;
+  if (Math.abs(cores - kernel.cores) > cpuAgreement * Math.max(cores, kernel.cores) + kernelCoresNoise)
+    return `its messages took ${cores.toFixed(2)} cores, of which the kernel counted ${kernel.cores.toFixed(2)}`;
   return null;
+}
+
+const mib = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(2)} MiB`;
+
+/**
+ * Why verdicts of these points tell little: what the system says of its writes was compared with nothing outside of it. Null if it
+ * was, or if nothing was promised.
+ */
+export function unseenByKernel(
+  points: readonly Pick<QueuePoint, 'kernel' | 'params' | 'repeats'>[],
+): string | null {
+  const isDisrupted = ({ repeats }: Pick<QueuePoint, 'repeats'>) =>
+    repeats.some(({ faults, conversion }) => faults !== undefined || conversion !== undefined);
+  const unseen = points.some(
+    (point) => point.kernel === null && point.params.durability !== 'memory' && !isDisrupted(point),
+  );
+  return unseen
+    ? 'The counters of the kernel are missing at some points (they are read from /proc, which only Linux has), so what the system says of its writes was compared with nothing outside of it.'
+    : null;
 }
 
 /** With fewer commits in the window, its edges decide. */

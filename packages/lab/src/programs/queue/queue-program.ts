@@ -1,5 +1,6 @@
 /** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's kinds of queues. */
-import type { Params, Phases, Scenario } from '@shardlab/contract';
+import type { Params, Phases, Point, Scenario } from '@shardlab/contract';
+import { contradictionOf } from '../../judging/evidence.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { estimateKilledMs, killedBacklogMax, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
 import { runTrial } from '../../trial/run-trial.ts';
@@ -7,6 +8,7 @@ import type { Program } from '../program.ts';
 import { checkQueueScenario } from './queue-checks.ts';
 import { queueFigures } from './queue-figures.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
+import { queuePointOf } from './queue-point.ts';
 import { queueSystems, sharesOneTable } from './queue-systems.ts';
 
 /** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */
@@ -60,6 +62,7 @@ const common = {
   estimateTrialMs,
   trialBytesMax,
   run: runTrial,
+  contradiction: (point: Point) => contradictionOf(queuePointOf(point), null),
   rawShape,
   kill: {
     durabilityOf: (params: Params) => queueParamsOf(params).durability,
