@@ -133,7 +133,7 @@ export function point(facts: PointFacts): Point {
       ),
       dequeueCallMeanMs: calls,
       writtenBytesPerSec: figure(
-        each(() => enq * 1_024),
+        each(() => enq * 2 * 1024 ** 2),
         'bytes per second',
       ),
       blocksPerSec: figure(

@@ -3,7 +3,8 @@
  * counts, the processes' CPU), so a system that only reports a rate, or a meter that is broken, contradicts itself. Books that
  * fit each other can be forged; what the kernel counted of the processes cannot.
  */
-import type { QueuePoint } from '../programs/queue/queue-point.ts';
+import type { Point } from '@shardlab/contract';
+import { isQueuePoint, type QueuePoint } from '../programs/queue/queue-point.ts';
 import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { percent } from './judgement.ts';
 
@@ -116,13 +117,15 @@ const mib = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(2)} MiB`;
  * Why verdicts of these points tell little: what the system says of its writes was compared with nothing outside of it. Null if it
  * was, or if nothing was promised.
  */
-export function unseenByKernel(
-  points: readonly Pick<QueuePoint, 'kernel' | 'params' | 'repeats'>[],
-): string | null {
-  const isDisrupted = ({ repeats }: Pick<QueuePoint, 'repeats'>) =>
+export function unseenByKernel(points: readonly Point[]): string | null {
+  const isDisrupted = ({ repeats }: Point) =>
     repeats.some(({ faults, conversion }) => faults !== undefined || conversion !== undefined);
   const unseen = points.some(
-    (point) => point.kernel === null && point.params.durability !== 'memory' && !isDisrupted(point),
+    (point) =>
+      isQueuePoint(point) &&
+      point.figures.writtenBytesPerSec === undefined &&
+      point.params.durability !== 'memory' &&
+      !isDisrupted(point),
   );
   return unseen
     ? 'The counters of the kernel are missing at some points (they are read from /proc, which only Linux has), so what the system says of its writes was compared with nothing outside of it.'

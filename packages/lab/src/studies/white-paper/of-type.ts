@@ -12,11 +12,12 @@ import type { Claim } from '../study.ts';
 export const ofType =
   (type: 'queue' | 'topic', judge: QueueJudge, { isKilled = true } = {}): Claim['judge'] =>
   (points, context) => {
-    const typed = points.filter(({ program }) => program === type).map(queuePointOf);
+    const whole = points.filter(({ program }) => program === type);
+    const typed = whole.map(queuePointOf);
     const { points: agreeing, doubt } = examine(typed, context.cores);
     const reason = doubt ?? (isKilled ? undurable(typed) : null);
     if (reason !== null) return needs(reason);
-    const unseen = unseenByKernel(typed);
+    const unseen = unseenByKernel(whole);
     return judge(agreeing, context).map((clause) =>
       unseen === null || clause.verdict !== 'holds'
         ? clause

@@ -1,6 +1,5 @@
 /** The study of Oracle's white paper about JMS sharded queues. */
 import { unseenByKernel } from '../../judging/evidence.ts';
-import { isQueuePoint, queuePointOf } from '../../programs/queue/queue-point.ts';
 import type { Study } from '../study.ts';
 import { figureClaims } from './figure-claims.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
@@ -18,7 +17,7 @@ export const study: Study = {
   },
   claims: [...figureClaims, ...wordClaims].map((claim) => ({
     ...claim,
-    weakAt: (points) => unseenByKernel(points.filter(isQueuePoint).map(queuePointOf)),
+    weakAt: unseenByKernel,
   })),
   notMeasured,
   notBuilt,
