@@ -126,7 +126,7 @@ export class UnshardedEngine
     }
   }
 
-  /** Deletes outcomes of remote sessions that were closed or have been lost for long. */
+  /** Deletes the outcomes of remote sessions that were closed, or whose clients have been gone for long. */
   async #forgetOutcomes(): Promise<void> {
     const sessions = this.#options.outcomes.sessionsToForgetInUnshardedFile.splice(0);
     if (sessions.length === 0) return;
