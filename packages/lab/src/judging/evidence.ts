@@ -10,8 +10,8 @@ import { percent } from './judgement.ts';
 
 /**
  * Commits of durable messages that waited for a sync, as a share of all commits; measured 0.96 to 1.00. At window edges a
- * commit is counted on one side and its wait on the other: one for each session, which with few commits is much (0.65 measured
- * with 64 sessions and 330 commits). More is possible: a transaction may have had fewer messages.
+ * commit is counted on one side and its wait on the other: one for each session and edge, which with few commits is much (0.65
+ * measured with 64 sessions and 330 commits). More is possible: a transaction may have had fewer messages.
  */
 const syncedShareMin = 0.9;
 /** Waits take place one after the other in a session, so they cannot exceed its time; measured up to 1.07 of it at window edges. */
@@ -59,7 +59,7 @@ export function contradictionOf(point: QueuePoint, cores: number | null): string
   const isDurable = durability !== 'memory' && durability !== 'relaxed';
   const commits = ((enqueuePerSec + dequeuePerSec) / operationsPerTransaction) * (measuredMs / 1000);
   const syncedCommits = waits.find(({ event }) => event === 'log file sync')?.waits ?? 0;
-  const atEdges = threads * (1 + subscribers) * repeats.length;
+  const atEdges = 2 * threads * (1 + subscribers) * repeats.length;
   if (isDurable && commits >= commitsMin && syncedCommits + atEdges < syncedShareMin * commits)
     return `${percent(syncedCommits / commits)} of its commits waited for a sync`;
 
