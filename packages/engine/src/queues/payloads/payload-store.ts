@@ -14,6 +14,7 @@ import type { GroupCommit } from '../../commit/group-commit.ts';
 import type { MessageLog } from '../../log/message-log.ts';
 import type { SubscriberCursor } from '../../log/subscriber-cursor.ts';
 import type { SeqRange } from '../../model/consumption.ts';
+import type { PayloadId, QueueId } from '../../model/ids.ts';
 import type { ChunkedPayload } from '../../model/message-record.ts';
 import type { ChunkKey, RecoveredPayloads } from '../../model/payload-chunk.ts';
 import { type PayloadReference, PayloadReferences } from '../../model/payload-references.ts';
@@ -47,7 +48,7 @@ export interface PayloadStoreOptions {
 
 /** Chunks to be deleted, and the row that referred to them. */
 interface Deletion {
-  payloadId: number;
+  payloadId: PayloadId;
   chunks: number;
   writes: TableWrite[];
 }
@@ -120,7 +121,7 @@ export class PayloadStore {
   }
 
   /** The same, of a payload of which so many chunks were written. */
-  discard(payloadId: number, chunks: number): void {
+  discard(payloadId: PayloadId, chunks: number): void {
     if (chunks > 0) this.#scheduleDeletion({ payloadId, chunks, writes: [] });
   }
 
@@ -156,7 +157,7 @@ export class PayloadStore {
   }
 
   /** The queue was dropped, and its rows with it. */
-  removeQueue(queueId: number): void {
+  removeQueue(queueId: QueueId): void {
     for (const reference of [...this.#references.all()]) {
       if (reference.queueId === queueId && !this.#references.remove(reference))
         this.discardPayload(reference);
