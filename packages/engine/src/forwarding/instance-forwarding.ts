@@ -2,6 +2,7 @@
 
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { registerWaitEvent } from '../api/waits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
@@ -18,6 +19,13 @@ import type { Interconnect } from './interconnect.ts';
 import { QueueForwarding, type QueueForwardingHost } from './queue-forwarding.ts';
 import { InterconnectUnavailable } from './receiver-contact.ts';
 import { ForwardingClosed } from './retry-pause.ts';
+
+const forwardingWait = registerWaitEvent({
+  name: 'forwarding',
+  class: 'network',
+  about:
+    'a batch between instances, until its receiver has committed it; a session waits for it only if nothing else is ready',
+});
 
 export interface InstanceForwardingOptions {
   instance: number;
@@ -161,7 +169,7 @@ export class InstanceForwarding {
       this.#findQueue(batch.queueId)?.forwardTargetOf(batch.shard),
     );
     if (!accepted) return false;
-    waits.record('forwarding', sentMsAgo + ports.clock.monotonicMs() - startedAtMs);
+    waits.record(forwardingWait, sentMsAgo + ports.clock.monotonicMs() - startedAtMs);
     this.#queues.get(batch.queueId)?.onBatchArrived(batch.records.count);
     return true;
   }

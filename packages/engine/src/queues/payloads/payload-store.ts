@@ -9,6 +9,7 @@
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import { registerWaitEvent } from '../../api/waits.ts';
 import type { GroupCommit } from '../../commit/group-commit.ts';
 import type { MessageLog } from '../../log/message-log.ts';
 import type { SubscriberCursor } from '../../log/subscriber-cursor.ts';
@@ -20,6 +21,17 @@ import { type PayloadReference, PayloadReferences } from '../../model/payload-re
 import type { Ports, Timer } from '../../model/ports.ts';
 import type { TableWrite } from '../../model/table-write.ts';
 import type { WaitRecorder } from '../../model/wait-recorder.ts';
+
+const payloadWrite = registerWaitEvent({
+  name: 'payload write',
+  class: 'configuration',
+  about: 'an upload: a chunk is written',
+});
+const payloadRead = registerWaitEvent({
+  name: 'payload read',
+  class: 'configuration',
+  about: 'a chunk of a streamed payload is read',
+});
 
 /** Pause before a deletion that failed, on a full disk for example, is tried again. */
 const retryMs = 1_000;
@@ -95,7 +107,7 @@ export class PayloadStore {
         bytes: body.byteLength,
         onClose: () => [{ kind: 'chunk', key: place, body }],
       });
-      waits.record('payload write', ports.clock.monotonicMs() - startedAtMs);
+      waits.record(payloadWrite, ports.clock.monotonicMs() - startedAtMs);
     } finally {
       const next = this.#waitingToWrite.shift();
       if (next === undefined) this.#writingCount -= 1;
@@ -208,7 +220,7 @@ export class PayloadStore {
     const { readChunk, waits, ports } = this.#options;
     const startedAtMs = ports.clock.monotonicMs();
     const body = await readChunk(place);
-    waits.record('payload read', ports.clock.monotonicMs() - startedAtMs);
+    waits.record(payloadRead, ports.clock.monotonicMs() - startedAtMs);
     if (body !== undefined) return body;
     if (!this.#references.isReferenced(place.payloadId)) throw new QueueError('PAYLOAD_GONE');
     throw new QueueError('STORAGE_CORRUPT', {
