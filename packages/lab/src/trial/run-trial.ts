@@ -169,6 +169,7 @@ function outcomeOf(
   const cpuShare = windows.map(({ cpuUs, ms }) => cpuUs / 1000 / ms);
   const latency = mergeHistograms(windows.map((window) => window.latency));
   const dequeueCall = mergeHistograms(windows.map((window) => window.dequeueCall));
+  const commit = mergeHistograms(windows.map((window) => window.commit));
   return {
     figures: {
       dequeuePerSec: sum(dequeuePerSec),
@@ -181,7 +182,7 @@ function outcomeOf(
       ...latencyFigures(latency),
     },
     provenance: queueParamsOf(params).roundTripMs > 0 ? 'emulated' : 'measured',
-    latencies: { latency, dequeueCall },
+    latencies: { latency, dequeueCall, commit },
     byInstance: {
       cpuShare,
       dequeuePerSec,
