@@ -11,13 +11,15 @@ export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
 export { parseHardware } from './hardware/parse-hardware.ts';
 export type { JudgeContext } from './judging/judgement.ts';
 export {
-  appendVerdicts as keepVerdicts,
+  appendVerdicts,
   byEvidence,
   readVerdicts,
-  type StoredVerdict as KeptVerdict,
+  type StoredVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
 export { measureRaw, type RawJob, type RawResult } from './raw/raw-limit.ts';
+export { writeRecorded } from './recorded/recorded-run.ts';
+export { type RecordedVerdict, recordedVerdicts } from './recorded/recorded-verdicts.ts';
 export { assertSystemsAvailable } from './run/available-systems.ts';
 export { captureEnvironment } from './run/environment.ts';
 export { planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
@@ -60,4 +62,5 @@ export {
   recordMs,
 } from './trial/latency.ts';
 export { DeliveryOrder, Ledger, type LedgerReport, mergeLedgers } from './trial/ledger.ts';
+export { clientRoundTrip, flowControl, retryPause, serverCall } from './trial/load-waits.ts';
 export { PayloadCodec, type PayloadIdentity } from './trial/payload.ts';

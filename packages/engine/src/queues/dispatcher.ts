@@ -1,7 +1,7 @@
 /** Delivers messages to the calls of dequeuers and takes back what they did not consume. */
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
-import type { WaitEvent } from '../api/waits.ts';
+import { registerWaitEvent, type WaitEvent } from '../api/waits.ts';
 import { type Delivery, deliveryName } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
@@ -15,6 +15,13 @@ import type { MessageReceiver, ValidDequeueOptions, ValidReceiveOptions } from '
 import type { Retries } from './retries.ts';
 import type { ShardedQueue } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
+import { waitingForMessages } from './waiters.ts';
+
+const backlogRead = registerWaitEvent({
+  name: 'backlog read',
+  class: 'configuration',
+  about: 'a dequeue: messages that the cache does not hold are read',
+});
 
 export interface DispatcherOptions extends DeliverySource {
   epoch: number;
@@ -105,7 +112,7 @@ export class Dispatcher implements MessageReceiver {
       read !== undefined;
       read = backlogReader.pendingRead(cursors)
     ) {
-      options.time?.begin('backlog read');
+      options.time?.begin(backlogRead);
       await read.finally(() => options.time?.end());
       if (queueOfLog(queue.firstLog) !== queue) throw new QueueError('QUEUE_DROPPED');
       const messages = take();
@@ -117,13 +124,16 @@ export class Dispatcher implements MessageReceiver {
     return [];
   }
 
-  /** What a call waits for that found nothing: messages that are on disk are being read, or there are none. */
+  /** What a call that found nothing waits for: messages are being read from disk, or there are none. */
   #eventOfWait(cursors: readonly SubscriberCursor[]): WaitEvent {
     const isReading = this.#options.backlogReader.pendingRead(cursors) !== undefined;
-    return isReading ? 'backlog read' : 'waiting for messages';
+    return isReading ? backlogRead : waitingForMessages;
   }
 
-  /** Called where nothing was found: throws `PARTITION_DAMAGED` unless all, or some, cursors have no damage ahead. */
+  /**
+   * To be called when nothing was found. Throws `PARTITION_DAMAGED`: with `all` if any cursor has damage ahead, with `some`
+   * only if every cursor has.
+   */
   #assertUndamaged(cursors: readonly SubscriberCursor[], required: 'all' | 'some'): void {
     const damages = cursors.map((cursor) => this.#options.backlogReader.damageAhead(cursor));
     if (required === 'some' && damages.includes(undefined)) return;
@@ -147,7 +157,7 @@ export class Dispatcher implements MessageReceiver {
         onDelivery(delivery);
         messagesOf(delivery, this.#options, messages);
       }
-      // If the attempts of all that came were used up, the messages behind them are next.
+      // If all messages that came have used up their attempts, those behind them are next.
       if (count === 0 || messages.length > 0) return messages;
     }
   }

@@ -128,7 +128,7 @@ export class Retries {
     const run = newStagedRun(target.firstLog);
     const staged = new StagedPayloads(payloads);
     for (const delivery of deliveries) {
-      // The last attempt that a crash left counted was about to be delivered, and was not.
+      // A diverted delivery counts itself, and no consumer gets it: its count is above the limit.
       const attempts = Math.min(delivery.deliveryCount, queue.row.attemptsMax ?? delivery.deliveryCount);
       for (const { id, fields, bytes } of messagesIn(delivery)) {
         const message = withExceptionReason(fields, queue.row.name, attempts);

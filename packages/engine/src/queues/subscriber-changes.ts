@@ -3,14 +3,14 @@
 import type { SubscriberInfo } from '../api/subscriber.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { SubscriberId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import type { TopicEngine } from './queue-engine.ts';
-import type { ShardedQueue, ShardedQueues } from './sharded-queues.ts';
-import type { Subscription } from './subscription.ts';
+import type { ShardedQueue, ShardedQueues, Subscription } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
 export interface SubscriberChangesOptions {
@@ -91,7 +91,7 @@ export class SubscriberChanges implements TopicEngine {
   }
 }
 
-function unsubscribeWrite(subscriber: number): TableWrite {
+function unsubscribeWrite(subscriber: SubscriberId): TableWrite {
   return { kind: 'unsubscribe', subscriber };
 }
 

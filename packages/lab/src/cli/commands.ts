@@ -7,6 +7,7 @@ import { convertCommand } from './convert.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
+import { recordCommand } from './record.ts';
 import { runScenariosCommand } from './run.ts';
 import { validateCommand } from './validate.ts';
 
@@ -19,6 +20,14 @@ const help = `Usage: npm run lab -- <command>
     --require <claim>        fail unless this claim holds; can be repeated
     --data-dir <folder>      folder for scratch data; default: the system's temporary folder.
                              Verdicts are kept there too; default: DATA_DIR or data/
+  record [scenario]...       run the built-in scenarios, or the named ones, at full scale, and keep the runs in
+                             scenarios/recorded/. Stopped with Ctrl-C, it goes on when it is called again; a
+                             scenario that the same code has recorded is left out, and figures that show the
+                             same workload share their trials
+    --hours <n>              stop after so many hours
+    --into <folder>          folder of the recorded runs
+    --quick                  record at the smaller scale, to try it
+    --data-dir <folder>      folder of the trials measured so far; default: DATA_DIR or data/
   claims                     show each claim of the documents and its verdict
     --data-dir <folder>      folder of the verdicts; default: DATA_DIR or data/
   validate <file>            list every fault of a scenario
@@ -69,12 +78,15 @@ export async function runCommand(args: string[]): Promise<number> {
     process.stdout.write(help);
     return exitCodes.done;
   }
-  const unexpected = command === 'run' ? undefined : rest[command === 'convert' ? 1 : 0];
+  const unexpected =
+    command === 'run' || command === 'record' ? undefined : rest[command === 'convert' ? 1 : 0];
   if (unexpected !== undefined) return usageError(`Unexpected argument "${unexpected}"`);
   switch (command) {
     case 'run':
       if (target === undefined) return usageError('run needs a scenario');
       return runScenariosCommand([target, ...rest], values);
+    case 'record':
+      return recordCommand(positionals.slice(1), values);
     case 'validate':
       if (target === undefined) return usageError('validate needs a file');
       return validateCommand(target);
@@ -124,6 +136,8 @@ function parse(args: string[]) {
       priorities: { type: 'boolean', default: false },
       'cache-mib': { type: 'string' },
       'drain-s': { type: 'string' },
+      hours: { type: 'string' },
+      into: { type: 'string' },
       cancel: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },

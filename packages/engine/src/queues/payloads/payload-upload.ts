@@ -2,15 +2,17 @@
  * Uploads one payload. One chunk fills while the previous one is written, so an upload has two chunks in memory, and the
  * source waits for the disk. A payload that fits one chunk is returned unchanged, to be stored in the message's record.
  */
+
 import { crc32 } from 'node:zlib';
 import { limits } from '../../api/limits.ts';
+import type { PayloadId } from '../../model/ids.ts';
 import type { ChunkedPayload } from '../../model/message-record.ts';
 import { assertStreamedSize, type UploadTarget } from '../../payloads/upload-all.ts';
 import type { PayloadStore } from './payload-store.ts';
 
 export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   readonly #store: PayloadStore;
-  readonly #payloadId: number;
+  readonly #payloadId: PayloadId;
   #filling = newChunk();
   #spare: Buffer | undefined;
   #used = 0;
@@ -60,7 +62,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   abandon(): void {
     if (!this.#isOpen) return;
     this.#end();
-    this.#store.discard(this.#payloadId, this.#chunkCount); // behind what is on its way
+    this.#store.discard(this.#payloadId, this.#chunkCount); // the chunk in flight is written before it is deleted
   }
 
   #end(): void {
@@ -74,7 +76,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
     this.#chunkCount += 1;
     const body = this.#filling.subarray(0, this.#used);
     this.#writing = this.#store.writeChunk(place, body);
-    this.#writing.catch(() => undefined); // heard of by the next one, or at the end
+    this.#writing.catch(() => undefined); // the next chunk or `finish` awaits it and throws its error
     const next = this.#spare ?? newChunk();
     this.#spare = this.#filling;
     this.#filling = next;

@@ -1,7 +1,7 @@
 /** The trial's end of its client process. */
 import { fileURLToPath } from 'node:url';
-import { LabError } from '../../errors.ts';
-import { ChildChannel } from '../../trial/child-channel.ts';
+import type { LabError } from '../../errors.ts';
+import { ChildChannel, workerFailed } from '../../trial/child-channel.ts';
 import type { FromClient, ToClient } from './client-job.ts';
 
 const clientFile = fileURLToPath(new URL('./client.ts', import.meta.url));
@@ -20,14 +20,6 @@ export class ClientProcess extends ChildChannel<FromClient, ToClient> {
   }
 
   protected errorOf(what: string, stderr: string, cause: unknown): LabError {
-    const said = {
-      ...(stderr === '' ? {} : { stderr }),
-      ...(cause instanceof Error || !cause ? {} : { cause }),
-    };
-    return new LabError('WORKER_FAILED', {
-      message: `The client process ${what}`,
-      details: said,
-      ...(cause instanceof Error ? { cause } : {}),
-    });
+    return workerFailed('The client process', { what, stderr, cause });
   }
 }

@@ -60,7 +60,7 @@ function check(scenario: Scenario): ScenarioProblem[] {
   return [{ path, message: `${queues} queues need as many threads, not ${threads}` }];
 }
 
-/** Of a message that is synced when enqueued and when dequeued; systems without a sync take a twentieth. */
+/** For a system that syncs both the enqueue and the dequeue of a message; one without syncs takes a twentieth of it. */
 const msPerMessage = 0.4;
 const startMs = 500;
 

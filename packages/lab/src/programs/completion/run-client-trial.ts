@@ -95,8 +95,8 @@ export async function runClientTrial(options: TrialOptions, given: ClientTrial):
 }
 
 /**
- * What remains is counted by the system, not read: messages that are neither consumed nor counted are lost, and what is
- * counted beyond those that were not consumed was consumed and is still there.
+ * The system only counts what remains (`depth`). Messages that were not consumed and are not in that count are lost. If the
+ * count exceeds the messages that were not consumed, the rest was consumed and is still there: duplicated.
  */
 export function integrityOf(ledger: LedgerReport, depth: number): Integrity {
   const { lost: missing, duplicated, ...rest } = mergeLedgers([ledger]);
