@@ -5,7 +5,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
-import { inRoot, pinnedNode, seconds } from './run.mjs';
+import { cpuOfChildren, inRoot, pinnedNode, seconds } from './run.mjs';
 import { takeAll, testReport, tests, typesAndLint } from './steps.mjs';
 
 const journeyReport = 'test-results/e2e.json';
@@ -46,7 +46,7 @@ const ok = await takeAll([
   journeys,
 ]);
 const { passed, failed } = count();
-console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}`);
+console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);
 // A failing step that is no test, such as the type check, still shows in the last line.
 console.log(`\n${passed} passed, ${ok ? failed : Math.max(failed, 1)} failed`);
 process.exitCode = ok ? 0 : 1;

@@ -62,4 +62,5 @@ export {
   recordMs,
 } from './trial/latency.ts';
 export { DeliveryOrder, Ledger, type LedgerReport, mergeLedgers } from './trial/ledger.ts';
+export { clientRoundTrip, flowControl, retryPause, serverCall } from './trial/load-waits.ts';
 export { PayloadCodec, type PayloadIdentity } from './trial/payload.ts';

@@ -3,9 +3,11 @@
  * calls, statements, receipts. What differs between attempts is left out: time stamps, the shard that a session is bound to, and
  * the id of a payload in chunks, of which the SHA-256 is taken instead.
  */
+
 import { createHash, type Hash } from 'node:crypto';
 import type { SqlValue } from '../api/sql.ts';
 import type { StagedTransaction } from '../commit/staged-transaction.ts';
+import type { QueueId } from '../model/ids.ts';
 import {
   type ChunkedPayload,
   chunkedPayloadStart,
@@ -64,7 +66,7 @@ function* recordsOf(segments: StagedTransaction['runs'][number]['segments']): Ge
 /** The header has the length of each part, so that moving bytes from one part to the next changes the hash. */
 function addMessage(
   hash: Hash,
-  queueId: number,
+  queueId: QueueId,
   source: Buffer,
   start: number,
   uploaded: readonly ChunkedPayload[],

@@ -26,7 +26,7 @@ const remote = (driver: DriverName, info: Omit<SystemInfo, 'id'>): System => ({
   server: engineServer,
 });
 
-const [sharded, unsharded] = queueSystems;
+const [sharded, unsharded, grouped] = queueSystems;
 
 const redisModes: readonly { mode: RedisMode; id: string; title: string; about: string }[] = [
   {
@@ -79,10 +79,7 @@ export const systems: readonly System[] = [
     about: 'The sharded queue in a process of its own, reached over a Unix socket',
   }),
   embedded('unsharded', unsharded),
-  embedded('unsharded-grouped', {
-    title: 'Unsharded queue, grouped',
-    about: 'The same table with one elected writer that commits the work of all sessions together',
-  }),
+  embedded('unsharded-grouped', grouped),
   embedded('buffered', {
     title: 'Buffered queue',
     about: 'Messages in memory, visible and consumed at once, with flow control',

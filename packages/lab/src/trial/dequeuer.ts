@@ -1,7 +1,8 @@
-import type { Message, Session, SessionTime } from '@shardlab/engine';
+import { type Message, type Session, type SessionTime, waitingForMessages } from '@shardlab/engine';
 import { type ApplicationRows, openRows } from './application-rows.ts';
 import type { DequeueSource } from './layout.ts';
 import type { Ledger, OrderCheck } from './ledger.ts';
+import { retryPause } from './load-waits.ts';
 import type { PayloadIdentity } from './payload.ts';
 import type { Workload } from './workload.ts';
 
@@ -38,7 +39,7 @@ export async function runDequeuer(
       time.resume();
     } catch (error) {
       time.resume();
-      await time.suspend(work.rollbackIfTransient(session, error), 'retry pause');
+      await time.suspend(work.rollbackIfTransient(session, error), retryPause);
       time.resume();
     }
     if (isEmpty && work.isSealed) {
@@ -106,11 +107,14 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
       time.resume();
     }
     work.book?.consuming(taker.sourceIndex, taker.number, identities);
+    const committingAtMs = work.clock();
     await time.suspend(session.commit(), host.eventOfCalls);
     time.resume();
+    const now = work.clock();
     work.book?.consumed(taker.sourceIndex, taker.number);
     meter.consumed += messages;
-    meter.gaps.recordCommit();
+    meter.recordCommit(now - committingAtMs);
+    meter.gaps.recordCommit(now);
     for (const identity of identities) ledger.recordConsumed(identity);
     gate.consumed(messages / config.layout.dequeueSources.length);
   }
@@ -181,7 +185,7 @@ async function dequeue(
     meter.recordDequeueCall(clock() - start);
     return time.yield(ready);
   }
-  const event = host.eventOfCalls === undefined ? undefined : 'waiting for messages';
+  const event = host.eventOfCalls === undefined ? undefined : waitingForMessages;
   const wait = work.isSealed
     ? { ...options, waitMs: sealedWaitMs }
     : { ...options, waitMs: idleWaitMs, signal: work.sealSignal };

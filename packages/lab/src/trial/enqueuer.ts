@@ -1,4 +1,5 @@
 import type { Session, SessionTime } from '@shardlab/engine';
+import { retryPause } from './load-waits.ts';
 import type { PayloadIdentity } from './payload.ts';
 import type { StreamedPayloadCodec } from './streamed-payload.ts';
 import type { Workload } from './workload.ts';
@@ -81,6 +82,7 @@ export class Enqueuer {
     const time = this.#time;
     const sentAtMs = clock();
     book?.enqueueing(this.#number, this.#sequence + messages);
+    let committingAtMs = sentAtMs;
     for (let committed = false; !committed; ) {
       try {
         for (let index = 0; index < messages; index++) {
@@ -88,12 +90,13 @@ export class Enqueuer {
           if (streams === null) this.#stage(identity);
           else await this.#stream(streams, identity);
         }
+        committingAtMs = clock();
         await time.suspend(this.#session.commit(), host.eventOfCalls);
         time.resume();
         committed = true;
       } catch (error) {
         time.resume();
-        await time.suspend(this.#work.rollbackIfTransient(this.#session, error), 'retry pause');
+        await time.suspend(this.#work.rollbackIfTransient(this.#session, error), retryPause);
         time.resume();
         if (this.#work.stopped) return;
       }
@@ -103,6 +106,7 @@ export class Enqueuer {
     for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
     const now = clock();
+    meter.recordCommit(now - committingAtMs);
     meter.gaps.recordCommit(now);
     meter.enqueueGaps.recordCommit(now);
     gate.enqueued(messages);

@@ -3,6 +3,7 @@ import type { InstanceSample } from '@shardlab/contract';
 import type { SessionTimes, WaitStats } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
 import { CommitGaps } from './commit-gaps.ts';
+import { type Counts, countsBetween } from './counts.ts';
 import type { Host } from './host.ts';
 import { createHistogram, encodeHistogram, type Histogram, latencyOf, recordMs } from './latency.ts';
 import type { WindowResult } from './protocol.ts';
@@ -16,6 +17,7 @@ interface Reading {
   cpuUs: number;
   syncs: number;
   waits: WaitStats[];
+  counters: Counts;
   times: SessionTimes;
   threadCpuUs: number;
   writerCpuUs: number;
@@ -27,8 +29,10 @@ export class Meter {
   /** Times since the last tick or phase change; added to the window while it is open. */
   readonly #recentLatency = createHistogram();
   readonly #recentCall = createHistogram();
+  readonly #recentCommit = createHistogram();
   readonly #windowLatency = createHistogram();
   readonly #windowCall = createHistogram();
+  readonly #windowCommit = createHistogram();
   #windowStart: Reading | null = null;
   #windowMiddle: Reading | null = null;
   #windowEnd: Reading | null = null;
@@ -57,6 +61,11 @@ export class Meter {
   /** One dequeue call that found ready messages, from call to return. */
   recordDequeueCall(ms: number): void {
     recordMs(this.#recentCall, ms);
+  }
+
+  /** One commit, from call to acknowledgement, without an emulated round trip. */
+  recordCommit(ms: number): void {
+    recordMs(this.#recentCommit, ms);
   }
 
   beginWindow(): void {
@@ -89,11 +98,13 @@ export class Meter {
       cpuUs: end.cpuUs - start.cpuUs,
       syncs: end.syncs - start.syncs,
       waits: waitsBetween(start.waits, end.waits),
+      counters: countsBetween(start.counters, end.counters),
       times: timesBetween(start.times, end.times),
       threadCpuUs: end.threadCpuUs - start.threadCpuUs,
       writerCpuUs: end.writerCpuUs - start.writerCpuUs,
       latency: encodeHistogram(this.#windowLatency),
       dequeueCall: encodeHistogram(this.#windowCall),
+      commit: encodeHistogram(this.#windowCommit),
     };
   }
 
@@ -127,6 +138,7 @@ export class Meter {
     for (const [recent, window] of [
       [this.#recentLatency, this.#windowLatency],
       [this.#recentCall, this.#windowCall],
+      [this.#recentCommit, this.#windowCommit],
     ] satisfies [Histogram, Histogram][]) {
       if (measuring) window.add(recent);
       recent.reset();
@@ -143,6 +155,7 @@ export class Meter {
       cpuUs: user + system,
       syncs: this.#host.syncs(),
       waits: this.#host.waits.snapshot(),
+      counters: this.#host.waits.counters(),
       times: this.#host.waits.sessionTimes(),
       threadCpuUs: thread.user + thread.system,
       writerCpuUs: this.#host.writerCpuUs(),
