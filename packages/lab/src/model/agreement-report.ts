@@ -70,7 +70,7 @@ function groupTable(runs: readonly RunAgreement[]): string {
         String(params.instances),
         String(params.roundTripMs),
         within === of ? String(of) : `**${within}** of ${of}`,
-        `${signed(Math.min(...errors))} to ${signed(Math.max(...errors))}`,
+        of === 0 ? '–' : `${signed(Math.min(...errors))} to ${signed(Math.max(...errors))}`,
       ];
     });
   });

@@ -35,13 +35,22 @@ function measuredPointOf(point: Point): MeasuredPoint {
     kind: point.system as MeasuredPoint['kind'],
     params: queueParamsOf(point.params),
     figures: {
-      dequeuePerSec: figureOf(point, 'dequeuePerSec'),
-      cpuUsPerMessage: figureOf(point, 'cpuUsPerMessage'),
+      ...figureIfMeasured(point, 'dequeuePerSec'),
+      ...figureIfMeasured(point, 'cpuUsPerMessage'),
       ...medianOf(point, 'commit', 'commitMs'),
       ...medianOf(point, 'dequeueCall', 'dequeueCallMs'),
       ...medianOf(point, 'latency', 'latencyMs'),
     },
   };
+}
+
+/** Nothing if the figure was not measured, or is 0 because no message was dequeued. */
+function figureIfMeasured(
+  point: Point,
+  figure: 'dequeuePerSec' | 'cpuUsPerMessage',
+): MeasuredPoint['figures'] {
+  const value = figureOf(point, figure);
+  return value > 0 ? { [figure]: value } : {};
 }
 
 /** Nothing if the point lacks the distribution, as those of older runs do. */
