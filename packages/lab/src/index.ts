@@ -43,6 +43,9 @@ export type {
 } from './systems/driver.ts';
 export { drivers } from './systems/drivers.ts';
 export { engineServer } from './systems/engine-server.ts';
+export { clientPackageVersion, installClientPackages } from './systems/peers/client-packages.ts';
+export { nats, natsSynced, natsUnsynced } from './systems/peers/nats-server.ts';
+export { postgres } from './systems/peers/postgres-server.ts';
 export { cpuUsOfTrees } from './systems/process-cpu.ts';
 export { startPulling } from './systems/pull-consumers.ts';
 export { redis } from './systems/redis-server.ts';

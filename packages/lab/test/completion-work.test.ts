@@ -27,7 +27,7 @@ const options = {
 /** The null system, with other producers. */
 async function contextOf(change: (producer: Producer) => Producer = (producer) => producer, threads = 1) {
   const client: QueueClient = await open({ ...options, queues: threads });
-  const deliveries = new CheckedDeliveries(codec, threads);
+  const deliveries = new CheckedDeliveries(codec, threads, 'consumer');
   const producers: Producer[] = [];
   for (let each = 0; each < threads; each += 1) producers.push(change(await client.openProducer()));
   const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger });

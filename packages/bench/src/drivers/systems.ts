@@ -1,18 +1,26 @@
 /** All systems of the bench; a system is a driver at one durability. */
-import { engineServer, drivers as labDrivers, type OpenClient, redis, type ServerKind } from '@shardlab/lab';
-import { nats, natsSynced } from '../servers/nats.ts';
-import { postgres } from '../servers/postgres.ts';
+import {
+  engineServer,
+  drivers as labDrivers,
+  nats,
+  natsSynced,
+  natsUnsynced,
+  type OpenClient,
+  postgres,
+  redis,
+  type ServerKind,
+} from '@shardlab/lab';
 
 /** Modules are loaded only by the client processes that need them. */
 const modules = {
   sharded: labDrivers.sharded,
   unsharded: labDrivers.unsharded,
-  plainjob: async () => (await import('./plainjob.ts')).open,
+  plainjob: labDrivers.plainjob,
   'redis-list': labDrivers['redis-reliable'],
-  bullmq: async () => (await import('./bullmq.ts')).open,
-  'pg-boss': async () => (await import('./pg-boss.ts')).open,
-  'graphile-worker': async () => (await import('./graphile-worker.ts')).open,
-  'nats-jetstream': async () => (await import('./nats-jetstream.ts')).open,
+  bullmq: labDrivers.bullmq,
+  'pg-boss': labDrivers['pg-boss'],
+  'graphile-worker': labDrivers['graphile-worker'],
+  'nats-jetstream': labDrivers['nats-jetstream'],
   generator: labDrivers.null,
 } satisfies Record<string, () => Promise<OpenClient>>;
 
@@ -85,7 +93,7 @@ export const serverPeers: readonly System[] = [
   ...onRedis('bullmq', ['bullmq', 'ioredis']),
   onPostgres('pg-boss', ['pg-boss', 'pg']),
   onPostgres('graphile-worker', ['graphile-worker', 'pg']),
-  ...[natsSynced, 'sync every 2 min'].map((durability) => ({
+  ...[natsSynced, natsUnsynced].map((durability) => ({
     ...remote,
     driver: 'nats-jetstream' as const,
     durability,

@@ -1,5 +1,5 @@
 /** Determines which systems are available on this machine, and why the others are not. */
-import { installPeerPackages, peerPackageVersion } from '../drivers/peer-packages.ts';
+import { clientPackageVersion, installClientPackages } from '@shardlab/lab';
 import type { System } from '../drivers/systems.ts';
 
 /** A system that is not available, and the reason. */
@@ -17,7 +17,7 @@ export interface Availability {
 }
 
 /** Installs the peers' client libraries if one of the systems needs them. Never throws: a system with missing parts is absent. */
-export function availabilityOf(systems: readonly System[], install = installPeerPackages): Availability {
+export function availabilityOf(systems: readonly System[], install = installClientPackages): Availability {
   const versions: Record<string, string> = {};
   const absent: Absence[] = [];
   const needsPackages = systems.some(({ packages }) => packages.length > 0);
@@ -28,7 +28,7 @@ export function availabilityOf(systems: readonly System[], install = installPeer
     if (reason !== null) absent.push({ driver, durability, reason });
     else {
       if (server?.aptPackage) versions[server.aptPackage] = server.version()!;
-      for (const name of packages) versions[name] = peerPackageVersion(name);
+      for (const name of packages) versions[name] = clientPackageVersion(name);
     }
     return reason === null;
   });

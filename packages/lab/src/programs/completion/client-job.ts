@@ -1,6 +1,7 @@
 /** The messages between a trial and its client process, which does one job and ends. */
 import type { ClientOptions } from '../../systems/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
+import type { System } from '../../systems/system.ts';
 import type { LedgerReport } from '../../trial/ledger.ts';
 
 export interface CompletionWork {
@@ -27,6 +28,7 @@ export type ClientWork = CompletionWork | FlowControlWork;
 
 export interface ClientJob {
   driver: DriverName;
+  order: System['order'];
   client: ClientOptions;
   work: ClientWork;
   payloadBytes: number;

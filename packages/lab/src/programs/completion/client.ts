@@ -26,7 +26,7 @@ async function runJob(job: ClientJob): Promise<void> {
   const open = await drivers[job.driver]();
   const client = await open(job.client);
   const codec = new PayloadCodec({ bytes: payloadBytes, seed, nonce });
-  const deliveries = new CheckedDeliveries(codec, job.client.dequeuers);
+  const deliveries = new CheckedDeliveries(codec, job.client.dequeuers, job.order);
   const producers = [];
   // One after the other: the driver numbers them.
   for (let each = 0; each < job.client.enqueuers; each += 1) producers.push(await client.openProducer());

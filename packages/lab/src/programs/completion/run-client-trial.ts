@@ -51,6 +51,7 @@ export async function runClientTrial(options: TrialOptions, given: ClientTrial):
     options.onOpen?.([client.pid!]);
     const job: ClientJob = {
       driver: system.driver,
+      order: system.order,
       client: {
         dir,
         endpoints: server?.endpoints ?? [],

@@ -1,6 +1,6 @@
 /**
- * The client libraries of the peers with servers. They are in a separate folder outside the workspaces, so that
- * installing the product does not fetch a hundred packages that only the bench needs. The bench installs them when needed.
+ * Client libraries of other queues. They are in a folder outside the workspaces, so that installing the product does not
+ * fetch a hundred packages that only a comparison needs. `npm run bench` installs them; nothing else does.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
@@ -8,25 +8,33 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const folder = fileURLToPath(new URL('../../peers', import.meta.url));
-const requirePeer = createRequire(join(folder, 'package.json'));
+const folder = fileURLToPath(new URL('../../../peers', import.meta.url));
+const requireClient = createRequire(join(folder, 'package.json'));
 
-/** Loads a package of the peers' folder; `T` describes the part that its driver uses. */
-export function peerPackage<T>(name: string): T {
-  return requirePeer(name) as T;
+/** The line that installs them. */
+export const clientPackagesCommand = 'npm install --prefix packages/lab/peers --ignore-scripts';
+
+/** Loads a package of the folder; `T` describes the part that its driver uses. */
+export function clientPackage<T>(name: string): T {
+  return requireClient(name) as T;
 }
 
-export function peerPackageVersion(name: string): string {
+export function clientPackageVersion(name: string): string {
   const text = readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
 
-/** Installs the packages of the lockfile unless present. Returns null, or why it failed. Takes seconds the first time. */
-export function installPeerPackages(): string | null {
+/** Whether the packages of the lockfile are there. */
+export function hasClientPackages(): boolean {
   const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
     join(folder, name),
   ) as [string, string];
-  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(wanted).mtimeMs) return null;
+  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(wanted).mtimeMs;
+}
+
+/** Installs the packages of the lockfile unless present. Returns null, or why it failed. Takes seconds the first time. */
+export function installClientPackages(): string | null {
+  if (hasClientPackages()) return null;
   const npm = process.env.npm_execpath;
   const [command, first] =
     npm?.endsWith('npm-cli.js') === true ? [process.execPath, [npm]] : ['npm', [] as string[]];

@@ -3,9 +3,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram, type ServerKind, spawnServer } from '@shardlab/lab';
+import { findProgram, type ServerKind, spawnServer } from '../server.ts';
 
 export const natsSynced = 'sync always';
+export const natsUnsynced = 'sync every 2 min';
 const program = () => findProgram('nats-server');
 
 function configuration(storeDir: string, durability: string): string {
@@ -34,7 +35,7 @@ export const nats: ServerKind = {
   },
   refuses(durability) {
     if (acceptsConfiguration(durability)) return null;
-    return `nats-server ${this.version()} has no option to sync before it acknowledges (it came with 2.10)`;
+    return `nats-server 2.10, which can sync before it acknowledges; ${this.version()} is installed`;
   },
   async start({ dir, socketDir, durability }) {
     const file = join(dir, 'nats.conf');

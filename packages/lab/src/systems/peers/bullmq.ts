@@ -1,6 +1,6 @@
 /** BullMQ on Redis: enqueues with its bulk call, dequeues with its worker, which has no batch call. */
-import type { Delivery, OpenClient } from '@shardlab/lab';
-import { peerPackage } from './peer-packages.ts';
+import type { Delivery, OpenClient } from '../driver.ts';
+import { clientPackage } from './client-packages.ts';
 
 interface Connection {
   config(get: 'GET', name: string): Promise<string[]>;
@@ -37,11 +37,11 @@ interface Ioredis {
   Redis: new (options: { path: string; maxRetriesPerRequest: null }) => Connection;
 }
 
-const name = 'bench';
+const name = 'lab';
 
 export const open: OpenClient = async ({ endpoints: [endpoint] }) => {
-  const { Queue, Worker } = peerPackage<Bull>('bullmq');
-  const { Redis } = peerPackage<Ioredis>('ioredis');
+  const { Queue, Worker } = clientPackage<Bull>('bullmq');
+  const { Redis } = clientPackage<Ioredis>('ioredis');
   const connections: Connection[] = [];
   const connect = () => {
     const connection = new Redis({ path: endpoint!, maxRetriesPerRequest: null });

@@ -1,11 +1,11 @@
 /**
- * PostgreSQL as a private cluster on a Unix socket, run as an unprivileged user, because it refuses root. A cluster is
- * created once per bench and copied for each trial.
+ * PostgreSQL as a private cluster on a Unix socket. It refuses root, so root runs it as another user. Creating a cluster takes
+ * seconds: it is created once beside the folders of the trials, which get copies.
  */
-import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { accepts, findProgram, type ServerKind, spawnServer } from '@shardlab/lab';
+import { accepts, findProgram, type ServerKind, spawnServer } from '../server.ts';
 
 /** Debian does not put the programs of each version on the PATH; the newest version is used. */
 function program(name: string): string | null {
@@ -38,6 +38,13 @@ export const postgres: ServerKind = {
     if (path === null || program('initdb') === null) return null;
     return /\d+\.\d+/.exec(execFileSync(path, ['--version'], { encoding: 'utf8' }))?.[0] ?? 'unknown';
   },
+  refusesFolder(folder) {
+    const who = identity();
+    if (who.uid === undefined || spawnSync('test', ['-x', folder], { ...who, cwd: '/' }).status === 0)
+      return null;
+    const user = execFileSync('id', ['-nu', String(who.uid)], { encoding: 'utf8' }).trim();
+    return `a data folder that the user ${user} can enter, because PostgreSQL refuses root: not ${folder}; name another with --data-dir`;
+  },
   async start({ dir, socketDir }) {
     const who = identity();
     const template = join(dirname(dir), 'postgres-template');
@@ -49,9 +56,10 @@ export const postgres: ServerKind = {
       cpSync(template, data, { recursive: true, preserveTimestamps: true });
       if (who.uid !== undefined) execFileSync('chown', ['-R', `${who.uid}:${who.gid}`, data]);
     } else {
-      const args = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
+      const args = ['-D', data, '-U', 'shardlab', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
       execFileSync(program('initdb')!, args, { ...who, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] });
-      cpSync(data, template, { recursive: true, preserveTimestamps: true });
+      cpSync(data, `${template}.new`, { recursive: true, preserveTimestamps: true });
+      renameSync(`${template}.new`, template);
     }
     const settings: Record<string, string> = {
       listen_addresses: '',

@@ -3,9 +3,9 @@
  * fetches through its local queue and completes in batches, which share a sync; its `job:complete` may precede that sync.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Delivery, OpenClient } from '@shardlab/lab';
-import { peerPackage } from './peer-packages.ts';
-import { connectPostgres, statedByPostgres } from './postgres.ts';
+import type { Delivery, OpenClient } from '../driver.ts';
+import { clientPackage } from './client-packages.ts';
+import { openPostgres, postgresAddress } from './postgres-client.ts';
 
 interface Job {
   id: string;
@@ -45,23 +45,23 @@ interface Graphile {
   Logger: new (factory: () => () => void) => unknown;
 }
 interface Pg {
-  Pool: new (options: ReturnType<typeof connectPostgres> & { max: number }) => Pool;
+  Pool: new (options: ReturnType<typeof postgresAddress> & { max: number }) => Pool;
 }
 
-const task = 'bench';
+const task = 'lab';
 const countJobs = 'SELECT count(*) FROM graphile_worker._private_jobs';
 
 export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, dequeuers, createsQueue }) => {
-  const { makeWorkerUtils, run, Logger } = peerPackage<Graphile>('graphile-worker');
-  const { Pool } = peerPackage<Pg>('pg');
+  const { makeWorkerUtils, run, Logger } = clientPackage<Graphile>('graphile-worker');
+  const { Pool } = clientPackage<Pg>('pg');
   const logger = new Logger(() => () => undefined);
-  const pgPool = new Pool({ ...connectPostgres(endpoint!), max: Math.max(enqueuers, dequeuers) + 4 });
+  const pgPool = new Pool({ ...postgresAddress(endpoint!), max: Math.max(enqueuers, dequeuers) + 4 });
   pgPool.on('error', (error) => {
     throw error;
   });
   const utils = await makeWorkerUtils({ pgPool, logger });
   if (createsQueue) await utils.migrate();
-  const { stated, count, end } = await statedByPostgres(endpoint!);
+  const { stated, count, close } = await openPostgres(endpoint!);
   return {
     stated,
     async openProducer() {
@@ -107,7 +107,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint], enqueuers, deque
     depth: () => count(countJobs),
     async close() {
       await utils.release();
-      await end();
+      await close();
       await pgPool.end();
     },
   };

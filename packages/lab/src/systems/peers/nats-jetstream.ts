@@ -2,8 +2,8 @@
  * NATS JetStream: a work-queue stream in files and one shared durable consumer. There are no batch calls, so the publishes
  * of a transaction are in flight together, as are confirmed acknowledgements.
  */
-import type { OpenClient } from '@shardlab/lab';
-import { peerPackage } from './peer-packages.ts';
+import type { OpenClient } from '../driver.ts';
+import { clientPackage } from './client-packages.ts';
 
 interface Message {
   data: Uint8Array;
@@ -39,11 +39,11 @@ interface Transport {
   connect(options: { servers: string }): Promise<Connection>;
 }
 
-const name = 'bench';
+const name = 'lab';
 
 export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, durability }) => {
-  const { connect } = peerPackage<Transport>('@nats-io/transport-node');
-  const { jetstream, jetstreamManager } = peerPackage<JetStreamPackage>('@nats-io/jetstream');
+  const { connect } = clientPackage<Transport>('@nats-io/transport-node');
+  const { jetstream, jetstreamManager } = clientPackage<JetStreamPackage>('@nats-io/jetstream');
   const connection = await connect({ servers: endpoint! });
   const manager = await jetstreamManager(connection);
   if (createsQueue) {

@@ -2,9 +2,10 @@
  * pg-boss on PostgreSQL with its bulk calls: insert, fetch a batch, complete a batch. Its worker does the same at its
  * polling interval of at least half a second; here a consumer that found nothing fetches again at once.
  */
-import { type OpenClient, startPulling } from '@shardlab/lab';
-import { peerPackage } from './peer-packages.ts';
-import { connectPostgres, statedByPostgres } from './postgres.ts';
+import type { OpenClient } from '../driver.ts';
+import { startPulling } from '../pull-consumers.ts';
+import { clientPackage } from './client-packages.ts';
+import { openPostgres, postgresAddress } from './postgres-client.ts';
 
 interface Job {
   id: string;
@@ -23,18 +24,18 @@ interface PgBossPackage {
   PgBoss: new (options: { host: string; user: string; database: string; max: number }) => PgBoss;
 }
 
-const queue = 'bench';
+const queue = 'lab';
 const pauseMs = 2;
 
 export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, enqueuers, dequeuers }) => {
-  const { PgBoss } = peerPackage<PgBossPackage>('pg-boss');
-  const boss = new PgBoss({ ...connectPostgres(endpoint!), max: Math.max(enqueuers, dequeuers) + 2 });
+  const { PgBoss } = clientPackage<PgBossPackage>('pg-boss');
+  const boss = new PgBoss({ ...postgresAddress(endpoint!), max: Math.max(enqueuers, dequeuers) + 2 });
   boss.on('error', (error) => {
     throw error;
   });
   await boss.start();
   if (createsQueue) await boss.createQueue(queue);
-  const { stated, count, end } = await statedByPostgres(endpoint!);
+  const { stated, count, close } = await openPostgres(endpoint!);
   return {
     stated,
     async openProducer() {
@@ -67,7 +68,7 @@ export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, en
     depth: () => count(`SELECT count(*) FROM pgboss.job WHERE name = '${queue}' AND state < 'completed'`),
     async close() {
       await boss.stop({ graceful: false });
-      await end();
+      await close();
     },
   };
 };

@@ -3,9 +3,10 @@
  * each job and sleep between polls. It sets `synchronous = NORMAL` itself; FULL is set afterwards.
  */
 import { join } from 'node:path';
-import { type OpenClient, startPulling } from '@shardlab/lab';
 import Database from 'better-sqlite3';
 import { better, defineQueue, JobStatus } from 'plainjob';
+import type { OpenClient } from '../driver.ts';
+import { startPulling } from '../pull-consumers.ts';
 
 const jobType = 'message';
 const quiet = { error() {}, warn() {}, info() {}, debug() {} };
