@@ -4,7 +4,7 @@ import { CheckedDeliveries } from '../src/programs/completion/checked-deliveries
 import { runCompletion } from '../src/programs/completion/completion-work.ts';
 import { Enqueuers } from '../src/programs/completion/enqueuers.ts';
 import { runFlowControl } from '../src/programs/completion/flow-control-work.ts';
-import { integrityOf } from '../src/programs/completion/run-client-trial.ts';
+import { integrityOf } from '../src/programs/counted-integrity.ts';
 import { EnqueueRefused, type Producer, type QueueClient } from '../src/systems/driver.ts';
 import { open } from '../src/systems/null-system.ts';
 import { PayloadCodec } from '../src/trial/payload.ts';
@@ -31,7 +31,7 @@ async function contextOf(change: (producer: Producer) => Producer = (producer) =
   const producers: Producer[] = [];
   for (let each = 0; each < threads; each += 1) producers.push(change(await client.openProducer()));
   const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger });
-  const integrity = async () => integrityOf(deliveries.ledger.report(), await client.depth(0));
+  const integrity = async () => integrityOf([deliveries.ledger.report()], await client.depth(0));
   return { client, deliveries, enqueuers, drainMs: 100, serverPids: [], integrity };
 }
 

@@ -13,7 +13,7 @@ import { assertSystemsAvailable } from './available-systems.ts';
 import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
 import { againShareMax, measureRepeat } from './measure-repeat.ts';
-import { durabilityOf, withRawRatio } from './measured-beside.ts';
+import { durabilityOf, probeOf, withRawRatio } from './measured-beside.ts';
 import { planRun, trialInWords } from './plan-run.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
@@ -56,8 +56,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   /** Trials that were measured again, and the planned time that is left for more of them. */
   let measuredAgain = 0;
   let againMs = plan.estimatedMs * againShareMax;
-  const rawShape = (params: Params) =>
-    scenario.probes === true ? (plan.program.rawShape?.(params) ?? null) : null;
+  const rawShape = (params: Params) => probeOf(scenario, plan.program, params);
   const id = options.id ?? randomUUID();
   let run = newRun({ id, scenario, scale, createdAtMs: options.createdAtMs ?? now(), studies });
   let folder: string | null = null;

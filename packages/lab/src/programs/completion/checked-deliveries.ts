@@ -17,7 +17,7 @@ export class CheckedDeliveries implements DeliverySink {
 
   constructor(codec: PayloadCodec, consumers: number, order: System['order']) {
     this.ledger = new Ledger(codec);
-    this.#orders = consumerOrders({ order, consumers, subscribers: 1 });
+    this.#orders = consumerOrders({ order, consumers });
   }
 
   delivered(payload: Buffer, consumer: number): Delivery {

@@ -51,6 +51,4 @@ export interface ClientResult {
 
 export type ToClient = { type: 'job'; job: ClientJob };
 
-export type FromClient =
-  | { type: 'result'; result: ClientResult }
-  | { type: 'failed'; message: string; code: string | undefined; stack: string | undefined };
+export type FromClient = { type: 'result'; result: ClientResult };

@@ -1,20 +1,16 @@
-/** The trial's end of its client process. */
-import { fileURLToPath } from 'node:url';
-import { LabError } from '../../errors.ts';
-import { ChildChannel } from '../../trial/child-channel.ts';
-import type { FromClient, ToClient } from './client-job.ts';
-
-const clientFile = fileURLToPath(new URL('./client.ts', import.meta.url));
+/** A trial's end of a client process. */
+import { LabError } from '../errors.ts';
+import { ChildChannel } from '../trial/child-channel.ts';
+import type { ClientFailure } from './client-failure.ts';
 
 /** If the process fails, all calls that wait for its messages reject with `WORKER_FAILED`. */
-export class ClientProcess extends ChildChannel<FromClient, ToClient> {
-  constructor() {
-    super(clientFile);
-  }
-
-  protected handles(message: FromClient): boolean {
+export class ClientProcess<From extends { type: string }, To extends object> extends ChildChannel<
+  From | ClientFailure,
+  To
+> {
+  protected handles(message: From | ClientFailure): boolean {
     if (message.type !== 'failed') return false;
-    const { message: sentence, code, stack } = message;
+    const { message: sentence, code, stack } = message as ClientFailure;
     this.fail(`failed: ${sentence}`, { code, message: sentence, stack });
     return true;
   }
