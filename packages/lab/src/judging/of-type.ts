@@ -1,8 +1,8 @@
-import { needs } from '../../judging/clause.ts';
-import { examine, undurable } from '../../judging/evidence.ts';
-import type { QueueJudge } from '../../judging/queue-points.ts';
-import { queuePointOf } from '../../programs/queue/queue-point.ts';
-import type { Claim } from '../study.ts';
+import { queuePointOf } from '../programs/queue/queue-point.ts';
+import { needs } from './clause.ts';
+import { examine, undurable } from './evidence.ts';
+import type { Judge } from './judgement.ts';
+import type { QueueJudge } from './queue-points.ts';
 
 /**
  * Judges the points of queues only, or of topics only: a claim is about one of them. Points whose measurements contradict
@@ -10,7 +10,7 @@ import type { Claim } from '../study.ts';
  * trial of each system; those with faults or a conversion do not.
  */
 export const ofType =
-  (type: 'queue' | 'topic', judge: QueueJudge, { isKilled = true } = {}): Claim['judge'] =>
+  (type: 'queue' | 'topic', judge: QueueJudge, { isKilled = true } = {}): Judge =>
   (points, context) => {
     const typed = points.filter(({ program }) => program === type).map(queuePointOf);
     const { points: agreeing, doubt } = examine(typed, context.cores);
