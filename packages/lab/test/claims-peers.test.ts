@@ -19,12 +19,7 @@ const figure = (value: number): Figure => ({
   repeats: five.map((share) => value * share),
 });
 
-function loadPoint(
-  program: string,
-  system: string,
-  params: Params,
-  figures: Record<string, number>,
-): Point {
+function loadPoint(program: string, system: string, params: Params, figures: Record<string, number>): Point {
   return {
     program,
     system,
@@ -57,7 +52,12 @@ const raw = (facts: PointFacts, rawRatio: number): Point => {
 
 /** Points of all scenarios, with `share` of what each target asks for: over 1 meets it, under 1 misses it. */
 function allPoints(share: number): Point[] {
-  const single = { schedule: 'enqueue-then-dequeue', operationsPerTransaction: 1, enqueuers: 1, dequeuers: 1 };
+  const single = {
+    schedule: 'enqueue-then-dequeue',
+    operationsPerTransaction: 1,
+    enqueuers: 1,
+    dequeuers: 1,
+  };
   const half = { shareOfMaximum: 0.5 };
   const standing = (backlog: number, dequeuePerSec: number) =>
     loadPoint(

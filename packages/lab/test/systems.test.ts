@@ -1,5 +1,5 @@
 /** Small real trials of the lab's systems, and what is said of a system that is not there. */
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,6 @@ import type { Params, RunEvent, Scenario } from '@shardlab/contract';
 import { bundledStudies, parseScenario, StudyRegistry, startRun } from '@shardlab/lab';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runToCompletion } from '../src/programs/completion/completion-program.ts';
-import { drivers } from '../src/systems/drivers.ts';
 import { missingOf } from '../src/systems/missing.ts';
 import { redis } from '../src/systems/redis-server.ts';
 import { systemOf, systems } from '../src/systems/systems.ts';
@@ -44,6 +43,20 @@ const named = (chosen: typeof present) => chosen.map(({ info }) => info.id);
 const many = named(present.filter(({ queues }) => queues === 'several'));
 const single = named(present.filter(({ queues }) => queues === 'one'));
 
+/** How systems report their durability. */
+const stated: Readonly<Record<string, string>> = {
+  'redis-snapshot': 'appendonly no, save 3600 1 300 100 60 10000',
+  'redis-log-second': 'appendonly yes, appendfsync everysec',
+  'redis-log-always-reliable': 'appendonly yes, appendfsync always',
+  'bullmq-log-always': 'appendonly yes, appendfsync always',
+  'postgres-skip-locked': 'fsync on, synchronous_commit on',
+  'pg-boss': 'fsync on, synchronous_commit on',
+  'graphile-worker': 'fsync on, synchronous_commit on',
+  'nats-jetstream': 'storage file, sync every 2 min',
+  plainjob: 'PRAGMA synchronous = 2',
+  'plainjob-not-synced': 'PRAGMA synchronous = 1',
+};
+
 describe('a run to completion', () => {
   it.each([
     { queues: 2, measured: many },
@@ -58,7 +71,7 @@ describe('a run to completion', () => {
       });
       expect(run.error).toBeNull();
       expect(run.points.map(({ system }) => system)).toEqual(measured);
-      for (const { system, integrity, figures } of run.points) {
+      for (const { system, integrity, figures, stated: said } of run.points) {
         expect(integrity, system).toMatchObject({
           lost: 0,
           duplicated: 0,
@@ -67,6 +80,8 @@ describe('a run to completion', () => {
           left: 0,
         });
         expect(Object.keys(figures), system).toEqual(runToCompletion.figures.map(({ name }) => name));
+        expect(said, system).toBe(stated[system] ?? said);
+        expect(said, system).toMatch(/./);
       }
       expect(readdirSync(dataDir)).toEqual([]);
     },
@@ -105,53 +120,6 @@ describe('flow control', () => {
     ]);
     expect(run.claims).toMatchObject([{ id: 'B4', verdict: 'holds' }]);
   }, 60_000);
-});
-
-const stated: Readonly<Record<string, string>> = {
-  'redis-snapshot': 'appendonly no, save 3600 1 300 100 60 10000',
-  'redis-log-second': 'appendonly yes, appendfsync everysec',
-  'redis-log-always-reliable': 'appendonly yes, appendfsync always',
-  'bullmq-log-always': 'appendonly yes, appendfsync always',
-  'postgres-skip-locked': 'fsync on, synchronous_commit on',
-  'pg-boss': 'fsync on, synchronous_commit on',
-  'graphile-worker': 'fsync on, synchronous_commit on',
-  'nats-jetstream': 'storage file, sync every 2 min',
-  plainjob: 'PRAGMA synchronous = 2',
-  'plainjob-not-synced': 'PRAGMA synchronous = 1',
-};
-
-describe('each system keeps messages as it is named', () => {
-  it.each(Object.entries(stated).filter(([id]) => missingOf([systemOf(id)]).length === 0))(
-    '%s: %s, on a private socket or port until it is stopped',
-    async (id, words) => {
-      const { server, durability, driver } = systemOf(id);
-      const dir = await mkdtemp(join(dataDir, 'run-'));
-      await chmod(dir, 0o711);
-      const own = join(dir, 'server');
-      mkdirSync(own);
-      const started = await server?.start({ dir: own, socketDir: own, durability, instances: 1 });
-      const client = await (await drivers[driver]())({
-        dir: own,
-        endpoints: started?.endpoints ?? [],
-        durability,
-        process: 1,
-        createsQueue: true,
-        enqueuers: 1,
-        dequeuers: 1,
-        operations: 1,
-        subscribers: 0,
-        emulatedSyncMs: 0,
-      });
-      expect(client.stated).toBe(words);
-      expect(await client.depth(0)).toBe(0);
-      await client.close();
-      await started?.stop();
-      const [endpoint = ''] = started?.endpoints ?? [];
-      if (endpoint.endsWith('.sock')) expect(existsSync(endpoint)).toBe(false);
-      await rm(dir, { recursive: true });
-    },
-    60_000,
-  );
 });
 
 describe('a system that this machine lacks', () => {

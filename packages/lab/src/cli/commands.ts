@@ -8,6 +8,7 @@ import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
 import { runScenariosCommand } from './run.ts';
+import { studyCommand } from './study.ts';
 import { validateCommand } from './validate.ts';
 
 const help = `Usage: npm run lab -- <command>
@@ -19,6 +20,12 @@ const help = `Usage: npm run lab -- <command>
     --require <claim>        fail unless this claim holds; can be repeated
     --data-dir <folder>      folder for scratch data; default: the system's temporary folder.
                              Verdicts are kept there too; default: DATA_DIR or data/
+  study <study> [options]    run all scenarios of a study with the systems that this machine has, and install client
+                             libraries where they are missing; takes the options of run
+    --json <folder>          write each run to a file of this folder
+    --resume                 do not repeat runs that are in that folder, of the same scenario, scale and commit
+    --write <file>           write the report into its section of a Markdown file
+    --data-dir <folder>      folder for scratch data and verdicts, on a disk; default: DATA_DIR or data/
   claims                     show each claim of the documents and its verdict
     --data-dir <folder>      folder of the verdicts; default: DATA_DIR or data/
   validate <file>            list every fault of a scenario
@@ -72,6 +79,9 @@ export async function runCommand(args: string[]): Promise<number> {
     case 'run':
       if (target === undefined) return usageError('run needs a scenario');
       return runScenariosCommand([target, ...rest], values);
+    case 'study':
+      if (target === undefined) return usageError('study needs the name of a study');
+      return studyCommand(target, values);
     case 'validate':
       if (target === undefined) return usageError('validate needs a file');
       return validateCommand(target);
@@ -121,6 +131,7 @@ function parse(args: string[]) {
       'cache-mib': { type: 'string' },
       'drain-s': { type: 'string' },
       cancel: { type: 'boolean', default: false },
+      resume: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });

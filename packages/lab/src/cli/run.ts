@@ -22,7 +22,7 @@ export interface RunFlags {
   'data-dir'?: string | undefined;
 }
 
-const baseFolder = () => process.env.INIT_CWD ?? process.cwd();
+export const baseFolder = () => process.env.INIT_CWD ?? process.cwd();
 
 /** `run <scenario>...`: runs scenarios in order; progress goes to standard error, results to standard output. */
 export async function runScenariosCommand(targets: readonly string[], flags: RunFlags): Promise<number> {
@@ -54,7 +54,7 @@ export async function runScenariosCommand(targets: readonly string[], flags: Run
     if (run.status === 'cancelled') break;
   }
   if (scenarios.length > 1) process.stdout.write(`\n${summaryInWords(runs, scenarios.length)}\n`);
-  return exitCode(runs, flags.require);
+  return exitCodeOf(runs, flags.require);
 }
 
 /** The error if a required claim is not tested by any of the scenarios; null if there is none. */
@@ -71,7 +71,8 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
 
 const scaleOf = ({ quick }: RunFlags): Scale => (quick ? 'quick' : 'full');
 
-async function runScenario(scenario: Scenario, flags: RunFlags): Promise<Run> {
+/** Runs a scenario, tells its progress and its results, and keeps its verdicts. */
+export async function runScenario(scenario: Scenario, flags: RunFlags): Promise<Run> {
   const scale = scaleOf(flags);
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
@@ -111,15 +112,17 @@ function showProgress(event: RunEvent, line: ProgressLine): void {
   else if (event.type === 'tick') line.tick(event.tick);
 }
 
+export const runFile = (folder: string, { id }: Pick<Scenario, 'id'>) => join(folder, `${id}.json`);
+
 /** Writes a single run to the file `json`, or one of several runs to a file in the folder `json`, named by its scenario. */
-async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
-  const path = several ? join(json, `${run.scenario.id}.json`) : json;
+export async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
+  const path = several ? runFile(json, run.scenario) : json;
   await mkdir(dirname(resolve(baseFolder(), path)), { recursive: true });
   await writeFile(resolve(baseFolder(), path), `${JSON.stringify(run, null, 2)}\n`);
   process.stdout.write(`\nWritten to ${path}\n`);
 }
 
-function exitCode(runs: readonly Run[], required: readonly string[]): number {
+export function exitCodeOf(runs: readonly Run[], required: readonly string[]): number {
   if (runs.some(({ status }) => status === 'cancelled')) return exitCodes.interrupted;
   if (runs.some(({ status, points }) => status !== 'done' || points.some(isFaulty))) return exitCodes.failed;
   const unmet = required.filter((id) =>

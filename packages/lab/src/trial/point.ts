@@ -50,6 +50,7 @@ export function summarisePoint(
       measuredAgain: outcomes.reduce((sum, { attempts = 1 }) => sum + attempts - 1, 0),
     },
     ...(killed === undefined ? {} : { killed }),
+    ...(outcomes[0]!.stated === undefined ? {} : { stated: outcomes[0]!.stated }),
     repeats: outcomes.map(repeatOf),
   };
 }

@@ -44,6 +44,8 @@ export interface ClientResult {
   /** By name, in the units of the program's figures. */
   figures: Record<string, number>;
   measuredMs: number;
+  /** Durability as the system reports it. */
+  stated: string;
   ledger: LedgerReport;
   /** Messages in the queues at the end, as the system counts them. */
   depth: number;

@@ -25,7 +25,7 @@ async function runJob(job: ClientJob): Promise<void> {
   await client.close();
   sendToTrial<FromClient>({
     type: 'result',
-    result: { ...measured, ledger: deliveries.ledger.report(), depth },
+    result: { ...measured, stated: client.stated, ledger: deliveries.ledger.report(), depth },
   });
 }
 

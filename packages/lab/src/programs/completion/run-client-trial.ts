@@ -68,6 +68,7 @@ export function runClientTrial(options: TrialOptions, given: ClientTrial): Promi
         waits: [],
         integrity: integrityOf([result.ledger], result.depth),
         measuredMs: result.measuredMs,
+        stated: result.stated,
       };
     } finally {
       await client.kill();

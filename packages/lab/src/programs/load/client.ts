@@ -127,6 +127,7 @@ async function runJob(options: {
   send({
     type: 'result',
     result: {
+      stated: client.stated,
       openMs,
       window: window.result(endedAtMs),
       latency: encodeHistogram(window.latency),

@@ -79,6 +79,7 @@ async function atOnce(trial: LoadTrial): Promise<TrialOutcome> {
     }),
     latencies: { eventLoopDelay },
     integrity,
+    stated: results[0]!.stated,
     measuredMs: measuredMs(results),
     steady: steadyOf(results),
   };
@@ -103,6 +104,7 @@ async function enqueueThenDequeue(trial: LoadTrial, { phases }: TrialOptions): P
     }),
     latencies: { eventLoopDelay },
     integrity,
+    stated: enqueued[0]!.stated,
     measuredMs: measuredMs(enqueued) + measuredMs(dequeued),
   };
 }

@@ -35,7 +35,7 @@ const cpu: FigureInfo = {
 
 const memory: FigureInfo = {
   name: 'residentMiB',
-  label: 'Resident memory',
+  label: 'Resident, MiB',
   title: 'Largest resident memory of a client process',
   unit: 'MiB; an embedded queue is part of the client',
   format: 'count',

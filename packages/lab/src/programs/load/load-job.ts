@@ -41,6 +41,8 @@ export interface LoadWindow extends MessageCounts {
 }
 
 export interface LoadResult {
+  /** Durability as the system reports it. */
+  stated: string;
   /** From the start of opening until the process could serve. */
   openMs: number;
   window: LoadWindow;

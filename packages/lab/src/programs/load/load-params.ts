@@ -1,4 +1,7 @@
-/** The parameters of the programs whose sessions load a system for a time: `closed-loop`, `open-loop`, `standing-backlog`. */
+/**
+ * The parameters of the programs whose sessions load a system for a time: `closed-loop`, `open-loop`, `standing-backlog`. The last
+ * one of each has a value at every point, because it is the axis of charts where nothing is swept.
+ */
 import type { Params } from '@shardlab/contract';
 import Type from 'typebox';
 import type { System } from '../../systems/system.ts';
@@ -53,23 +56,22 @@ export function sessionsOf(params: LoadParams, { instances }: Pick<System, 'inst
 const countOf = (minimum: number, maximum: number, description: string) =>
   Type.Integer({ minimum, maximum, description });
 
-const common: readonly Parameter[] = [
-  {
-    name: 'payloadBytes',
-    title: 'payload bytes',
-    over: 'the payload size',
-    many: '{} bytes',
-    schema: countOf(32, 65_536, 'At least 32: the payload holds a checksum and the identity of the message'),
-  },
-  {
-    name: 'operationsPerTransaction',
-    title: 'operations per transaction',
-    over: 'the operations per transaction',
-    one: '{} operation per transaction',
-    many: '{} operations per transaction',
-    schema: countOf(1, 10_000, 'Messages of one commit, or of the calls that stand for it'),
-  },
-];
+const payloadBytes: Parameter = {
+  name: 'payloadBytes',
+  title: 'payload bytes',
+  over: 'the payload size',
+  many: '{} bytes',
+  schema: countOf(32, 65_536, 'At least 32: the payload holds a checksum and the identity of the message'),
+};
+
+const operationsPerTransaction: Parameter = {
+  name: 'operationsPerTransaction',
+  title: 'operations per transaction',
+  over: 'the operations per transaction',
+  one: '{} operation per transaction',
+  many: '{} operations per transaction',
+  schema: countOf(1, 10_000, 'Messages of one commit, or of the calls that stand for it'),
+};
 
 const sessionsInWords =
   'for each instance of the system (with 1,000 operations per transaction or more, over all of them); default by operations per transaction: 32, from 10 on 16, from 1,000 on 4';
@@ -96,7 +98,7 @@ const sessions: readonly Parameter[] = [
 ];
 
 export const closedLoopParameters: readonly Parameter[] = [
-  ...common,
+  payloadBytes,
   {
     name: 'schedule',
     title: 'schedule',
@@ -115,10 +117,11 @@ export const closedLoopParameters: readonly Parameter[] = [
     default: 'at-once',
   },
   ...sessions,
+  operationsPerTransaction,
 ];
 
 export const openLoopParameters: readonly Parameter[] = [
-  ...common,
+  payloadBytes,
   {
     name: 'messagesPerSec',
     title: 'messages per second',
@@ -153,11 +156,13 @@ export const openLoopParameters: readonly Parameter[] = [
     default: 0,
   },
   ...sessions,
+  operationsPerTransaction,
 ];
 
 export const standingBacklogParameters: readonly Parameter[] = [
-  ...common,
+  payloadBytes,
   ...sessions,
+  operationsPerTransaction,
   {
     name: 'backlog',
     title: 'messages that stand in the queue',

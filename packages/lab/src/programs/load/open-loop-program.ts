@@ -107,6 +107,7 @@ async function runOpenLoop(options: TrialOptions): Promise<TrialOutcome> {
       byInstance: {},
       waits: [],
       integrity,
+      stated: results[0]!.stated,
       measuredMs: measuredMs(results),
       steady,
     };

@@ -59,6 +59,7 @@ export const standingBacklog: Program = {
         byInstance: {},
         waits: [],
         integrity,
+        stated: results[0]!.stated,
         measuredMs: measuredMs(results),
         steady: steadyOf(results),
       };

@@ -44,7 +44,10 @@ export const steadyOf = (results: Results): Steadiness =>
 export function sustainedOf(results: Results): Steadiness {
   const steady = steadyOf(results);
   const consumed = sum(results.map(({ window }) => window.consumed));
-  return { ...steady, isSteady: consumed > 0 && Math.abs(steady.backlogDrift) <= repeatLimits.backlogDriftMax };
+  return {
+    ...steady,
+    isSteady: consumed > 0 && Math.abs(steady.backlogDrift) <= repeatLimits.backlogDriftMax,
+  };
 }
 
 /** Without those that could not be measured. */
