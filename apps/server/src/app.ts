@@ -65,6 +65,8 @@ export interface AppOptions {
   dataDir: string;
   /** Built dashboard; default `apps/web/dist`. */
   webDir?: string;
+  /** Folder of the recorded runs; default: the repository's. */
+  recordedDir?: string;
   /** The key that every request must carry, or a session's cookie. Null, the default: no key, and Host must be a loopback name. */
   key?: string | null;
   /**
@@ -132,7 +134,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
 
   const hidePaths = createPathHider(dataDir);
   const app = createFastify({ logger: options.logger ?? false, tls, hidePaths });
-  const history = new ClaimHistory(dataDir, store);
+  const history = new ClaimHistory(dataDir, store, options.recordedDir);
   const runs = new RunService({
     store,
     history,
@@ -233,7 +235,7 @@ function createFastify({ logger, tls, hidePaths }: FastifyParts): App {
       (reply as FastifyReply).code(status).send(hidePaths(body));
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
-  app.setValidatorCompiler(validateRequest as never);
+  app.setValidatorCompiler(validateRequest);
   // Response schemas serve the API description and its tests; what a handler returns is sent unchanged.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler((error, request, reply) => {

@@ -7,9 +7,17 @@ import {
   type RunEvent,
   type RunList,
 } from '@shardlab/contract';
-import { bundledStudies, keepVerdicts, readVerdicts } from '@shardlab/lab';
+import { appendVerdicts, bundledStudies, readVerdicts, writeRecorded } from '@shardlab/lab';
 import { describe, expect, it, vi } from 'vitest';
-import { endlessScenario, runToEnd, smallScenario, startApp, type TestApp, waiting } from './start-app.ts';
+import {
+  endlessScenario,
+  makeDataDir,
+  runToEnd,
+  smallScenario,
+  startApp,
+  type TestApp,
+  waiting,
+} from './start-app.ts';
 
 const start = (test: TestApp, scenario: unknown, scale = 'quick') =>
   test.post<{ id: string } & ErrorBody>('/api/runs', { scenario, scale });
@@ -151,12 +159,30 @@ describe('the history', () => {
     expect(a3.history.map(({ runId }) => runId)).toEqual([newest.id, last('A2')!.runId]);
   });
 
+  it('has the verdicts of recorded runs, marked as such, until there is one of this machine', async () => {
+    const test = await startApp();
+    const { id } = await runToEnd(test, smallScenario({ claims: ['A2', 'A3'] }));
+    const run = (await test.get<Run>(`/api/runs/${id}`)).body;
+    const recordedDir = makeDataDir();
+    writeRecorded({ code: 'of another day', run, ticks: [] }, recordedDir);
+    const elsewhere = await startApp({ recordedDir });
+    const last = async (claim: string) =>
+      (await elsewhere.get<ClaimLedger>('/api/claims')).body.claims.find((each) => each.id === claim)?.last;
+    const recordedOn = expect.stringContaining(run.environment!.cpuModel);
+    expect(await last('A2')).toMatchObject({ recordedOn, runId: id, runKept: false });
+    expect(await last('A3')).toMatchObject({ recordedOn, scenarioId: 'small' });
+    expect(await last('A1')).toBeNull();
+    await runToEnd(elsewhere, smallScenario());
+    expect(await last('A3')).toMatchObject({ recordedOn: null, runKept: true });
+    expect(await last('A2')).toMatchObject({ recordedOn });
+  });
+
   it('shares the ledger with the command line on the same data folder, both ways, and outlives its runs', async () => {
     const first = await startApp();
     const run = await runToEnd(first, smallScenario());
     // As `lab run` keeps it.
     const elsewhere = { ...run, id: 'of-the-command-line', endedAtMs: run.endedAtMs! + 1 };
-    await keepVerdicts(first.dataDir, elsewhere);
+    await appendVerdicts(first.dataDir, elsewhere);
     const a3 = async (test: TestApp) =>
       (await test.get<ClaimLedger>('/api/claims')).body.claims.find(({ id }) => id === 'A3')!;
     expect(await a3(first)).toMatchObject({ last: { runId: elsewhere.id, runKept: false }, judged: 2 });

@@ -60,7 +60,8 @@ export function shareApp(): () => TestApp {
 /** The caller closes it. */
 export async function openApp(options: AppOptions): Promise<TestApp> {
   const { dataDir } = options;
-  const app = await createApp(options);
+  // What the repository has recorded differs from version to version.
+  const app = await createApp({ recordedDir: join(dataDir, 'recorded'), ...options });
   const close = () => app.close();
   const call = async (
     method: string,

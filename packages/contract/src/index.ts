@@ -7,6 +7,7 @@ export * from './find-faults.ts';
 export * from './hardware.ts';
 export * from './idempotency.ts';
 export * from './load.ts';
+export * from './message.ts';
 export * from './monitoring.ts';
 export { nearestName } from './nearest-name.ts';
 export * from './parameter.ts';

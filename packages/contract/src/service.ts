@@ -142,6 +142,12 @@ export const ClaimLedgerEntry = Type.Object(
         {
           ...verdictFields,
           ...whose,
+          recordedOn: nullable(
+            Type.String({
+              description:
+                'Machine and date of the recorded run that it is from, as long as this machine has not judged the claim; null for a verdict of this machine',
+            }),
+          ),
           runKept: Type.Boolean({
             description:
               'Whether this server still has the run; false for runs of the command line and deleted runs',

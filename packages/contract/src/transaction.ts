@@ -1,6 +1,7 @@
 /** Several enqueues, acknowledgements and statements of the application's own SQL, all or nothing. */
 import Type, { type Static } from 'typebox';
-import { Base64, NewMessage, QueueName, queueLimits, Receipts } from './queue.ts';
+import { Base64, NewMessage, Receipts } from './message.ts';
+import { QueueName, queueLimits } from './queue.ts';
 
 const closed = { additionalProperties: false } as const;
 

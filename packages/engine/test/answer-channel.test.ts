@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
-import { CallerResumption } from '../src/commit/caller-resumption.ts';
+import { CallerResumption } from '../src/commit/group-members.ts';
 import type { GroupResult, WriterReply } from '../src/model/group-message.ts';
 import { WaitRecorder } from '../src/model/wait-recorder.ts';
 import { nodePorts } from '../src/node-ports.ts';

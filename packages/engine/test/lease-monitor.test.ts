@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type LeaseHeartbeat, LeaseMonitor } from '../src/model/lease-monitor.ts';
 
-const options = { leaseMs: 1_000, scanLateMs: 250, graceMs: 500 };
+const options = { leaseMs: 1_000, openingMs: 5_000, scanLateMs: 250, graceMs: 500 };
 const claim = { instance: 1, claim: 7 };
 const heartbeat = (expiresAtMs: number, fields: Partial<LeaseHeartbeat> = {}): LeaseHeartbeat => ({
   ...claim,
@@ -33,19 +33,30 @@ describe('a lease as another process sees it', () => {
     expect(scanUntil(5_000, (nowMs) => [heartbeat(renewedAt(nowMs) + 1_000)])).toBe(3_050);
   });
 
-  it('is a whole lease from the first scan that sees a new claim, even without a heartbeat', () => {
-    expect(scanUntil(5_000, () => [])).toBe(1_050);
+  it('is a whole lease from the first scan that sees a new claim', () => {
+    expect(scanUntil(5_000, () => [heartbeat(-9_000)])).toBe(1_050);
+  });
+
+  it('is longer while the instance is being opened, with a heartbeat or without one', () => {
+    expect(scanUntil(9_000, () => [])).toBe(5_050);
+    expect(scanUntil(9_000, () => [heartbeat(500, { epoch: 0 })])).toBe(5_050);
+    expect(scanUntil(9_000, () => [heartbeat(1_500, { epoch: 0 })])).toBe(5_550);
+  });
+
+  it('is as short as any other once the instance is open', () => {
+    const opensAt = (nowMs: number) => [heartbeat(1_000, { epoch: nowMs < 600 ? 0 : 1 })];
+    expect(scanUntil(9_000, opensAt)).toBe(1_050);
   });
 
   it('is not renewed by heartbeats of an older claim, which do not hide newer ones either', () => {
-    expect(scanUntil(5_000, (nowMs) => [heartbeat(nowMs + 1_000, { claim: 6 })])).toBe(1_050);
+    expect(scanUntil(9_000, (nowMs) => [heartbeat(nowMs + 1_000, { claim: 6 })])).toBe(5_050);
     const both = (nowMs: number) =>
       nowMs % 100 === 0 ? [heartbeat(nowMs + 900, { claim: 6 })] : [heartbeat(nowMs + 900)];
     expect(scanUntil(5_000, both)).toBeUndefined();
   });
 
   it('is not renewed by a heartbeat of an earlier boot, whose clock was ahead', () => {
-    expect(scanUntil(5_000, () => [heartbeat(9_000_000)])).toBe(1_050);
+    expect(scanUntil(9_000, () => [heartbeat(9_000_000)])).toBe(5_050);
   });
 
   it('does not expire after this process was suspended until the others had time to renew', () => {

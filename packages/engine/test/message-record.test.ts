@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
 import type { NewMessage } from '../src/api/message.ts';
-import { readRecord, recordBytes, recordEnd, writeRecord } from '../src/model/message-record.ts';
+import { readRecord, recordEnd, writeRecord } from '../src/model/message-record.ts';
+import { recordBytes } from '../src/model/session-calls.ts';
 
 const message: fc.Arbitrary<NewMessage> = fc.record(
   {

@@ -11,12 +11,14 @@ export { type LoadedHardware, loadHardware } from './hardware/load-hardware.ts';
 export { parseHardware } from './hardware/parse-hardware.ts';
 export type { JudgeContext } from './judging/judgement.ts';
 export {
-  appendVerdicts as keepVerdicts,
+  appendVerdicts,
   byEvidence,
   readVerdicts,
-  type StoredVerdict as KeptVerdict,
+  type StoredVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
+export { writeRecorded } from './recorded/recorded-run.ts';
+export { type RecordedVerdict, recordedVerdicts } from './recorded/recorded-verdicts.ts';
 export { assertSystemsAvailable } from './run/available-systems.ts';
 export { planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';

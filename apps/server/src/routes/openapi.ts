@@ -19,7 +19,8 @@ const tags = [
 export async function openApi(app: App, { version }: { version: string }): Promise<void> {
   const withoutBody = new Set<string>();
   app.addHook('onRoute', ({ method, url, preValidation }) => {
-    if ([preValidation].flat().includes(allowNoBody as never)) withoutBody.add(operationOf(method, url));
+    if ([preValidation].flat().some((hook) => hook === allowNoBody))
+      withoutBody.add(operationOf(method, url));
   });
   await app.register(swagger, {
     refResolver: { buildLocalReference: ({ $id }, _base, _fragment, index) => String($id ?? `def-${index}`) },

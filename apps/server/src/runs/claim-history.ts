@@ -6,25 +6,43 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Run } from '@shardlab/contract';
 import { type ClaimLedgerEntry, claimHistoryMax } from '@shardlab/contract';
-import { bundledStudies, byEvidence, type KeptVerdict, keepVerdicts, readVerdicts } from '@shardlab/lab';
+import {
+  appendVerdicts,
+  bundledStudies,
+  byEvidence,
+  type RecordedVerdict,
+  readVerdicts,
+  recordedVerdicts,
+  type StoredVerdict,
+} from '@shardlab/lab';
 import type { RunStore } from '../store/run-store.ts';
 
 export class ClaimHistory {
   readonly #dataDir: string;
   readonly #runs: RunStore;
+  readonly #recordedFolder: string | undefined;
+  /** Of the runs that the repository keeps: read when they are first asked for. */
+  #recorded: RecordedVerdict[] | undefined;
 
-  constructor(dataDir: string, runs: RunStore) {
+  /** `recordedFolder`: default the repository's. */
+  constructor(dataDir: string, runs: RunStore, recordedFolder?: string) {
     this.#dataDir = dataDir;
     this.#runs = runs;
+    this.#recordedFolder = recordedFolder;
   }
 
   /** Stores the verdicts of a finished run. */
   keep(run: Run): Promise<void> {
-    return keepVerdicts(this.#dataDir, run);
+    return appendVerdicts(this.#dataDir, run);
   }
 
-  /** Every claim with the verdict that has the best evidence, and all its verdicts, newest first. */
+  /**
+   * Every claim with the verdict that has the best evidence, and all its verdicts, newest first. A claim that was never
+   * judged on this machine has the best of the recorded verdicts.
+   */
   async ledger(): Promise<ClaimLedgerEntry[]> {
+    this.#recorded ??= recordedVerdicts(this.#recordedFolder);
+    const recorded = Map.groupBy(this.#recorded, ({ id }) => id);
     const verdictsOf = Map.groupBy(await this.#verdicts(), ({ id }) => id);
     return bundledStudies.claims.map(({ id, title, document, grade, weak = null }) => {
       const ofClaim = (verdictsOf.get(id) ?? []).toSorted((a, b) => b.endedAtMs - a.endedAtMs);
@@ -36,7 +54,7 @@ export class ClaimHistory {
         document,
         grade,
         weak,
-        last: strongest === undefined ? null : this.#toLast(strongest),
+        last: this.#last(strongest, recorded.get(id)?.toSorted(byEvidence)[0]),
         history: ofClaim
           .slice(0, claimHistoryMax)
           .map(({ verdict, value, provisional, runId, scenarioId, scale, endedAtMs }) => {
@@ -47,12 +65,15 @@ export class ClaimHistory {
     });
   }
 
-  #toLast({ id: _id, commit: _commit, ...last }: KeptVerdict): NonNullable<ClaimLedgerEntry['last']> {
-    return { ...last, runKept: this.#runs.has(last.runId) };
+  #last(own: StoredVerdict | undefined, recorded: RecordedVerdict | undefined): ClaimLedgerEntry['last'] {
+    const last = own ?? recorded;
+    if (last === undefined) return null;
+    const { id: _id, commit: _commit, ...fields } = last;
+    return { recordedOn: null, ...fields, runKept: this.#runs.has(last.runId) };
   }
 
   /** Adds the verdicts of stored runs that are missing in the file: runs that are just ending, or are older than the file. */
-  async #verdicts(): Promise<KeptVerdict[]> {
+  async #verdicts(): Promise<StoredVerdict[]> {
     const inFile = await readVerdicts(this.#dataDir);
     const known = new Set(inFile.map(({ runId }) => runId));
     const verdicts = inFile;

@@ -154,7 +154,7 @@ export class RunService {
         watched: () => channel.watched,
         onEvent: (event, run) => this.#record(channel, event, run),
       });
-      if (run.status === 'done') await this.#keepVerdicts(run);
+      if (run.status === 'done') await this.#appendVerdicts(run);
     } catch (error) {
       // The lab reports its own failures as events, so an error here means that events could not be recorded.
       this.#options.onFault(error);
@@ -162,7 +162,7 @@ export class RunService {
     }
   }
 
-  async #keepVerdicts(run: Run): Promise<void> {
+  async #appendVerdicts(run: Run): Promise<void> {
     try {
       await this.#options.history.keep(run);
     } catch (error) {

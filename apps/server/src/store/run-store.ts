@@ -3,7 +3,7 @@
  * `run_number` gives the order; the API knows runs by their ids.
  */
 import { type Point, pointKey, type Run, type RunSummary } from '@shardlab/contract';
-import { type KeptVerdict, LabError, verdictsOf } from '@shardlab/lab';
+import { LabError, type StoredVerdict, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
 import { type RunRow, type SummaryRow, summaryColumns, toRow, toRun, toSummary } from './run-rows.ts';
@@ -164,7 +164,7 @@ export class RunStore {
   }
 
   /** The verdicts of a finished run; none if it was deleted meanwhile. */
-  verdictsOf(runId: string): KeptVerdict[] {
+  verdictsOf(runId: string): StoredVerdict[] {
     const rows = this.#file
       .prepare('SELECT id, scenario_id, scale, ended_at_ms, claims, environment FROM run WHERE id = ?')
       .all(runId) as Pick<

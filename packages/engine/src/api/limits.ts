@@ -191,6 +191,8 @@ export const limits = {
    */
   leaseMs: 1_000,
   leaseRenewMs: 250,
+  /** Lease of an instance that is being opened: some 100 ms of CPU, for which a process on a loaded machine waits its turn. */
+  openingLeaseMs: 5_000,
   /** How often a process of a cluster checks for lapsed leases and recalled instances; a check costs about 10 µs. */
   leaseCheckMs: 50,
   /** After a late check no lease counts as lapsed for this long: what delayed the check may have delayed the renewals too. */
@@ -239,8 +241,11 @@ export const limits = {
   supervisorCheckMs: 250,
   /** A process whose lease has lapsed is killed by its supervisor after this long: a survivor of the cluster is faster. */
   processHungMsMax: 500,
-  /** A process that has claimed no instance for this long hangs: it waits `failbackMsMax` for one that another hosts. */
-  processStartMsMax: 30_000,
+  /**
+   * A process that opens its instance gives a sign of life every `leaseRenewMs`, and hangs if there was none for this long:
+   * before it has claimed the instance there is no lease that tells. Loading its modules is the longest it is silent.
+   */
+  processSilentMsMax: 10_000,
   /** A process that served for this long was healthy, so the next one is started at once. */
   restartHealthyMs: 2_000,
   /** Pause before a process is started again; it doubles up to a bound, which is lower for one that served for a moment. */

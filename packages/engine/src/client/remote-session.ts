@@ -10,9 +10,9 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
-import { recordBytes } from '../model/message-record.ts';
 import {
   LazyCommitResult,
+  recordBytes,
   SessionGuard,
   validateHoldMs,
   validateIdempotencyKey,

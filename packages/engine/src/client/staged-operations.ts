@@ -2,9 +2,9 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { NewMessage } from '../api/message.ts';
-import { recordBytes, writeRecord } from '../model/message-record.ts';
+import { writeRecord } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
-import { assertTransactionSize } from '../model/session-calls.ts';
+import { assertTransactionSize, recordBytes } from '../model/session-calls.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { assertReceipts, assertText, operations, writeText } from '../wire/protocol.ts';

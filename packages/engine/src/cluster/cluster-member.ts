@@ -37,6 +37,7 @@ export class ClusterMember {
   readonly #leaseFile: LeaseFile;
   readonly #leaseMonitor = new LeaseMonitor({
     leaseMs: limits.leaseMs,
+    openingMs: limits.openingLeaseMs,
     scanLateMs: limits.leaseRenewMs,
     graceMs: limits.leaseGraceMs,
   });

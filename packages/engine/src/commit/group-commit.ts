@@ -16,7 +16,6 @@ import type { PartitionPool } from '../model/partitions.ts';
 import type { Clock, Timers } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
-import { CallerResumption } from './caller-resumption.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import {
   applyGroup,
@@ -29,6 +28,7 @@ import {
   noneFailed,
   type PendingMember,
 } from './group.ts';
+import { CallerResumption, hasReservation, isExclusive, takeMembers } from './group-members.ts';
 import { instanceFailed, stopReason } from './instance-failure.ts';
 import { applySqlResults } from './sql-results.ts';
 import type { StagedTransaction } from './staged-transaction.ts';
@@ -225,7 +225,7 @@ export class GroupCommit {
     if (this.#fatal !== undefined || this.#awaitingRefusals || this.#reservation !== undefined) return;
     const [first] = this.#pending;
     if (isExclusive(first) && this.#inFlight.length > 0) return; // scheduled again by the next result
-    const members = this.#takeMembers();
+    const members = takeMembers(this.#pending);
     if (members[0]?.reservation !== undefined) {
       this.#grantReservation(members[0]);
       return;
@@ -280,27 +280,6 @@ export class GroupCommit {
       });
     }
     if (this.#pending.length > 0) this.schedule();
-  }
-
-  /** Takes as many members as one group may have: at least one, and an exclusive one alone. */
-  #takeMembers(): PendingMember[] {
-    let bytes = 0;
-    let count = 0;
-    let withStatements = 0;
-    for (const member of this.#pending) {
-      const { content } = member;
-      bytes += content.bytes;
-      if (content.kind === 'transaction' && content.sql !== undefined) {
-        // A statement that is killed takes with it what was executed under the reservation, which nobody could repeat.
-        if (hasReservation(this.#pending[0])) break;
-        withStatements += 1;
-      }
-      if (count > 0 && (bytes > limits.groupBytesMax || isExclusive(member))) break;
-      if (withStatements > limits.sqlTransactionsPerGroupMax) break;
-      count += 1;
-      if (count === 1 && isExclusive(member)) break;
-    }
-    return this.#pending.splice(0, count);
   }
 
   /** The writer's answer to the oldest group in flight. */
@@ -419,11 +398,3 @@ export class GroupCommit {
 
 /** Stands for a reservation among the pending members: it has the writer for itself. */
 const reservationTurn = newSystemWrite({ sync: 'FULL', exclusive: true });
-
-function isExclusive(member: PendingMember | undefined): boolean {
-  return member?.content.kind === 'system write' && member.content.exclusive;
-}
-
-function hasReservation(member: PendingMember | undefined): boolean {
-  return member?.content.kind === 'transaction' && member.content.reservation !== undefined;
-}

@@ -2,7 +2,10 @@
  * Decides when an instance's lease has expired, as another process sees it. The times passed in are milliseconds of the
  * machine's monotonic clock, which all processes of one boot share.
  *
- * - A claim seen for the first time gets a whole lease: its process may still be opening the instance.
+ * - A claim seen for the first time gets a whole lease.
+ * - While an instance is being opened (its heartbeat has no epoch yet, or there is none), its lease lasts longer: opening
+ *   keeps the process's thread busy, on a loaded machine for longer than a lease. Whoever killed it would only start the
+ *   same opening once more.
  * - A heartbeat of another claim than the current one comes from a process that was fenced and does not know it yet. It
  *   is ignored.
  * - A heartbeat that expires later than one lease from now dates from an earlier boot, whose clock was ahead. It is
@@ -21,15 +24,23 @@ export interface LeaseHeartbeat {
 
 export interface LeaseMonitorOptions {
   leaseMs: number;
+  /** Lease of an instance that is being opened. At least `leaseMs`. */
+  openingMs: number;
   /** A scan that starts later than this after the previous one is late. */
   scanLateMs: number;
   /** No lease expires within this time of a late scan. */
   graceMs: number;
 }
 
+interface SeenClaim {
+  claim: number;
+  expiresAtMs: number;
+  isOpening: boolean;
+}
+
 export class LeaseMonitor {
   readonly #options: LeaseMonitorOptions;
-  #seenClaims = new Map<number, { claim: number; expiresAtMs: number }>();
+  #seenClaims = new Map<number, SeenClaim>();
   #lastScanMs = Number.NEGATIVE_INFINITY;
   #onTimeSinceMs = 0;
 
@@ -49,24 +60,26 @@ export class LeaseMonitor {
     const { leaseMs, scanLateMs } = this.#options;
     if (nowMs - this.#lastScanMs > scanLateMs) this.#onTimeSinceMs = nowMs;
     this.#lastScanMs = nowMs;
-    const seenClaims = new Map<number, { claim: number; expiresAtMs: number }>();
+    const seenClaims = new Map<number, SeenClaim>();
     for (const { instance, claim } of claims) {
       const previous = this.#seenClaims.get(instance);
       const isKnown = previous?.claim === claim;
-      seenClaims.set(instance, isKnown ? previous : { claim, expiresAtMs: nowMs + leaseMs });
+      seenClaims.set(instance, isKnown ? previous : { claim, expiresAtMs: nowMs + leaseMs, isOpening: true });
     }
     this.#seenClaims = seenClaims;
-    for (const { instance, claim, expiresAtMs } of heartbeats) {
+    for (const { instance, claim, expiresAtMs, epoch } of heartbeats) {
       const seen = seenClaims.get(instance);
       if (seen?.claim !== claim || expiresAtMs > nowMs + leaseMs) continue;
       seen.expiresAtMs = Math.max(seen.expiresAtMs, expiresAtMs);
+      seen.isOpening = epoch === 0;
     }
   }
 
   /** Whether the claim seen by the last scan has expired. */
   hasLapsed(instance: number): boolean {
     const seen = this.#seenClaims.get(instance);
-    if (seen === undefined || this.#lastScanMs - this.#onTimeSinceMs < this.#options.graceMs) return false;
-    return seen.expiresAtMs < this.#lastScanMs;
+    const { leaseMs, openingMs, graceMs } = this.#options;
+    if (seen === undefined || this.#lastScanMs - this.#onTimeSinceMs < graceMs) return false;
+    return seen.expiresAtMs + (seen.isOpening ? openingMs - leaseMs : 0) < this.#lastScanMs;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The encoding of a message, in memory and on disk alike, and the message as its consumer sees it, over its record. Records of consecutive sequence numbers follow one another;
- * the number itself is not stored, it is the first one of the run plus the index.
+ * The encoding of a message, in memory and on disk alike, and the message as its consumer sees it, over its record. Records
+ * of consecutive sequence numbers follow one another; the number itself is not stored, it is the first one of the run plus
+ * the index.
  *
  *     u32 length of the whole record · u8 flags · f64 enqueued at, epoch ms
  *     [u8] priority · [f64] due at, epoch ms · [u16 length, UTF-8] id, if it differs from that of its log and sequence number
@@ -15,7 +16,6 @@
 import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage, PayloadStream } from '../api/message.ts';
 import type { PayloadId } from './ids.ts';
-import { assertWithinBounds } from './message-bounds.ts';
 
 /** Length of an id that a record contains: `<log>.<sequence>` in digits. */
 export const idBytesMax = 32;
@@ -48,15 +48,9 @@ export interface RecordContent extends NewMessage {
 }
 
 /**
- * Bytes of the record of a message. Throws `PAYLOAD_TOO_LARGE` or `MESSAGE_INVALID`: a message that passes here can be
- * written.
+ * Bytes of the record of a message, whether it is within its bounds or not: one that is in a queue already may exceed them once
+ * it has the reason why it was moved. For a new one call `recordBytes` of `session-calls.ts`.
  */
-export function recordBytes(message: RecordContent): number {
-  assertWithinBounds(message);
-  return recordByteLength(message);
-}
-
-/** Bytes of the record of a message that is in the queue already. With the reason why it was moved it may exceed the bounds. */
 export function recordByteLength(message: RecordContent): number {
   const { payload, correlationId, groupKey, properties, recipients, priority = 0, delayMs = 0 } = message;
   let bytes = headerBytes;
@@ -78,7 +72,7 @@ export interface RecordStamp {
   id?: string;
 }
 
-/** Writes the record at `start`, where `recordBytes` are free and those of an id; returns where it ends. */
+/** Writes the record at `start`, where `recordByteLength` are free and those of an id; returns where it ends. */
 export function writeRecord(
   target: Buffer,
   start: number,

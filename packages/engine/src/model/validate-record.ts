@@ -2,7 +2,8 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import { hasOnlyEnqueueFlags } from './inspect-record.ts';
-import { idBytesMax, type RecordFields, readRecord, recordBytes, recordBytesMin } from './message-record.ts';
+import { idBytesMax, type RecordFields, readRecord, recordBytesMin } from './message-record.ts';
+import { recordBytes } from './session-calls.ts';
 
 /** Where the record that starts at `start` ends. Throws `PROTOCOL_INVALID`, or what `recordBytes` throws of a message. */
 export function validateRecord(source: Buffer, start: number, end: number): number {

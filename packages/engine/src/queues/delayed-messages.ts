@@ -15,7 +15,7 @@ import type { Timer, Timers } from '../model/ports.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import { StagedPayloads } from './payloads/staged-payloads.ts';
 
-/** The longest time that a timer takes. */
+/** The longest delay that a timer accepts. */
 const timerMsMax = 2 ** 31 - 1;
 /** Pause after a failed read or commit. */
 const retryMs = 1_000;

@@ -117,13 +117,16 @@ export class Dispatcher implements MessageReceiver {
     return [];
   }
 
-  /** What a call waits for that found nothing: messages that are on disk are being read, or there are none. */
+  /** What a call that found nothing waits for: messages are being read from disk, or there are none. */
   #eventOfWait(cursors: readonly SubscriberCursor[]): WaitEvent {
     const isReading = this.#options.backlogReader.pendingRead(cursors) !== undefined;
     return isReading ? 'backlog read' : 'waiting for messages';
   }
 
-  /** Called where nothing was found: throws `PARTITION_DAMAGED` unless all, or some, cursors have no damage ahead. */
+  /**
+   * To be called when nothing was found. Throws `PARTITION_DAMAGED`: with `all` if any cursor has damage ahead, with `some`
+   * only if every cursor has.
+   */
   #assertUndamaged(cursors: readonly SubscriberCursor[], required: 'all' | 'some'): void {
     const damages = cursors.map((cursor) => this.#options.backlogReader.damageAhead(cursor));
     if (required === 'some' && damages.includes(undefined)) return;
@@ -147,7 +150,7 @@ export class Dispatcher implements MessageReceiver {
         onDelivery(delivery);
         messagesOf(delivery, this.#options, messages);
       }
-      // If the attempts of all that came were used up, the messages behind them are next.
+      // If all messages that came have used up their attempts, those behind them are next.
       if (count === 0 || messages.length > 0) return messages;
     }
   }

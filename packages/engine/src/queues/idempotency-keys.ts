@@ -78,7 +78,8 @@ export class IdempotencyKeys {
 
   /** The row to write with the transaction. */
   writeOf({ key, fingerprint }: KeyedContent, runs: readonly IdRun[]): TableWrite {
-    const idRuns = Buffer.allocUnsafeSlow(idRunsBytes(runs)); // sent to the writer by itself, so not part of a larger one
+    // not part of a pooled buffer, all of which would be copied to the writer
+    const idRuns = Buffer.allocUnsafeSlow(idRunsBytes(runs));
     writeIdRuns(idRuns, 0, runs);
     return {
       kind: 'idempotency key',

@@ -4,6 +4,6 @@ export interface QueueForwardingPort {
   onDequeue(gotMessages: boolean): void;
   /** Messages may be ready, or a read of the backlog has ended. */
   onReady(): void;
-  /** The queue has a log more, for messages of another instance. */
+  /** The queue got another log, for messages of another instance. */
   onLogAdded(logId: number): void;
 }

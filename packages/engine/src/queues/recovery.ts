@@ -8,7 +8,8 @@ import type { DeliveryMark } from '../model/delivery-mark.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { RecoveredPartition } from '../model/recovered-instance.ts';
 import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts';
-import type { LogBounds, ShardedQueue } from './sharded-queues.ts';
+import type { LogBounds } from './queue-logs.ts';
+import type { ShardedQueue } from './sharded-queues.ts';
 
 /** The bounds of each log among these partitions, which are ordered by log and sequence. */
 export function logBoundsOf(partitions: readonly RecoveredPartition[]): Map<number, LogBounds> {

@@ -128,7 +128,7 @@ export class Retries {
     const run = newStagedRun(target.firstLog);
     const staged = new StagedPayloads(payloads);
     for (const delivery of deliveries) {
-      // The last attempt that a crash left counted was about to be delivered, and was not.
+      // A crash between counting the last attempt and delivering it leaves the count one too high.
       const attempts = Math.min(delivery.deliveryCount, queue.row.attemptsMax ?? delivery.deliveryCount);
       for (const { id, fields, bytes } of messagesIn(delivery)) {
         const message = withExceptionReason(fields, queue.row.name, attempts);

@@ -1,58 +1,56 @@
 /**
- * The sharded queues of one instance that are in memory, recovered from the file or created when first used, and of each one
- * its logs, the shard that each session enqueues to, and its subscriptions.
+ * The sharded queues of one instance that are in memory, recovered from the file or created when first used. Of each one: the
+ * shard that each session enqueues to, and for each subscriber the cursors that deliver its messages in turn.
  */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
-import type { NewMessage } from '../api/message.ts';
+import type { Message, NewMessage } from '../api/message.ts';
+import type { WaitEvent } from '../api/waits.ts';
+import type { DeliverOptions } from '../log/delivery.ts';
 import type { CacheShare, MessageCache } from '../log/message-cache.ts';
-import { MessageLog } from '../log/message-log.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
 import type { InvariantViolation } from '../model/invariant.ts';
-import { laneLogId, priorityMax, shardNumber } from '../model/log-id.ts';
+import { priorityOfLog } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { QueueForwardingPort } from './queue-forwarding-port.ts';
-import { type SubscriberIdentity, Subscription } from './subscription.ts';
-import type { WaiterPorts } from './waiters.ts';
+import { type LogBounds, QueueLogs, type QueueLogsOptions } from './queue-logs.ts';
+import type { WaiterPorts, WaitOptions } from './waiters.ts';
+import { type TakeMessages, WaitingCalls } from './waiting-calls.ts';
+
+/** `name` is undefined for the subscription of a queue. */
+interface SubscriberIdentity {
+  id: SubscriberId;
+  name: string | undefined;
+  durable: boolean;
+}
 
 /** The only subscription of a queue that is no topic. */
 const queueSubscription = { id: 0, name: undefined, durable: true };
 
-export interface LogBounds {
-  firstSeq: number;
-  endSeq: number;
-}
-
-export interface ShardedQueueOptions {
-  row: QueueRow;
-  instance: number;
+export interface ShardedQueueOptions extends QueueLogsOptions {
   cache: MessageCache;
   waits: WaitRecorder;
   ports: WaiterPorts;
-  partitionMessagesMax: number;
-  /** Sequence numbers of nonpersistent messages start at a number made from it, so that no id is given twice. */
-  epoch: number;
-  /** By log id: the sequence numbers that the file holds. */
-  recovered: ReadonlyMap<number, LogBounds>;
   /** By queue: how many messages ended with the opening before. */
-  lostMessages: ReadonlyMap<number, number>;
-  /** Stops the instance. */
-  onInvariantBroken?: ((violation: InvariantViolation) => void) | undefined;
+  lostMessages: ReadonlyMap<QueueId, number>;
 }
 
 /** One queue. */
 export class ShardedQueue {
-  /** Every log: one for each shard, with priorities one for each lane of it, and those of messages forwarded here. */
-  readonly logs: MessageLog[] = [];
+  readonly row: QueueRow;
+  /** Every log: those of its shards, and those of messages forwarded here. */
+  readonly logs: readonly MessageLog[];
+  readonly #logs: QueueLogs;
   /** The shards of this instance, by index. */
   readonly #shards: readonly Shard[];
-  readonly row: QueueRow;
   readonly #cache: CacheShare;
   readonly #waits: WaitRecorder;
   readonly #ports: WaiterPorts;
   /** The shard that a session enqueues to, by session number. */
   readonly #shardOfSession = new Map<number, Shard>();
   readonly #subscriptions = new Map<string | undefined, Subscription>();
-  readonly #createLog: (logId: number) => MessageLog;
   /** Messages that flow control refused. */
   refused = 0;
   /** Messages of a nonpersistent queue that ended with the opening before. */
@@ -60,50 +58,16 @@ export class ShardedQueue {
   /** Undefined for a queue whose messages are not forwarded. */
   forwarding: QueueForwardingPort | undefined;
 
-  constructor({
-    row,
-    instance,
-    cache,
-    waits,
-    ports,
-    partitionMessagesMax,
-    epoch,
-    recovered,
-    lostMessages,
-    onInvariantBroken,
-  }: ShardedQueueOptions) {
+  constructor({ cache, waits, ports, lostMessages, ...ofLogs }: ShardedQueueOptions) {
+    const { row } = ofLogs;
     this.row = row;
     this.lost = lostMessages.get(row.queueId) ?? 0;
     this.#cache = cache.openShare({ bytesMin: row.cacheBytesMin, bytesMax: row.cacheBytesMax });
     this.#waits = waits;
     this.#ports = ports;
-    const persistent = row.durability !== 'memory';
-    const firstSeq = persistent ? 1 : epoch * 2 ** 32 + 1;
-    this.#createLog = (logId) => {
-      const bounds = recovered.get(logId) ?? { firstSeq, endSeq: firstSeq };
-      const log = new MessageLog(
-        {
-          queueId: row.queueId,
-          id: logId,
-          persistent,
-          partitionMessagesMax,
-          correlationIndexed: row.correlationIndex,
-          ...bounds,
-          onInvariantBroken,
-        },
-        this.#cache,
-      );
-      this.logs.push(log);
-      return log;
-    };
-    const priorities = row.priorities ? priorityMax + 1 : 1;
-    this.#shards = Array.from({ length: row.shards }, (_, index) => {
-      const logs = Array.from({ length: priorities }, (_, priority) =>
-        this.#createLog(laneLogId(shardNumber(instance, index), priority)),
-      );
-      return new Shard(logs);
-    });
-    for (const logId of recovered.keys()) if (this.findLog(logId) === undefined) this.#createLog(logId);
+    this.#logs = new QueueLogs(ofLogs, this.#cache);
+    this.logs = this.#logs.all;
+    this.#shards = this.#logs.byShard.map((lanes) => new Shard(lanes));
     if (row.type === 'queue') this.addSubscription(queueSubscription, (log) => log.firstSeq);
   }
 
@@ -148,15 +112,15 @@ export class ShardedQueue {
     return this.#shards[0]!.logOf(0);
   }
 
-  findLog(logId: number): MessageLog | undefined {
-    return this.logs.find((log) => log.id === logId);
+  findLog(logId: LogId): MessageLog | undefined {
+    return this.#logs.find(logId);
   }
 
   /** The log for messages that another instance forwards here; created if there is none. */
-  receivingLog(logId: number): MessageLog {
+  receivingLog(logId: LogId): MessageLog {
     const known = this.findLog(logId);
     if (known !== undefined) return known;
-    const log = this.#createLog(logId);
+    const log = this.#logs.create(logId);
     const { id: subscriber, name, durable } = queueSubscription;
     this.subscription(name).add(log.addCursor({ subscriber, name, durable, firstSeq: log.firstSeq }));
     this.forwarding?.onLogAdded(logId);
@@ -262,6 +226,85 @@ class Shard {
   }
 }
 
+/**
+ * The cursors of one subscriber over all logs of a queue on this instance, and the calls that wait for its messages. A
+ * topic has a subscription for each subscriber; a queue has one, without a name.
+ */
+export class Subscription {
+  /** 0 for the subscription of a queue. */
+  readonly id: SubscriberId;
+  readonly name: string | undefined;
+  readonly durable: boolean;
+  readonly #waits: WaitRecorder;
+  readonly #ports: WaiterPorts;
+  /** Made when the first call waits. */
+  #waiting: WaitingCalls | undefined;
+  readonly cursors: SubscriberCursor[] = [];
+  /** The same cursors by priority, the most urgent first. */
+  readonly #lanes: SubscriberCursor[][] = [];
+  #nextIndex = 0;
+
+  constructor({ id, name, durable }: SubscriberIdentity, waits: WaitRecorder, ports: WaiterPorts) {
+    this.id = id;
+    this.name = name;
+    this.durable = durable;
+    this.#waits = waits;
+    this.#ports = ports;
+  }
+
+  add(cursor: SubscriberCursor): void {
+    this.cursors.push(cursor);
+    const priority = priorityOfLog(cursor.log.id);
+    const lane = this.#lanes.find(([first]) => priorityOfLog(first!.log.id) === priority);
+    if (lane !== undefined) lane.push(cursor);
+    else {
+      this.#lanes.push([cursor]);
+      this.#lanes.sort(([a], [b]) => priorityOfLog(b!.log.id) - priorityOfLog(a!.log.id));
+    }
+  }
+
+  /**
+   * Delivers messages, the most urgent first, from one log after the other. Each call starts at another log, so that all
+   * get their turn. Returns how many messages were delivered.
+   */
+  deliver({ max, nextHoldNumber, out }: DeliverOptions): number {
+    this.#nextIndex += 1;
+    let delivered = 0;
+    for (const lane of this.#lanes) {
+      for (let i = 0; i < lane.length && delivered < max; i += 1) {
+        delivered += lane[(this.#nextIndex + i) % lane.length]!.deliver({
+          max: max - delivered,
+          nextHoldNumber,
+          out,
+        });
+      }
+      // Nothing less urgent is delivered while more urgent messages are read from disk.
+      if (delivered < max && this.#lanes.length > 1 && lane.some((cursor) => cursor.needsRead))
+        return delivered;
+    }
+    return delivered;
+  }
+
+  get hasWaiters(): boolean {
+    return this.#waiting !== undefined && this.#waiting.size > 0;
+  }
+
+  /** Waits up to `waitMs` until `take` gets messages. */
+  wait(take: TakeMessages, options: WaitOptions, event: WaitEvent): Promise<Message[]> {
+    this.#waiting ??= new WaitingCalls(this.#waits, this.#ports);
+    return this.#waiting.wait(take, options, event);
+  }
+
+  /** Messages may be ready: serves waiting calls. */
+  serve(): void {
+    this.#waiting?.serve();
+  }
+
+  rejectWaiters(reason: QueueErrorCode | QueueError): void {
+    this.#waiting?.rejectAll(reason);
+  }
+}
+
 export interface ShardedQueuesOptions {
   instance: number;
   epoch: number;
@@ -270,9 +313,9 @@ export interface ShardedQueuesOptions {
   ports: WaiterPorts;
   partitionMessagesMax: number;
   /** By queue: how many messages ended with the opening before. */
-  lostMessages: ReadonlyMap<number, number>;
+  lostMessages: ReadonlyMap<QueueId, number>;
   /** From the catalog. */
-  queueById(queueId: number | null): QueueRow | undefined;
+  queueById(queueId: QueueId | null): QueueRow | undefined;
   /** A message of a topic turned out not to be addressed to a subscriber that reached it. */
   onNotForSubscriber(log: MessageLog, seq: number): void;
   /** Stops the instance. */
@@ -283,7 +326,7 @@ export interface ShardedQueuesOptions {
 
 export class ShardedQueues {
   readonly #options: ShardedQueuesOptions;
-  readonly #queues = new Map<number, ShardedQueue>();
+  readonly #queues = new Map<QueueId, ShardedQueue>();
 
   constructor(options: ShardedQueuesOptions) {
     this.#options = options;
@@ -294,7 +337,7 @@ export class ShardedQueues {
   }
 
   /** Undefined if it was not used yet, or was dropped. */
-  get(queueId: number): ShardedQueue | undefined {
+  get(queueId: QueueId): ShardedQueue | undefined {
     return this.#queues.get(queueId);
   }
 
@@ -307,7 +350,7 @@ export class ShardedQueues {
   }
 
   /** A queue whose logs have these bounds in the file. Its partitions and subscriptions are to be recovered next. */
-  createRecovered(row: QueueRow, recovered: ReadonlyMap<number, LogBounds>): ShardedQueue {
+  createRecovered(row: QueueRow, recovered: ReadonlyMap<LogId, LogBounds>): ShardedQueue {
     const { onNotForSubscriber } = this.#options;
     const queue = new ShardedQueue({ row, recovered, ...this.#options });
     for (const log of queue.logs) log.onNotForSubscriber = (seq) => onNotForSubscriber(log, seq);
@@ -316,7 +359,7 @@ export class ShardedQueues {
   }
 
   /** Undefined if the catalog does not have it either. */
-  findById(queueId: number | null): ShardedQueue | undefined {
+  findById(queueId: QueueId | null): ShardedQueue | undefined {
     const known = queueId === null ? undefined : this.#queues.get(queueId);
     if (known !== undefined) return known;
     const row = this.#options.queueById(queueId);
@@ -328,7 +371,7 @@ export class ShardedQueues {
     return this.#queues.get(queueId);
   }
 
-  delete(queueId: number): void {
+  delete(queueId: QueueId): void {
     this.#queues.delete(queueId);
   }
 

@@ -23,12 +23,11 @@ import {
   type ChunkedPayload,
   type RecordContent,
   type RecordRun,
-  recordBytes,
   writeRecord,
 } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { assertTransactionSize, LazyCommitResult } from '../model/session-calls.ts';
+import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
 import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
@@ -162,7 +161,8 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     const delayedId = delayed.nextId();
     const enqueuedAtMs = clock.epochMs();
     const stamp = { enqueuedAtMs, id: `${delayedLogId(log.id)}.${delayedId}` };
-    const buffer = Buffer.allocUnsafeSlow(bytesNeeded); // sent to the writer by itself, so not part of a larger one
+    // not part of a pooled buffer, all of which would be copied to the writer
+    const buffer = Buffer.allocUnsafeSlow(bytesNeeded);
     const record = buffer.subarray(0, writeRecord(buffer, 0, message, stamp));
     const dueAtMs = delayClock.nowMs() + message.delayMs!;
     if (message.chunked !== undefined) {
@@ -293,7 +293,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     }
   }
 
-  /** A retry must be able to stage the same content, and the key must outlive nothing of it. */
+  /** Each attempt must be able to stage the same content, all of it stored as durably as the key. */
   #assertCanHaveKey(acknowledgedOf: readonly QueueRow[]): void {
     const reason =
       this.#deliveredCount > 0

@@ -9,8 +9,7 @@ import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts'
 import type { TableWrite } from '../model/table-write.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
 import type { TopicEngine } from './queue-engine.ts';
-import type { ShardedQueue, ShardedQueues } from './sharded-queues.ts';
-import type { Subscription } from './subscription.ts';
+import type { ShardedQueue, ShardedQueues, Subscription } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
 
 export interface SubscriberChangesOptions {

@@ -56,7 +56,7 @@ function* recordsOf(segments: StagedTransaction['runs'][number]['segments']): Ge
   }
 }
 
-/** A header, in which each length is, keeps parts of neighbours apart. */
+/** The header has the length of each part, so that moving bytes from one part to the next changes the hash. */
 function addMessage(hash: Hash, queueId: number, source: Buffer, start: number): void {
   const flags = source[start + 4]!;
   const fieldsStart = variableFieldsStart(source, start);

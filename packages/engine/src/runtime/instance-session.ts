@@ -5,15 +5,11 @@ import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
-import {
-  type ChunkedPayload,
-  type RecordContent,
-  type RecordRun,
-  recordBytes,
-} from '../model/message-record.ts';
+import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import {
   LazyCommitResult,
+  recordBytes,
   SessionGuard,
   type ValidatedDequeueOptions,
   validateDequeueOptions,

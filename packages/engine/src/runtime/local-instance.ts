@@ -260,8 +260,9 @@ export class LocalInstance implements Instance {
 
   stats(): InstanceStats {
     this.#queues.assertServing();
-    const totals = [this.#sharded.engine.statistics.totals, this.#unsharded.totals, this.#grouped.totals];
-    const sumOf = (name: keyof EngineTotals) => totals.reduce((sum, each) => sum + each[name], 0);
+    const engines = [this.#sharded.engine, this.#unsharded, this.#grouped];
+    const sumOf = (name: keyof EngineTotals) =>
+      engines.reduce((sum, { statistics }) => sum + statistics.totals[name], 0);
     const { user, system } = process.threadCpuUsage();
     return {
       instance: this.id,

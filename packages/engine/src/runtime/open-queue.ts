@@ -5,9 +5,9 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { Session } from '../api/session.ts';
-import { recordBytes } from '../model/message-record.ts';
 import { pause } from '../model/pause.ts';
 import type { Timers } from '../model/ports.ts';
+import { recordBytes } from '../model/session-calls.ts';
 import { nodePorts } from '../node-ports.ts';
 import { openInstance } from './open-instance.ts';
 

@@ -23,7 +23,7 @@ export interface GroupLinkOptions {
   file: UnshardedFile;
   writeLock: SharedFileLock;
   ports: Pick<Ports, 'clock' | 'timers'>;
-  /** False once the link is needed no more: then the election ends. */
+  /** False once the link is no longer needed: then the election ends. */
   isWanted(): boolean;
   /** The next batch; `isRemote`: for another process. */
   take(isRemote: boolean): WriteBatch | undefined;
@@ -34,7 +34,7 @@ export interface GroupLinkOptions {
   onLost(): void;
 }
 
-/** Milliseconds between two attempts while another process is about to be the writer, or ends being it. */
+/** Milliseconds between two attempts while another process is becoming the writer, or stops being it. */
 const retryMs = 5;
 
 /** Resolves once there is a writer; undefined if nobody wants it any more. */

@@ -2,7 +2,7 @@
 import type { QueueId } from '../model/ids.ts';
 import type { OperationAnswer, WriteBatch } from '../storage/unsharded/write-group.ts';
 
-/** What became of a batch. */
+/** The results of a batch. */
 export interface BatchAnswer {
   number: number;
   answers: OperationAnswer[];

@@ -61,7 +61,7 @@ export class GroupedWrites implements UnshardedWrites {
   readonly #held = new Map<number, QueueId>();
   #link: GroupLink | undefined;
   #connecting: Promise<void> | undefined;
-  /** There was a writer before this one, which may have written more than it said. */
+  /** There was a writer before this one, which may have written more than it answered. */
   #writerChanged = false;
   #failure: unknown;
   #closed = false;

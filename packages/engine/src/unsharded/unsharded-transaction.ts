@@ -4,9 +4,10 @@ import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { OutcomeTag, Slab } from '../commit/staged-transaction.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import { type RecordRun, recordBytes, recordEnd, writeRecord } from '../model/message-record.ts';
+import type { QueueId } from '../model/ids.ts';
+import { type RecordRun, recordEnd, writeRecord } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import { assertTransactionSize, LazyCommitResult } from '../model/session-calls.ts';
+import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { QueueTransaction, TransactionSource, ValidDequeueOptions } from '../queues/queue-engine.ts';
 import type { TimedHold, TimedHolds } from '../queues/timed-holds.ts';
@@ -14,7 +15,7 @@ import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 
 /** A message that was delivered to a session. */
 export interface UnshardedDelivery {
-  queueId: number;
+  queueId: QueueId;
   id: number;
   /** Checksum of its row. */
   crc: number;

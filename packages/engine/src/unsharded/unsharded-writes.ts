@@ -20,9 +20,9 @@ export interface DeliveredMessage {
  * the call, if one does.
  */
 export interface UnshardedWrites {
-  /** It tells when a queue has got messages, of whatever process. */
+  /** Whether it announces when a queue has got messages, from any process. */
   readonly announcesReady: boolean;
-  /** Synced or relaxed writes of commits of this process; one is of one commit or more. */
+  /** Writes, synced or relaxed, that had commits of this process; one write can have several commits. */
   readonly groupCount: number;
   /** Those that were synced. A sync of an elected writer that served several processes counts in each of them. */
   readonly syncCount: number;

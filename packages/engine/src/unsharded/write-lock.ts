@@ -59,7 +59,7 @@ export class WriteLock implements SharedFileLock {
   readonly #ports: LockPorts;
   readonly #path: string;
   readonly #pendingCalls: Record<WriteKind, PendingCall[]> = { delivery: [], commit: [] };
-  /** The last turn ran deliveries. */
+  /** Whether the turn before ran deliveries. */
   #lastTurnWasDelivery = false;
   #link: LockLink | undefined;
   #connecting: Promise<LockLink> | undefined;

@@ -4,7 +4,7 @@
  * `supervised-schedules.test.ts` runs more such schedules in simulated time.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFailed, onTestFinished, vi } from 'vitest';
 import { type Cluster, type ClusterEvent, connect, startCluster } from '../../src/index.ts';
 import { makeFolder } from '../folder.ts';
 import { drawnSeed, random } from '../random.ts';
@@ -56,6 +56,15 @@ it(`is in service again after each of ${schedules} schedules of kills from outsi
     onUnrecoverable: (error) => unrecoverable.push(error),
   });
   onTestFinished(() => cluster.close());
+  onTestFailed(() =>
+    console.info(
+      cluster
+        .events()
+        .slice(-60)
+        .map((event) => JSON.stringify(event))
+        .join('\n'),
+    ),
+  );
   const remote = await connect({ dir });
   await remote.createQueue({ name: 'q', forwarding: false });
   await remote.close();

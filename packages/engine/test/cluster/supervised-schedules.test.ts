@@ -15,7 +15,7 @@ const backAfterKillsMs = 3_000;
 /** The same where processes were suspended: until their leases have lapsed and they are killed. */
 const backAfterSuspensionMs =
   backAfterKillsMs +
-  limits.leaseMs +
+  limits.openingLeaseMs +
   limits.leaseGraceMs +
   limits.processHungMsMax +
   limits.supervisorCheckMs;
@@ -153,6 +153,32 @@ describe('a supervised cluster in simulated time', () => {
     await Promise.all([cluster.supervisor.end(), cluster.run(1_000)]);
     await cluster.run(20_000);
     expect(cluster.living).toEqual([]);
+  });
+
+  it('replaces a process that was suspended before it had claimed its instance', async () => {
+    const cluster = await start(2);
+    const { supervisor } = cluster;
+    cluster.find(supervisor.find(2)!.pid!)!.end(null, 'SIGKILL');
+    await cluster.runUntil(() => supervisor.find(2)!.state === 'starting');
+    cluster.find(supervisor.find(2)!.pid!)!.kill('SIGSTOP');
+    const boundMs = limits.processSilentMsMax + backAfterKillsMs;
+    expect(await cluster.runUntil(() => supervisor.find(2)!.state === 'running', boundMs)).toBe(true);
+    expect(cluster.events).toContainEqual(
+      expect.objectContaining({ type: 'process:hung', instance: 2, code: 'PROCESS_NOT_RUNNING' }),
+    );
+  });
+
+  it('is patient with a process that waits long for its instance', async () => {
+    const cluster = await start(2);
+    const pid = cluster.supervisor.find(2)!.pid!;
+    cluster.find(pid)!.end(null, 'SIGKILL');
+    await cluster.runUntil(() => cluster.hosts.get(2)?.pid === cluster.supervisor.find(1)!.pid);
+    cluster.keepsRecalled = true;
+    await cluster.run(2 * limits.processSilentMsMax);
+    expect(cluster.supervisor.find(2)!.state).toBe('starting');
+    cluster.keepsRecalled = false;
+    await cluster.runUntil(() => cluster.supervisor.find(2)!.state === 'running', 3_000);
+    expect(cluster.events.filter(({ type }) => type === 'process:hung')).toEqual([]);
   });
 
   it('restarts nothing where whoever started it decides which processes run', async () => {

@@ -12,6 +12,7 @@ import type {
   SupervisorMessage,
 } from '../../src/cluster/supervisor/process-messages.ts';
 import { ProcessSupervisor } from '../../src/cluster/supervisor/process-supervisor.ts';
+import type { Timer, Timers } from '../../src/model/ports.ts';
 import type { ProcessCommand, ProcessState } from '../../src/model/process-life.ts';
 import { Chance, drainPromises, Scheduler, SimulatedPorts } from '../simulator/scheduler.ts';
 
@@ -31,6 +32,7 @@ export class VirtualProcess implements ForkedProcess {
   connected = true;
   isFrozen = false;
   #failover = false;
+  #signs: Timer | undefined;
   readonly #listeners = new Map<string, (...args: never[]) => void>();
 
   constructor(machine: VirtualCluster, pid: number) {
@@ -60,7 +62,10 @@ export class VirtualProcess implements ForkedProcess {
       if (!this.works) return;
       if (message.type === 'open') {
         this.instance = message.options.instance;
-        machine.later(20, 400, () => this.#open()); // a process loads its modules
+        machine.later(20, 400, () => {
+          this.#signs = machine.every(limits.leaseRenewMs, () => this.works && this.say({ type: 'alive' }));
+          this.#open();
+        }); // a process loads its modules
       } else if (message.type === 'start-failover') {
         this.#failover = true;
         this.#scan();
@@ -86,6 +91,7 @@ export class VirtualProcess implements ForkedProcess {
   end(exitCode: number | null, signal: string | null): void {
     if (!this.connected) return;
     this.connected = false;
+    this.#signs?.cancel();
     this.#listeners.get('exit')?.(exitCode as never, signal as never);
   }
 
@@ -99,7 +105,10 @@ export class VirtualProcess implements ForkedProcess {
       return;
     }
     if (host?.pid !== this.pid) this.#machine.claim(this.instance, this.pid);
-    this.#openClaimed(this.instance, () => this.say({ type: 'opened' }));
+    this.#openClaimed(this.instance, () => {
+      this.#signs?.cancel();
+      this.say({ type: 'opened' });
+    });
   }
 
   #openClaimed(instance: number, onOpen: () => void): void {
@@ -128,6 +137,7 @@ export class VirtualProcess implements ForkedProcess {
       const host = machine.hosts.get(instance);
       const recalledBy = host?.recalledBy;
       if (host?.pid === this.pid && host.isOpen && recalledBy !== undefined) {
+        if (machine.keepsRecalled) continue;
         machine.hosts.delete(instance);
         if (recalledBy.isAlive) machine.claim(instance, recalledBy.pid);
       } else if (!machine.isLeased(instance) && instance !== this.instance) {
@@ -149,7 +159,10 @@ export class VirtualCluster {
   givenUp: QueueError | undefined;
   /** What keeps an instance from being opened, by any process. */
   failureOf: (instance: number) => QueueError | undefined = () => undefined;
+  /** Failover hosts are busy, and do not return what its owner asks for. */
+  keepsRecalled = false;
   readonly #scheduler = new Scheduler();
+  readonly #timers: Timers;
   readonly #processes: VirtualProcess[] = [];
   readonly #renewedAtMs = new Map<number, number>();
   #lastClaim = 0;
@@ -158,6 +171,7 @@ export class VirtualCluster {
     this.chance = new Chance(seed);
     this.instances = Array.from({ length: instances }, (_, index) => index + 1);
     const simulated = new SimulatedPorts(this.#scheduler, this.chance);
+    this.#timers = simulated.timers;
     const ports: ClusterPorts = {
       clock: simulated.clock,
       machineClock: { nowMs: () => this.nowMs },
@@ -205,6 +219,10 @@ export class VirtualCluster {
     return this.#scheduler.size;
   }
 
+  every(ms: number, callback: () => void): Timer {
+    return this.#timers.every(ms, callback);
+  }
+
   later(minMs: number, maxMs: number, callback: () => void): void {
     this.#scheduler.after(this.chance.between(minMs, maxMs), callback);
   }
@@ -227,7 +245,8 @@ export class VirtualCluster {
   isLeased(instance: number): boolean {
     const host = this.hosts.get(instance);
     if (host === undefined || !this.isAlive(host.pid)) return false;
-    return this.nowMs - (this.#renewedAtMs.get(host.claim) ?? 0) < limits.leaseMs;
+    const leaseMs = host.isOpen ? limits.leaseMs : limits.openingLeaseMs;
+    return this.nowMs - (this.#renewedAtMs.get(host.claim) ?? 0) < leaseMs;
   }
 
   isServed(instance: number): boolean {
@@ -249,9 +268,9 @@ export class VirtualCluster {
     const hosts = [...this.hosts].map(([instance, { pid, claim }]) => {
       return { instance, pid, claim, started: 'boot', role: 'owner' as const, recalledBy: null };
     });
-    const heartbeats = hosts.map(({ instance, claim, pid }) => {
+    const heartbeats = [...this.hosts].map(([instance, { claim, pid, isOpen }]) => {
       const expiresAtMs = (this.#renewedAtMs.get(claim) ?? 0) + limits.leaseMs;
-      return { instance, claim, pid, epoch: 1, expiresAtMs };
+      return { instance, claim, pid, epoch: isOpen ? 1 : 0, expiresAtMs };
     });
     this.supervisor.killHung(this.nowMs, hosts, heartbeats);
   }

@@ -3,7 +3,8 @@ import type { Delivery } from '../../src/log/delivery.ts';
 import { MessageCache } from '../../src/log/message-cache.ts';
 import { MessageLog } from '../../src/log/message-log.ts';
 import type { InvariantViolation } from '../../src/model/invariant.ts';
-import { recordBytes, writeRecord } from '../../src/model/message-record.ts';
+import { writeRecord } from '../../src/model/message-record.ts';
+import { recordBytes } from '../../src/model/session-calls.ts';
 
 export interface LogFixtureOptions {
   persistent?: boolean;

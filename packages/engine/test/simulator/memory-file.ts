@@ -1,26 +1,19 @@
 /**
- * An instance's file in memory, beneath the same ports as the real one: a writer, a reader and what recovery finds. It
- * keeps what is synced apart from what is only written, which a crash may lose from any group on.
+ * An instance's file in memory: its tables, and what recovery finds. It keeps what is synced apart from what is only written,
+ * which a crash may lose from any group on. `memory-writer.ts` is how an instance reaches it.
  */
-import type { WriterPort } from '../../src/commit/writer-port.ts';
 import { decodeRanges, mergeRanges, type SeqRange } from '../../src/model/consumption.ts';
 import type { DelayMoment } from '../../src/model/delay-clock.ts';
 import { type DelayedRow, delayedSinceMs } from '../../src/model/delayed-message.ts';
 import type { EvacuatedRow } from '../../src/model/evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../../src/model/forwarding-row.ts';
-import type { Group, GroupResult, PoolChanges } from '../../src/model/group-message.ts';
+import type { PoolChanges } from '../../src/model/group-message.ts';
 import { readPayload, recordEnd } from '../../src/model/message-record.ts';
-import type { FileReader, ReadBlock, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
+import type { ReadBlock, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { RecoveredInstance, RecoveredPartition } from '../../src/model/recovered-instance.ts';
-import type { StorageFailure } from '../../src/model/storage-failure.ts';
 import type { TableWrite } from '../../src/model/table-write.ts';
-import type { Chance, SimulatedPorts } from './scheduler.ts';
-
-export class SimulationFailure extends Error {}
-
-export function expectThat(condition: boolean, sentence: () => string): void {
-  if (!condition) throw new SimulationFailure(sentence());
-}
+import type { Chance } from './scheduler.ts';
+import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
 /** Deltas of a partition are merged past this number, as the real file does past another one. */
 const deltasMax = 16;
@@ -35,7 +28,7 @@ interface StoredPartition {
 }
 
 /** What a group writes. Its bytes are copied, since the group's buffer is used again. */
-interface WrittenGroup {
+export interface WrittenGroup {
   groupNumber: number;
   poolChanges: PoolChanges;
   blocks: (ReadBlock & { partition: number })[];
@@ -366,130 +359,4 @@ function assertNoMessageMissing({ shard, firstSeq, blocks, deltas }: StoredParti
     expectThat(start >= at && isGap, () => `message ${shard}.${at} is missing in its partition`);
     at = start + count;
   }
-}
-
-export interface WriterFaults {
-  /** Set to have the next group fail. */
-  next: 'diskFull' | 'syncFailed' | undefined;
-}
-
-/** Writes one group after the other, each after a while of simulated time. */
-export class MemoryWriter implements WriterPort {
-  readonly cpuUs = 0;
-  readonly silentMs = 0;
-  onResult: ((result: GroupResult) => void) | undefined;
-  readonly #file: MemoryFile;
-  readonly #ports: SimulatedPorts;
-  readonly #chance: Chance;
-  readonly #faults: WriterFaults;
-  /** When the last answer is due: answers come in order. */
-  #lastAnswerAtMs = 0;
-  #freeAtMs = 0;
-  #generation = 0;
-  #failure: StorageFailure | undefined;
-
-  constructor(file: MemoryFile, ports: SimulatedPorts, chance: Chance, faults: WriterFaults) {
-    this.#file = file;
-    this.#ports = ports;
-    this.#chance = chance;
-    this.#faults = faults;
-  }
-
-  send(group: Group): void {
-    const nowMs = this.#ports.clock.monotonicMs();
-    const writeAtMs = Math.max(nowMs, this.#freeAtMs) + this.#delayMs();
-    this.#freeAtMs = writeAtMs;
-    const answerAtMs = Math.max(this.#lastAnswerAtMs, writeAtMs + this.#delayMs());
-    this.#lastAnswerAtMs = answerAtMs;
-    let failure: StorageFailure | null = null;
-    this.#ports.after(writeAtMs - nowMs, () => {
-      failure = this.#write(group);
-    });
-    this.#ports.after(answerAtMs - nowMs, () => {
-      if (failure === null && group.sync === 'FULL') this.#file.sync(group.groupNumber);
-      this.onResult?.({
-        kind: 'group',
-        groupNumber: group.groupNumber,
-        generation: group.generation,
-        failure,
-        unusablePartitions: [],
-        sqlOutcomes: [],
-        maintenanceMs: 0,
-        commitMs: 0,
-        cpuUs: 0,
-      });
-    });
-  }
-
-  #delayMs(): number {
-    return this.#chance.percent(5) ? this.#chance.between(10, 100) : this.#chance.below(3);
-  }
-
-  /** Groups behind a failed one fail too, until one comes that was built after it. */
-  #write(group: Group): StorageFailure | null {
-    const failed = this.#failure;
-    if (failed !== undefined && (failed.fatal || group.generation === this.#generation)) return failed;
-    this.#generation = group.generation;
-    this.#failure = undefined;
-    const fault = this.#faults.next;
-    this.#faults.next = undefined;
-    if (fault !== undefined) {
-      const fatal = fault === 'syncFailed';
-      // After a failed sync the group may be on disk or not.
-      if (fatal && this.#chance.percent(50)) this.#file.write(toWritten(group));
-      const code = fatal ? 'STORAGE_FAILED' : 'STORAGE_FULL';
-      this.#failure = { code, message: `simulated: ${fault}`, details: {}, fatal };
-      return this.#failure;
-    }
-    this.#file.write(toWritten(group));
-    return null;
-  }
-
-  executeStatement(): Promise<never> {
-    return Promise.reject(new SimulationFailure('the writer in memory executes no statements'));
-  }
-
-  rollbackReservation(): void {}
-
-  async close(): Promise<void> {}
-}
-
-function toWritten(group: Group): WrittenGroup {
-  const copy = (offset: number, length: number) => Buffer.from(Buffer.from(group.buffer, offset, length));
-  return {
-    groupNumber: group.groupNumber,
-    poolChanges: group.poolChanges,
-    blocks: group.blocks.map(({ partition, firstSeq, count, offset, length }) => {
-      return { partition, firstSeq, count, body: copy(offset, length) };
-    }),
-    deltas: group.consumptionDeltas.map(({ partition, offset, length }) => {
-      return { partition, ranges: copy(offset, length) };
-    }),
-    tableWrites: group.tableWrites,
-  };
-}
-
-/** Answers each read after a while, from what is written by then. */
-export class MemoryReader implements FileReader {
-  readonly #file: MemoryFile;
-  readonly #ports: SimulatedPorts;
-  readonly #chance: Chance;
-
-  constructor(file: MemoryFile, ports: SimulatedPorts, chance: Chance) {
-    this.#file = file;
-    this.#ports = ports;
-    this.#chance = chance;
-  }
-
-  read<R extends ReadOperation>(request: R): Promise<ReadResults[R['kind']]> {
-    return new Promise((resolve) => {
-      this.#ports.after(this.#chance.below(3), () => {
-        const result = this.#file.read(request) as ReadResults[R['kind']];
-        // The answer is on its way while the file changes.
-        this.#ports.after(this.#chance.below(2), () => resolve(result));
-      });
-    });
-  }
-
-  async close(): Promise<void> {}
 }

@@ -4,7 +4,7 @@
  */
 import type { Message } from '../../src/api/message.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
-import { expectThat } from './memory-file.ts';
+import { expectThat } from './simulation-failure.ts';
 
 export interface KnownTransaction {
   instance: number;

@@ -6,7 +6,8 @@ import { WaitRecorder } from '../../src/model/wait-recorder.ts';
 import { assembleParts, type ShardedOptions, type ShardedParts } from '../../src/runtime/assemble-sharded.ts';
 import { InstanceSession } from '../../src/runtime/instance-session.ts';
 import { recoverSharded } from '../../src/runtime/recover-sharded.ts';
-import { MemoryFile, MemoryReader, MemoryWriter, type WriterFaults } from './memory-file.ts';
+import { MemoryFile } from './memory-file.ts';
+import { MemoryReader, MemoryWriter, type WriterFaults } from './memory-writer.ts';
 import { type Chance, type Scheduler, SimulatedPorts } from './scheduler.ts';
 import type { NetworkEnd, SimulatedNetwork } from './simulated-interconnect.ts';
 

@@ -6,12 +6,12 @@ import { QueueError } from '../../src/api/errors.ts';
 import type { Message, NewMessage } from '../../src/api/message.ts';
 import type { QueueRow } from '../../src/model/queue-row.ts';
 import type { InstanceSession } from '../../src/runtime/instance-session.ts';
-import { expectThat, SimulationFailure } from './memory-file.ts';
 import { type Hold, type KnownTransaction, Oracle, type SeenDelivery } from './oracle.ts';
 import { Chance, drainPromises, Scheduler } from './scheduler.ts';
 import { type Opening, SimulatedInstance } from './simulated-instance.ts';
 import { SimulatedNetwork } from './simulated-interconnect.ts';
 import { alerts, events, failures, jobs, orders, simulatedQueues as queues } from './simulated-queues.ts';
+import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
 /** Bytes that the message cache may exceed its bound by: a run is added as a whole. */
 const cacheSlackBytes = 64 * 1024;

@@ -30,6 +30,7 @@ export function readSample(instance: Instance): Sample {
 }
 
 export function sampleBetween(before: Sample, after: Sample): Sample {
-  const names = Object.keys(before) as (keyof Sample)[];
-  return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as unknown as Sample;
+  const between = { ...after };
+  for (const name of Object.keys(before) as (keyof Sample)[]) between[name] -= before[name];
+  return between;
 }

@@ -1,4 +1,5 @@
 import { byEvidence, readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
+import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-verdicts.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import type { Study } from '../studies/study.ts';
@@ -10,15 +11,18 @@ import { verdictsInWords } from './result-table.ts';
 export async function claimsCommand(flags: { 'data-dir'?: string | undefined }): Promise<number> {
   const kept = await readVerdicts(dataFolder(flags['data-dir']));
   const judgedBy = await scenariosByClaim();
+  const recorded = recordedVerdicts();
   const { claims, studies } = bundledStudies;
   const lines = claims.map(({ id, title, document, grade, weak = null }) => {
     const verdicts = kept.filter((verdict) => verdict.id === id);
     const [strongest] = verdicts.toSorted(byEvidence);
+    const [elsewhere] = recorded.filter((verdict) => verdict.id === id).toSorted(byEvidence);
     if (strongest === undefined) {
       const scenarios = judgedBy.get(id) ?? [];
       const source =
         scenarios.length === 0 ? 'No scenario tests it' : `Run ${scenarios.join(' or ')} to test it`;
-      return `${id} NOT MEASURED YET\n   ${title}. ${document}\n   ${source}`;
+      const known = elsewhere === undefined ? '' : `\n   ${recordedInWords(elsewhere)}`;
+      return `${id} NOT MEASURED YET\n   ${title}. ${document}\n   ${source}${known}`;
     }
     const words = verdictsInWords([{ ...strongest, title, document, grade, weak }]);
     return `${words}\n   The document: ${document} (${grade})\n   ${sourceInWords(strongest)}; ${countsInWords(verdicts)}`;
@@ -62,6 +66,11 @@ async function scenariosByClaim(): Promise<Map<string, string[]>> {
 function sourceInWords({ scenarioId, scale, endedAtMs, commit }: StoredVerdict): string {
   const when = new Date(endedAtMs).toISOString().slice(0, 16).replace('T', ' ');
   return `From ${scenarioId}, ${scale}, ${when} UTC${commit === null ? '' : `, commit ${commit}`}`;
+}
+
+/** "Recorded on 2 × Intel Xeon, ext4, 2026-11-21: holds. <reason>" */
+function recordedInWords({ recordedOn, verdict, reason }: RecordedVerdict): string {
+  return `Recorded on ${recordedOn}: ${verdict.replaceAll('-', ' ')}. ${reason}`;
 }
 
 /** "holds 3, holds provisionally 2, inconclusive 1" */

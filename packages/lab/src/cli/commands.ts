@@ -7,6 +7,7 @@ import { convertCommand } from './convert.ts';
 import { exitCodes } from './exit-codes.ts';
 import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
+import { recordCommand } from './record.ts';
 import { runScenariosCommand } from './run.ts';
 import { studyCommand } from './study.ts';
 import { validateCommand } from './validate.ts';
@@ -23,9 +24,17 @@ const help = `Usage: npm run lab -- <command>
   study <study> [options]    run all scenarios of a study with the systems that this machine has, and install client
                              libraries where they are missing; takes the options of run
     --json <folder>          write each run to a file of this folder
-    --resume                 do not repeat runs that are in that folder, of the same scenario, scale and commit
+    --resume                 do not repeat trials that an interrupted study has measured with the same code
     --write <file>           write the report into its section of a Markdown file
     --data-dir <folder>      folder for scratch data and verdicts, on a disk; default: DATA_DIR or data/
+  record [scenario]...       run the built-in scenarios, or the named ones, at full scale, and keep the runs in
+                             scenarios/recorded/. Stopped with Ctrl-C, it goes on when it is called again; a
+                             scenario that the same code has recorded is left out, and figures that show the
+                             same workload share their trials
+    --hours <n>              stop after so many hours
+    --into <folder>          folder of the recorded runs
+    --quick                  record at the smaller scale, to try it
+    --data-dir <folder>      folder of the trials measured so far; default: DATA_DIR or data/
   claims                     show each claim of the documents and its verdict
     --data-dir <folder>      folder of the verdicts; default: DATA_DIR or data/
   validate <file>            list every fault of a scenario
@@ -73,7 +82,8 @@ export async function runCommand(args: string[]): Promise<number> {
     process.stdout.write(help);
     return exitCodes.done;
   }
-  const unexpected = command === 'run' ? undefined : rest[command === 'convert' ? 1 : 0];
+  const unexpected =
+    command === 'run' || command === 'record' ? undefined : rest[command === 'convert' ? 1 : 0];
   if (unexpected !== undefined) return usageError(`Unexpected argument "${unexpected}"`);
   switch (command) {
     case 'run':
@@ -82,6 +92,8 @@ export async function runCommand(args: string[]): Promise<number> {
     case 'study':
       if (target === undefined) return usageError('study needs the name of a study');
       return studyCommand(target, values);
+    case 'record':
+      return recordCommand(positionals.slice(1), values);
     case 'validate':
       if (target === undefined) return usageError('validate needs a file');
       return validateCommand(target);
@@ -130,6 +142,8 @@ function parse(args: string[]) {
       priorities: { type: 'boolean', default: false },
       'cache-mib': { type: 'string' },
       'drain-s': { type: 'string' },
+      hours: { type: 'string' },
+      into: { type: 'string' },
       cancel: { type: 'boolean', default: false },
       resume: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },

@@ -7,6 +7,7 @@ import { appendVerdicts } from '../judging/verdict-history.ts';
 import { assertSystemsAvailable } from '../run/available-systems.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
+import type { TrialShelf } from '../run/trial-shelf.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import { dataFolder } from './data-folder.ts';
 import { durationInWords } from './duration.ts';
@@ -72,7 +73,7 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
 const scaleOf = ({ quick }: RunFlags): Scale => (quick ? 'quick' : 'full');
 
 /** Runs a scenario, tells its progress and its results, and keeps its verdicts. */
-export async function runScenario(scenario: Scenario, flags: RunFlags): Promise<Run> {
+export async function runScenario(scenario: Scenario, flags: RunFlags, shelf?: TrialShelf): Promise<Run> {
   const scale = scaleOf(flags);
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
@@ -91,6 +92,7 @@ export async function runScenario(scenario: Scenario, flags: RunFlags): Promise<
     scenario,
     scale,
     signal: cancel.signal,
+    ...(shelf === undefined ? {} : { shelf }),
     onEvent: (event) => showProgress(event, line),
     ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(baseFolder(), flags['data-dir']) }),
   });
@@ -112,11 +114,9 @@ function showProgress(event: RunEvent, line: ProgressLine): void {
   else if (event.type === 'tick') line.tick(event.tick);
 }
 
-export const runFile = (folder: string, { id }: Pick<Scenario, 'id'>) => join(folder, `${id}.json`);
-
 /** Writes a single run to the file `json`, or one of several runs to a file in the folder `json`, named by its scenario. */
 export async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
-  const path = several ? runFile(json, run.scenario) : json;
+  const path = several ? join(json, `${run.scenario.id}.json`) : json;
   await mkdir(dirname(resolve(baseFolder(), path)), { recursive: true });
   await writeFile(resolve(baseFolder(), path), `${JSON.stringify(run, null, 2)}\n`);
   process.stdout.write(`\nWritten to ${path}\n`);

@@ -12,7 +12,10 @@ import { percent } from './judgement.ts';
 const syncedShareMin = 0.9;
 /** Waits take place one after the other in a session, so they cannot exceed its time; measured up to 1.07 of it at window edges. */
 const waitingShareMax = 1.15;
-/** Waits and CPU cover at least this of the sessions' time; measured 0.43 to 1.25. The rest is queueing for the thread. */
+/**
+ * Waits and CPU cover at least this share of the sessions' time; measured 0.43 to 1.25. For the rest sessions wait for their
+ * thread.
+ */
 const explainedShareMin = 0.3;
 /** CPU per message × rate and the cores that were busy are the same quantity. */
 const cpuAgreement = 0.25;

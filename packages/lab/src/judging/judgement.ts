@@ -2,7 +2,7 @@
 import type { ClaimClause, Point } from '@shardlab/contract';
 
 export interface JudgeContext {
-  /** Cores of the machine on which was measured; null before anything was measured. */
+  /** Cores of the machine that was measured; null before the first measurement. */
   cores: number | null;
 }
 

@@ -79,7 +79,7 @@ export function underLoad(points: readonly QueuePoint[]): QueuePoint[] {
 export const queueWaits = (point: QueuePoint): WaitSummary[] =>
   point.waits.filter((wait) => wait.class !== 'idle' && !wait.emulated && wait.event !== 'flow control');
 
-/** The queue's wait event with the most time: "write lock" in quotation marks, or nothing. */
+/** The wait event of the queue with the most time, in quotation marks: `"write lock"`; without waits the word `nothing`. */
 export function topWaitInWords(point: QueuePoint): string {
   const [top] = queueWaits(point).toSorted((a, b) => b.totalMs - a.totalMs);
   return top === undefined ? 'nothing' : `"${top.event}"`;

@@ -2,10 +2,10 @@
 import { type Interval, meanInterval, median, repeatsMin, welchRatioInterval } from '@shardlab/model';
 
 export interface Sample {
-  /** The mean from five repeats on (of logs where all are over zero), the median of fewer; NaN of none. */
+  /** Of five repeats or more the mean (the geometric mean if all are positive), of fewer the median, of none NaN. */
   value: number;
   repeats: readonly number[];
-  /** 95 %, from five repeats on. */
+  /** The 95 % interval; null for fewer than five repeats. */
   interval: Interval | null;
 }
 

@@ -1,6 +1,6 @@
 /** A trial's end of a client process. */
-import { LabError } from '../errors.ts';
-import { ChildChannel } from '../trial/child-channel.ts';
+import type { LabError } from '../errors.ts';
+import { ChildChannel, workerFailed } from '../trial/child-channel.ts';
 import type { ClientFailure } from './client-failure.ts';
 
 /** If the process fails, all calls that wait for its messages reject with `WORKER_FAILED`. */
@@ -16,14 +16,6 @@ export class ClientProcess<From extends { type: string }, To extends object> ext
   }
 
   protected errorOf(what: string, stderr: string, cause: unknown): LabError {
-    const said = {
-      ...(stderr === '' ? {} : { stderr }),
-      ...(cause instanceof Error || !cause ? {} : { cause }),
-    };
-    return new LabError('WORKER_FAILED', {
-      message: `The client process ${what}`,
-      details: said,
-      ...(cause instanceof Error ? { cause } : {}),
-    });
+    return workerFailed('The client process', { what, stderr, cause });
   }
 }

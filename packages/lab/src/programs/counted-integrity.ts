@@ -2,8 +2,8 @@ import type { Integrity } from '@shardlab/contract';
 import { type LedgerReport, mergeLedgers } from '../trial/ledger.ts';
 
 /**
- * The integrity of a trial whose remaining messages are counted by the system, not read: messages that are neither consumed
- * nor counted are lost, and what is counted beyond those that were not consumed was consumed and is still there.
+ * The system only counts what remains (`depth`). Messages that were not consumed and are not in that count are lost. If the
+ * count exceeds the messages that were not consumed, the rest was consumed and is still there: duplicated.
  */
 export function integrityOf(ledgers: readonly LedgerReport[], depth: number): Integrity {
   const { lost: missing, duplicated, ...rest } = mergeLedgers(ledgers);

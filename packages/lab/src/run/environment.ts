@@ -66,7 +66,7 @@ export function fileSystemFromMounts(mounts: string, path: string): string {
 }
 
 /** Null outside a checkout, or without git. */
-export async function gitCommit(): Promise<string | null> {
+async function gitCommit(): Promise<string | null> {
   try {
     const cwd = fileURLToPath(new URL('.', import.meta.url));
     const { stdout } = await promisify(execFile)('git', ['rev-parse', '--short=12', 'HEAD'], {

@@ -2,7 +2,10 @@
 import { addIntegrity } from '../trial/ledger.ts';
 import type { MeasuredRepeat } from '../trial/trial.ts';
 
-/** A trial is measured this often at most. What two more do not mend is the point itself, or a machine that stays busy. */
+/**
+ * A trial is measured at most three times. If two more attempts do not count either, the cause is the point itself, or a
+ * machine that stays busy.
+ */
 export const attemptsMax = 3;
 
 /** What may be spent on measuring again, as a share of the planned time of the run. */
@@ -21,9 +24,9 @@ export function reasonAgainst(attempt: Pick<Attempt, 'steady' | 'disturbance'>):
 }
 
 /**
- * Runs attempts until one counts, there were three, or `mayMeasureAgain` answers false. Returns the one that counts, else
- * the one with fewer faults, of equal ones the last: chosen by its conditions, never by its figures. Its integrity includes
- * that of all others, which found out something about the system too.
+ * Runs attempts until one counts, there were three, or `mayMeasureAgain` returns false. Returns the one that counts, else
+ * the one with the fewest faults, of equal ones the last. The choice looks at the conditions of an attempt, never at its
+ * figures. The integrity is the sum over all attempts: what any of them found is true of the system.
  */
 export async function measureRepeat(options: {
   /** `reason` is why the attempt before does not count; null at the first. */

@@ -43,7 +43,7 @@ export function planRun(scenario: Scenario, scale: Scale, studies: StudyRegistry
   return { program, trials, kills, sweep, phases, repeats, estimatedMs: Math.round(estimatedMs) };
 }
 
-/** How large the plan of a run is, without the plan: a hundredth of its work. */
+/** The size of a run's plan and its estimated time, without making the plan, which would take a hundred times as long. */
 export function planFigures(
   scenario: Scenario,
   scale: Scale,

@@ -3,21 +3,22 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ErrorBody, KilledTrial, Params, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
+import type { ErrorBody, KilledTrial, Run, RunEvent, Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { bundledStudies, type StudyRegistry } from '../studies/registry.ts';
 import { Surroundings } from '../surroundings/surroundings.ts';
 import { summarisePoint } from '../trial/point.ts';
-import type { MeasuredRepeat, TrialOptions } from '../trial/trial.ts';
+import type { MeasuredRepeat } from '../trial/trial.ts';
 import { assertSystemsAvailable } from './available-systems.ts';
 import { assertDiskSpace, freeBytesOf } from './disk-space.ts';
 import { captureEnvironment } from './environment.ts';
-import { againShareMax, measureRepeat } from './measure-repeat.ts';
-import { durabilityOf, probeOf, withRawRatio } from './measured-beside.ts';
+import { durabilityOf } from './measured-beside.ts';
 import { planRun, trialInWords } from './plan-run.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 import { TimeLeft } from './time-left.ts';
+import { TrialMeasurer } from './trial-measurer.ts';
+import { identityOf, type TrialShelf } from './trial-shelf.ts';
 
 export interface StartRunOptions {
   /** A scenario returned by `parseScenario`. */
@@ -40,6 +41,8 @@ export interface StartRunOptions {
   freeBytes?: (folder: string) => Promise<number>;
   /** The studies whose claims are judged; default: the bundled ones. */
   studies?: StudyRegistry;
+  /** Trials that were measured before, which are not run again. The others are added to it. */
+  shelf?: TrialShelf;
 }
 
 /**
@@ -53,10 +56,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   const timeLeft = new TimeLeft(plan);
   const outcomes = new Map<string, MeasuredRepeat[]>();
   const killed = new Map<string, KilledTrial>();
-  /** Trials that were measured again, and the planned time that is left for more of them. */
-  let measuredAgain = 0;
-  let againMs = plan.estimatedMs * againShareMax;
-  const rawShape = (params: Params) => probeOf(scenario, plan.program, params);
+  let measurer: TrialMeasurer | undefined;
   const id = options.id ?? randomUUID();
   let run = newRun({ id, scenario, scale, createdAtMs: options.createdAtMs ?? now(), studies });
   let folder: string | null = null;
@@ -68,6 +68,7 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
     options.onEvent?.(event, run);
   };
   const emitProgress = (done: number, current?: string): void => {
+    const { measuredAgain = 0 } = measurer ?? {};
     const progress = {
       done,
       total: plan.trials.length,
@@ -96,42 +97,33 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       scale,
       ...(signal === undefined ? {} : { signal }),
     });
+    measurer = new TrialMeasurer({
+      plan,
+      scenario,
+      surroundings,
+      ...(signal === undefined ? {} : { signal }),
+      onTick: (tick) => {
+        const inRun = { ...tick, atMs: now() - startedAtMs };
+        emit({ type: 'tick', tick: inRun });
+        return inRun;
+      },
+      onDetour: (trial, why) => emitProgress(trial.index, `${trialInWords(trial, plan)}, ${why}`),
+    });
     for (const trial of plan.trials) {
       signal?.throwIfAborted();
       emitProgress(trial.index, trialInWords(trial, plan));
       const trialStart = now();
-      const needBytes = plan.program.trialBytesMax(scenario, trial.params);
-      assertDiskSpace({ folder, needBytes, freeBytes: await (options.freeBytes ?? freeBytesOf)(folder) });
-      const trialOptions: TrialOptions = {
-        trial,
-        scenario,
-        phases: plan.phases,
-        dir: join(folder, `trial-${trial.index}`),
-        ...(signal === undefined ? {} : { signal }),
-        onTick: (tick) => emit({ type: 'tick', tick: { ...tick, atMs: now() - startedAtMs } }),
-      };
-      const repeat = await measureRepeat({
-        attempt: async (reason) => {
-          if (reason !== null) {
-            measuredAgain += 1;
-            emitProgress(trial.index, `${trialInWords(trial, plan)}, again because it was ${reason}`);
-          }
-          return withRawRatio(
-            await surroundings.measure(rawShape(trial.params), () => plan.program.run(trialOptions)),
-            plan.program,
-          );
-        },
-        mayMeasureAgain: () => {
-          againMs -= plan.program.estimateTrialMs(trial.params, plan.phases);
-          return againMs >= 0;
-        },
-      });
-      if (plan.kills.has(trial)) {
-        emitProgress(trial.index, `${trialInWords(trial, plan)}, killed to show its durability`);
-        killed.set(trial.key, await plan.program.kill!.run(trialOptions));
-      }
-      timeLeft.recordTrial(now() - trialStart);
-      const repeats = [...(outcomes.get(trial.key) ?? []), repeat];
+      const identity = identityOf(trial, scenario, plan);
+      let measured = options.shelf?.find(identity);
+      if (measured === undefined) {
+        const needBytes = plan.program.trialBytesMax(scenario, trial.params);
+        assertDiskSpace({ folder, needBytes, freeBytes: await (options.freeBytes ?? freeBytesOf)(folder) });
+        measured = await measurer.measure(trial, join(folder, `trial-${trial.index}`));
+        options.shelf?.add(identity, measured);
+        timeLeft.recordTrial(now() - trialStart);
+      } else timeLeft.skipTrial();
+      if (measured.killed !== undefined) killed.set(trial.key, measured.killed);
+      const repeats = [...(outcomes.get(trial.key) ?? []), measured.repeat];
       outcomes.set(trial.key, repeats);
       const durability = durabilityOf(trial, plan.program, killed.get(trial.key));
       const point = summarisePoint(trial, repeats, plan.program, durability);

@@ -22,6 +22,11 @@ export class TimeLeft {
     this.#done += 1;
   }
 
+  /** To be called in the place of `recordTrial` for a trial that need not be run. */
+  skipTrial(): void {
+    this.#done += 1;
+  }
+
   /** The plan's estimate, corrected by the deviation of the trials so far; milliseconds. */
   etaMs(): number {
     const rest = this.#estimates.slice(this.#done).reduce((sum, ms) => sum + ms, 0);

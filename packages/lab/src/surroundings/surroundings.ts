@@ -9,7 +9,7 @@ import { readCpuTicks, shareOfOthers } from './cpu-of-others.ts';
 import { disturbanceOf } from './disturbance.ts';
 import { probeSync } from './sync-probe.ts';
 
-/** What of the raw loop depends on the trial. */
+/** The properties of the raw loop that depend on the trial. */
 export type RawShape = Pick<RawJob, 'cycle' | 'operationsPerTransaction' | 'pageBytes' | 'payloadBytes'>;
 
 /** About 30 ms with a sync of 2 ms. */

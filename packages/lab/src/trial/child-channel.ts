@@ -1,8 +1,23 @@
 /** The parent's end of a child process: sends messages, receives each kind of reply once, and reports failures. */
 import { type ChildProcess, fork } from 'node:child_process';
+import { LabError } from '../errors.ts';
 
 /** How much of a process's standard error is kept, in characters. */
 const stderrCharsMax = 4_000;
+
+/** `WORKER_FAILED` with all that is known: `what` happened completes a sentence that begins with `process`. */
+export function workerFailed(
+  process: string,
+  { what, stderr, cause }: { what: string; stderr: string; cause: unknown },
+  details: Record<string, unknown> = {},
+): LabError {
+  const isError = cause instanceof Error;
+  return new LabError('WORKER_FAILED', {
+    message: `${process} ${what}`,
+    details: { ...details, ...(stderr === '' ? {} : { stderr }), ...(isError || !cause ? {} : { cause }) },
+    ...(isError ? { cause } : {}),
+  });
+}
 
 export abstract class ChildChannel<From extends { type: string }, To extends object> {
   readonly #child: ChildProcess;

@@ -18,7 +18,7 @@ import { isStreamed, StreamedPayloadCodec } from './streamed-payload.ts';
 import { Workload } from './workload.ts';
 
 const browsePage = 500;
-/** Of a round that measures the generator, with few operations in each: 10 to 20 ms. */
+/** Transactions of one round that measures the load generator; with few operations in each it takes 10 to 20 ms. */
 const generatorTransactions = 2_000;
 const generatorRounds = 4;
 
@@ -122,7 +122,10 @@ class InstanceWorker {
     send({ type: 'result', result: { ...result, generator: await this.#measureGenerator() } });
   }
 
-  /** In the process that ran the load, whose code is compiled as it was then. The fastest round is the least disturbed. */
+  /**
+   * To be called after the load, in the process that ran it: there its code is compiled as it was under load. Returns the
+   * costs of the fastest round, which was disturbed least.
+   */
   async #measureGenerator(): Promise<GeneratorCosts | null> {
     if (this.#workload.streams !== null) return null;
     const { payloadBytes, operationsPerTransaction: operations } = this.#config;

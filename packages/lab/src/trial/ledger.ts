@@ -15,13 +15,16 @@ import { countAtOrAbove, countShared, SequenceSet, uniteInto } from './sequence-
 export type OrderScope = 'instance' | 'session' | 'sight' | 'recovered';
 
 export interface OrderCheck {
-  /** Returns false if a later message of this enqueuer was delivered before, and was not to be. */
+  /** Returns false if a later message of this enqueuer was delivered before this one, against the order. */
   inOrder(identity: PayloadIdentity, deliveryCount: number): boolean;
 }
 
 /** A ledger encoded for transfer between processes. Sequence sets are bitmaps by enqueuer number. */
 export interface LedgerReport {
-  /** An enqueuer's committed messages are 0 to this, exclusive; increased only by successful commits. */
+  /**
+   * By enqueuer: how many of its messages are committed, which are those numbered from 0 on. Only successful commits
+   * increase it.
+   */
   committed: Map<number, number>;
   consumed: Map<number, Uint32Array>;
   left: Map<number, Uint32Array>;
@@ -222,8 +225,8 @@ export function mergeLedgers(reports: readonly LedgerReport[]): Integrity {
 }
 
 /**
- * The integrity of a trial: computed per source over all instances, then summed. A message that one subscriber received
- * twice and another never counts as one duplicated and one lost.
+ * The integrity of a trial: computed per source over all instances, then summed. If one subscriber received a message twice
+ * and another did not receive it, one message is duplicated and one is lost.
  */
 export function mergeBySource(byInstance: readonly (readonly LedgerReport[])[]): Integrity {
   const outlets = byInstance[0]!.keys();

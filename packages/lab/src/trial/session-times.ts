@@ -1,8 +1,6 @@
 /** Sums and differences of what sessions spent their time on. */
 import type { SessionTimes } from '@shardlab/engine';
 
-const parts = ['elapsedMs', 'cpuMs', 'waitMs', 'idleMs', 'runnableMs', 'unnamedMs'] as const;
-
 export function timesBetween(before: SessionTimes, after: SessionTimes): SessionTimes {
   return timesOf((part) => after[part] - before[part]);
 }
@@ -20,5 +18,11 @@ export function accountedShare({ elapsedMs, cpuMs, waitMs, idleMs, runnableMs }:
   return elapsedMs === 0 ? 1 : (cpuMs + waitMs + idleMs + runnableMs) / elapsedMs;
 }
 
-const timesOf = (value: (part: (typeof parts)[number]) => number): SessionTimes =>
-  Object.fromEntries(parts.map((part) => [part, value(part)])) as unknown as SessionTimes;
+const timesOf = (value: (part: keyof SessionTimes) => number): SessionTimes => ({
+  elapsedMs: value('elapsedMs'),
+  cpuMs: value('cpuMs'),
+  waitMs: value('waitMs'),
+  idleMs: value('idleMs'),
+  runnableMs: value('runnableMs'),
+  unnamedMs: value('unnamedMs'),
+});

@@ -1,7 +1,7 @@
 /** The coordinator's end of one instance process. */
 import { fileURLToPath } from 'node:url';
-import { LabError } from '../errors.ts';
-import { ChildChannel } from './child-channel.ts';
+import type { LabError } from '../errors.ts';
+import { ChildChannel, workerFailed } from './child-channel.ts';
 import type { FromWorker, ToWorker, WorkerConfig } from './protocol.ts';
 
 const workerFile = fileURLToPath(new URL('./instance-worker.ts', import.meta.url));
@@ -29,15 +29,8 @@ export class WorkerProcess extends ChildChannel<FromWorker, ToWorker> {
   }
 
   protected errorOf(what: string, stderr: string, cause: unknown): LabError {
-    const said = {
-      ...(stderr === '' ? {} : { stderr }),
-      ...(cause instanceof Error || !cause ? {} : { cause }),
-    };
-    return new LabError('WORKER_FAILED', {
-      message: `The process of instance ${this.instance} ${what}`,
-      details: { instance: this.instance, ...said },
-      ...(cause instanceof Error ? { cause } : {}),
-    });
+    const { instance } = this;
+    return workerFailed(`The process of instance ${instance}`, { what, stderr, cause }, { instance });
   }
 }
 

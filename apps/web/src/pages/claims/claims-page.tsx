@@ -128,6 +128,9 @@ function Entry({ entry }: { entry: ClaimLedgerEntry }) {
           <p>{last.reason}</p>
           <ClaimClauses clauses={last.clauses} />
           <p className="small muted">
+            {last.recordedOn === null
+              ? ''
+              : `Recorded on ${last.recordedOn}, not measured on this machine yet: `}
             {last.runKept ? (
               <Link to="/runs/$runId" params={{ runId: last.runId }}>
                 {last.scenarioId}, {last.scale}

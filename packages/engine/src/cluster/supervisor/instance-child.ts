@@ -16,6 +16,8 @@ export interface InstanceChildOptions {
   execArgv: string[];
   ports: ClusterPorts;
   onEvent(event: ClusterEvent): void;
+  /** The process works, though it has not opened its instance yet. */
+  onAlive(): void;
   onOpened(): void;
   onEnded(end: ProcessEnd): void;
 }
@@ -42,7 +44,7 @@ export class InstanceChild {
   readonly #pendingStats = new Map<number, (stats: ProcessStats) => void>();
   readonly #failoverStopped = Promise.withResolvers<void>();
 
-  constructor({ options, execArgv, ports, onEvent, onOpened, onEnded }: InstanceChildOptions) {
+  constructor({ options, execArgv, ports, onEvent, onAlive, onOpened, onEnded }: InstanceChildOptions) {
     this.instance = options.instance;
     // `.ts` in the repository, `.js` in the published package.
     const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
@@ -56,6 +58,7 @@ export class InstanceChild {
     this.opened.catch(() => undefined); // nobody may be waiting any more
     this.#process.on('message', (message: InstanceProcessMessage) => {
       if (message.type === 'event') onEvent(message.event);
+      else if (message.type === 'alive') onAlive();
       else if (message.type === 'opened') {
         this.#isOpen = true;
         onOpened();

@@ -3,6 +3,7 @@
  * it ends with its supervisor. If its own instance fails or is fenced, the process ends, and another one recovers it.
  */
 import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
 import type { ProcessStats } from '../cluster.ts';
 import { ClusterMember } from '../cluster-member.ts';
 import { nodeClusterPorts } from '../node-cluster-ports.ts';
@@ -25,6 +26,7 @@ function send(message: InstanceProcessMessage): void {
 }
 
 async function open(options: InstanceProcessOptions): Promise<void> {
+  const signsOfLife = nodeClusterPorts.timers.every(limits.leaseRenewMs, () => send({ type: 'alive' }));
   member = await ClusterMember.join({
     ...options,
     ports: nodeClusterPorts,
@@ -35,6 +37,7 @@ async function open(options: InstanceProcessOptions): Promise<void> {
       if (failed && event.instance === options.instance) exitSoon(1);
     },
   });
+  signsOfLife.cancel();
   send({ type: 'opened' });
 }
 

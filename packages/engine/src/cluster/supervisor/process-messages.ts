@@ -20,6 +20,8 @@ export type SupervisorMessage =
   | { type: 'stats'; request: number };
 
 export type InstanceProcessMessage =
+  /** While it opens its instance: it works. */
+  | { type: 'alive' }
   | { type: 'opened' }
   | { type: 'failed'; code: QueueErrorCode; message: string; details: Record<string, unknown> }
   | { type: 'failover-stopped' }

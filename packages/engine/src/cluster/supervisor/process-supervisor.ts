@@ -16,10 +16,11 @@ export class ProcessSupervisor {
   readonly #processes = new Map<number, SupervisedProcess>();
   readonly #leaseMonitor = new LeaseMonitor({
     leaseMs: limits.leaseMs,
+    openingMs: limits.openingLeaseMs,
     scanLateMs: limits.supervisorCheckMs * 2,
     graceMs: limits.leaseGraceMs,
   });
-  /** Since when a process has been without its lease, by pid, monotonic ms. */
+  /** Since when the lease of a process has been lapsed, by pid, monotonic ms. */
   #withoutLeaseSinceMs = new Map<number, number>();
   #failoverStarted = false;
   #ending = false;
@@ -92,21 +93,23 @@ export class ProcessSupervisor {
     for (const supervised of this.all) {
       const { instance, pid, state } = supervised;
       if (pid === undefined || (state !== 'starting' && state !== 'running')) continue;
-      const hasClaim = pidOf.get(instance) === pid;
-      if (hasClaim && !this.#leaseMonitor.hasLapsed(instance)) continue;
+      if (pidOf.get(instance) !== pid) {
+        if (supervised.countSilentCheck() >= limits.processSilentMsMax) supervised.killHung(silentError());
+        continue;
+      }
+      if (!this.#leaseMonitor.hasLapsed(instance)) continue;
       const sinceMs = this.#withoutLeaseSinceMs.get(pid) ?? nowMs;
       withoutLease.set(pid, sinceMs);
-      const patienceMs = hasClaim ? limits.processHungMsMax : limits.processStartMsMax;
-      if (nowMs - sinceMs < patienceMs) continue;
+      if (nowMs - sinceMs < limits.processHungMsMax) continue;
       withoutLease.delete(pid);
-      supervised.killHung(
-        hasClaim
-          ? new QueueError('LEASE_LAPSED', { message: 'The process did not renew its lease' })
-          : new QueueError('PROCESS_NOT_RUNNING', {
-              message: `The process did not open its instance within ${limits.processStartMsMax / 1_000} s`,
-            }),
-      );
+      supervised.killHung(new QueueError('LEASE_LAPSED', { message: 'The process did not renew its lease' }));
     }
     this.#withoutLeaseSinceMs = withoutLease;
   }
+}
+
+function silentError(): QueueError {
+  return new QueueError('PROCESS_NOT_RUNNING', {
+    message: `The process gave no sign of life for ${limits.processSilentMsMax / 1_000} s while it opened its instance`,
+  });
 }

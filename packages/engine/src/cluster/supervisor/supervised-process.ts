@@ -55,6 +55,8 @@ export class SupervisedProcess {
   #failure: QueueError | undefined;
   /** What the process itself said of the end of its instance. */
   #reported: QueueError | undefined;
+  /** Checks of the supervisor since the process has given a sign of life. */
+  #silentChecks = 0;
   #restartTimer: Timer | undefined;
   #restartAtMs = 0;
 
@@ -115,6 +117,7 @@ export class SupervisedProcess {
     this.#apply(command);
     this.#openedAtMs = undefined;
     this.#reported = undefined;
+    this.#silentChecks = 0;
     const { options, execArgv, ports, onEvent, onOpened } = this.#options;
     const child = new InstanceChild({
       options,
@@ -123,6 +126,9 @@ export class SupervisedProcess {
       onEvent: (event) => {
         this.#noteFailure(event);
         onEvent(event);
+      },
+      onAlive: () => {
+        this.#silentChecks = 0;
       },
       onOpened: () => {
         if (this.#state !== 'starting') return; // asked to end meanwhile
@@ -210,6 +216,15 @@ export class SupervisedProcess {
     if (this.#child === undefined || !this.#isLegal(command)) throw this.#notRunning();
     this.#apply(command);
     this.#child.signal(signal);
+  }
+
+  /**
+   * Returns for how long the process has given no sign of life, milliseconds, as counted by this call, which must be made
+   * every `supervisorCheckMs`: time in which the supervisor itself did not run is not held against it.
+   */
+  countSilentCheck(): number {
+    this.#silentChecks += 1;
+    return this.#silentChecks * limits.supervisorCheckMs;
   }
 
   /** Kills a process that hangs. Nobody asked for that, so another one is started. */

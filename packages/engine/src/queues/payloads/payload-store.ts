@@ -98,7 +98,7 @@ export class PayloadStore {
     } finally {
       const next = this.#waitingToWrite.shift();
       if (next === undefined) this.#writingCount -= 1;
-      else next(); // takes the place of this one
+      else next(); // the next chunk that waits is in flight instead of this one
     }
   }
 

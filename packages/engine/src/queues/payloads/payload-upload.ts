@@ -60,7 +60,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   abandon(): void {
     if (!this.#isOpen) return;
     this.#end();
-    this.#store.discard(this.#payloadId, this.#chunkCount); // behind what is on its way
+    this.#store.discard(this.#payloadId, this.#chunkCount); // the chunk in flight is written before it is deleted
   }
 
   #end(): void {
@@ -74,7 +74,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
     this.#chunkCount += 1;
     const body = this.#filling.subarray(0, this.#used);
     this.#writing = this.#store.writeChunk(place, body);
-    this.#writing.catch(() => undefined); // heard of by the next one, or at the end
+    this.#writing.catch(() => undefined); // the next chunk or `finish` awaits it and throws its error
     const next = this.#spare ?? newChunk();
     this.#spare = this.#filling;
     this.#filling = next;

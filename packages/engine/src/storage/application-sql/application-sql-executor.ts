@@ -179,7 +179,10 @@ function toStatementError(error: unknown, statement: number): QueueError | undef
   return new QueueError(code, { message: error.message, details, cause: error });
 }
 
-/** Damage in a table of the application is none of the engine's, which finds its own. */
+/**
+ * Errors of SQLite that fail one transaction. Damage here is in the application's tables: the engine's have checksums of
+ * their own.
+ */
 const statementErrorCodes: readonly (readonly [prefix: string, code: QueueErrorCode])[] = [
   ['SQLITE_CONSTRAINT', 'SQL_FAILED'],
   ['SQLITE_MISMATCH', 'SQL_FAILED'],

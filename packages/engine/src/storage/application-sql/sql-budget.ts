@@ -1,6 +1,7 @@
 /**
  * Limits of the application statements of one transaction: rows and bytes of their results, and time. The time is checked
- * between rows and statements, where a transaction can be undone alone; the watchdog of the process kills what goes on.
+ * between rows and statements, where a transaction can be undone alone; a statement that runs on is killed with its process
+ * by the watchdog.
  */
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';

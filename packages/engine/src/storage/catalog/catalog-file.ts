@@ -2,17 +2,12 @@
  * The catalog's file: one for all processes of a cluster, with its queues, members and hosts. It is small and changes
  * rarely, so one checksum over all rows of all tables is kept in it, renewed by each change and compared before the first
  * read of what another connection changed. It also notices a row that a damaged page hides. The number of the last change
- * is kept beside the file as well (`acknowledged-number-file.ts`), since a damaged log would lose changes in silence.
+ * is kept beside the file as well (`write-ahead-log.ts`), since a damaged log would lose changes in silence.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QueueError } from '../../api/errors.ts';
-import {
-  AcknowledgedNumberFile,
-  acknowledgedNumberPath,
-  readAcknowledgedNumber,
-} from '../sqlite/acknowledged-number-file.ts';
 import { assertSchemaUndamaged, isNewFile, prepareFormat } from '../sqlite/file-format.ts';
 import { assertNoneMissing } from '../sqlite/missing-commits.ts';
 import {
@@ -23,6 +18,11 @@ import {
   toQueueError,
 } from '../sqlite/open-sqlite.ts';
 import { makeFolder } from '../sqlite/sync-folder.ts';
+import {
+  AcknowledgedNumberFile,
+  acknowledgedNumberPath,
+  readAcknowledgedNumber,
+} from '../sqlite/write-ahead-log.ts';
 import { conversionTableSql } from './conversion-table.ts';
 import { membershipTablesSql } from './membership-schema.ts';
 import { queueTableSql } from './queue-table.ts';

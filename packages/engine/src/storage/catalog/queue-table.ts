@@ -52,11 +52,11 @@ export class QueueTable {
 
   /** In order of creation. */
   read(): QueueRow[] {
-    const rows = this.#file.prepare(`SELECT ${selectList(storedColumns)} FROM queue ORDER BY queue_id`).all();
-    return (rows as Record<string, unknown>[]).map((row) => {
-      for (const name of booleanColumns) row[name] = row[name] === 1;
-      return row as unknown as QueueRow;
-    });
+    const rows = this.#file
+      .prepare(`SELECT ${selectList(storedColumns)} FROM queue ORDER BY queue_id`)
+      .all() as (QueueRow & Record<string, unknown>)[];
+    for (const row of rows) for (const name of booleanColumns) row[name] = row[name] === 1;
+    return rows;
   }
 
   /**

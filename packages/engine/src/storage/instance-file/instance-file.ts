@@ -13,8 +13,6 @@ import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { TableWrite } from '../../model/table-write.ts';
 import { ApplicationSqlExecutor } from '../application-sql/application-sql-executor.ts';
-import { AcknowledgedNumberFile, acknowledgedNumberPath } from '../sqlite/acknowledged-number-file.ts';
-import { CheckpointScheduler } from '../sqlite/checkpoint-scheduler.ts';
 import { prepareFormat, schemaNamesOf } from '../sqlite/file-format.ts';
 import {
   isDiskFull,
@@ -23,10 +21,21 @@ import {
   type SqliteFile,
   type SqliteStatement,
 } from '../sqlite/open-sqlite.ts';
+import {
+  AcknowledgedNumberFile,
+  acknowledgedNumberPath,
+  CheckpointScheduler,
+} from '../sqlite/write-ahead-log.ts';
 import { recoverPartitions } from './recovery/recover-partitions.ts';
 import { resyncWal } from './recovery/resync-wal.ts';
 import { CorrelationIndexes } from './tables/correlation-index.ts';
-import { assertNoCommitsMissing, MetaTable } from './tables/last-group.ts';
+import {
+  assertNoCommitsMissing,
+  raiseEpochSql,
+  readEpochSql,
+  readLastGroupSql,
+  writeLastGroupSql,
+} from './tables/last-group.ts';
 import {
   BlockWriter,
   ConsumptionWriter,
@@ -77,7 +86,8 @@ export class InstanceFile {
   readonly #correlationIndexes: CorrelationIndexes;
   readonly #checkpoints: CheckpointScheduler;
   readonly #acknowledgedGroup: AcknowledgedNumberFile;
-  readonly #meta: MetaTable;
+  readonly #selectEpoch: SqliteStatement;
+  readonly #writeLastGroup: SqliteStatement;
   readonly #consumption: ConsumptionWriter;
   readonly #sessionOutcomes: SessionOutcomeWriter;
   readonly #applyTableWrite: (write: TableWrite) => void;
@@ -105,7 +115,8 @@ export class InstanceFile {
     mapSqliteErrors(path, () => prepareFormat(this.#file, instanceSchemaSql));
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
-    this.#meta = new MetaTable(this.#file);
+    this.#selectEpoch = this.#file.prepare(readEpochSql).pluck();
+    this.#writeLastGroup = this.#file.prepare(writeLastGroupSql);
     this.#consumption = new ConsumptionWriter(this.#file);
     this.#sessionOutcomes = new SessionOutcomeWriter(this.#file);
     this.#applyTableWrite = createWriteAppliers(this.#file);
@@ -123,7 +134,8 @@ export class InstanceFile {
   recover(): RecoveredInstance {
     return mapSqliteErrors(this.#path, () => {
       resyncWal(this.#file);
-      this.#epoch = this.#meta.raiseEpoch();
+      this.#file.exec(raiseEpochSql);
+      this.#epoch = this.#storedEpoch;
       this.#acknowledgedGroup.writeDurably(this.#epoch * groupsPerEpoch);
       this.#correlationIndexes.renameDamaged(this.#epoch);
       const pool = recoverPartitions(this.#file);
@@ -148,7 +160,8 @@ export class InstanceFile {
       this.#assertEpoch();
       this.#recordsEveryGroup = true;
       this.#consumption.countRows();
-      return this.#meta.lastGroup;
+      const lastGroup = this.#file.prepare(readLastGroupSql).pluck().get() as GroupNumber | undefined;
+      return lastGroup ?? 0; // 0: each group before left its number in what it wrote
     });
   }
 
@@ -185,7 +198,7 @@ export class InstanceFile {
         this.#sessionOutcomes.writeGroup(group.groupNumber, group.buffer, outcomes);
       for (const write of content.tableWrites) this.#applyTableWrite(write);
       if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
-        this.#meta.writeLastGroup(group.groupNumber);
+        this.#writeLastGroup.run(group.groupNumber);
       statements.onCommitting({ unusablePartitions: unusable, sqlOutcomes: sql });
       this.#commit.run();
     } catch (error) {
@@ -252,10 +265,15 @@ export class InstanceFile {
     this.#checkpoints.afterCommit(bytes);
   }
 
+  /** A process that lost the instance must not write to it. */
   #assertEpoch(): void {
-    const { epoch } = this.#meta;
-    if (epoch === this.#epoch) return;
-    throw new QueueError('INSTANCE_FENCED', { details: { epoch: this.#epoch, found: epoch } });
+    const found = this.#storedEpoch;
+    if (found === this.#epoch) return;
+    throw new QueueError('INSTANCE_FENCED', { details: { epoch: this.#epoch, found } });
+  }
+
+  get #storedEpoch(): number {
+    return this.#selectEpoch.get() as number;
   }
 
   /** Returns the partitions that are too damaged to be truncated; they are never used again. */

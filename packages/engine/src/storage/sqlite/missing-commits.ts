@@ -1,9 +1,9 @@
-/** Whether a database file still ends with the last commit that was acknowledged: `acknowledged-number-file.ts`. */
+/** Whether a database file still ends with the last commit that was acknowledged: `write-ahead-log.ts`. */
 import { existsSync } from 'node:fs';
 import { QueueError } from '../../api/errors.ts';
-import { acknowledgedNumberPath, readAcknowledgedNumber } from './acknowledged-number-file.ts';
 import { isNewFile } from './file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from './open-sqlite.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from './write-ahead-log.ts';
 
 export interface FileEnd {
   /** Of the last commit. */

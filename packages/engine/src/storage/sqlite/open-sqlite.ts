@@ -36,7 +36,7 @@ export interface OpenSqliteOptions {
 
 /**
  * Opens or creates a file in WAL mode with `synchronous = FULL`, both read back, pages of 16 KiB (measured: 1.25 × the rate
- * of 4 KiB and a tenth of their p99), no memory mapping, and no automatic checkpoints (`checkpoint-scheduler.ts`).
+ * of 4 KiB and a tenth of their p99), no memory mapping, and no automatic checkpoints (`write-ahead-log.ts`).
  */
 export function openSqlite({
   path,

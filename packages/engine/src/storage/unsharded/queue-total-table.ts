@@ -4,7 +4,7 @@
  * makes the two differ.
  *
  * Row 0 counts all queues: its `enqueued` is the last message id given, its `commit_number` the last durable commit
- * (`acknowledged-number-file.ts`). Row -1 counts rows of `session_outcome` as if they were messages; triggers keep it.
+ * (`write-ahead-log.ts`). Row -1 counts rows of `session_outcome` as if they were messages; triggers keep it.
  */
 import { QueueError } from '../../api/errors.ts';
 import type { QueueId } from '../../model/ids.ts';

@@ -6,9 +6,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import type { QueueId } from '../../model/ids.ts';
 import { rowChecksum } from '../checksum.ts';
-import { acknowledgedNumberPath, readAcknowledgedNumber } from '../sqlite/acknowledged-number-file.ts';
 import { prepareFormat } from '../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../sqlite/open-sqlite.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from '../sqlite/write-ahead-log.ts';
 import { undamagedDeliverySql } from './delivery-table.ts';
 import { isMessageUndamaged, type MessageKey } from './message-table.ts';
 import { wrapSql } from './queue-total-table.ts';

@@ -12,8 +12,6 @@ import type { Clock, InstancePorts, ProcessTable } from '../../model/ports.ts';
 import type { Flow } from '../../model/rate-window.ts';
 import type { SessionOutcome } from '../../model/session-outcome.ts';
 import { rowChecksum } from '../checksum.ts';
-import { AcknowledgedNumberFile, acknowledgedNumberPath } from '../sqlite/acknowledged-number-file.ts';
-import { CheckpointScheduler } from '../sqlite/checkpoint-scheduler.ts';
 import { prepareFormat } from '../sqlite/file-format.ts';
 import { FileHealth } from '../sqlite/file-health.ts';
 import {
@@ -23,6 +21,11 @@ import {
   type SqliteFile,
   type SqliteStatement,
 } from '../sqlite/open-sqlite.ts';
+import {
+  AcknowledgedNumberFile,
+  acknowledgedNumberPath,
+  CheckpointScheduler,
+} from '../sqlite/write-ahead-log.ts';
 import { type ClaimedRow, undamagedDeliverySql } from './delivery-table.ts';
 import { isMessageUndamaged } from './message-table.ts';
 import {

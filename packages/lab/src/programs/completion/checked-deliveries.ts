@@ -34,8 +34,8 @@ export class CheckedDeliveries implements DeliverySink {
   }
 
   /**
-   * When so many messages had been consumed since the start, by `performance.now`; null if nothing was consumed for
-   * `idleMs` before that.
+   * Resolves with the time, by `performance.now`, at which `count` messages had been consumed since the start; with null if
+   * nothing was consumed for `idleMs` before that.
    */
   async whenConsumed(count: number, idleMs: number): Promise<number | null> {
     if (this.count >= count) return performance.now();

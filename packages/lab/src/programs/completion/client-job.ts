@@ -35,7 +35,7 @@ export interface ClientJob {
   seed: number;
   /** Detects messages of other trials. */
   nonce: number;
-  /** How long nothing may be delivered until the missing messages are given up, milliseconds. */
+  /** Milliseconds without a delivery after which the missing messages are given up. */
   drainMs: number;
   serverPids: number[];
 }

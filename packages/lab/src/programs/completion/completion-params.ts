@@ -1,6 +1,7 @@
 /** The parameters of the programs `run-to-completion` and `flow-control`. */
 import type { Params } from '@shardlab/contract';
 import Type from 'typebox';
+import { countOf } from '../count-of.ts';
 import type { Parameter } from '../program.ts';
 
 export const schedules = ['enqueue-then-dequeue', 'at-once'] as const;
@@ -22,9 +23,6 @@ export interface FlowControlParams {
 
 export const completionParamsOf = (params: Params) => params as unknown as CompletionParams;
 export const flowControlParamsOf = (params: Params) => params as unknown as FlowControlParams;
-
-const countOf = (minimum: number, maximum: number, description: string) =>
-  Type.Integer({ minimum, maximum, description });
 
 const payloadBytes: Parameter = {
   name: 'payloadBytes',

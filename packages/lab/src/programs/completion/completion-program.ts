@@ -68,7 +68,7 @@ function check(scenario: Scenario): ScenarioProblem[] {
   ];
 }
 
-/** Of a message that is synced when enqueued and when dequeued; systems without a sync take a twentieth. */
+/** For a system that syncs both the enqueue and the dequeue of a message; one without syncs takes a twentieth of it. */
 const msPerMessage = 0.4;
 const startMs = 500;
 

@@ -5,6 +5,7 @@
 import type { Params } from '@shardlab/contract';
 import Type from 'typebox';
 import type { System } from '../../systems/system.ts';
+import { countOf } from '../count-of.ts';
 import type { Parameter } from '../program.ts';
 
 export const schedules = ['at-once', 'enqueue-then-dequeue'] as const;
@@ -52,9 +53,6 @@ export function sessionsOf(params: LoadParams, { instances }: Pick<System, 'inst
   const usual = sessionsFor(operations);
   return { enqueuers: times * (enqueuers ?? usual), dequeuers: times * (dequeuers ?? usual) };
 }
-
-const countOf = (minimum: number, maximum: number, description: string) =>
-  Type.Integer({ minimum, maximum, description });
 
 const payloadBytes: Parameter = {
   name: 'payloadBytes',

@@ -8,6 +8,7 @@ import {
   scenarioLimits,
 } from '@shardlab/contract';
 import Type from 'typebox';
+import { countOf } from '../count-of.ts';
 import type { Parameter } from '../program.ts';
 
 const limit = scenarioLimits;
@@ -35,9 +36,6 @@ export interface QueueParams {
 }
 
 export const queueParamsOf = (params: Params): QueueParams => params as unknown as QueueParams;
-
-const countOf = (minimum: number, maximum: number, description: string) =>
-  Type.Integer({ minimum, maximum, description });
 
 const subscribers: Parameter = {
   name: 'subscribers',

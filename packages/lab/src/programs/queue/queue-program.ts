@@ -9,7 +9,7 @@ import { queueFigures } from './queue-figures.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
 import { queueSystems } from './queue-systems.ts';
 
-/** Measured on two cores: enqueuing and finally browsing a message of the backlog; creating a subscriber. */
+/** Measured on two cores: a message of the initial backlog is enqueued and finally browsed, a subscriber is created. */
 const fillMsPerMessage = 0.01;
 const subscribeMs = 1;
 
@@ -47,7 +47,7 @@ function rawShape(params: Params): RawShape {
   return { cycle: 'insert-select-delete', operationsPerTransaction, pageBytes: 4096, payloadBytes };
 }
 
-/** Not where reading the folder would take long, nor where messages may be on their way between instances. */
+/** No point is killed whose folder would take long to read, or whose messages may be in transit between instances. */
 function canKill(params: Params): boolean {
   const { backlog, dequeuers } = queueParamsOf(params);
   return backlog <= killedBacklogMax && dequeuers === 'same-instance';

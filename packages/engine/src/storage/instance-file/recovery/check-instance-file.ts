@@ -5,9 +5,9 @@ import { decodeRanges, mergeRanges, type SeqRange } from '../../../model/consump
 import { formatGroupNumber } from '../../../model/group-number.ts';
 import type { PartitionId, QueueId } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
-import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/acknowledged-number-file.ts';
 import { isNewFile } from '../../sqlite/file-format.ts';
 import { openSqlite, type SqliteFile, toQueueError } from '../../sqlite/open-sqlite.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/write-ahead-log.ts';
 import { findLastGroup } from '../tables/last-group.ts';
 import { findTableFaults } from '../tables/registered-tables.ts';
 import { readUndamagedBlocks } from './read-undamaged-blocks.ts';

@@ -12,10 +12,10 @@ import { encodeRanges, mergeRanges, type SeqRange } from '../../../model/consump
 import { groupsPerEpoch } from '../../../model/group-number.ts';
 import type { PartitionId } from '../../../model/ids.ts';
 import type { RecoveredPartition } from '../../../model/recovered-instance.ts';
-import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/acknowledged-number-file.ts';
 import { prepareFormat } from '../../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { syncFolder } from '../../sqlite/sync-folder.ts';
+import { acknowledgedNumberPath, readAcknowledgedNumber } from '../../sqlite/write-ahead-log.ts';
 import { moveAttempts } from '../tables/attempt-table.ts';
 import { CorrelationIndexes } from '../tables/correlation-index.ts';
 import { findLastGroup, raiseEpochTo } from '../tables/last-group.ts';

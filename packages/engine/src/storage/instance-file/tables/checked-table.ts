@@ -11,27 +11,28 @@ import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 
 type Value = number | string | Uint8Array | null;
 
-export interface CheckedTableSpec {
+export interface CheckedTableSpec<Row> {
   name: string;
   /** Properties of a row, in the order of the columns, without `crc`. */
-  columns: readonly string[];
+  columns: readonly (keyof Row & string)[];
   /** Those of the primary key: a row of the same key is replaced. */
-  key: readonly string[];
+  key: readonly (keyof Row & string)[];
 }
 
 /** One is added for each row, so that a row whose checksum is 0 counts too. The sum stays exact as a double. */
 const sumMask = 2 ** 53 - 1;
 
-export class CheckedTable<Row extends object> {
+export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
   readonly name: string;
-  readonly #columns: readonly string[];
+  readonly #columns: readonly (keyof Row & string)[];
   /** Inserts a row of the properties of `columns` and `crc`, or replaces that of the same key. */
   readonly insertSql: string;
 
-  constructor({ name, columns, key }: CheckedTableSpec) {
+  constructor({ name, columns, key }: CheckedTableSpec<Row>) {
     this.name = name;
     this.#columns = columns;
-    const replaced = [...columns, 'crc'].filter((column) => !key.includes(column)).map(columnName);
+    const isKey = (column: string) => (key as readonly string[]).includes(column);
+    const replaced = [...columns, 'crc'].filter((column) => !isKey(column)).map(columnName);
     const values = [...columns, 'crc'].map((property) => `@${property}`).join(', ');
     // Not INSERT OR REPLACE, for which SQLite runs no trigger of the deletion.
     this.insertSql = `INSERT INTO ${name} (${columnList([...columns, 'crc'])}) VALUES (${values})
@@ -60,19 +61,19 @@ export class CheckedTable<Row extends object> {
     const rows = this.#select(file, where, values);
     const damaged = rows.find((row) => !this.isUndamaged(row));
     if (damaged !== undefined) throw this.#damagedError(file, 'a row');
-    return rows.map(({ crc: _, ...row }) => row as unknown as Row);
+    return rows.map(withoutChecksum);
   }
 
   /** Rows that are what was written. */
   readUndamaged(file: SqliteFile): Row[] {
     return this.#select(file, '', [])
       .filter((row) => this.isUndamaged(row))
-      .map(({ crc: _, ...row }) => row as unknown as Row);
+      .map(withoutChecksum);
   }
 
   /** Of a stored row. */
-  isUndamaged({ crc, ...row }: Row & { crc: number }): boolean {
-    return crc === this.#checksumOf(row as unknown as Row);
+  isUndamaged(row: Row & { crc: number }): boolean {
+    return row.crc === this.#checksumOf(row);
   }
 
   /** For SELECT: all columns, under the names of the row's properties. */
@@ -87,8 +88,7 @@ export class CheckedTable<Row extends object> {
   }
 
   #checksumOf(row: Row): number {
-    const values = row as unknown as Record<string, Value>;
-    return rowChecksum(this.#columns.map((column) => values[column]!));
+    return rowChecksum(this.#columns.map((column) => row[column]));
   }
 
   /** Throws `STORAGE_CORRUPT` if the table has lost rows, or has others than were written. */
@@ -142,4 +142,9 @@ export class CheckedTable<Row extends object> {
       details: { path: file.name, table: this.name },
     });
   }
+}
+
+/** The row that was written: the compiler cannot know that it has no column of this name itself. */
+function withoutChecksum<Row extends object>({ crc: _, ...row }: Row & { crc: number }): Row {
+  return row as unknown as Row;
 }

@@ -2,12 +2,11 @@
  * Which groups an instance's file has. The table `meta` holds the `epoch`, raised at every opening and compared in every
  * commit, so that a process that lost the instance cannot write to it, and `last_group`: every group leaves its number in
  * a block or in a row of `consumption`, or here if it wrote neither or also wrote other tables.
- * The number of the last group that was acknowledged as durable is beside the file (`acknowledged-number-file.ts`).
+ * The number of the last group that was acknowledged as durable is beside the file (`write-ahead-log.ts`).
  */
 import { formatGroupNumber, groupsPerEpoch } from '../../../model/group-number.ts';
-import type { GroupNumber } from '../../../model/ids.ts';
 import { assertNoneMissing, type FileEnd } from '../../sqlite/missing-commits.ts';
-import type { SqliteFile, SqliteStatement } from '../../sqlite/open-sqlite.ts';
+import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { lastGroupOfPartition } from './read-partition.ts';
 import type { TableModule } from './table-module.ts';
 
@@ -17,39 +16,10 @@ export const metaTable = {
     INSERT INTO meta (key, value) VALUES ('epoch', 0);`,
 } satisfies TableModule;
 
-const readEpochSql = "SELECT value FROM meta WHERE key = 'epoch'";
-const readLastGroupSql = "SELECT value FROM meta WHERE key = 'last_group'";
-
-export class MetaTable {
-  readonly #file: SqliteFile;
-  readonly #selectEpoch: SqliteStatement;
-  readonly #upsertLastGroup: SqliteStatement;
-
-  constructor(file: SqliteFile) {
-    this.#file = file;
-    this.#selectEpoch = file.prepare(readEpochSql).pluck();
-    this.#upsertLastGroup = file.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('last_group', ?)");
-  }
-
-  get epoch(): number {
-    return this.#selectEpoch.get() as number;
-  }
-
-  /** 0: none was written here yet. */
-  get lastGroup(): GroupNumber {
-    return (this.#file.prepare(readLastGroupSql).pluck().get() as GroupNumber | undefined) ?? 0;
-  }
-
-  /** In a transaction of its own; returns the new epoch. */
-  raiseEpoch(): number {
-    this.#file.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT");
-    return this.epoch;
-  }
-
-  writeLastGroup(groupNumber: GroupNumber): void {
-    this.#upsertLastGroup.run(groupNumber);
-  }
-}
+export const readEpochSql = "SELECT value FROM meta WHERE key = 'epoch'";
+export const readLastGroupSql = "SELECT value FROM meta WHERE key = 'last_group'";
+export const writeLastGroupSql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_group', ?)";
+export const raiseEpochSql = "BEGIN IMMEDIATE; UPDATE meta SET value = value + 1 WHERE key = 'epoch'; COMMIT";
 
 /** For a repair: the epoch becomes at least this one. */
 export function raiseEpochTo(file: SqliteFile, epoch: number): void {

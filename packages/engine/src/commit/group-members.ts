@@ -1,13 +1,45 @@
 /**
- * Ends the commits of a durable group: records how long each one waited, and resumes its callers in the order of their
- * commits, a bounded number in each turn of the event loop. After a slow sync hundreds have waited for the same group;
- * resuming all of them in one turn would keep timers and sockets waiting for tens of milliseconds.
+ * The members of a group: which of the pending ones the next group takes, and how those of a durable group are told. Their waits
+ * are recorded, and their callers resume in the order of their commits, a bounded number in each turn of the event loop:
+ * after a slow sync hundreds have waited for the same group, and resuming all of them in one turn would keep timers and
+ * sockets waiting for tens of milliseconds.
  */
 import { limits } from '../api/limits.ts';
 import type { Timers } from '../model/ports.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { FailedMembers, PendingMember } from './group.ts';
 import type { GroupMember } from './system-write.ts';
+
+/** Takes as many of the pending members as one group may have: at least one, and an exclusive one alone. */
+export function takeMembers(pending: PendingMember[]): PendingMember[] {
+  let bytes = 0;
+  let count = 0;
+  let withStatements = 0;
+  for (const member of pending) {
+    const { content } = member;
+    bytes += content.bytes;
+    if (content.kind === 'transaction' && content.sql !== undefined) {
+      // A statement that is killed takes with it what was executed under the reservation, which nobody could repeat.
+      if (hasReservation(pending[0])) break;
+      withStatements += 1;
+    }
+    if (count > 0 && (bytes > limits.groupBytesMax || isExclusive(member))) break;
+    if (withStatements > limits.sqlTransactionsPerGroupMax) break;
+    count += 1;
+    if (count === 1 && isExclusive(member)) break;
+  }
+  return pending.splice(0, count);
+}
+
+/** Whether it has a group, or the writer, for itself. */
+export function isExclusive(member: PendingMember | undefined): boolean {
+  return member?.content.kind === 'system write' && member.content.exclusive;
+}
+
+/** Whether it is the transaction of the session that reserved the writer. */
+export function hasReservation(member: PendingMember | undefined): boolean {
+  return member?.content.kind === 'transaction' && member.content.reservation !== undefined;
+}
 
 interface WaitingCaller {
   resume(): void;

@@ -1,0 +1,40 @@
+/** The calls that wait for messages of one subscriber of a sharded queue. Whoever learns that messages may be ready has them served. */
+import { limits } from '../api/limits.ts';
+import type { Message } from '../api/message.ts';
+import type { WaitRecorder } from '../model/wait-recorder.ts';
+import { type WaiterPorts, Waiters } from './waiters.ts';
+
+/** Delivers to a waiting call; an empty result leaves it waiting. */
+export type TakeMessages = () => Message[];
+
+export class WaitingCalls extends Waiters<TakeMessages> {
+  readonly #timers: WaiterPorts['timers'];
+  /** The next calls are served in the next turn of the event loop. */
+  #scheduled = false;
+
+  constructor(waits: WaitRecorder, ports: WaiterPorts) {
+    super(waits, ports);
+    this.#timers = ports.timers;
+  }
+
+  /** Serves calls in order until one gets nothing, a bounded number in each turn of the event loop. */
+  serve(): void {
+    if (!this.#scheduled) this.#serveSome();
+  }
+
+  readonly #serveSome = (): void => {
+    this.#scheduled = false;
+    let served = 0;
+    for (const waiter of this) {
+      if (served >= limits.resumedOperationsPerTurnMax) {
+        this.#scheduled = true;
+        this.#timers.nextTurn(this.#serveSome);
+        return;
+      }
+      const messages = waiter.request();
+      if (messages.length === 0) return;
+      served += messages.length;
+      waiter.finish(messages);
+    }
+  };
+}

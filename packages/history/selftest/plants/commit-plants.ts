@@ -1,0 +1,162 @@
+/** Bugs of sessions, group commit, the instance file and its recovery. */
+import type { Plant } from './plant.ts';
+
+const instanceFile = 'storage/instance-file/instance-file.ts';
+const group = 'commit/group.ts';
+const transaction = 'queues/sharded-transaction.ts';
+
+export const commitPlants: readonly Plant[] = [
+  {
+    name: 'acknowledged groups wait for a later commit',
+    workload: 'plain',
+    kinds: ['loss', 'doubling', 'torn'],
+    edits: [
+      {
+        file: instanceFile,
+        find: '      this.#commit.run();\n    } catch',
+        replace:
+          '      if (group.groupNumber % 6 === 0) this.#commit.run(); else this.#transactionOpen = true;\n    } catch',
+      },
+      {
+        file: instanceFile,
+        find: "if (group.sync === 'FULL') this.#acknowledgedGroup",
+        replace: "if (group.sync === 'FULL' && !this.#transactionOpen) this.#acknowledgedGroup",
+      },
+    ],
+  },
+  {
+    name: 'some consumption is not written',
+    workload: 'plain',
+    kinds: ['doubling', 'torn'],
+    edits: [
+      {
+        file: instanceFile,
+        find: 'this.#consumption.write(delta, group.groupNumber, delta.ranges);',
+        replace:
+          'if (group.groupNumber % 3 > 0) this.#consumption.write(delta, group.groupNumber, delta.ranges);',
+      },
+    ],
+  },
+  {
+    name: 'the last message of a consumed range is left out',
+    workload: 'plain',
+    kinds: ['doubling', 'torn'],
+    edits: [
+      {
+        file: group,
+        find: 'inPartition.push([from, to]);',
+        replace: 'inPartition.push([from, Math.max(from + 1, to - 1)]);',
+      },
+    ],
+  },
+  {
+    name: 'recovery forgets a row of what was consumed',
+    workload: 'plain',
+    kinds: ['doubling', 'torn'],
+    edits: [
+      {
+        file: 'storage/instance-file/recovery/recover-partitions.ts',
+        find: 'terminalDeltas: terminal.map(',
+        replace: 'terminalDeltas: terminal.slice(1).map(',
+      },
+    ],
+  },
+  {
+    name: 'a merge of consumption rows drops one',
+    workload: 'slow',
+    kinds: ['doubling', 'torn'],
+    edits: [
+      {
+        file: 'storage/instance-file/tables/partition-table.ts',
+        find: 'const rowsPerSubscriberMax = 256;',
+        replace: 'const rowsPerSubscriberMax = 3;',
+      },
+      {
+        file: 'storage/instance-file/tables/partition-table.ts',
+        find: 'const rowsPerSubscriberMin = 16;',
+        replace: 'const rowsPerSubscriberMin = 3;',
+      },
+      {
+        file: 'storage/instance-file/tables/partition-table.ts',
+        find: 'mergeRanges(deltas.flatMap(',
+        replace: 'mergeRanges(deltas.slice(1).flatMap(',
+      },
+    ],
+  },
+  {
+    name: 'a transaction loses the messages of its second shard',
+    workload: 'keyed',
+    kinds: ['loss'],
+    edits: [
+      { file: group, find: 'of member.runs) {', replace: 'of member.runs.slice(0, 1)) {' },
+      {
+        file: group,
+        find: 'for (const run of content.runs) appendRun(run);',
+        replace: 'for (const run of content.runs.slice(0, 1)) appendRun(run);',
+      },
+    ],
+  },
+  {
+    name: 'a transaction that enqueues does not consume',
+    workload: 'plain',
+    kinds: ['doubling', 'torn'],
+    edits: [
+      {
+        file: group,
+        find: 'addDeliveries(part?.consumed ?? consumed, member.deliveries);',
+        replace:
+          'if (member.runs.length === 0) addDeliveries(part?.consumed ?? consumed, member.deliveries);',
+      },
+    ],
+  },
+  {
+    name: 'a rollback leaves what it enqueued',
+    workload: 'plain',
+    kinds: ['invention'],
+    edits: [
+      {
+        file: transaction,
+        find: 'const { dispatcher, holds, payloads } = this.#context;',
+        replace:
+          'const { dispatcher, holds, payloads, groupCommit } = this.#context; if (this.#staged.runs.length > 0 && this.#staged.deliveries.length === 0) void groupCommit.commit(this.#staged).catch(() => undefined);',
+      },
+    ],
+  },
+  {
+    name: 'a closed session commits instead of rolling back',
+    workload: 'plain',
+    kinds: ['loss', 'invention'],
+    edits: [
+      {
+        file: 'runtime/instance-session.ts',
+        find: 'await this.#guard.run(transaction.rollback());\n  }\n\n  /** The next operation',
+        replace: 'await this.#guard.run(transaction.commit());\n  }\n\n  /** The next operation',
+      },
+    ],
+  },
+  {
+    name: 'staged messages are visible before their commit',
+    workload: 'plain',
+    kinds: ['invention'],
+    edits: [
+      {
+        file: transaction,
+        find: 'this.#staged.bytes += stageMessage({ slab, run, message, bytesNeeded, stamp });',
+        replace:
+          'const early = newStagedTransaction(); const earlyRun = newStagedRun(log); early.runs.push(earlyRun); early.bytes += stageMessage({ slab, run: earlyRun, message, bytesNeeded, stamp }); void this.#context.groupCommit.commit(early);',
+      },
+    ],
+  },
+  {
+    name: 'a rollback forgets one of its messages',
+    workload: 'plain',
+    kinds: ['loss'],
+    edits: [
+      {
+        file: transaction,
+        find: 'dispatcher.nack(this.#staged.deliveries.filter(',
+        replace: 'dispatcher.nack(this.#staged.deliveries.slice(1).filter(',
+      },
+    ],
+  },
+];

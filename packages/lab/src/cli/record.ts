@@ -1,0 +1,153 @@
+import { statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Scale, Scenario } from '@shardlab/contract';
+import { LabError } from '../errors.ts';
+import { isFaulty } from '../judging/judgement.ts';
+import { codeFingerprint } from '../recorded/code-fingerprint.ts';
+import { readRecorded, recordedFolder, ticksOfBest, writeRecorded } from '../recorded/recorded-run.ts';
+import { assertSystemsAvailable } from '../run/available-systems.ts';
+import { planRun, type RunPlan } from '../run/plan-run.ts';
+import { startRun } from '../run/start-run.ts';
+import { identityOf, TrialShelf } from '../run/trial-shelf.ts';
+import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { dataFolder } from './data-folder.ts';
+import { durationInWords } from './duration.ts';
+import { exitCodes } from './exit-codes.ts';
+import { loadOrExplain } from './load-scenario.ts';
+import { ProgressLine } from './progress-line.ts';
+
+export interface RecordFlags {
+  quick: boolean;
+  hours?: string | undefined;
+  into?: string | undefined;
+  'data-dir'?: string | undefined;
+}
+
+/**
+ * `record [scenario]...`: runs the built-in scenarios, or the named ones, at full scale and keeps the runs in the
+ * repository. A scenario whose recording was made by the same code is left out, so the command that repeats all of it after
+ * a change is the command that goes on after an interruption.
+ */
+export async function recordCommand(targets: readonly string[], flags: RecordFlags): Promise<number> {
+  const hours = flags.hours === undefined ? Number.POSITIVE_INFINITY : Number(flags.hours);
+  if (!(hours > 0)) {
+    process.stderr.write(`--hours must be a number above 0, not "${flags.hours}"\n`);
+    return exitCodes.usage;
+  }
+  const scenarios = await scenariosOf(targets);
+  if (scenarios === null) return exitCodes.usage;
+  const cancel = new AbortController();
+  const stop = () => cancel.abort();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  const timer = Number.isFinite(hours) ? setTimeout(stop, hours * 3_600_000) : undefined;
+  try {
+    return await new Recording(flags, cancel.signal).record(scenarios);
+  } finally {
+    clearTimeout(timer);
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+  }
+}
+
+/** Null if one of them has faults, which were printed. */
+async function scenariosOf(targets: readonly string[]): Promise<Scenario[] | null> {
+  const scenarios: Scenario[] = [];
+  if (targets.length === 0) {
+    for (const { parsed } of await readScenarioFolder()) if (parsed.ok) scenarios.push(parsed.scenario);
+    return scenarios;
+  }
+  for (const target of targets) {
+    const scenario = await loadOrExplain(target);
+    if (scenario === null) return null;
+    scenarios.push(scenario);
+  }
+  return scenarios;
+}
+
+class Recording {
+  readonly #signal: AbortSignal;
+  readonly #scale: Scale;
+  readonly #folder: string;
+  readonly #code = codeFingerprint();
+  readonly #shelf: TrialShelf;
+
+  constructor(flags: RecordFlags, signal: AbortSignal) {
+    const base = process.env.INIT_CWD ?? process.cwd();
+    this.#signal = signal;
+    this.#scale = flags.quick ? 'quick' : 'full';
+    this.#folder = flags.into === undefined ? recordedFolder : resolve(base, flags.into);
+    this.#shelf = new TrialShelf(join(dataFolder(flags['data-dir']), 'recording', `${this.#code}.jsonl`));
+  }
+
+  /** Resolves with the exit code. */
+  async record(scenarios: readonly Scenario[]): Promise<number> {
+    const failed: string[] = [];
+    for (const scenario of scenarios) {
+      if (this.#isUpToDate(scenario)) {
+        process.stdout.write(`${scenario.id}: recorded already by this code\n`);
+        continue;
+      }
+      if (!(await this.#recordOne(scenario))) failed.push(scenario.id);
+      if (this.#signal.aborted) {
+        process.stdout.write('Stopped. The trials that were measured are kept: the same command goes on\n');
+        return exitCodes.interrupted;
+      }
+    }
+    if (failed.length === 0) return exitCodes.done;
+    process.stderr.write(`Not recorded: ${failed.join(', ')}\n`);
+    return exitCodes.failed;
+  }
+
+  #isUpToDate(scenario: Scenario): boolean {
+    const recorded = readRecorded(scenario.id, this.#folder);
+    return (
+      recorded?.code === this.#code &&
+      recorded.run.scale === this.#scale &&
+      isDeepStrictEqual(recorded.run.scenario, scenario)
+    );
+  }
+
+  /** Whether the scenario was recorded; why not was printed. */
+  async #recordOne(scenario: Scenario): Promise<boolean> {
+    const scale = this.#scale;
+    try {
+      assertSystemsAvailable(scenario, scale);
+    } catch (error) {
+      if (!(error instanceof LabError)) throw error;
+      process.stderr.write(`${scenario.id}: ${error.message}\n`);
+      return false;
+    }
+    const plan = planRun(scenario, scale);
+    const left = plan.trials.filter((trial) => !this.#shelf.find(identityOf(trial, scenario, plan))).length;
+    const ms = (plan.estimatedMs * left) / plan.trials.length;
+    process.stdout.write(
+      `${scenario.id}: ${left} of ${plan.trials.length} trials to run, about ${durationInWords(ms)}\n`,
+    );
+    const line = new ProgressLine(process.stderr);
+    const run = await startRun({
+      scenario,
+      scale,
+      shelf: this.#shelf,
+      signal: this.#signal,
+      onEvent: (event) => {
+        if (event.type === 'progress') line.progress(event.progress);
+      },
+    });
+    line.clear();
+    if (run.status === 'cancelled') return false;
+    if (run.status === 'failed' || run.points.some(isFaulty)) {
+      process.stderr.write(`${scenario.id}: ${run.error?.message ?? 'a point has faults of integrity'}\n`);
+      return false;
+    }
+    const ticks = ticksOfBest(run, plan.program.figures[0]!.name, this.#ticks(scenario, plan));
+    const path = writeRecorded({ code: this.#code, run, ticks }, this.#folder);
+    process.stdout.write(`${scenario.id}: ${path}, ${Math.round(statSync(path).size / 1024)} KiB\n`);
+    return true;
+  }
+
+  #ticks(scenario: Scenario, plan: RunPlan) {
+    return this.#shelf.ticksOf(plan.trials.map((trial) => identityOf(trial, scenario, plan)));
+  }
+}

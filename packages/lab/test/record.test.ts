@@ -1,0 +1,64 @@
+/** A recording of real runs: interrupted, continued, and left alone while the code is the same. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pointKey } from '@shardlab/contract';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { runCommand } from '../src/cli/commands.ts';
+import { codeFingerprint } from '../src/recorded/code-fingerprint.ts';
+import { listRecorded, readRecorded } from '../src/recorded/recorded-run.ts';
+import { smallScenario } from './support.ts';
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'shardlab-record-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('a recording goes on where it was stopped, and shares trials between scenarios of one workload', async () => {
+  const folder = makeFolder();
+  const paths = ['one', 'two'].map((id) => {
+    const path = join(folder, `${id}.json`);
+    const sweep = { instances: [1], threads: [1, 2] };
+    writeFileSync(path, JSON.stringify(smallScenario({ id, claims: ['A3'], systems: ['sharded'], sweep })));
+    return path;
+  });
+  let output = '';
+  const write = (chunk: unknown) => {
+    output += String(chunk);
+    // The first trial is on the shelf as soon as the second one begins.
+    if (output.includes('1/2') && !output.includes('Stopped')) process.emit('SIGINT');
+    return true;
+  };
+  const stdout = vi.spyOn(process.stdout, 'write').mockImplementation(write);
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation(write);
+  onTestFinished(() => void [stdout, stderr].map((spy) => spy.mockRestore()));
+  const into = join(folder, 'recorded');
+  const record = () => runCommand(['record', ...paths, '--into', into, '--data-dir', join(folder, 'data')]);
+
+  expect(await record()).toBe(130);
+  expect(output).toContain('one: 2 of 2 trials to run');
+  expect(listRecorded(into)).toEqual([]);
+
+  stderr.mockImplementation(() => true);
+  output = '';
+  expect(await record()).toBe(0);
+  expect(output).toContain('one: 1 of 2 trials to run');
+  expect(output).toContain('two: 0 of 2 trials to run');
+  const [one, two] = listRecorded(into);
+  expect(one).toMatchObject({ code: codeFingerprint(), run: { status: 'done', scale: 'full' } });
+  expect(two!.run.points).toEqual(one!.run.points);
+  expect(two!.run.claims.map(({ id }) => id)).toEqual(['A3']);
+  expect(one!.ticks.length).toBeGreaterThan(0);
+  const best = one!.run.points.toSorted(
+    (a, b) => b.figures.dequeuePerSec!.value - a.figures.dequeuePerSec!.value,
+  )[0]!;
+  expect(new Set(one!.ticks.map(pointKey))).toEqual(new Set([pointKey(best)]));
+
+  output = '';
+  expect(await record()).toBe(0);
+  expect(output).toBe('one: recorded already by this code\ntwo: recorded already by this code\n');
+  writeFileSync(paths[1]!, readFileSync(paths[1]!, 'utf8').replace('Does it run?', 'Does it?'));
+  expect(await record()).toBe(0);
+  expect(readRecorded('two', into)!.run.scenario.question).toBe('Does it?');
+});

@@ -1,0 +1,97 @@
+/** Measured trials that are kept between runs: found by what decides them, and whole after a kill. */
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Scenario, Tick } from '@shardlab/contract';
+import { afterEach, describe, expect, test } from 'vitest';
+import { planRun } from '../src/run/plan-run.ts';
+import { identityOf, TrialShelf } from '../src/run/trial-shelf.ts';
+import { createHistogram, latencyOf, recordMs } from '../src/trial/latency.ts';
+import type { MeasuredRepeat } from '../src/trial/trial.ts';
+import { smallScenario } from './support.ts';
+
+const folders: string[] = [];
+function shelfPath(): string {
+  folders.push(mkdtempSync(join(tmpdir(), 'shardlab-shelf-')));
+  return join(folders.at(-1)!, 'recording', 'trials.jsonl');
+}
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function measuredRepeat(dequeuePerSec: number): MeasuredRepeat {
+  const latency = createHistogram();
+  recordMs(latency, 2.5, 10);
+  return {
+    figures: { dequeuePerSec },
+    provenance: 'measured',
+    latencies: { latency },
+    byInstance: {},
+    waits: [],
+    integrity: { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
+    measuredMs: 100,
+  };
+}
+
+function identities(changes: Partial<Scenario> = {}) {
+  const scenario = smallScenario({ repeats: 2, ...changes });
+  const plan = planRun(scenario, 'full');
+  return plan.trials.map((trial) => identityOf(trial, scenario, plan));
+}
+
+describe('a shelf of trials', () => {
+  test('gives back what was added, also to the next process', () => {
+    const path = shelfPath();
+    const [first, second] = identities();
+    new TrialShelf(path).add(first!, { repeat: measuredRepeat(1234), ticks: [] });
+    const shelf = new TrialShelf(path);
+    const { repeat } = shelf.find(first!)!;
+    expect(repeat.figures).toEqual({ dequeuePerSec: 1234 });
+    expect(latencyOf(repeat.latencies.latency!)).toMatchObject({ p50: 2.501, count: 10 });
+    expect(shelf.find(second!)).toBeUndefined();
+  });
+
+  test('shares a trial with a scenario that differs in words and claims only', () => {
+    const shelf = new TrialShelf(shelfPath());
+    for (const identity of identities()) shelf.add(identity, { repeat: measuredRepeat(1), ticks: [] });
+    const found = (changes: Partial<Scenario>) =>
+      identities(changes).filter((identity) => shelf.find(identity)).length;
+    expect(found({ id: 'other', title: 'Another figure of it', claims: ['A4'] })).toBe(16);
+    expect(found({ sweep: { instances: [2], threads: [1, 2, 4] } })).toBe(8);
+    expect(found({ seed: 8 })).toBe(0);
+    expect(found({ phases: { warmupMs: 20, measureMs: 101, drainMs: 5_000 } })).toBe(0);
+    expect(found({ parameters: { payloadBytes: 65 } })).toBe(0);
+    expect(found({ probes: true })).toBe(0);
+    expect(found({ kills: true })).toBe(14); // one of each system is followed by a kill
+  });
+
+  test('keeps ticks of the first repeat', () => {
+    const shelf = new TrialShelf(shelfPath());
+    const all = identities();
+    for (const [index, identity] of all.entries()) {
+      const { program, system, params } = identity.trial;
+      const tick: Tick = {
+        atMs: index,
+        trial: index,
+        program,
+        system,
+        params,
+        phase: 'measure',
+        instances: [],
+      };
+      shelf.add(identity, { repeat: measuredRepeat(1), ticks: [tick] });
+    }
+    expect(shelf.ticksOf(all).map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  });
+
+  test('goes on after a line that a kill cut off', () => {
+    const path = shelfPath();
+    const [first, second] = identities();
+    new TrialShelf(path).add(first!, { repeat: measuredRepeat(1), ticks: [] });
+    appendFileSync(path, '{"key":"[\\"cut');
+    new TrialShelf(path).add(second!, { repeat: measuredRepeat(2), ticks: [] });
+    const shelf = new TrialShelf(path);
+    expect(shelf.find(first!)?.repeat.figures.dequeuePerSec).toBe(1);
+    expect(shelf.find(second!)?.repeat.figures.dequeuePerSec).toBe(2);
+  });
+});
