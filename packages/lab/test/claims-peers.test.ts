@@ -179,36 +179,46 @@ describe('a system that keeps nothing', () => {
       return isOurs ? { ...each, figures: Object.fromEntries(better) } : each;
     });
 
-  it('meets the targets that are graded weak', () => {
-    const weak = study.claims.filter(({ weak }) => weak !== undefined).map(({ id }) => id);
-    // Its rate is the same with every backlog, which the points above would hide.
-    const points = counter().map((each) =>
+  /** Its rate is the same with every backlog, which points that are only better would hide. */
+  const flat = (points: Point[]) =>
+    points.map((each) =>
       each.program === 'standing-backlog'
         ? { ...each, figures: { ...each.figures, dequeuePerSec: figure(9e6) } }
         : each,
     );
-    const passed = judge(weak, points).filter(({ verdict }) => verdict === 'holds');
-    expect(passed.map(({ id }) => id)).toEqual(weak);
-  });
 
-  it('meets no other: its books do not add up', async () => {
-    const others = study.claims.filter(({ weak }) => weak === undefined).map(({ id }) => id);
+  /** Through the harness, with books that do not add up, or clients that set the pace. */
+  async function passedByImpostors(): Promise<string[]> {
     const scenarios = (await readScenarioFolder()).flatMap(({ parsed }) =>
       parsed.ok && isOfQueues(parsed.scenario) ? [parsed.scenario] : [],
     );
-    expect(scenarios.flatMap(({ claims }) => claims).toSorted()).toEqual([...others].toSorted());
-    for (const { name, systems } of impostors) {
-      for (const scenario of scenarios) {
-        const points = measure({ scenario, scale: 'full', systems, seed: 1 }).map((each) => ({
-          ...each,
-          figures: { ...each.figures, rawRatio: figure(each.figures.dequeuePerSec!.value / 10_000) },
-        }));
-        for (const { id, verdict } of judge(scenario.claims, points))
-          expect(verdict, `${id} of ${name}`).not.toBe('holds');
-      }
-    }
+    return impostors.flatMap(({ systems }) =>
+      scenarios.flatMap((scenario) => {
+        const points = measure({ scenario, scale: 'full', systems, seed: 1 }).map((each) => {
+          const rawRatio = figure(each.figures.dequeuePerSec!.value / rawPerSecOf(scenario, each));
+          return { ...each, figures: { ...each.figures, rawRatio } };
+        });
+        return passed(scenario.claims, points);
+      }),
+    );
+  }
+
+  it('meets the targets that are graded weak, and no other', async () => {
+    const ofQueues = ['P1', 'P2', 'P3', 'P5', 'P6', 'P7', 'P12', 'P13'];
+    const others = ids.filter((id) => !ofQueues.includes(id));
+    const met = new Set([...passed(others, flat(counter())), ...(await passedByImpostors())]);
+    const weak = study.claims.filter((claim) => claim.weak !== undefined).map(({ id }) => id);
+    expect(weak).toEqual(ids.filter((id) => met.has(id)));
   });
 });
+
+const passed = (claims: readonly string[], points: readonly Point[]): string[] =>
+  judge(claims, points).flatMap(({ id, verdict }) => (verdict === 'holds' ? [id] : []));
+
+/** What SQLite does alone on an ordinary machine, rows per second. */
+const rawCyclePerSec: Readonly<Record<string, number>> = { 1: 2_800, 10: 26_000, 1000: 250_000 };
+const rawPerSecOf = ({ probes }: Scenario, { params }: Point): number =>
+  probes === true ? rawCyclePerSec[String(params.operationsPerTransaction)]! : 400_000;
 
 const isOfQueues = ({ study: of, program, claims }: Scenario) =>
   of === 'peers' && ['queue', 'topic'].includes(program) && claims.length > 0;

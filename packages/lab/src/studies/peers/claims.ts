@@ -96,6 +96,7 @@ export const claims: readonly Claim[] = [
     'Enqueues keep pace with dequeues',
     'On two instances with ten messages a transaction, enqueues are 0.95 of dequeues.',
     ofType('queue', judgeP12),
+    { weak: 'A system that its clients pace enqueues and dequeues at the same rate, whatever it is.' },
   ),
   target(
     'P13',
