@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { importBundles } from './scripts/bundles/vitest-imports.ts';
 import { LongestFirst } from './scripts/longest-first.ts';
 import { makeTestFolder } from './scripts/test-folder.ts';
 import { readProjects } from './scripts/test-projects.ts';
@@ -22,10 +23,14 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: 'fast', include: fast, pool: 'threads', isolate: false } },
+      {
+        extends: true,
+        plugins: [importBundles()],
+        test: { name: 'fast', include: fast, pool: 'threads', isolate: false },
+      },
       // The engine loads a native module and starts threads: a process per file keeps a crash to its own file.
-      { extends: true, test: { name: 'engine', include: engine, pool: 'forks' } },
-      { extends: true, test: { name: 'system', include: system, pool: 'forks' } },
+      { extends: true, plugins: [importBundles()], test: { name: 'engine', include: engine, pool: 'forks' } },
+      { extends: true, plugins: [importBundles()], test: { name: 'system', include: system, pool: 'forks' } },
     ],
   },
 });

@@ -2,7 +2,7 @@
 import { expect, readRun, shortScenario, test } from './journey.ts';
 import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
-/** A timeout for hangs: it has 48 points, and tests run beside it. */
+/** A timeout for hangs: it has 72 points, and tests run beside it. */
 const runWithinMs = 10 * 60_000;
 const scenario = 'white-paper-figure-3';
 
@@ -57,7 +57,7 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
     'no fault of integrity',
   ).toBeVisible();
 
-  for (const system of ['sharded', 'unsharded']) {
+  for (const system of ['sharded', 'unsharded', 'unsharded-grouped']) {
     const points = run.points.filter((point) => point.system === system);
     const best = Math.max(...points.map(({ figures }) => figures.dequeuePerSec!.value));
     const shown = page

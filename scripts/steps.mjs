@@ -9,12 +9,19 @@ import { inRoot, pinnedNode, runBeside, seconds } from './run.mjs';
 /** One for each set of globals: Node's, the dashboard's, and those of a journey, which has both. */
 const projects = ['tsconfig.json', 'apps/web/tsconfig.json', 'e2e/tsconfig.json'];
 
+/** A project whose files are as they were is not checked again, which is a fifth of the CPU of `npm run check`. */
+const incremental = (/** @type {string} */ project) => [
+  '--incremental',
+  '--tsBuildInfoFile',
+  inRoot('node_modules', '.shardlab', 'types', `${project.replaceAll('/', '-')}.tsbuildinfo`),
+];
+
 /** @type {Step[]} */
 export const typesAndLint = [
   ...projects.map((project) => ({
     name: `types of ${project}`,
     program: 'tsc',
-    args: ['--noEmit', '--pretty', 'false', '-p', project],
+    args: ['--noEmit', '--pretty', 'false', '-p', project, ...incremental(project)],
   })),
   {
     name: 'lint: bugs, formatting, import boundaries, cycles',

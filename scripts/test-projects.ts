@@ -54,7 +54,7 @@ function namesOf(clause: string): string[] | undefined {
 }
 
 /** The entry files of this repository's packages, by name and by sub-path: `@shardlab/lab`, `@shardlab/lab/claims`. */
-function readEntries(root: string): Map<string, string> {
+export function readEntries(root: string): Map<string, string> {
   const entries = new Map<string, string>();
   for (const file of globSync('{packages,apps}/*/package.json', { cwd: root })) {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, file), 'utf8'));

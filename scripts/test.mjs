@@ -3,14 +3,13 @@
  * lint, all tests, and the journeys on a freshly built dashboard. The last line counts the tests of all steps.
  */
 import { readFileSync, rmSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { ensureInstalled } from './install.mjs';
-import { giveUp, inRoot, pinnedNode, run, seconds } from './run.mjs';
+import { cpuOfChildren, giveUp, inRoot, pinnedNode, run, seconds } from './run.mjs';
 import { takeAll, testReport, tests, typesAndLint } from './steps.mjs';
 
 /** Processes and threads that tests start load bundles: see `bundles/`. */
-const redirect = pathToFileURL(inRoot('scripts', 'bundles', 'redirect.mjs')).href;
-const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${redirect}`.trim();
+const redirect = inRoot('scripts', 'bundles', 'redirect.mjs');
+const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --require=${JSON.stringify(redirect)}`.trim();
 
 const journeyReport = 'test-results/e2e.json';
 
@@ -49,7 +48,7 @@ const ok = await takeAll([
   journeys,
 ]);
 const { passed, failed } = count();
-console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}`);
+console.log(`\n── all: ${ok ? 'passed' : 'failed'} in ${seconds(started)}${cpuOfChildren()}`);
 // A failing step that is no test, such as the type check, still shows in the last line.
 console.log(`\n${passed} passed, ${ok ? failed : Math.max(failed, 1)} failed`);
 process.exitCode = ok ? 0 : 1;

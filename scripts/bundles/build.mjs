@@ -1,18 +1,29 @@
 /**
- * Bundles what the tests start as a process or a thread, with all that it imports from this repository: Node then finds, reads
- * and links about 15 modules instead of 200, which is most of the CPU of a start. `redirect.mjs` has the bundles loaded.
+ * Bundles what the tests start as a process or a thread, and what they import, with all that it imports from this repository:
+ * Node then finds, reads and links about 15 modules instead of 200, which is most of the CPU of a start.
+ * `redirect.mjs` has the bundles of processes and threads loaded, `vitest-imports.ts` those of the tests' own imports.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { inRoot } from '../run.mjs';
-import { findEntries } from './entries.mjs';
+import { findEntries, findImported, findThreads } from './entries.mjs';
+import { inlineSqlite } from './inline-sqlite.mjs';
 
 const folder = inRoot('node_modules', '.shardlab', 'bundles');
 const table = join(folder, 'table.json');
 /** Packages of the registry with hundreds of modules; the others are loaded as they are. */
 const manyModules = ['typebox'];
+
+/**
+ * A file for each of these packages, whichever of its modules a test imports. Not for the lab and what imports it: while its
+ * registry loads, it imports studies, which would wait for a file that has the registry.
+ */
+const groups = ['engine', 'model', 'contract'].map((name) => ({
+  name,
+  test: new RegExp(`/packages/${name}/src/`),
+}));
 
 /** In a bundle a module still says where its source is: it finds files beside that. */
 const keepUrls = {
@@ -24,22 +35,40 @@ const keepUrls = {
   },
 };
 
-async function build() {
-  rmSync(folder, { recursive: true, force: true });
-  const bundle = await rolldown({
-    input: [...findEntries(), ...manyModules.map((name) => fileURLToPath(import.meta.resolve(name)))],
+/**
+ * One module for all entries that need it. `groups`: modules that go into one file, whichever entries need
+ * them. Returns file names by the URL of the entry's source.
+ * @param {string[]} input @param {{ name: string, test: RegExp }[]} [groups]
+ */
+async function bundle(input, groups = []) {
+  const bundled = await rolldown({
+    input,
     platform: 'node',
-    plugins: [keepUrls],
-    external: (id) => !/^(\.|\/|@shardlab\/)/.test(id) && !manyModules.includes(id),
+    plugins: [inlineSqlite, keepUrls],
+    external: (id) => !/^(\.|\/|@shardlab\/|better-sqlite3$)/.test(id) && !manyModules.includes(id),
   });
-  const { output } = await bundle.write({ dir: folder, format: 'esm', entryFileNames: '[name]-[hash].mjs' });
-  await bundle.close();
-  const bundles = output.flatMap((chunk) =>
-    chunk.type === 'chunk' && chunk.isEntry && chunk.facadeModuleId !== null
-      ? [[pathToFileURL(chunk.facadeModuleId).href, chunk.fileName]]
-      : [],
+  const { output } = await bundled.write({
+    dir: folder,
+    format: 'esm',
+    // Node asks no `package.json` what kind of module an `.mjs` is.
+    entryFileNames: '[name]-[hash].mjs',
+    chunkFileNames: '[name]-[hash].mjs',
+    ...(groups.length > 0 && { codeSplitting: { groups } }),
+  });
+  await bundled.close();
+  return Object.fromEntries(
+    output.flatMap((chunk) =>
+      chunk.type === 'chunk' && chunk.isEntry && chunk.facadeModuleId !== null
+        ? [[pathToFileURL(chunk.facadeModuleId).href, chunk.fileName]]
+        : [],
+    ),
   );
-  writeFileSync(table, JSON.stringify({ bundles: Object.fromEntries(bundles) }, null, 2));
 }
 
-await build();
+rmSync(folder, { recursive: true, force: true });
+const packages = manyModules.map((name) => fileURLToPath(import.meta.resolve(name)));
+// Nothing else is in a thread, so each has a file of its own: Node links one module.
+const threads = await Promise.all(findThreads().map((file) => bundle([file])));
+const bundles = Object.assign(await bundle([...findEntries(), ...packages]), ...threads);
+const imported = await bundle([...findImported(), ...packages], groups);
+writeFileSync(table, JSON.stringify({ bundles, threads: Object.assign({}, ...threads), imported }, null, 2));

@@ -1,20 +1,29 @@
 /**
- * Preloaded by `npm test` in all its processes and threads (`--import`): one whose entry file has a bundle loads the bundle.
- * What a test imports itself are the sources, and bundles of packages.
+ * Preloaded by `npm test` in all its processes and threads (`--require`, which costs a thread less than `--import`): one whose
+ * entry file has a bundle loads the bundle. What a test imports itself are the sources, except those that `vitest-imports.ts`
+ * takes from bundles, and bundles of packages.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
 const folder = new URL('../../node_modules/.shardlab/bundles/', import.meta.url);
 
-/** @type {{ bundles: Record<string, string> }} File names by the URL of the entry's source. */
-const { bundles } = JSON.parse(readFileSync(new URL('table.json', folder), 'utf8'));
+/** @type {Record<'bundles' | 'threads' | 'imported', Record<string, string>>} File names by the URL of the source. */
+const table = JSON.parse(readFileSync(new URL('table.json', folder), 'utf8'));
 
-registerHooks({
+/** What a bundled process imports later comes from the bundles of processes, what a test imports from those of tests. */
+let bundles = table.imported;
+
+const hooks = registerHooks({
   resolve(specifier, context, nextResolve) {
-    // Only what a process or a thread starts with has no parent. Vitest imports packages by their URL.
-    const isBundled = context.parentURL === undefined || specifier.includes('/node_modules/');
-    const bundle = isBundled ? bundles[specifier] : undefined;
+    // Only what a process or a thread starts with has no parent.
+    if (context.parentURL === undefined) {
+      if (table.bundles[specifier] !== undefined) bundles = table.bundles;
+      // The bundle of a thread has all that it loads.
+      if (table.threads[specifier] !== undefined) hooks.deregister();
+    }
+    // Studies and, by Vitest, packages are imported by their URL.
+    const bundle = specifier.startsWith('file:') ? bundles[specifier] : undefined;
     if (bundle === undefined) return nextResolve(specifier, context);
     return { url: new URL(bundle, folder).href, format: 'module', shortCircuit: true };
   },

@@ -1,4 +1,4 @@
-import type { ErrorBody, QueueInfo, QueueList } from '@shardlab/contract';
+import type { ErrorBody, QueueInfo, QueueList, WaitRegistry } from '@shardlab/contract';
 import { describe, expect, it } from 'vitest';
 import { startApp, type TestApp, untilDequeuesUnderWay } from './start-app.ts';
 
@@ -88,9 +88,28 @@ describe('queues', () => {
     expect(metrics).toMatch(
       /shardlab_waits_total\{instance="1",event="log file sync",class="commit"\} [1-9]/,
     );
+    expect(metrics).toMatch(/shardlab_counters_total\{instance="1",counter="log writes"\} [1-9]/);
     // A second scrape reads the same totals again rather than adding to them.
     expect(String((await get('/metrics')).body)).toContain(
       'shardlab_queue_enqueued_messages_total{queue="q"} 2',
     );
+  });
+
+  it('name wait events and counters whose meaning the server tells', async () => {
+    const { get } = await startApp();
+    const { status, body } = await get<WaitRegistry>('/api/waits');
+    expect(status).toBe(200);
+    expect(body.events).toContainEqual({
+      name: 'client round trip',
+      class: 'network',
+      about: 'an injected delay before each call of a session',
+      emulated: true,
+    });
+    expect(body.events.map(({ name }) => name)).toContain('log file sync');
+    expect(body.counters).toContainEqual({
+      name: 'log writes',
+      unit: 'writes',
+      about: expect.stringContaining('as their writer counted them'),
+    });
   });
 });

@@ -23,6 +23,7 @@ const metrics = (enqueued: number, consumed: number) => ({
     { shard: 100, queue: 'b', backlog: 1, cacheBytes: 0, partitions: [] },
   ],
   waits: [],
+  counters: {},
   scrub: { completed: 0, lastCompletedAtMs: null, findings: [] },
 });
 

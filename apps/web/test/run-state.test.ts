@@ -71,7 +71,12 @@ test('the best points are those with the highest dequeue rate, and without an un
     point({ threads: 4, dequeuePerSec: 3_000 }),
     point({ system: 'unsharded', dequeuePerSec: 600 }),
   ];
-  expect(bestPoints({ points })!.ratio).toBe(5);
+  expect(bestPoints({ points })).toMatchObject({ ratio: 5, grouped: null });
+  const grouped = point({ system: 'unsharded-grouped', dequeuePerSec: 1_500 });
+  expect(bestPoints({ points: [...points, grouped] })!.grouped).toMatchObject({
+    ofGroups: 2.5,
+    ofSharding: 2,
+  });
   expect(bestPoints({ points: points.slice(0, 2) })).toBeNull();
   expect(bestPoints({ points: [points[0]!, point({ system: 'unsharded', dequeuePerSec: 0 })] })).toBeNull();
 });

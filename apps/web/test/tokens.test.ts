@@ -33,6 +33,7 @@ const textTokens = [
   '--bad',
   '--sharded',
   '--unsharded',
+  '--grouped',
   '--holds',
   '--finding',
 ];
@@ -63,9 +64,17 @@ const eyes: Record<string, (rgb: Rgb) => Rgb> = {
   ],
 };
 
-test.each(themes)('sharded and unsharded differ to colour-blind eyes, %s', (theme) => {
+test.each(
+  themes.flatMap((theme) =>
+    [
+      ['--sharded', '--unsharded'],
+      ['--sharded', '--grouped'],
+      ['--unsharded', '--grouped'],
+    ].map(([one, other]) => [one!, other!, theme] as const),
+  ),
+)('%s and %s differ to colour-blind eyes, %s', (one, other, theme) => {
   for (const see of Object.values(eyes)) {
-    const [a, b] = [see(linear(color('--sharded', theme))), see(linear(color('--unsharded', theme)))];
+    const [a, b] = [see(linear(color(one, theme))), see(linear(color(other, theme)))];
     const distance = Math.hypot(...a.map((value, index) => value - b[index]!));
     expect(distance).toBeGreaterThan(0.25);
   }

@@ -1,7 +1,7 @@
 /** The cluster behind the queue API: its instances, the processes that host them, and their events. */
 import Type, { type Static } from 'typebox';
 import { ClusterLoad } from './load.ts';
-import { WaitSummary } from './run.ts';
+import { WaitClass, WaitSummary } from './run.ts';
 
 const closed = { additionalProperties: false } as const;
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -59,6 +59,9 @@ export const InstanceMetrics = Type.Object(
       ),
     ),
     waits: Type.Array(WaitSummary),
+    counters: Type.Record(Type.String(), Type.Number(), {
+      description: 'Values of the counters of its modules; /api/waits says what each counts',
+    }),
     scrub: Type.Object(
       {
         completed: Type.Integer({ description: 'Scrubs since the instance opened' }),
@@ -71,6 +74,28 @@ export const InstanceMetrics = Type.Object(
   closed,
 );
 export type InstanceMetrics = Static<typeof InstanceMetrics>;
+
+/** What this server's modules register: names in metrics and runs, with their meaning. */
+export const WaitRegistry = Type.Object(
+  {
+    events: Type.Array(
+      Type.Object(
+        {
+          name: Type.String(),
+          class: WaitClass,
+          about: Type.String(),
+          emulated: Type.Boolean({ description: 'Injected, and never a wait for something real' }),
+        },
+        closed,
+      ),
+    ),
+    counters: Type.Array(
+      Type.Object({ name: Type.String(), unit: Type.String(), about: Type.String() }, closed),
+    ),
+  },
+  closed,
+);
+export type WaitRegistry = Static<typeof WaitRegistry>;
 
 export const ClusterInstance = Type.Object(
   {

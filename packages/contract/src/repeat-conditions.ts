@@ -54,6 +54,12 @@ export const PointConditions = Type.Object(
     measuredAgain: Type.Integer({
       description: 'Attempts that were replaced because they were not steady or disturbed',
     }),
+    contradictions: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'What the measurements of a repeat say against each other, such as its waits against the times of its writer; a sentence for each such repeat, left out if there is none',
+      }),
+    ),
   },
   closed,
 );

@@ -12,6 +12,7 @@ export {
   type ConvertOptions,
   conversionSteps,
 } from './api/conversion.ts';
+export { type Counter, type CounterInfo, counters, registerCounter } from './api/counters.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './api/errors.ts';
 export type * from './api/instance.ts';
 export type * from './api/instance-stats.ts';
@@ -22,12 +23,15 @@ export type * from './api/session.ts';
 export type * from './api/sql.ts';
 export type * from './api/subscriber.ts';
 export {
+  registerWaitEvent,
   type SessionTime,
   type SessionTimes,
   type WaitClass,
   type WaitEvent,
+  type WaitEventInfo,
   type WaitLog,
   type WaitStats,
+  waitEvents,
   waitQuantileMs,
 } from './api/waits.ts';
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
@@ -39,8 +43,10 @@ export { cancelConversion, convertQueue, readConversion } from './cluster/conver
 export { readMembers } from './cluster/read-members.ts';
 export { type ServeOptions, serveInstance } from './cluster/serve-instance-with-peers.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';
+export { commitWriteMs, logFileSync } from './model/commit-waits.ts';
 export { type DrainEstimate, estimateDrain, type Flow } from './model/rate-window.ts';
 export { WaitRecorder } from './model/wait-recorder.ts';
+export { waitingForMessages } from './queues/waiters.ts';
 export { openInstance } from './runtime/open-instance.ts';
 export {
   type ConsumeOptions,

@@ -4,18 +4,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { InstancePorts, Timer } from './model/ports.ts';
+import { nodeClocks } from './node-clocks.ts';
 import { nodeProcesses } from './node-processes.ts';
 
-// `performance.now` counts the machine's monotonic clock from the start of the process; the origin is that start.
-// Asking `process.hrtime` each time would cost three times as much.
-const originMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
-
 export const nodePorts: InstancePorts = {
-  clock: {
-    epochMs: Date.now,
-    monotonicMs: performance.now.bind(performance),
-  },
-  machineClock: { nowMs: () => originMs + performance.now() },
+  ...nodeClocks,
   timers: {
     after: (ms, callback) => timerOf(setTimeout(callback, ms).unref()),
     deadline: (ms, callback) => timerOf(setTimeout(callback, ms)),

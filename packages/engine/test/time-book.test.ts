@@ -1,10 +1,13 @@
 /** The time book of sessions: one state at each moment, so that the parts of their time add up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isIdle, type SessionTimes, type WaitEvent, waitEvents } from '../src/api/waits.ts';
+import { type SessionTimes, type WaitEvent, waitEvents } from '../src/api/waits.ts';
+import { logFileSync, partitionMaintenance, writerReservation } from '../src/model/commit-waits.ts';
 import { WaitRecorder } from '../src/model/wait-recorder.ts';
+import { waitingForMessages } from '../src/queues/waiters.ts';
+import { writeLock } from '../src/unsharded/write-lock.ts';
 
-const events = Object.keys(waitEvents) as WaitEvent[];
+const events = waitEvents();
 
 /** A recorder whose clock moves only by `pass`. */
 function book(emulated: WaitEvent[] = []) {
@@ -17,7 +20,7 @@ function book(emulated: WaitEvent[] = []) {
 }
 
 const totalOf = (waits: WaitRecorder, event: WaitEvent) =>
-  waits.snapshot().find((stats) => stats.event === event)!;
+  waits.snapshot().find((stats) => stats.event === event.name)!;
 
 const sumOfParts = ({ cpuMs, waitMs, idleMs, runnableMs, unnamedMs }: SessionTimes) =>
   cpuMs + waitMs + idleMs + runnableMs + unnamedMs;
@@ -28,14 +31,14 @@ describe('the time of a session', () => {
     const time = waits.openSession();
     time.resume();
     pass(1);
-    time.begin('log file sync');
+    time.begin(logFileSync);
     time.suspend(undefined);
     pass(10);
     time.end();
     pass(100); // the thread is busy with others
     time.resume();
     pass(1);
-    expect(totalOf(waits, 'log file sync')).toMatchObject({ waits: 1, totalMs: 10 });
+    expect(totalOf(waits, logFileSync)).toMatchObject({ waits: 1, totalMs: 10 });
     expect(waits.sessionTimes()).toEqual({
       elapsedMs: 112,
       cpuMs: 2,
@@ -49,13 +52,13 @@ describe('the time of a session', () => {
   it('counts a wait under way with its part in each interval, and its end once', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
-    time.begin('write lock');
+    time.begin(writeLock);
     pass(30);
-    expect(totalOf(waits, 'write lock')).toMatchObject({ waits: 0, totalMs: 30 });
+    expect(totalOf(waits, writeLock)).toMatchObject({ waits: 0, totalMs: 30 });
     pass(12);
     time.end();
     pass(5);
-    expect(totalOf(waits, 'write lock')).toMatchObject({ waits: 1, totalMs: 42 });
+    expect(totalOf(waits, writeLock)).toMatchObject({ waits: 1, totalMs: 42 });
   });
 
   it('is unnamed in a call that names no wait, and runnable in one that was answered at once', () => {
@@ -88,25 +91,25 @@ describe('the time of a session', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
     time.resume();
-    time.begin('log file sync');
+    time.begin(logFileSync);
     pass(10);
-    time.reassign('partition maintenance', 4);
-    time.reassign('writer reservation', 100);
+    time.reassign(partitionMaintenance, 4);
+    time.reassign(writerReservation, 100);
     time.end();
-    expect(totalOf(waits, 'partition maintenance').totalMs).toBe(4);
-    expect(totalOf(waits, 'writer reservation').totalMs).toBe(6);
-    expect(totalOf(waits, 'log file sync')).toMatchObject({ waits: 1, totalMs: 0 });
+    expect(totalOf(waits, partitionMaintenance).totalMs).toBe(4);
+    expect(totalOf(waits, writerReservation).totalMs).toBe(6);
+    expect(totalOf(waits, logFileSync)).toMatchObject({ waits: 1, totalMs: 0 });
     expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 10, waitMs: 10 });
   });
 
   it('of a session whose program marks nothing is in no state but its waits', () => {
     const { waits, pass } = book();
     const time = waits.openSession();
-    time.begin('log file sync');
+    time.begin(logFileSync);
     pass(10);
     time.end();
     pass(10);
-    expect(totalOf(waits, 'log file sync').totalMs).toBe(10);
+    expect(totalOf(waits, logFileSync).totalMs).toBe(10);
     expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 0, waitMs: 0, runnableMs: 0 });
   });
 
@@ -175,5 +178,5 @@ it('in any order of marks each session is in one state, and the parts add up in 
 });
 
 it('what a program does by its own choice is idle: waiting for messages, round trips, retries', () => {
-  expect(events.filter(isIdle)).toEqual(['client round trip', 'retry pause', 'waiting for messages']);
+  expect(events.filter(({ isIdle }) => isIdle).map(({ name }) => name)).toEqual([waitingForMessages.name]);
 });

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { WaitRecorder, waitQuantileMs } from '../src/index.ts';
+import {
+  logFileSync,
+  registerCounter,
+  registerWaitEvent,
+  WaitRecorder,
+  waitEvents,
+  waitQuantileMs,
+} from '../src/index.ts';
 import { nodePorts } from '../src/node-ports.ts';
 
 const waitsOf = (recorder: WaitRecorder) =>
@@ -9,12 +16,9 @@ const waitsOf = (recorder: WaitRecorder) =>
 describe('wait events', () => {
   it('count and add up', () => {
     const recorder = new WaitRecorder({ clock: nodePorts.clock });
-    recorder.record('log file sync', 2);
-    recorder.record('log file sync', 3);
+    recorder.record(logFileSync, 2);
+    recorder.record(logFileSync, 3);
     expect(waitsOf(recorder)).toMatchObject({ class: 'commit', emulated: false, waits: 2, totalMs: 5 });
-    expect(recorder.snapshot().find((wait) => wait.event === 'client round trip')).toMatchObject({
-      emulated: true,
-    });
   });
 
   it('give a quantile within a bucket of the true one', () => {
@@ -25,7 +29,7 @@ describe('wait events', () => {
         fc.double({ min: 0.01, max: 1, noNaN: true }),
         (list, q) => {
           const recorder = new WaitRecorder({ clock: nodePorts.clock });
-          for (const each of list) recorder.record('log file sync', each);
+          for (const each of list) recorder.record(logFileSync, each);
           const exact = [...list].sort((a, b) => a - b)[Math.ceil(list.length * q) - 1]!;
           const found = waitQuantileMs(waitsOf(recorder).buckets, q);
           expect(found).toBeGreaterThanOrEqual(exact * 0.999);
@@ -37,5 +41,58 @@ describe('wait events', () => {
 
   it('have no quantile without waits', () => {
     expect(waitQuantileMs(waitsOf(new WaitRecorder({ clock: nodePorts.clock })).buckets, 0.99)).toBe(0);
+  });
+});
+
+describe('the registry', () => {
+  const latch = {
+    name: 'latch: test buffers',
+    class: 'concurrency',
+    about: 'a latch of this test',
+  } as const;
+
+  it('takes events of a module that is loaded after a recorder was made, and counts their waits in the time book', () => {
+    let nowMs = 0;
+    const recorder = new WaitRecorder({ clock: { monotonicMs: () => nowMs } });
+    const time = recorder.openSession();
+    time.resume();
+    const before = recorder.snapshot().length;
+    const events = Array.from({ length: 20 }, (_, no) =>
+      registerWaitEvent({ ...latch, name: `${latch.name} ${no}`, emulated: no === 19 }),
+    );
+    for (const event of events) {
+      time.begin(event);
+      time.suspend(undefined);
+      nowMs += 3;
+      time.end();
+      time.resume();
+    }
+    expect(recorder.snapshot()).toHaveLength(before + 20);
+    expect(recorder.snapshot().at(-1)).toMatchObject({
+      event: 'latch: test buffers 19',
+      class: 'concurrency',
+      emulated: true,
+      waits: 1,
+      totalMs: 3,
+    });
+    expect(recorder.sessionTimes()).toMatchObject({ elapsedMs: 60, waitMs: 60, unnamedMs: 0 });
+  });
+
+  it('knows an event that is registered again, and refuses another meaning of its name', () => {
+    const event = registerWaitEvent(latch);
+    expect(registerWaitEvent({ ...latch })).toBe(event);
+    expect(waitEvents().filter(({ name }) => name === latch.name)).toEqual([event]);
+    expect(() => registerWaitEvent({ ...latch, class: 'network' })).toThrow(RangeError);
+  });
+
+  it('has counters too, which a recorder shows from the moment they are registered', () => {
+    const recorder = new WaitRecorder({ clock: nodePorts.clock });
+    const info = { name: 'test spins', unit: 'spins', about: 'spins of this test' };
+    const spins = registerCounter(info);
+    expect(recorder.counters()).toMatchObject({ 'test spins': 0, 'log writes': 0 });
+    recorder.add(spins, 2);
+    recorder.add(registerCounter({ ...info }));
+    expect(recorder.counters()).toMatchObject({ 'test spins': 3 });
+    expect(() => registerCounter({ ...info, unit: 'turns' })).toThrow(RangeError);
   });
 });

@@ -31,3 +31,4 @@ export type { ScenarioProblem } from './scenario/scenario-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
 export { bundledStudies, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';
+export { clientRoundTrip, flowControl, retryPause, serverCall } from './trial/load-waits.ts';

@@ -2,7 +2,7 @@
 import type { Params, Point, WaitSummary } from '@shardlab/contract';
 import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
-import { five, type PointFacts, point } from './support.ts';
+import { five, type PointFacts, point, withGrouped } from './support.ts';
 
 const judge = (id: string, points: readonly Point[], cores = 2) =>
   bundledStudies.judge([id], points, { cores })[0]!;
@@ -29,7 +29,15 @@ describe('A7, four times as many dequeues per CPU', () => {
     );
 
   test('holds at six times under load, and less with one thread', () => {
-    expect(judge('A7', pairs([20, 10], [60, 60]))).toMatchObject({ verdict: 'holds', value: 6 });
+    const both = withGrouped(pairs([20, 10], [60, 60]));
+    expect(judge('A7', both)).toMatchObject({ verdict: 'holds', value: 6 });
+  });
+
+  test('against one baseline alone does not hold, and names the other as not measured', () => {
+    expect(judge('A7', pairs([20, 10], [60, 60]))).toMatchObject({
+      verdict: 'inconclusive',
+      reason: expect.stringContaining('against unsharded-grouped: inconclusive. Not measured'),
+    });
   });
 
   test('does not hold at twice, nor if the load makes it less', () => {
@@ -42,7 +50,7 @@ describe('A7, four times as many dequeues per CPU', () => {
       point({ threads: 64, deq: 20_000, cpuUs: 1, repeats: five }),
       point({ system: 'unsharded', threads: 64, deq: 5_000, cpuUs: 100, repeats: five }),
     ];
-    expect(judge('A7', [...pairs([20, 10], [60, 60]), ...past]).value).toBe(6);
+    expect(judge('A7', withGrouped([...pairs([20, 10], [60, 60]), ...past])).value).toBe(6);
     const apart = [point({ threads: 8, deq: 1 }), point({ system: 'unsharded', threads: 16, deq: 1 })];
     expect(judge('A7', apart)).toMatchObject({ verdict: 'inconclusive', value: null });
   });
@@ -56,6 +64,8 @@ describe('A7, four times as many dequeues per CPU', () => {
       value: 1.2,
       reason: expect.stringContaining('As it is, against unsharded-grouped: does not hold'),
     });
+    const [first] = judge('A7', [...pairs([20, 10], [60, 60]), ...grouped]).clauses;
+    expect(first!.reason).toContain('Of the factor 6, group commit gives 5 and sharding 1.2.');
   });
 
   test('once at 4.7 is inconclusive, and repeats that reach over the bar are', () => {

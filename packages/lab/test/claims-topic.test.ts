@@ -2,7 +2,7 @@
 import type { Point } from '@shardlab/contract';
 import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
-import { point as anyPoint, five, type PointFacts } from './support.ts';
+import { point as anyPoint, five, type PointFacts, withGrouped } from './support.ts';
 
 const judge = (id: string, points: readonly Point[], cores = 2) =>
   bundledStudies.judge([id], points, { cores })[0]!;
@@ -67,9 +67,11 @@ describe('A13, an unsharded topic does not scale', () => {
   const flat = (threads: number) => 2_000 + 10 * threads;
 
   test('holds when it gains little and waits for others, and names its stand-in', () => {
-    const result = judge('A13', points(flat));
+    const result = judge('A13', withGrouped(points(flat)));
     expect(result.verdict).toBe('holds');
     expect(result.clauses.at(-1)!.reason).toContain('has no unsharded topics');
+    expect(result.clauses[2]!.reason).toContain('group commit gives 1 and sharding');
+    expect(judge('A13', points(flat)).verdict).toBe('inconclusive');
   });
 
   test('does not hold when it scales like the sharded one, or waits for something else', () => {
@@ -92,7 +94,9 @@ describe('A14, less than half the CPU', () => {
   const ten = [10, 10, 10, 10, 10];
 
   test('holds at a tenth, not at nine tenths, and is inconclusive around a half', () => {
-    expect(judge('A14', points([1, 1, 1, 1.1, 1], ten))).toMatchObject({ verdict: 'holds', value: 0.102 });
+    const tenth = points([1, 1, 1, 1.1, 1], ten);
+    expect(judge('A14', withGrouped(tenth))).toMatchObject({ verdict: 'holds', value: 0.102 });
+    expect(judge('A14', tenth).verdict).toBe('inconclusive');
     expect(judge('A14', points([9, 9, 9.1, 9, 9], ten)).verdict).toBe('does-not-hold');
     expect(judge('A14', points([5, 4, 6, 5.5, 4.5], ten)).verdict).toBe('inconclusive');
   });

@@ -2,7 +2,7 @@
 import type { Point } from '@shardlab/contract';
 import { bundledStudies } from '@shardlab/lab';
 import { describe, expect, test } from 'vitest';
-import { five, type PointFacts, point } from './support.ts';
+import { five, type PointFacts, point, withGrouped } from './support.ts';
 
 const judge = (id: string, points: readonly Point[], cores = 2) =>
   bundledStudies.judge([id], points, { cores })[0]!;
@@ -264,9 +264,10 @@ describe('A5, unsharded is best on one instance', () => {
   const slower = (t: number, n: number) => (7000 + t) / n;
 
   test('holds when several are slower and wait for the lock, and one is below 8,000 with its CPU busy', () => {
-    const result = judge('A5', waiting(slower));
+    const result = judge('A5', withGrouped(waiting(slower)));
     expect(result).toMatchObject({ verdict: 'holds', value: 2 });
-    expect(result.clauses.map(({ verdict }) => verdict)).toEqual(Array(4).fill('holds'));
+    expect(result.clauses.map(({ verdict }) => verdict)).toEqual(Array(8).fill('holds'));
+    expect(judge('A5', waiting(slower)).verdict).toBe('inconclusive');
   });
 
   test('fails by each of its clauses', () => {

@@ -96,6 +96,15 @@ describe('a faulty fault is named at its path', () => {
       /loses its messages/,
     ],
     [
+      'of a grouped unsharded queue',
+      scenario([kill], {
+        systems: ['sharded', 'unsharded-grouped'],
+        sweep: { instances: [2], threads: [4] },
+      }),
+      '/systems/1',
+      /opened by every process/,
+    ],
+    [
       'of an unsharded queue',
       scenario([kill], {
         systems: ['sharded', 'unsharded'],

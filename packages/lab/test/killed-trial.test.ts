@@ -35,6 +35,7 @@ test.each<[string, Params]>([
   ['sharded', { durability: 'relaxed', rows: 'together', instances: 1 }],
   ['sharded', { sessions: 'remote' }],
   ['unsharded', {}],
+  ['unsharded-grouped', {}],
 ])('a %s queue with %o keeps what it acknowledged', async (system, changes) => {
   const given = options(system, changes);
   const killed = await runKilledTrial(given);

@@ -55,7 +55,7 @@ describe('a single fault is named at its path, in a sentence', () => {
       'an unknown queue',
       withValue(['systems'], ['shrded']),
       '/systems/0',
-      /one of "sharded", "unsharded", not "shrded"/,
+      /one of "sharded", "unsharded", "unsharded-grouped", not "shrded"/,
     ],
     [
       'a misspelt field',
@@ -236,6 +236,10 @@ describe('sizes that would not run', () => {
   test('a nonpersistent durability among those of an unsharded queue', () => {
     const sweep = { ...smallScenario().sweep, durability: ['durable', 'memory'] };
     expect(faultsOf(smallScenario({ sweep }))).toMatchObject([{ path: '/sweep/durability/1' }]);
+    const grouped = smallScenario({ systems: ['unsharded-grouped'], sweep });
+    expect(faultsOf(grouped)).toMatchObject([
+      { path: '/sweep/durability/1', message: expect.stringContaining('with "unsharded-grouped"') },
+    ]);
   });
 
   test('a quick axis that the full sweep does not have, or a name that it does not have', () => {

@@ -67,7 +67,7 @@ test('a point says which of its repeats do not count, and has the latency of the
     { ...outcome(5, 2), steady, disturbance: { ...quiet, isDisturbed: true }, attempts: 3 },
     { ...outcome(6, 2), steady, disturbance: quiet, attempts: 2 },
   ];
-  const point = summarisePoint(combination, repeats, queueProgram);
+  const point = summarisePoint(combination, repeats, { figures: queueProgram.figures });
   expect(point.conditions).toEqual({ notSteady: 1, disturbed: 1, measuredAgain: 3 });
   expect(point.latencies.latency).toMatchObject({ count: 200 });
   expect(point.repeats.map(({ attempts }) => attempts)).toEqual([1, 3, 2]);

@@ -1,3 +1,4 @@
+import { counters, WaitRecorder, waitEvents } from '@shardlab/engine';
 import { bundledStudies, parseScenario, StudyRegistry, startRun } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
 import { loadStudies } from '../src/studies/load-studies.ts';
@@ -33,6 +34,17 @@ describe('a study is a folder', () => {
       claims: ['Z1'],
       notMeasured: [{ statement: 'It is a joy' }],
     });
+  });
+
+  it('which registers its own wait events and counters, so that every recorder shows them', () => {
+    expect(waitEvents()).toContainEqual(
+      expect.objectContaining({ name: 'toy box', class: 'concurrency', emulated: false }),
+    );
+    expect(counters()).toContainEqual(expect.objectContaining({ name: 'toys', unit: 'toys' }));
+    const recorder = new WaitRecorder({ clock: { monotonicMs: () => 0 } });
+    recorder.record(waitEvents().find(({ name }) => name === 'toy box')!, 7);
+    expect(recorder.snapshot().find(({ event }) => event === 'toy box')).toMatchObject({ totalMs: 7 });
+    expect(recorder.counters()).toMatchObject({ toys: 0 });
   });
 
   it('with ids that no other study has', () => {

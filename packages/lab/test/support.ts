@@ -132,6 +132,18 @@ export function point(facts: PointFacts): Point {
         'microseconds',
       ),
       dequeueCallMeanMs: calls,
+      writtenBytesPerSec: figure(
+        each(() => enq * 2 * 1024 ** 2),
+        'bytes per second',
+      ),
+      blocksPerSec: figure(
+        each(() => enq + deq),
+        'times per second',
+      ),
+      kernelCores: figure(
+        each((share, repeat) => (share * deq * of(cpuUs, repeat)) / 1e6),
+        'cores',
+      ),
       dequeueCallP50Ms: calls,
       dequeueCallP99Ms: calls,
     },
@@ -149,3 +161,9 @@ export function point(facts: PointFacts): Point {
     })),
   };
 }
+
+/** The points, and for each of the unsharded queue one of the grouped kind that measured the same. */
+export const withGrouped = (points: readonly Point[]): Point[] =>
+  points.flatMap((each) =>
+    each.system === 'unsharded' ? [each, { ...each, system: 'unsharded-grouped' }] : [each],
+  );

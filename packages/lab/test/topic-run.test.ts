@@ -36,10 +36,10 @@ test('each subscriber of a topic gets each message once, sharded or as a queue f
   const run = await runOf({
     program: 'topic',
     parameters: { shardsPerInstance: 2, subscribers: 3, backlogMax: 200 },
-    systems: ['sharded', 'unsharded'],
+    systems: ['sharded', 'unsharded', 'unsharded-grouped'],
     sweep: { instances: [2], threads: [3] },
   });
-  expect(run.points).toHaveLength(2);
+  expect(run.points).toHaveLength(3);
   for (const point of run.points.map(queuePointOf)) {
     expect(point.params).toMatchObject({ subscribers: 3 });
     expect(point.integrity).toMatchObject(clean);

@@ -70,6 +70,11 @@ function observe(file: HardwareFile): Observation[] {
   }));
 }
 
+/** What the file of these parameters gives; it is the same each time, so it is simulated once. */
+const smallObservations = observe(smallFile({ step: 100, trip: 400, maintenance: 5 }));
+const observedTimes = (factor: number) =>
+  smallObservations.map((each) => ({ ...each, dequeuePerSec: each.dequeuePerSec * factor }));
+
 describe('the fit of a hardware file', () => {
   test('repeats observations that another set of parameters made', () => {
     const truth = smallFile({ step: 150, trip: 500, maintenance: 4 });
@@ -86,24 +91,24 @@ describe('the fit of a hardware file', () => {
 
   test('is the same for a seed', () => {
     const file = smallFile({ step: 100, trip: 400, maintenance: 5 });
-    const observations = observe(file).map((each) => ({ ...each, dequeuePerSec: each.dequeuePerSec * 0.8 }));
-    const run = () => fit(file, observations, { effort: 0.1, evaluationsMax: 12 });
+    const run = () => fit(file, observedTimes(0.8), { effort: 0.1, evaluationsMax: 12 });
     expect(run()).toEqual(run());
   });
 
   test('keeps to the bounds of its parameters', () => {
     const file = smallFile({ step: 100, trip: 400, maintenance: 5 });
     file.parameters.trip!.low = 300;
-    const observations = observe(file).map((each) => ({ ...each, dequeuePerSec: each.dequeuePerSec * 5 }));
-    const { hardware } = fit(file, observations, { effort: 0.1, evaluationsMax: 40 });
+    const { hardware } = fit(file, observedTimes(5), { effort: 0.1, evaluationsMax: 40 });
     expect(hardware.parameters.trip!.value).toBeGreaterThanOrEqual(300);
   });
 
   test('refuses more parameters than observations, and more than three', () => {
     const file = smallFile({ step: 100, trip: 400, maintenance: 5 });
-    expect(() => fit(file, observe(file).slice(0, 2))).toThrow('2 observations cannot decide 3 parameters');
+    expect(() => fit(file, smallObservations.slice(0, 2))).toThrow(
+      '2 observations cannot decide 3 parameters',
+    );
     file.parameters.fourth = { value: 1, low: 1, high: 2, meaning: 'too many' };
-    expect(() => fit(file, observe(file))).toThrow('1 to 3 free parameters, not 4');
+    expect(() => fit(file, smallObservations)).toThrow('1 to 3 free parameters, not 4');
   });
 
   test('a cost that names no parameter is refused', () => {

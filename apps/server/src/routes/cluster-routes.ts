@@ -1,4 +1,5 @@
-import { Cluster, clusterLimits, Kill, Topology } from '@shardlab/contract';
+import { Cluster, clusterLimits, Kill, Topology, WaitRegistry } from '@shardlab/contract';
+import { counters, waitEvents } from '@shardlab/engine';
 import Type from 'typebox';
 import type { ClusterService } from '../cluster/cluster-service.ts';
 import type { ClusterWatch } from '../cluster/cluster-watch.ts';
@@ -41,6 +42,25 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
       const stream = streams.open(reply, () => stop());
       stop = watch.follow(stream);
     },
+  );
+  app.get(
+    '/api/waits',
+    {
+      schema: {
+        summary: 'What the names of wait events and counters mean, in metrics, runs and charts',
+        tags,
+        response: { 200: WaitRegistry },
+      },
+    },
+    async () => ({
+      events: waitEvents().map(({ name, class: ofClass, about, emulated }) => ({
+        name,
+        class: ofClass,
+        about,
+        emulated,
+      })),
+      counters: counters().map(({ name, unit, about }) => ({ name, unit, about })),
+    }),
   );
   app.put(
     '/api/cluster/topology',

@@ -167,6 +167,12 @@ function registerMetrics(
     'event',
     'class',
   );
+  const counted = counter(
+    'counters_total',
+    'Counters of the modules of an instance, by name',
+    'instance',
+    'counter',
+  );
   const runCount = gauge('runs', 'Runs in the history by status', 'status');
   const damage = gauge('scrub_findings', 'Damage of stored data that the last scrub found', 'instance');
   const scrubbed = gauge('scrub_last_completed_seconds', 'End of the last scrub, since 1970', 'instance');
@@ -174,7 +180,19 @@ function registerMetrics(
   const dequeues = gauge('dequeues_under_way', 'Dequeue calls in progress, waiting ones included');
   const bodyBytes = gauge('request_body_bytes', 'Bytes of request bodies in memory');
   const gauges = [lost, up, ready, readyMessages, held, delayed, backlog, lag, runCount, damage, scrubbed];
-  const counters = [restarts, enqueued, consumed, refused, commits, groups, syncs, cpu, waits, waited];
+  const counters = [
+    restarts,
+    enqueued,
+    consumed,
+    refused,
+    commits,
+    groups,
+    syncs,
+    cpu,
+    waits,
+    waited,
+    counted,
+  ];
 
   return (scraped) => {
     for (const metric of [...gauges, ...counters]) metric.reset();
@@ -215,6 +233,8 @@ function registerMetrics(
       damage.set(instanceLabels, stats.scrub.findings.length);
       if (stats.scrub.lastCompletedAtMs !== null)
         scrubbed.set(instanceLabels, stats.scrub.lastCompletedAtMs / 1000);
+      for (const [name, count] of Object.entries(stats.counters))
+        counted.inc({ ...instanceLabels, counter: name }, count);
       for (const wait of waitStats) {
         const labels = { ...instanceLabels, event: wait.event, class: wait.class };
         waits.inc(labels, wait.waits);

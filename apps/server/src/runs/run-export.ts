@@ -82,7 +82,10 @@ function cellsOf(run: Run, point: Point): [name: string, cell: Cell][] {
     ...Object.entries(integrity).map(([name, count]): [string, Cell] => [`integrity.${name}`, count]),
     ...Object.entries(killed ?? {}).map(([name, cell]): [string, Cell] => [`killed.${name}`, cell]),
     ['repeats', point.repeats.length],
-    ...Object.entries(conditions ?? {}).map(([name, count]): [string, Cell] => [`repeats.${name}`, count]),
+    ...Object.entries(conditions ?? {}).map(([name, cell]): [string, Cell] => [
+      `repeats.${name}`,
+      Array.isArray(cell) ? cell.join('; ') : cell,
+    ]),
     ['repeats.rateDrift', drifts(point, 'rateDrift')],
     ['repeats.backlogDrift', drifts(point, 'backlogDrift')],
     ...waits.flatMap((wait): [string, Cell][] => [

@@ -32,6 +32,7 @@ import {
   type SubscriberInfo,
   type SubscriberList,
   stringifyWithTexts,
+  type WaitRegistry,
 } from '@shardlab/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { call, ServerUnreachable } from './client.ts';
@@ -83,6 +84,12 @@ export const runQuery = (id: string) =>
 export const studiesQuery = queryOptions({
   queryKey: ['studies'],
   queryFn: ({ signal }) => call<StudyList>('GET', '/api/studies', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+export const waitsQuery = queryOptions({
+  queryKey: ['waits'],
+  queryFn: ({ signal }) => call<WaitRegistry>('GET', '/api/waits', { signal }),
   staleTime: Number.POSITIVE_INFINITY,
 });
 

@@ -29,7 +29,20 @@ export const fontFamily =
 const systemColors: Readonly<Record<string, string>> = {
   sharded: 'var(--sharded)',
   unsharded: 'var(--unsharded)',
+  'unsharded-grouped': 'var(--grouped)',
 };
+
+/** In this order in legends; others follow in theirs. */
+export const systemOrder: readonly string[] = Object.keys(systemColors);
+
+/** The distinct systems of what a chart shows, in the order of its legend. */
+export function systemsIn(shown: readonly { system: string }[]): string[] {
+  const names = new Set(shown.map(({ system }) => system));
+  return [
+    ...systemOrder.filter((name) => names.has(name)),
+    ...[...names].filter((name) => !systemOrder.includes(name)),
+  ];
+}
 
 /** Systems without a colour of their own share a neutral one. */
 export const systemColor = (system: string): string => systemColors[system] ?? themeColor.muted;

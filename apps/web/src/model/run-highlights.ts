@@ -6,6 +6,17 @@ export interface BestPoints {
   unsharded: Point;
   /** Best sharded dequeue rate ÷ best unsharded one; the two points may differ in threads and instances. */
   ratio: number;
+  /** Null if it was not measured. */
+  grouped: Grouped | null;
+}
+
+/** The unsharded queue with one writer for all sessions, which tells what sharding gives from what group commit gives. */
+export interface Grouped {
+  point: Point;
+  /** Its best dequeue rate ÷ the best one of the unsharded queue: what group commit gives. */
+  ofGroups: number;
+  /** Best sharded dequeue rate ÷ its best one: what sharding gives. */
+  ofSharding: number;
 }
 
 /** Dequeues per second. */
@@ -25,7 +36,20 @@ export function bestPoints(run: Pick<Run, 'points'>): BestPoints | null {
   const sharded = bestPoint(run.points, 'sharded');
   const unsharded = bestPoint(run.points, 'unsharded');
   if (sharded === null || unsharded === null || !(dequeuesOf(unsharded) > 0)) return null;
-  return { sharded, unsharded, ratio: dequeuesOf(sharded) / dequeuesOf(unsharded) };
+  const grouped = bestPoint(run.points, 'unsharded-grouped');
+  return {
+    sharded,
+    unsharded,
+    ratio: dequeuesOf(sharded) / dequeuesOf(unsharded),
+    grouped:
+      grouped === null || !(dequeuesOf(grouped) > 0)
+        ? null
+        : {
+            point: grouped,
+            ofGroups: dequeuesOf(grouped) / dequeuesOf(unsharded),
+            ofSharding: dequeuesOf(sharded) / dequeuesOf(grouped),
+          },
+  };
 }
 
 /** Sum of the integrity faults over all points. Messages left after the drain (`left`) are not a fault. */

@@ -55,6 +55,8 @@ export interface InstanceStats {
   syncs: number;
   /** CPU time of the session thread and of the writer thread since they started, microseconds. */
   cpu: { sessionUs: number; writerUs: number };
+  /** Values of all registered counters, by name: `counters()` says what each counts. */
+  counters: Record<string, number>;
   /** Bytes of the write-ahead logs of its two files. Beyond about 64 MB a reader keeps them from being reused. */
   logBytes: number;
   /** Shards of this instance. An unsharded queue counts as one shard, number 0, without partitions. */

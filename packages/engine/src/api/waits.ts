@@ -1,34 +1,55 @@
 /**
- * Wait events: every place where a session can wait has a name, and each wait is counted and timed in a histogram.
- * Names follow the field's where one exists; `docs/glossary.md` says what each measures here.
+ * Wait events: every place where a session can wait has a name, and each wait is counted and timed in a histogram. A module
+ * registers its events beside the code that records them; time books, metrics, pages and the glossary's test read the
+ * registry. Names follow the field's where one exists; `docs/glossary.md` says what each measures here.
  */
 export type WaitClass = 'commit' | 'concurrency' | 'configuration' | 'network' | 'idle';
 
-export const waitEvents = {
-  'log file sync': { class: 'commit', emulated: false },
-  'writer reservation': { class: 'concurrency', emulated: false },
-  'write lock': { class: 'concurrency', emulated: false },
-  claim: { class: 'concurrency', emulated: false },
-  'partition maintenance': { class: 'configuration', emulated: false },
-  'backlog read': { class: 'configuration', emulated: false },
-  forwarding: { class: 'network', emulated: false },
-  'payload write': { class: 'configuration', emulated: false },
-  'payload read': { class: 'configuration', emulated: false },
-  'flow control': { class: 'configuration', emulated: false },
-  'client round trip': { class: 'network', emulated: true },
-  'retry pause': { class: 'idle', emulated: false },
-  'server call': { class: 'network', emulated: false },
-  'waiting for messages': { class: 'idle', emulated: false },
-} as const satisfies Record<string, { class: WaitClass; emulated: boolean }>;
+export interface WaitEventInfo {
+  name: string;
+  class: WaitClass;
+  /** What it measures, as a phrase. */
+  about: string;
+  /** Injected, and never a wait for something real. Default: no. */
+  emulated?: boolean;
+  /** Whether the program waits by its own choice: for messages, or for an emulated round trip. Default: if its class is idle. */
+  isIdle?: boolean;
+}
 
-export type WaitEvent = keyof typeof waitEvents;
+/** A registered event. */
+export interface WaitEvent extends Readonly<Required<WaitEventInfo>> {
+  /** Position in the registry of this process, from 0. */
+  readonly index: number;
+}
 
-/** Whether the program waits by its own choice: for messages, or for an emulated round trip. */
-export const isIdle = (event: WaitEvent): boolean =>
-  waitEvents[event].class === 'idle' || event === 'client round trip';
+const registered: WaitEvent[] = [];
+
+/**
+ * Makes an event known to this process; to be called where its module is loaded. Registered again with the same meaning, it
+ * is the same event. Throws a RangeError if the name has another meaning already.
+ */
+export function registerWaitEvent(info: WaitEventInfo): WaitEvent {
+  const event: WaitEvent = {
+    emulated: false,
+    isIdle: info.class === 'idle',
+    ...info,
+    index: registered.length,
+  };
+  const known = registered.find(({ name }) => name === info.name);
+  if (known === undefined) {
+    registered.push(event);
+    return event;
+  }
+  if (JSON.stringify({ ...event, index: known.index }) === JSON.stringify(known)) return known;
+  throw new RangeError(`the wait event "${info.name}" is registered with another meaning`);
+}
+
+/** All events that this process knows, in the order in which they were registered. */
+export const waitEvents = (): readonly WaitEvent[] => registered;
 
 export interface WaitStats {
-  event: WaitEvent;
+  /** Its name. */
+  event: string;
   class: WaitClass;
   emulated: boolean;
   waits: number;
@@ -111,4 +132,6 @@ export interface WaitLog {
   snapshot(): WaitStats[];
   /** Totals since the instance opened, up to now. */
   sessionTimes(): SessionTimes;
+  /** Values of all registered counters since the instance opened, by name. */
+  counters(): Record<string, number>;
 }

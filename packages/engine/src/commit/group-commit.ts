@@ -10,6 +10,13 @@
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { MessageLog } from '../log/message-log.ts';
+import {
+  commitWriteMs,
+  logFileSync,
+  logWriteMs,
+  logWrites,
+  writerReservation,
+} from '../model/commit-waits.ts';
 import type { SeqRange } from '../model/consumption.ts';
 import type { GroupResult } from '../model/group-message.ts';
 import type { PartitionPool } from '../model/partitions.ts';
@@ -35,6 +42,8 @@ import type { StagedTransaction } from './staged-transaction.ts';
 import { type GroupMember, newSystemWrite, type SystemWriteInput } from './system-write.ts';
 import type { WriterPort } from './writer-port.ts';
 import type { WriterReservation } from './writer-reservation.ts';
+
+type AppliedResult = Pick<GroupResult, 'maintenanceMs' | 'commitMs' | 'unusablePartitions'>;
 
 export interface GroupCommitOptions {
   firstGroupNumber: number;
@@ -130,7 +139,7 @@ export class GroupCommit {
     reject: (error: QueueError) => void,
     reservation?: WriterReservation,
   ): PendingMember {
-    if (content.kind === 'transaction') content.time?.begin('log file sync');
+    if (content.kind === 'transaction') content.time?.begin(logFileSync);
     const submittedAtMs = this.#options.clock.monotonicMs();
     const reservedMs = this.#reservedMsAt(submittedAtMs);
     return { content, reservation, submittedAtMs, reservedMs, resolve, reject };
@@ -169,7 +178,7 @@ export class GroupCommit {
   #grantReservation({ reservation, submittedAtMs, resolve }: PendingMember): void {
     this.#reservation = reservation;
     this.#reservedSinceMs = this.#options.clock.monotonicMs();
-    this.#options.waits.record('writer reservation', this.#reservedSinceMs - submittedAtMs);
+    this.#options.waits.record(writerReservation, this.#reservedSinceMs - submittedAtMs);
     resolve();
   }
 
@@ -268,7 +277,7 @@ export class GroupCommit {
     // Messages of nonpersistent queues are not written, nor is the outcome of a transaction that has no others.
     if (writesNothing && this.#inFlight.length === 0) {
       group.outcomes?.onAppliedInMemory();
-      this.#tryApply(group, { maintenanceMs: 0, unusablePartitions: [] }, noneFailed);
+      this.#tryApply(group, { maintenanceMs: 0, commitMs: 0, unusablePartitions: [] }, noneFailed);
       if (this.#pending.length === 0) this.#notifyIdle();
     } else {
       this.#inFlight.push(group);
@@ -312,11 +321,7 @@ export class GroupCommit {
   }
 
   /** A bug found while a durable group is applied stops the instance: its memory no longer matches its file. */
-  #tryApply(
-    group: InFlightGroup,
-    result: Pick<GroupResult, 'maintenanceMs' | 'unusablePartitions'>,
-    failed: FailedMembers,
-  ): void {
+  #tryApply(group: InFlightGroup, result: AppliedResult, failed: FailedMembers): void {
     try {
       this.#applyGroup(group, result, failed);
       for (const log of group.numberedRanges.keys()) log.assertConsistent();
@@ -328,21 +333,25 @@ export class GroupCommit {
 
   #applyGroup(
     group: InFlightGroup,
-    { maintenanceMs, unusablePartitions }: Pick<GroupResult, 'maintenanceMs' | 'unusablePartitions'>,
+    { maintenanceMs, commitMs, unusablePartitions }: AppliedResult,
     failed: FailedMembers,
   ): void {
-    const { pool, onVisible, onOldPartition, clock } = this.#options;
+    const { pool, onVisible, onOldPartition, clock, waits } = this.#options;
     const { truncate, assign } = group.message.poolChanges;
     const nowMs = clock.monotonicMs();
     this.#poolRetryPaused = false;
     this.groups += 1;
     pool.onDurable(group.message.poolChanges, unusablePartitions);
     const changedLogs = applyGroup(group, failed, this.onConsumed);
+    const commits = this.commits;
     this.#callerResumption.settle(group.members, {
       nowMs,
       maintenanceMs: truncate.length + assign.length > 0 ? maintenanceMs : undefined,
       failed,
     });
+    waits.add(logWrites);
+    waits.add(logWriteMs, commitMs);
+    waits.add(commitWriteMs, commitMs * (this.commits - commits));
     for (const log of changedLogs) this.truncateDrained(log);
     if (assign.length > 0) for (const log of changedLogs) if (log.partitions.hasOld) onOldPartition(log);
     onVisible(group.numberedRanges.keys());

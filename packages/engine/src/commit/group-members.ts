@@ -5,6 +5,7 @@
  * sockets waiting for tens of milliseconds.
  */
 import { limits } from '../api/limits.ts';
+import { logFileSync, partitionMaintenance, writerReservation } from '../model/commit-waits.ts';
 import type { Timers } from '../model/ports.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { FailedMembers, PendingMember } from './group.ts';
@@ -99,19 +100,16 @@ export class CallerResumption {
   ): void {
     if (content.kind === 'transaction' && content.time !== undefined) {
       const { time } = content;
-      if (reservedMs > 0) time.reassign('writer reservation', reservedMs);
-      if (maintenanceMs !== undefined) time.reassign('partition maintenance', maintenanceMs);
+      if (reservedMs > 0) time.reassign(writerReservation, reservedMs);
+      if (maintenanceMs !== undefined) time.reassign(partitionMaintenance, maintenanceMs);
       time.end();
       return;
     }
     const waits = this.#waits;
     const waitedMs = nowMs - submittedAtMs - reservedMs;
-    if (reservedMs > 0) waits.record('writer reservation', reservedMs);
-    if (maintenanceMs !== undefined) waits.record('partition maintenance', Math.min(maintenanceMs, waitedMs));
-    waits.record(
-      'log file sync',
-      maintenanceMs === undefined ? waitedMs : Math.max(0, waitedMs - maintenanceMs),
-    );
+    if (reservedMs > 0) waits.record(writerReservation, reservedMs);
+    if (maintenanceMs !== undefined) waits.record(partitionMaintenance, Math.min(maintenanceMs, waitedMs));
+    waits.record(logFileSync, maintenanceMs === undefined ? waitedMs : Math.max(0, waitedMs - maintenanceMs));
   }
 
   /** `operations`: messages that the caller has just moved, an estimate of how much it does next. */

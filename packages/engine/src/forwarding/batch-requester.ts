@@ -2,6 +2,7 @@
 
 import { limits } from '../api/limits.ts';
 import { nextBatchSize } from '../model/forwarding-state.ts';
+import type { QueueId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { Peer } from './interconnect.ts';
 
@@ -12,7 +13,7 @@ const batchSizeLimits = {
 };
 
 export interface BatchRequesterOptions {
-  queueId: number;
+  queueId: QueueId;
   clock: Clock;
   peers(): readonly number[];
   peer(instance: number): Peer | undefined;

@@ -10,6 +10,7 @@ import type { MessageLog } from '../log/message-log.ts';
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedInRow } from '../model/forwarding-row.ts';
 import type { IdRun } from '../model/id-runs.ts';
+import type { QueueId } from '../model/ids.ts';
 import { owningInstance, returnedLogId } from '../model/log-id.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { ShardedQueue } from '../queues/sharded-queues.ts';
@@ -61,13 +62,13 @@ export class ForwardReceiver {
   }
 
   /** Messages of a queue received from other instances since it was created. */
-  forwardedIn(queueId: number): number {
+  forwardedIn(queueId: QueueId): number {
     let messages = 0;
     for (const row of this.#rows.values()) if (row.queueId === queueId) messages += row.messagesTotal;
     return messages;
   }
 
-  forgetQueue(queueId: number): void {
+  forgetQueue(queueId: QueueId): void {
     for (const [key, row] of this.#rows) if (row.queueId === queueId) this.#rows.delete(key);
   }
 

@@ -1,10 +1,13 @@
 /** Forwarding at one instance: connects its queues with the other instances, and answers their requests. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { registerWaitEvent } from '../api/waits.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../model/forwarding-row.ts';
+import type { InstanceId, QueueId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
@@ -16,6 +19,13 @@ import type { Interconnect } from './interconnect.ts';
 import { QueueForwarding, type QueueForwardingHost } from './queue-forwarding.ts';
 import { InterconnectUnavailable } from './receiver-contact.ts';
 import { ForwardingClosed } from './retry-pause.ts';
+
+const forwardingWait = registerWaitEvent({
+  name: 'forwarding',
+  class: 'network',
+  about:
+    'a batch between instances, until its receiver has committed it; a session waits for it only if nothing else is ready',
+});
 
 export interface InstanceForwardingOptions {
   instance: number;
@@ -32,7 +42,7 @@ export interface InstanceForwardingOptions {
   /** Higher than every batch number that this instance used in earlier epochs. */
   firstBatchNumber: number;
   /** Undefined if the catalog has no such queue. A queue found for the first time is passed to `addQueue` meanwhile. */
-  findQueue(queueId: number): ShardedQueue | undefined;
+  findQueue(queueId: QueueId): ShardedQueue | undefined;
   /** Called after an unexpected error, which is a bug: the instance must stop. */
   onFatal(error: QueueError): void;
 }
@@ -86,7 +96,7 @@ export class InstanceForwarding {
     if (this.#interconnect !== undefined) forwarding.onPeersChanged();
   }
 
-  dropQueue(queueId: number): void {
+  dropQueue(queueId: QueueId): void {
     this.#queues.get(queueId)?.close();
     this.#queues.delete(queueId);
     this.#receiver.forgetQueue(queueId);
@@ -137,7 +147,7 @@ export class InstanceForwarding {
   }
 
   /** A peer requests one batch. Resolves when it was sent, or the request cancelled. Throws `QUEUE_NOT_FOUND`. */
-  async requestBatch(peer: number, queueId: number, messagesMax: number): Promise<void> {
+  async requestBatch(peer: InstanceId, queueId: QueueId, messagesMax: number): Promise<void> {
     this.#assertOpen();
     const queue = this.#findQueue(queueId);
     if (queue === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queueId } });
@@ -145,7 +155,7 @@ export class InstanceForwarding {
   }
 
   /** Without a queue, cancels all requests of the peer. */
-  cancelRequest(peer: number, queueId?: number): void {
+  cancelRequest(peer: InstanceId, queueId?: QueueId): void {
     if (queueId !== undefined) this.#queues.get(queueId)?.cancelRequest(peer);
     else for (const queue of this.#queues.values()) queue.cancelRequest(peer);
   }
@@ -159,7 +169,7 @@ export class InstanceForwarding {
       this.#findQueue(batch.queueId)?.forwardTargetOf(batch.shard),
     );
     if (!accepted) return false;
-    waits.record('forwarding', sentMsAgo + ports.clock.monotonicMs() - startedAtMs);
+    waits.record(forwardingWait, sentMsAgo + ports.clock.monotonicMs() - startedAtMs);
     this.#queues.get(batch.queueId)?.onBatchArrived(batch.records.count);
     return true;
   }
@@ -198,7 +208,7 @@ export class InstanceForwarding {
   }
 
   /** Undefined if the catalog has no such queue or the queue does not forward. */
-  #findQueue(queueId: number): QueueForwarding | undefined {
+  #findQueue(queueId: QueueId): QueueForwarding | undefined {
     if (this.#options.findQueue(queueId) === undefined) return undefined;
     return this.#queues.get(queueId);
   }

@@ -1,5 +1,7 @@
 /** How forwarding reaches the other instances. `cluster/interconnect/` implements it over their sockets. */
+
 import type { ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarded-batch.ts';
+import type { QueueId } from '../model/ids.ts';
 
 /**
  * Another instance of the cluster. If a call rejects, because the connection failed or the peer did, nobody here knows
@@ -8,8 +10,8 @@ import type { ForwardedBatch, ReceiverReport, ShardKey } from '../model/forwarde
 export interface Peer {
   readonly instance: number;
   /** Asks for one batch of up to `messagesMax` messages. Resolves once it has come, or after `cancelRequest`. */
-  requestBatch(queueId: number, messagesMax: number): Promise<void>;
-  cancelRequest(queueId: number): void;
+  requestBatch(queueId: QueueId, messagesMax: number): Promise<void>;
+  cancelRequest(queueId: QueueId): void;
   /** Resolves with whether the peer has committed the batch. If not, it never will. */
   forward(batch: ForwardedBatch): Promise<boolean>;
   /**

@@ -5,6 +5,7 @@
 
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
+import type { LogId } from '../model/ids.ts';
 import { originalLogId, owningInstance, priorityOfLog, returnedLogId } from '../model/log-id.ts';
 import type { ShardedQueue } from '../queues/sharded-queues.ts';
 import { OutboundForwarding, type OutboundForwardingHost } from './outbound-forwarding.ts';
@@ -64,7 +65,7 @@ export class OutboundForwardings {
   }
 
   /** Whether a log holds messages that came from another instance. */
-  isForeignLog(logId: number): boolean {
+  isForeignLog(logId: LogId): boolean {
     return owningInstance(logId) !== this.#options.instance || originalLogId(logId) !== logId;
   }
 

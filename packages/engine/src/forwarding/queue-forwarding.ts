@@ -5,11 +5,13 @@
  *
  * All of this is decided in `#reconcile`, which runs whenever something may have changed. Nothing is polled.
  */
+
 import { QueueError } from '../api/errors.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { ShardKey } from '../model/forwarded-batch.ts';
 import type { ForwardedOutRow } from '../model/forwarding-row.ts';
+import type { LogId } from '../model/ids.ts';
 import { originalLogId, owningInstance } from '../model/log-id.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { BacklogReader } from '../queues/backlog-reader.ts';
@@ -102,7 +104,7 @@ export class QueueForwarding implements QueueForwardingPort {
     if (queue.logs.some(({ backlog }) => backlog > 0)) this.#lastDequeueAtMs = this.#nowMs;
   }
 
-  onLogAdded(logId: number): void {
+  onLogAdded(logId: LogId): void {
     this.#outbounds.getOrCreate(originalLogId(logId));
   }
 

@@ -1,8 +1,7 @@
 /**
  * Numbers that identify things. They are plain numbers at run time and in files; the brand, which exists for the compiler
  * only, keeps one kind from being passed where another is meant. An unbranded number fits every kind, so an id gets its
- * kind where a row or a parameter is declared, and needs no conversion. `model`, `log`, `commit` and `storage` declare
- * the kinds; the rooms above get them from the rows.
+ * kind where a row or a parameter is declared, and needs no conversion. Only the public types (`api`) have plain numbers.
  */
 declare const idKind: unique symbol;
 
@@ -22,6 +21,9 @@ export type SubscriberId = Id<'subscriber'>;
 
 /** A streamed payload in an instance's file. */
 export type PayloadId = Id<'payload'>;
+
+/** An instance of the cluster, from 1. */
+export type InstanceId = Id<'instance'>;
 
 /** A group commit of an instance, rising over all its epochs. */
 export type GroupNumber = Id<'group'>;

@@ -2,8 +2,8 @@
  * The wait events of one instance, and the time book of its sessions: how often each event occurred, how long it took, and
  * in which state each session is. Times come from one clock, read once at each change of state.
  */
+import { type Counter, counters } from '../api/counters.ts';
 import {
-  isIdle,
   type SessionTime,
   type SessionTimes,
   type WaitEvent,
@@ -16,27 +16,40 @@ import {
 } from '../api/waits.ts';
 import type { Clock } from './ports.ts';
 
-const events = Object.keys(waitEvents) as WaitEvent[];
-const stateOf = Object.fromEntries(events.map((event, index) => [event, index])) as Record<WaitEvent, number>;
-
-/** States beyond the wait events, which have the numbers before. */
-const onCpu = events.length;
-const runnable = onCpu + 1;
-const unnamed = onCpu + 2;
+const onCpu = 0;
+const runnable = 1;
+const unnamed = 2;
 /** Of a session whose program does not mark when it runs: its time counts nowhere. */
-const unmarked = onCpu + 3;
-const stateCount = onCpu + 4;
+const unmarked = 3;
+/** The wait events have the states from here on, as many as are registered. */
+const firstWait = 4;
+const stateOf = ({ index }: WaitEvent): number => firstWait + index;
+/** An event that is registered later makes the arrays grow. */
+const spareEvents = 8;
 
 /** Rarely read and often written, so as numbers in arrays: a change of state allocates nothing. */
 class Totals {
   /** Milliseconds by state, of all sessions and of waits without one; of completed stays only. */
-  readonly ms = new Float64Array(stateCount);
+  ms = new Float64Array(0);
   /** The same of sessions whose programs mark when they run. */
-  readonly markedMs = new Float64Array(stateCount);
-  readonly waits = new Float64Array(events.length);
-  readonly buckets = new Float64Array(events.length * waitBucketCount);
+  markedMs = new Float64Array(0);
+  waits = new Float64Array(0);
+  buckets = new Float64Array(0);
   /** Of marked sessions that were closed. */
   closedMs = 0;
+
+  constructor() {
+    this.makeRoomFor(firstWait + waitEvents().length);
+  }
+
+  makeRoomFor(state: number): void {
+    if (state < this.ms.length) return;
+    const states = state + spareEvents;
+    this.ms = grown(this.ms, states);
+    this.markedMs = grown(this.markedMs, states);
+    this.waits = grown(this.waits, states);
+    this.buckets = grown(this.buckets, states * waitBucketCount);
+  }
 
   count(state: number, ms: number): void {
     this.waits[state]! += 1;
@@ -45,11 +58,18 @@ class Totals {
   }
 }
 
+function grown(array: Float64Array<ArrayBuffer>, length: number): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(length);
+  larger.set(array);
+  return larger;
+}
+
 export class WaitRecorder implements WaitLog {
   readonly #totals = new Totals();
   readonly #sessions = new Set<RecordedTime>();
   readonly #book: Book;
   readonly #emulated: readonly WaitEvent[];
+  #counted = new Float64Array(0);
 
   /** `emulated`: events that this instance emulates, beyond those that are always emulated. */
   constructor({
@@ -61,9 +81,19 @@ export class WaitRecorder implements WaitLog {
   }
 
   record(event: WaitEvent, ms: number): void {
-    const state = stateOf[event];
+    const state = stateOf(event);
+    this.#totals.makeRoomFor(state);
     this.#totals.ms[state]! += ms;
     this.#totals.count(state, ms);
+  }
+
+  add({ index }: Counter, amount = 1): void {
+    if (index >= this.#counted.length) this.#counted = grown(this.#counted, index + spareEvents);
+    this.#counted[index]! += amount;
+  }
+
+  counters(): Record<string, number> {
+    return Object.fromEntries(counters().map(({ name, index }) => [name, this.#counted[index] ?? 0]));
   }
 
   openSession(): RecordedTime {
@@ -73,21 +103,26 @@ export class WaitRecorder implements WaitLog {
   snapshot(): WaitStats[] {
     const { totals, clock } = this.#book;
     const nowMs = clock.monotonicMs();
+    totals.makeRoomFor(firstWait + waitEvents().length);
     const ms = totals.ms.slice();
     for (const session of this.#sessions) ms[session.state]! += nowMs - session.sinceMs;
-    return events.map((event, index) => ({
-      event,
-      class: waitEvents[event].class,
-      emulated: waitEvents[event].emulated || this.#emulated.includes(event),
-      waits: totals.waits[index]!,
-      totalMs: ms[index]!,
-      buckets: [...totals.buckets.subarray(index * waitBucketCount, (index + 1) * waitBucketCount)],
-    }));
+    return waitEvents().map((event) => {
+      const state = stateOf(event);
+      return {
+        event: event.name,
+        class: event.class,
+        emulated: event.emulated || this.#emulated.includes(event),
+        waits: totals.waits[state]!,
+        totalMs: ms[state]!,
+        buckets: [...totals.buckets.subarray(state * waitBucketCount, (state + 1) * waitBucketCount)],
+      };
+    });
   }
 
   sessionTimes(): SessionTimes {
     const { totals, clock } = this.#book;
     const nowMs = clock.monotonicMs();
+    totals.makeRoomFor(firstWait + waitEvents().length);
     const ms = totals.markedMs.slice();
     let elapsedMs = totals.closedMs;
     for (const session of this.#sessions) {
@@ -97,9 +132,9 @@ export class WaitRecorder implements WaitLog {
     }
     let waitMs = 0;
     let idleMs = 0;
-    for (const event of events) {
-      if (isIdle(event)) idleMs += ms[stateOf[event]]!;
-      else waitMs += ms[stateOf[event]]!;
+    for (const event of waitEvents()) {
+      if (event.isIdle) idleMs += ms[stateOf(event)]!;
+      else waitMs += ms[stateOf(event)]!;
     }
     return {
       elapsedMs,
@@ -174,7 +209,7 @@ export class RecordedTime implements SessionTime {
 
   suspend<T>(call: T, event?: WaitEvent): T {
     if (this.#state === onCpu) {
-      const state = event !== undefined ? stateOf[event] : this.#isAnswered ? runnable : unnamed;
+      const state = event !== undefined ? stateOf(event) : this.#isAnswered ? runnable : unnamed;
       this.#enter(state, this.#book.clock.monotonicMs());
     }
     return call;
@@ -186,11 +221,11 @@ export class RecordedTime implements SessionTime {
   }
 
   begin(event: WaitEvent): void {
-    this.#enter(stateOf[event], this.#book.clock.monotonicMs());
+    this.#enter(stateOf(event), this.#book.clock.monotonicMs());
   }
 
   end(): void {
-    if (this.#state < onCpu) this.#endAt(this.#book.clock.monotonicMs());
+    if (this.#state >= firstWait) this.#endAt(this.#book.clock.monotonicMs());
   }
 
   #endAt(nowMs: number): void {
@@ -217,10 +252,11 @@ export class RecordedTime implements SessionTime {
    * snapshot has already counted in part, an interval can get too little and the next too much; their sum is right.
    */
   reassign(event: WaitEvent, ms: number): void {
-    if (this.#state >= onCpu) return;
+    if (this.#state < firstWait) return;
     const { clock, totals } = this.#book;
     const part = Math.min(ms, clock.monotonicMs() - this.#sinceMs);
-    const state = stateOf[event];
+    const state = stateOf(event);
+    totals.makeRoomFor(state);
     totals.ms[state]! += part;
     if (this.#isMarked) totals.markedMs[state]! += part;
     totals.count(state, part);
@@ -241,9 +277,10 @@ export class RecordedTime implements SessionTime {
     const before = this.#state;
     totals.ms[before]! += ms;
     if (this.#isMarked) totals.markedMs[before]! += ms;
-    if (before < onCpu) totals.count(before, ms);
+    if (before >= firstWait) totals.count(before, ms);
     else if (before === onCpu && this.#book.running === this) this.#book.running = undefined;
     this.#state = state;
     this.#sinceMs = nowMs;
+    totals.makeRoomFor(state);
   }
 }

@@ -12,6 +12,7 @@ import type { Consumption } from '../model/consumption.ts';
 import type { DelayedKey, DelayedRow, DueMessages } from '../model/delayed-message.ts';
 import type { EvacuatedRow } from '../model/evacuated-message.ts';
 import type { IdempotencyKeyRow } from '../model/idempotency-key.ts';
+import type { LogId, PartitionId, QueueId } from '../model/ids.ts';
 import type { Partition } from '../model/partitions.ts';
 import type { ChunkKey } from '../model/payload-chunk.ts';
 import type { FileReader, ReadBlock } from '../model/read-request.ts';
@@ -142,7 +143,7 @@ export class BacklogReader {
   }
 
   /** Delayed messages of a queue after a key, the first due first. `more`: there are others behind them. */
-  readDelayed(queueId: number, after: DelayedKey): Promise<{ rows: DelayedRow[]; more: boolean }> {
+  readDelayed(queueId: QueueId, after: DelayedKey): Promise<{ rows: DelayedRow[]; more: boolean }> {
     return this.#file.read({ kind: 'delayed', queueId, after, bytesMax: limits.backlogReadBytes });
   }
 
@@ -200,7 +201,7 @@ function toQueueError(error: unknown): QueueError {
   return error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error });
 }
 
-function partitionDamaged(shard: number, partition: number, fromSeq: number): QueueError {
+function partitionDamaged(shard: LogId, partition: PartitionId, fromSeq: number): QueueError {
   return new QueueError('PARTITION_DAMAGED', {
     message: `Partition ${partition} is damaged: shard ${shard} delivers nothing from message ${shard}.${fromSeq} on. Other shards and queues are not affected`,
     details: { shard, partition, fromSeq },

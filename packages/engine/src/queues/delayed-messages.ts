@@ -10,6 +10,7 @@ import { newStagedRun, type StagedRun, stageRecord } from '../commit/staged-tran
 import type { MessageLog } from '../log/message-log.ts';
 import { type DelayClock, recordedEveryMs } from '../model/delay-clock.ts';
 import type { DelayedRow, DueMessages } from '../model/delayed-message.ts';
+import type { LogId, QueueId } from '../model/ids.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import type { Timer, Timers } from '../model/ports.ts';
 import type { PayloadStore } from './payloads/payload-store.ts';
@@ -33,7 +34,7 @@ export interface DelayedMessagesOptions {
   firstId: number;
   readDue(nowMs: number): Promise<DueMessages>;
   /** Undefined if its queue was dropped. */
-  logOf(queueId: number, shard: number): MessageLog | undefined;
+  logOf(queueId: QueueId, shard: LogId): MessageLog | undefined;
 }
 
 export class DelayedMessages {
@@ -62,7 +63,7 @@ export class DelayedMessages {
     return this.#lastId;
   }
 
-  countOf(queueId: number): number {
+  countOf(queueId: QueueId): number {
     return this.#counts.get(queueId) ?? 0;
   }
 
@@ -82,7 +83,7 @@ export class DelayedMessages {
   }
 
   /** The queue was dropped; its rows are deleted with it. */
-  removeQueue(queueId: number): void {
+  removeQueue(queueId: QueueId): void {
     this.#counts.delete(queueId);
   }
 

@@ -1,7 +1,7 @@
 /** Delivers messages to the calls of dequeuers and takes back what they did not consume. */
 import { QueueError } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
-import type { WaitEvent } from '../api/waits.ts';
+import { registerWaitEvent, type WaitEvent } from '../api/waits.ts';
 import { type Delivery, deliveryName } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
@@ -15,6 +15,13 @@ import type { MessageReceiver, ValidDequeueOptions, ValidReceiveOptions } from '
 import type { Retries } from './retries.ts';
 import type { ShardedQueue } from './sharded-queues.ts';
 import type { TimedHolds } from './timed-holds.ts';
+import { waitingForMessages } from './waiters.ts';
+
+const backlogRead = registerWaitEvent({
+  name: 'backlog read',
+  class: 'configuration',
+  about: 'a dequeue: messages that the cache does not hold are read',
+});
 
 export interface DispatcherOptions extends DeliverySource {
   epoch: number;
@@ -105,7 +112,7 @@ export class Dispatcher implements MessageReceiver {
       read !== undefined;
       read = backlogReader.pendingRead(cursors)
     ) {
-      options.time?.begin('backlog read');
+      options.time?.begin(backlogRead);
       await read.finally(() => options.time?.end());
       if (queueOfLog(queue.firstLog) !== queue) throw new QueueError('QUEUE_DROPPED');
       const messages = take();
@@ -120,7 +127,7 @@ export class Dispatcher implements MessageReceiver {
   /** What a call that found nothing waits for: messages are being read from disk, or there are none. */
   #eventOfWait(cursors: readonly SubscriberCursor[]): WaitEvent {
     const isReading = this.#options.backlogReader.pendingRead(cursors) !== undefined;
-    return isReading ? 'backlog read' : 'waiting for messages';
+    return isReading ? backlogRead : waitingForMessages;
   }
 
   /**

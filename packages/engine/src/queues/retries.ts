@@ -128,7 +128,7 @@ export class Retries {
     const run = newStagedRun(target.firstLog);
     const staged = new StagedPayloads(payloads);
     for (const delivery of deliveries) {
-      // A crash between counting the last attempt and delivering it leaves the count one too high.
+      // A diverted delivery counts itself, and no consumer gets it: its count is above the limit.
       const attempts = Math.min(delivery.deliveryCount, queue.row.attemptsMax ?? delivery.deliveryCount);
       for (const { id, fields, bytes } of messagesIn(delivery)) {
         const message = withExceptionReason(fields, queue.row.name, attempts);

@@ -1,6 +1,8 @@
 /** Drops and stops sharded queues. */
+
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { QueueId } from '../model/ids.ts';
 import type { PartitionPool } from '../model/partitions.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { DelayedMessages } from './delayed-messages.ts';
@@ -17,7 +19,7 @@ export interface ShardedLifecycleOptions {
   delayed: DelayedMessages;
   payloads: PayloadStore;
   /** The queue's forwarding ends. */
-  dropForwarding(queueId: number): void;
+  dropForwarding(queueId: QueueId): void;
 }
 
 export class ShardedLifecycle implements QueueLifecycle {
@@ -38,7 +40,7 @@ export class ShardedLifecycle implements QueueLifecycle {
   }
 
   /** Deletes what a dropped queue has outside its partitions. */
-  async deleteRows(queueId: number): Promise<void> {
+  async deleteRows(queueId: QueueId): Promise<void> {
     const { groupCommit, delayed, payloads } = this.#options;
     delayed.removeQueue(queueId);
     payloads.removeQueue(queueId);

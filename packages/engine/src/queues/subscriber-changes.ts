@@ -3,6 +3,7 @@
 import type { SubscriberInfo } from '../api/subscriber.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { Delivery } from '../log/delivery.ts';
+import type { SubscriberId } from '../model/ids.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { SubscriberRow, SubscriptionRow } from '../model/subscriber-row.ts';
@@ -90,7 +91,7 @@ export class SubscriberChanges implements TopicEngine {
   }
 }
 
-function unsubscribeWrite(subscriber: number): TableWrite {
+function unsubscribeWrite(subscriber: SubscriberId): TableWrite {
   return { kind: 'unsubscribe', subscriber };
 }
 

@@ -2,9 +2,11 @@
  * A SHA-256 over what a transaction asks for, equal for each attempt at it: queues and messages in the order of the enqueue
  * calls, statements, receipts. What differs between attempts is left out: time stamps, and the shard that a session is bound to.
  */
+
 import { createHash, type Hash } from 'node:crypto';
 import type { SqlValue } from '../api/sql.ts';
 import type { StagedTransaction } from '../commit/staged-transaction.ts';
+import type { QueueId } from '../model/ids.ts';
 import {
   hasDueAt,
   hasId,
@@ -57,7 +59,7 @@ function* recordsOf(segments: StagedTransaction['runs'][number]['segments']): Ge
 }
 
 /** The header has the length of each part, so that moving bytes from one part to the next changes the hash. */
-function addMessage(hash: Hash, queueId: number, source: Buffer, start: number): void {
+function addMessage(hash: Hash, queueId: QueueId, source: Buffer, start: number): void {
   const flags = source[start + 4]!;
   const fieldsStart = variableFieldsStart(source, start);
   const end = recordEnd(source, start);

@@ -2,9 +2,15 @@
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { Message } from '../api/message.ts';
-import type { WaitEvent } from '../api/waits.ts';
+import { registerWaitEvent, type WaitEvent } from '../api/waits.ts';
 import type { Ports } from '../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
+
+export const waitingForMessages = registerWaitEvent({
+  name: 'waiting for messages',
+  class: 'idle',
+  about: 'a dequeue on an empty queue',
+});
 
 export interface Waiter<Request> {
   readonly request: Request;
@@ -43,7 +49,7 @@ export class Waiters<Request> {
   wait(
     request: Request,
     { waitMs, signal, time }: WaitOptions,
-    event: WaitEvent = 'waiting for messages',
+    event: WaitEvent = waitingForMessages,
   ): Promise<Message[]> {
     if (this.#closedCode !== undefined) return Promise.reject(new QueueError(this.#closedCode));
     if (signal?.aborted) return Promise.resolve([]);

@@ -4,6 +4,7 @@ import type { InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
+import { logFileSync } from '../model/commit-waits.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
@@ -49,7 +50,7 @@ export async function assembleInstance(
   const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
   const waits = new WaitRecorder({
     clock: ports.clock,
-    emulated: emulatedSyncMs > 0 ? ['log file sync'] : [],
+    emulated: emulatedSyncMs > 0 ? [logFileSync] : [],
   });
   const outcomes = new CommitOutcomes(ports.clock);
   try {

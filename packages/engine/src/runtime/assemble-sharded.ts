@@ -12,6 +12,7 @@ import type { Delivery } from '../log/delivery.ts';
 import { MessageCache } from '../log/message-cache.ts';
 import { DelayClock } from '../model/delay-clock.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
+import type { QueueId } from '../model/ids.ts';
 import { type InvariantViolation, invariantBroken } from '../model/invariant.ts';
 import { PartitionPool } from '../model/partitions.ts';
 import type { Ports } from '../model/ports.ts';
@@ -61,9 +62,9 @@ export interface ShardedOptions {
   queues: readonly QueueRow[];
   /** Whether the catalog ever had it: if it did and has it no more, it was dropped. */
   everExisted(what: 'queue' | 'subscriber', id: number): boolean;
-  queueById(queueId: number | null): QueueRow | undefined;
+  queueById(queueId: QueueId | null): QueueRow | undefined;
   freeDiskBytes(): Promise<number>;
-  subscribers(queueId: number): readonly SubscriberRow[];
+  subscribers(queueId: QueueId): readonly SubscriberRow[];
   onFatal(error: QueueError): void;
   /** Checked before each delivery; undefined where no other process can take the instance over. */
   lease?: DeliveryLease | undefined;

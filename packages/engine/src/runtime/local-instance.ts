@@ -273,6 +273,7 @@ export class LocalInstance implements Instance {
       groups: sumOf('groups'),
       syncs: sumOf('syncs'),
       cpu: { sessionUs: user + system, writerUs: this.#sharded.writer.cpuUs },
+      counters: this.waits.counters(),
       logBytes: logBytesOf(instanceFilePath(this.dir, this.id)) + logBytesOf(unshardedPath(this.dir)),
       shards: this.#queues.rows.flatMap((row) => this.#shardStats(row)),
       scrub: this.#scrubber.stats,

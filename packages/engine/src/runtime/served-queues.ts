@@ -2,9 +2,11 @@
  * The queues of an instance as the catalog has them, and whether they are served: found by name for the calls of sessions,
  * and created, stopped, started and dropped.
  */
+
 import { QueueError } from '../api/errors.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { MessageCache } from '../log/message-cache.ts';
+import type { QueueId } from '../model/ids.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { pickQueueSettings } from '../model/queue-settings.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
@@ -221,7 +223,7 @@ export class ServedQueues implements SessionContext {
     return { name, ...pickQueueSettings(row), exceptionQueue, enqueueEnabled, dequeueEnabled, ...counts };
   }
 
-  #nameOf(queueId: number | null): string | null {
+  #nameOf(queueId: QueueId | null): string | null {
     for (const row of this.#rows.values()) if (row.queueId === queueId) return row.name;
     return null;
   }

@@ -1,7 +1,9 @@
 /** Keeps the subscribers of an instance's topics as the catalog has them, and changes them there. */
+
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
+import type { SubscriberId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { subscriberNameFault } from '../model/subscriber-name.ts';
@@ -62,7 +64,7 @@ export class TopicSubscribers {
   }
 
   /** A live instance that does not keep messages for the subscriber yet would lose what is committed there. */
-  async #awaitOtherInstances(subscriber: number): Promise<void> {
+  async #awaitOtherInstances(subscriber: SubscriberId): Promise<void> {
     const { clock, timers } = this.#ports;
     const untilMs = clock.monotonicMs() + limits.subscribeMsMax;
     for (;;) {

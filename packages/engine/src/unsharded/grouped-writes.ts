@@ -10,11 +10,13 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
+import { registerWaitEvent } from '../api/waits.ts';
+import { commitWriteMs, logFileSync, logWriteMs, logWrites } from '../model/commit-waits.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
-import type { RecordedTime } from '../model/wait-recorder.ts';
+import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 import type { DoneOperation, WriteBatch, WriteOperation } from '../storage/unsharded/write-group.ts';
 import { type GroupLink, type GroupLinkOptions, openGroupLink } from './group-link.ts';
@@ -22,6 +24,13 @@ import type { WriterMessage } from './group-messages.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import type { SharedFileLock } from './shared-file-lock.ts';
 import type { ClaimingCall, DeliveredMessage, UnshardedWrites } from './unsharded-writes.ts';
+import { writeLock } from './write-lock.ts';
+
+const claimWait = registerWaitEvent({
+  name: 'claim',
+  class: 'concurrency',
+  about: 'a dequeue of a grouped unsharded queue: the group of its claim is written',
+});
 
 export interface GroupedWritesOptions {
   dir: string;
@@ -29,6 +38,7 @@ export interface GroupedWritesOptions {
   /** Of all that write to the file: a group is one write. */
   lock: SharedFileLock;
   ports: Pick<Ports, 'clock' | 'timers'>;
+  waits: WaitRecorder;
   /** These queues have got messages that can be claimed; null: perhaps all. */
   onReady(queueIds: readonly QueueId[] | null): void;
 }
@@ -150,7 +160,7 @@ export class GroupedWrites implements UnshardedWrites {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       const queue = operation.kind === 'claim' ? this.#queued.claims : this.#queued.others;
-      time?.begin('write lock');
+      time?.begin(writeLock);
       queue.push({ operation, time, resolve, reject });
       this.#requestWrite();
     });
@@ -231,11 +241,17 @@ export class GroupedWrites implements UnshardedWrites {
     if (answer !== undefined && answer.number === this.#sent?.number) {
       const { operations } = this.#sent;
       this.#sent = undefined;
-      if (operations.some(({ operation }) => operation.kind === 'commit')) this.groupCount += 1;
+      if (operations.some(({ operation }) => operation.kind === 'commit')) {
+        this.groupCount += 1;
+        this.#options.waits.add(logWrites);
+        this.#options.waits.add(logWriteMs, answer.writeMs);
+      }
       if (operations.some(({ operation }) => operation.kind === 'commit' && operation.change.sync === 'FULL'))
         this.syncCount += 1;
       for (const [index, queued] of operations.entries()) {
         endWait(queued, answer.writeMs);
+        if (queued.operation.kind === 'commit' && queued.time !== undefined)
+          this.#options.waits.add(commitWriteMs, answer.writeMs);
         const result = answer.answers[index]!;
         if (result.failure !== undefined) queued.reject(fromStorageFailure(result.failure));
         else {
@@ -312,7 +328,7 @@ export class GroupedWrites implements UnshardedWrites {
 
 /** The wait for the group is one for other sessions; from then on it is that of the group itself. */
 function endWait({ operation, time }: QueuedOperation, writeMs: number): void {
-  time?.reassign(operation.kind === 'commit' ? 'log file sync' : 'claim', writeMs);
+  time?.reassign(operation.kind === 'commit' ? logFileSync : claimWait, writeMs);
   time?.end();
 }
 

@@ -1,4 +1,5 @@
 /** Each session writes for itself: every commit and every claim is a transaction of its own, in the order of the write lock. */
+import { commitWriteMs, logFileSync, logWriteMs, logWrites } from '../model/commit-waits.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
@@ -7,6 +8,7 @@ import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import type { SharedFileLock, WriteKind } from './shared-file-lock.ts';
 import type { ClaimingCall, DeliveredMessage, UnshardedWrites } from './unsharded-writes.ts';
+import { writeLock } from './write-lock.ts';
 
 export interface SessionWritesOptions {
   file: LazyUnshardedFile;
@@ -43,9 +45,9 @@ export class SessionWrites implements UnshardedWrites {
       } catch (error) {
         if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
         const startedAt = ports.clock.monotonicMs();
-        time?.begin('write lock');
+        time?.begin(writeLock);
         await new Promise<void>((resume) => ports.timers.deadline(busyRetryMs, resume));
-        if (time === undefined) waits.record('write lock', ports.clock.monotonicMs() - startedAt);
+        if (time === undefined) waits.record(writeLock, ports.clock.monotonicMs() - startedAt);
       }
     }
   }
@@ -55,13 +57,19 @@ export class SessionWrites implements UnshardedWrites {
    * them, so each would count the writes of those behind it.
    */
   async commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]> {
+    const { waits, ports } = this.#options;
     const runs = await this.#write(
       'commit',
       (file) => {
-        time?.begin('log file sync');
+        time?.begin(logFileSync);
+        const startedAtMs = ports.clock.monotonicMs();
         try {
           return file.commit(change);
         } finally {
+          const writeMs = ports.clock.monotonicMs() - startedAtMs;
+          waits.add(logWrites);
+          waits.add(logWriteMs, writeMs);
+          if (time !== undefined) waits.add(commitWriteMs, writeMs);
           time?.end();
         }
       },

@@ -36,7 +36,7 @@ import {
   type UnshardedTransactionEngine,
 } from './unsharded-transaction.ts';
 import type { UnshardedWrites } from './unsharded-writes.ts';
-import { WriteLock } from './write-lock.ts';
+import { WriteLock, writeLock } from './write-lock.ts';
 
 interface UnshardedEngineOptions {
   kind: Exclude<QueueKind, 'sharded'>;
@@ -95,7 +95,7 @@ export class UnshardedEngine
     );
     const isGrouped = kind === 'unsharded-grouped';
     // Sessions wait for their group, of whose time the wait for the lock is a part.
-    const onWaited = (ms: number) => (isGrouped ? undefined : waits.record('write lock', ms));
+    const onWaited = (ms: number) => (isGrouped ? undefined : waits.record(writeLock, ms));
     const parts = { dir, file, waits, ports, lock: new WriteLock({ dir, ports, onWaited }) };
     const onReady = (queueIds: readonly QueueId[] | null) => this.#dispatcher.onReady(queueIds);
     const writes = isGrouped ? new GroupedWrites({ ...parts, onReady }) : new SessionWrites(parts);

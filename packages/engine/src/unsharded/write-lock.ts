@@ -9,6 +9,7 @@
 import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { QueueError } from '../api/errors.ts';
+import { registerWaitEvent } from '../api/waits.ts';
 import type { Ports, Timer, Timers } from '../model/ports.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import { makePrivate } from '../storage/private-files.ts';
@@ -30,6 +31,12 @@ const acquireTag = 'A';
 const releaseTag = 'R';
 const grantTag = 'G';
 const recallTag = 'C';
+
+export const writeLock = registerWaitEvent({
+  name: 'write lock',
+  class: 'concurrency',
+  about: 'other sessions, of this process or another, write to the file of the unsharded queues',
+});
 
 export interface WriteLockOptions {
   dir: string;
@@ -79,7 +86,7 @@ export class WriteLock implements SharedFileLock {
   /** Runs `work`, synchronous and short, while this process has the lock. */
   run<T>(kind: WriteKind, work: () => T, time?: RecordedTime): Promise<T> {
     if (this.#closed) return Promise.reject(new QueueError('INSTANCE_CLOSED'));
-    time?.begin('write lock');
+    time?.begin(writeLock);
     return new Promise((resolveCall, reject) => {
       const since = this.#ports.clock.monotonicMs();
       this.#pendingCalls[kind].push({

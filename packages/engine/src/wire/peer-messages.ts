@@ -6,8 +6,10 @@
  *     f64 sent at, monotonic ms · u32 count, {u32 index, u32 prior attempts} · u32 count, id runs (`model/id-runs.ts`)
  *     u32 messages · records
  */
+
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
 import { readIdRuns } from '../model/id-runs.ts';
+import type { InstanceId, QueueId } from '../model/ids.ts';
 import { recordEnd } from '../model/message-record.ts';
 import type { BodyReader } from './body-reader.ts';
 import type { FrameWriter } from './frame-writer.ts';
@@ -15,8 +17,8 @@ import { protocolError } from './protocol.ts';
 
 export type PeerCall =
   /** Answered once a batch has come, or after `cancel-request`. */
-  | { call: 'request-batch'; peer: number; queueId: number; messagesMax: number }
-  | { call: 'cancel-request'; peer: number; queueId: number }
+  | { call: 'request-batch'; peer: InstanceId; queueId: QueueId; messagesMax: number }
+  | { call: 'cancel-request'; peer: InstanceId; queueId: QueueId }
   /** Answered with a `ReceiverReport`; with `whenDelivered` not before `allDelivered` is true. */
   | ({ call: 'report-received'; sender: BatchSender; whenDelivered: boolean } & ShardKey)
   | ({ call: 'recall' } & ShardKey);

@@ -4,6 +4,7 @@
  * group that it wrote, from and to in milliseconds of the machine's clock, and `X` an error.
  */
 import { openSync, writeSync } from 'node:fs';
+import { WaitRecorder } from '../../src/model/wait-recorder.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { GroupedWrites } from '../../src/unsharded/grouped-writes.ts';
 import { LazyUnshardedFile } from '../../src/unsharded/lazy-unsharded-file.ts';
@@ -47,6 +48,7 @@ const writes: GroupedWrites = new GroupedWrites({
   file,
   lock,
   ports: nodePorts,
+  waits: new WaitRecorder({ clock: nodePorts.clock }),
   onReady: wakeAll,
 });
 let stopped = false;

@@ -1,90 +1,26 @@
-/** The remote protocol as bytes: frames, staged operations and deliveries come back as they went, and nonsense is refused. */
-import { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
-import { Readable } from 'node:stream';
+/** The remote protocol as bytes: frames, staged operations and errors come back as they went, and nonsense is refused. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/api/limits.ts';
-import type { Message, NewMessage } from '../../src/api/message.ts';
+import type { NewMessage } from '../../src/api/message.ts';
 import type { SqlValue } from '../../src/api/sql.ts';
-import { readDeliveries } from '../../src/client/read-deliveries.ts';
 import { StagedOperations } from '../../src/client/staged-operations.ts';
 import { QueueError } from '../../src/index.ts';
-import type { Delivery } from '../../src/log/delivery.ts';
-import { readRecord, writeRecord } from '../../src/model/message-record.ts';
-import { recordBytes } from '../../src/model/session-calls.ts';
+import { readRecord } from '../../src/model/message-record.ts';
 import type { SqlStatement } from '../../src/model/sql-statement.ts';
 import { validateRecord } from '../../src/model/validate-record.ts';
 import { nodePorts } from '../../src/node-ports.ts';
-import { messagesOf } from '../../src/queues/dispatcher.ts';
 import { type OperationHandler, readOperations } from '../../src/server/read-operations.ts';
-import { sendDeliveries } from '../../src/server/send-deliveries.ts';
 import { BodyReader } from '../../src/wire/body-reader.ts';
-import { FrameReader } from '../../src/wire/frame-reader.ts';
-import { FrameWriter } from '../../src/wire/frame-writer.ts';
+import type { FrameWriter } from '../../src/wire/frame-writer.ts';
 import { errorFromJson, errorToJson, replies } from '../../src/wire/protocol.ts';
-
-/** What is written to it, and nothing else of a socket. */
-class Pipe extends EventEmitter {
-  readonly chunks: Buffer[] = [];
-  writableLength = 0;
-  destroyed = false;
-
-  write(chunk: Buffer, done: () => void): void {
-    this.chunks.push(Buffer.from(chunk));
-    done();
-  }
-}
-
-const noChunks = () => Promise.reject(new Error('No payload here lies in chunks'));
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-interface Frame {
-  kind: number;
-  request: number;
-  body: string;
-}
-
-/** Cuts `bytes` into frames, fed in pieces of the given lengths. */
-function framesOf(bytes: Buffer, pieces: readonly number[] = []): Frame[] {
-  const frames: Frame[] = [];
-  const reader = new FrameReader((source, start, end) => {
-    const body = source.toString('hex', start + 5, end);
-    frames.push({ kind: source[start]!, request: source.readUInt32LE(start + 1), body });
-  });
-  let at = 0;
-  for (const piece of pieces) {
-    reader.push(bytes.subarray(at, Math.min(at + piece, bytes.length)));
-    at = Math.min(at + piece, bytes.length);
-  }
-  reader.push(bytes.subarray(at));
-  return frames;
-}
+import { framesOf, frameWriterTo, message, Pipe, turn } from './frames-fixture.ts';
 
 const frame = fc.record({
   kind: fc.nat(255),
   request: fc.nat(0xffff_ffff),
   body: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('hex')),
 });
-
-const message: fc.Arbitrary<NewMessage> = fc.record(
-  {
-    payload: fc.uint8Array({ maxLength: 300 }),
-    correlationId: fc.string({ unit: 'binary', maxLength: 40 }),
-    groupKey: fc.string({ maxLength: 40 }),
-    properties: fc.dictionary(fc.string(), fc.string(), { noNullPrototype: true }),
-    priority: fc.integer({ min: 1, max: 9 }),
-    delayMs: fc.integer({ min: 1, max: 1_000_000 }),
-    recipients: fc.array(
-      fc.string({ minLength: 1, maxLength: 10 }).filter((name) => !/^\.{1,2}$|\0/.test(name)),
-      {
-        minLength: 1,
-        maxLength: 3,
-      },
-    ),
-  },
-  { requiredKeys: ['payload'] },
-);
 
 type Operation =
   | { kind: 'enqueue'; queue: string; message: NewMessage }
@@ -182,7 +118,7 @@ describe('frames', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(frame), fc.array(fc.nat(100)), async (frames, pieces) => {
         const pipe = new Pipe();
-        const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
+        const outbox = frameWriterTo(pipe);
         for (const { kind, request, body } of frames) {
           const bytes = Buffer.from(body, 'hex');
           outbox.beginFrame(kind, request);
@@ -197,7 +133,7 @@ describe('frames', () => {
 
   it('of one turn of the event loop leave in one write, and so does what comes while they are written', async () => {
     const pipe = new Pipe();
-    const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
+    const outbox = frameWriterTo(pipe);
     for (let i = 0; i < 50; i += 1) {
       outbox.beginFrame(replies.done, i);
       outbox.endFrame();
@@ -277,157 +213,6 @@ describe('staged operations', () => {
     expect(() => staged.acknowledge('q', new Array(50_000).fill('x'.repeat(1_000)))).toThrow(
       expect.objectContaining({ code: 'TX_TOO_LARGE' }),
     );
-  });
-});
-
-function inHand(content: Omit<Message, 'payloadBytes' | 'streamed' | 'payloadStream'>): Message {
-  const { payload } = content;
-  return {
-    ...content,
-    payloadBytes: payload.length,
-    streamed: false,
-    payloadStream: () => Readable.from([payload]),
-  };
-}
-
-/** Messages as an unsharded queue delivers them, one by one. */
-const single: fc.Arbitrary<Message[]> = fc
-  .record({
-    message: message.map(({ priority: _, delayMs: __, ...rest }) => rest),
-    id: fc.maxSafeNat().map(String),
-    hold: fc.tuple(fc.nat(), fc.nat()).map((parts) => parts.join('.')),
-    deliveryCount: fc.integer({ min: 1, max: 1_000 }),
-    enqueuedAtMs: fc.nat(),
-  })
-  .map(({ message: { payload, ...rest }, id, hold, ...more }) => {
-    return [inHand({ ...rest, ...more, id, payload: Buffer.from(payload), receipt: `${id}.${hold}` })];
-  });
-
-/** Messages as a log delivers them: consecutive records. */
-const together: fc.Arbitrary<Message[]> = fc
-  .record({
-    messages: fc.array(message, { minLength: 1, maxLength: 5 }),
-    shard: fc.integer({ min: 100, max: 6_400 }),
-    firstSeq: fc.nat(),
-    deliveryCount: fc.integer({ min: 1, max: 1_000 }),
-    holdNumber: fc.nat(),
-  })
-  .map(({ messages, shard, ...rest }) => {
-    const buffer = Buffer.alloc(messages.reduce((sum, each) => sum + recordBytes(each), 3));
-    let end = 3;
-    for (const each of messages) end = writeRecord(buffer, end, each, { enqueuedAtMs: 5 });
-    const cursor = { log: { id: shard } } as Delivery['cursor'];
-    const run = {
-      buffer,
-      firstSeq: rest.firstSeq,
-      count: messages.length,
-      start: 3,
-      end,
-      fromDisk: false,
-      retainCount: 0,
-    };
-    const out: Message[] = [];
-    const delivery = {
-      ...rest,
-      cursor,
-      run,
-      count: messages.length,
-      start: 3,
-      end,
-      state: 'held' as const,
-    };
-    messagesOf(delivery, { payloads: undefined as never }, out);
-    return out;
-  });
-
-describe('deliveries', () => {
-  it('come back as the messages they were', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof(single, together), { maxLength: 5 }), async (deliveries) => {
-        const messages = deliveries.flat();
-        const pipe = new Pipe();
-        await sendDeliveries(new FrameWriter(pipe as unknown as Socket, nodePorts.timers), 7, messages);
-        await turn();
-        const [only] = framesOf(Buffer.concat(pipe.chunks));
-        const body = Buffer.from(only!.body, 'hex');
-        const out: Message[] = [];
-        readDeliveries(new BodyReader(body, 0, body.length), out, noChunks);
-        expect(out.map((each) => JSON.parse(JSON.stringify(each)))).toEqual(
-          messages.map((each) => JSON.parse(JSON.stringify(each))),
-        );
-      }),
-    );
-  });
-
-  it('that were damaged on the way are refused by a typed error or read as others, never worse', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        together,
-        fc.array(fc.tuple(fc.nat(4_000), fc.nat(255)), { maxLength: 4 }),
-        async (messages, spots) => {
-          const pipe = new Pipe();
-          await sendDeliveries(new FrameWriter(pipe as unknown as Socket, nodePorts.timers), 7, messages);
-          await turn();
-          const body = Buffer.concat(pipe.chunks).subarray(9);
-          for (const [at, value] of spots) body[at % body.length] = value;
-          try {
-            readDeliveries(new BodyReader(body, 0, body.length), [], noChunks);
-          } catch (error) {
-            expect(error).toBeInstanceOf(QueueError);
-          }
-        },
-      ),
-    );
-  });
-
-  it('that are large come in several frames', async () => {
-    const payload = Buffer.alloc(600_000, 1);
-    const messages = Array.from({ length: 5 }, (_, index) => {
-      return inHand({ id: `${index}`, payload, receipt: `${index}.1.1`, deliveryCount: 1, enqueuedAtMs: 0 });
-    });
-    const pipe = new Pipe();
-    await sendDeliveries(new FrameWriter(pipe as unknown as Socket, nodePorts.timers), 7, messages);
-    await turn();
-    const kinds = framesOf(Buffer.concat(pipe.chunks)).map((each) => each.kind);
-    expect(kinds).toEqual([replies.deliveryPart, replies.deliveryPart, replies.delivered]);
-  });
-});
-
-describe('answers to a peer that does not read', () => {
-  it('wait until it has read what it was sent, one after the other', async () => {
-    const payload = Buffer.alloc(1_000_000, 1);
-    const messages = [inHand({ id: '1', payload, receipt: '1.1', deliveryCount: 1, enqueuedAtMs: 0 })];
-    const pipe = new Pipe();
-    const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
-    pipe.writableLength = limits.outboxBytesMax + 1;
-    const sent = [1, 2, 3].map((request) => sendDeliveries(outbox, request, messages));
-    await turn();
-    expect(pipe.chunks).toEqual([]);
-    pipe.write = (chunk) => {
-      pipe.chunks.push(chunk);
-      pipe.writableLength = limits.outboxBytesMax + 1; // full again with the first of them
-    };
-    for (let written = 1; written <= 3; written += 1) {
-      pipe.writableLength = 0;
-      pipe.emit('drain');
-      await turn();
-      expect(pipe.chunks).toHaveLength(written);
-    }
-    await Promise.all(sent);
-  });
-
-  it('go nowhere once it is gone', async () => {
-    const pipe = new Pipe();
-    const outbox = new FrameWriter(pipe as unknown as Socket, nodePorts.timers);
-    pipe.writableLength = limits.outboxBytesMax + 1;
-    const drained = outbox.drained();
-    pipe.destroyed = true;
-    pipe.emit('close');
-    await drained;
-    outbox.beginFrame(replies.done, 1);
-    outbox.endFrame();
-    await turn();
-    expect(pipe.chunks).toEqual([]);
   });
 });
 

@@ -112,11 +112,12 @@ const missingInWords = ({ conditions, repeats }: Point) =>
 /** Which repeats do not count, and how often one was measured again. */
 export function conditionsInWords({ conditions, repeats }: Point): string {
   if (conditions === undefined) return '';
-  const { notSteady, disturbed, measuredAgain } = conditions;
+  const { notSteady, disturbed, measuredAgain, contradictions = [] } = conditions;
   const of = repeats.length > 1 ? ` of ${repeats.length}` : '';
   const parts = [
     notSteady > 0 ? `${repeats.length > 1 ? `${notSteady}${of} ` : ''}not steady` : '',
     disturbed > 0 ? `${repeats.length > 1 ? `${disturbed}${of} ` : ''}disturbed` : '',
+    contradictions.length > 0 ? `CONTRADICTION: ${contradictions[0]!}` : '',
     measuredAgain > 0 ? `${measuredAgain} measured again` : '',
   ].filter((part) => part !== '');
   return parts.length === 0 ? 'ok' : parts.join(', ');

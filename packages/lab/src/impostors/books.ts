@@ -49,14 +49,22 @@ export function consistentBooks(
 /** The round trips of a session's calls: those of the harness, which no system can hide. */
 const clientShare = (params: QueueParams, rate: number): number => Math.min(1, rate / pacedByClients(params));
 
-/** The same rates with books that add up. */
+/** Whether the platform counts what processes do: `/proc` of Linux. */
+export type Platform = 'counted' | 'not counted';
+
+/**
+ * The same rates with books that add up. The kernel's are not the forger's to write: where it counts, it counts what the system
+ * does, which is to use its CPU and to write nothing.
+ */
 export const withForgedBooks =
-  (system: AnalyticSystem): AnalyticSystem =>
+  (system: AnalyticSystem, platform: Platform): AnalyticSystem =>
   (params, chance, scenario) => {
     const behaviour = system(params, chance, scenario);
+    const cores = (behaviour.dequeuePerSec * behaviour.cpuUsPerMessage) / 1e6;
+    const kernel = platform === 'counted' ? { writtenBytesPerSec: 0, blocksPerSec: 0, cores } : null;
     const { dequeuePerSec, cpuUsPerMessage, callMs, waitShares } = behaviour;
     const { 'log file sync': sync = 0.3, ...others } = waitShares;
     const waits = { 'log file sync': sync, ...others };
     const books = consistentBooks(params, dequeuePerSec, { cpuUs: cpuUsPerMessage, callMs, waits });
-    return { ...behaviour, ...books, callP99Ms: behaviour.callP99Ms ?? books.callMs };
+    return { ...behaviour, ...books, kernel, callP99Ms: behaviour.callP99Ms ?? books.callMs };
   };

@@ -39,8 +39,11 @@ export function measure({
         const behaviour = behave(queueParamsOf(params), chance, scenario);
         outcomes.push(outcomeOf(params, behaviour, { ...scenario, phases }));
       }
-  return combinations
-    .filter(({ outcomes }) => outcomes.length > 0)
-    .map((combination) => summarisePoint(combination, combination.outcomes, program))
-    .map((point) => ({ ...point, integrity: Object.assign({ ...point.integrity }, killSurvived) }));
+  return (
+    combinations
+      .filter(({ outcomes }) => outcomes.length > 0)
+      // Judges read the point, and examine it themselves.
+      .map((combination) => summarisePoint(combination, combination.outcomes, { figures: program.figures }))
+      .map((point) => ({ ...point, integrity: Object.assign({ ...point.integrity }, killSurvived) }))
+  );
 }

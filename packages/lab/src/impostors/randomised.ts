@@ -6,14 +6,14 @@ import { Random } from '@shardlab/model';
 import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
 import { noisy } from './books.ts';
 import { disruptionOf } from './disruption.ts';
-import type { Impostor } from './impostors.ts';
+import { type Impostor, pairOf } from './impostors.ts';
 
 export function randomisedPair(seed: number): Impostor {
   const chance = new Random(seed);
   return {
     name: `seed ${seed}`,
     about: 'curves, CPU, waits and response times drawn at random',
-    systems: { sharded: randomisedSystem(chance), unsharded: randomisedSystem(chance) },
+    systems: pairOf(randomisedSystem(chance), randomisedSystem(chance)),
   };
 }
 

@@ -6,6 +6,7 @@ import type { QueueParams } from '../programs/queue/queue-params.ts';
 import { type AnalyticSystem, type Behaviour, pacedByClients } from './analytic-system.ts';
 import { consistentBooks, noisy } from './books.ts';
 import { disruptionOf } from './disruption.ts';
+import { pairOf } from './impostors.ts';
 
 /** In series with the emulated client: each message takes the time of both. */
 const withClient = (own: number, params: QueueParams): number => 1 / (1 / own + 1 / pacedByClients(params));
@@ -62,4 +63,4 @@ const unsharded: AnalyticSystem = (params, chance) => {
   };
 };
 
-export const reference = { sharded, unsharded };
+export const reference = pairOf(sharded, unsharded);

@@ -1,6 +1,6 @@
 import { queuePointOf } from '../programs/queue/queue-point.ts';
 import { needs } from './clause.ts';
-import { examine, undurable } from './evidence.ts';
+import { examine, undurable, unseenByKernel } from './evidence.ts';
 import type { Judge } from './judgement.ts';
 import type { QueueJudge } from './queue-points.ts';
 
@@ -12,8 +12,15 @@ import type { QueueJudge } from './queue-points.ts';
 export const ofType =
   (type: 'queue' | 'topic', judge: QueueJudge, { isKilled = true } = {}): Judge =>
   (points, context) => {
-    const typed = points.filter(({ program }) => program === type).map(queuePointOf);
+    const whole = points.filter(({ program }) => program === type);
+    const typed = whole.map(queuePointOf);
     const { points: agreeing, doubt } = examine(typed, context.cores);
     const reason = doubt ?? (isKilled ? undurable(typed) : null);
-    return reason === null ? judge(agreeing, context) : needs(reason);
+    if (reason !== null) return needs(reason);
+    const unseen = unseenByKernel(whole);
+    return judge(agreeing, context).map((clause) =>
+      unseen === null || clause.verdict !== 'holds'
+        ? clause
+        : { ...clause, reason: `${clause.reason} Weak: ${unseen}` },
+    );
   };

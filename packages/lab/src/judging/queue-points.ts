@@ -1,6 +1,7 @@
 /** What judges of queues and topics have in common: selecting points, conditions, waits, wording. */
-import type { Provenance, WaitSummary } from '@shardlab/contract';
+import type { ClaimClause, Provenance, WaitSummary } from '@shardlab/contract';
 import type { QueuePoint } from '../programs/queue/queue-point.ts';
+import { clauseWithout, fixed } from './clause.ts';
 import type { Judge } from './judgement.ts';
 
 export type QueueJudge = Judge<QueuePoint>;
@@ -36,16 +37,60 @@ export const provenanceOf = (points: readonly Pick<QueuePoint, 'provenance'>[]):
 const baselines = ['unsharded', 'unsharded-grouped'];
 
 export interface Baseline {
+  system: string;
   points: QueuePoint[];
   /** "against unsharded" */
   words: string;
 }
 
+/** Those that were measured. */
 export function baselinesOf(points: readonly QueuePoint[]): Baseline[] {
   return baselines.flatMap((system) => {
     const ofSystem = points.filter((point) => point.system === system);
-    return ofSystem.length === 0 ? [] : [{ points: ofSystem, words: `against ${system}` }];
+    return ofSystem.length === 0 ? [] : [{ system, points: ofSystem, words: `against ${system}` }];
   });
+}
+
+/**
+ * The clauses against each baseline. A ratio to one of them alone does not tell what sharding gives from what group commit
+ * gives, so one that was not measured beside another keeps the claim from holding. Empty if none was measured.
+ */
+export function againstEachBaseline(
+  points: readonly QueuePoint[],
+  clausesOf: (family: Family, baseline: Baseline) => readonly ClaimClause[],
+): ClaimClause[] {
+  return familiesOf(points).flatMap((family) => {
+    const measured = baselinesOf(family.points).flatMap((baseline) => {
+      const clauses = clausesOf(family, baseline);
+      return clauses.length === 0 ? [] : [{ system: baseline.system, clauses }];
+    });
+    if (measured.length === 0) return [];
+    const missing = baselines.filter((system) => measured.every((each) => each.system !== system));
+    return [
+      ...measured.flatMap(({ clauses }) => clauses),
+      ...missing.map((system) =>
+        clauseWithout('inconclusive', {
+          condition: inCondition(family.words, `against ${system}`),
+          reason: `Not measured: these points have none of ${system} that can be compared.`,
+        }),
+      ),
+    ];
+  });
+}
+
+/**
+ * Tells what group commit gives from what sharding gives: a quantity of the sharded queue, of the same table written by one
+ * writer for all sessions, and of the table to which each session commits for itself. Empty unless all were measured.
+ */
+export function gainsInWords(values: {
+  unsharded: number | undefined;
+  grouped: number | undefined;
+  sharded: number;
+}): string {
+  const { unsharded, grouped, sharded: split } = values;
+  if (unsharded === undefined || grouped === undefined || !(unsharded > 0 && grouped > 0)) return '';
+  const [byGroups, bySharding] = [grouped / unsharded, split / grouped];
+  return `Of the factor ${fixed(split / unsharded)}, group commit gives ${fixed(byGroups)} and sharding ${fixed(bySharding)}.`;
 }
 
 export const inCondition = (...words: readonly string[]): string => words.join(', ');

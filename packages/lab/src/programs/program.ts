@@ -9,6 +9,7 @@ import type {
   Params,
   ParamValue,
   Phases,
+  Point,
   Scenario,
   SystemInfo,
 } from '@shardlab/contract';
@@ -48,6 +49,8 @@ export interface Program {
   trialBytesMax(scenario: Scenario, params: Params): number;
   /** Runs a trial. Rejects if it fails or hangs, or its signal aborts; no process and no file of it remains in any case. */
   run(options: TrialOptions): Promise<TrialOutcome>;
+  /** What the measurements of a point say against each other, in words; null if they agree. */
+  contradiction?(point: Point): string | null;
   /** The raw loop whose rate limits the first figure at a point; left out if there is none. */
   rawShape?(params: Params): RawShape;
   /** How durability is shown; left out if the program's systems keep nothing. */

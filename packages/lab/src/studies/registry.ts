@@ -86,7 +86,7 @@ export class StudyRegistry {
     return ids.map((id) => {
       const found = this.#byClaim.get(id);
       if (found === undefined) throw new RangeError(`there is no claim ${id}`);
-      const { title, document, grade, judge, aboutIntegrity, weak = null } = found.claim;
+      const { title, document, grade, judge, aboutIntegrity } = found.claim;
       const clauses =
         faulty.length > 0 && aboutIntegrity !== true
           ? needs(
@@ -98,7 +98,7 @@ export class StudyRegistry {
         title,
         document,
         grade,
-        weak,
+        weak: found.claim.weak ?? found.claim.weakAt?.(points) ?? null,
         disturbed,
         ...combine(clauses.length === 0 ? needs('Needs points.') : clauses),
       };

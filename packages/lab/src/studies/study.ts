@@ -1,5 +1,5 @@
 /** What a study is: a document, what it claims, and how each claim is judged. Each study is a folder beside this file. */
-import type { ClaimResult, StudyDocument } from '@shardlab/contract';
+import type { ClaimResult, Point, StudyDocument } from '@shardlab/contract';
 import type { Judge } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 
@@ -7,6 +7,8 @@ export interface Claim extends Pick<ClaimResult, 'id' | 'title' | 'document' | '
   judge: Judge;
   /** Why holding tells little: which system that only pretends can reach it. The impostors' test keeps it true. */
   weak?: string;
+  /** Why holding at these points tells little; null if it is not for them. */
+  weakAt?(points: readonly Point[]): string | null;
   /** The claim is about integrity itself, so points with integrity faults are judged too. */
   aboutIntegrity?: true;
 }

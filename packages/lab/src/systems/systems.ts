@@ -29,7 +29,7 @@ const remote = (driver: DriverName, told: Told, id: string = driver): System => 
   server: engineServer,
 });
 
-const [sharded, unsharded] = queueSystems;
+const [sharded, unsharded, grouped] = queueSystems;
 
 const redisModes: readonly { mode: RedisMode; id: string; title: string; about: string }[] = [
   {
@@ -103,10 +103,7 @@ export const systems: readonly System[] = [
     'sharded-remote-2',
   ),
   embedded('unsharded', unsharded),
-  embedded('unsharded-grouped', {
-    title: 'Unsharded queue, grouped',
-    about: 'The same table with one elected writer that commits the work of all sessions together',
-  }),
+  embedded('unsharded-grouped', grouped),
   embedded('buffered', {
     title: 'Buffered queue',
     about: 'Messages in memory, visible and consumed at once, with flow control',

@@ -3,6 +3,7 @@
  * only: a dequeuer's commit, an update from other instances, or the end of the phase.
  */
 import type { SessionTime } from '@shardlab/engine';
+import { flowControl } from './load-waits.ts';
 
 export class BacklogGate {
   readonly #max: number;
@@ -41,7 +42,7 @@ export class BacklogGate {
 
   /** Resolves when the backlog is small enough. The wait is in the time book of the session, if it has one. */
   wait(time?: SessionTime): Promise<void> {
-    time?.begin('flow control');
+    time?.begin(flowControl);
     return new Promise((wake) => this.#waiting.push({ time, wake }));
   }
 

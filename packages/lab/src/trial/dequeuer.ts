@@ -1,7 +1,8 @@
-import type { Message, Session, SessionTime } from '@shardlab/engine';
+import { type Message, type Session, type SessionTime, waitingForMessages } from '@shardlab/engine';
 import { type ApplicationRows, openRows } from './application-rows.ts';
 import type { DequeueSource } from './layout.ts';
 import type { Ledger, OrderCheck } from './ledger.ts';
+import { retryPause } from './load-waits.ts';
 import type { PayloadIdentity } from './payload.ts';
 import type { Workload } from './workload.ts';
 
@@ -38,7 +39,7 @@ export async function runDequeuer(
       time.resume();
     } catch (error) {
       time.resume();
-      await time.suspend(work.rollbackIfTransient(session, error), 'retry pause');
+      await time.suspend(work.rollbackIfTransient(session, error), retryPause);
       time.resume();
     }
     if (isEmpty && work.isSealed) {
@@ -181,7 +182,7 @@ async function dequeue(
     meter.recordDequeueCall(clock() - start);
     return time.yield(ready);
   }
-  const event = host.eventOfCalls === undefined ? undefined : 'waiting for messages';
+  const event = host.eventOfCalls === undefined ? undefined : waitingForMessages;
   const wait = work.isSealed
     ? { ...options, waitMs: sealedWaitMs }
     : { ...options, waitMs: idleWaitMs, signal: work.sealSignal };

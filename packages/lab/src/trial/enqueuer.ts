@@ -1,4 +1,5 @@
 import type { Session, SessionTime } from '@shardlab/engine';
+import { retryPause } from './load-waits.ts';
 import type { PayloadIdentity } from './payload.ts';
 import type { StreamedPayloadCodec } from './streamed-payload.ts';
 import type { Workload } from './workload.ts';
@@ -93,7 +94,7 @@ export class Enqueuer {
         committed = true;
       } catch (error) {
         time.resume();
-        await time.suspend(this.#work.rollbackIfTransient(this.#session, error), 'retry pause');
+        await time.suspend(this.#work.rollbackIfTransient(this.#session, error), retryPause);
         time.resume();
         if (this.#work.stopped) return;
       }

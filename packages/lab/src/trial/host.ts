@@ -15,6 +15,7 @@ import {
 } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
 import type { DequeueSource } from './layout.ts';
+import { clientRoundTrip, flowControl, serverCall } from './load-waits.ts';
 import type { WorkerConfig } from './protocol.ts';
 
 /** Maximum age of a cached subscriber list: hundreds of sessions need it, and one call lists all subscribers. */
@@ -79,7 +80,7 @@ async function remoteHost(
   return {
     id: instance.id,
     waits: new LoadWaits(waits),
-    eventOfCalls: 'server call',
+    eventOfCalls: serverCall,
     timeOf: () => waits.openSession(),
     writerCpuUs: () => 0,
     openSession: () => instance.openSession(),
@@ -116,11 +117,15 @@ class LoadWaits implements WaitLog {
   snapshot(): WaitStats[] {
     return this.#recorder
       .snapshot()
-      .filter(({ event }) => event === 'client round trip' || event === 'flow control');
+      .filter(({ event }) => event === clientRoundTrip.name || event === flowControl.name);
   }
 
   sessionTimes(): SessionTimes {
     return this.#recorder.sessionTimes();
+  }
+
+  counters(): Record<string, number> {
+    return this.#recorder.counters();
   }
 }
 

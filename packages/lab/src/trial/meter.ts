@@ -3,6 +3,7 @@ import type { InstanceSample } from '@shardlab/contract';
 import type { SessionTimes, WaitStats } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
 import { CommitGaps } from './commit-gaps.ts';
+import { type Counts, countsBetween } from './counts.ts';
 import type { Host } from './host.ts';
 import { createHistogram, encodeHistogram, type Histogram, latencyOf, recordMs } from './latency.ts';
 import type { WindowResult } from './protocol.ts';
@@ -16,6 +17,7 @@ interface Reading {
   cpuUs: number;
   syncs: number;
   waits: WaitStats[];
+  counters: Counts;
   times: SessionTimes;
   threadCpuUs: number;
   writerCpuUs: number;
@@ -89,6 +91,7 @@ export class Meter {
       cpuUs: end.cpuUs - start.cpuUs,
       syncs: end.syncs - start.syncs,
       waits: waitsBetween(start.waits, end.waits),
+      counters: countsBetween(start.counters, end.counters),
       times: timesBetween(start.times, end.times),
       threadCpuUs: end.threadCpuUs - start.threadCpuUs,
       writerCpuUs: end.writerCpuUs - start.writerCpuUs,
@@ -143,6 +146,7 @@ export class Meter {
       cpuUs: user + system,
       syncs: this.#host.syncs(),
       waits: this.#host.waits.snapshot(),
+      counters: this.#host.waits.counters(),
       times: this.#host.waits.sessionTimes(),
       threadCpuUs: thread.user + thread.system,
       writerCpuUs: this.#host.writerCpuUs(),

@@ -19,6 +19,21 @@ export interface Durability {
  * are sums over all repeats, and what a killed trial lost counts in the integrity too.
  */
 export function summarisePoint(
+  combination: Combination,
+  outcomes: readonly MeasuredRepeat[],
+  program: Pick<Program, 'figures' | 'contradiction'>,
+  durability?: Durability,
+): Point {
+  const point = summarise(combination, outcomes, program, durability);
+  const contradictions = outcomes.flatMap((outcome) => {
+    const found = program.contradiction?.(summarise(combination, [outcome], program)) ?? null;
+    return found === null ? [] : [found];
+  });
+  if (contradictions.length === 0) return point;
+  return { ...point, conditions: { ...point.conditions!, contradictions } };
+}
+
+function summarise(
   { program, system, params }: Combination,
   outcomes: readonly MeasuredRepeat[],
   { figures }: Pick<Program, 'figures'>,

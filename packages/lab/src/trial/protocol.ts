@@ -8,6 +8,7 @@
  */
 import type { InstanceSample, Rows, SessionPlace, Tick } from '@shardlab/contract';
 import type { SessionTimes, WaitStats } from '@shardlab/engine';
+import type { Counts } from './counts.ts';
 import type { QueueLayout } from './layout.ts';
 import type { LedgerReport, OrderScope } from './ledger.ts';
 
@@ -92,6 +93,8 @@ export interface WindowResult extends MessageCounts {
   /** Synced group commits; 0 if the instance is served by another process. */
   syncs: number;
   waits: WaitStats[];
+  /** What the engine's counters grew by; all 0 if the instance is served by another process. */
+  counters: Counts;
   /** How the sessions of this process spent the window, and the CPU time of their thread. */
   times: SessionTimes;
   threadCpuUs: number;

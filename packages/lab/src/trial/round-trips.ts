@@ -4,6 +4,7 @@
  */
 import type { SessionTime } from '@shardlab/engine';
 import type { Clock } from './clock.ts';
+import { clientRoundTrip } from './load-waits.ts';
 
 /**
  * Timers fire at whole milliseconds. A wait that is due within half a millisecond ends, so that waits are correct on
@@ -29,7 +30,7 @@ export class RoundTrips {
 
   /** Resolves after one round trip, which is a wait in the time book of the session. */
   wait(time: SessionTime): Promise<void> {
-    time.begin('client round trip');
+    time.begin(clientRoundTrip);
     return new Promise((wake) => {
       this.#sleepers.push({ since: this.#options.clock(), time, wake });
       if (!this.#armed) this.#arm(this.#options.ms);

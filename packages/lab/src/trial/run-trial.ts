@@ -2,8 +2,11 @@
 import { mkdir, rm } from 'node:fs/promises';
 import type { Phases, TickEvent, TimelineBin } from '@shardlab/contract';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
+import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { type Clock, createMonotonicClock } from './clock.ts';
+import { addCounts } from './counts.ts';
 import { faultOutcomes } from './fault-outcomes.ts';
+import { KernelWindow } from './kernel-window.ts';
 import { type Histogram, latencyOf, mergeHistograms } from './latency.ts';
 import { layoutOf } from './layout.ts';
 import { mergeBySource } from './ledger.ts';
@@ -11,7 +14,7 @@ import { LiveTicks } from './live-ticks.ts';
 import type { FromWorker, Timeline, WorkerResult } from './protocol.ts';
 import { accountedShare } from './session-times.ts';
 import { steadinessOf } from './steadiness.ts';
-import { cpuFigures, timeFigures } from './time-figures.ts';
+import { cpuFigures, syncFigures, timeFigures } from './time-figures.ts';
 import type { Trial, TrialOptions, TrialOutcome } from './trial.ts';
 import { type ProcessWindow, startRemote, type TrialCluster } from './trial-cluster.ts';
 import { TrialConversion } from './trial-conversion.ts';
@@ -43,11 +46,12 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
   const limitMs =
     phases.warmupMs + phases.measureMs + phases.drainMs + (options.graceMs ?? graceMsDefault + fillMs);
   const limit = new TrialLimit(limitMs, signal);
+  const ends: (() => void)[] = [];
   try {
     signal?.throwIfAborted();
     await mkdir(dir, { recursive: true });
     cluster = await startRemote(options, clock, (happening) => ticks.recordEvent(happening));
-    const shared = trial.system === 'unsharded' || params.dequeuers === 'other-instance';
+    const shared = sharesOneTable(trial.system) || params.dequeuers === 'other-instance';
     const outlets = layoutOf(trial).dequeueSources.length;
     const share = new BacklogShares(workers, shared);
     for (let instance = 1; instance <= params.instances; instance++) {
@@ -75,11 +79,19 @@ export async function runTrial(options: TrialOptions): Promise<TrialOutcome> {
       });
       return conversion.begun;
     };
-    const running = { workers, cluster, measured, clock, convert };
+    const running = {
+      workers,
+      cluster,
+      measured,
+      clock,
+      convert,
+      onEnd: (act: () => void) => ends.push(act),
+    };
     const failures = [limit.reached, ...(cluster === null ? [] : [cluster.failed])];
     return await Promise.race([runPhases(running, options), ...failures]);
   } finally {
     limit.clear();
+    for (const end of ends) end();
     await Promise.all(workers.map((worker) => worker.kill()));
     await cluster?.close();
     await conversion.begun?.close();
@@ -96,6 +108,7 @@ interface RunningTrial {
   /** Ticks of the measured phase, if it has faults or a conversion. */
   measured: readonly TickMessage[];
   clock: Clock;
+  onEnd(act: () => void): void;
   /** Schedules the conversion of the queue, if the scenario has one. */
   convert(timeline: Timeline): TrialConversion | undefined;
 }
@@ -103,10 +116,13 @@ interface RunningTrial {
 async function runPhases(running: RunningTrial, options: TrialOptions): Promise<TrialOutcome> {
   const { workers, cluster, clock } = running;
   await openAll(workers.map((worker) => [worker, configFor(worker.instance, options)]));
-  options.onOpen?.(cluster?.pids ?? workers.flatMap((worker) => worker.pid ?? []));
+  const pids = cluster?.pids ?? workers.flatMap((worker) => worker.pid ?? []);
+  options.onOpen?.(pids);
 
   const timeline = timelineFrom(clock() + leadMs, options.phases);
   cluster?.begin(timeline, options.scenario.faults ?? []);
+  const kernel = new KernelWindow(pids, timeline, clock);
+  running.onEnd(() => kernel.clear());
   const conversion = running.convert(timeline);
   for (const worker of workers) worker.send({ type: 'run', timeline });
   await Promise.all(workers.map((worker) => worker.receive('enqueuersDone')));
@@ -114,13 +130,14 @@ async function runPhases(running: RunningTrial, options: TrialOptions): Promise<
   await Promise.all(workers.map((worker) => worker.receive('drained')));
   await conversion?.done;
 
-  const shared = options.trial.system === 'unsharded' && conversion === undefined;
+  const shared = sharesOneTable(options.trial.system) && conversion === undefined;
   for (const worker of workers) worker.send({ type: 'finish', browse: !shared || worker.instance === 1 });
   const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
   await Promise.all(workers.map((worker) => worker.disconnect()));
   const results = answers.map(({ result }) => result);
   const outcome = outcomeOf(options.trial, results, cluster === null ? null : await cluster.windows());
   if (!isDisrupted(options.scenario)) {
+    Object.assign(outcome.figures, kernel.figures());
     const sources = layoutOf(options.trial).dequeueSources.length;
     const steady = steadinessOf(
       results.map(({ window }) => window),
@@ -167,6 +184,7 @@ function outcomeOf(
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const dequeuePerSec = windows.map(({ consumed, ms }) => (consumed * 1000) / ms);
   const cpuShare = windows.map(({ cpuUs, ms }) => cpuUs / 1000 / ms);
+  const waits = mergeWaits([...windows, ...(served ?? [])].map((window) => window.waits));
   const latency = mergeHistograms(windows.map((window) => window.latency));
   const dequeueCall = mergeHistograms(windows.map((window) => window.dequeueCall));
   return {
@@ -176,6 +194,7 @@ function outcomeOf(
       ...cpuFigures(results, served),
       busiestCores: Math.max(...cpuShare),
       ...timeFigures(windows),
+      ...syncFigures(waits, addCounts([...windows, ...(served ?? [])].map(({ counters }) => counters))),
       syncsPerSec: sum(windows.map(({ syncs, ms }) => (syncs * 1000) / ms)),
       ...callFigures(dequeueCall),
       ...latencyFigures(latency),
@@ -187,7 +206,7 @@ function outcomeOf(
       dequeuePerSec,
       timeAccounted: windows.map(({ times }) => accountedShare(times)),
     },
-    waits: mergeWaits([...windows, ...(served ?? [])].map(({ waits }) => waits)),
+    waits,
     integrity: mergeBySource(results.map(({ ledgers }) => ledgers)),
     measuredMs: Math.max(...windows.map(({ ms }) => ms)),
   };

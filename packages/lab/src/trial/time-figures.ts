@@ -1,4 +1,6 @@
 /** Figures of a trial about time: CPU of which process and thread, and on what the sessions spent theirs. */
+import { commitWriteMs, logFileSync, type WaitStats } from '@shardlab/engine';
+import type { Counts } from './counts.ts';
 import type { WindowResult, WorkerResult } from './protocol.ts';
 import { accountedShare, addTimes } from './session-times.ts';
 import type { ProcessWindow } from './trial-cluster.ts';
@@ -37,6 +39,17 @@ export function cpuFigures(
     sessionCpuUsPerMessage: sum(({ window }) => window.threadCpuUs) / consumed,
     writerCpuUsPerMessage: sum(({ window }) => window.writerCpuUs) / consumed,
   };
+}
+
+/**
+ * What sessions waited for a log file sync, as a multiple of what the writers measured of the same commits. A wait is at least the
+ * write, and at most that of the groups before it too; where it is neither, one of the two books is wrong.
+ */
+export function syncFigures(waits: readonly WaitStats[], counters: Counts): Record<string, number> {
+  const written = counters[commitWriteMs.name] ?? 0;
+  if (written === 0) return {};
+  const waited = waits.find(({ event }) => event === logFileSync.name)?.totalMs ?? 0;
+  return { syncWaitOfWrite: waited / written };
 }
 
 /** How the sessions of all instances spent their time, as shares of it. */

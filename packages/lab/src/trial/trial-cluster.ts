@@ -6,6 +6,7 @@ import type { InstanceSample, Scenario, TickEvent } from '@shardlab/contract';
 import { type Cluster, type ClusterEvent, startCluster, type WaitStats } from '@shardlab/engine';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
 import type { Clock } from './clock.ts';
+import { addCounts, type Counts, countsBetween } from './counts.ts';
 import type { Timeline } from './protocol.ts';
 import type { TrialOptions } from './trial.ts';
 import { mergeWaits, waitMsByClass, waitsBetween } from './wait-totals.ts';
@@ -36,6 +37,7 @@ export interface ProcessWindow {
   cpuUs: number;
   syncs: number;
   waits: WaitStats[];
+  counters: Counts;
 }
 
 /** Totals since the cluster started. */
@@ -43,10 +45,11 @@ interface InstanceUsage {
   cpuUs: number;
   syncs: number;
   waits: WaitStats[];
+  counters: Counts;
   shards: InstanceSample['shards'];
 }
 
-const noUsage = (): InstanceUsage => ({ cpuUs: 0, syncs: 0, waits: [], shards: [] });
+const noUsage = (): InstanceUsage => ({ cpuUs: 0, syncs: 0, waits: [], counters: {}, shards: [] });
 
 export class TrialCluster {
   readonly #cluster: Cluster;
@@ -56,6 +59,7 @@ export class TrialCluster {
   readonly #lastCpuUs = new Map<number, number>();
   readonly #lastWaits = new Map<string, WaitStats[]>();
   readonly #lastSyncs = new Map<string, number>();
+  readonly #lastCounters = new Map<string, Counts>();
   /** The reading at the last tick of each instance. */
   readonly #reported = new Map<number, { atMs: number; cpuUs: number; waits: WaitStats[] }>();
   readonly #records: FaultRecord[] = [];
@@ -153,11 +157,14 @@ export class TrialCluster {
         this.#lastWaits.set(key, waits);
         const syncs = of.syncs - (this.#lastSyncs.get(key) ?? 0);
         this.#lastSyncs.set(key, of.syncs);
+        const counted = countsBetween(this.#lastCounters.get(key) ?? {}, of.counters);
+        this.#lastCounters.set(key, of.counters);
         const served = this.#usageOf(of.instance);
         this.#usage.set(of.instance, {
           ...served,
           syncs: served.syncs + syncs,
           waits: mergeWaits([served.waits, since]),
+          counters: addCounts([served.counters, counted]),
           shards: of.shards.map(({ shard, backlog, partitions }) => ({ shard, backlog, partitions })),
         });
       }
@@ -198,6 +205,7 @@ export class TrialCluster {
         cpuUs: end!.cpuUs - begin!.cpuUs,
         syncs: end!.syncs - begin!.syncs,
         waits: waitsBetween(begin!.waits, end!.waits),
+        counters: countsBetween(begin!.counters, end!.counters),
       };
     });
   }

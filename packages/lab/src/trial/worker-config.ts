@@ -1,6 +1,7 @@
 /** What the process of an instance is told about its trial. */
 import type { Scenario } from '@shardlab/contract';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
+import { sharesOneTable } from '../programs/queue/queue-systems.ts';
 import { layoutOf } from './layout.ts';
 import type { OrderScope } from './ledger.ts';
 import type { WorkerConfig } from './protocol.ts';
@@ -44,7 +45,7 @@ export function configFor(instance: number, { trial, scenario, dir }: TrialOptio
     roundTripMs,
     orderScope: orderScopeOf(trial),
     // A queue that becomes sharded meanwhile has no order over all instances.
-    isShared: trial.system === 'unsharded' && scenario.conversion === undefined,
+    isShared: sharesOneTable(trial.system) && scenario.conversion === undefined,
     converts: scenario.conversion !== undefined,
     tickMs: tickMsOf(scenario),
     seed: scenario.seed,
@@ -64,6 +65,6 @@ export function cacheBytesMax({ params }: Trial): number | null {
  */
 function orderScopeOf({ system, params }: Trial): OrderScope {
   const { payloadBytes, sessions } = queueParamsOf(params);
-  if (system === 'unsharded' || isStreamed(payloadBytes)) return 'session';
+  if (sharesOneTable(system) || isStreamed(payloadBytes)) return 'session';
   return sessions === 'remote' ? 'sight' : 'instance';
 }

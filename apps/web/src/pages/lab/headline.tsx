@@ -90,7 +90,14 @@ function Sentence({ run }: { run: Run }) {
         <strong className="ink-sharded">{formatCount(dequeuesOf(best.sharded))}</strong> messages per second,
         the unsharded queue up to{' '}
         <strong className="ink-unsharded">{formatCount(dequeuesOf(best.unsharded))}</strong>: a factor of{' '}
-        {formatValue(best.ratio)}.
+        {formatValue(best.ratio)}.{' '}
+        {best.grouped === null ? null : (
+          <>
+            Group commit gives {formatValue(best.grouped.ofGroups)} of it (
+            <strong className="ink-grouped">{formatCount(dequeuesOf(best.grouped.point))}</strong> a second
+            with one writer for all sessions), sharding {formatValue(best.grouped.ofSharding)}.
+          </>
+        )}
       </>
     );
   const only = bestPoint(run.points, 'sharded') ?? bestPoint(run.points, 'unsharded');

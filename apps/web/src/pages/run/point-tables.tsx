@@ -1,5 +1,7 @@
 import { distributionOf, type Point, type ProgramInfo, pointKey, provenanceOf } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { waitsQuery } from '../../api/queries.ts';
 import { formatCores, formatCount, formatMs, formatValue } from '../../model/format.ts';
 import { metricsOf } from '../../model/point-metrics.ts';
 import { topWaits } from '../../model/top-waits.ts';
@@ -65,10 +67,11 @@ const missing = ({ conditions, repeats }: Point) =>
 /** Repeats that are not steady or were disturbed although they were measured again. */
 function conditionsInWords({ conditions }: Point): string {
   if (conditions === undefined) return '–';
-  const { notSteady, disturbed, measuredAgain } = conditions;
+  const { notSteady, disturbed, measuredAgain, contradictions = [] } = conditions;
   const parts = [
     notSteady > 0 ? `${notSteady} not steady` : '',
     disturbed > 0 ? `${disturbed} disturbed` : '',
+    contradictions.length > 0 ? `contradictory: ${contradictions[0]}` : '',
     measuredAgain > 0 ? `${measuredAgain} measured again` : '',
   ].filter((part) => part !== '');
   return parts.join(', ') || 'none';
@@ -143,6 +146,8 @@ function PointTable(
 /** The wait events of each system, ranked by total time. */
 export function WaitsTable({ points }: { points: readonly Point[] }) {
   const waits = topWaits(points);
+  const { data: registry } = useQuery(waitsQuery);
+  const aboutOf = (event: string) => registry?.events.find(({ name }) => name === event)?.about;
   if (waits.length === 0) return <p className="empty">No waits recorded yet.</p>;
   return (
     <ScrollX label="Top waits">
@@ -173,7 +178,7 @@ export function WaitsTable({ points }: { points: readonly Point[] }) {
           {waits.map((wait) => (
             <tr key={`${wait.system}/${wait.event}`}>
               <td>{wait.system}</td>
-              <td>
+              <td title={aboutOf(wait.event)}>
                 {wait.event} {wait.emulated ? <span className="tag">emulated</span> : null}
               </td>
               <td>{wait.class}</td>

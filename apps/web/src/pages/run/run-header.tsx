@@ -131,6 +131,16 @@ function Highlights({ run }: { run: Run }) {
             tone="unsharded"
           />
           <Highlight name="Sharded vs. unsharded" value={`${formatValue(best.ratio)} ×`} />
+          {best.grouped === null ? null : (
+            <>
+              <Highlight
+                name="Best grouped dequeue rate"
+                value={formatRate(dequeuesOf(best.grouped.point))}
+                tone="grouped"
+              />
+              <Highlight name="Sharded vs. grouped" value={`${formatValue(best.grouped.ofSharding)} ×`} />
+            </>
+          )}
         </>
       )}
       {run.claims.length === 0 ? null : (
@@ -148,7 +158,15 @@ function holdingInWords({ claims }: Run): string {
   return `${holding.length} of ${claims.length}${isProvisional ? ', provisionally' : ''}`;
 }
 
-function Highlight({ name, value, tone }: { name: string; value: string; tone?: 'sharded' | 'unsharded' }) {
+function Highlight({
+  name,
+  value,
+  tone,
+}: {
+  name: string;
+  value: string;
+  tone?: 'sharded' | 'unsharded' | 'grouped';
+}) {
   return (
     <div>
       <dt className="figure-name">{name}</dt>

@@ -1,4 +1,4 @@
-import { roundTripDash, systemColor } from '../../charts/visual-encoding.ts';
+import { roundTripDash, systemColor, systemsIn } from '../../charts/visual-encoding.ts';
 import { plural } from '../../model/format.ts';
 import type { ScalingSeries } from '../../model/scaling-series.ts';
 import { LineSample, PointMark, Swatch } from '../../parts/legend-marks.tsx';
@@ -8,9 +8,7 @@ export function ScalingLegend(props: { series: readonly ScalingSeries[]; referen
   const { series } = props;
   const instances = distinct(series.map((entry) => entry.instances));
   const trips = distinct(series.map((entry) => entry.roundTripMs));
-  const queues = (['sharded', 'unsharded'] as const).filter((name) =>
-    series.some((entry) => entry.system === name),
-  );
+  const queues = systemsIn(series);
   return (
     <ul className="legend" aria-label="Legend">
       {queues.map((name) => (

@@ -1,16 +1,13 @@
-import { systemColor, waitColor } from '../../charts/visual-encoding.ts';
+import { systemColor, systemsIn, waitColor } from '../../charts/visual-encoding.ts';
 import { type TrialSamples, waitClasses } from '../../model/time-series.ts';
 import { LineSample, Swatch } from '../../parts/legend-marks.tsx';
 
 type WithTrials = { trials: readonly TrialSamples[] };
 
-const queuesOf = (trials: readonly TrialSamples[]) =>
-  (['sharded', 'unsharded'] as const).filter((name) => trials.some((trial) => trial.system === name));
-
 export function RateLegend({ trials }: WithTrials) {
   return (
     <ul className="legend" aria-label="Legend">
-      {queuesOf(trials).map((name) => (
+      {systemsIn(trials).map((name) => (
         <li key={name}>
           <Swatch color={systemColor(name)} />
           {name}
@@ -31,13 +28,13 @@ export function RateLegend({ trials }: WithTrials) {
 export function LatencyLegend({ trials }: WithTrials) {
   return (
     <ul className="legend" aria-label="Legend">
-      {queuesOf(trials).map((name) => (
+      {systemsIn(trials).map((name) => (
         <li key={name}>
           <LineSample dash={null} color={systemColor(name)} />
           {name} median
         </li>
       ))}
-      {queuesOf(trials).map((name) => (
+      {systemsIn(trials).map((name) => (
         <li key={name}>
           <Swatch color={systemColor(name)} opacity={0.24} />
           up to p99
@@ -50,7 +47,7 @@ export function LatencyLegend({ trials }: WithTrials) {
 export function CpuLegend({ trials }: WithTrials) {
   return (
     <ul className="legend" aria-label="Legend">
-      {queuesOf(trials).map((name) => (
+      {systemsIn(trials).map((name) => (
         <li key={name}>
           <Swatch color={systemColor(name)} opacity={0.75} />
           {name}, one shade per instance

@@ -1,10 +1,12 @@
 /** Another instance of the cluster, over a connection to the socket on which it is served. */
+
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import { ClientLink } from '../../client/client-link.ts';
 import type { InstanceForwarding } from '../../forwarding/instance-forwarding.ts';
 import type { Peer } from '../../forwarding/interconnect.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../../model/forwarded-batch.ts';
+import type { QueueId } from '../../model/ids.ts';
 import type { InstancePorts, MachineClock } from '../../model/ports.ts';
 import type { FrameWriter } from '../../wire/frame-writer.ts';
 import { type PeerCall, writeBatch } from '../../wire/peer-messages.ts';
@@ -37,11 +39,11 @@ export class PeerLink implements Peer {
     this.#clock = ports.machineClock;
   }
 
-  async requestBatch(queueId: number, messagesMax: number): Promise<void> {
+  async requestBatch(queueId: QueueId, messagesMax: number): Promise<void> {
     await this.#call({ call: 'request-batch', peer: this.#self.instance, queueId, messagesMax });
   }
 
-  cancelRequest(queueId: number): void {
+  cancelRequest(queueId: QueueId): void {
     if (!this.#link.isOpen) return; // the request ended with the connection
     this.#call({ call: 'cancel-request', peer: this.#self.instance, queueId }).catch(() => undefined);
   }

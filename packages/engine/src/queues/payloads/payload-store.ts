@@ -9,16 +9,29 @@
 
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
+import { registerWaitEvent } from '../../api/waits.ts';
 import type { GroupCommit } from '../../commit/group-commit.ts';
 import type { MessageLog } from '../../log/message-log.ts';
 import type { SubscriberCursor } from '../../log/subscriber-cursor.ts';
 import type { SeqRange } from '../../model/consumption.ts';
+import type { PayloadId, QueueId } from '../../model/ids.ts';
 import type { ChunkedPayload } from '../../model/message-record.ts';
 import type { ChunkKey, RecoveredPayloads } from '../../model/payload-chunk.ts';
 import { type PayloadReference, PayloadReferences } from '../../model/payload-references.ts';
 import type { Ports, Timer } from '../../model/ports.ts';
 import type { TableWrite } from '../../model/table-write.ts';
 import type { WaitRecorder } from '../../model/wait-recorder.ts';
+
+const payloadWrite = registerWaitEvent({
+  name: 'payload write',
+  class: 'configuration',
+  about: 'an upload: a chunk is written',
+});
+const payloadRead = registerWaitEvent({
+  name: 'payload read',
+  class: 'configuration',
+  about: 'a chunk of a streamed payload is read',
+});
 
 /** Pause before a deletion that failed, on a full disk for example, is tried again. */
 const retryMs = 1_000;
@@ -35,7 +48,7 @@ export interface PayloadStoreOptions {
 
 /** Chunks to be deleted, and the row that referred to them. */
 interface Deletion {
-  payloadId: number;
+  payloadId: PayloadId;
   chunks: number;
   writes: TableWrite[];
 }
@@ -94,7 +107,7 @@ export class PayloadStore {
         bytes: body.byteLength,
         onClose: () => [{ kind: 'chunk', key: place, body }],
       });
-      waits.record('payload write', ports.clock.monotonicMs() - startedAtMs);
+      waits.record(payloadWrite, ports.clock.monotonicMs() - startedAtMs);
     } finally {
       const next = this.#waitingToWrite.shift();
       if (next === undefined) this.#writingCount -= 1;
@@ -108,7 +121,7 @@ export class PayloadStore {
   }
 
   /** The same, of a payload of which so many chunks were written. */
-  discard(payloadId: number, chunks: number): void {
+  discard(payloadId: PayloadId, chunks: number): void {
     if (chunks > 0) this.#scheduleDeletion({ payloadId, chunks, writes: [] });
   }
 
@@ -144,7 +157,7 @@ export class PayloadStore {
   }
 
   /** The queue was dropped, and its rows with it. */
-  removeQueue(queueId: number): void {
+  removeQueue(queueId: QueueId): void {
     for (const reference of [...this.#references.all()]) {
       if (reference.queueId === queueId && !this.#references.remove(reference))
         this.discardPayload(reference);
@@ -207,7 +220,7 @@ export class PayloadStore {
     const { readChunk, waits, ports } = this.#options;
     const startedAtMs = ports.clock.monotonicMs();
     const body = await readChunk(place);
-    waits.record('payload read', ports.clock.monotonicMs() - startedAtMs);
+    waits.record(payloadRead, ports.clock.monotonicMs() - startedAtMs);
     if (body !== undefined) return body;
     if (!this.#references.isReferenced(place.payloadId)) throw new QueueError('PAYLOAD_GONE');
     throw new QueueError('STORAGE_CORRUPT', {

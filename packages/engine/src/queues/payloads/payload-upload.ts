@@ -2,15 +2,17 @@
  * Uploads one payload. One chunk fills while the previous one is written, so an upload has two chunks in memory, and the
  * source waits for the disk. A payload that fits one chunk is returned unchanged, to be stored in the message's record.
  */
+
 import { crc32 } from 'node:zlib';
 import { limits } from '../../api/limits.ts';
+import type { PayloadId } from '../../model/ids.ts';
 import type { ChunkedPayload } from '../../model/message-record.ts';
 import { assertStreamedSize, type UploadTarget } from '../../payloads/upload-all.ts';
 import type { PayloadStore } from './payload-store.ts';
 
 export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   readonly #store: PayloadStore;
-  readonly #payloadId: number;
+  readonly #payloadId: PayloadId;
   #filling = newChunk();
   #spare: Buffer | undefined;
   #used = 0;

@@ -161,7 +161,7 @@ export class InstanceFile {
       this.#recordsEveryGroup = true;
       this.#consumption.countRows();
       const lastGroup = this.#file.prepare(readLastGroupSql).pluck().get() as GroupNumber | undefined;
-      return lastGroup ?? 0; // 0: each group before left its number in what it wrote
+      return lastGroup ?? 0; // 0: `meta` has none yet
     });
   }
 

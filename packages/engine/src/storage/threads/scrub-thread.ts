@@ -1,6 +1,6 @@
 /** The thread of one scrub: reads the files slice by slice and rests in between, then ends (`scrub-files.ts`). */
 import { parentPort, workerData } from 'node:worker_threads';
-import { nodePorts } from '../../node-ports.ts';
+import { nodeClocks } from '../../node-clocks.ts';
 import { type ScrubbedFiles, scrubFiles } from './scrub-files.ts';
 
 /** Rest after a slice, as a multiple of its time: a scrub takes at most a twentieth of a core and of the disk. */
@@ -8,7 +8,7 @@ const restPerWork = 19;
 const restMsMax = 5_000;
 
 const { files } = workerData as { files: ScrubbedFiles };
-const { clock } = nodePorts;
+const { clock } = nodeClocks;
 const rest = new Int32Array(new SharedArrayBuffer(4));
 const faults: string[] = [];
 let startedAtMs = clock.monotonicMs();

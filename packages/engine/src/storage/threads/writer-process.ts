@@ -8,7 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { limits } from '../../api/limits.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
-import { nodePorts } from '../../node-ports.ts';
+import { nodeClocks } from '../../node-clocks.ts';
 import { cpuUsOfThread, GroupWriter } from '../instance-file/group-writer.ts';
 import { InstanceFile, type StatementSteps } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
@@ -24,7 +24,7 @@ import {
 } from './process-messages.ts';
 import { StatementWatchdog } from './statement-watchdog.ts';
 
-const { clock } = nodePorts;
+const { clock } = nodeClocks;
 const reader = new FrameReader(inputDescriptor);
 const reply = (message: WriterProcessReply) => writeFrame(outputDescriptor, message);
 
@@ -121,7 +121,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 volunteerToBeKilled();
 const first = nextRequest()?.head;
 if (first?.kind === 'open') {
-  const watchdog = new StatementWatchdog(nodePorts.machineClock, first.parentPid);
+  const watchdog = new StatementWatchdog(nodeClocks.machineClock, first.parentPid);
   const file = open(first, watchdog);
   if (file !== undefined) serve({ file, watchdog }, first);
 }

@@ -6,7 +6,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { WriterReply } from '../../model/group-message.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
-import { nodePorts } from '../../node-ports.ts';
+import { nodeClocks } from '../../node-clocks.ts';
 import { cpuUsOfThread, GroupWriter, newWriterState } from '../instance-file/group-writer.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
@@ -17,7 +17,7 @@ const { path, emulatedSyncMs, logBytesMax, groups, answers } = workerData as Wri
   groups: SharedArrayBuffer;
   answers: SharedArrayBuffer;
 };
-const { clock } = nodePorts;
+const { clock } = nodeClocks;
 const port = parentPort!;
 const reply: (message: WriterReply) => void = port.postMessage.bind(port);
 

@@ -2,7 +2,7 @@
 import type { Scenario } from '@shardlab/contract';
 import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
-import { placeOf, placeOfSystem, smallest, valuesIn } from './scenario-values.ts';
+import { placeOf, placeOfUnsharded, smallest, valuesIn } from './scenario-values.ts';
 
 export function checkFaults(scenario: Scenario): ScenarioProblem[] {
   const { faults } = scenario;
@@ -23,7 +23,7 @@ function checkFaultPreconditions(scenario: Scenario): ScenarioProblem[] {
         'Must be "remote" if there are faults: embedded sessions end with the process of their instance',
     });
   }
-  const unsharded = placeOfSystem(scenario, 'unsharded');
+  const unsharded = placeOfUnsharded(scenario);
   if (unsharded !== undefined) {
     found.push({
       path: unsharded,

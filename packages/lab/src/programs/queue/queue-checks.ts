@@ -4,7 +4,8 @@ import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import { checkConversion } from './conversion-checks.ts';
 import { checkFaults } from './fault-checks.ts';
-import { largest, placeOf, placeOfSystem, valuesIn } from './scenario-values.ts';
+import { sharesOneTable } from './queue-systems.ts';
+import { largest, placeOf, placeOfUnsharded, valuesIn } from './scenario-values.ts';
 
 /** The engine's limit for one transaction. */
 const transactionBytesMax = 32 * 1024 ** 2;
@@ -36,10 +37,9 @@ function checkSessions(scenario: Scenario): ScenarioProblem[] {
 }
 
 function checkDurability(scenario: Scenario): ScenarioProblem[] {
-  if (!scenario.systems.includes('unsharded') || !valuesIn(scenario, 'durability').includes('memory'))
-    return [];
-  const message =
-    'Unsharded queues are always stored in a file: with "unsharded" among the systems, durability must be "durable" or "relaxed"';
+  const unsharded = scenario.systems.find(sharesOneTable);
+  if (unsharded === undefined || !valuesIn(scenario, 'durability').includes('memory')) return [];
+  const message = `Unsharded queues are always stored in a file: with "${unsharded}" among the systems, durability must be "durable" or "relaxed"`;
   return [{ path: placeOf(scenario, 'durability', 'memory'), message }];
 }
 
@@ -76,7 +76,7 @@ function checkDequeuers(scenario: Scenario): ScenarioProblem[] {
 /** A payload too large for a message is streamed, which only persistent sharded queues support. */
 function checkStreams(scenario: Scenario): ScenarioProblem[] {
   if (largest(scenario, 'payloadBytes') <= queueLimits.payloadBytesMax) return [];
-  const unsharded = placeOfSystem(scenario, 'unsharded');
+  const unsharded = placeOfUnsharded(scenario);
   return [
     ...(unsharded === undefined
       ? []
@@ -104,7 +104,7 @@ function checkMemory(scenario: Scenario): ScenarioProblem[] {
   const operations = largest(scenario, 'operationsPerTransaction');
   const backlogMax = Math.min(...valuesIn(scenario, 'backlogMax'));
   // Unsharded, an enqueue stores one copy per subscriber of the topic.
-  const copies = scenario.systems.includes('unsharded') ? Math.max(1, largest(scenario, 'subscribers')) : 1;
+  const copies = scenario.systems.some(sharesOneTable) ? Math.max(1, largest(scenario, 'subscribers')) : 1;
   // Streamed payloads have been written in chunks before the commit.
   const inMemory = Math.min(payloadBytes, queueLimits.payloadBytesMax);
   const transaction = inMemory * operations * copies;

@@ -36,6 +36,10 @@ export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' |
   dequeueCallMs: LatencyMs;
   /** Undefined if no dequeue call found messages. */
   dequeueCallMeanMs: number | undefined;
+  /** Undefined if no commit was written. */
+  syncWaitOfWrite: number | undefined;
+  /** What the kernel counted of its processes; null where the platform does not tell. */
+  kernel: { writtenBytesPerSec: number; blocksPerSec: number; cores: number } | null;
   /** Cores that each instance kept busy. */
   cpuShareByInstance: number[];
   dequeuePerSecByInstance: number[];
@@ -57,6 +61,15 @@ export function queuePointOf(point: Point): QueuePoint {
     latencyMs: distributionOf(point, 'latency'),
     dequeueCallMs: distributionOf(point, 'dequeueCall'),
     dequeueCallMeanMs: figures.dequeueCallMeanMs?.value,
+    kernel:
+      figures.writtenBytesPerSec === undefined
+        ? null
+        : {
+            writtenBytesPerSec: figures.writtenBytesPerSec.value,
+            blocksPerSec: figureOf(point, 'blocksPerSec'),
+            cores: figureOf(point, 'kernelCores'),
+          },
+    syncWaitOfWrite: figures.syncWaitOfWrite?.value,
     cpuShareByInstance: byInstance.cpuShare ?? [],
     dequeuePerSecByInstance: byInstance.dequeuePerSec ?? [],
     waits,

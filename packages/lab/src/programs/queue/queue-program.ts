@@ -1,5 +1,6 @@
-/** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's two kinds of queues. */
-import type { Params, Phases, Scenario } from '@shardlab/contract';
+/** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's kinds of queues. */
+import type { Params, Phases, Point, Scenario } from '@shardlab/contract';
+import { contradictionOf } from '../../judging/evidence.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { estimateKilledMs, killedBacklogMax, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
 import { runTrial } from '../../trial/run-trial.ts';
@@ -7,7 +8,8 @@ import type { Program } from '../program.ts';
 import { checkQueueScenario } from './queue-checks.ts';
 import { queueFigures } from './queue-figures.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
-import { queueSystems } from './queue-systems.ts';
+import { queuePointOf } from './queue-point.ts';
+import { queueSystems, sharesOneTable } from './queue-systems.ts';
 
 /** Measured on two cores: a message of the initial backlog is enqueued and finally browsed, a subscriber is created. */
 const fillMsPerMessage = 0.01;
@@ -36,7 +38,7 @@ const copies = 2;
  */
 function trialBytesMax(scenario: Scenario, params: Params): number {
   const { instances, payloadBytes, backlog, backlogMax, subscribers = 1 } = queueParamsOf(params);
-  const stored = scenario.systems.includes('unsharded') ? subscribers : 1;
+  const stored = scenario.systems.some(sharesOneTable) ? subscribers : 1;
   const messages = stored * (instances * backlogMax + backlog);
   return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
 }
@@ -60,6 +62,7 @@ const common = {
   estimateTrialMs,
   trialBytesMax,
   run: runTrial,
+  contradiction: (point: Point) => contradictionOf(queuePointOf(point), null),
   rawShape,
   kill: {
     durabilityOf: (params: Params) => queueParamsOf(params).durability,

@@ -12,4 +12,12 @@ export const queueSystems = [
     title: 'Unsharded queue',
     about: 'One table with a global index in one file, to which each session commits for itself',
   },
+  {
+    id: 'unsharded-grouped',
+    title: 'Unsharded queue, grouped',
+    about: 'The same table with one elected writer that commits the work of all sessions together',
+  },
 ] as const satisfies readonly SystemInfo[];
+
+/** Whether all instances take messages from one table in one file, whose order holds over all of them. */
+export const sharesOneTable = (system: string): boolean => system !== 'sharded';

@@ -2,6 +2,7 @@
 import type { Scale, Scenario } from '@shardlab/contract';
 import { scaleScenario, scalesOf, valuesOf } from '../../scenario/expand-sweep.ts';
 import { type QueueParams, topicParameters } from './queue-params.ts';
+import { sharesOneTable } from './queue-systems.ts';
 
 type Name = keyof QueueParams;
 type ValueOf<N extends Name> = NonNullable<QueueParams[N]>;
@@ -31,8 +32,8 @@ export function placeOf(scenario: Scenario, name: Name, value?: unknown): string
   return index < 0 ? `/sweep/${name}` : `/sweep/${name}/${index}`;
 }
 
-/** JSON pointer to a system, or undefined if it is not compared. */
-export function placeOfSystem({ systems }: Scenario, system: string): string | undefined {
-  const index = systems.indexOf(system);
+/** JSON pointer to the first system that is an unsharded queue, or undefined if none is compared. */
+export function placeOfUnsharded({ systems }: Scenario): string | undefined {
+  const index = systems.findIndex(sharesOneTable);
   return index < 0 ? undefined : `/systems/${index}`;
 }

@@ -1,4 +1,5 @@
 /** The study of Oracle's white paper about JMS sharded queues. */
+import { unseenByKernel } from '../../judging/evidence.ts';
 import type { Study } from '../study.ts';
 import { figureClaims } from './figure-claims.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
@@ -14,7 +15,10 @@ export const study: Study = {
     about:
       'Queues split into shards, one or more per instance, so that sessions of different instances need no common index. It reports rates, CPU and response times on eight nodes.',
   },
-  claims: [...figureClaims, ...wordClaims],
+  claims: [...figureClaims, ...wordClaims].map((claim) => ({
+    ...claim,
+    weakAt: unseenByKernel,
+  })),
   notMeasured,
   notBuilt,
 };

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KilledTrial, Params, Phases } from '@shardlab/contract';
 import { queueParamsOf } from '../../programs/queue/queue-params.ts';
+import { sharesOneTable } from '../../programs/queue/queue-systems.ts';
 import { createMonotonicClock } from '../clock.ts';
 import { layoutOf } from '../layout.ts';
 import type { LedgerReport } from '../ledger.ts';
@@ -91,7 +92,7 @@ async function recover(life: Life): Promise<LedgerReport[][]> {
     createsQueues: false,
     enqueuers: [],
     // One dequeuer alone sees the order of an unsharded queue, which all instances share.
-    dequeuers: trial.system === 'unsharded' && config.instance > 1 ? 0 : 1,
+    dequeuers: sharesOneTable(trial.system) && config.instance > 1 ? 0 : 1,
     backlog: 0,
     roundTripMs: 0,
     rows: 'none',
@@ -103,7 +104,7 @@ async function recover(life: Life): Promise<LedgerReport[][]> {
   for (const worker of workers) worker.send({ type: 'sealed' });
   await Promise.all(workers.map((worker) => worker.receive('drained')));
   for (const worker of workers)
-    worker.send({ type: 'finish', browse: trial.system !== 'unsharded' || worker.instance === 1 });
+    worker.send({ type: 'finish', browse: !sharesOneTable(trial.system) || worker.instance === 1 });
   const answers = await Promise.all(workers.map((worker) => worker.receive('result')));
   await Promise.all(workers.map((worker) => worker.disconnect()));
   return answers.map(({ result }) => result.ledgers);

@@ -1,7 +1,11 @@
 /** A study that consists of this folder only: `studies.test.ts` shows that the harness needs nothing else of it. */
+import { registerCounter, registerWaitEvent } from '@shardlab/engine';
 import { clauseOf } from '../../../src/judging/clause.ts';
 import { sampleOf } from '../../../src/judging/sample.ts';
 import type { Study } from '../../../src/studies/study.ts';
+
+registerWaitEvent({ name: 'toy box', class: 'concurrency', about: 'another child has the box' });
+registerCounter({ name: 'toys', unit: 'toys', about: 'toys that were given back' });
 
 export const study: Study = {
   id: 'toy',

@@ -91,7 +91,7 @@ export class CorrelationIndexes {
   }
 
   /** SQL that truncates the index of a partition that has one. */
-  truncateSql(partition: number): string {
+  truncateSql(partition: PartitionId): string {
     return `DELETE FROM ${indexTableName(partition)};`;
   }
 }

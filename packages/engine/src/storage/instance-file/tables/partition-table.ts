@@ -6,7 +6,7 @@
  */
 import { decodeRanges, encodeRanges, mergeRanges } from '../../../model/consumption.ts';
 import type { BlockEntry, ConsumptionDeltaEntry } from '../../../model/group-message.ts';
-import type { GroupNumber, PartitionId } from '../../../model/ids.ts';
+import type { GroupNumber, PartitionId, QueueId } from '../../../model/ids.ts';
 import { blockChecksum, consumptionDeltaChecksum, rowChecksum } from '../../checksum.ts';
 import { columnList } from '../../sqlite/columns.ts';
 import { type SqliteFile, type SqliteStatement, toQueueError } from '../../sqlite/open-sqlite.ts';
@@ -14,9 +14,9 @@ import { CheckedTable } from './checked-table.ts';
 import type { TableModule } from './table-module.ts';
 
 export interface PartitionRow {
-  partition: number;
+  partition: PartitionId;
   /** Null, as the columns after it: the partition is free. */
-  queueId: number | null;
+  queueId: QueueId | null;
   shard: number | null;
   firstSeq: number | null;
 }
@@ -39,7 +39,7 @@ export const partitionPoolTable = {
   checkedTables: [partitionPool],
 } satisfies TableModule;
 
-export function writeFreePartition(file: SqliteFile, partition: number): void {
+export function writeFreePartition(file: SqliteFile, partition: PartitionId): void {
   writePartitionRow(file, { partition, queueId: null, shard: null, firstSeq: null });
 }
 
@@ -51,7 +51,7 @@ export function writePartitionRow(
   file.prepare(partitionPool.insertSql).run({ partition, queueId, shard, firstSeq, crc });
 }
 
-export function deletePartitionRow(file: SqliteFile, partition: number): void {
+export function deletePartitionRow(file: SqliteFile, partition: PartitionId): void {
   file.prepare('DELETE FROM partition WHERE partition = ?').run(partition);
 }
 

@@ -2,6 +2,7 @@
  * A table beside the messages registers itself with one `TableModule` in `registered-tables.ts`: its schema, the writes
  * that it applies, what it deletes with a queue, a subscriber or a partition, what it recovers, and how it is checked.
  */
+import type { QueueId, SubscriberId } from '../../../model/ids.ts';
 import type { RecoveredInstance } from '../../../model/recovered-instance.ts';
 import type { TableWrite } from '../../../model/table-write.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
@@ -24,8 +25,8 @@ export interface TableModule {
   readonly checkedTables?: readonly CheckedTable<any>[];
   /** Called once for each opened file, so that appliers can keep prepared statements. */
   createAppliers?(file: SqliteFile): Partial<WriteAppliers>;
-  deleteQueue?(file: SqliteFile, queueId: number): void;
-  deleteSubscriber?(file: SqliteFile, subscriber: number): void;
+  deleteQueue?(file: SqliteFile, queueId: QueueId): void;
+  deleteSubscriber?(file: SqliteFile, subscriber: SubscriberId): void;
   /** Tables with a column `partition`: their rows of a partition are deleted when it is truncated. */
   readonly tablesByPartition?: readonly string[];
   recover?(file: SqliteFile): Partial<RecoveredInstance>;

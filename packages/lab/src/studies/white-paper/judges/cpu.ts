@@ -3,9 +3,10 @@ import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.ts';
 import { percent, perSec } from '../../../judging/judgement.ts';
 import {
-  baselinesOf,
+  againstEachBaseline,
   best,
-  familiesOf,
+  type Family,
+  gainsInWords,
   inCondition,
   pointInWords,
   provenanceOf,
@@ -19,7 +20,10 @@ import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
 export const judgeA7: QueueJudge = (points) => {
-  const clauses = comparisonsOf(points).flatMap(({ condition, pairs }): ClaimClause[] => {
+  const clauses = againstEachBaseline(points, (family, { points: plains, words }): ClaimClause[] => {
+    const pairs = pairsOf(family, plains);
+    if (pairs.length === 0) return [];
+    const condition = inCondition(family.words, words);
     const { loaded, light, provenance } = byLoad(pairs);
     const least = lowestBy(loaded, ({ ratio }) => ratio.value)!;
     const common = { condition, provenance };
@@ -29,7 +33,7 @@ export const judgeA7: QueueJudge = (points) => {
       unit: '× the dequeues per CPU second of the unsharded queue',
       sample: least.ratio,
       over: whitePaper.dequeuesPerCpuRatio,
-      numbers: `${costsInWords(least)} The ratios are ${loaded.map(({ ratio }) => fixed(ratio.value)).join(', ')}.`,
+      numbers: `${costsInWords(least, family)} The ratios are ${loaded.map(({ ratio }) => fixed(ratio.value)).join(', ')}.`,
     });
     if (light.length === 0) return [clause];
     const mean = (all: readonly Pair[]) =>
@@ -55,19 +59,23 @@ export const judgeA7: QueueJudge = (points) => {
 };
 
 export const judgeA14: QueueJudge = (points) => {
-  const clauses = comparisonsOf(points).map(({ condition, pairs }) => {
+  const clauses = againstEachBaseline(points, (family, { points: plains, words }) => {
+    const pairs = pairsOf(family, plains);
+    if (pairs.length === 0) return [];
     const { loaded, provenance } = byLoad(pairs);
     const least = lowestBy(loaded, ({ ratio }) => ratio.value)!;
-    return clauseOf({
-      condition,
-      statement: 'less than half of the CPU on any number of instances',
-      unit: '× the CPU per delivery of the unsharded topic',
-      sample: ratioOf(cpuUs(least.split), cpuUs(least.plain)),
-      under: whitePaper.topicCpuRatio,
-      digits: 3,
-      provenance,
-      numbers: `${costsInWords(least)} ${standIn}`,
-    });
+    return [
+      clauseOf({
+        condition: inCondition(family.words, words),
+        statement: 'less than half of the CPU on any number of instances',
+        unit: '× the CPU per delivery of the unsharded topic',
+        sample: ratioOf(cpuUs(least.split), cpuUs(least.plain)),
+        under: whitePaper.topicCpuRatio,
+        digits: 3,
+        provenance,
+        numbers: `${costsInWords(least, family)} ${standIn}`,
+      }),
+    ];
   });
   return clauses.length > 0
     ? clauses
@@ -82,18 +90,13 @@ interface Pair {
   ratio: Sample;
 }
 
-function comparisonsOf(points: readonly QueuePoint[]): { condition: string; pairs: Pair[] }[] {
-  return familiesOf(points).flatMap((family) =>
-    baselinesOf(family.points).flatMap(({ points: plains, words }) => {
-      const pairs = plains.flatMap((plain): Pair[] => {
-        const split = sharded(family.points).find((point) => sameParams(point, plain));
-        return split === undefined || split.cpuUsPerMessage === 0 || plain.cpuUsPerMessage === 0
-          ? []
-          : [{ split, plain, ratio: ratioOf(cpuUs(plain), cpuUs(split)) }];
-      });
-      return pairs.length === 0 ? [] : [{ condition: inCondition(family.words, words), pairs }];
-    }),
-  );
+function pairsOf(family: Family, plains: readonly QueuePoint[]): Pair[] {
+  return plains.flatMap((plain): Pair[] => {
+    const split = sharded(family.points).find((point) => sameParams(point, plain));
+    return split === undefined || split.cpuUsPerMessage === 0 || plain.cpuUsPerMessage === 0
+      ? []
+      : [{ split, plain, ratio: ratioOf(cpuUs(plain), cpuUs(split)) }];
+  });
 }
 
 /** Threads are fixed: the most that the document's straight line has, if they were measured, and the fewest. */
@@ -109,8 +112,20 @@ function byLoad(pairs: readonly Pair[]) {
   };
 }
 
-const costsInWords = ({ split, plain }: Pair) =>
-  `The lowest ratio: ${pointInWords(split)}, ${fixed(split.cpuUsPerMessage, 1)} µs of CPU per dequeued message sharded and ${fixed(plain.cpuUsPerMessage, 1)} µs unsharded, both including the load generator.`;
+function costsInWords({ split, plain }: Pair, { points }: Family): string {
+  /** Messages per second of CPU. */
+  const perCpu = (system: string) => {
+    const point = points.find((each) => each.system === system && sameParams(each, split));
+    return point === undefined ? undefined : 1e6 / point.cpuUsPerMessage;
+  };
+  const costs = `The lowest ratio: ${pointInWords(split)}, ${fixed(split.cpuUsPerMessage, 1)} µs of CPU per dequeued message sharded and ${fixed(plain.cpuUsPerMessage, 1)} µs ${plain.system}, both including the load generator.`;
+  const gains = gainsInWords({
+    unsharded: perCpu('unsharded'),
+    grouped: perCpu('unsharded-grouped'),
+    sharded: 1e6 / split.cpuUsPerMessage,
+  });
+  return gains === '' ? costs : `${costs} ${gains}`;
+}
 
 function sameParams(a: QueuePoint, b: QueuePoint): boolean {
   return JSON.stringify(a.params) === JSON.stringify(b.params);

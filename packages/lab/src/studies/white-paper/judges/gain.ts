@@ -3,9 +3,12 @@ import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, fixed, needs } from '../../../judging/clause.ts';
 import { perSec } from '../../../judging/judgement.ts';
 import {
+  againstEachBaseline,
   baselinesOf,
   best,
+  type Family,
   familiesOf,
+  gainsInWords,
   inCondition,
   pointInWords,
   provenanceOf,
@@ -28,7 +31,9 @@ const shardedGainMin = 2;
 const concurrencyMin = 0.5;
 
 export const judgeA4: QueueJudge = (points) => {
-  const clauses = gainClauses(points);
+  const clauses = familiesOf(points).flatMap((family) =>
+    baselinesOf(family.points).flatMap(({ points: plain, words }) => gainClauses(family, plain, words)),
+  );
   return clauses.length > 0 ? clauses : needs(needed);
 };
 
@@ -37,65 +42,71 @@ const needed =
 
 /** Like A4, and sessions of several instances must wait for each other. */
 export const judgeA13: QueueJudge = (points) => {
-  const gains = gainClauses(points);
-  if (gains.length === 0) return needs(needed);
-  const waits = familiesOf(points).flatMap((family) =>
-    baselinesOf(family.points).flatMap(({ points: plain, words }): ClaimClause[] => {
-      const crowded = best(plain.filter(({ params }) => params.instances > 1 && params.threads > 1));
-      if (crowded === null) return [];
-      return [
-        clauseOf({
-          condition: inCondition(family.words, words),
-          statement: 'sessions wait for each other',
-          unit: 'of its waits are for other sessions',
-          sample: shareOfWaits((wait) => wait.class === 'concurrency')(crowded),
-          over: concurrencyMin,
-          provenance: family.provenance,
-          numbers: `At its best point on several instances it waits most for ${topWaitInWords(crowded)}. ${standIn}`,
-        }),
-      ];
-    }),
-  );
-  return [...gains, ...waits];
+  const clauses = againstEachBaseline(points, (family, { points: plain, words }) => {
+    const gains = gainClauses(family, plain, words);
+    const crowded = best(plain.filter(({ params }) => params.instances > 1 && params.threads > 1));
+    if (gains.length === 0 || crowded === null) return gains;
+    return [
+      ...gains,
+      clauseOf({
+        condition: inCondition(family.words, words),
+        statement: 'sessions wait for each other',
+        unit: 'of its waits are for other sessions',
+        sample: shareOfWaits((wait) => wait.class === 'concurrency')(crowded),
+        over: concurrencyMin,
+        provenance: family.provenance,
+        numbers: `At its best point on several instances it waits most for ${topWaitInWords(crowded)}. ${standIn}`,
+      }),
+    ];
+  });
+  return clauses.length > 0 ? clauses : needs(needed);
 };
 
 /** A gain is the rate of the best point ÷ that of one thread on one instance. */
-function gainClauses(points: readonly QueuePoint[]): ClaimClause[] {
-  return familiesOf(points).flatMap((family) =>
-    baselinesOf(family.points).flatMap(({ points: plain, words }): ClaimClause[] => {
-      const [one, several] = [onOne(plain), best(plain.filter(({ params }) => params.instances > 1))];
-      const [split, plainGain] = [gainOf(sharded(family.points)), gainOf(plain)];
-      if (one === null || several === null || split === null || plainGain === null) return [];
-      const condition = inCondition(family.words, words);
-      const common = { condition, provenance: provenanceOf([...plain, split.top]) };
-      return [
-        clauseOf({
-          ...common,
-          statement: 'it gains little from threads',
-          unit: '× the rate of one thread',
-          sample: one.gain,
-          under: threadsGainMax,
-          numbers: `On one instance it reaches ${perSec(one.top.dequeuePerSec)} (${pointInWords(one.top)}), ${fixed(one.gain.value, 1)} times the rate of one thread.`,
-        }),
-        clauseOf({
-          ...common,
-          statement: 'it gains little from instances',
-          unit: '× the best rate of one instance',
-          sample: ratioOf(dequeues(several), dequeues(one.top)),
-          under: instancesGainMax,
-          numbers: `Several instances reach ${perSec(several.dequeuePerSec)} (${pointInWords(several)}).`,
-        }),
-        clauseOf({
-          ...common,
-          statement: 'the sharded queue gains more from the same',
-          unit: '× the gain of the unsharded queue',
-          sample: ratioOf(split.gain, plainGain.gain),
-          over: shardedGainMin,
-          numbers: `From one thread to its best point the sharded queue gains a factor of ${fixed(split.gain.value, 1)} (${perSec(split.top.dequeuePerSec)}), the unsharded one ${fixed(plainGain.gain.value, 1)}.`,
-        }),
-      ];
+function gainClauses(family: Family, plain: readonly QueuePoint[], words: string): ClaimClause[] {
+  const [one, several] = [onOne(plain), best(plain.filter(({ params }) => params.instances > 1))];
+  const [split, plainGain] = [gainOf(sharded(family.points)), gainOf(plain)];
+  if (one === null || several === null || split === null || plainGain === null) return [];
+  const condition = inCondition(family.words, words);
+  const common = { condition, provenance: provenanceOf([...plain, split.top]) };
+  return [
+    clauseOf({
+      ...common,
+      statement: 'it gains little from threads',
+      unit: '× the rate of one thread',
+      sample: one.gain,
+      under: threadsGainMax,
+      numbers: `On one instance it reaches ${perSec(one.top.dequeuePerSec)} (${pointInWords(one.top)}), ${fixed(one.gain.value, 1)} times the rate of one thread.`,
     }),
-  );
+    clauseOf({
+      ...common,
+      statement: 'it gains little from instances',
+      unit: '× the best rate of one instance',
+      sample: ratioOf(dequeues(several), dequeues(one.top)),
+      under: instancesGainMax,
+      numbers: `Several instances reach ${perSec(several.dequeuePerSec)} (${pointInWords(several)}).`,
+    }),
+    clauseOf({
+      ...common,
+      statement: 'the sharded queue gains more from the same',
+      unit: '× the gain of the unsharded queue',
+      sample: ratioOf(split.gain, plainGain.gain),
+      over: shardedGainMin,
+      numbers: [
+        `From one thread to its best point the sharded queue gains a factor of ${fixed(split.gain.value, 1)} (${perSec(split.top.dequeuePerSec)}), the unsharded one ${fixed(plainGain.gain.value, 1)}.`,
+        bestRatesInWords(family.points),
+      ]
+        .filter((sentence) => sentence !== '')
+        .join(' '),
+    }),
+  ];
+}
+
+/** Of the factor between the best rates, what is due to group commit and what to sharding. */
+function bestRatesInWords(points: readonly QueuePoint[]): string {
+  const bestOf = (system: string) => best(points.filter((point) => point.system === system))?.dequeuePerSec;
+  const [unsharded, grouped] = [bestOf('unsharded'), bestOf('unsharded-grouped')];
+  return gainsInWords({ unsharded, grouped, sharded: best(sharded(points))!.dequeuePerSec });
 }
 
 interface Gain {

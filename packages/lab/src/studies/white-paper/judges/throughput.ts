@@ -4,9 +4,8 @@ import { clauseOf, fixed, needs, onLessHardware } from '../../../judging/clause.
 import type { JudgeContext } from '../../../judging/judgement.ts';
 import { perSec } from '../../../judging/judgement.ts';
 import {
-  baselinesOf,
+  againstEachBaseline,
   best,
-  familiesOf,
   inCondition,
   largeBatchMin,
   pointInWords,
@@ -185,15 +184,16 @@ const busyMin = 0.85;
 const lockShareMin = 0.5;
 
 export const judgeA5: QueueJudge = (points) => {
-  const clauses = familiesOf(points).flatMap(({ points: family, words: trip, provenance }) =>
-    baselinesOf(family).flatMap(({ points: plain, words }): ClaimClause[] => {
+  const clauses = againstEachBaseline(
+    points,
+    ({ words: trip, provenance }, { points: plain, words }): ClaimClause[] => {
       const one = best(plain.filter(({ params }) => params.instances === 1));
       // With fewer threads than instances some instances are idle, so the point does not have that many instances.
       const several = best(
         plain.filter(({ params: { instances, threads } }) => instances > 1 && threads >= instances),
       );
       if (one === null || several === null) return [];
-      const common = { condition: inCondition(trip, words.replace('against ', '')), provenance };
+      const common = { condition: inCondition(trip, words), provenance };
       return [
         clauseOf({
           ...common,
@@ -228,7 +228,7 @@ export const judgeA5: QueueJudge = (points) => {
           numbers: `Its best point keeps ${fixed(busyCores(one).value)} cores busy.`,
         }),
       ];
-    }),
+    },
   );
   return clauses.length > 0
     ? clauses

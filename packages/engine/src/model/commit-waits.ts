@@ -1,0 +1,39 @@
+/** What sessions wait for at a commit, whoever writes it, and the writer's own times with which their waits are compared. */
+import { registerCounter } from '../api/counters.ts';
+import { registerWaitEvent } from '../api/waits.ts';
+
+export const logFileSync = registerWaitEvent({
+  name: 'log file sync',
+  class: 'commit',
+  about: 'a commit: its group is written and synced, without what the group spends on partitions',
+});
+
+export const writerReservation = registerWaitEvent({
+  name: 'writer reservation',
+  class: 'concurrency',
+  about: 'another session has the writer reserved',
+});
+
+export const partitionMaintenance = registerWaitEvent({
+  name: 'partition maintenance',
+  class: 'configuration',
+  about: 'the part of a commit that creates, assigns and truncates partitions',
+});
+
+export const logWrites = registerCounter({
+  name: 'log writes',
+  unit: 'writes',
+  about: 'groups, or commits of sessions that write for themselves, as their writer counted them',
+});
+
+export const logWriteMs = registerCounter({
+  name: 'log write time',
+  unit: 'milliseconds',
+  about: 'time of these writes with their syncs, as their writer measured it',
+});
+
+export const commitWriteMs = registerCounter({
+  name: 'log write time of commits',
+  unit: 'milliseconds',
+  about: 'the same, once for each commit that waited: what their waits for a log file sync are compared with',
+});

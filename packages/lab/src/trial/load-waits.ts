@@ -1,0 +1,28 @@
+/** What the load generator and its clients wait for; the waits of the queues are the engine's. */
+import { registerWaitEvent } from '@shardlab/engine';
+
+export const flowControl = registerWaitEvent({
+  name: 'flow control',
+  class: 'configuration',
+  about: "an enqueuer of the lab pauses, because its instance's backlog exceeds the scenario's bound",
+});
+
+export const clientRoundTrip = registerWaitEvent({
+  name: 'client round trip',
+  class: 'network',
+  about: 'an injected delay before each call of a session',
+  emulated: true,
+  isIdle: true,
+});
+
+export const retryPause = registerWaitEvent({
+  name: 'retry pause',
+  class: 'idle',
+  about: 'a session of the lab, before it repeats a transaction that a failover or a conversion undid',
+});
+
+export const serverCall = registerWaitEvent({
+  name: 'server call',
+  class: 'network',
+  about: 'a call of a remote session, from sending until its program continues',
+});

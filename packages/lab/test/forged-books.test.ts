@@ -1,0 +1,130 @@
+/** Books that fit each other and are false: what the harness measures from outside of the processes finds them out. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { platform, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Durability, Point } from '@shardlab/contract';
+import { planRun } from '@shardlab/lab';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { contradictionOf } from '../src/judging/evidence.ts';
+import { queuePointOf } from '../src/programs/queue/queue-point.ts';
+import { queueProgram } from '../src/programs/queue/queue-program.ts';
+import { kernelFigures, readKernelCounters } from '../src/surroundings/kernel-counters.ts';
+import { summarisePoint } from '../src/trial/point.ts';
+import { runTrial } from '../src/trial/run-trial.ts';
+import type { MeasuredRepeat } from '../src/trial/trial.ts';
+import { point, smallScenario } from './support.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'shardlab-test-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A real trial of one instance with four enqueuers and four dequeuers. */
+async function trialOf(system: string, durability: Durability) {
+  const scenario = smallScenario({
+    systems: [system],
+    parameters: { durability, payloadBytes: 512, operationsPerTransaction: 5 },
+    sweep: { instances: [1], threads: [4] },
+    phases: { warmupMs: 100, measureMs: 900, drainMs: 5_000 },
+  });
+  const { trials, phases } = planRun(scenario, 'full');
+  const outcome = await runTrial({ trial: trials[0]!, scenario, phases, dir: join(folder, 'trial') });
+  const summarise = (changed: MeasuredRepeat = outcome): Point =>
+    summarisePoint(trials[0]!, [changed], queueProgram);
+  return { outcome, summarise };
+}
+
+/** The rates of a trial with the books of a durable queue: each commit waited for a sync that took most of the time. */
+function withBooksOfDurable({ params, ...measured }: Point): Point {
+  const { measuredMs } = measured.repeats[0]!;
+  const { enqueuePerSec, dequeuePerSec } = measured.figures;
+  const commits = ((enqueuePerSec!.value + dequeuePerSec!.value) / 5) * (measuredMs / 1000);
+  const synced = {
+    event: 'log file sync',
+    class: 'commit' as const,
+    waits: Math.ceil(commits),
+    p99Ms: 1,
+    emulated: false,
+  };
+  const syncWaitOfWrite = { ...enqueuePerSec!, value: 1.5, repeats: [1.5] };
+  return {
+    ...measured,
+    params: { ...params, durability: 'durable' },
+    waits: [{ ...synced, totalMs: 0.6 * 8 * measuredMs }],
+    figures: { ...measured.figures, syncWaitOfWrite },
+  };
+}
+
+describe.runIf(platform() === 'linux')('what the kernel counted', () => {
+  test.each(['sharded', 'unsharded', 'unsharded-grouped'])(
+    'agrees with the books of a durable %s queue',
+    async (system) => {
+      const { summarise } = await trialOf(system, 'durable');
+      const measured = summarise();
+      expect(queuePointOf(measured).kernel!.writtenBytesPerSec).toBeGreaterThan(0);
+      expect(contradictionOf(queuePointOf(measured), null)).toBeNull();
+      expect(measured.conditions!.contradictions).toBeUndefined();
+    },
+  );
+
+  test('contradicts a queue in memory that says that it syncs', async () => {
+    const { summarise } = await trialOf('sharded', 'memory');
+    const measured = summarise();
+    expect(contradictionOf(queuePointOf(measured), null)).toBeNull();
+    const forged = queuePointOf(withBooksOfDurable(measured));
+    expect(contradictionOf({ ...forged, kernel: null }, null)).toBeNull();
+    expect(contradictionOf(forged, null)).toMatch(
+      /its processes wrote .* MiB a second, and its messages have/,
+    );
+  });
+
+  test('is of the processes that are asked for, and nothing once one of them has ended', () => {
+    const before = readKernelCounters([process.pid], 1_000)!;
+    const after = {
+      ...before,
+      atMs: 1_500,
+      writtenBytes: before.writtenBytes + 100,
+      cpuUs: before.cpuUs + 1e6,
+    };
+    expect(kernelFigures(before, after)).toEqual({
+      writtenBytesPerSec: 200,
+      blocksPerSec: 0,
+      kernelCores: 2,
+    });
+    expect(readKernelCounters([process.pid, 2 ** 22 + 1], 0)).toBeNull();
+    expect(kernelFigures(before, null)).toEqual({});
+  });
+});
+
+test('a time book that counts the wait of one commit as that of all is found by the times of the writer', async () => {
+  const { outcome, summarise } = await trialOf('unsharded', 'durable');
+  const waits = outcome.waits.map((wait) =>
+    wait.event === 'log file sync' ? { ...wait, totalMs: 4 * wait.totalMs } : wait,
+  );
+  const figures = { ...outcome.figures, syncWaitOfWrite: 4 * outcome.figures.syncWaitOfWrite! };
+  const measured = summarise({ ...outcome, waits, figures });
+  expect(measured.conditions!.contradictions).toEqual([
+    expect.stringMatching(/waited .* ms for a log file sync|of their time/),
+  ]);
+});
+
+test('a commit under way at an edge of the window is no contradiction, one for each session and edge', () => {
+  const with65Percent = (threads: number) =>
+    queuePointOf(point({ threads, deq: 1_650, waits: [{ waits: 215, totalMs: 1_400 * threads }] }));
+  expect(contradictionOf(with65Percent(32), null)).toBeNull();
+  expect(contradictionOf(with65Percent(1), null)).toBe('65 % of its commits waited for a sync');
+});
+
+test('a commit of a sharded queue waits for as many groups as hold all transactions, one of an unsharded queue for itself', () => {
+  const waited = (multiple: number, operations: number, system = 'sharded') => ({
+    ...queuePointOf(point({ system, threads: 32, operations, deq: 200 * operations })),
+    syncWaitOfWrite: multiple,
+  });
+  expect(contradictionOf(waited(3.5, 10), null)).toBeNull();
+  expect(contradictionOf(waited(6, 10), null)).toMatch(/for a log file sync, and their writer took/);
+  expect(contradictionOf(waited(6, 1_000), null)).toBeNull();
+  expect(contradictionOf(waited(3.5, 10, 'unsharded-grouped'), null)).toMatch(/their writer took/);
+});

@@ -1,0 +1,37 @@
+/** The registry of wait events and counters against the documents that explain them. */
+import { readFileSync } from 'node:fs';
+import { counters, waitEvents } from '@shardlab/engine';
+import '@shardlab/lab';
+import { expect, test } from 'vitest';
+
+const glossary = readFileSync(new URL('../../../docs/glossary.md', import.meta.url), 'utf8');
+const rows = [
+  ...glossary.slice(glossary.indexOf('## Wait events')).matchAll(/^\| ([^|]+) \| ([^|]+) \| (.+) \|$/gm),
+].map(([, name, ofClass, about]) => ({ name: name!, ofClass: ofClass!, about: about! }));
+
+test('each registered wait event has a line in the glossary, with its class', () => {
+  for (const { name, class: ofClass } of waitEvents())
+    expect(
+      rows.find((row) => row.name === name),
+      name,
+    ).toMatchObject({ ofClass });
+});
+
+test('the glossary has no event that neither the engine nor the lab records', () => {
+  const known = waitEvents().map(({ name }) => name);
+  const unknown = rows.filter(
+    ({ name, about }) =>
+      !['event', '---', 'counter'].includes(name) &&
+      !about.includes('Simulated only') &&
+      !known.includes(name),
+  );
+  expect(unknown.filter(({ name }) => !counters().some((counter) => counter.name === name))).toEqual([]);
+});
+
+test('each registered counter has a line there too, with its unit', () => {
+  for (const { name, unit } of counters())
+    expect(
+      rows.find((row) => row.name === name),
+      name,
+    ).toMatchObject({ ofClass: unit });
+});
