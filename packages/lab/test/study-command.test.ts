@@ -100,6 +100,16 @@ describe('the command of a study', () => {
     expect(trials()[0]).not.toBe(first);
   }, 120_000);
 
+  it('measures nothing for a report that has no place', async () => {
+    const report = inFolder('report.md');
+    writeFileSync(report, '# Results\n');
+    expect(await studyCommand('peers', { ...flags(), write: report }, inFolder('scenarios'))).toBe(2);
+    expect(told.err).toContain('has no section between "<!-- study peers -->"');
+    const missing = { ...flags(), write: inFolder('none.md') };
+    expect(await studyCommand('peers', missing, inFolder('scenarios'))).toBe(2);
+    expect(told.out).toBe('');
+  });
+
   it('says which studies there are', async () => {
     expect(await studyCommand('peer', flags())).toBe(2);
     expect(told.err).toContain('the studies are white-paper, redis-benchmark, peers');

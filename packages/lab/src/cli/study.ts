@@ -3,7 +3,7 @@ import { rmSync, statfsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Run, Scale } from '@shardlab/contract';
-import { writeSection } from '../model/markdown.ts';
+import { assertSection, writeSection } from '../model/markdown.ts';
 import { codeFingerprint } from '../recorded/code-fingerprint.ts';
 import { TrialShelf } from '../run/trial-shelf.ts';
 import { type Runnable, withoutMissing } from '../run/without-missing.ts';
@@ -40,6 +40,16 @@ export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder
     );
     return exitCodes.failed;
   }
+  const section = `study ${id}`;
+  const report = flags.write === undefined ? undefined : resolve(baseFolder(), flags.write);
+  if (report !== undefined) {
+    try {
+      await assertSection(report, section);
+    } catch (error) {
+      process.stderr.write(`${(error as Error).message}\n`);
+      return exitCodes.usage;
+    }
+  }
   const scale: Scale = flags.quick ? 'quick' : 'full';
   const planned = await scenariosOf(study, { scale, folder, scenarioFolder });
   for (const sentence of new Set(planned.flatMap(({ absent }) => absent)))
@@ -48,12 +58,8 @@ export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder
   process.stdout.write(`\n${summaryInWords(runs, planned.length)}\n`);
   // Half a study must not replace the report of a whole one.
   const isWhole = runs.every(({ status }) => status !== 'cancelled');
-  if (flags.write !== undefined && isWhole)
-    await writeSection(
-      resolve(baseFolder(), flags.write),
-      `study ${id}`,
-      studyReport({ study, runs, planned, scale }),
-    );
+  if (report !== undefined && isWhole)
+    await writeSection(report, section, studyReport({ study, runs, planned, scale }));
   return exitCodeOf(runs, flags.require);
 }
 
