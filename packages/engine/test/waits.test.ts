@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  commitWriteMs,
   logFileSync,
   registerCounter,
   registerWaitEvent,
@@ -83,6 +84,15 @@ describe('the registry', () => {
     expect(registerWaitEvent({ ...latch })).toBe(event);
     expect(waitEvents().filter(({ name }) => name === latch.name)).toEqual([event]);
     expect(() => registerWaitEvent({ ...latch, class: 'network' })).toThrow(RangeError);
+  });
+
+  it('knows an event or a counter of another copy of the engine by its name', () => {
+    const recorder = new WaitRecorder({ clock: nodePorts.clock });
+    recorder.record({ ...logFileSync, index: 0 }, 2);
+    recorder.record({ ...logFileSync, index: 999 }, 3);
+    expect(waitsOf(recorder)).toMatchObject({ waits: 2, totalMs: 5 });
+    recorder.add({ ...commitWriteMs, index: 999 }, 4);
+    expect(recorder.counters()).toMatchObject({ [commitWriteMs.name]: 4 });
   });
 
   it('has counters too, which a recorder shows from the moment they are registered', () => {

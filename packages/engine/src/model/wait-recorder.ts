@@ -2,8 +2,9 @@
  * The wait events of one instance, and the time book of its sessions: how often each event occurred, how long it took, and
  * in which state each session is. Times come from one clock, read once at each change of state.
  */
-import { type Counter, counters } from '../api/counters.ts';
+import { type Counter, counters, registerCounter } from '../api/counters.ts';
 import {
+  registerWaitEvent,
   type SessionTime,
   type SessionTimes,
   type WaitEvent,
@@ -23,7 +24,9 @@ const unnamed = 2;
 const unmarked = 3;
 /** The wait events have the states from here on, as many as are registered. */
 const firstWait = 4;
-const stateOf = ({ index }: WaitEvent): number => firstWait + index;
+/** An event may come from another copy of the registry, in a program that loads the engine twice: it is known by its name. */
+const stateOf = (event: WaitEvent): number =>
+  firstWait + (waitEvents()[event.index] === event ? event.index : registerWaitEvent(event).index);
 /** An event that is registered later makes the arrays grow. */
 const spareEvents = 8;
 
@@ -87,7 +90,8 @@ export class WaitRecorder implements WaitLog {
     this.#totals.count(state, ms);
   }
 
-  add({ index }: Counter, amount = 1): void {
+  add(counter: Counter, amount = 1): void {
+    const { index } = counters()[counter.index] === counter ? counter : registerCounter(counter);
     if (index >= this.#counted.length) this.#counted = grown(this.#counted, index + spareEvents);
     this.#counted[index]! += amount;
   }
