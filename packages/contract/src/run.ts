@@ -128,6 +128,9 @@ export const Point = Type.Object(
     integrity: Integrity,
     conditions: Type.Optional(PointConditions),
     killed: Type.Optional(KilledTrial),
+    stated: Type.Optional(
+      Type.String({ description: 'Durability as the system itself reports it once it is open' }),
+    ),
     repeats: Type.Array(Repeat),
   },
   closed,

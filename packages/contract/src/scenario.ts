@@ -61,6 +61,7 @@ export const scenarioLimits = {
   phaseMsMax: 10 * 60_000,
   repeatsMax: 20,
   axisValuesMax: 16,
+  systemsMax: 32,
   faultsMax: 8,
   pointsMax: 512,
 } as const;
@@ -91,13 +92,22 @@ export type Phases = Static<typeof Phases>;
 export const axisOf = <T extends Type.TSchema>(item: T, description: string) =>
   Type.Array(item, { minItems: 1, maxItems: limit.axisValuesMax, uniqueItems: true, description });
 
+/** The systems that are compared. */
+export const systemsOf = <T extends Type.TSchema>(item: T) =>
+  Type.Array(item, {
+    minItems: 1,
+    maxItems: limit.systemsMax,
+    uniqueItems: true,
+    description: 'The systems that are compared',
+  });
+
 const name = (description: string) =>
   Type.String({
     pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
     description: `${description}: lower-case words and dashes`,
   });
 
-const Systems = axisOf(name('Name of a system'), 'The systems that are compared');
+const Systems = systemsOf(name('Name of a system'));
 const Sweep = Type.Record(Type.String(), axisOf(ParamValue, 'Values of the parameter'), {
   description: 'Axes: one point for every combination of values, for each system',
 });
@@ -111,6 +121,16 @@ export const ScenarioFault = Type.Object(
       maximum: limit.phaseMsMax,
       description: 'From the start of the measured phase',
     }),
+  },
+  closed,
+);
+
+/** A raw loop that has other transactions than the trial beside which it runs. */
+export const RawProbe = Type.Object(
+  {
+    cycle: Type.Union([Type.Literal('insert'), Type.Literal('insert-select-delete')]),
+    operationsPerTransaction: Type.Integer({ minimum: 1, maximum: limit.operationsPerTransactionMax }),
+    pageBytes: Type.Union([Type.Literal(4096), Type.Literal(16_384)]),
   },
   closed,
 );
@@ -169,9 +189,9 @@ export const Scenario = Type.Object(
       }),
     ),
     probes: Type.Optional(
-      Type.Boolean({
+      Type.Union([Type.Boolean(), RawProbe], {
         description:
-          'Whether the raw limit of SQLite is measured before and after each trial, so that rates are known as a share of it; default false',
+          'Whether the raw limit of SQLite is measured before and after each trial, so that rates are known as a share of it: with the transactions of the trial, or with others; default false',
       }),
     ),
     quick: Type.Optional(

@@ -17,11 +17,9 @@ export {
   type StoredVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
-export { measureRaw, type RawJob, type RawResult } from './raw/raw-limit.ts';
 export { writeRecorded } from './recorded/recorded-run.ts';
 export { type RecordedVerdict, recordedVerdicts } from './recorded/recorded-verdicts.ts';
 export { assertSystemsAvailable } from './run/available-systems.ts';
-export { captureEnvironment } from './run/environment.ts';
 export { planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';
 export { applyRunEvent, newRun } from './run/run-state.ts';
 export { type StartRunOptions, startRun } from './run/start-run.ts';
@@ -33,34 +31,4 @@ export type { ScenarioProblem } from './scenario/scenario-problems.ts';
 export { hardwareSchemaText, scenarioSchemaText } from './scenario/scenario-schema.ts';
 export { bundledStudies, StudyRegistry } from './studies/registry.ts';
 export type { Claim, NotMeasured, Study } from './studies/study.ts';
-export type {
-  ClientOptions,
-  ConsumeOptions,
-  Consumption,
-  Delivery,
-  DeliverySink,
-  OpenClient,
-  Producer,
-  QueueClient,
-} from './systems/driver.ts';
-export { drivers } from './systems/drivers.ts';
-export { engineServer } from './systems/engine-server.ts';
-export { cpuUsOfTrees } from './systems/process-cpu.ts';
-export { startPulling } from './systems/pull-consumers.ts';
-export { redis } from './systems/redis-server.ts';
-export { accepts, findProgram, type Server, type ServerKind, spawnServer } from './systems/server.ts';
-export { yieldToEventLoop } from './systems/yield-to-event-loop.ts';
-export { BacklogGate } from './trial/backlog-gate.ts';
-export { ChildChannel } from './trial/child-channel.ts';
-export { type Clock, createMonotonicClock } from './trial/clock.ts';
-export {
-  createHistogram,
-  encodeHistogram,
-  type Histogram,
-  latencyOf,
-  mergeHistograms,
-  recordMs,
-} from './trial/latency.ts';
-export { DeliveryOrder, Ledger, type LedgerReport, mergeLedgers } from './trial/ledger.ts';
 export { clientRoundTrip, flowControl, retryPause, serverCall } from './trial/load-waits.ts';
-export { PayloadCodec, type PayloadIdentity } from './trial/payload.ts';

@@ -4,7 +4,7 @@ import { CheckedDeliveries } from '../src/programs/completion/checked-deliveries
 import { runCompletion } from '../src/programs/completion/completion-work.ts';
 import { Enqueuers } from '../src/programs/completion/enqueuers.ts';
 import { runFlowControl } from '../src/programs/completion/flow-control-work.ts';
-import { integrityOf } from '../src/programs/completion/run-client-trial.ts';
+import { integrityOf } from '../src/programs/counted-integrity.ts';
 import { EnqueueRefused, type Producer, type QueueClient } from '../src/systems/driver.ts';
 import { open } from '../src/systems/null-system.ts';
 import { PayloadCodec } from '../src/trial/payload.ts';
@@ -27,11 +27,11 @@ const options = {
 /** The null system, with other producers. */
 async function contextOf(change: (producer: Producer) => Producer = (producer) => producer, threads = 1) {
   const client: QueueClient = await open({ ...options, queues: threads });
-  const deliveries = new CheckedDeliveries(codec, threads);
+  const deliveries = new CheckedDeliveries(codec, threads, 'consumer');
   const producers: Producer[] = [];
   for (let each = 0; each < threads; each += 1) producers.push(change(await client.openProducer()));
   const enqueuers = new Enqueuers({ producers, codec, ledger: deliveries.ledger });
-  const integrity = async () => integrityOf(deliveries.ledger.report(), await client.depth(0));
+  const integrity = async () => integrityOf([deliveries.ledger.report()], await client.depth(0));
   return { client, deliveries, enqueuers, drainMs: 100, serverPids: [], integrity };
 }
 

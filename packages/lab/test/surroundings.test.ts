@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { queueProgram } from '../src/programs/queue/queue-program.ts';
 import { attemptsMax, measureRepeat } from '../src/run/measure-repeat.ts';
-import { durabilityOf, withRawRatio } from '../src/run/measured-beside.ts';
+import { durabilityOf, probeOf, withRawRatio } from '../src/run/measured-beside.ts';
 import {
   machineTicks,
   parseProcessStat,
@@ -155,6 +155,16 @@ describe('beside a trial', () => {
     expect(withRawRatio({ result, disturbance, rawPerSec: undefined }, queueProgram).figures).toEqual({
       dequeuePerSec: 300,
     });
+  });
+
+  test('a raw probe has the transactions of the trial, or those that the scenario names', () => {
+    const params = { operationsPerTransaction: 10, payloadBytes: 64 };
+    const other = { cycle: 'insert', operationsPerTransaction: 1_000, pageBytes: 16_384 } as const;
+    expect(probeOf({}, queueProgram, params)).toBeNull();
+    expect(probeOf({ probes: false }, queueProgram, params)).toBeNull();
+    expect(probeOf({ probes: true }, queueProgram, params)).toEqual(shape);
+    expect(probeOf({ probes: other }, queueProgram, params)).toEqual({ ...other, payloadBytes: 64 });
+    expect(probeOf({ probes: true }, {}, params)).toBeNull();
   });
 
   test('durability is shown, not shown, not promised or not sampled', () => {

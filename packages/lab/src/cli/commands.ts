@@ -9,6 +9,7 @@ import { listCommand } from './list.ts';
 import { modelCommand } from './model.ts';
 import { recordCommand } from './record.ts';
 import { runScenariosCommand } from './run.ts';
+import { studyCommand } from './study.ts';
 import { validateCommand } from './validate.ts';
 
 const help = `Usage: npm run lab -- <command>
@@ -20,6 +21,12 @@ const help = `Usage: npm run lab -- <command>
     --require <claim>        fail unless this claim holds; can be repeated
     --data-dir <folder>      folder for scratch data; default: the system's temporary folder.
                              Verdicts are kept there too; default: DATA_DIR or data/
+  study <study> [options]    run all scenarios of a study with the systems that this machine has, and install client
+                             libraries where they are missing; takes the options of run
+    --json <folder>          write each run to a file of this folder
+    --resume                 do not repeat trials that an interrupted study has measured with the same code
+    --write <file>           write the report into its section of a Markdown file
+    --data-dir <folder>      folder for scratch data and verdicts, on a disk; default: DATA_DIR or data/
   record [scenario]...       run the built-in scenarios, or the named ones, at full scale, and keep the runs in
                              scenarios/recorded/. Stopped with Ctrl-C, it goes on when it is called again; a
                              scenario that the same code has recorded is left out, and figures that show the
@@ -85,6 +92,9 @@ export async function runCommand(args: string[]): Promise<number> {
     case 'run':
       if (target === undefined) return usageError('run needs a scenario');
       return runScenariosCommand([target, ...rest], values);
+    case 'study':
+      if (target === undefined) return usageError('study needs the name of a study');
+      return studyCommand(target, values);
     case 'record':
       return recordCommand(positionals.slice(1), values);
     case 'validate':
@@ -139,6 +149,7 @@ function parse(args: string[]) {
       hours: { type: 'string' },
       into: { type: 'string' },
       cancel: { type: 'boolean', default: false },
+      resume: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });

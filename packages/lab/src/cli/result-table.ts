@@ -16,7 +16,7 @@ const number = (value: number, digits = 0) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
 /** Integers from 100 on, otherwise three significant digits, so that small shares do not become 0. */
-const figure = (value: number) =>
+export const figureInWords = (value: number) =>
   Math.abs(value) >= 100 ? number(value) : String(Number(value.toPrecision(3)));
 
 interface Column {
@@ -33,11 +33,7 @@ export function resultTable(
   points: readonly Point[],
   { parameters, figures }: Pick<Program, 'parameters' | 'figures'>,
 ): string {
-  const varied = parameters.filter(({ name }) => new Set(points.map(({ params }) => params[name])).size > 1);
-  const order = [...varied.map(({ name }) => name)];
-  const sorted = points.toSorted(
-    (a, b) => a.system.localeCompare(b.system) || firstDifference(a.params, b.params, order),
-  );
+  const { varied, sorted } = variedAndSorted(points, { parameters });
   const shown: Column[] = [
     { title: 'system', cell: ({ system }) => system, left: true },
     ...varied.map(({ name }): Column => ({ title: name, cell: ({ params }) => paramCell(params[name]) })),
@@ -46,7 +42,8 @@ export function resultTable(
       .map(
         ({ name, label, format }): Column => ({
           title: `${label}${unitOf[format]}`,
-          cell: (point) => (name in point.figures ? figure(figureOf(point, name)) : missingInWords(point)),
+          cell: (point) =>
+            name in point.figures ? figureInWords(figureOf(point, name)) : missingInWords(point),
         }),
       ),
     { title: 'top wait event', cell: topWait, left: true },
@@ -70,7 +67,17 @@ export function resultTable(
     .join('\n');
 }
 
-const unitOf: Readonly<Record<FigureInfo['format'], string>> = {
+/** The parameters in which points differ, and the points sorted by system and by those. */
+export function variedAndSorted(points: readonly Point[], { parameters }: Pick<Program, 'parameters'>) {
+  const varied = parameters.filter(({ name }) => new Set(points.map(({ params }) => params[name])).size > 1);
+  const order = varied.map(({ name }) => name);
+  const sorted = points.toSorted(
+    (a, b) => a.system.localeCompare(b.system) || firstDifference(a.params, b.params, order),
+  );
+  return { varied, sorted };
+}
+
+export const unitOf: Readonly<Record<FigureInfo['format'], string>> = {
   rate: ' /s',
   microseconds: ' µs',
   milliseconds: ' ms',
@@ -79,7 +86,7 @@ const unitOf: Readonly<Record<FigureInfo['format'], string>> = {
   ratio: '',
 };
 
-const paramCell = (value: ParamValue | undefined) =>
+export const paramCell = (value: ParamValue | undefined) =>
   typeof value === 'number' ? number(value, value % 1 === 0 ? 0 : 1) : (value ?? '');
 
 function firstDifference(a: Params, b: Params, names: readonly string[]): number {
@@ -103,7 +110,7 @@ const missingInWords = ({ conditions, repeats }: Point) =>
   conditions !== undefined && conditions.notSteady === repeats.length ? 'not steady' : '';
 
 /** Which repeats do not count, and how often one was measured again. */
-function conditionsInWords({ conditions, repeats }: Point): string {
+export function conditionsInWords({ conditions, repeats }: Point): string {
   if (conditions === undefined) return '';
   const { notSteady, disturbed, measuredAgain, contradictions = [] } = conditions;
   const of = repeats.length > 1 ? ` of ${repeats.length}` : '';
@@ -116,7 +123,7 @@ function conditionsInWords({ conditions, repeats }: Point): string {
   return parts.length === 0 ? 'ok' : parts.join(', ');
 }
 
-function integrityInWords(integrity: Integrity): string {
+export function integrityInWords(integrity: Integrity): string {
   const faults = [
     [integrity.lost, 'LOST'],
     [integrity.duplicated, 'DUPLICATED'],
@@ -160,8 +167,8 @@ const verdictInWords = ({ verdict, provisional }: Told) =>
 
 function valueInWords({ value, unit, interval }: Told): string {
   if (value === null) return '';
-  const range = interval === null ? '' : ` (${figure(interval[0])} to ${figure(interval[1])})`;
-  return `: ${figure(value)} ${unit}${range}`;
+  const range = interval === null ? '' : ` (${figureInWords(interval[0])} to ${figureInWords(interval[1])})`;
+  return `: ${figureInWords(value)} ${unit}${range}`;
 }
 
 export function environmentInWords(environment: Environment): string {

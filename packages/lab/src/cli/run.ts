@@ -7,6 +7,7 @@ import { appendVerdicts } from '../judging/verdict-history.ts';
 import { assertSystemsAvailable } from '../run/available-systems.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
+import type { TrialShelf } from '../run/trial-shelf.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import { dataFolder } from './data-folder.ts';
 import { durationInWords } from './duration.ts';
@@ -22,7 +23,7 @@ export interface RunFlags {
   'data-dir'?: string | undefined;
 }
 
-const baseFolder = () => process.env.INIT_CWD ?? process.cwd();
+export const baseFolder = () => process.env.INIT_CWD ?? process.cwd();
 
 /** `run <scenario>...`: runs scenarios in order; progress goes to standard error, results to standard output. */
 export async function runScenariosCommand(targets: readonly string[], flags: RunFlags): Promise<number> {
@@ -54,7 +55,7 @@ export async function runScenariosCommand(targets: readonly string[], flags: Run
     if (run.status === 'cancelled') break;
   }
   if (scenarios.length > 1) process.stdout.write(`\n${summaryInWords(runs, scenarios.length)}\n`);
-  return exitCode(runs, flags.require);
+  return exitCodeOf(runs, flags.require);
 }
 
 /** The error if a required claim is not tested by any of the scenarios; null if there is none. */
@@ -71,7 +72,8 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
 
 const scaleOf = ({ quick }: RunFlags): Scale => (quick ? 'quick' : 'full');
 
-async function runScenario(scenario: Scenario, flags: RunFlags): Promise<Run> {
+/** Runs a scenario, tells its progress and its results, and keeps its verdicts. */
+export async function runScenario(scenario: Scenario, flags: RunFlags, shelf?: TrialShelf): Promise<Run> {
   const scale = scaleOf(flags);
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
@@ -90,6 +92,7 @@ async function runScenario(scenario: Scenario, flags: RunFlags): Promise<Run> {
     scenario,
     scale,
     signal: cancel.signal,
+    ...(shelf === undefined ? {} : { shelf }),
     onEvent: (event) => showProgress(event, line),
     ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(baseFolder(), flags['data-dir']) }),
   });
@@ -112,14 +115,14 @@ function showProgress(event: RunEvent, line: ProgressLine): void {
 }
 
 /** Writes a single run to the file `json`, or one of several runs to a file in the folder `json`, named by its scenario. */
-async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
+export async function writeRun(run: Run, json: string, several: boolean): Promise<void> {
   const path = several ? join(json, `${run.scenario.id}.json`) : json;
   await mkdir(dirname(resolve(baseFolder(), path)), { recursive: true });
   await writeFile(resolve(baseFolder(), path), `${JSON.stringify(run, null, 2)}\n`);
   process.stdout.write(`\nWritten to ${path}\n`);
 }
 
-function exitCode(runs: readonly Run[], required: readonly string[]): number {
+export function exitCodeOf(runs: readonly Run[], required: readonly string[]): number {
   if (runs.some(({ status }) => status === 'cancelled')) return exitCodes.interrupted;
   if (runs.some(({ status, points }) => status !== 'done' || points.some(isFaulty))) return exitCodes.failed;
   const unmet = required.filter((id) =>

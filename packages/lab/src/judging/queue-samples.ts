@@ -16,6 +16,7 @@ export const dequeues = quantity(({ dequeuePerSec }) => dequeuePerSec);
 export const enqueues = quantity(({ enqueuePerSec }) => enqueuePerSec);
 export const operations = quantity(({ enqueuePerSec, dequeuePerSec }) => enqueuePerSec + dequeuePerSec);
 export const bytes = quantity(({ dequeuePerSec }, { params }) => dequeuePerSec * params.payloadBytes);
+export const rawRatio = quantity((repeat) => repeat.rawRatio);
 export const cpuUs = quantity(({ cpuUsPerMessage }) => cpuUsPerMessage);
 export const callMeanMs = quantity(({ dequeueCallMeanMs }) => dequeueCallMeanMs);
 export const callP50Ms = quantity(({ dequeueCallP50Ms }) => dequeueCallP50Ms);

@@ -36,8 +36,11 @@ export interface Program {
   figures: readonly FigureInfo[];
   /** The systems that can run it. */
   systems: readonly SystemInfo[];
-  /** What the named systems need and this machine lacks, a sentence for each. Default: they need nothing. */
-  missing?(systems: readonly string[]): string[];
+  /**
+   * What the named systems need and this machine lacks, a sentence for each. `folder` is that of the run's data, once there
+   * is one. Default: they need nothing.
+   */
+  missing?(systems: readonly string[], folder?: string): string[];
   /** Faults of a scenario whose values are valid one by one; empty if it can run. */
   check(scenario: Scenario): ScenarioProblem[];
   /** How long a trial takes, milliseconds. */

@@ -1,7 +1,7 @@
 /** What a run adds to the figures of a trial from what it measured beside it. Pure. */
-import type { KilledTrial } from '@shardlab/contract';
+import type { KilledTrial, Params, Scenario } from '@shardlab/contract';
 import type { Program } from '../programs/program.ts';
-import type { Surrounded } from '../surroundings/surroundings.ts';
+import type { RawShape, Surrounded } from '../surroundings/surroundings.ts';
 import type { Durability } from '../trial/point.ts';
 import type { MeasuredRepeat, Trial, TrialOutcome } from '../trial/trial.ts';
 
@@ -18,6 +18,17 @@ export function withRawRatio(
   const mean = (rawPerSec[0] + rawPerSec[1]) / 2;
   const raw = { rawPerSec: mean, rawRatio: rate / mean };
   return { ...result, figures: { ...result.figures, ...raw }, disturbance };
+}
+
+/** The raw loop beside a trial: what the scenario says of it, else what the trial's program does; null if there is none. */
+export function probeOf(
+  { probes = false }: Pick<Scenario, 'probes'>,
+  { rawShape }: Pick<Program, 'rawShape'>,
+  params: Params,
+): RawShape | null {
+  const usual = probes === false ? undefined : rawShape?.(params);
+  if (usual === undefined) return null;
+  return probes === true ? usual : { ...usual, ...(probes as Exclude<Scenario['probes'], boolean>) };
 }
 
 /** A kill before anything was acknowledged shows nothing. */

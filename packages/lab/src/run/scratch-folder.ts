@@ -1,5 +1,5 @@
 /** The folder of a run's trials. Its name contains the process id, so that the next run can remove what a killed run left behind. */
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LabError } from '../errors.ts';
 
@@ -10,7 +10,9 @@ export async function makeScratchFolder(parent: string): Promise<string> {
   try {
     await mkdir(parent, { recursive: true });
     await removeAbandoned(parent);
-    return await mkdtemp(join(parent, `shardlab-run-${process.pid}-`));
+    const folder = await mkdtemp(join(parent, `shardlab-run-${process.pid}-`));
+    await chmod(folder, 0o711); // servers that run as another user reach their folders in it
+    return folder;
   } catch (cause) {
     throw new LabError('DATA_FOLDER_UNUSABLE', {
       message: `The data folder ${parent} cannot be created or written: ${(cause as Error).message}`,

@@ -87,8 +87,8 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
   emit({ type: 'status', status: 'running' });
   try {
     signal?.throwIfAborted();
-    assertSystemsAvailable(scenario, scale, studies);
     folder = await makeScratchFolder(options.dataDir ?? tmpdir());
+    assertSystemsAvailable(scenario, scale, studies, folder);
     const environment = await captureEnvironment(folder);
     run = { ...run, environment };
     const surroundings = new Surroundings({

@@ -3,7 +3,7 @@ import type { KilledTrial, Params, Scenario, Tick } from '@shardlab/contract';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { MeasuredRepeat, Trial, TrialOptions } from '../trial/trial.ts';
 import { againShareMax, measureRepeat } from './measure-repeat.ts';
-import { withRawRatio } from './measured-beside.ts';
+import { probeOf, withRawRatio } from './measured-beside.ts';
 import type { RunPlan } from './plan-run.ts';
 
 /** What a trial of the plan came to. */
@@ -82,6 +82,6 @@ export class TrialMeasurer {
 
   #rawShape(params: Params) {
     const { plan, scenario } = this.#options;
-    return scenario.probes === true ? (plan.program.rawShape?.(params) ?? null) : null;
+    return probeOf(scenario, plan.program, params);
   }
 }

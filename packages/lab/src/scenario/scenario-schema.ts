@@ -1,5 +1,5 @@
 /** The schema of a scenario, narrowed to the parameters, systems and figures of a program. */
-import { axisOf, Hardware, referencesMax, Scenario, scenarioVersion } from '@shardlab/contract';
+import { axisOf, Hardware, referencesMax, Scenario, scenarioVersion, systemsOf } from '@shardlab/contract';
 import Type, { type TSchema } from 'typebox';
 import type { Program } from '../programs/program.ts';
 
@@ -7,7 +7,7 @@ const closed = { additionalProperties: false } as const;
 
 export function scenarioSchemaOf(program: Program): TSchema {
   const { properties } = Scenario;
-  const systems = axisOf(oneOf(program.systems), 'The systems that are compared');
+  const systems = systemsOf(oneOf(program.systems));
   const parameters = Object.fromEntries(
     program.parameters.map(({ name, schema }) => [name, Type.Optional(schema)]),
   );

@@ -36,4 +36,6 @@ export interface Study {
   notBuilt?: readonly NotBuilt[];
   /** Programs that only its scenarios need. */
   programs?: readonly Program[];
+  /** Names of the figures that its report shows, by program; default: all that were measured. */
+  reportFigures?: Readonly<Record<string, readonly string[]>>;
 }

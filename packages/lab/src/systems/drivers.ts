@@ -26,6 +26,12 @@ export const drivers = {
   'buffered-remote': remote('buffered'),
   'redis-plain': async () => (await import('./redis-list.ts')).openRedisList('plain'),
   'redis-reliable': async () => (await import('./redis-list.ts')).openRedisList('reliable'),
+  bullmq: async () => (await import('./peers/bullmq.ts')).open,
+  'pg-boss': async () => (await import('./peers/pg-boss.ts')).open,
+  'graphile-worker': async () => (await import('./peers/graphile-worker.ts')).open,
+  'postgres-skip-locked': async () => (await import('./peers/postgres-skip-locked.ts')).open,
+  'nats-jetstream': async () => (await import('./peers/nats-jetstream.ts')).open,
+  plainjob: async () => (await import('./peers/plainjob.ts')).open,
 } satisfies Record<string, () => Promise<OpenClient>>;
 
 export type DriverName = keyof typeof drivers;

@@ -28,8 +28,10 @@ export interface ServerKind {
   aptPackage: string | null;
   /** Null if it is not installed. */
   version(): string | null;
-  /** Why the installed version does not support a durability; null if it does. */
+  /** What a durability needs and the installed version is not; null if it supports it. */
   refuses?(durability: string): string | null;
+  /** What the server needs if it cannot keep its data in a folder; null if it can. */
+  refusesFolder?(folder: string): string | null;
   /** Resolves when the server accepts connections. */
   start(options: ServerOptions): Promise<Server>;
 }

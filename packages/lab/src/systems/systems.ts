@@ -3,26 +3,29 @@ import type { SystemInfo } from '@shardlab/contract';
 import { queueSystems } from '../programs/queue/queue-systems.ts';
 import type { DriverName } from './drivers.ts';
 import { engineServer } from './engine-server.ts';
+import { peerSystems } from './peers/peer-systems.ts';
 import { type RedisMode, redis } from './redis-server.ts';
-import type { ServerKind } from './server.ts';
+import type { System } from './system.ts';
 
-export interface System {
-  info: SystemInfo;
-  driver: DriverName;
-  server: ServerKind | null;
-  /** How the server is told to keep messages; empty if that is the driver's part. */
-  durability: string;
-}
+type Told = Partial<Omit<System, 'info'>> & Omit<SystemInfo, 'id'>;
 
-const embedded = (driver: DriverName, info: Omit<SystemInfo, 'id'>): System => ({
-  info: { id: driver, ...info },
+/** One of our queues in the client's process. */
+const embedded = (driver: DriverName, { title, about, ...rest }: Told, id: string = driver): System => ({
+  info: { id, title, about },
   driver,
   server: null,
   durability: '',
+  synced: true,
+  order: 'consumer',
+  queues: 'several',
+  packages: [],
+  instances: 1,
+  ...rest,
 });
 
-const remote = (driver: DriverName, info: Omit<SystemInfo, 'id'>): System => ({
-  ...embedded(driver, info),
+/** One of our queues in a process of its own. */
+const remote = (driver: DriverName, told: Told, id: string = driver): System => ({
+  ...embedded(driver, told, id),
   server: engineServer,
 });
 
@@ -49,46 +52,70 @@ const redisModes: readonly { mode: RedisMode; id: string; title: string; about: 
   },
 ];
 
-const redisSystems = redisModes.flatMap(({ mode, id, title, about }): System[] => [
-  {
-    info: { id, title, about: `${about}. A consumer pops messages: at most once` },
-    driver: 'redis-plain',
-    server: redis,
-    durability: mode,
-  },
-  {
-    info: {
-      id: `${id}-reliable`,
-      title: `${title}, reliable`,
-      about: `${about}. A consumer moves messages to a list of its own (LMOVE) and then removes them: at least once`,
-    },
-    driver: 'redis-reliable',
-    server: redis,
-    durability: mode,
-  },
-]);
+const redisSystems = redisModes.flatMap(({ mode, id, title, about }): System[] => {
+  const common = { server: redis, durability: mode, synced: mode === 'always' };
+  return [
+    embedded(
+      'redis-plain',
+      { ...common, title, about: `${about}. A consumer pops messages: at most once` },
+      id,
+    ),
+    embedded(
+      'redis-reliable',
+      {
+        ...common,
+        title: `${title}, reliable`,
+        about: `${about}. A consumer moves messages to a list of its own (LMOVE) and then removes them: at least once`,
+      },
+      `${id}-reliable`,
+    ),
+  ];
+});
 
 export const systems: readonly System[] = [
   embedded('null', {
     title: 'Null system',
     about: 'Arrays in memory, without any queue: what the load generator and its checks cost',
+    synced: false,
   }),
-  embedded('sharded', sharded),
+  embedded('sharded', { ...sharded, order: 'process' }),
+  embedded(
+    'sharded',
+    {
+      title: 'Sharded queue, two instances',
+      about: 'The sharded queue on two instances, each with its sessions in a process of its own',
+      order: 'process',
+      instances: 2,
+    },
+    'sharded-2',
+  ),
   remote('sharded-remote', {
     title: 'Sharded queue, remote',
     about: 'The sharded queue in a process of its own, reached over a Unix socket',
   }),
+  remote(
+    'sharded-remote',
+    {
+      title: 'Sharded queue, remote, two instances',
+      about: 'The sharded queue on two instances in processes of their own, reached over Unix sockets',
+      instances: 2,
+    },
+    'sharded-remote-2',
+  ),
   embedded('unsharded', unsharded),
   embedded('unsharded-grouped', grouped),
   embedded('buffered', {
     title: 'Buffered queue',
     about: 'Messages in memory, visible and consumed at once, with flow control',
+    synced: false,
   }),
   remote('buffered-remote', {
     title: 'Buffered queue, remote',
     about: 'The buffered queue in a process of its own, reached over a Unix socket',
+    synced: false,
   }),
   ...redisSystems,
+  ...peerSystems,
 ];
 
 /** Throws a RangeError for an unknown one. */
@@ -96,18 +123,4 @@ export function systemOf(id: string): System {
   const system = systems.find(({ info }) => info.id === id);
   if (system === undefined) throw new RangeError(`there is no system ${id}`);
   return system;
-}
-
-/** What the named systems need and this machine lacks, a sentence for each. */
-export const missingServers = (ids: readonly string[]): string[] => missingServersOf(ids.map(systemOf));
-
-export function missingServersOf(named: readonly System[]): string[] {
-  const lacking = Map.groupBy(named, ({ server }) => server);
-  return [...lacking].flatMap(([server, those]) =>
-    server === null || server.version() !== null
-      ? []
-      : [
-          `${those.map(({ info }) => info.id).join(', ')} ${those.length === 1 ? 'needs' : 'need'} ${server.aptPackage}; Debian: apt-get install ${server.aptPackage}`,
-        ],
-  );
 }

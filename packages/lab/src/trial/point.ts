@@ -65,6 +65,7 @@ function summarise(
       measuredAgain: outcomes.reduce((sum, { attempts = 1 }) => sum + attempts - 1, 0),
     },
     ...(killed === undefined ? {} : { killed }),
+    ...(outcomes[0]!.stated === undefined ? {} : { stated: outcomes[0]!.stated }),
     repeats: outcomes.map(repeatOf),
   };
 }

@@ -49,6 +49,8 @@ export interface TrialOutcome {
   integrity: Integrity;
   /** The longest measured window of an instance. */
   measuredMs: number;
+  /** Durability as the system reports it once it is open, of programs that ask for it. */
+  stated?: string;
   /** Left out if the halves of the window are not meant to agree: with faults or a conversion. */
   steady?: Steadiness;
   /** Present if the scenario has faults or a conversion. */

@@ -1,6 +1,8 @@
 /** Checks every delivery of a trial, and tells when a number of messages has been consumed. */
 import type { Delivery, DeliverySink } from '../../systems/driver.ts';
-import { DeliveryOrder, Ledger } from '../../trial/ledger.ts';
+import type { System } from '../../systems/system.ts';
+import { consumerOrders } from '../../trial/consumer-orders.ts';
+import { Ledger, type OrderCheck } from '../../trial/ledger.ts';
 import type { PayloadCodec } from '../../trial/payload.ts';
 
 const pollMs = 50;
@@ -9,13 +11,13 @@ export class CheckedDeliveries implements DeliverySink {
   readonly ledger: Ledger;
   /** Deliveries whose consumption was acknowledged, damaged and repeated ones included. */
   count = 0;
-  /** Consumers take turns without a common order, so order is checked within each; with one consumer that is all. */
-  readonly #orders: DeliveryOrder[];
+  /** By consumer. */
+  readonly #orders: readonly OrderCheck[];
   #awaited: { count: number; reached: (atMs: number) => void } | null = null;
 
-  constructor(codec: PayloadCodec, consumers: number) {
+  constructor(codec: PayloadCodec, consumers: number, order: System['order']) {
     this.ledger = new Ledger(codec);
-    this.#orders = Array.from({ length: consumers }, () => new DeliveryOrder());
+    this.#orders = consumerOrders({ order, consumers });
   }
 
   delivered(payload: Buffer, consumer: number): Delivery {

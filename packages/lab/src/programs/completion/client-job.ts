@@ -1,6 +1,7 @@
 /** The messages between a trial and its client process, which does one job and ends. */
 import type { ClientOptions } from '../../systems/driver.ts';
 import type { DriverName } from '../../systems/drivers.ts';
+import type { System } from '../../systems/system.ts';
 import type { LedgerReport } from '../../trial/ledger.ts';
 
 export interface CompletionWork {
@@ -27,6 +28,7 @@ export type ClientWork = CompletionWork | FlowControlWork;
 
 export interface ClientJob {
   driver: DriverName;
+  order: System['order'];
   client: ClientOptions;
   work: ClientWork;
   payloadBytes: number;
@@ -42,6 +44,8 @@ export interface ClientResult {
   /** By name, in the units of the program's figures. */
   figures: Record<string, number>;
   measuredMs: number;
+  /** Durability as the system reports it. */
+  stated: string;
   ledger: LedgerReport;
   /** Messages in the queues at the end, as the system counts them. */
   depth: number;
@@ -49,6 +53,4 @@ export interface ClientResult {
 
 export type ToClient = { type: 'job'; job: ClientJob };
 
-export type FromClient =
-  | { type: 'result'; result: ClientResult }
-  | { type: 'failed'; message: string; code: string | undefined; stack: string | undefined };
+export type FromClient = { type: 'result'; result: ClientResult };

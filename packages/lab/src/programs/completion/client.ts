@@ -1,32 +1,19 @@
 /** The client process of a trial: opens the system through its driver, does its work, and reports. */
 import { drivers } from '../../systems/drivers.ts';
 import { PayloadCodec } from '../../trial/payload.ts';
+import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
 import { CheckedDeliveries } from './checked-deliveries.ts';
 import type { ClientJob, FromClient, ToClient } from './client-job.ts';
 import { runCompletion } from './completion-work.ts';
 import { Enqueuers } from './enqueuers.ts';
 import { runFlowControl } from './flow-control-work.ts';
 
-const send = (message: FromClient): void => {
-  if (process.connected) process.send!(message);
-};
-
-function fail(error: unknown): void {
-  const { message, code, stack } = error as Error & { code?: unknown };
-  send({
-    type: 'failed',
-    message: message ?? String(error),
-    code: typeof code === 'string' ? code : undefined,
-    stack,
-  });
-}
-
 async function runJob(job: ClientJob): Promise<void> {
   const { payloadBytes, seed, nonce, work, drainMs, serverPids } = job;
   const open = await drivers[job.driver]();
   const client = await open(job.client);
   const codec = new PayloadCodec({ bytes: payloadBytes, seed, nonce });
-  const deliveries = new CheckedDeliveries(codec, job.client.dequeuers);
+  const deliveries = new CheckedDeliveries(codec, job.client.dequeuers, job.order);
   const producers = [];
   // One after the other: the driver numbers them.
   for (let each = 0; each < job.client.enqueuers; each += 1) producers.push(await client.openProducer());
@@ -36,13 +23,13 @@ async function runJob(job: ClientJob): Promise<void> {
     work.kind === 'completion' ? await runCompletion(work, context) : await runFlowControl(work, context);
   const depth = await client.depth(0);
   await client.close();
-  send({ type: 'result', result: { ...measured, ledger: deliveries.ledger.report(), depth } });
+  sendToTrial<FromClient>({
+    type: 'result',
+    result: { ...measured, stated: client.stated, ledger: deliveries.ledger.report(), depth },
+  });
 }
 
-process.on('disconnect', () => process.exit(0));
-process.on('SIGINT', () => {});
-process.on('uncaughtException', fail);
-process.on('unhandledRejection', fail);
+bindToTrial();
 process.once('message', ({ job }: ToClient) => {
-  runJob(job).catch(fail);
+  runJob(job).catch(failTrial);
 });

@@ -2,9 +2,11 @@
 import type { FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
 import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
-import { missingServers, systems } from '../../systems/systems.ts';
+import { missingFor } from '../../systems/missing.ts';
+import { systemOf } from '../../systems/systems.ts';
 import type { Program } from '../program.ts';
 import { completionParameters, completionParamsOf } from './completion-params.ts';
+import { completionSystems } from './completion-systems.ts';
 import { runClientTrial } from './run-client-trial.ts';
 
 /** The value to which the document raised the threshold of its buffered queue: no run reaches it. */
@@ -48,16 +50,22 @@ const figures: readonly FigureInfo[] = [
   },
 ];
 
-/** Each queue needs a dequeuer. */
+/** Each queue needs a dequeuer, and some systems are one queue. */
 function check(scenario: Scenario): ScenarioProblem[] {
-  const unserved = scalesOf(scenario)
+  const points = scalesOf(scenario)
     .flatMap((scale) => expandSweep(scenario, scale, runToCompletion))
-    .map(({ params }) => completionParamsOf(params))
-    .find(({ queues, threads }) => queues > threads);
-  if (unserved === undefined) return [];
-  const { queues, threads } = unserved;
+    .map(({ params, system }) => ({ ...completionParamsOf(params), system }));
   const path = scenario.sweep.queues === undefined ? '/parameters/queues' : '/sweep/queues';
-  return [{ path, message: `${queues} queues need as many threads, not ${threads}` }];
+  const unserved = points.find(({ queues, threads }) => queues > threads);
+  const single = points.find(({ queues, system }) => queues > 1 && systemOf(system).queues === 'one');
+  return [
+    ...(unserved === undefined
+      ? []
+      : [{ path, message: `${unserved.queues} queues need as many threads, not ${unserved.threads}` }]),
+    ...(single === undefined
+      ? []
+      : [{ path, message: `${single.system} is measured with one queue, not ${single.queues}` }]),
+  ];
 }
 
 /** For a system that syncs both the enqueue and the dequeue of a message; one without syncs takes a twentieth of it. */
@@ -81,8 +89,8 @@ export const runToCompletion: Program = {
   title: 'A number of messages, enqueued and dequeued to the last',
   parameters: completionParameters,
   figures,
-  systems: systems.map(({ info }) => info),
-  missing: missingServers,
+  systems: completionSystems,
+  missing: missingFor,
   check,
   estimateTrialMs,
   trialBytesMax,

@@ -1,8 +1,9 @@
 /** The program `flow-control`: messages are offered until they are refused, and what was accepted is dequeued. */
 import type { FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
-import { missingServers, systems } from '../../systems/systems.ts';
+import { missingFor } from '../../systems/missing.ts';
 import type { Program } from '../program.ts';
 import { flowControlParameters, flowControlParamsOf } from './completion-params.ts';
+import { completionSystems } from './completion-systems.ts';
 import { runClientTrial } from './run-client-trial.ts';
 
 const count = (name: string, label: string, title: string): FigureInfo => ({
@@ -29,8 +30,8 @@ export const flowControl: Program = {
   title: 'Enqueues past the threshold of the flow control',
   parameters: flowControlParameters,
   figures,
-  systems: systems.map(({ info }) => info),
-  missing: missingServers,
+  systems: completionSystems,
+  missing: missingFor,
   check: () => [],
   estimateTrialMs: (params: Params, _: Phases) =>
     startMs + flowControlParamsOf(params).messages * msPerMessage,

@@ -19,6 +19,8 @@ export interface QueueRepeat extends Omit<Repeat, 'byInstance'> {
   dequeueCallP50Ms: number | undefined;
   dequeueCallP99Ms: number | undefined;
   dequeuePerSecByInstance: number[];
+  /** Undefined without raw probes. */
+  rawRatio: number | undefined;
 }
 
 export interface QueuePoint extends Pick<Point, 'program' | 'system' | 'waits' | 'integrity'> {
@@ -83,6 +85,7 @@ export function queuePointOf(point: Point): QueuePoint {
         dequeueCallP50Ms: figure('dequeueCallP50Ms'),
         dequeueCallP99Ms: figure('dequeueCallP99Ms'),
         dequeuePerSecByInstance: each.dequeuePerSec ?? [],
+        rawRatio: figure('rawRatio'),
       };
     }),
   };

@@ -1,4 +1,6 @@
 /** Claims of the document's figures; its statements are in our words. */
+
+import { ofType } from '../../judging/of-type.ts';
 import type { Claim } from '../study.ts';
 import { judgeA3, judgeA6, judgeA19 } from './judges/balance.ts';
 import { judgeA7, judgeA14, judgeA17 } from './judges/cpu.ts';
@@ -7,7 +9,6 @@ import { judgeA9, judgeA18 } from './judges/response.ts';
 import { judgeA1, judgeA15 } from './judges/scaling.ts';
 import { judgeA8, judgeA10 } from './judges/spread.ts';
 import { judgeA2, judgeA5, judgeA11, judgeA12, judgeA16 } from './judges/throughput.ts';
-import { ofType } from './of-type.ts';
 
 export const figureClaims: readonly Claim[] = [
   {

@@ -1,4 +1,6 @@
 /** Claims from the document's text, which gives no numbers: the bars are ours, and each reason states them. */
+
+import { ofType } from '../../judging/of-type.ts';
 import type { Claim } from '../study.ts';
 import { judgeW8 } from './judges/conversion.ts';
 import { judgeW7 } from './judges/failover.ts';
@@ -12,7 +14,6 @@ import {
   judgeW9,
   judgeW10,
 } from './judges/word-judges.ts';
-import { ofType } from './of-type.ts';
 
 export const wordClaims: readonly Claim[] = [
   {

@@ -1,0 +1,100 @@
+/** `study <id>`: runs all scenarios of a study, with the systems that this machine has, and writes a report. */
+import { rmSync, statfsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Run, Scale } from '@shardlab/contract';
+import { assertSection, writeSection } from '../model/markdown.ts';
+import { codeFingerprint } from '../recorded/code-fingerprint.ts';
+import { TrialShelf } from '../run/trial-shelf.ts';
+import { type Runnable, withoutMissing } from '../run/without-missing.ts';
+import { readScenarioFolder } from '../scenario/scenario-folder.ts';
+import { bundledStudies } from '../studies/registry.ts';
+import type { Study } from '../studies/study.ts';
+import { hasClientPackages, installClientPackages } from '../systems/peers/client-packages.ts';
+import { dataFolder } from './data-folder.ts';
+import { exitCodes } from './exit-codes.ts';
+import { baseFolder, exitCodeOf, type RunFlags, runScenario, writeRun } from './run.ts';
+import { summaryInWords } from './run-report.ts';
+import { studyReport } from './study-report.ts';
+
+export interface StudyFlags extends RunFlags {
+  write?: string | undefined;
+  resume: boolean;
+}
+
+const tmpfsMagic = 0x01021994;
+
+/** `scenarioFolder`: default those that come with the lab. */
+export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder?: string): Promise<number> {
+  const study = bundledStudies.studies.find((each) => each.id === id);
+  if (study === undefined) {
+    const known = bundledStudies.studies.map((each) => each.id).join(', ');
+    process.stderr.write(`There is no study "${id}"; the studies are ${known}\n`);
+    return exitCodes.usage;
+  }
+  const folder = dataFolder(flags['data-dir']);
+  await mkdir(folder, { recursive: true });
+  if (statfsSync(folder).type === tmpfsMagic) {
+    process.stderr.write(
+      `${folder} is in memory (tmpfs), where syncs cost nothing; name another folder with --data-dir\n`,
+    );
+    return exitCodes.failed;
+  }
+  const section = `study ${id}`;
+  const report = flags.write === undefined ? undefined : resolve(baseFolder(), flags.write);
+  if (report !== undefined) {
+    try {
+      await assertSection(report, section);
+    } catch (error) {
+      process.stderr.write(`${(error as Error).message}\n`);
+      return exitCodes.usage;
+    }
+  }
+  const scale: Scale = flags.quick ? 'quick' : 'full';
+  const planned = await scenariosOf(study, { scale, folder, scenarioFolder });
+  for (const sentence of new Set(planned.flatMap(({ absent }) => absent)))
+    process.stderr.write(`Left out: ${sentence}\n`);
+  const runs = await runAll(planned, { ...flags, 'data-dir': folder }, openShelf(folder, id, flags.resume));
+  process.stdout.write(`\n${summaryInWords(runs, planned.length)}\n`);
+  // Half a study must not replace the report of a whole one.
+  const isWhole = runs.every(({ status }) => status !== 'cancelled');
+  if (report !== undefined && isWhole)
+    await writeSection(report, section, studyReport({ study, runs, planned, scale }));
+  return exitCodeOf(runs, flags.require);
+}
+
+/** Installs client libraries if a scenario's systems have them; without a network those systems are left out. */
+async function scenariosOf(
+  study: Study,
+  { scale, folder, scenarioFolder }: { scale: Scale; folder: string; scenarioFolder: string | undefined },
+): Promise<Runnable[]> {
+  const scenarios = (await readScenarioFolder(scenarioFolder)).flatMap(({ parsed }) =>
+    parsed.ok && parsed.scenario.study === study.id ? [parsed.scenario] : [],
+  );
+  const cut = () => scenarios.map((scenario) => withoutMissing(scenario, scale, folder));
+  const before = cut();
+  if (hasClientPackages() || before.every(({ absent }) => absent.length === 0)) return before;
+  const failure = installClientPackages();
+  if (failure !== null) process.stderr.write(`${failure}\n`);
+  return failure === null ? cut() : before;
+}
+
+async function runAll(planned: readonly Runnable[], flags: StudyFlags, shelf: TrialShelf): Promise<Run[]> {
+  const runs: Run[] = [];
+  for (const { scenario } of planned) {
+    if (scenario === null) continue;
+    process.stdout.write('\n');
+    const run = await runScenario(scenario, flags, shelf);
+    runs.push(run);
+    if (flags.json !== undefined) await writeRun(run, flags.json, true);
+    if (run.status === 'cancelled') break;
+  }
+  return runs;
+}
+
+/** Trials of this code that were measured for the study; none of before, unless it is resumed. */
+function openShelf(folder: string, id: string, isResumed: boolean): TrialShelf {
+  const path = join(folder, 'study', `${id}-${codeFingerprint()}.jsonl`);
+  if (!isResumed) rmSync(path, { force: true });
+  return new TrialShelf(path);
+}

@@ -1,0 +1,21 @@
+/** A trial's end of a client process. */
+import type { LabError } from '../errors.ts';
+import { ChildChannel, workerFailed } from '../trial/child-channel.ts';
+import type { ClientFailure } from './client-failure.ts';
+
+/** If the process fails, all calls that wait for its messages reject with `WORKER_FAILED`. */
+export class ClientProcess<From extends { type: string }, To extends object> extends ChildChannel<
+  From | ClientFailure,
+  To
+> {
+  protected handles(message: From | ClientFailure): boolean {
+    if (message.type !== 'failed') return false;
+    const { message: sentence, code, stack } = message as ClientFailure;
+    this.fail(`failed: ${sentence}`, { code, message: sentence, stack });
+    return true;
+  }
+
+  protected errorOf(what: string, stderr: string, cause: unknown): LabError {
+    return workerFailed('The client process', { what, stderr, cause });
+  }
+}

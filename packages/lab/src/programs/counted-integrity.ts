@@ -1,0 +1,16 @@
+import type { Integrity } from '@shardlab/contract';
+import { type LedgerReport, mergeLedgers } from '../trial/ledger.ts';
+
+/**
+ * The system only counts what remains (`depth`). Messages that were not consumed and are not in that count are lost. If the
+ * count exceeds the messages that were not consumed, the rest was consumed and is still there: duplicated.
+ */
+export function integrityOf(ledgers: readonly LedgerReport[], depth: number): Integrity {
+  const { lost: missing, duplicated, ...rest } = mergeLedgers(ledgers);
+  return {
+    ...rest,
+    lost: Math.max(0, missing - depth),
+    duplicated: duplicated + Math.max(0, depth - missing),
+    left: depth,
+  };
+}

@@ -1,0 +1,115 @@
+/** What the programs that load a system for a time measure. */
+import type { FigureInfo } from '@shardlab/contract';
+
+const milliseconds = (name: string, label: string, title: string, unit = 'milliseconds'): FigureInfo => ({
+  name,
+  label,
+  title,
+  unit,
+  format: 'milliseconds',
+});
+
+const enqueueRate: FigureInfo = {
+  name: 'enqueuePerSec',
+  label: 'Enqueue rate',
+  title: 'Enqueue rate',
+  unit: 'messages per second',
+  format: 'rate',
+};
+
+const dequeueRate: FigureInfo = {
+  name: 'dequeuePerSec',
+  label: 'Dequeue rate',
+  title: 'Dequeue rate',
+  unit: 'messages per second',
+  format: 'rate',
+};
+
+const cpu: FigureInfo = {
+  name: 'cpuUsPerMessage',
+  label: 'CPU per message',
+  title: 'CPU time of client and server per message',
+  unit: 'microseconds, for its enqueue and its dequeue; load generator included',
+  format: 'microseconds',
+};
+
+const memory: FigureInfo = {
+  name: 'residentMiB',
+  label: 'Resident, MiB',
+  title: 'Largest resident memory of a client process',
+  unit: 'MiB; an embedded queue is part of the client',
+  format: 'count',
+};
+
+const eventLoopDelay = milliseconds(
+  'eventLoopDelayP99Ms',
+  'Event-loop delay p99',
+  '99th percentile of how late timers fire in the client process',
+  'milliseconds; an embedded queue is part of the client',
+);
+
+const latencies: readonly FigureInfo[] = [
+  milliseconds('latencyP50Ms', 'Latency p50', 'Median latency from the intended send time to the delivery'),
+  milliseconds(
+    'latencyP99Ms',
+    'Latency p99',
+    '99th percentile of the latency from the intended send time to the delivery',
+  ),
+];
+
+export const rawFigures: readonly FigureInfo[] = [
+  {
+    name: 'rawPerSec',
+    label: 'Raw limit',
+    title: 'Rows per second through SQLite alone, before and after the trial',
+    unit: 'rows per second',
+    format: 'rate',
+  },
+  {
+    name: 'rawRatio',
+    label: 'Share of the raw limit',
+    title: 'Rate as a share of the raw limit beside the trial',
+    unit: 'ratio',
+    format: 'ratio',
+  },
+];
+
+export const closedLoopFigures: readonly FigureInfo[] = [
+  enqueueRate,
+  dequeueRate,
+  cpu,
+  eventLoopDelay,
+  memory,
+  ...rawFigures,
+];
+
+export const openLoopFigures: readonly FigureInfo[] = [
+  ...latencies,
+  {
+    name: 'offeredPerSec',
+    label: 'Offered rate',
+    title: 'Rate at which messages were to be sent',
+    unit: 'messages per second',
+    format: 'rate',
+  },
+  dequeueRate,
+  milliseconds(
+    'scheduleLagP99Ms',
+    'Schedule lag p99',
+    '99th percentile of the time from the intended start of a transaction to its start',
+  ),
+  eventLoopDelay,
+  cpu,
+];
+
+export const standingBacklogFigures: readonly FigureInfo[] = [
+  dequeueRate,
+  enqueueRate,
+  milliseconds(
+    'readyAfterKillMs',
+    'Ready after a kill',
+    'Time from opening the files of a killed process until messages can be enqueued and dequeued',
+  ),
+  cpu,
+  memory,
+];

@@ -1,0 +1,75 @@
+/** The messages between a trial and a client process, which does one job and ends. */
+import type { ClientOptions } from '../../systems/driver.ts';
+import type { DriverName } from '../../systems/drivers.ts';
+import type { System } from '../../systems/system.ts';
+import type { LedgerReport } from '../../trial/ledger.ts';
+import type { MessageCounts } from '../../trial/protocol.ts';
+
+/** One client process in one step of a trial: enqueuers, dequeuers, or both, for a bounded time. */
+export interface LoadJob {
+  driver: DriverName;
+  order: System['order'];
+  client: ClientOptions;
+  payloadBytes: number;
+  seed: number;
+  /** The same for all steps of a trial; detects messages of other trials. */
+  nonce: number;
+  /** Numbers of its enqueuers, each used once in a trial. */
+  enqueuers: number[];
+  dequeuers: number;
+  /** Open loop: transactions that this process begins a second, whatever became of those before. Null: closed loop. */
+  transactionsPerSec: number | null;
+  /** Enqueuers in a closed loop wait while this many of their messages are in the queue. */
+  backlogMax: number;
+  /** Messages that are in the queue already when the job starts. */
+  standing: number;
+  warmupMs: number;
+  measureMs: number;
+  /** Maximum time to consume the remaining messages, milliseconds. */
+  drainMs: number;
+  /** After the window, not measured: enqueues in bulk until so many messages stand, or the time is over. */
+  fill: { messages: number; withinMs: number } | null;
+  serverPids: number[];
+  /** The process is killed with its files open, once all is acknowledged: what follows is a recovery. */
+  isKilled: boolean;
+}
+
+export interface LoadWindow extends MessageCounts {
+  /** CPU time of client and server together; null if the system does not report it. */
+  cpuUs: number | null;
+  firstHalf: MessageCounts;
+}
+
+export interface LoadResult {
+  /** Durability as the system reports it. */
+  stated: string;
+  /** From the start of opening until the process could serve. */
+  openMs: number;
+  window: LoadWindow;
+  /** Encoded histograms: from the intended send to the delivery, of messages whose send is in the window; … */
+  latency: string;
+  /** … from the intended start of a transaction to its start; … */
+  scheduleLag: string;
+  /** … and how late a timer of the session thread fired. */
+  eventLoopDelay: string;
+  residentBytesMax: number;
+  committed: number;
+  consumed: number;
+  ledger: LedgerReport;
+  /** Messages in the queue at the end, as this process sees them. */
+  depth: number;
+}
+
+export type ToClient =
+  | { type: 'job'; job: LoadJob }
+  /** On the monotonic clock that all processes share. */
+  | { type: 'run'; startAtMs: number }
+  /** No process will enqueue any more. */
+  | { type: 'sealed' }
+  | { type: 'finish' };
+
+export type FromClient =
+  | { type: 'opened' }
+  | { type: 'enqueued' }
+  | { type: 'drained' }
+  | { type: 'result'; result: LoadResult };

@@ -1,0 +1,59 @@
+/** Figures and distributions of one step, over all its processes. Pure. */
+import { repeatLimits, type Steadiness } from '@shardlab/contract';
+import { type Histogram, latencyOf, mergeHistograms } from '../../trial/latency.ts';
+import { steadinessOf } from '../../trial/steadiness.ts';
+import type { LoadResult, LoadWindow } from './load-job.ts';
+
+type Results = readonly LoadResult[];
+
+/** Each process's count is divided by its own window. */
+export const ratePerSec = (results: Results, count: 'enqueued' | 'consumed'): number =>
+  sum(results.map(({ window }) => (window.ms > 0 ? (window[count] / window.ms) * 1_000 : 0)));
+
+/** Client and server, by messages of one kind; left out where the system does not tell, or nothing was done. */
+export function cpuUsPer(results: Results, count: 'enqueued' | 'consumed'): number | undefined {
+  const cpuUs = results.map(({ window }: { window: LoadWindow }) => window.cpuUs);
+  const messages = sum(results.map(({ window }) => window[count]));
+  return cpuUs.includes(null) || messages === 0 ? undefined : sum(cpuUs as number[]) / messages;
+}
+
+export const residentMiB = (results: Results): number =>
+  Math.max(...results.map(({ residentBytesMax }) => residentBytesMax)) / 2 ** 20;
+
+export const measuredMs = (results: Results): number => Math.max(...results.map(({ window }) => window.ms));
+
+export const merged = (results: Results, name: 'latency' | 'scheduleLag' | 'eventLoopDelay'): Histogram =>
+  mergeHistograms(results.map((result) => result[name]));
+
+/** Undefined of an empty histogram. */
+export const p99Of = (histogram: Histogram): number | undefined =>
+  histogram.totalCount === 0 ? undefined : latencyOf(histogram).p99;
+export const p50Of = (histogram: Histogram): number | undefined =>
+  histogram.totalCount === 0 ? undefined : latencyOf(histogram).p50;
+
+export const steadyOf = (results: Results): Steadiness =>
+  steadinessOf(
+    results.map(({ window }) => window),
+    1,
+  );
+
+/**
+ * Of an open loop. Its rate is given, so only a backlog that grows shows that it is not sustained. The rates of the halves do not
+ * count: a stall that is made up for within the window belongs to the latency, and must not be measured again until it is gone.
+ */
+export function sustainedOf(results: Results): Steadiness {
+  const steady = steadyOf(results);
+  const consumed = sum(results.map(({ window }) => window.consumed));
+  return {
+    ...steady,
+    isSteady: consumed > 0 && Math.abs(steady.backlogDrift) <= repeatLimits.backlogDriftMax,
+  };
+}
+
+/** Without those that could not be measured. */
+export const measuredOnly = (figures: Record<string, number | undefined>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(figures).filter((entry): entry is [string, number] => entry[1] !== undefined),
+  );
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);

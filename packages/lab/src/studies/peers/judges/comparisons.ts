@@ -1,0 +1,104 @@
+/** Judges of comparisons with other queues: rates (P8 to P10) and latencies (P14, P15). */
+import { type ClaimClause, numberParam, type Point } from '@shardlab/contract';
+import { clauseOf, needs } from '../../../judging/clause.ts';
+import { type Judge, perSec } from '../../../judging/judgement.ts';
+import { ratioOf } from '../../../judging/sample.ts';
+import { openLoopParamsOf } from '../../../programs/load/load-params.ts';
+import { targets } from '../targets.ts';
+import {
+  bestOf,
+  closedLoopPoints,
+  ourRemote,
+  sampleOfFigure,
+  serverPeers,
+  syncedPlainjob,
+  syncedServerPeers,
+} from './load-points.ts';
+
+interface Sides {
+  ours: ReadonlySet<string>;
+  theirs: ReadonlySet<string>;
+  /** "against plainjob, synced" */
+  words: string;
+  over: number;
+}
+
+/** Each side with the number of dequeuers that is best for it, at every size of transactions: all must reach the bar. */
+const fasterAtOnce =
+  ({ ours, theirs, words, over }: Sides): Judge =>
+  (all) => {
+    const points = closedLoopPoints(all, 'at-once');
+    const sizes = [
+      ...new Set(points.map(({ params }) => numberParam(params, 'operationsPerTransaction'))),
+    ].toSorted((a, b) => a - b);
+    const clauses = sizes.flatMap((operations): ClaimClause[] => {
+      const ofSize = points.filter(({ params }) => params.operationsPerTransaction === operations);
+      const highest = { figure: 'dequeuePerSec', wanted: 'highest' } as const;
+      const [own, other] = [bestOf(ofSize, ours, highest), bestOf(ofSize, theirs, highest)];
+      if (own === null || other === null) return [];
+      return [
+        clauseOf({
+          statement: `with ${operations.toLocaleString('en-US')} a transaction`,
+          unit: '× the dequeue rate',
+          sample: ratioOf(sampleOfFigure(own, 'dequeuePerSec'), sampleOfFigure(other, 'dequeuePerSec')),
+          over,
+          provenance: 'measured',
+          numbers: `${[own, other].map(rateInWords).join(' over ')}.`,
+        }),
+      ];
+    });
+    return clauses.length > 0 ? clauses : needs(`Needs points of a closed loop ${words}.`);
+  };
+
+const rateInWords = ({ system, figures, params }: Point) =>
+  `${system} ${perSec(figures.dequeuePerSec!.value)}${params.dequeuers === undefined ? '' : ` with ${params.dequeuers} dequeuers`}`;
+
+export const judgeP8 = fasterAtOnce({
+  ours: new Set(['unsharded']),
+  theirs: syncedPlainjob,
+  words: 'of the unsharded queue and of plainjob, synced',
+  over: targets.unshardedOverPlainjob,
+});
+export const judgeP9 = fasterAtOnce({
+  ours: ourRemote,
+  theirs: syncedServerPeers,
+  words: 'of the remote sharded queue and of servers that sync before they acknowledge',
+  over: targets.overSyncedPeers,
+});
+export const judgeP10 = fasterAtOnce({
+  ours: ourRemote,
+  theirs: serverPeers,
+  words: 'of the remote sharded queue and of servers',
+  over: targets.overPeers,
+});
+
+/** Ours over the best of the peers that sync before they acknowledge, at a rate that all of them sustain. */
+const quicker =
+  (figure: 'latencyP50Ms' | 'latencyP99Ms', words: string): Judge =>
+  (all) => {
+    const points = all.filter(({ program, params }) => {
+      const { messagesPerSec, operationsPerTransaction, emulatedSyncMs } = openLoopParamsOf(params);
+      const isMeant = messagesPerSec !== undefined && operationsPerTransaction === 1 && emulatedSyncMs === 0;
+      return program === 'open-loop' && isMeant;
+    });
+    const lowest = { figure, wanted: 'lowest' } as const;
+    const [own, other] = [bestOf(points, ourRemote, lowest), bestOf(points, syncedServerPeers, lowest)];
+    if (own === null || other === null)
+      return needs(
+        'Needs steady points of an open loop of the remote sharded queue and of a server that syncs before it acknowledges.',
+      );
+    const ms = (point: Point) => `${point.system} ${point.figures[figure]!.value.toFixed(2)} ms`;
+    return [
+      clauseOf({
+        statement: `the ${words} is at most that of the best synced server`,
+        unit: `× the ${words}`,
+        sample: ratioOf(sampleOfFigure(own, figure), sampleOfFigure(other, figure)),
+        under: targets.latency,
+        provenance: 'measured',
+        numbers: `${ms(own)} over ${ms(other)}, at ${numberParam(own.params, 'messagesPerSec')} messages/s.`,
+      }),
+    ];
+  };
+
+export const judgeP14 = quicker('latencyP50Ms', 'median latency');
+export const judgeP15 = quicker('latencyP99Ms', '99th percentile of the latency');

@@ -1,0 +1,103 @@
+/** Judges of rates as a share of what SQLite does alone: P1 to P5 and P7. */
+import type { ClaimClause, Point } from '@shardlab/contract';
+import { clauseOf, needs } from '../../../judging/clause.ts';
+import { type Judge, perSec } from '../../../judging/judgement.ts';
+import type { QueueJudge } from '../../../judging/queue-points.ts';
+import { provenanceOf } from '../../../judging/queue-points.ts';
+import { rawRatio } from '../../../judging/queue-samples.ts';
+import type { QueueParams } from '../../../programs/queue/queue-params.ts';
+import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
+import { targets } from '../targets.ts';
+import { closedLoopPoints, sampleOfFigure } from './load-points.ts';
+
+const of = (points: readonly QueuePoint[], system: string, params: Partial<QueueParams>) =>
+  points.filter(
+    (point) =>
+      point.system === system &&
+      Object.entries(params).every(([name, value]) => point.params[name as keyof QueueParams] === value),
+  );
+
+interface RawTarget {
+  statement: string;
+  unit: string;
+  over: number;
+}
+
+/** None if the point has no raw probes. */
+function clausesOf(point: QueuePoint, { statement, unit, over }: RawTarget): ClaimClause[] {
+  const sample = rawRatio(point);
+  if (sample.repeats.length === 0) return [];
+  const provenance = provenanceOf([point]);
+  const numbers = `${perSec(point.dequeuePerSec)}, pair by pair with the raw probes beside each trial.`;
+  return [clauseOf({ statement, unit, sample, over, provenance, numbers })];
+}
+
+const ofR =
+  (params: Partial<QueueParams>, target: RawTarget, words: string): QueueJudge =>
+  (points) => {
+    const clauses = of(points, 'sharded', params).flatMap((point) => clausesOf(point, target));
+    return clauses.length > 0
+      ? clauses
+      : needs(`Needs points of the sharded queue ${words}, with raw probes.`);
+  };
+
+const unit = '× the rows that SQLite inserts alone (R)';
+
+export const judgeP1 = ofR(
+  { operationsPerTransaction: 10, instances: 2 },
+  { statement: 'two instances dequeue at a share of R', unit, over: targets.queue10OfR },
+  'on two instances with 10 operations per transaction',
+);
+export const judgeP2 = ofR(
+  { operationsPerTransaction: 1_000, instances: 2 },
+  { statement: 'two instances dequeue at a share of R', unit, over: targets.queue1000OfR },
+  'on two instances with 1,000 operations per transaction',
+);
+export const judgeP3 = ofR(
+  { operationsPerTransaction: 1, instances: 1 },
+  { statement: 'one instance dequeues at a share of R', unit, over: targets.queue1OfR },
+  'on one instance with 1 operation per transaction',
+);
+export const judgeP5 = ofR(
+  { subscribers: 10, instances: 2 },
+  { statement: 'ten subscribers receive at a multiple of R', unit, over: targets.topicOfR },
+  'as a topic of 10 subscribers on two instances',
+);
+
+/** One session that commits one message at a time, and SQLite doing the same. */
+export const judgeP4: Judge = (all) => {
+  const points = closedLoopPoints(all, 'enqueue-then-dequeue').filter(
+    ({ system, params }) =>
+      system === 'sharded' && params.enqueuers === 1 && params.operationsPerTransaction === 1,
+  );
+  const clauses = points.flatMap((point: Point) => {
+    const sample = sampleOfFigure(point, 'rawRatio');
+    if (sample.repeats.length === 0) return [];
+    return [
+      clauseOf({
+        statement: 'one session commits at a share of the raw loop',
+        unit: '× the transactions of one row that SQLite commits alone',
+        sample,
+        over: targets.singleOfRaw,
+        provenance: 'measured',
+        numbers: `${perSec(point.figures.enqueuePerSec?.value ?? 0)}.`,
+      }),
+    ];
+  });
+  return clauses.length > 0
+    ? clauses
+    : needs('Needs points of one enqueuer with 1 operation per transaction, with raw probes.');
+};
+
+/** Every size of transactions that was measured. */
+export const judgeP7: QueueJudge = (points) => {
+  const clauses = of(points, 'unsharded', { instances: 1 }).flatMap((point) => {
+    const { operationsPerTransaction: operations } = point.params;
+    return clausesOf(point, {
+      statement: `with ${operations.toLocaleString('en-US')} a transaction`,
+      unit: '× the rows that SQLite inserts, selects and deletes alone',
+      over: targets.unshardedOfRaw,
+    });
+  });
+  return clauses.length > 0 ? clauses : needs('Needs points of the unsharded queue with raw probes.');
+};

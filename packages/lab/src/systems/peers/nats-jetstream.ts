@@ -1,0 +1,96 @@
+/**
+ * NATS JetStream: a work-queue stream in files and one shared durable consumer. There are no batch calls, so the publishes
+ * of a transaction are in flight together, as are confirmed acknowledgements.
+ */
+import type { OpenClient } from '../driver.ts';
+import { clientPackage } from './client-packages.ts';
+
+interface Message {
+  data: Uint8Array;
+  ackAck(): Promise<boolean>;
+}
+interface Messages extends AsyncIterable<Message> {
+  close(): Promise<unknown>;
+}
+interface JetStream {
+  publish(subject: string, payload: Uint8Array): Promise<unknown>;
+  consumers: {
+    get(
+      stream: string,
+      name: string,
+    ): Promise<{ consume(options: { max_messages: number }): Promise<Messages> }>;
+  };
+}
+interface Manager {
+  streams: {
+    add(config: Record<string, unknown>): Promise<unknown>;
+    info(stream: string): Promise<{ config: { storage: string }; state: { messages: number } }>;
+  };
+  consumers: { add(stream: string, config: Record<string, unknown>): Promise<unknown> };
+}
+interface Connection {
+  close(): Promise<void>;
+}
+interface JetStreamPackage {
+  jetstream(connection: Connection): JetStream;
+  jetstreamManager(connection: Connection): Promise<Manager>;
+}
+interface Transport {
+  connect(options: { servers: string }): Promise<Connection>;
+}
+
+const name = 'lab';
+
+export const open: OpenClient = async ({ endpoints: [endpoint], createsQueue, durability }) => {
+  const { connect } = clientPackage<Transport>('@nats-io/transport-node');
+  const { jetstream, jetstreamManager } = clientPackage<JetStreamPackage>('@nats-io/jetstream');
+  const connection = await connect({ servers: endpoint! });
+  const manager = await jetstreamManager(connection);
+  if (createsQueue) {
+    await manager.streams.add({ name, subjects: [name], storage: 'file', retention: 'workqueue' });
+    await manager.consumers.add(name, { durable_name: name, ack_policy: 'explicit', max_ack_pending: -1 });
+  }
+  const { config } = await manager.streams.info(name);
+  const stream = jetstream(connection);
+  return {
+    stated: `storage ${config.storage}, ${durability}`,
+    async openProducer() {
+      return {
+        async send(payloads) {
+          await Promise.all(payloads.map((payload) => stream.publish(name, payload)));
+        },
+      };
+    },
+    async consume({ consumers, operations, deliveries }) {
+      const shared = await stream.consumers.get(name, name);
+      const all = await Promise.all(
+        Array.from({ length: consumers }, () => shared.consume({ max_messages: Math.max(operations, 1) })),
+      );
+      const working = all.map(async (messages, consumer) => {
+        const underWay = new Set<Promise<void>>();
+        for await (const message of messages) {
+          const delivery = deliveries.delivered(Buffer.from(message.data), consumer);
+          const acknowledged = message.ackAck().then(() => {
+            deliveries.consumed([delivery], consumer);
+            underWay.delete(acknowledged);
+          });
+          underWay.add(acknowledged);
+          if (underWay.size >= operations) await Promise.race(underWay);
+        }
+        await Promise.all(underWay);
+      });
+      return {
+        async stop() {
+          await Promise.all(all.map((messages) => messages.close()));
+          await Promise.all(working);
+        },
+      };
+    },
+    async depth() {
+      return (await manager.streams.info(name)).state.messages;
+    },
+    async close() {
+      await connection.close();
+    },
+  };
+};

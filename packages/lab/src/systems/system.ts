@@ -1,0 +1,25 @@
+/** A system that programs compare: a driver, with a server if it needs one, in one of its modes. */
+import type { SystemInfo } from '@shardlab/contract';
+import type { DriverName } from './drivers.ts';
+import type { ServerKind } from './server.ts';
+
+export interface System {
+  info: SystemInfo;
+  driver: DriverName;
+  server: ServerKind | null;
+  /** How driver and server are told to keep messages; empty if there is no choice. */
+  durability: string;
+  /** Whether a message is synced to the disk before it is acknowledged. */
+  synced: boolean;
+  /**
+   * Scope in which a system promises first deliveries in the order of their enqueuer: all consumers of a process, each
+   * consumer, or none.
+   */
+  order: 'process' | 'consumer' | 'none';
+  /** Whether a client can use several queues at once. */
+  queues: 'one' | 'several';
+  /** Client libraries that are installed apart from the product's (`peers/client-packages.ts`). */
+  packages: readonly string[];
+  /** Client processes of an embedded system, or processes of our own server; others have one. */
+  instances: number;
+}

@@ -1,0 +1,17 @@
+/** How the order of deliveries is checked in a client process, by what the system promises. */
+import type { System } from '../systems/system.ts';
+import { DeliveryOrder, type OrderCheck } from './ledger.ts';
+
+const anyOrder: OrderCheck = { inOrder: () => true };
+
+/** One check for each consumer. */
+export function consumerOrders({
+  order,
+  consumers,
+}: {
+  order: System['order'];
+  consumers: number;
+}): OrderCheck[] {
+  const shared = order === 'none' ? anyOrder : new DeliveryOrder();
+  return Array.from({ length: consumers }, () => (order === 'consumer' ? new DeliveryOrder() : shared));
+}
