@@ -1,5 +1,6 @@
 /** How the other scripts speak and start programs. */
 import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -18,6 +19,21 @@ export function giveUp(/** @type {string} */ line) {
 }
 
 export const seconds = (/** @type {number} */ sinceMs) => `${((Date.now() - sinceMs) / 1000).toFixed(1)} s`;
+
+/**
+ * CPU of all programs that this process has started and that have ended, and of theirs, as words for the end of a sentence; empty
+ * where the system does not tell. A run that takes longer than half of it on two cores waits for something else.
+ */
+export function cpuOfChildren() {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    // The fields after the name, which may contain anything: cutime and cstime, in hundredths of a second.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return `, ${Math.round((Number(fields[13]) + Number(fields[14])) / 100)} s of CPU`;
+  } catch {
+    return '';
+  }
+}
 
 /** Of compiled modules: most of the start of a process or a thread here is spent on compiling the same ones again. */
 export const compiled = inRoot('node_modules', '.shardlab', 'compiled');

@@ -1,7 +1,7 @@
 /**
  * Where tests keep their files: on the memory disk if this machine has one with enough room, else where temporary files
  * go. What the tests prove is the same on both, since a killed process loses nothing that it wrote; but on a disk they
- * wait most of their time for syncs. `npm run torture` and the bench use the disk.
+ * wait most of their time for syncs. The kills of `npm run torture` and the bench use the disk.
  */
 import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,6 +3,7 @@
  * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed. With `--damage` only
  * rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
  */
+import { useBundles } from './bundles/use-bundles.mjs';
 import { ensureInstalled } from './install.mjs';
 import { inRoot, pinnedNode, run, say } from './run.mjs';
 
@@ -13,9 +14,8 @@ const seed = given === -1 ? String(Date.now() % 2 ** 31) : (args[given + 1] ?? '
 if (args.includes('--damage')) {
   const rest = args.filter((arg) => arg !== '--damage');
   const withSeed = given === -1 ? [...rest, '--seed', seed] : rest;
-  process.exit(
-    run(pinnedNode, [inRoot('packages/engine/test/faults/damage/run-damage.ts'), ...withSeed]) ? 0 : 1,
-  );
+  const program = inRoot('packages/engine/test/faults/damage/run-damage.ts');
+  process.exit(run(pinnedNode, [program, ...withSeed], { env: useBundles() }) ? 0 : 1);
 }
 const all = given === -1 ? [...args, '--seed', seed] : args;
 const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);

@@ -1,6 +1,6 @@
 /**
- * Bundles what the tests start as a process or a thread, and what they import of the engine, with all that it imports from this
- * repository: Node then finds, reads and links about 15 modules instead of 200, which is most of the CPU of a start.
+ * Bundles what the tests start as a process or a thread, and what they import, with all that it imports from this repository:
+ * Node then finds, reads and links about 15 modules instead of 200, which is most of the CPU of a start.
  * `redirect.mjs` has the bundles of processes and threads loaded, `vitest-imports.ts` those of the tests' own imports.
  */
 import { rmSync, writeFileSync } from 'node:fs';

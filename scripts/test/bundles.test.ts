@@ -2,10 +2,10 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { expect, it } from 'vitest';
-import { findEntries } from '../bundles/entries.mjs';
+import { findEntries, findImported, findThreads } from '../bundles/entries.mjs';
 import { root } from '../run.mjs';
 
-const entries = findEntries().map((file: string) => relative(root, file));
+const entries = [...findThreads(), ...findEntries()].map((file: string) => relative(root, file));
 
 it.each([
   ['a thread named by a template', 'packages/engine/src/storage/threads/writer-thread.ts'],
@@ -17,6 +17,7 @@ it.each([
   ['one whose name is passed to a function', 'packages/engine/test/conversion/convert-process.ts'],
   ['a command line', 'packages/lab/src/cli.ts'],
   ['the server', 'apps/server/src/main.ts'],
+  ['a study, imported by an address computed at run time', 'packages/lab/src/studies/white-paper/study.ts'],
 ])('finds %s', (_, file) => {
   expect(entries).toContain(file);
 });
@@ -24,4 +25,16 @@ it.each([
 it('finds only files that exist, and no tests', () => {
   expect(entries.filter((file) => !existsSync(`${root}${file}`) || file.endsWith('.test.ts'))).toEqual([]);
   expect(new Set(entries).size).toBe(entries.length);
+});
+
+it('finds the modules that tests import, and no file of a test', () => {
+  const imported = findImported().map((file: string) => relative(root, file));
+  expect(imported).toEqual(
+    expect.arrayContaining([
+      'packages/engine/src/index.ts',
+      'apps/server/src/app.ts',
+      'packages/lab/src/index.ts',
+    ]),
+  );
+  expect(imported.filter((file) => !file.includes('/src/') || !existsSync(`${root}${file}`))).toEqual([]);
 });

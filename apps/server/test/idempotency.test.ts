@@ -47,7 +47,7 @@ describe('an enqueue with an idempotency key', () => {
     expect((await info(test)).enqueued).toBe(1);
   });
 
-  it('answers 422 where a key promises nothing: unsharded and memory queues, streamed payloads', async () => {
+  it('answers 422 where a key promises nothing: unsharded and memory queues', async () => {
     const test = await withQueue();
     await test.post('/api/queues', { name: 'unsharded', kind: 'unsharded' });
     await test.post('/api/queues', { name: 'memory', durability: 'memory' });
@@ -58,11 +58,28 @@ describe('an enqueue with an idempotency key', () => {
       });
       expect((await test.get<QueueInfo>(`/api/queues/${queue}`)).body.enqueued).toBe(0);
     }
-    expect(await test.post(`${url}/stream`, 'bytes', withKey('k'))).toMatchObject({
-      status: 422,
-      body: { code: 'FEATURE_UNSUPPORTED' },
-    });
-    expect((await info(test)).enqueued).toBe(0);
+  });
+
+  it('is done once for a streamed payload, whose bytes and fields count', async () => {
+    const test = await withQueue();
+    const stream = (key: string, payload: string, query = '') =>
+      test.post<Enqueued & ErrorBody>(`${url}/stream${query}`, payload, {
+        ...withKey(key),
+        'content-type': 'application/octet-stream',
+      });
+    for (const payload of ['small', 'x'.repeat(600_000)]) {
+      const key = `k${payload.length}`;
+      const first = await stream(key, payload);
+      expect(first).toMatchObject({ status: 201 });
+      expect(first.headers).not.toHaveProperty('idempotency-replayed');
+      const again = await stream(key, payload);
+      expect(again).toMatchObject({ status: 201, headers: { 'idempotency-replayed': 'true' } });
+      expect(again.body).toEqual(first.body);
+      for (const other of [stream(key, `${payload}.`), stream(key, payload, '?correlationId=c')])
+        expect(await other).toMatchObject({ status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+    }
+    expect(await stream('ä', 'small')).toMatchObject({ status: 400, body: { code: 'REQUEST_INVALID' } });
+    expect((await info(test)).enqueued).toBe(2);
   });
 
   it('whose answers are lost is repeated until there is one: each message is there once', async () => {
@@ -142,6 +159,7 @@ it('the description has the header of the request and that of the answer', async
   const { body } = await get<{ paths: Record<string, { post: Operation }> }>('/openapi.json');
   for (const [path, status] of [
     ['/api/queues/{queue}/messages', '201'],
+    ['/api/queues/{queue}/messages/stream', '201'],
     ['/api/transactions', '200'],
   ] as const) {
     const { parameters, responses } = body.paths[path]!.post;

@@ -12,6 +12,7 @@ import {
   whatIfDefault,
 } from '../src/model/what-if.ts';
 import {
+  comparedFigures,
   modelErrors,
   type SimulatedPoint,
   simulatedMetrics,
@@ -91,6 +92,18 @@ describe('simulated and measured points', () => {
     expect(modelErrors(at(1_125), [point])).toMatchObject([{ misses: false, error: 0.125 }]);
     expect(modelErrors(at(1_300), [point])).toMatchObject([{ misses: true }]);
     expect(modelErrors(at(700), [point])).toMatchObject([{ misses: true }]);
+  });
+
+  test('other figures are compared by the same rule; one that was not measured has no error', () => {
+    const simulatedCpu = simulatedMetrics(result).figures.cpuUsPerMessage!.value;
+    const figures = {
+      ...point.figures,
+      cpuUsPerMessage: { ...measured.figures.dequeuePerSec!, value: simulatedCpu / 1.5 },
+    };
+    const [first] = modelErrors(at(1_000), [{ ...point, figures }]);
+    expect(first!.others).toHaveLength(comparedFigures.length);
+    expect(first!.others[0]).toBeCloseTo(0.5, 6);
+    expect(first!.others.slice(1)).toEqual([null, null]);
   });
 
   test('points without a simulation are not compared', () => {

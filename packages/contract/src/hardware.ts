@@ -7,10 +7,13 @@ import Type, { type Static } from 'typebox';
 const closed = { additionalProperties: false } as const;
 const note = Type.Optional(Type.String({ maxLength: 400 }));
 
-const Known = Type.Union([Type.Literal('stated'), Type.Literal('measured'), Type.Literal('built')], {
-  description:
-    'stated: by a document; measured: by a calibration; built: a property of the system itself, a count or a switch',
-});
+const Known = Type.Union(
+  [Type.Literal('stated'), Type.Literal('measured'), Type.Literal('built'), Type.Literal('chosen')],
+  {
+    description:
+      'stated: by a document; measured: by a calibration; built: a fact of the design, a count or a switch; chosen: assumed, or left out, without evidence',
+  },
+);
 
 /** A known number, or a multiple of a free parameter. */
 const quantity = (description: string) =>
@@ -55,6 +58,9 @@ const Costs = Type.Object(
         busyCoreSpeed: quantity(
           'Speed of a core while all cores of its node are busy, relative to one that is busy alone',
         ),
+        sliceUs: quantity(
+          'Time slice: how long a thread with work keeps its core while others wait; 0: for one burst',
+        ),
         backgroundCpu: quantity('CPU time of background threads of an instance per µs of its own work'),
       },
       closed,
@@ -71,6 +77,9 @@ const Costs = Type.Object(
       {
         oneThread: choice(Type.Boolean(), 'Whether all sessions of an instance share one thread'),
         roundTripUs: quantity("A client's round trip before each call; 0 if embedded"),
+        timerLateUs: quantity(
+          'What a round trip takes beyond its duration where a timer emulates it; 0 for real ones',
+        ),
         clientEnqueueUs: quantity("The client's own CPU time on the instance per enqueued message"),
         clientDequeueUs: quantity('The same per dequeued message'),
         clientTransactionUs: quantity('The same per transaction'),
@@ -165,6 +174,14 @@ const Costs = Type.Object(
         syncUs: quantity('Duration of that sync; 0 if commits join a group'),
         transferUs: quantity('Transfer of a block between instances'),
         visitsPerTurn: quantity('Visits before the block goes to another waiting instance'),
+        order: choice(
+          Type.Union([Type.Literal('arrival'), Type.Literal('alternating')]),
+          'How the sessions of an instance visit a block: as they come, or all waiting deliveries and all waiting commits in turns',
+        ),
+        transferBy: choice(
+          Type.Union([Type.Literal('network'), Type.Literal('process')]),
+          'What a transfer takes: time on the network, or CPU of the processes that handle its messages',
+        ),
         lookUs: quantity('Longest time until a waiting dequeuer of another instance sees a message'),
       },
       closed,

@@ -117,7 +117,8 @@ export const Point = Type.Object(
     ...Combination.properties,
     figures: Type.Record(Type.String(), Figure, { description: 'By name; the program says what each is' }),
     latencies: Type.Record(Type.String(), LatencyMs, {
-      description: 'Distributions over all repeats, by name: latency (enqueue to delivery), dequeueCall',
+      description:
+        'Distributions over all repeats, by name: latency (enqueue to delivery), dequeueCall, commit',
     }),
     byInstance: Type.Record(Type.String(), Type.Array(Type.Number()), {
       description:

@@ -1,5 +1,5 @@
 /**
- * The kinds of unsharded queue over SQLite without a queue (`packages/bench/src/raw`: insert, select and delete in transactions
+ * The kinds of unsharded queue over SQLite without a queue (`packages/lab/src/raw`: insert, select and delete in transactions
  * of the same size), one after the other, so that all meet the same disk:
  *
  *     node packages/engine/bench/raw-ratio.ts [rounds, default 5] [sessions, default 16]
@@ -30,7 +30,7 @@ async function measureRaw(operationsPerTransaction: number): Promise<number> {
     payloadBytes,
     measureMs,
   };
-  const module = join(import.meta.dirname, '../../bench/src/raw/raw-process.ts');
+  const module = join(import.meta.dirname, '../../lab/src/raw/raw-process.ts');
   const child = fork(module, [JSON.stringify(job)]);
   const [[result]] = await Promise.all([once(child, 'message'), once(child, 'exit')]);
   rmSync(dir, { recursive: true, force: true });

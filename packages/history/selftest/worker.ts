@@ -31,6 +31,8 @@ type Recorded = RecordedSession<Message, NewMessage>;
 const queue = 'q';
 const producers = 3;
 const consumers = 3;
+/** What a slow consumer keeps: fewer than an old partition may have left to be evacuated. */
+const slowMessages = 4;
 /** Small, so that partitions are truncated and evacuated. */
 const partitionMessagesMax = 16;
 const chunkBytes = 256 * 1024;
@@ -62,13 +64,17 @@ class Worker {
     await this.#open();
     await this.#setUp();
     const [first, second = first] = this.#instances as [Instance, Instance?];
+    const { slowConsumer = false } = this.#workload;
     const sessions = [
       ...Array.from({ length: producers }, () => this.#runTurns(first, (session) => this.#produce(session))),
-      ...Array.from({ length: consumers }, (_, index) =>
-        this.#runTurns(second, (session) => this.#consume(session, index)),
+      ...Array.from({ length: slowConsumer ? consumers - 1 : consumers }, () =>
+        this.#runTurns(second, (session) => this.#consume(session)),
       ),
     ];
-    await Promise.all(sessions);
+    const others = Promise.all(sessions);
+    if (slowConsumer) await this.#consumeSlowly(second, others);
+    await others;
+    if (this.#workload.delayed === true) await this.#consumeDelayed(second);
     await this.#inspect();
     for (const instance of this.#instances) await instance.close();
   }
@@ -216,9 +222,34 @@ class Worker {
     session.enqueue(queue, content, { ...record, digest: digestOf(payload) });
   }
 
-  async #consume(session: Recorded, index: number): Promise<void> {
+  /**
+   * Keeps the first messages that it gets until the others have done their turns, or all are killed: the partitions of these
+   * messages become old meanwhile and are evacuated, and consumption of the next ones is merged before they are truncated.
+   */
+  async #consumeSlowly(instance: Instance, others: Promise<unknown>): Promise<void> {
+    const session = this.#newSession(instance);
+    await session.dequeue(queue, { max: slowMessages, waitMs: 1_000 });
+    await others;
+    if (this.#chance.percent(50)) await session.rollback();
+    else await this.#commit(session);
+    await session.close();
+  }
+
+  /** Somebody waits for the messages with long delays, so that one which comes early is seen early, however slow the disk. */
+  async #consumeDelayed(instance: Instance): Promise<void> {
+    const session = this.#newSession(instance);
+    const untilMs = performance.now() + arriveMs;
+    while (instance.queue(queue).delayed > 0 && performance.now() < untilMs) {
+      await this.#consume(session);
+      await pause(5);
+    }
+    await session.rollback();
+    await session.close();
+  }
+
+  async #consume(session: Recorded): Promise<void> {
     if (this.#workload.timed === true) return this.#consumeTimed(session);
-    const { subscribers, slowConsumer = false } = this.#workload;
+    const { subscribers } = this.#workload;
     const source =
       this.#workload.spec.attemptsMax !== undefined && this.#chance.percent(25)
         ? `${queue}.exceptions`
@@ -229,7 +260,6 @@ class Worker {
       ...(subscribers !== undefined && { subscriber: this.#chance.pick(subscribers) }),
     });
     if (messages.length === 0) await pause(1);
-    else if (slowConsumer && index === 0 && this.#chance.percent(30)) await pause(100);
     if (this.#chance.percent(25)) return session.rollback();
     if (this.#chance.percent(25) && this.#workload.forwarded !== true) await this.#enqueue(session);
     await this.#commit(session);
@@ -288,13 +318,17 @@ class Worker {
       });
       for (const message of messages) found.push(await this.#identify(message));
       if (messages.length > 0) quietSince = performance.now();
-      else if (!this.#mayStillArrive(name) || performance.now() - quietSince > arriveMs) return found;
+      else if (performance.now() - quietSince > arriveMs || !(await this.#mayStillArrive(name, subscriber)))
+        return found;
     }
   }
 
-  /** Whether messages are delayed, or on their way between queues or instances. */
-  #mayStillArrive(name: string): boolean {
-    if (this.#workload.spec.type === 'topic') return false;
+  /** Whether messages are ready and still read from the disk, delayed, or on their way between queues or instances. */
+  async #mayStillArrive(name: string, subscriber: string | undefined): Promise<boolean> {
+    if (subscriber !== undefined) {
+      const { messages } = await this.#instances.at(-1)!.browse(name, { subscriber, limit: 1_000 });
+      return messages.some(({ state }) => state === 'ready');
+    }
     const infos = this.#instances.map((instance) => instance.queue(name));
     const inFlight = infos.reduce(
       (sum, { forwardedIn, forwardedOut }) => sum + forwardedIn - forwardedOut,

@@ -14,9 +14,11 @@ export interface Workload {
   subscribers?: string[];
   /** Timed holds instead of those of a transaction. */
   timed?: boolean;
+  /** Messages are delayed; consumers stay until none is. */
+  delayed?: boolean;
   /** Payloads in chunks. */
   streamed?: boolean;
-  /** A consumer that keeps messages while the others go on. */
+  /** One of the consumers keeps messages until the others have ended. */
   slowConsumer?: boolean;
   /** Two served instances, between which messages are forwarded. */
   forwarded?: boolean;
@@ -28,6 +30,8 @@ export interface Workload {
 }
 
 const priorities = 3;
+/** Milliseconds; the long ones exceed what a commit takes on a slow disk. */
+const delays = [30, 30, 30, 1_200];
 
 export const workloads = {
   plain: { spec: { shards: 2 }, kills: true },
@@ -50,7 +54,8 @@ export const workloads = {
   delayed: {
     spec: {},
     ordered: false,
-    vary: (chance) => (chance.below(2) === 0 ? { delayMs: 30 + chance.below(250) } : {}),
+    delayed: true,
+    vary: (chance) => (chance.below(2) === 0 ? { delayMs: chance.pick(delays) + chance.below(250) } : {}),
     kills: true,
   },
   poison: { spec: { attemptsMax: 2 }, ordered: false, kills: true },

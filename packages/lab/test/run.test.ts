@@ -81,6 +81,7 @@ describe('a small run of both queues on one and two instances', () => {
       expect(measured.conditions!.measuredAgain).toBe(repeat!.attempts! - 1);
       expect(measured.integrity.durability).toBe('not sampled');
       expect(point.dequeueCallMs.count).toBeGreaterThan(0);
+      expect(measured.latencies.commit!.count).toBeGreaterThan(0);
       expect(point.cpuShareByInstance).toHaveLength(instances);
       expect(point.dequeuePerSecByInstance).toHaveLength(instances);
       expect(point.repeats).toHaveLength(1);

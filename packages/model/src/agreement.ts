@@ -1,11 +1,21 @@
 /** Compares the model with measurements: simulates the workload of every measured point. */
 import type { ClusterCosts } from './hardware/costs.ts';
 import { median } from './intervals.ts';
-import { bottleneckOf } from './sim/result.ts';
+import { bottleneckOf, type SimulationResult } from './sim/result.ts';
 import { simulate } from './sim/simulate.ts';
 import type { ModelWorkload } from './sim/workload.ts';
 
-/** The part of a measured point that the model reproduces. */
+/** What is compared: the rate, the CPU, and the medians of three times. */
+export const agreementFigures = [
+  'dequeuePerSec',
+  'cpuUsPerMessage',
+  'commitMs',
+  'dequeueCallMs',
+  'latencyMs',
+] as const;
+export type AgreementFigure = (typeof agreementFigures)[number];
+
+/** The part of a measured point that the model reproduces. A figure that was not measured is left out. */
 export interface MeasuredPoint {
   kind: ModelWorkload['kind'];
   params: {
@@ -17,15 +27,11 @@ export interface MeasuredPoint {
     /** Subscribers of a topic; each has as many dequeuers as there are threads. */
     subscribers?: number;
   };
-  enqueuePerSec: number;
-  dequeuePerSec: number;
-  cpuUsPerMessage: number;
-  /** Time of one dequeue call. */
-  dequeueCallMs: { p50: number; p90: number };
-  /** From the start of the enqueuing commit to the delivery. */
-  latencyMs: { p50: number; p90: number };
-  /** Waits of sessions; an emulated round trip is the event `client round trip`. */
-  waits?: readonly { event: string; waits: number; totalMs: number }[];
+  /**
+   * Messages per second; CPU of all instances per dequeued message, µs; medians in milliseconds of a commit, of a dequeue
+   * call, and from the start of the enqueuing commit to the delivery.
+   */
+  figures: Partial<Record<AgreementFigure, number>>;
 }
 
 export interface AgreementOptions {
@@ -37,29 +43,12 @@ export interface AgreementOptions {
   seed?: number;
 }
 
-export interface Agreement {
-  rows: AgreementRow[];
-  /** Points whose dequeue rate is within `agreementAim` of the measured one, and of all. */
-  within: number;
-  /** Median of the relative errors of the dequeue rates. */
-  medianError: number;
-}
-
 export interface AgreementRow {
   kind: ModelWorkload['kind'];
   params: MeasuredPoint['params'];
-  dequeuePerSec: Comparison;
-  enqueuePerSec: Comparison;
-  cpuUsPerMessage: Comparison;
-  dequeueCallMs: TimeComparison;
-  latencyMs: TimeComparison;
+  compared: Partial<Record<AgreementFigure, Comparison>>;
   /** The simulated bottleneck; null if no resource is in use for more than half of the time. */
   bottleneck: ReturnType<typeof bottleneckOf>;
-}
-
-/** Comparison of medians. Inside: the simulated one is between 0.8 × p50 and p90 of the run. */
-export interface TimeComparison extends Comparison {
-  inside: boolean;
 }
 
 export interface Comparison {
@@ -69,53 +58,49 @@ export interface Comparison {
   error: number;
 }
 
-/** The model aims at this for rates. */
+/** The model aims at this relative error, of every figure alike. */
 export const agreementAim = 0.2;
 
+export const isWithinAim = ({ error }: Pick<Comparison, 'error'>): boolean => Math.abs(error) <= agreementAim;
+
+/**
+ * One row per point. Nothing is taken from the points but their workload: an emulated round trip lasts as long as the
+ * costs say.
+ */
 export function compareWithMeasured(
   costs: ClusterCosts,
   points: readonly MeasuredPoint[],
   options: AgreementOptions,
-): Agreement {
-  const tripMs = emulatedTrips(points);
-  const rows = points.map((point) =>
-    compare(costs, point, { ...options, roundTripMs: tripMs.get(point.params.roundTripMs)! }),
-  );
-  const errors = rows.map((row) => Math.abs(row.dequeuePerSec.error));
+): AgreementRow[] {
+  return points.map((point) => compare(costs, point, options));
+}
+
+export interface FigureAgreement {
+  /** Points within `agreementAim`, of those where the figure was measured. */
+  within: number;
+  of: number;
+  /** Median of the absolute errors; NaN without a point. */
+  medianError: number;
+}
+
+export function agreementOf(rows: readonly AgreementRow[], figure: AgreementFigure): FigureAgreement {
+  const compared = rows.flatMap((row) => row.compared[figure] ?? []);
   return {
-    rows,
-    within: errors.filter((error) => error <= agreementAim).length,
-    medianError: median(errors),
+    within: compared.filter(isWithinAim).length,
+    of: compared.length,
+    medianError: median(compared.map(({ error }) => Math.abs(error))),
   };
 }
 
-/**
- * The actual mean round trip by the requested one, milliseconds. Timers have a resolution of 1 ms and are late on a busy
- * thread. The minimum over all points excludes that lateness, which the model adds itself.
- */
-function emulatedTrips(points: readonly MeasuredPoint[]): Map<number, number> {
-  const found = new Map<number, number>();
-  for (const { params, waits = [] } of points) {
-    const trips = waits.find(({ event }) => event === 'client round trip');
-    const mean = params.roundTripMs > 0 && trips ? trips.totalMs / trips.waits : params.roundTripMs;
-    found.set(params.roundTripMs, Math.min(mean, found.get(params.roundTripMs) ?? mean));
-  }
-  return found;
-}
-
-function compare(
-  costs: ClusterCosts,
-  point: MeasuredPoint,
-  options: AgreementOptions & { roundTripMs: number },
-): AgreementRow {
-  const { seed = 1, backlogMax, durability, phases, roundTripMs } = options;
-  const { instances, threads, payloadBytes, operationsPerTransaction } = point.params;
-  const { subscribers = 1 } = point.params;
-  const simulated = simulate({
+function compare(costs: ClusterCosts, point: MeasuredPoint, options: AgreementOptions): AgreementRow {
+  const { kind, params, figures } = point;
+  const { seed = 1, backlogMax, durability, phases } = options;
+  const { instances, threads, payloadBytes, operationsPerTransaction, subscribers = 1, roundTripMs } = params;
+  const result = simulate({
     costs,
     seed,
     workload: {
-      kind: point.kind,
+      kind,
       instances,
       enqueuers: threads,
       dequeuers: threads * subscribers,
@@ -128,22 +113,17 @@ function compare(
     },
     phases,
   });
-  return {
-    kind: point.kind,
-    params: point.params,
-    dequeuePerSec: comparison(point.dequeuePerSec, simulated.dequeuePerSec),
-    enqueuePerSec: comparison(point.enqueuePerSec, simulated.enqueuePerSec),
-    cpuUsPerMessage: comparison(point.cpuUsPerMessage, simulated.cpuUsPerMessage),
-    dequeueCallMs: timeComparison(point.dequeueCallMs, simulated.dequeueCallMs.p50),
-    latencyMs: timeComparison(point.latencyMs, simulated.latencyMs.p50),
-    bottleneck: bottleneckOf(simulated.use),
-  };
+  const compared: AgreementRow['compared'] = {};
+  for (const figure of agreementFigures) {
+    const measured = figures[figure];
+    if (measured === undefined) continue;
+    const simulated = simulatedFigure(result, figure);
+    compared[figure] = { measured, simulated, error: simulated / measured - 1 };
+  }
+  return { kind, params, compared, bottleneck: bottleneckOf(result.use) };
 }
 
-function comparison(measured: number, simulated: number): Comparison {
-  return { measured, simulated, error: simulated / measured - 1 };
-}
-
-function timeComparison({ p50, p90 }: { p50: number; p90: number }, simulated: number): TimeComparison {
-  return { ...comparison(p50, simulated), inside: simulated >= 0.8 * p50 && simulated <= p90 };
+function simulatedFigure(result: SimulationResult, figure: AgreementFigure): number {
+  const value = result[figure];
+  return typeof value === 'number' ? value : value.p50;
 }

@@ -1,18 +1,22 @@
 /** The public API of the models. Pure: no Node API, no clock, only seeded randomness, so it also runs in a browser. */
 
 export {
-  type Agreement,
+  type AgreementFigure,
   type AgreementOptions,
   type AgreementRow,
   agreementAim,
+  agreementFigures,
+  agreementOf,
   type Comparison,
   compareWithMeasured,
+  type FigureAgreement,
+  isWithinAim,
   type MeasuredPoint,
-  type TimeComparison,
 } from './agreement.ts';
 export { type Fit, type FitOptions, fit } from './fit/fit-hardware.ts';
 export { type Minimum, type MinimumOptions, minimise } from './fit/nelder-mead.ts';
 export type { ClusterCosts } from './hardware/costs.ts';
+export { countSources, type SourceCounts, sourcesInWords } from './hardware/count-sources.ts';
 export {
   type FreeParameter,
   type HardwareFile,
@@ -27,6 +31,12 @@ export { type Interval, meanInterval, median, repeatsMin, welchRatioInterval } f
 export { type LeastSquares, nonNegativeLeastSquares } from './least-squares.ts';
 export { fitLogLog, type LogLogFit } from './log-log-fit.ts';
 export { type Prediction, predictWhitePaper } from './paper/predictions.ts';
+export {
+  type CostDraws,
+  followsFromStructure,
+  holdsOverDrawnCosts,
+  type StructureCount,
+} from './paper/structure.ts';
 export { simulateWhitePaper, type WhitePaperPoints } from './paper/white-paper-sweeps.ts';
 export { Random } from './random.ts';
 export {

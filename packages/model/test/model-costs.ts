@@ -5,11 +5,12 @@ type Changes<T> = { [K in keyof T]?: T[K] extends object ? Changes<T[K]> : T[K] 
 
 /** Nothing costs anything: a test sets what it is about. */
 const free: ClusterCosts = {
-  machine: { nodes: 1, coresPerNode: 1, busyCoreSpeed: 1, backgroundCpu: 0 },
+  machine: { nodes: 1, coresPerNode: 1, busyCoreSpeed: 1, sliceUs: 0, backgroundCpu: 0 },
   variation: { cpu: 0, redo: 0, network: 0 },
   sessions: {
     oneThread: false,
     roundTripUs: 0,
+    timerLateUs: 0,
     clientEnqueueUs: 0,
     clientDequeueUs: 0,
     clientTransactionUs: 0,
@@ -50,6 +51,8 @@ const free: ClusterCosts = {
     syncUs: 0,
     transferUs: 0,
     visitsPerTurn: 1,
+    order: 'arrival',
+    transferBy: 'network',
     lookUs: 0,
   },
 };
@@ -70,7 +73,7 @@ export function costsWith(changes: Changes<ClusterCosts>, base: ClusterCosts = f
 
 /** In the shape of this engine: one session thread and one writer thread an instance, two cores. */
 export const nodeLike = costsWith({
-  machine: { coresPerNode: 2, busyCoreSpeed: 0.8 },
+  machine: { coresPerNode: 2, busyCoreSpeed: 0.8, sliceUs: 1500 },
   variation: { cpu: 0.3, redo: 0.5 },
   sessions: { oneThread: true, clientEnqueueUs: 0.5, clientDequeueUs: 0.5 },
   interconnectUs: 50,
@@ -97,6 +100,8 @@ export const nodeLike = costsWith({
     syncUs: 150,
     transferUs: 60,
     visitsPerTurn: 1000,
+    order: 'alternating',
+    transferBy: 'process',
     lookUs: 2000,
   },
 });

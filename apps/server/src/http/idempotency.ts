@@ -2,17 +2,10 @@
 import { idempotencyAnswerHeaders } from '@shardlab/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import { unsupported } from './unsupported.ts';
 
 /** Undefined without the header, which the route's schema has checked. */
 export function readIdempotencyKey({ headers }: Pick<FastifyRequest, 'headers'>): string | undefined {
   return headers['idempotency-key'] as string | undefined;
-}
-
-/** For a route that would do twice what is sent twice. Throws `FEATURE_UNSUPPORTED`. */
-export function refuseIdempotencyKey(request: Pick<FastifyRequest, 'headers'>): void {
-  if (readIdempotencyKey(request) !== undefined)
-    throw unsupported('An Idempotency-Key for a streamed payload', { header: 'Idempotency-Key' });
 }
 
 export function markReplayed(reply: FastifyReply, replayed: boolean): void {

@@ -7,6 +7,7 @@ import {
   type NewMessage as WireMessage,
 } from '@shardlab/contract';
 import {
+  type CommitResult,
   type Message,
   QueueError,
   type QueueErrorCode,
@@ -95,13 +96,15 @@ export class QueueService {
   }
 
   /** Like `enqueue`, for one message whose payload is streamed. An interrupted upload leaves nothing behind. */
-  async enqueueStream(queue: string, message: StreamedMessage): Promise<string[]> {
-    let ids: string[] = [];
-    await this.#withSession(async (session) => {
+  async enqueueStream(
+    queue: string,
+    message: StreamedMessage,
+  ): Promise<Pick<CommitResult, 'ids' | 'replayed'>> {
+    const { idempotencyKey } = message;
+    return await this.#withSession(async (session) => {
       await session.enqueueStream(queue, message);
-      ({ ids } = await session.commit());
+      return await session.commit(idempotencyKey === undefined ? undefined : { idempotencyKey });
     });
-    return ids;
   }
 
   /** Opens the message of a receipt so that its payload can be sent. */
@@ -234,10 +237,10 @@ export class QueueService {
     }
   }
 
-  async #withSession(work: (session: Session) => Promise<void>): Promise<void> {
+  async #withSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
     const session = this.#cluster.queues.openSession();
     try {
-      await work(session);
+      return await work(session);
     } finally {
       await session.close();
     }

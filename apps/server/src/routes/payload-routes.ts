@@ -1,13 +1,13 @@
 /** Streamed payloads: uploaded as a request body, downloaded as a response body, never in memory as a whole. */
 import { finished } from 'node:stream';
-import { Enqueued, EnqueueStreamQuery, PayloadQuery } from '@shardlab/contract';
+import { Enqueued, EnqueueStreamQuery, IdempotencyHeaders, PayloadQuery } from '@shardlab/contract';
 import { QueueError } from '@shardlab/engine';
 import Type from 'typebox';
 import { ServerError } from '../errors.ts';
 import type { Admission } from '../http/admission.ts';
 import type { App } from '../http/app-types.ts';
 import { chunksAtPace, closeAfter, type Pace, streamedBody } from '../http/body-pace.ts';
-import { refuseIdempotencyKey } from '../http/idempotency.ts';
+import { markReplayed, readIdempotencyKey, withReplayedHeader } from '../http/idempotency.ts';
 import { contentOf, queueRefusals } from '../http/refusals.ts';
 import { validateRequest } from '../http/validation.ts';
 import { contentTypeOf, streamedFromWire } from '../queues/message-codec.ts';
@@ -47,19 +47,21 @@ function uploadRoute(app: App, { queues, admission, bodyPace }: PayloadRoutesOpt
         tags,
         params,
         querystring: EnqueueStreamQuery,
-        response: { 201: Enqueued, ...queueRefusals },
+        headers: IdempotencyHeaders,
+        response: { 201: withReplayedHeader(Enqueued), ...queueRefusals },
       },
     },
     async (request, reply) => {
       const contentLength = request.headers['content-length'];
       try {
-        refuseIdempotencyKey(request);
         admission.upload(request.params.queue, reply);
-        const ids = await queues.enqueueStream(request.params.queue, {
+        const { ids, replayed } = await queues.enqueueStream(request.params.queue, {
           ...streamedFromWire(request.query),
           payload: chunksAtPace(request.raw, bodyPace),
           ...(contentLength === undefined ? {} : { bytes: Number(contentLength) }),
+          idempotencyKey: readIdempotencyKey(request),
         });
+        markReplayed(reply, replayed);
         return await reply.code(201).send({ ids });
       } catch (error) {
         closeAfter(reply);

@@ -1,6 +1,6 @@
 /** The series of the what-if chart: simulated lines, measured points on top of them, and the error between the two. */
 import { figureOf, numberParam, type Point, pointKey } from '@shardlab/contract';
-import { agreementAim, type SimulationResult } from '@shardlab/model';
+import { isWithinAim, type SimulationResult } from '@shardlab/model';
 import type { Metric, PointMetrics } from './point-metrics.ts';
 import type { ScalingPoint, ScalingSeries } from './scaling-series.ts';
 import type { SimulationJob } from './what-if.ts';
@@ -99,10 +99,19 @@ export interface ModelError {
   error: number;
   /** Whether the error exceeds `agreementAim`. */
   misses: boolean;
+  /** Errors of `comparedFigures`, in their order; null where the run lacks the figure. */
+  others: (number | null)[];
 }
 
+/** Figures that are compared beside the rate, by the same rule. */
+export const comparedFigures = [
+  { figure: 'cpuUsPerMessage', title: 'CPU' },
+  { figure: 'dequeueCallP50Ms', title: 'Dequeue call' },
+  { figure: 'latencyP50Ms', title: 'Latency' },
+] as const;
+
 /**
- * Compares simulated with measured dequeue rates, in the order of the measured points. Points without a simulation are
+ * Compares simulated with measured figures, in the order of the measured points. Points without a simulation are
  * left out.
  */
 export function modelErrors(simulated: readonly SimulatedPoint[], measured: readonly Point[]): ModelError[] {
@@ -114,7 +123,10 @@ export function modelErrors(simulated: readonly SimulatedPoint[], measured: read
     if (match === undefined || dequeuePerSec === 0) return [];
     const simulatedPerSec = figureOf(match.result, 'dequeuePerSec');
     const error = simulatedPerSec / dequeuePerSec - 1;
-    const misses = Math.abs(error) > agreementAim;
+    const others = comparedFigures.map(({ figure }) => {
+      const value = figureOf(point, figure);
+      return value > 0 ? figureOf(match.result, figure) / value - 1 : null;
+    });
     return [
       {
         system,
@@ -122,7 +134,8 @@ export function modelErrors(simulated: readonly SimulatedPoint[], measured: read
         measured: dequeuePerSec,
         simulated: simulatedPerSec,
         error,
-        misses,
+        misses: !isWithinAim({ error }),
+        others,
       },
     ];
   });

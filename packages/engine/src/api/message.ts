@@ -22,6 +22,12 @@ export interface StreamedMessage extends Omit<NewMessage, 'payload'> {
   bytes?: number | undefined;
   /** Aborts the upload. */
   signal?: AbortSignal | undefined;
+  /**
+   * The key under which the transaction will be committed, if it has one (`CommitOptions`). A client of a whole cluster uploads
+   * the payload to the instance that knows the keys, and refuses to commit under a key that the upload did not name. Others
+   * need it at the commit only.
+   */
+  idempotencyKey?: string | undefined;
 }
 
 export interface Message {

@@ -31,8 +31,9 @@ export interface CommitOptions {
    * - Being committed by another session: waits for that. If it fails, this one is committed.
    *
    * Messages that are consumed must be named by receipts (`acknowledge`). `IDEMPOTENCY_KEY_UNSUPPORTED` refuses and rolls
-   * back a transaction with dequeued messages, a `query`, a payload in chunks, or a queue that is unsharded or of
-   * durability `memory`. A replay needs queues that exist and are open for enqueue, as any transaction does.
+   * back a transaction with dequeued messages, a `query`, or a queue that is unsharded or of durability `memory`; and over a
+   * cluster one with a streamed payload whose upload did not name the key. A replay needs queues that exist and are open for
+   * enqueue, as any transaction does; a streamed payload is uploaded again, compared and discarded.
    */
   idempotencyKey?: string;
 }

@@ -48,6 +48,8 @@ export class ClusterSession implements Session {
   #transactionInstance: number | undefined;
   /** The open transaction can run on no other instance: it has more than staged enqueues. */
   #isBound = false;
+  /** The keys that the uploads of the open transaction named; undefined for one without. */
+  readonly #uploadKeys = new Set<string | undefined>();
 
   constructor(connections: ClusterConnections, onClosed: (session: ClusterSession) => void) {
     const { random, clock } = connections.ports;
@@ -92,18 +94,33 @@ export class ClusterSession implements Session {
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#guard.assertFree();
-    const instance = this.#transactionInstance ?? this.#chooseEnqueueInstance();
-    return this.#guard.run(this.#enqueueStreamOn(instance, queue, message));
+    return await this.#guard.run(this.#upload(queue, message));
   }
 
-  async #enqueueStreamOn(instance: number, queue: string, message: StreamedMessage) {
+  async #upload(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
+    const key = message.idempotencyKey;
+    if (key !== undefined && !this.#isBound) {
+      validateIdempotencyKey(key);
+      await this.#moveTransactionToKeys();
+    }
+    const instance = this.#transactionInstance ?? this.#chooseEnqueueInstance();
     try {
       const uploaded = await this.#sessionOn(instance).enqueueStream(queue, message);
       this.#bindTransaction(instance);
+      this.#uploadKeys.add(key);
       return uploaded;
     } catch (error) {
       throw this.#endTransactionIfOver(error);
     }
+  }
+
+  /** The open transaction has staged enqueues at most; it continues on the instance that knows the keys. */
+  async #moveTransactionToKeys(): Promise<void> {
+    const keyInstance = await this.#connections.keyInstance();
+    const stagedOn = this.#transactionInstance;
+    if (stagedOn !== undefined && stagedOn !== keyInstance)
+      this.#sessionOn(keyInstance).takeStagedFrom(this.#sessionOn(stagedOn));
+    this.#transactionInstance = keyInstance;
   }
 
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
@@ -223,8 +240,14 @@ export class ClusterSession implements Session {
     this.#guard.assertFree();
     const key = options?.idempotencyKey;
     if (key !== undefined) validateIdempotencyKey(key);
-    const { instance, isBound } = this.#detachTransaction();
+    const { instance, isBound, uploadKeys } = this.#detachTransaction();
     if (instance === undefined) return new LazyCommitResult([]);
+    if (key !== undefined && uploadKeys.some((named) => named !== key)) {
+      await this.#guard.run(this.#sessionOn(instance).rollback());
+      throw new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
+        message: 'Over a cluster a streamed payload names the idempotency key when it is uploaded',
+      });
+    }
     if (key === undefined || isBound) return this.#guard.run(this.#sessionOn(instance).commit(options));
     return this.#guard.run(this.#commitWhereKeysAreKnown(instance, { idempotencyKey: key }));
   }
@@ -248,10 +271,15 @@ export class ClusterSession implements Session {
   }
 
   /** The next operation begins a new transaction. */
-  #detachTransaction(): { instance: number | undefined; isBound: boolean } {
-    const detached = { instance: this.#transactionInstance, isBound: this.#isBound };
+  #detachTransaction() {
+    const detached = {
+      instance: this.#transactionInstance,
+      isBound: this.#isBound,
+      uploadKeys: [...this.#uploadKeys],
+    };
     this.#transactionInstance = undefined;
     this.#isBound = false;
+    this.#uploadKeys.clear();
     return detached;
   }
 

@@ -11,6 +11,7 @@ import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import {
+  contentOfStreamed,
   LazyCommitResult,
   recordBytes,
   SessionGuard,
@@ -118,8 +119,7 @@ export class RemoteSession implements Session {
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#guard.assertFree();
-    const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
-    const content = { ...fields, payload: '' };
+    const content = contentOfStreamed(message);
     assertText('queue', queue);
     recordBytes(content);
     return await this.#guard.run(this.#upload(queue, message, content));

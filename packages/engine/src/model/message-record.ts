@@ -40,6 +40,8 @@ export interface ChunkedPayload {
   bytes: number;
   /** CRC-32 of all its bytes. */
   crc: number;
+  /** SHA-256 of all its bytes: known until the message is committed, and not stored. */
+  sha256?: Uint8Array;
 }
 
 /** The content of a record; with `chunked` the payload is empty. */
@@ -154,6 +156,11 @@ export function readEnqueuedAtMs(source: Buffer, start: number): number {
 
 export function readRecipients(source: Buffer, at: number): string[] {
   return source.toString('utf8', at + 4, at + 4 + source.readUInt32LE(at)).split(recipientSeparator);
+}
+
+/** Where the reference to a payload in chunks is; undefined if the payload is in the record. */
+export function chunkedPayloadStart(source: Buffer, start: number): number | undefined {
+  return hasChunkedPayload(source, start) ? payloadStart(source, start) : undefined;
 }
 
 /** Past the header, the priority, the due time and the id. */

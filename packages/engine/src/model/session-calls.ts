@@ -4,7 +4,7 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { NewMessage } from '../api/message.ts';
+import type { NewMessage, StreamedMessage } from '../api/message.ts';
 import type { Visibility } from '../api/queue.ts';
 import type { CommitResult, DequeueOptions } from '../api/session.ts';
 import type { SqlResult } from '../api/sql.ts';
@@ -121,6 +121,13 @@ export class SessionGuard {
   async whenIdle(): Promise<void> {
     await this.#call?.catch(() => undefined);
   }
+}
+
+/** What a streamed message has besides its payload. Throws `OPTIONS_INVALID` for a malformed key. */
+export function contentOfStreamed(message: StreamedMessage): NewMessage {
+  const { payload: _source, bytes: _bytes, signal: _signal, idempotencyKey, ...fields } = message;
+  if (idempotencyKey !== undefined) validateIdempotencyKey(idempotencyKey);
+  return { ...fields, payload: '' };
 }
 
 /** Throws `MESSAGE_INVALID` if the message asks for something that its queue does not support; `recordBytes` checks the rest. */

@@ -279,7 +279,12 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     let committing = false;
     try {
       this.#assertCanHaveKey(acknowledged.map(({ row }) => row));
-      const fingerprint = transactionFingerprint(this.#staged, this.#runOfCall, acknowledged);
+      const fingerprint = transactionFingerprint(
+        this.#staged,
+        this.#runOfCall,
+        acknowledged,
+        this.#uploadedPayloads ?? [],
+      );
       const keyed = { key, fingerprint, hasStatements: this.#staged.sql !== undefined };
       return await idempotencyKeys.commitOnce(keyed, async () => {
         stageRest();
@@ -300,12 +305,10 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
         ? 'has dequeued messages, which no retry can name; receive them and acknowledge their receipts'
         : this.#queryCount > 0
           ? 'has queries, whose results a retry cannot repeat; stage its statements with execute'
-          : this.#uploadedPayloads !== undefined
-            ? 'has a payload in chunks'
-            : this.#staged.runs.some(({ log }) => !log.persistent) ||
-                acknowledgedOf.some(({ durability }) => durability === 'memory')
-              ? 'is on a queue that keeps its messages in memory only'
-              : undefined;
+          : this.#staged.runs.some(({ log }) => !log.persistent) ||
+              acknowledgedOf.some(({ durability }) => durability === 'memory')
+            ? 'is on a queue that keeps its messages in memory only'
+            : undefined;
     if (reason === undefined) return;
     throw new QueueError('IDEMPOTENCY_KEY_UNSUPPORTED', {
       message: `A transaction that ${reason} cannot have an idempotency key`,

@@ -1,6 +1,7 @@
 /**
  * A SHA-256 over what a transaction asks for, equal for each attempt at it: queues and messages in the order of the enqueue
- * calls, statements, receipts. What differs between attempts is left out: time stamps, and the shard that a session is bound to.
+ * calls, statements, receipts. What differs between attempts is left out: time stamps, the shard that a session is bound to, and
+ * the id of a payload in chunks, of which the SHA-256 is taken instead.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -8,9 +9,12 @@ import type { SqlValue } from '../api/sql.ts';
 import type { StagedTransaction } from '../commit/staged-transaction.ts';
 import type { QueueId } from '../model/ids.ts';
 import {
+  type ChunkedPayload,
+  chunkedPayloadStart,
   hasDueAt,
   hasId,
   hasPriority,
+  readChunkedPayload,
   readEnqueuedAtMs,
   recordBytesMin,
   recordEnd,
@@ -23,16 +27,17 @@ export function transactionFingerprint(
   { runs, delayed, sql }: Pick<StagedTransaction, 'runs' | 'delayed' | 'sql'>,
   runOfCall: readonly number[],
   acknowledged: readonly Acknowledgement[],
+  uploaded: readonly ChunkedPayload[],
 ): Uint8Array {
   const hash = createHash('sha256');
   const recordsOfRuns = runs.map(({ segments }) => recordsOf(segments));
   for (const index of runOfCall) {
     if (index < 0) {
       const { queueId, record } = delayed![-1 - index]!;
-      addMessage(hash, queueId, bufferOf(record), 0);
+      addMessage(hash, queueId, bufferOf(record), 0, uploaded);
     } else {
       const { source, start } = recordsOfRuns[index]!.next().value!;
-      addMessage(hash, runs[index]!.log.queueId, source, start);
+      addMessage(hash, runs[index]!.log.queueId, source, start, uploaded);
     }
   }
   for (const { sql: text, parameters } of sql?.statements ?? []) {
@@ -59,10 +64,16 @@ function* recordsOf(segments: StagedTransaction['runs'][number]['segments']): Ge
 }
 
 /** The header has the length of each part, so that moving bytes from one part to the next changes the hash. */
-function addMessage(hash: Hash, queueId: QueueId, source: Buffer, start: number): void {
+function addMessage(
+  hash: Hash,
+  queueId: QueueId,
+  source: Buffer,
+  start: number,
+  uploaded: readonly ChunkedPayload[],
+): void {
   const flags = source[start + 4]!;
   const fieldsStart = variableFieldsStart(source, start);
-  const end = recordEnd(source, start);
+  const end = chunkedPayloadStart(source, start) ?? recordEnd(source, start);
   const priority = flags & hasPriority ? source[start + recordBytesMin]! : 0;
   const dueAt = start + recordBytesMin + (flags & hasPriority ? 1 : 0);
   const delayMs = flags & hasDueAt ? source.readDoubleLE(dueAt) - readEnqueuedAtMs(source, start) : 0;
@@ -70,6 +81,11 @@ function addMessage(hash: Hash, queueId: QueueId, source: Buffer, start: number)
     `message ${queueId} ${flags & ~(hasId | hasDueAt)} ${priority} ${delayMs} ${end - fieldsStart}\n`,
   );
   hash.update(source.subarray(fieldsStart, end));
+  const chunked = readChunkedPayload(source, start);
+  if (chunked === undefined) return;
+  const { bytes, sha256 } = uploaded.find(({ payloadId }) => payloadId === chunked.payloadId)!;
+  hash.update(`payload ${bytes}\n`);
+  hash.update(sha256!);
 }
 
 function addText(hash: Hash, what: string, text: string): void {

@@ -8,6 +8,7 @@ import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import {
+  contentOfStreamed,
   LazyCommitResult,
   recordBytes,
   SessionGuard,
@@ -103,8 +104,7 @@ export class InstanceSession implements Session {
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#assertWriterFree('enqueueStream');
     const { row, engine } = this.#findForEnqueueWhenFree(queue);
-    const { payload: _source, bytes: _bytes, signal: _signal, ...fields } = message;
-    const content = { ...fields, payload: '' };
+    const content = contentOfStreamed(message);
     validateMessage(row, content);
     recordBytes(content);
     return await this.#guard.run(this.#uploadAndEnqueue({ row, engine }, message, content));

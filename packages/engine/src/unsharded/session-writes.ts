@@ -25,6 +25,8 @@ export class SessionWrites implements UnshardedWrites {
   groupCount = 0;
   syncCount = 0;
   readonly #options: SessionWritesOptions;
+  /** Queues whose last claim found as many messages as it asked for: the next one need not look whether there are any. */
+  readonly #filledClaim = new Set<QueueId>();
   #closed = false;
 
   constructor(options: SessionWritesOptions) {
@@ -81,11 +83,12 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
-    if (!this.#options.file.opened.hasReady(queueId)) {
+    const isLooked = !this.#filledClaim.has(queueId);
+    if (isLooked && !this.#options.file.opened.hasReady(queueId)) {
       time?.answer();
       return [];
     }
-    return this.#write(
+    const rows = await this.#write(
       'delivery',
       (file) => {
         time?.work();
@@ -97,6 +100,11 @@ export class SessionWrites implements UnshardedWrites {
       },
       time,
     );
+    if (rows.length === max) this.#filledClaim.add(queueId);
+    else this.#filledClaim.delete(queueId);
+    // Only the look tells an empty queue from one whose messages cannot be found.
+    if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(queueId);
+    return rows;
   }
 
   async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
@@ -116,6 +124,7 @@ export class SessionWrites implements UnshardedWrites {
   }
 
   async drop(queueId: QueueId): Promise<void> {
+    this.#filledClaim.delete(queueId);
     await this.#write('commit', (file) => file.dropQueue(queueId));
   }
 

@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { makeFolder } from '../folder.ts';
-import { makeOriginals, runRound } from './damage/damage-round.ts';
+import { runRounds } from './damage/damage-round.ts';
+import { makeOriginals } from './damage/originals.ts';
 
 const rounds = 200;
 
@@ -14,14 +15,11 @@ describe('any one damage', () => {
   }, async () => {
     const originals = await makeOriginals(makeFolder());
     const kinds = new Set<string>();
-    for (let seed = 1; seed <= rounds; seed += 1) {
-      const { verdict, damage, missing, extra, seen } = await runRound(seed, originals);
+    await runRounds({ first: 1, count: rounds }, originals, (result) => {
+      const { verdict, damage } = result;
       kinds.add(`${damage.kind} ${verdict}`);
-      expect(
-        ['right', 'reported'],
-        JSON.stringify({ seed, damage, verdict, missing, extra, seen }),
-      ).toContain(verdict);
-    }
+      expect(['right', 'reported'], JSON.stringify(result)).toContain(verdict);
+    });
     expect(kinds.size).toBeGreaterThanOrEqual(8);
   });
 });

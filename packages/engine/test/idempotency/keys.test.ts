@@ -1,5 +1,4 @@
 /** Idempotency keys of an instance's own sessions: a transaction is committed once for each. */
-import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Instance, openInstance, type Session } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
@@ -223,7 +222,6 @@ describe('a transaction with an idempotency key', () => {
       (session) => session.enqueue('memory', { payload: 'a' }),
       (session) => session.enqueue('unsharded', { payload: 'a' }),
       (session) => session.query('SELECT 1'),
-      (session) => session.enqueueStream('q', { payload: Readable.from([Buffer.alloc(400_000)]) }),
     ];
     for (const [index, stage] of stages.entries()) {
       const session = instance.openSession();

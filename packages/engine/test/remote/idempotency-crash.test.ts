@@ -4,12 +4,20 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { connect, QueueError, type RemoteInstance } from '../../src/index.ts';
+import {
+  type BrowsedMessage,
+  connect,
+  QueueError,
+  type RemoteInstance,
+  type Session,
+} from '../../src/index.ts';
 import { instanceSocketPath } from '../../src/storage/socket-path.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { drawnSeed, random } from '../random.ts';
+import { stored } from '../streams/payloads.ts';
 import { makeUnreliableLink } from './unreliable-link.ts';
 
 const kills = 8;
@@ -38,6 +46,21 @@ function isOutage(error: unknown): boolean {
   return error instanceof QueueError && (error.retryable || error.code === 'COMMIT_OUTCOME_UNKNOWN');
 }
 
+const streamedBytes = 300_000;
+
+/** The second message has a correlation id with every third key, and with every fifth its payload is in chunks. */
+async function stage(session: Session, key: string): Promise<void> {
+  const number = Number(key.split('.')[1]);
+  session.enqueue('q', { payload: `${key} a` });
+  const more = number % 3 === 0 ? { correlationId: key } : {};
+  const payload = `${key} b`;
+  if (number % 5 > 0) session.enqueue('q', { payload, ...more });
+  else await session.enqueueStream('q', { payload: Readable.from([streamed(payload)]), ...more });
+}
+
+/** More than one chunk, which begins with the text. */
+const streamed = (text: string) => Buffer.alloc(streamedBytes, `${text};`);
+
 /** Two messages for each key: a transaction that is torn would show too. */
 async function commitForever(
   clientOf: () => Promise<RemoteInstance>,
@@ -51,8 +74,7 @@ async function commitForever(
     for (let answered = false; !answered; ) {
       ledger.attempts += 1;
       try {
-        session.enqueue('q', { payload: `${key} a` });
-        session.enqueue('q', { payload: `${key} b`, ...(number % 3 === 0 && { correlationId: key }) });
+        await stage(session, key);
         const { ids, replayed } = await session.commit({ idempotencyKey: key });
         if (replayed) ledger.replays += 1;
         ledger.answered.set(key, ids);
@@ -116,11 +138,7 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   const session = (await newClient()).openSession();
   const sample = [...ledger.answered].filter(() => next() < 0.1);
   for (const [key, ids] of sample) {
-    session.enqueue('q', { payload: `${key} a` });
-    session.enqueue('q', {
-      payload: `${key} b`,
-      ...(Number(key.split('.')[1]) % 3 === 0 && { correlationId: key }),
-    });
+    await stage(session, key);
     expect(await session.commit({ idempotencyKey: key })).toMatchObject({ ids, replayed: true });
   }
   await Promise.all(clients.map((client) => client.close()));
@@ -130,6 +148,9 @@ it(`each key's messages are there once, though the process was killed ${kills} t
 
   expect(ledger.faults).toEqual([]);
   const found = await readAll(dir);
+  const { payloads, uses } = stored(dir);
+  expect(payloads).toBe(uses); // no replayed upload was left behind
+  expect(uses).toBeGreaterThan(0);
   const expected = new Map(
     [...ledger.answered].flatMap(([key, [a, b]]) => [[`${key} a`, a!] as const, [`${key} b`, b!] as const]),
   );
@@ -140,13 +161,24 @@ it(`each key's messages are there once, though the process was killed ${kills} t
   console.info(`${ledger.answered.size} keys, ${ledger.attempts} attempts, ${ledger.replays} replays`);
 });
 
+/** What a streamed payload repeats, once all of it is as it was enqueued. */
+async function textOf(message: BrowsedMessage): Promise<string> {
+  if (!message.streamed) return message.payload.toString();
+  const pieces: Buffer[] = [];
+  for await (const piece of message.payloadStream()) pieces.push(piece);
+  const payload = Buffer.concat(pieces);
+  const text = payload.toString('utf8', 0, payload.indexOf(';'));
+  expect(payload.equals(streamed(text))).toBe(true);
+  return text;
+}
+
 /** Payload and id of each message of the queue. */
 async function readAll(dir: string): Promise<[payload: string, id: string][]> {
   const instance = await openTestInstance({ dir });
   const found: [string, string][] = [];
   for (let after: string | null | undefined; after !== null; ) {
     const page = await instance.browse('q', { limit: 1_000, ...(after !== undefined && { after }) });
-    for (const { payload, id } of page.messages) found.push([payload.toString(), id]);
+    for (const message of page.messages) found.push([await textOf(message), message.id]);
     after = page.next;
   }
   return found;

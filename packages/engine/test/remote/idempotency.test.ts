@@ -1,8 +1,8 @@
 /** Idempotency keys over a socket and over a cluster: the key travels with the commit, to where keys are known. */
-import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClusterClient, connectCluster, type Session, startCluster } from '../../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
+import { bytesOf } from '../streams/payloads.ts';
 import { code, connectTo, serve } from './serving.ts';
 import { makeUnreliableLink } from './unreliable-link.ts';
 
@@ -49,17 +49,33 @@ describe('a remote session', () => {
     }
   });
 
-  it('refuses a malformed key and a payload in chunks', async () => {
+  it('refuses a malformed key', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'q' });
     const session = (await openTestClient(instance)).openSession();
     session.enqueue('q', { payload: 'a' });
     await expect(session.commit({ idempotencyKey: 'ä' })).rejects.toThrow(code('OPTIONS_INVALID'));
-    await session.enqueueStream('q', { payload: Readable.from([Buffer.alloc(600_000)]) });
-    await expect(session.commit({ idempotencyKey: 'k' })).rejects.toThrow(
-      code('IDEMPOTENCY_KEY_UNSUPPORTED'),
-    );
-    expect(instance.queue('q').enqueued).toBe(0);
+  });
+
+  it('compares streamed payloads as the instance’s own sessions do', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const client = await openTestClient(instance);
+    const commit = async (session: Session, seed: number) => {
+      session.enqueue('q', { payload: 'a' });
+      await session.enqueueStream('q', { payload: bytesOf(seed, 600_000), correlationId: 'c' });
+      await session.enqueueStream('q', { payload: bytesOf(seed, 100) });
+      return session.commit({ idempotencyKey: 'k' });
+    };
+    const first = await commit(client.openSession(), 1);
+    expect(first.ids).toHaveLength(3);
+    for (const session of [instance.openSession(), client.openSession()]) {
+      const again = await commit(session, 1);
+      expect(again.replayed).toBe(true);
+      expect(again.ids).toEqual(first.ids);
+      await expect(commit(session, 2)).rejects.toThrow(code('IDEMPOTENCY_KEY_REUSED'));
+    }
+    expect(instance.queue('q').enqueued).toBe(3);
   });
 
   it('whose answer was lost may leave the question to another client', async () => {
@@ -157,6 +173,38 @@ describe('sessions over a cluster', () => {
       expect(again.ids).toEqual(moved.ids);
     }
     expect(await client.queue('q')).toMatchObject({ ready: 4, held: 0 });
+  });
+
+  it('upload a streamed payload to where its key is known, and refuse one that did not name it', {
+    timeout: 60_000,
+  }, async () => {
+    const { cluster, client, newClient } = await start(2);
+    const put = async (session: Session, seed: number, bytes: number, idempotencyKey?: string) => {
+      session.enqueue('q', { payload: 'staged before' });
+      await session.enqueueStream('q', { payload: bytesOf(seed, bytes), idempotencyKey });
+      session.enqueue('q', { payload: 'staged behind' });
+      return session.commit({ idempotencyKey: `k${seed}` });
+    };
+    const sizes = [600_000, 100, 300_000, 100]; // in chunks, and in the record
+    const committed: string[][] = [];
+    for (const [seed, bytes] of sizes.entries()) {
+      const { ids, replayed } = await put(client.openSession(), seed, bytes, `k${seed}`);
+      expect(replayed).toBe(false);
+      expect(ids).toHaveLength(3);
+      committed.push(ids);
+    }
+    cluster.kill(1); // the other instance's process serves both meanwhile
+    for (const [seed, bytes] of sizes.entries()) {
+      const other = newClient().openSession();
+      const again = await put(other, seed, bytes, `k${seed}`);
+      expect(again).toMatchObject({ replayed: true });
+      expect(again.ids).toEqual(committed[seed]);
+      for (const named of [undefined, 'another']) {
+        await expect(put(other, seed, bytes, named)).rejects.toThrow(code('IDEMPOTENCY_KEY_UNSUPPORTED'));
+        expect((await other.commit()).ids).toEqual([]);
+      }
+    }
+    expect((await client.queue('q')).ready).toBe(3 * sizes.length);
   });
 
   it('leave nothing of a keyed transaction on the session that staged it', { timeout: 60_000 }, async () => {

@@ -13,6 +13,7 @@ import { measureClient } from './client-costs.ts';
 import { measureBusyCoreSpeed } from './core-speed.ts';
 import { hardwareFromMeasurements } from './hardware-from-measurements.ts';
 import { measureSharded } from './sharded-costs.ts';
+import { measureTimerLateUs } from './timer-lateness.ts';
 import { measureTransfer } from './transfer-cost.ts';
 import { measureUnsharded } from './unsharded-costs.ts';
 
@@ -36,6 +37,7 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
     onProgress('the machine');
     const environment = await captureEnvironment(folder);
     const busyCoreSpeed = await measureBusyCoreSpeed({ ms: sliceMs, tries: rounds });
+    const timerLateUs = await measureTimerLateUs();
     onProgress('the load generator');
     const client = await measureClient(payloadBytes);
     const instance = await openInstance({ dir });
@@ -47,7 +49,15 @@ export async function calibrate(options: CalibrateOptions = {}): Promise<Hardwar
       const unsharded = await measureUnsharded(instance, slices);
       onProgress('two processes sharing one file');
       const transferUs = await measureTransfer(instance, { dir, payloadBytes, ms: 2 * sliceMs });
-      return hardwareFromMeasurements({ environment, busyCoreSpeed, client, sharded, unsharded, transferUs });
+      return hardwareFromMeasurements({
+        environment,
+        busyCoreSpeed,
+        client,
+        sharded,
+        unsharded,
+        transferUs,
+        timerLateUs,
+      });
     } finally {
       await instance.close();
     }

@@ -13,12 +13,19 @@ export interface MeasuredCosts {
   sharded: ShardedCosts;
   unsharded: UnshardedCosts;
   transferUs: number;
+  timerLateUs: number;
 }
 
 const measured = (value: number, note?: string) => sourced('measured', significant(value), note);
 const built = <T>(value: T, note?: string) => sourced('built', value, note);
 
-function sourced<S extends 'measured' | 'built', T>(source: S, value: T, note: string | undefined) {
+const chosen = <T>(value: T, note: string) => sourced('chosen', value, note);
+
+function sourced<S extends 'measured' | 'built' | 'chosen', T>(
+  source: S,
+  value: T,
+  note: string | undefined,
+) {
   return note === undefined ? { source, value } : { source, value, note };
 }
 
@@ -49,21 +56,26 @@ export function hardwareFromMeasurements(found: MeasuredCosts): HardwareFile {
         nodes: built(1, 'All instances share the machine'),
         coresPerNode: measured(environment.cores),
         busyCoreSpeed: measured(found.busyCoreSpeed),
+        sliceUs: chosen(1_500, "About Linux's base slice on two cores; 3 ms gives the same rates"),
         backgroundCpu: measured(sharded.backgroundCpu, 'Mostly garbage collection'),
       },
       variation: {
-        cpu: built(0.3, 'Assumed: most bursts resemble the previous one'),
+        cpu: chosen(0.3, 'Most bursts resemble the previous one'),
         redo: measured(sharded.syncVariation),
-        network: zero('An emulated round trip always takes the same time'),
+        network: chosen(0, 'An emulated round trip always takes the same time'),
       },
       sessions: {
         oneThread: built(true, 'JavaScript runs on a single thread of the process'),
         roundTripUs: zero('Sessions are embedded, unless a workload says otherwise'),
+        timerLateUs: measured(found.timerLateUs, 'Median of a timer of 1 ms'),
         clientEnqueueUs: measured(client.enqueueUs, 'Generates a payload and its checksum'),
         clientDequeueUs: measured(client.dequeueUs, 'Verifies every byte'),
         clientTransactionUs: measured(client.transactionUs),
       },
-      interconnectUs: measured(found.transferUs, 'Assumed equal to passing the lock between two processes'),
+      interconnectUs: chosen(
+        significant(found.transferUs),
+        'Assumed equal to passing the lock between two processes',
+      ),
       redo: {
         groupsInFlight: built(engineBuild.groupsInFlight),
         groupBytesMax: built(engineBuild.groupBytesMax),
@@ -81,7 +93,7 @@ export function hardwareFromMeasurements(found: MeasuredCosts): HardwareFile {
         writeGroupUs: measured(sharded.writeGroupUs),
         writeEnqueueUs: measured(sharded.writeEnqueueUs),
         writeConsumptionUs: measured(sharded.writeConsumptionUs),
-        forwardUs: measured(sharded.dequeueUs, 'Assumed equal to a dequeue'),
+        forwardUs: chosen(significant(sharded.dequeueUs), 'Assumed equal to a dequeue'),
         forwardBatchMax: built(256),
       },
       maintenance: {
@@ -116,6 +128,11 @@ export function hardwareFromMeasurements(found: MeasuredCosts): HardwareFile {
         visitsPerTurn: built(
           1_000,
           'A process serves all sessions that were waiting when another process requested the lock',
+        ),
+        order: built('alternating', 'The write lock serves all waiting deliveries, then all waiting commits'),
+        transferBy: built(
+          'process',
+          'The first process serves the lock; messages are handled on session threads',
         ),
         lookUs: built(engineBuild.lookUs),
       },

@@ -39,8 +39,11 @@ const help = `Usage: npm run lab -- <command>
     --fit                    fit the free parameters to the observations again and write the file
     --run <file>             compare the model with the points of a run written by run --json;
                              can be repeated
+    --structure              judge the predictions again with drawn costs, to tell which of them follow from
+                             the structure of the model; some minutes
     --scale                  predict the effect of more instances and larger machines
     --write <file>           write the tables into their sections of a Markdown file
+    --json <file>            write the predictions and the comparisons as JSON
   check <folder> [options]   verify the data of an engine: every block, and every acknowledged commit
     --json <file>            write the findings as JSON
     --accept-loss            save what can be read and give up the rest; copy the folder first
@@ -124,6 +127,7 @@ function parse(args: string[]) {
       'accept-loss': { type: 'boolean', default: false },
       fit: { type: 'boolean', default: false },
       run: { type: 'string', multiple: true, default: [] },
+      structure: { type: 'boolean', default: false },
       scale: { type: 'boolean', default: false },
       write: { type: 'string' },
       shards: { type: 'string' },

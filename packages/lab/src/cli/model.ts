@@ -1,7 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Run } from '@shardlab/contract';
-import { type Fit, fit } from '@shardlab/model';
+import {
+  countSources,
+  type Fit,
+  fit,
+  followsFromStructure,
+  type HardwareFile,
+  holdsOverDrawnCosts,
+  type StructureCount,
+  sourcesInWords,
+} from '@shardlab/model';
 import { LabError } from '../errors.ts';
 import { hardwareText } from '../hardware/hardware-text.ts';
 import { type LoadedHardware, loadHardware } from '../hardware/load-hardware.ts';
@@ -14,13 +23,17 @@ import { exitCodes } from './exit-codes.ts';
 export interface ModelFlags {
   run: string[];
   fit: boolean;
+  /** Judges the predictions again with drawn costs: some minutes of CPU. */
+  structure: boolean;
   scale: boolean;
+  json?: string | undefined;
   write?: string | undefined;
 }
 
 /**
  * `model <hardware>`: writes its tables to standard output, and with `--write` also into the sections `model-fit`,
- * `model-predictions`, `model-agreement` and `model-scaling` of a document.
+ * `model-predictions`, `model-agreement` and `model-scaling` of a document. With `--json` the predictions and the
+ * comparisons are written to a file too.
  */
 export async function modelCommand(target: string, flags: ModelFlags): Promise<number> {
   const base = process.env.INIT_CWD ?? process.cwd();
@@ -37,26 +50,37 @@ export async function modelCommand(target: string, flags: ModelFlags): Promise<n
     return exitCodes.usage;
   }
   let { hardware } = loaded;
-  process.stdout.write(`${hardware.title}\n${hardware.about}\n\n`);
+  process.stdout.write(`${hardware.title}\n${hardware.about} ${sourcesInWords(hardware)}\n\n`);
+  const found: Record<string, unknown> = { hardware: hardware.id, sources: countSources(hardware) };
   if (flags.fit) {
-    const found = fitWithProgress(loaded);
-    hardware = found.hardware;
+    const fitted = fitWithProgress(loaded);
+    hardware = fitted.hardware;
     await writeFile(loaded.path, hardwareText(hardware));
-    await report('model-fit', `${parameterTable(hardware)}\n\n${residualTable(found.residuals)}`);
+    await report('model-fit', `${parameterTable(hardware)}\n\n${residualTable(fitted.residuals)}`);
   }
-  if (hardware.observations.length > 0)
-    await report('model-predictions', predictionTable(predictionsOf(hardware)));
-  if (flags.run.length > 0) {
-    const runs = await Promise.all(flags.run.map((path) => readRun(resolve(base, path))));
+  if (hardware.observations.length > 0) {
+    const predictions = predictionsOf(hardware);
+    const structure = flags.structure ? drawWithProgress(hardware) : null;
+    found.predictions = predictions.map((prediction) => {
+      const count = structure?.find(({ claim }) => claim === prediction.claim);
+      return count === undefined
+        ? prediction
+        : { ...prediction, drawnCosts: count, followsFromStructure: followsFromStructure(count) };
+    });
     await report(
-      'model-agreement',
-      agreementReport(
-        hardware,
-        runs.map((run) => ({ run, agreement: agreementWith(hardware, run) })),
-      ),
+      'model-predictions',
+      `${sourcesInWords(hardware)}\n\n${predictionTable(predictions, structure)}`,
     );
   }
+  if (flags.run.length > 0) {
+    const runs = await Promise.all(flags.run.map((path) => readRun(resolve(base, path))));
+    const compared = runs.map((run) => ({ run, rows: agreementWith(hardware, run) }));
+    found.agreement = compared.map(({ run, rows }) => ({ scenario: run.scenario.id, rows }));
+    await report('model-agreement', agreementReport(hardware, compared));
+  }
   if (flags.scale) await report('model-scaling', scalingTable(scalingOf(hardware)));
+  if (flags.json !== undefined)
+    await writeFile(resolve(base, flags.json), `${JSON.stringify(found, null, 2)}\n`);
   return exitCodes.done;
 }
 
@@ -65,6 +89,14 @@ function fitWithProgress({ hardware }: LoadedHardware): Fit {
     onProgress: (evaluations, error) => {
       if (evaluations % 10 !== 0) return;
       process.stderr.write(`${evaluations} evaluations, error ${(error * 100).toFixed(1)} %\n`);
+    },
+  });
+}
+
+function drawWithProgress(hardware: HardwareFile): StructureCount[] {
+  return holdsOverDrawnCosts(hardware, {
+    onProgress: (draws) => {
+      if (draws % 20 === 0) process.stderr.write(`${draws} draws of costs\n`);
     },
   });
 }

@@ -1,56 +1,80 @@
 /** The model compared with several runs: a summary of all, then one table per run. */
 import type { Run } from '@shardlab/contract';
-import { type Agreement, type AgreementRow, agreementAim, type HardwareFile, median } from '@shardlab/model';
+import {
+  type AgreementRow,
+  agreementAim,
+  agreementFigures,
+  agreementOf,
+  type FigureAgreement,
+  type HardwareFile,
+  sourcesInWords,
+} from '@shardlab/model';
+import { agreementTable, figureNames, signed } from './agreement-table.ts';
 import { table } from './markdown.ts';
-import { agreementTable, signed } from './model-tables.ts';
 
 export interface RunAgreement {
   run: Run;
-  agreement: Agreement;
+  rows: AgreementRow[];
 }
 
 export function agreementReport(hardware: HardwareFile, runs: readonly RunAgreement[]): string {
-  const rows = runs.flatMap(({ agreement }) => agreement.rows);
-  const parts = runs.flatMap(({ run, agreement }) => [
+  const parts = runs.flatMap(({ run, rows }) => [
     `### ${run.scenario.title}`,
     runInWords(run),
-    agreementTable(agreement),
+    agreementTable(rows),
   ]);
-  return [`**${hardware.title}.** ${hardware.about}`, overall(rows), groupTable(runs), ...parts].join('\n\n');
+  return [
+    `**${hardware.title}.** ${hardware.about} ${sourcesInWords(hardware)}`,
+    `Points whose simulated figure is within ${aim} of the measured one, and the median error. The same rule for every figure.`,
+    countTable(runs),
+    'Dequeue rates by figure, queue and instances:',
+    groupTable(runs),
+    ...parts,
+  ].join('\n\n');
 }
 
-function overall(rows: readonly AgreementRow[]): string {
-  const errors = rows.map(errorOf);
-  const within = errors.filter((error) => error <= agreementAim).length;
-  const middle = Math.round(median(errors) * 100);
-  return `For ${within} of all ${rows.length} points the simulated rate is within ${agreementAim * 100} % of the measured rate; the median error is ${middle} %. By figure, queue and instances:`;
+const aim = `${agreementAim * 100} %`;
+
+/** How many points are within the aim, by run and for all runs together. */
+function countTable(runs: readonly RunAgreement[]): string {
+  const line = (name: string, rows: readonly AgreementRow[]) => [
+    name,
+    ...agreementFigures.map((figure) => countInWords(agreementOf(rows, figure))),
+  ];
+  const all = runs.flatMap(({ rows }) => rows);
+  return table(
+    ['figure', ...agreementFigures.map((figure) => figureNames[figure].title)],
+    [...runs.map(({ run, rows }) => line(nameOf(run), rows)), line('all', all)],
+  );
 }
 
-const errorOf = (row: AgreementRow) => Math.abs(row.dequeuePerSec.error);
+const countInWords = ({ within, of, medianError }: FigureAgreement) =>
+  of === 0 ? 'not measured' : `${within} of ${of}, ${Math.round(medianError * 100)} %`;
 
-/** Shows where the misses are and in which direction. */
+const nameOf = ({ scenario }: Run) => scenario.figure ?? scenario.id;
+
+/** Shows where the rates miss and in which direction. */
 function groupTable(runs: readonly RunAgreement[]): string {
-  const lines = runs.flatMap(({ run, agreement }) => {
+  const lines = runs.flatMap(({ run, rows }) => {
     const groups = Map.groupBy(
-      agreement.rows,
+      rows,
       ({ kind, params }) => `${kind}, ${params.roundTripMs} ms, ${params.instances}`,
     );
-    return [...groups.values()].map((rows) => {
-      const { kind, params } = rows[0]!;
-      const errors = rows.map((row) => row.dequeuePerSec.error);
-      const missed = rows.filter((row) => errorOf(row) > agreementAim).length;
+    return [...groups.values()].map((group) => {
+      const { kind, params } = group[0]!;
+      const errors = group.flatMap(({ compared }) => compared.dequeuePerSec?.error ?? []);
+      const { within, of } = agreementOf(group, 'dequeuePerSec');
       return [
-        run.scenario.figure ?? run.scenario.id,
+        nameOf(run),
         kind,
         String(params.instances),
         String(params.roundTripMs),
-        missed === 0 ? String(rows.length) : `**${rows.length - missed}** of ${rows.length}`,
-        `${signed(Math.min(...errors))} to ${signed(Math.max(...errors))}`,
+        within === of ? String(of) : `**${within}** of ${of}`,
+        of === 0 ? '–' : `${signed(Math.min(...errors))} to ${signed(Math.max(...errors))}`,
       ];
     });
   });
-  const head = ['figure', 'queue', 'instances', 'round trip ms', `within ${agreementAim * 100} %`, 'errors'];
-  return table(head, lines);
+  return table(['figure', 'queue', 'instances', 'round trip ms', `within ${aim}`, 'errors'], lines);
 }
 
 /** The command and conditions of the run, so that the table can be reproduced. */

@@ -1,7 +1,8 @@
 /** The computations of `npm run lab -- model`, from a hardware file and optionally a run. */
-import { distributionOf, figureOf, type Point, type Run } from '@shardlab/contract';
+import { figureOf, type Point, type Run } from '@shardlab/contract';
 import {
-  type Agreement,
+  type AgreementFigure,
+  type AgreementRow,
   compareWithMeasured,
   type HardwareFile,
   type MeasuredPoint,
@@ -20,7 +21,7 @@ export function predictionsOf(hardware: HardwareFile): Prediction[] {
   return predictWhitePaper(simulateWhitePaper(resolveHardware(hardware)));
 }
 
-export function agreementWith(hardware: HardwareFile, run: Run): Agreement {
+export function agreementWith(hardware: HardwareFile, run: Run): AgreementRow[] {
   const { backlogMax, durability } = queueParamsOf(run.points[0]?.params ?? run.scenario.parameters);
   return compareWithMeasured(resolveHardware(hardware), run.points.map(measuredPointOf), {
     backlogMax,
@@ -33,13 +34,33 @@ function measuredPointOf(point: Point): MeasuredPoint {
   return {
     kind: point.system as MeasuredPoint['kind'],
     params: queueParamsOf(point.params),
-    enqueuePerSec: figureOf(point, 'enqueuePerSec'),
-    dequeuePerSec: figureOf(point, 'dequeuePerSec'),
-    cpuUsPerMessage: figureOf(point, 'cpuUsPerMessage'),
-    dequeueCallMs: distributionOf(point, 'dequeueCall'),
-    latencyMs: distributionOf(point, 'latency'),
-    waits: point.waits,
+    figures: {
+      ...figureIfMeasured(point, 'dequeuePerSec'),
+      ...figureIfMeasured(point, 'cpuUsPerMessage'),
+      ...medianOf(point, 'commit', 'commitMs'),
+      ...medianOf(point, 'dequeueCall', 'dequeueCallMs'),
+      ...medianOf(point, 'latency', 'latencyMs'),
+    },
   };
+}
+
+/** Nothing if the figure was not measured, or is 0 because no message was dequeued. */
+function figureIfMeasured(
+  point: Point,
+  figure: 'dequeuePerSec' | 'cpuUsPerMessage',
+): MeasuredPoint['figures'] {
+  const value = figureOf(point, figure);
+  return value > 0 ? { [figure]: value } : {};
+}
+
+/** Nothing if the point lacks the distribution, as those of older runs do. */
+function medianOf(
+  { latencies }: Point,
+  distribution: string,
+  figure: AgreementFigure,
+): MeasuredPoint['figures'] {
+  const times = latencies[distribution];
+  return times === undefined || times.count === 0 ? {} : { [figure]: times.p50 };
 }
 
 /** This machine, a larger one, and one such machine per instance. */

@@ -107,11 +107,14 @@ async function transact(work: Workload, taker: DequeuerState): Promise<boolean> 
       time.resume();
     }
     work.book?.consuming(taker.sourceIndex, taker.number, identities);
+    const committingAtMs = work.clock();
     await time.suspend(session.commit(), host.eventOfCalls);
     time.resume();
+    const now = work.clock();
     work.book?.consumed(taker.sourceIndex, taker.number);
     meter.consumed += messages;
-    meter.gaps.recordCommit();
+    meter.recordCommit(now - committingAtMs);
+    meter.gaps.recordCommit(now);
     for (const identity of identities) ledger.recordConsumed(identity);
     gate.consumed(messages / config.layout.dequeueSources.length);
   }

@@ -82,6 +82,7 @@ export class Enqueuer {
     const time = this.#time;
     const sentAtMs = clock();
     book?.enqueueing(this.#number, this.#sequence + messages);
+    let committingAtMs = sentAtMs;
     for (let committed = false; !committed; ) {
       try {
         for (let index = 0; index < messages; index++) {
@@ -89,6 +90,7 @@ export class Enqueuer {
           if (streams === null) this.#stage(identity);
           else await this.#stream(streams, identity);
         }
+        committingAtMs = clock();
         await time.suspend(this.#session.commit(), host.eventOfCalls);
         time.resume();
         committed = true;
@@ -104,6 +106,7 @@ export class Enqueuer {
     for (const ledger of ledgers) ledger.recordCommitted(this.#number, this.#sequence);
     meter.enqueued += messages;
     const now = clock();
+    meter.recordCommit(now - committingAtMs);
     meter.gaps.recordCommit(now);
     meter.enqueueGaps.recordCommit(now);
     gate.enqueued(messages);

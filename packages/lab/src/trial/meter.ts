@@ -29,8 +29,10 @@ export class Meter {
   /** Times since the last tick or phase change; added to the window while it is open. */
   readonly #recentLatency = createHistogram();
   readonly #recentCall = createHistogram();
+  readonly #recentCommit = createHistogram();
   readonly #windowLatency = createHistogram();
   readonly #windowCall = createHistogram();
+  readonly #windowCommit = createHistogram();
   #windowStart: Reading | null = null;
   #windowMiddle: Reading | null = null;
   #windowEnd: Reading | null = null;
@@ -59,6 +61,11 @@ export class Meter {
   /** One dequeue call that found ready messages, from call to return. */
   recordDequeueCall(ms: number): void {
     recordMs(this.#recentCall, ms);
+  }
+
+  /** One commit, from call to acknowledgement, without an emulated round trip. */
+  recordCommit(ms: number): void {
+    recordMs(this.#recentCommit, ms);
   }
 
   beginWindow(): void {
@@ -97,6 +104,7 @@ export class Meter {
       writerCpuUs: end.writerCpuUs - start.writerCpuUs,
       latency: encodeHistogram(this.#windowLatency),
       dequeueCall: encodeHistogram(this.#windowCall),
+      commit: encodeHistogram(this.#windowCommit),
     };
   }
 
@@ -130,6 +138,7 @@ export class Meter {
     for (const [recent, window] of [
       [this.#recentLatency, this.#windowLatency],
       [this.#recentCall, this.#windowCall],
+      [this.#recentCommit, this.#windowCommit],
     ] satisfies [Histogram, Histogram][]) {
       if (measuring) window.add(recent);
       recent.reset();

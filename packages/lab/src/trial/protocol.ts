@@ -103,6 +103,7 @@ export interface WindowResult extends MessageCounts {
   /** Encoded HDR histograms, microseconds. */
   latency: string;
   dequeueCall: string;
+  commit: string;
 }
 
 export interface WorkerResult {

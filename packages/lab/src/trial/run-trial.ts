@@ -187,6 +187,7 @@ function outcomeOf(
   const waits = mergeWaits([...windows, ...(served ?? [])].map((window) => window.waits));
   const latency = mergeHistograms(windows.map((window) => window.latency));
   const dequeueCall = mergeHistograms(windows.map((window) => window.dequeueCall));
+  const commit = mergeHistograms(windows.map((window) => window.commit));
   return {
     figures: {
       dequeuePerSec: sum(dequeuePerSec),
@@ -200,7 +201,7 @@ function outcomeOf(
       ...latencyFigures(latency),
     },
     provenance: queueParamsOf(params).roundTripMs > 0 ? 'emulated' : 'measured',
-    latencies: { latency, dequeueCall },
+    latencies: { latency, dequeueCall, commit },
     byInstance: {
       cpuShare,
       dequeuePerSec,

@@ -10,6 +10,8 @@ export interface ClusterCosts {
     coresPerNode: number;
     /** Speed of a core while all cores of its node are busy, against one busy alone: under 1 where they share units. */
     busyCoreSpeed: number;
+    /** The system's time slice: a thread with work keeps its core so long while others wait; 0: for one burst. */
+    sliceUs: number;
     /** CPU of an instance's other threads (garbage collection) for each µs of its own work; it competes for cores too. */
     backgroundCpu: number;
   };
@@ -20,6 +22,8 @@ export interface ClusterCosts {
     oneThread: boolean;
     /** A client's round trip before each call; 0: the client is embedded and makes one call for a transaction's operations. */
     roundTripUs: number;
+    /** What a round trip takes beyond its duration where a timer emulates it; 0 for real ones. */
+    timerLateUs: number;
     /** What the client's own code costs where it runs inside the instance; 0 for clients elsewhere. */
     clientEnqueueUs: number;
     clientDequeueUs: number;
@@ -88,6 +92,10 @@ export interface ClusterCosts {
     transferUs: number;
     /** Visits of one instance before a block goes to another that waits; those that come later wait for its return. */
     visitsPerTurn: number;
+    /** Sessions of an instance visit a block as they come; or a turn of all waiting deliveries and one of all waiting commits alternate. */
+    order: 'arrival' | 'alternating';
+    /** A transfer takes time on the network; or CPU of each process that handles a message about it: that which serves the lock, and the next holder. */
+    transferBy: 'network' | 'process';
     /** Until a waiting dequeuer of another instance sees a new message: at most this. */
     lookUs: number;
   };

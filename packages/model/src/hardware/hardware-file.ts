@@ -1,7 +1,8 @@
 /**
  * A hardware file: a cluster's costs with the source of every number. What a document states, what a calibration
- * measured, how the system is built (counts and switches, no costs), and what was fitted: so many times one of at most
- * three free parameters, which are fitted to observations that the file names.
+ * measured, how the system is built (counts and switches, no costs), what was chosen without evidence, and what was
+ * fitted: so many times one of at most three free parameters, which are fitted to observations that the file names. The
+ * multiples are chosen too.
  */
 import type { Sweep } from '../sim/sweep.ts';
 import type { ClusterCosts } from './costs.ts';
@@ -11,7 +12,7 @@ export const hardwareLimits = {
   parametersMax: 3,
 } as const;
 
-export type KnownSource = 'stated' | 'measured' | 'built';
+export type KnownSource = 'stated' | 'measured' | 'built' | 'chosen';
 
 export type SourcedNumber =
   | { source: KnownSource; value: number; note?: string }

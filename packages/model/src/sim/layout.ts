@@ -11,11 +11,15 @@ export interface Layout {
   enqueuers: number;
   sessions: number;
   subscribers: number;
-  /** Sessions first, enqueuers before dequeuers; then the groups of each instance; then a forwarder for each instance. */
+  /**
+   * Sessions first, enqueuers before dequeuers; then the groups of each instance; then a forwarder for each instance; then
+   * the transfers of each block, which are on the instance that handles them at the time.
+   */
   jobs: number;
   firstGroup: number;
   groupsPerInstance: number;
   firstForwarder: number;
+  firstTransfer: number;
   instanceOf: Int32Array;
   /** Of dequeuers; 0 for other jobs. */
   subscriberOf: Int32Array;
@@ -24,12 +28,16 @@ export interface Layout {
   dequeuersOn: Int32Array;
 }
 
+/** The most blocks that a global index has. */
+const blocksMax = 2;
+
 export function createLayout(costs: ClusterCosts, workload: ModelWorkload): Layout {
   const { instances, enqueuers, dequeuers, subscribers } = workload;
   const sessions = enqueuers + dequeuers;
   const groupsPerInstance = costs.redo.groupsInFlight;
   const firstForwarder = sessions + instances * groupsPerInstance;
-  const jobs = firstForwarder + instances;
+  const firstTransfer = firstForwarder + instances;
+  const jobs = firstTransfer + blocksMax;
   const instanceOf = new Int32Array(jobs);
   const subscriberOf = new Int32Array(jobs);
   const dequeuersOn = new Int32Array(instances);
@@ -62,6 +70,7 @@ export function createLayout(costs: ClusterCosts, workload: ModelWorkload): Layo
     firstGroup: sessions,
     groupsPerInstance,
     firstForwarder,
+    firstTransfer,
     instanceOf,
     subscriberOf,
     nodeOf: instanceOf.map((instance) => instance % nodes),

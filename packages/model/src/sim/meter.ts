@@ -8,6 +8,8 @@ export class Meter {
   readonly dequeuedOn: Float64Array;
   /** One dequeue call that found messages, without the client's round trip, microseconds. */
   readonly dequeueCall = new LogHistogram();
+  /** From a commit's arrival at the instance until it is durable, microseconds. */
+  readonly commit = new LogHistogram();
   /** From the start of the enqueuing commit to the delivery, microseconds. */
   readonly latency = new LogHistogram();
 
@@ -25,6 +27,7 @@ export class Meter {
     this.dequeued = 0;
     this.dequeuedOn.fill(0);
     this.dequeueCall.clear();
+    this.commit.clear();
     this.latency.clear();
   }
 }

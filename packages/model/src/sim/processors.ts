@@ -1,7 +1,10 @@
 /**
  * Threads and cores. A job's *burst* of CPU first takes its thread, if it has one, then a core of its node, each first
- * come first served, and gives the core back when it ends. The thread stays taken until `releaseThread`: a writer keeps
- * it during a sync, when it needs no core.
+ * come first served. The thread stays taken until `releaseThread`: a writer keeps it during a sync, when it needs no core.
+ *
+ * A thread keeps its core from burst to burst while it has work, as under an operating system: until it has none, or
+ * until its time slice is over and other threads wait, which then take turns. Slices end between bursts only, because a
+ * burst is much shorter. With a slice of 0, and for jobs without a thread, the core is free after each burst.
  */
 import type { ClusterCosts } from '../hardware/costs.ts';
 import { JobLists } from './job-lists.ts';
@@ -39,6 +42,14 @@ export class Processors {
   readonly #runningSince: Float64Array;
   /** Background work of each burst that other cores do, for each µs of it. */
   readonly #elsewhere: Float64Array;
+  /** The thread of each job that asked for a burst. */
+  readonly #threadOf: Int32Array;
+  readonly #sliceUs: number;
+  /** When each thread last got a core. */
+  readonly #sliceSince: Float64Array;
+  /** The thread whose burst ended in this event and that has its core until `settle`, or `noThread`. */
+  #keeping = noThread;
+  #keepingNode = 0;
 
   constructor(
     kernel: Kernel,
@@ -65,6 +76,9 @@ export class Processors {
     this.#threadSince = new Float64Array(threads);
     this.#runningSince = new Float64Array(layout.jobs).fill(notRunning);
     this.#elsewhere = new Float64Array(layout.jobs);
+    this.#threadOf = new Int32Array(layout.jobs).fill(noThread);
+    this.#sliceUs = machine.sliceUs;
+    this.#sliceSince = new Float64Array(threads);
   }
 
   sessionThread(instance: number): number {
@@ -78,6 +92,7 @@ export class Processors {
   /** Ends in an event of kind `burst` for the job. */
   request(job: number, thread: number): void {
     this.#sessionTimes.enter(job, stateIndex.cpuQueue, this.#kernel.now);
+    this.#threadOf[job] = thread;
     if (thread !== noThread) {
       if (this.#threadTaken[thread] !== 0) {
         this.#threadQueues.push(thread, job);
@@ -91,12 +106,30 @@ export class Processors {
 
   #takeCore(job: number): void {
     const node = this.#layout.nodeOf[job]!;
+    const thread = this.#threadOf[job]!;
+    if (thread !== noThread && thread === this.#keeping) {
+      this.#keeping = noThread;
+      const sliceOver = this.#kernel.now - this.#sliceSince[thread]! >= this.#sliceUs;
+      if (!sliceOver || this.#coreQueues.length(node) === 0) {
+        this.#start(job, node);
+        return;
+      }
+      this.#coreQueues.push(node, job);
+      this.#giveCore(node);
+      return;
+    }
     if (this.#busyCores[node]! >= this.#cores) {
       this.#coreQueues.push(node, job);
       return;
     }
     this.#busyCores[node] = this.#busyCores[node]! + 1;
+    this.#beginSlice(job);
     this.#start(job, node);
+  }
+
+  #beginSlice(job: number): void {
+    const thread = this.#threadOf[job]!;
+    if (thread !== noThread) this.#sliceSince[thread] = this.#kernel.now;
   }
 
   #start(job: number, node: number): void {
@@ -113,14 +146,31 @@ export class Processors {
     this.cpuUs[instance] = this.cpuUs[instance]! + us;
   }
 
-  /** To be called first when a burst has ended: the core goes to the next job of the node. */
+  /** To be called first when a burst has ended; `settle` after what follows from it. */
   releaseCore(job: number): void {
     this.#account(job);
     this.#runningSince[job] = notRunning;
     const node = this.#layout.nodeOf[job]!;
+    const thread = this.#threadOf[job]!;
+    if (this.#sliceUs > 0 && thread !== noThread) {
+      this.#keeping = thread;
+      this.#keepingNode = node;
+    } else this.#giveCore(node);
+  }
+
+  /** To be called when all is done that follows from a burst's end: a thread without further work gives up its core. */
+  settle(): void {
+    if (this.#keeping === noThread) return;
+    this.#keeping = noThread;
+    this.#giveCore(this.#keepingNode);
+  }
+
+  #giveCore(node: number): void {
     const next = this.#coreQueues.shift(node);
-    if (next >= 0) this.#start(next, node);
-    else this.#busyCores[node] = this.#busyCores[node]! - 1;
+    if (next >= 0) {
+      this.#beginSlice(next);
+      this.#start(next, node);
+    } else this.#busyCores[node] = this.#busyCores[node]! - 1;
   }
 
   releaseThread(thread: number): void {

