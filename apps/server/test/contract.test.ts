@@ -161,6 +161,7 @@ describe('the description of the API', () => {
         'POST /api/cluster/instances/{instance}/start',
         'GET /api/claims',
         'GET /api/studies',
+        'GET /api/waits',
         'GET /api/scenarios',
         'POST /api/transactions',
         'POST /api/scenarios',
