@@ -1,8 +1,9 @@
-import { counters, WaitRecorder, waitEvents } from '@shardlab/engine';
+import { WaitRecorder, waitEvents } from '@shardlab/engine';
 import { bundledStudies, parseScenario, StudyRegistry, startRun } from '@shardlab/lab';
 import { describe, expect, it } from 'vitest';
 import { loadStudies } from '../src/studies/load-studies.ts';
 import { smallScenario } from './support.ts';
+import { givenBack, toyBox } from './toy-studies/toy/study.ts';
 
 const toys = await loadStudies(new URL('./toy-studies/', import.meta.url));
 const studies = new StudyRegistry([...bundledStudies.studies, ...toys]);
@@ -37,14 +38,16 @@ describe('a study is a folder', () => {
   });
 
   it('which registers its own wait events and counters, so that every recorder shows them', () => {
-    expect(waitEvents()).toContainEqual(
-      expect.objectContaining({ name: 'toy box', class: 'concurrency', emulated: false }),
-    );
-    expect(counters()).toContainEqual(expect.objectContaining({ name: 'toys', unit: 'toys' }));
     const recorder = new WaitRecorder({ clock: { monotonicMs: () => 0 } });
-    recorder.record(waitEvents().find(({ name }) => name === 'toy box')!, 7);
-    expect(recorder.snapshot().find(({ event }) => event === 'toy box')).toMatchObject({ totalMs: 7 });
-    expect(recorder.counters()).toMatchObject({ toys: 0 });
+    recorder.record(toyBox, 7);
+    recorder.add(givenBack, 2);
+    expect(recorder.snapshot().find(({ event }) => event === 'toy box')).toMatchObject({
+      class: 'concurrency',
+      emulated: false,
+      totalMs: 7,
+    });
+    expect(recorder.counters()).toMatchObject({ toys: 2 });
+    expect(waitEvents().map(({ name }) => name)).toContain('toy box');
   });
 
   it('with ids that no other study has', () => {

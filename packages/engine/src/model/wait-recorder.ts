@@ -24,9 +24,13 @@ const unnamed = 2;
 const unmarked = 3;
 /** The wait events have the states from here on, as many as are registered. */
 const firstWait = 4;
+/** The registries themselves, which grow: no call on a message's way. */
+const events = waitEvents();
+const known = counters();
+
 /** An event may come from another copy of the registry, in a program that loads the engine twice: it is known by its name. */
 const stateOf = (event: WaitEvent): number =>
-  firstWait + (waitEvents()[event.index] === event ? event.index : registerWaitEvent(event).index);
+  firstWait + (events[event.index] === event ? event.index : registerWaitEvent(event).index);
 /** An event that is registered later makes the arrays grow. */
 const spareEvents = 8;
 
@@ -42,7 +46,7 @@ class Totals {
   closedMs = 0;
 
   constructor() {
-    this.makeRoomFor(firstWait + waitEvents().length);
+    this.makeRoomFor(firstWait + events.length);
   }
 
   makeRoomFor(state: number): void {
@@ -91,13 +95,13 @@ export class WaitRecorder implements WaitLog {
   }
 
   add(counter: Counter, amount = 1): void {
-    const { index } = counters()[counter.index] === counter ? counter : registerCounter(counter);
+    const { index } = known[counter.index] === counter ? counter : registerCounter(counter);
     if (index >= this.#counted.length) this.#counted = grown(this.#counted, index + spareEvents);
     this.#counted[index]! += amount;
   }
 
   counters(): Record<string, number> {
-    return Object.fromEntries(counters().map(({ name, index }) => [name, this.#counted[index] ?? 0]));
+    return Object.fromEntries(known.map(({ name, index }) => [name, this.#counted[index] ?? 0]));
   }
 
   openSession(): RecordedTime {
@@ -107,10 +111,10 @@ export class WaitRecorder implements WaitLog {
   snapshot(): WaitStats[] {
     const { totals, clock } = this.#book;
     const nowMs = clock.monotonicMs();
-    totals.makeRoomFor(firstWait + waitEvents().length);
+    totals.makeRoomFor(firstWait + events.length);
     const ms = totals.ms.slice();
     for (const session of this.#sessions) ms[session.state]! += nowMs - session.sinceMs;
-    return waitEvents().map((event) => {
+    return events.map((event) => {
       const state = stateOf(event);
       return {
         event: event.name,
@@ -126,7 +130,7 @@ export class WaitRecorder implements WaitLog {
   sessionTimes(): SessionTimes {
     const { totals, clock } = this.#book;
     const nowMs = clock.monotonicMs();
-    totals.makeRoomFor(firstWait + waitEvents().length);
+    totals.makeRoomFor(firstWait + events.length);
     const ms = totals.markedMs.slice();
     let elapsedMs = totals.closedMs;
     for (const session of this.#sessions) {
@@ -136,7 +140,7 @@ export class WaitRecorder implements WaitLog {
     }
     let waitMs = 0;
     let idleMs = 0;
-    for (const event of waitEvents()) {
+    for (const event of events) {
       if (event.isIdle) idleMs += ms[stateOf(event)]!;
       else waitMs += ms[stateOf(event)]!;
     }

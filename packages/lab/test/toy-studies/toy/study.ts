@@ -4,8 +4,12 @@ import { clauseOf } from '../../../src/judging/clause.ts';
 import { sampleOf } from '../../../src/judging/sample.ts';
 import type { Study } from '../../../src/studies/study.ts';
 
-registerWaitEvent({ name: 'toy box', class: 'concurrency', about: 'another child has the box' });
-registerCounter({ name: 'toys', unit: 'toys', about: 'toys that were given back' });
+export const toyBox = registerWaitEvent({
+  name: 'toy box',
+  class: 'concurrency',
+  about: 'another child has the box',
+});
+export const givenBack = registerCounter({ name: 'toys', unit: 'toys', about: 'toys that were given back' });
 
 export const study: Study = {
   id: 'toy',
