@@ -14,7 +14,8 @@ export class MemberProcess {
     const hangs = fault.hangFlag !== undefined;
     this.child = fork(new URL('./member-worker.ts', import.meta.url), [JSON.stringify(options)], {
       execArgv: hangs ? ['--import', new URL('./hang-writer.ts', import.meta.url).href] : [],
-      env: { ...process.env, ...(hangs ? { HANG_WRITER: fault.hangFlag } : {}) },
+      // From sources: in a bundle the writer thread has a SQLite of its own, which the fault would not reach.
+      env: { ...process.env, ...(hangs ? { HANG_WRITER: fault.hangFlag, NODE_OPTIONS: '' } : {}) },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.child.on('message', (message: FromMember) => {
