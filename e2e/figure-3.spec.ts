@@ -2,7 +2,7 @@
 import { expect, readRun, shortScenario, test } from './journey.ts';
 import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
-/** A timeout for hangs: it has 72 points, and tests run beside it. */
+/** A timeout for hangs: it has 54 points, and tests run beside it. */
 const runWithinMs = 10 * 60_000;
 const scenario = 'white-paper-figure-3';
 

@@ -16,6 +16,9 @@ export interface Waiter<Request> {
   readonly request: Request;
   /** False once the wait has ended. */
   readonly isWaiting: boolean;
+  /** Messages are on their way to the call: its time does not end the wait before they are there, or `resume` says that none are. */
+  expect(): void;
+  resume(): void;
   /** Ends the wait. Returns false if it had ended already: then `outcome` reached nobody. */
   finish(outcome: Message[] | QueueError): boolean;
 }
@@ -62,10 +65,19 @@ export class Waiters<Request> {
     time?.begin(event);
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting;
+      let isExpecting = false;
+      let isOverdue = false;
       const waiter: Waiter<Request> = {
         request,
         get isWaiting() {
           return waiting.has(waiter);
+        },
+        expect: () => {
+          isExpecting = true;
+        },
+        resume: () => {
+          isExpecting = false;
+          if (isOverdue) giveUp();
         },
         finish: (outcome) => {
           if (!this.#waiting.delete(waiter)) return false;
@@ -79,7 +91,10 @@ export class Waiters<Request> {
         },
       };
       const giveUp = () => waiter.finish([]);
-      const timer = timers.deadline(waitMs, giveUp);
+      const timer = timers.deadline(waitMs, () => {
+        if (isExpecting) isOverdue = true;
+        else giveUp();
+      });
       signal?.addEventListener('abort', giveUp, { once: true });
       this.#waiting.add(waiter);
     });

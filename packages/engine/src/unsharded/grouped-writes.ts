@@ -103,6 +103,7 @@ export class GroupedWrites implements UnshardedWrites {
   async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
     for (let left = true; left; ) {
       const asked = [...calls];
+      for (const call of asked) call.begin();
       const claimed = await this.#claimFirst(
         queueId,
         asked.map(({ max }) => max),
@@ -110,7 +111,7 @@ export class GroupedWrites implements UnshardedWrites {
       // Without a call that got nothing there may be more messages, for calls that came meanwhile.
       left = asked.length > 0 && claimed.every((rows) => rows.length > 0);
       for (const [index, rows] of claimed.entries()) {
-        if (rows.length > 0 && !asked[index]!.finish(rows)) {
+        if (!asked[index]!.finish(rows)) {
           const messages = rows.map(({ id }) => ({ queueId, id }));
           await this.#release(messages, false);
         }

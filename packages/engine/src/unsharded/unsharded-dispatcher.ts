@@ -151,9 +151,12 @@ export class UnshardedDispatcher {
       *[Symbol.iterator]() {
         for (const waiter of waiters) {
           const { request } = waiter;
-          const finish = (rows: readonly ClaimedRow[]) =>
-            waiter.isWaiting && waiter.finish(toMessages(request, rows));
-          yield { max: request.max, finish };
+          const finish = (rows: readonly ClaimedRow[]) => {
+            if (rows.length > 0) return waiter.isWaiting && waiter.finish(toMessages(request, rows));
+            waiter.resume();
+            return true;
+          };
+          yield { max: request.max, begin: () => waiter.expect(), finish };
         }
       },
     };

@@ -6,7 +6,9 @@ import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded
 
 export interface ClaimingCall {
   readonly max: number;
-  /** False if the call has ended meanwhile: then the messages reached nobody. */
+  /** A claim for the call begins, and ends with `finish`. Meanwhile its time is not over, so that its messages keep their place. */
+  begin(): void;
+  /** Without rows the call waits on. False if it was ended from outside meanwhile: then the messages reached nobody. */
   finish(rows: readonly ClaimedRow[]): boolean;
 }
 
