@@ -48,10 +48,10 @@ export function scenarioFile(id: string): Document {
 /** Shorter than any in `scenarios/`: what is shown of a run and its integrity do not depend on how long it measures. */
 const shortPhases = { warmupMs: 100, measureMs: 250, drainMs: 400 };
 
-/** A document of `scenarios/` with all its points, each measured for a moment only. Kills have tests of their own. */
+/** A document of `scenarios/` with all its points, each measured for a moment only. */
 export function shortScenario(id: string): Document {
   const document = scenarioFile(id);
-  return { ...document, kills: false, quick: { ...(document.quick as Document), phases: shortPhases } };
+  return { ...document, quick: { ...(document.quick as Document), phases: shortPhases } };
 }
 
 export async function startRun(

@@ -48,6 +48,9 @@ export const FigureInfo = Type.Object(
       Type.Literal('count'),
       Type.Literal('ratio'),
     ]),
+    ifSteady: Type.Optional(
+      Type.Boolean({ description: 'Whether a point is without it if its repeats are not steady' }),
+    ),
     growsWith: Type.Optional(
       Type.String({ description: 'A parameter to which the ideal is proportional; charts show a guide' }),
     ),

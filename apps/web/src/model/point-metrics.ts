@@ -19,6 +19,8 @@ export interface Metric {
   read(point: PointMetrics): number;
   format(value: number): string;
   formatAxis(value: number): string;
+  /** A point whose repeats are not steady does not have it. */
+  ifSteady: boolean;
   /** The parameter to which the ideal is proportional; the chart then shows a linear guide over it. */
   growsWith: string | null;
 }
@@ -32,7 +34,7 @@ const formats: Readonly<Record<FigureInfo['format'], (value: number) => string>>
   ratio: formatValue,
 };
 
-const metricOf = ({ name, label, title, unit, format, growsWith }: FigureInfo): Metric => ({
+const metricOf = ({ name, label, title, unit, format, ifSteady = false, growsWith }: FigureInfo): Metric => ({
   id: name,
   label,
   title,
@@ -40,6 +42,7 @@ const metricOf = ({ name, label, title, unit, format, growsWith }: FigureInfo): 
   read: ({ figures }) => figures[name]?.value ?? 0,
   format: formats[format],
   formatAxis: format === 'milliseconds' ? formatMs : format === 'cores' ? formatCores : formatAxisCount,
+  ifSteady,
   growsWith: growsWith ?? null,
 });
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { waitsQuery } from '../../api/queries.ts';
 import { formatCores, formatCount, formatMs, formatValue } from '../../model/format.ts';
-import { metricsOf } from '../../model/point-metrics.ts';
+import { type Metric, metricsOf } from '../../model/point-metrics.ts';
 import { topWaits } from '../../model/top-waits.ts';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 
@@ -60,9 +60,9 @@ const integrityColumns: readonly Column[] = [
   },
 ];
 
-/** A figure that means nothing where the repeats are not steady, such as a latency, is not in the point. */
-const missing = ({ conditions, repeats }: Point) =>
-  conditions !== undefined && conditions.notSteady === repeats.length ? 'not steady' : '–';
+/** In the place of a figure that the point does not have. */
+const missing = ({ conditions, repeats }: Point, { ifSteady }: Metric) =>
+  ifSteady && conditions?.notSteady === repeats.length ? 'not steady' : '–';
 
 /** Repeats that are not steady or were disturbed although they were measured again. */
 function conditionsInWords({ conditions }: Point): string {
@@ -88,7 +88,8 @@ export function PointsTable({ points, program, selected }: PointsOfProgram & { s
     ...metricsOf(program).map(
       (metric): Column => ({
         name: metric.label,
-        cell: (point) => (metric.id in point.figures ? metric.format(metric.read(point)) : missing(point)),
+        cell: (point) =>
+          metric.id in point.figures ? metric.format(metric.read(point)) : missing(point, metric),
       }),
     ),
     cpuColumn,

@@ -101,6 +101,7 @@ export const queueFigures: readonly FigureInfo[] = [
     title: 'Median latency from enqueue to dequeue',
     unit: 'milliseconds',
     format: 'milliseconds',
+    ifSteady: true,
   },
   {
     name: 'latencyP99Ms',
@@ -108,6 +109,7 @@ export const queueFigures: readonly FigureInfo[] = [
     title: '99th percentile of the latency from enqueue to dequeue',
     unit: 'milliseconds',
     format: 'milliseconds',
+    ifSteady: true,
   },
   {
     name: 'timeAccounted',
