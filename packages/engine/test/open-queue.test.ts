@@ -50,6 +50,17 @@ describe('a queue in one program', () => {
     expect(queue.info().ready).toBe(1);
   });
 
+  it('refuses in a later turn, so that whoever tries again at once keeps nothing else from running', async () => {
+    const queue = await open();
+    let turned = false;
+    setImmediate(() => {
+      turned = true;
+    });
+    const forNobody = { payload: 'a', recipients: ['nobody'] };
+    await expect(queue.enqueue(forNobody)).rejects.toMatchObject({ name: 'QueueError' });
+    expect(turned).toBe(true);
+  });
+
   it('delivers a message again after its handler failed', async () => {
     const queue = await open();
     await queue.enqueue({ payload: 'a' });

@@ -111,6 +111,8 @@ class LocalQueue implements EmbeddedQueue {
         }
       } catch (error) {
         await this.#session.rollback();
+        // In a later turn: whoever tries again at once must not keep the event loop from what would make it succeed.
+        await new Promise<void>((resume) => this.#timers.nextTurn(resume));
         for (const { reject } of calls) reject(error);
       }
     }
