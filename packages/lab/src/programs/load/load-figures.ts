@@ -1,5 +1,6 @@
 /** What the programs that load a system for a time measure. */
 import type { FigureInfo } from '@shardlab/contract';
+import { rawFigures } from '../raw-figures.ts';
 
 const milliseconds = (name: string, label: string, title: string, unit = 'milliseconds'): FigureInfo => ({
   name,
@@ -56,23 +57,6 @@ const latencies = [
     '99th percentile of the latency from the intended send time to the delivery',
   ),
 ].map((figure): FigureInfo => ({ ...figure, ifSteady: true }));
-
-export const rawFigures: readonly FigureInfo[] = [
-  {
-    name: 'rawPerSec',
-    label: 'Raw limit',
-    title: 'Rows per second through SQLite alone, before and after the trial',
-    unit: 'rows per second',
-    format: 'rate',
-  },
-  {
-    name: 'rawRatio',
-    label: 'Share of the raw limit',
-    title: 'Rate as a share of the raw limit beside the trial',
-    unit: 'ratio',
-    format: 'ratio',
-  },
-];
 
 export const closedLoopFigures: readonly FigureInfo[] = [
   enqueueRate,

@@ -1,5 +1,6 @@
 /** What the programs `queue` and `topic` measure. */
 import type { FigureInfo } from '@shardlab/contract';
+import { rawFigures } from '../raw-figures.ts';
 
 export const queueFigures: readonly FigureInfo[] = [
   {
@@ -181,18 +182,5 @@ export const queueFigures: readonly FigureInfo[] = [
     unit: 'cores',
     format: 'cores',
   },
-  {
-    name: 'rawPerSec',
-    label: 'Raw limit',
-    title: 'Rows per second through SQLite alone, before and after the trial',
-    unit: 'rows per second',
-    format: 'rate',
-  },
-  {
-    name: 'rawRatio',
-    label: 'Share of the raw limit',
-    title: 'Dequeue rate as a share of the raw limit beside the trial',
-    unit: 'ratio',
-    format: 'ratio',
-  },
+  ...rawFigures,
 ];
