@@ -26,7 +26,7 @@ test('a recording goes on where it was stopped, and shares trials between scenar
   let output = '';
   const write = (chunk: unknown) => {
     output += String(chunk);
-    // The first trial is on the shelf as soon as the second one begins.
+    // The first trial is in the journal as soon as the second one begins.
     if (output.includes('1/2') && !output.includes('Stopped')) process.emit('SIGINT');
     return true;
   };

@@ -88,9 +88,9 @@ describe('the command of a study', () => {
     const before = figures();
     expect(await studyCommand('peers', all, inFolder('scenarios'))).toBe(0);
     expect(figures()).toEqual(before);
-    const [shelf] = readdirSync(inFolder('data/study'));
+    const [journal] = readdirSync(inFolder('data/study'));
     const trials = () =>
-      readFileSync(inFolder(`data/study/${shelf}`), 'utf8')
+      readFileSync(inFolder(`data/study/${journal}`), 'utf8')
         .trim()
         .split('\n');
     expect(trials()).toHaveLength(3);

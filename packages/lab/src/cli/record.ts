@@ -9,7 +9,7 @@ import { readRecorded, recordedFolder, ticksOfBest, writeRecorded } from '../rec
 import { assertSystemsAvailable } from '../run/available-systems.ts';
 import { planRun, type RunPlan } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
-import { identityOf, TrialShelf } from '../run/trial-shelf.ts';
+import { identityOf, TrialJournal } from '../run/trial-journal.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { dataFolder } from './data-folder.ts';
 import { durationInWords } from './duration.ts';
@@ -71,14 +71,14 @@ class Recording {
   readonly #scale: Scale;
   readonly #folder: string;
   readonly #code = codeFingerprint();
-  readonly #shelf: TrialShelf;
+  readonly #journal: TrialJournal;
 
   constructor(flags: RecordFlags, signal: AbortSignal) {
     const base = process.env.INIT_CWD ?? process.cwd();
     this.#signal = signal;
     this.#scale = flags.quick ? 'quick' : 'full';
     this.#folder = flags.into === undefined ? recordedFolder : resolve(base, flags.into);
-    this.#shelf = new TrialShelf(join(dataFolder(flags['data-dir']), 'recording', `${this.#code}.jsonl`));
+    this.#journal = new TrialJournal(join(dataFolder(flags['data-dir']), 'recording', `${this.#code}.jsonl`));
   }
 
   /** Resolves with the exit code. */
@@ -120,7 +120,7 @@ class Recording {
       return false;
     }
     const plan = planRun(scenario, scale);
-    const left = plan.trials.filter((trial) => !this.#shelf.find(identityOf(trial, scenario, plan))).length;
+    const left = plan.trials.filter((trial) => !this.#journal.find(identityOf(trial, scenario, plan))).length;
     const ms = (plan.estimatedMs * left) / plan.trials.length;
     process.stdout.write(
       `${scenario.id}: ${left} of ${plan.trials.length} trials to run, about ${durationInWords(ms)}\n`,
@@ -129,7 +129,7 @@ class Recording {
     const run = await startRun({
       scenario,
       scale,
-      shelf: this.#shelf,
+      journal: this.#journal,
       signal: this.#signal,
       onEvent: (event) => {
         if (event.type === 'progress') line.progress(event.progress);
@@ -148,6 +148,6 @@ class Recording {
   }
 
   #ticks(scenario: Scenario, plan: RunPlan) {
-    return this.#shelf.ticksOf(plan.trials.map((trial) => identityOf(trial, scenario, plan)));
+    return this.#journal.ticksOf(plan.trials.map((trial) => identityOf(trial, scenario, plan)));
   }
 }

@@ -7,7 +7,7 @@ import { appendVerdicts } from '../judging/verdict-history.ts';
 import { assertSystemsAvailable } from '../run/available-systems.ts';
 import { planRun } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
-import type { TrialShelf } from '../run/trial-shelf.ts';
+import type { TrialJournal } from '../run/trial-journal.ts';
 import { bundledStudies } from '../studies/registry.ts';
 import { dataFolder } from './data-folder.ts';
 import { durationInWords } from './duration.ts';
@@ -73,7 +73,7 @@ function unjudgedClaimsError(required: readonly string[], scenarios: readonly Sc
 const scaleOf = ({ quick }: RunFlags): Scale => (quick ? 'quick' : 'full');
 
 /** Runs a scenario, tells its progress and its results, and keeps its verdicts. */
-export async function runScenario(scenario: Scenario, flags: RunFlags, shelf?: TrialShelf): Promise<Run> {
+export async function runScenario(scenario: Scenario, flags: RunFlags, journal?: TrialJournal): Promise<Run> {
   const scale = scaleOf(flags);
   const { trials, estimatedMs } = planRun(scenario, scale);
   process.stdout.write(
@@ -92,7 +92,7 @@ export async function runScenario(scenario: Scenario, flags: RunFlags, shelf?: T
     scenario,
     scale,
     signal: cancel.signal,
-    ...(shelf === undefined ? {} : { shelf }),
+    ...(journal === undefined ? {} : { journal }),
     onEvent: (event) => showProgress(event, line),
     ...(flags['data-dir'] === undefined ? {} : { dataDir: resolve(baseFolder(), flags['data-dir']) }),
   });

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Run, Scale } from '@shardlab/contract';
 import { assertSection, writeSection } from '../model/markdown.ts';
 import { codeFingerprint } from '../recorded/code-fingerprint.ts';
-import { TrialShelf } from '../run/trial-shelf.ts';
+import { TrialJournal } from '../run/trial-journal.ts';
 import { type Runnable, withoutMissing } from '../run/without-missing.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { bundledStudies } from '../studies/registry.ts';
@@ -54,7 +54,7 @@ export async function studyCommand(id: string, flags: StudyFlags, scenarioFolder
   const planned = await scenariosOf(study, { scale, folder, scenarioFolder });
   for (const sentence of new Set(planned.flatMap(({ absent }) => absent)))
     process.stderr.write(`Left out: ${sentence}\n`);
-  const runs = await runAll(planned, { ...flags, 'data-dir': folder }, openShelf(folder, id, flags.resume));
+  const runs = await runAll(planned, { ...flags, 'data-dir': folder }, openJournal(folder, id, flags.resume));
   process.stdout.write(`\n${summaryInWords(runs, planned.length)}\n`);
   // Half a study must not replace the report of a whole one.
   const isWhole = runs.every(({ status }) => status !== 'cancelled');
@@ -79,12 +79,16 @@ async function scenariosOf(
   return failure === null ? cut() : before;
 }
 
-async function runAll(planned: readonly Runnable[], flags: StudyFlags, shelf: TrialShelf): Promise<Run[]> {
+async function runAll(
+  planned: readonly Runnable[],
+  flags: StudyFlags,
+  journal: TrialJournal,
+): Promise<Run[]> {
   const runs: Run[] = [];
   for (const { scenario } of planned) {
     if (scenario === null) continue;
     process.stdout.write('\n');
-    const run = await runScenario(scenario, flags, shelf);
+    const run = await runScenario(scenario, flags, journal);
     runs.push(run);
     if (flags.json !== undefined) await writeRun(run, flags.json, true);
     if (run.status === 'cancelled') break;
@@ -93,8 +97,8 @@ async function runAll(planned: readonly Runnable[], flags: StudyFlags, shelf: Tr
 }
 
 /** Trials of this code that were measured for the study; none of before, unless it is resumed. */
-function openShelf(folder: string, id: string, isResumed: boolean): TrialShelf {
+function openJournal(folder: string, id: string, isResumed: boolean): TrialJournal {
   const path = join(folder, 'study', `${id}-${codeFingerprint()}.jsonl`);
   if (!isResumed) rmSync(path, { force: true });
-  return new TrialShelf(path);
+  return new TrialJournal(path);
 }

@@ -17,8 +17,8 @@ import { planRun, trialInWords } from './plan-run.ts';
 import { applyRunEvent, newRun } from './run-state.ts';
 import { makeScratchFolder } from './scratch-folder.ts';
 import { TimeLeft } from './time-left.ts';
+import { identityOf, type TrialJournal } from './trial-journal.ts';
 import { TrialMeasurer } from './trial-measurer.ts';
-import { identityOf, type TrialShelf } from './trial-shelf.ts';
 
 export interface StartRunOptions {
   /** A scenario returned by `parseScenario`. */
@@ -42,7 +42,7 @@ export interface StartRunOptions {
   /** The studies whose claims are judged; default: the bundled ones. */
   studies?: StudyRegistry;
   /** Trials that were measured before, which are not run again. The others are added to it. */
-  shelf?: TrialShelf;
+  journal?: TrialJournal;
 }
 
 /**
@@ -114,12 +114,12 @@ export async function startRun(options: StartRunOptions): Promise<Run> {
       emitProgress(trial.index, trialInWords(trial, plan));
       const trialStart = now();
       const identity = identityOf(trial, scenario, plan);
-      let measured = options.shelf?.find(identity);
+      let measured = options.journal?.find(identity);
       if (measured === undefined) {
         const needBytes = plan.program.trialBytesMax(scenario, trial.params);
         assertDiskSpace({ folder, needBytes, freeBytes: await (options.freeBytes ?? freeBytesOf)(folder) });
         measured = await measurer.measure(trial, join(folder, `trial-${trial.index}`));
-        options.shelf?.add(identity, measured);
+        options.journal?.add(identity, measured);
         timeLeft.recordTrial(now() - trialStart);
       } else timeLeft.skipTrial();
       if (measured.killed !== undefined) killed.set(trial.key, measured.killed);

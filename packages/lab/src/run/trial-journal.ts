@@ -29,7 +29,7 @@ interface StoredTrial extends Omit<MeasuredTrial, 'repeat'> {
   repeat: Omit<MeasuredRepeat, 'latencies'> & { latencies: Record<string, string> };
 }
 
-export class TrialShelf {
+export class TrialJournal {
   readonly #path: string;
   readonly #trials = new Map<string, MeasuredTrial>();
 

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { Scenario, Tick } from '@shardlab/contract';
 import { afterEach, describe, expect, test } from 'vitest';
 import { planRun } from '../src/run/plan-run.ts';
-import { identityOf, TrialShelf } from '../src/run/trial-shelf.ts';
+import { identityOf, TrialJournal } from '../src/run/trial-journal.ts';
 import { createHistogram, latencyOf, recordMs } from '../src/trial/latency.ts';
 import type { MeasuredRepeat } from '../src/trial/trial.ts';
 import { smallScenario } from './support.ts';
 
 const folders: string[] = [];
-function shelfPath(): string {
-  folders.push(mkdtempSync(join(tmpdir(), 'shardlab-shelf-')));
+function journalPath(): string {
+  folders.push(mkdtempSync(join(tmpdir(), 'shardlab-journal-')));
   return join(folders.at(-1)!, 'recording', 'trials.jsonl');
 }
 afterEach(() => {
@@ -39,23 +39,23 @@ function identities(changes: Partial<Scenario> = {}) {
   return plan.trials.map((trial) => identityOf(trial, scenario, plan));
 }
 
-describe('a shelf of trials', () => {
+describe('a journal of trials', () => {
   test('gives back what was added, also to the next process', () => {
-    const path = shelfPath();
+    const path = journalPath();
     const [first, second] = identities();
-    new TrialShelf(path).add(first!, { repeat: measuredRepeat(1234), ticks: [] });
-    const shelf = new TrialShelf(path);
-    const { repeat } = shelf.find(first!)!;
+    new TrialJournal(path).add(first!, { repeat: measuredRepeat(1234), ticks: [] });
+    const journal = new TrialJournal(path);
+    const { repeat } = journal.find(first!)!;
     expect(repeat.figures).toEqual({ dequeuePerSec: 1234 });
     expect(latencyOf(repeat.latencies.latency!)).toMatchObject({ p50: 2.501, count: 10 });
-    expect(shelf.find(second!)).toBeUndefined();
+    expect(journal.find(second!)).toBeUndefined();
   });
 
   test('shares a trial with a scenario that differs in words and claims only', () => {
-    const shelf = new TrialShelf(shelfPath());
-    for (const identity of identities()) shelf.add(identity, { repeat: measuredRepeat(1), ticks: [] });
+    const journal = new TrialJournal(journalPath());
+    for (const identity of identities()) journal.add(identity, { repeat: measuredRepeat(1), ticks: [] });
     const found = (changes: Partial<Scenario>) =>
-      identities(changes).filter((identity) => shelf.find(identity)).length;
+      identities(changes).filter((identity) => journal.find(identity)).length;
     expect(found({ id: 'other', title: 'Another figure of it', claims: ['A4'] })).toBe(16);
     expect(found({ sweep: { instances: [2], threads: [1, 2, 4] } })).toBe(8);
     expect(found({ seed: 8 })).toBe(0);
@@ -66,7 +66,7 @@ describe('a shelf of trials', () => {
   });
 
   test('keeps ticks of the first repeat', () => {
-    const shelf = new TrialShelf(shelfPath());
+    const journal = new TrialJournal(journalPath());
     const all = identities();
     for (const [index, identity] of all.entries()) {
       const { program, system, params } = identity.trial;
@@ -79,19 +79,19 @@ describe('a shelf of trials', () => {
         phase: 'measure',
         instances: [],
       };
-      shelf.add(identity, { repeat: measuredRepeat(1), ticks: [tick] });
+      journal.add(identity, { repeat: measuredRepeat(1), ticks: [tick] });
     }
-    expect(shelf.ticksOf(all).map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(journal.ticksOf(all).map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
   test('goes on after a line that a kill cut off', () => {
-    const path = shelfPath();
+    const path = journalPath();
     const [first, second] = identities();
-    new TrialShelf(path).add(first!, { repeat: measuredRepeat(1), ticks: [] });
+    new TrialJournal(path).add(first!, { repeat: measuredRepeat(1), ticks: [] });
     appendFileSync(path, '{"key":"[\\"cut');
-    new TrialShelf(path).add(second!, { repeat: measuredRepeat(2), ticks: [] });
-    const shelf = new TrialShelf(path);
-    expect(shelf.find(first!)?.repeat.figures.dequeuePerSec).toBe(1);
-    expect(shelf.find(second!)?.repeat.figures.dequeuePerSec).toBe(2);
+    new TrialJournal(path).add(second!, { repeat: measuredRepeat(2), ticks: [] });
+    const journal = new TrialJournal(path);
+    expect(journal.find(first!)?.repeat.figures.dequeuePerSec).toBe(1);
+    expect(journal.find(second!)?.repeat.figures.dequeuePerSec).toBe(2);
   });
 });
