@@ -6,6 +6,7 @@ import { Enqueuer } from '../trial/enqueuer.ts';
 import { Meter } from '../trial/meter.ts';
 import { PayloadCodec } from '../trial/payload.ts';
 import type { GeneratorCosts } from '../trial/protocol.ts';
+import { threadCpuUs } from '../trial/thread-cpu.ts';
 import { Workload } from '../trial/workload.ts';
 import { NullInstance } from './null-instance.ts';
 
@@ -105,10 +106,9 @@ function workload({ payloadBytes, operations, messages: wanted }: GeneratorLoad)
 
 /** CPU time of this thread per message, µs. */
 async function cpuOf(count: number, run: () => Promise<void>): Promise<number> {
-  const before = process.threadCpuUsage();
+  const before = threadCpuUs();
   await run();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / count;
+  return (threadCpuUs() - before) / count;
 }
 
 function lineThrough(lines: readonly TransactionTime[]): { messageUs: number; transactionUs: number } {

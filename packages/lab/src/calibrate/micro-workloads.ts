@@ -4,6 +4,7 @@
  */
 import type { Instance, Session } from '@shardlab/engine';
 import { median } from '@shardlab/model';
+import { threadCpuUs } from '../trial/thread-cpu.ts';
 import { readSample, type Sample, sampleBetween } from './sample.ts';
 
 export interface MicroWorkload {
@@ -89,7 +90,7 @@ async function runRound(
   payload: Buffer,
   rounds: Round[],
 ): Promise<boolean> {
-  const cpu = process.threadCpuUsage();
+  const cpuBefore = threadCpuUs();
   const startedAt = performance.now();
   let full = true;
   for (const session of sessions) {
@@ -101,11 +102,10 @@ async function runRound(
   const committingAt = performance.now();
   await Promise.all(sessions.map((session) => session.commit()));
   const endedAt = performance.now();
-  const { user, system } = process.threadCpuUsage(cpu);
   rounds.push({
     operationsUs: (committingAt - startedAt) * 1000,
     commitUs: (endedAt - committingAt) * 1000,
-    cpuUs: user + system,
+    cpuUs: threadCpuUs() - cpuBefore,
   });
   return full;
 }

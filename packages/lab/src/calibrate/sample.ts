@@ -1,5 +1,6 @@
 /** The work of an instance between two readings, and the time it took. */
 import type { Instance } from '@shardlab/engine';
+import { threadCpuUs } from '../trial/thread-cpu.ts';
 
 export interface Sample {
   /** Messages of acknowledged transactions. */
@@ -16,15 +17,16 @@ export interface Sample {
 
 export function readSample(instance: Instance): Sample {
   const { enqueued, consumed, commits, groups, cpu } = instance.stats();
+  const sessionUs = threadCpuUs();
   const { user, system } = process.cpuUsage();
   return {
     messagesIn: enqueued,
     messagesOut: consumed,
     transactions: commits,
     groups,
-    sessionUs: cpu.sessionUs,
+    sessionUs,
     writerUs: cpu.writerUs,
-    otherUs: user + system - cpu.sessionUs - cpu.writerUs,
+    otherUs: user + system - sessionUs - cpu.writerUs,
     wallUs: performance.now() * 1000,
   };
 }

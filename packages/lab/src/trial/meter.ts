@@ -8,6 +8,7 @@ import type { Host } from './host.ts';
 import { createHistogram, encodeHistogram, type Histogram, latencyOf, recordMs } from './latency.ts';
 import type { WindowResult } from './protocol.ts';
 import { timesBetween } from './session-times.ts';
+import { threadCpuUs } from './thread-cpu.ts';
 import { waitMsByClass, waitsBetween } from './wait-totals.ts';
 
 interface Reading {
@@ -147,7 +148,6 @@ export class Meter {
 
   #read(): Reading {
     const { user, system } = process.cpuUsage();
-    const thread = process.threadCpuUsage();
     return {
       atMs: this.#clock(),
       enqueued: this.enqueued,
@@ -157,7 +157,7 @@ export class Meter {
       waits: this.#host.waits.snapshot(),
       counters: this.#host.waits.counters(),
       times: this.#host.waits.sessionTimes(),
-      threadCpuUs: thread.user + thread.system,
+      threadCpuUs: threadCpuUs(),
       writerCpuUs: this.#host.writerCpuUs(),
     };
   }
