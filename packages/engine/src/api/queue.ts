@@ -23,7 +23,7 @@ export interface QueueSpec {
   name: string;
   /** Default `sharded`. */
   kind?: QueueKind;
-  /** Default `queue`. Topics are always sharded. */
+  /** Default `queue`. A topic stores a message once, whatever its kind and the number of its subscribers. */
   type?: QueueType;
   /** Number of shards on each instance, 1 to 16, default 1. Ignored for an unsharded queue. */
   shards?: number;
