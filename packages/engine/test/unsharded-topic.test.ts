@@ -188,6 +188,23 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     await session.rollback();
   });
 
+  it('is shown by the views of the file, with each subscriber', async () => {
+    const { dir, instance } = await setUp();
+    await publish(instance, [{ payload: 'a' }, { payload: 'b' }, { payload: 'c', recipients: ['two'] }]);
+    await take(instance, 'two', 1);
+    await instance.openSession().dequeue('news', { subscriber: 'one' });
+    const file = openFile(dir);
+    expect(
+      file.prepare('SELECT queue, depth, ready, held, enqueued, consumed FROM shardlab_queues').all(),
+    ).toEqual([{ queue: 'news', depth: 3, ready: 3, held: 1, enqueued: 3, consumed: 0 }]);
+    expect(instance.queueStats('news').total).toMatchObject({ depth: 3, ready: 3, held: 1 });
+    const columns = 'queue, subscriber, durable, depth, ready, held, enqueued, consumed';
+    expect(file.prepare(`SELECT ${columns} FROM shardlab_subscribers`).all()).toEqual([
+      { queue: 'news', subscriber: 'one', durable: 1, depth: 2, ready: 1, held: 1, enqueued: 2, consumed: 0 },
+      { queue: 'news', subscriber: 'two', durable: 1, depth: 2, ready: 2, held: 0, enqueued: 3, consumed: 1 },
+    ]);
+  });
+
   it('goes with all its rows when it is dropped', async () => {
     const { dir, instance } = await setUp();
     await publish(instance, [{ payload: 'a' }, { payload: 'b' }]);

@@ -32,14 +32,14 @@ async function runOf(changes: Partial<Scenario>): Promise<Run> {
   return run;
 }
 
-test('each subscriber of a topic gets each message once, sharded or as a queue for each of them', async () => {
+test('each subscriber of a topic gets each message once, sharded, stored once, or as a queue for each of them', async () => {
   const run = await runOf({
     program: 'topic',
     parameters: { shardsPerInstance: 2, subscribers: 3, backlogMax: 200 },
-    systems: ['sharded', 'unsharded', 'unsharded-grouped'],
+    systems: ['sharded', 'unsharded', 'unsharded-grouped', 'unsharded-once', 'unsharded-grouped-once'],
     sweep: { instances: [2], threads: [3] },
   });
-  expect(run.points).toHaveLength(3);
+  expect(run.points).toHaveLength(5);
   for (const point of run.points.map(queuePointOf)) {
     expect(point.params).toMatchObject({ subscribers: 3 });
     expect(point.integrity).toMatchObject(clean);
