@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limits } from '../src/api/limits.ts';
-import type { Instance, NewMessage, QueueKind } from '../src/index.ts';
+import { checkFolder, type Instance, type NewMessage, type QueueKind } from '../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from './folder.ts';
 
 const code = (value: string) => expect.objectContaining({ code: value });
@@ -205,6 +205,67 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     ]);
   });
 
+  it('takes unknown recipients as temporary subscribers, if it may, until their last message is consumed', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({ dir });
+    const spec = { name: 'news', kind, type: 'topic', temporarySubscribers: true } as const;
+    expect(await instance.createQueue(spec)).toMatchObject({ temporarySubscribers: true });
+    await instance.subscribe('news', { name: 'one' });
+    const session = instance.openSession();
+    session.enqueue('news', { payload: 'rolled back', recipients: ['nobody'] });
+    await session.rollback();
+    await publish(instance, [
+      { payload: 'a', recipients: ['guest', 'one', 'guest'] },
+      { payload: 'b', recipients: ['guest'] },
+      { payload: 'for all' },
+    ]);
+    expect(instance.subscribers('news').map(({ name, backlog }) => [name, backlog])).toEqual([
+      ['guest', 2],
+      ['one', 2],
+    ]);
+    await expect(session.dequeue('news', { subscriber: 'nobody' })).rejects.toThrow(
+      code('SUBSCRIBER_NOT_FOUND'),
+    );
+    expect(text(await session.dequeue('news', { subscriber: 'guest' }))).toEqual(['a']);
+    await session.rollback();
+    expect((await instance.browse('news', { subscriber: 'guest' })).messages).toHaveLength(2);
+    await instance.close();
+
+    const again = await openTestInstance({ dir });
+    expect(await take(again, 'guest', 1)).toEqual(['a']);
+    await publish(again, [{ payload: 'c', recipients: ['guest'] }]);
+    expect(await take(again, 'guest')).toEqual(['b', 'c']);
+    expect(again.subscribers('news').map(({ name }) => name)).toEqual(['one']);
+    await expect(take(again, 'guest')).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
+    expect(await take(again, 'one')).toEqual(['a', 'for all']);
+    expect(again.queue('news')).toMatchObject({ enqueued: 4, consumed: 4 });
+
+    await publish(again, [{ payload: 'unwanted', recipients: ['stray', 'guest'] }]);
+    await again.unsubscribe('news', 'stray');
+    await again.subscribe('news', { name: 'guest' });
+    await publish(again, [{ payload: 'd', recipients: ['guest'] }]);
+    expect(await take(again, 'guest')).toEqual(['unwanted']);
+    expect(await take(again, 'guest')).toEqual(['d']);
+    expect(again.queue('news')).toMatchObject({ ready: 0 });
+    await again.close();
+    expect(checkFolder(dir).faults).toEqual([]);
+  });
+
+  it('has more temporary subscribers than there may be of others', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'news', kind, type: 'topic', temporarySubscribers: true });
+    const names = Array.from({ length: limits.subscribersMax + 11 }, (_, index) => `guest ${index}`);
+    await publish(instance, [
+      { payload: 'a', recipients: names.slice(0, limits.subscribersMax) },
+      { payload: 'b', recipients: names.slice(11) },
+    ]);
+    expect(instance.subscribers('news')).toHaveLength(limits.subscribersMax + 11);
+    expect(await take(instance, names[0]!)).toEqual(['a']);
+    expect(await take(instance, names[500]!)).toEqual(['a', 'b']);
+    expect(await take(instance, names.at(-1)!)).toEqual(['b']);
+    expect(instance.subscribers('news')).toHaveLength(limits.subscribersMax + 8);
+  });
+
   it('goes with all its rows when it is dropped', async () => {
     const { dir, instance } = await setUp();
     await publish(instance, [{ payload: 'a' }, { payload: 'b' }]);
@@ -222,6 +283,10 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
       invalid,
     );
     await expect(instance.createQueue({ name: 'q', kind, priorities: true })).rejects.toThrow(invalid);
+    for (const spec of [{ kind }, { type: 'topic' }] as const)
+      await expect(instance.createQueue({ name: 'q', ...spec, temporarySubscribers: true })).rejects.toThrow(
+        invalid,
+      );
     const session = instance.openSession();
     expect(() => session.enqueue('news', { payload: 'a', priority: 1 })).toThrow(code('MESSAGE_INVALID'));
     expect(() => session.enqueue('news', { payload: 'a', recipients: ['nobody'] })).toThrow(

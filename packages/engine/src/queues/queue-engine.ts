@@ -201,6 +201,8 @@ export interface TopicEngine {
    * what is committed from then on, and nothing is left of those that are gone. Returns the subscribers.
    */
   applySubscribers(topic: QueueRow, read: () => readonly SubscriberRow[]): Promise<readonly SubscriberRow[]>;
+  /** Removes a temporary subscriber with its messages; false if there is none of this name. */
+  removeTemporary(topic: QueueRow, name: string): Promise<boolean>;
   /** All, or the one of a name. */
   subscribers(topic: QueueRow, name?: string): SubscriberInfo[];
 }

@@ -38,6 +38,11 @@ export class SubscriberChanges implements TopicEngine {
       .map((subscription) => subscriberInfo(subscription, nowMs));
   }
 
+  /** Topics of this kind have none. */
+  async removeTemporary(): Promise<boolean> {
+    return false;
+  }
+
   async applySubscribers(
     row: QueueRow,
     read: () => readonly SubscriberRow[],

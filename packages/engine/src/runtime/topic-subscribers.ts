@@ -48,6 +48,7 @@ export class TopicSubscribers {
 
   async remove(topic: QueueRow, name: string): Promise<void> {
     if (!this.#catalog.subscribers.remove(topic.queueId, name)) {
+      if (await this.#topicsOf(topic).removeTemporary(topic, name)) return;
       throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: topic.name, subscriber: name } });
     }
     await this.apply(topic);

@@ -76,6 +76,10 @@ function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: stri
       'correlationIndex is true only for a persistent sharded queue, which has partitions',
     ],
     [
+      !row.temporarySubscribers || (!sharded && type === 'topic'),
+      'temporarySubscribers is true only for an unsharded topic',
+    ],
+    [
       cacheBytesMax === null || cacheBytesMin <= cacheBytesMax,
       `cacheBytesMin, ${cacheBytesMin}, is over cacheBytesMax, ${cacheBytesMax}`,
     ],

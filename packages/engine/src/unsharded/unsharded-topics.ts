@@ -45,14 +45,18 @@ export class UnshardedTopics implements TopicEngine {
   }
 
   /** The id of the subscriber of this name; 0 for a queue. Throws `SUBSCRIBER_NOT_FOUND`, and why it could not be known. */
-  subscriberOf({ queueId, name: queue, type }: QueueRow, name: string | undefined): SubscriberId {
-    if (type === 'queue' || name === undefined) return noSubscriber;
-    const { idByName, failure } = this.#topicOf(queueId);
+  subscriberOf(topic: QueueRow, name: string | undefined): SubscriberId {
+    if (topic.type === 'queue' || name === undefined) return noSubscriber;
+    const { idByName, failure } = this.#topicOf(topic.queueId);
     if (failure !== undefined) throw failure;
-    const id = idByName.get(name);
-    if (id === undefined)
-      throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue, subscriber: name } });
+    const id = this.#temporaryId(topic, name) ?? idByName.get(name);
+    if (id === undefined) throw notFound(topic, name);
     return id;
+  }
+
+  /** A name that was one's and subscribes meanwhile is a temporary subscriber's until its messages are consumed. */
+  #temporaryId({ queueId, temporarySubscribers }: QueueRow, name: string): SubscriberId | undefined {
+    return temporarySubscribers ? this.#options.file.opened.temporarySubscriber(queueId, name) : undefined;
   }
 
   /** Who gets a message of a topic; undefined for a queue. Throws as `subscriberOf`. */
@@ -61,8 +65,14 @@ export class UnshardedTopics implements TopicEngine {
     { priority = 0, recipients }: Pick<NewMessage, 'priority' | 'recipients'>,
   ): MessageRouting | undefined {
     if (queue.type === 'queue') return undefined;
-    const among = recipients?.map((name) => this.subscriberOf(queue, name));
-    return { rank: priorityMax - priority, among: among && JSON.stringify(among) };
+    const rank = priorityMax - priority;
+    if (recipients === undefined) return { rank, among: undefined };
+    const { idByName, failure } = this.#topicOf(queue.queueId);
+    if (failure !== undefined) throw failure;
+    const unknown = recipients.filter((name) => !idByName.has(name));
+    if (unknown.length > 0 && !queue.temporarySubscribers) throw notFound(queue, unknown[0]!);
+    const among = JSON.stringify(recipients.flatMap((name) => idByName.get(name) ?? []));
+    return unknown.length === 0 ? { rank, among } : { rank, among, temporary: JSON.stringify(unknown) };
   }
 
   #topicOf(queueId: QueueId): KnownTopic {
@@ -80,7 +90,7 @@ export class UnshardedTopics implements TopicEngine {
     const nowMs = clock.epochMs();
     const { idByName, failure } = this.#topicOf(queueId);
     if (failure !== undefined) throw failure;
-    if (idByName.size === 0) return [];
+    if (idByName.size === 0 && !(topic.temporarySubscribers && file.isExpected)) return [];
     const only = name === undefined ? undefined : this.subscriberOf(topic, name);
     return file.opened.subscriberCounts(queueId, only).map((subscriber) => {
       const { durable, backlog, held, oldestReadyId } = subscriber;
@@ -133,7 +143,9 @@ export class UnshardedTopics implements TopicEngine {
     const wantedIds = new Set(wanted.map(({ id }) => id));
     const storedIds = new Set(stored.map(({ id }) => id));
     const added = wanted.filter(({ id }) => !storedIds.has(id));
-    const gone = stored.filter(({ id }) => !wantedIds.has(id)).map(({ id }) => id);
+    const gone = stored
+      .filter(({ id, ended }) => ended || (id > 0 && !wantedIds.has(id)))
+      .map(({ id }) => id);
     if (added.length + gone.length > 0)
       await writes.run((opened) => opened.changeSubscribers(queueId, added, gone));
     const before = known.idByName;
@@ -165,8 +177,22 @@ export class UnshardedTopics implements TopicEngine {
       isDone = await writes.run((file) => file.purgeSubscriber({ queueId, subscriber }, rowsMax));
   }
 
+  async removeTemporary(topic: QueueRow, name: string): Promise<boolean> {
+    const id = this.#temporaryId(topic, name);
+    if (id === undefined) return false;
+    const { queueId } = topic;
+    await this.#options.writes.run((file) => file.changeSubscribers(queueId, [], [id]));
+    await this.#end(queueId, id);
+    await this.#purge(queueId, id);
+    return true;
+  }
+
   /** The topic was dropped. */
   forget({ queueId }: QueueRow): void {
     this.#topics.delete(queueId);
   }
+}
+
+function notFound({ name: queue }: QueueRow, subscriber: string): QueueError {
+  return new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue, subscriber } });
 }

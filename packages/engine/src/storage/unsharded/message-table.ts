@@ -16,6 +16,8 @@ export interface MessageRouting {
   rank: number;
   /** Ids of the subscribers that are to get it, as a JSON array; undefined: all that the topic has when it is committed. */
   among: string | undefined;
+  /** Names of temporary subscribers that are to get it besides, as a JSON array. They come into being with the commit. */
+  temporary?: string | undefined;
 }
 
 export const messageTableSql = `

@@ -54,7 +54,7 @@ export interface DistributedRun {
   firstId: number;
   lastId: number;
   rank: number;
-  /** Ids of the subscribers that get them, as JSON; undefined: all of the topic. */
+  /** Ids of the subscribers that get them, as JSON; undefined: all of the topic that are not temporary. */
   among: string | undefined;
 }
 
@@ -89,7 +89,7 @@ export class RecipientTable {
       INSERT INTO recipient (holder, subscriber, rank, id, delivery_count, crc)
       SELECT 0, subscriber, ?, message.id, 0, message.crc FROM topic_subscriber CROSS JOIN message
       WHERE topic_subscriber.queue_id = ? AND ended = 0 ${among} AND message.id BETWEEN ? AND ?`;
-    this.#insert = file.prepare(insertSql(''));
+    this.#insert = file.prepare(insertSql('AND subscriber > 0'));
     this.#insertAmong = file.prepare(insertSql('AND subscriber IN (SELECT value FROM json_each(?))'));
     this.#insertCounts = file.prepare(
       'INSERT INTO message_recipients (id, unconsumed) SELECT id, ? FROM message WHERE id BETWEEN ? AND ?',

@@ -2,10 +2,12 @@
  * The subscribers of the topics in the unsharded file, as the catalog names them, and what has been counted for each. The
  * commit that enqueues reads them here, so that all processes agree from which message on a subscriber gets any.
  *
+ * A temporary subscriber is here only. Its id is negative; its row goes with the last message for it.
+ *
  * A subscriber that was removed has `ended`: it gets no more messages, and its row goes with the last of its recipient rows.
  */
 import { QueueError } from '../../api/errors.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { QueueId, SubscriberId } from '../../model/ids.ts';
 import type { SubscriberRow } from '../../model/subscriber-row.ts';
 import { rowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
@@ -25,7 +27,7 @@ export const subscribersTotalId = -2;
 export const topicSubscriberTableSql = `
   CREATE TABLE topic_subscriber (
     queue_id INTEGER NOT NULL,
-    subscriber INTEGER NOT NULL,     -- as in the catalog, never reused
+    subscriber INTEGER NOT NULL,     -- as in the catalog, or negative: a temporary one; never reused
     name TEXT NOT NULL,
     durable INTEGER NOT NULL,
     crc INTEGER NOT NULL,            -- over the columns before it
@@ -79,6 +81,7 @@ export class TopicSubscriberTable {
   readonly #file: SqliteFile;
   readonly #select: SqliteStatement;
   readonly #insert: SqliteStatement;
+  readonly #selectByName: SqliteStatement;
   readonly #end: SqliteStatement;
   readonly #delete: SqliteStatement;
   readonly #selectTotal: SqliteStatement;
@@ -94,6 +97,11 @@ export class TopicSubscriberTable {
     this.#insert = file.prepare(
       'INSERT OR IGNORE INTO topic_subscriber (queue_id, subscriber, name, durable, crc) VALUES (?, ?, ?, ?, ?)',
     );
+    this.#selectByName = file
+      .prepare(
+        'SELECT subscriber FROM topic_subscriber WHERE queue_id = ? AND name = ? AND ended = 0 ORDER BY subscriber',
+      )
+      .pluck();
     this.#end = file.prepare(
       `UPDATE topic_subscriber SET ended = 1 WHERE queue_id = ? AND subscriber = ? AND ${undamagedSubscriberSql}`,
     );
@@ -102,12 +110,12 @@ export class TopicSubscriberTable {
       `SELECT enqueued, consumed, ended, ${undamagedSubscriberSql} AS undamaged FROM topic_subscriber
        WHERE queue_id = ? AND subscriber = ?`,
     );
-    const addEnqueuedSql = `UPDATE topic_subscriber SET enqueued = enqueued + ?, checksum_sum = (checksum_sum + ?) ${wrapSql}
-       WHERE queue_id = ? AND ended = 0 AND ${undamagedSubscriberSql}`;
-    this.#addEnqueued = file.prepare(addEnqueuedSql);
-    this.#addEnqueuedTo = file.prepare(
-      `${addEnqueuedSql} AND subscriber IN (SELECT value FROM json_each(?))`,
-    );
+    const addEnqueuedSql = (
+      among: string,
+    ) => `UPDATE topic_subscriber SET enqueued = enqueued + ?, checksum_sum = (checksum_sum + ?) ${wrapSql}
+       WHERE queue_id = ? AND ended = 0 AND ${undamagedSubscriberSql} AND ${among}`;
+    this.#addEnqueued = file.prepare(addEnqueuedSql('subscriber > 0'));
+    this.#addEnqueuedTo = file.prepare(addEnqueuedSql('subscriber IN (SELECT value FROM json_each(?))'));
     // A damaged row is not changed: that would give it a right checksum.
     this.#addConsumed = file.prepare(
       `UPDATE topic_subscriber SET consumed = consumed + ?, checksum_sum = (checksum_sum - ?) ${wrapSql}
@@ -128,6 +136,11 @@ export class TopicSubscriberTable {
     this.#insert.run(queueId, id, name, Number(durable), rowChecksum([queueId, id, name, Number(durable)]));
   }
 
+  /** The id of a subscriber, of a temporary one if there are two of this name; undefined if there is none. */
+  idOf(queueId: QueueId, name: string): SubscriberId | undefined {
+    return this.#selectByName.get(queueId, name) as SubscriberId | undefined;
+  }
+
   /** Inside a write transaction: it gets no more messages. */
   end({ queueId, subscriber }: MessageConsumer): void {
     this.#end.run(queueId, subscriber);
@@ -139,8 +152,8 @@ export class TopicSubscriberTable {
   }
 
   /**
-   * Inside a write transaction: counts messages for the subscribers of a topic, or for those among them whose ids are
-   * listed as JSON. Returns how many these are.
+   * Inside a write transaction: counts messages for the subscribers of a topic that are not temporary, or for those whose
+   * ids are listed as JSON. Returns how many these are.
    */
   addEnqueued(
     queueId: QueueId,

@@ -1,5 +1,6 @@
 /** The tables of topics in the unsharded file together: who gets a message, and when nobody needs it any more. */
 import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
 import type { QueueId, SubscriberId } from '../../model/ids.ts';
 import type { SubscriberRow } from '../../model/subscriber-row.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
@@ -43,8 +44,9 @@ export class TopicTables {
     firstId: number,
   ): UnneededMessages[] {
     const unneeded: UnneededMessages[] = [];
-    for (const { run, checksumSum } of runsOf(enqueued, checksums, firstId)) {
+    for (const { run, temporary, checksumSum } of runsOf(enqueued, checksums, firstId)) {
       const { queueId, lastId } = run;
+      if (temporary !== undefined) run.among = this.#withTemporary(run, temporary);
       const messages = lastId - run.firstId + 1;
       const subscribers = this.subscribers.addEnqueued(queueId, { messages, checksumSum }, run.among);
       this.recipients.distribute(run, subscribers);
@@ -52,6 +54,20 @@ export class TopicTables {
       unneeded.push({ queueId, firstId: run.firstId, endId: lastId + 1, checksumSum });
     }
     return unneeded;
+  }
+
+  /** The ids of the subscribers of a run, as JSON, with those of the temporary ones. Creates those that are missing. */
+  #withTemporary({ queueId, firstId, among }: DistributedRun, temporary: string): string {
+    const ids = new Set<SubscriberId>(JSON.parse(among ?? '[]') as SubscriberId[]);
+    for (const [index, name] of (JSON.parse(temporary) as string[]).entries()) {
+      let id = this.subscribers.idOf(queueId, name);
+      if (id === undefined) {
+        id = -(firstId * limits.subscribersMax + index); // as many as a message can have recipients: never the same again
+        this.subscribers.add(queueId, { id, name, durable: true });
+      }
+      ids.add(id);
+    }
+    return JSON.stringify([...ids]);
   }
 
   /**
@@ -69,9 +85,16 @@ export class TopicTables {
           message: `Of the messages from ${range.firstId} on, ${keys.length} were to be consumed for subscriber ${range.subscriber} and this process holds ${held}`,
         });
       this.subscribers.addConsumed(consumer, { messages: keys.length, checksumSum });
+      this.#removeIfTemporaryAndDone(consumer);
       unneeded.push(...this.#countDown(queueId, keys));
     }
     return unneeded;
+  }
+
+  #removeIfTemporaryAndDone(consumer: MessageConsumer): void {
+    if (consumer.subscriber > 0) return;
+    const { enqueued, consumed } = this.subscribers.totalOf(consumer);
+    if (enqueued === consumed) this.subscribers.remove(consumer);
   }
 
   /** `keys`: of neighbouring messages. */
@@ -163,8 +186,9 @@ function* runsOf(
   enqueued: readonly EnqueuedRow[],
   checksums: readonly number[],
   firstId: number,
-): Generator<{ run: DistributedRun; checksumSum: number }> {
+): Generator<{ run: DistributedRun; temporary: string | undefined; checksumSum: number }> {
   let run: DistributedRun | undefined;
+  let temporary: string | undefined;
   let checksumSum = 0;
   for (const [index, { queueId, routing }] of enqueued.entries()) {
     const id = firstId + index;
@@ -172,17 +196,19 @@ function* runsOf(
       run !== undefined &&
       run.queueId === queueId &&
       run.rank === routing?.rank &&
-      run.among === routing.among
+      run.among === routing.among &&
+      temporary === routing.temporary
     ) {
       run.lastId = id;
       checksumSum += checksums[index]!;
       continue;
     }
-    if (run !== undefined) yield { run, checksumSum };
+    if (run !== undefined) yield { run, temporary, checksumSum };
+    temporary = routing?.temporary;
     run = routing && { queueId, firstId: id, lastId: id, rank: routing.rank, among: routing.among };
     checksumSum = checksums[index]!;
   }
-  if (run !== undefined) yield { run, checksumSum };
+  if (run !== undefined) yield { run, temporary, checksumSum };
 }
 
 interface ConsumedRange {

@@ -277,6 +277,12 @@ export class UnshardedFile {
     return mapSqliteErrors(this.path, () => this.tables.topics.subscribers.ofTopic(queueId));
   }
 
+  /** The id of a temporary subscriber of a topic; undefined if there is none of this name. */
+  temporarySubscriber(queueId: QueueId, name: string): SubscriberId | undefined {
+    const id = mapSqliteErrors(this.path, () => this.tables.topics.subscribers.idOf(queueId, name));
+    return id !== undefined && id < 0 ? id : undefined;
+  }
+
   /** The subscribers of a topic and their backlogs; with `only`, of that one. */
   subscriberCounts(queueId: QueueId, only?: SubscriberId): SubscriberCounts[] {
     return mapSqliteErrors(this.path, () =>
