@@ -124,6 +124,12 @@ export const Point = Type.Object(
       description:
         'Medians of figures that each instance has for itself: cpuShare (cores kept busy), dequeuePerSec',
     }),
+    histograms: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.Number()), {
+        description:
+          'Counts over all repeats, by name; element i counts values from 2^i to 2^(i+1): latchGetNs, mutexGetNs',
+      }),
+    ),
     waits: Type.Array(WaitSummary),
     integrity: Integrity,
     conditions: Type.Optional(PointConditions),
