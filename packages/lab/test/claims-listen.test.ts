@@ -146,13 +146,18 @@ const copies = (sleeps: readonly number[]) =>
 
 describe('the claims about listening', () => {
   it("hold for the document's figures, but its table is further from its model than its own check", () => {
-    const points = [...documentLine(), ...allCases(), ...twoMethods(0.2), ...copies([0.3, 0.05, 0.01])];
-    const verdicts = Object.fromEntries(study.claims.map(({ id }) => [id, judge(id, points).verdict]));
+    // As in runs: each scenario has points of its own.
+    const line = documentLine();
+    const points: Record<string, Point[]> = { L1: line, L2: line, L3: line, L6: line, L4: twoMethods(0.2) };
+    points.L7 = [...copies([0.3, 0.05, 0.01]), ...twoMethods(0.2)];
+    const verdicts = Object.fromEntries(
+      study.claims.map(({ id }) => [id, judge(id, points[id] ?? allCases()).verdict]),
+    );
     expect(verdicts).toEqual({
       ...{ L1: 'holds', L2: 'holds', L3: 'holds', L4: 'holds', L5: 'holds' },
       ...{ L6: 'does-not-hold', L7: 'holds', L8: 'holds', L9: 'holds', L10: 'holds' },
     });
-    expect(judge('L6', points).reason).toContain("The document's own table has 0.51 at 64");
+    expect(judge('L6', line).reason).toContain("The document's own table has 0.51 at 64");
   });
 
   it('hold for a system that is the model itself, as to its gets', () => {
@@ -182,8 +187,11 @@ describe('the claims about listening', () => {
     ],
     [
       'L3',
-      'the time grows as much before',
-      line((pairs) => ({ mutexNsPerDequeue: pairs ** 2, latchNsPerDequeue: pairs ** 2 })),
+      'the time grows faster before',
+      line((pairs) => {
+        const ns = pairs <= 8 ? pairs ** 3 : 8 ** 3 * (pairs / 8) ** 1.3;
+        return { mutexNsPerDequeue: ns, latchNsPerDequeue: ns };
+      }),
     ],
     ['L6', 'gets do not depend on the sessions', line(() => ({}))],
     [
@@ -247,18 +255,17 @@ describe('the claims about listening', () => {
           ),
         ]),
       );
-      const points = [
-        ...line(drawn),
-        ...allCases(counted),
-        ...twoMethods(chance.next()),
-        ...copies([1, 2, 3].map(() => chance.next())),
-      ];
+      const points: Record<string, Point[]> = {
+        L5: allCases(counted),
+        L4: twoMethods(chance.next(), chance.next()),
+      };
+      for (const id of ['L8', 'L9', 'L10']) points[id] = points.L5!;
+      points.L7 = [...copies([1, 2, 3].map(() => chance.next())), ...twoMethods(0.2)];
       for (const { id } of study.claims)
-        if (judge(id, points).verdict === 'holds') held.set(id, held.get(id)! + 1);
+        if (judge(id, points[id] ?? line(drawn)).verdict === 'holds') held.set(id, held.get(id)! + 1);
     }
-    // Half of the drawn copies help: the claim says only that they do.
+    const weak = study.claims.filter((claim) => claim.weak !== undefined).map(({ id }) => id);
     const often = [...held].filter(([, count]) => count > 0.1 * seeds).map(([id]) => id);
-    expect(often).toEqual(['L7']);
-    expect(study.claims.filter(({ weak }) => weak !== undefined).map(({ id }) => id)).toEqual(['L7']);
+    expect(often).toEqual(weak);
   });
 });

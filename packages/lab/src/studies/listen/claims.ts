@@ -10,6 +10,7 @@ export const claims: readonly Claim[] = [
     document: 'Total dequeue throughput rises up to 8 parallel sessions, where it has its maximum.',
     grade: 'shape',
     judge: judgeL1,
+    weak: 'Rates that are drawn at random are highest there for a third of the systems.',
   },
   {
     id: 'L2',
