@@ -19,4 +19,20 @@ export const study: Study = {
   notMeasured,
   notBuilt,
   programs: [listenProgram, listenCasesProgram],
+  reportFigures: {
+    listen: [
+      'dequeuePerSec',
+      'mutexGetsPerDequeue',
+      'mutexNsPerGet',
+      'mutexSleeps',
+      'mutexWaitShare',
+      'latchGetsPerDequeue',
+      'latchNsPerGet',
+      'latchSleeps',
+      'latchWaitShare',
+      'falseWakeUpsPerDequeue',
+      'postsPerWakeUp',
+      'preemptionsPerSec',
+    ],
+  },
 };

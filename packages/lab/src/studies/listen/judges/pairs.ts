@@ -181,11 +181,22 @@ export const judgeL6: Judge = (all, context) => {
   return clauses.length > 0 ? clauses : needs('Needs points that listen with several numbers of pairs.');
 };
 
-/** Why a busy session takes fewer gets than each post would cost: posts that fall together wake it once. */
+/** Gets of a dequeue that waited for its message and was woken once: case 2. */
+const getsOfCase2 = { mutex: 30, latch: 9 } as const;
+
+/**
+ * Why a busy session takes fewer gets than each post would cost: posts that fall together wake it once. Wake-ups for nothing are
+ * counted, and computed from the gets as if there were no other reason for more than case 2 has.
+ */
 function deviationInWords(point: Point, guard: GuardName): string {
-  const of = (name: string) => figureOf(point, name);
-  const per = (value: number) => value.toFixed(2);
-  return `${per(of('wakeUpsPerDequeue'))} wake-ups a dequeue instead of ${pairsOf(point)}, ${per(of('postsPerWakeUp'))} posts in each; misses ${of(`${guard}Misses`)}, sleeps ${of(`${guard}Sleeps`)}`;
+  const per = (name: string) => figureOf(point, name).toFixed(2);
+  const fromGets = (figureOf(point, `${guard}GetsPerDequeue`) - getsOfCase2[guard]) / modelGets[guard];
+  return [
+    `${per('wakeUpsPerDequeue')} wake-ups a dequeue instead of ${pairsOf(point)}`,
+    `${per('postsPerWakeUp')} posts in each`,
+    `${per('falseWakeUpsPerDequeue')} for nothing, ${fromGets.toFixed(2)} by the gets of the ${guard}`,
+    `misses ${figureOf(point, `${guard}Misses`)}, sleeps ${figureOf(point, `${guard}Sleeps`)}`,
+  ].join('; ');
 }
 
 function documentShare(guard: GuardName): string {
