@@ -6,7 +6,9 @@ import { pointKey } from '@shardlab/contract';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runCommand } from '../src/cli/commands.ts';
 import { codeFingerprint } from '../src/recorded/code-fingerprint.ts';
+import { estimateRecordingMs } from '../src/recorded/estimate-recording.ts';
 import { listRecorded, readRecorded } from '../src/recorded/recorded-run.ts';
+import { readScenarioFolder } from '../src/scenario/scenario-folder.ts';
 import { smallScenario } from './support.ts';
 
 function makeFolder(): string {
@@ -61,4 +63,16 @@ test('a recording goes on where it was stopped, and shares trials between scenar
   writeFileSync(paths[1]!, readFileSync(paths[1]!, 'utf8').replace('Does it run?', 'Does it?'));
   expect(await record()).toBe(0);
   expect(readRecorded('two', into)!.run.scenario.question).toBe('Does it?');
+});
+
+test('the scenarios of the white paper and of the Redis benchmark are recorded within three hours', async () => {
+  const scenarios = (await readScenarioFolder()).flatMap(({ parsed }) =>
+    parsed.ok ? [parsed.scenario] : [],
+  );
+  const documents = scenarios.filter(({ study }) => study === 'white-paper' || study === 'redis-benchmark');
+  expect(documents.length).toBeGreaterThan(20);
+  const hours = estimateRecordingMs(documents, 'full') / 3_600_000;
+  expect(hours).toBeLessThan(3);
+  const apart = documents.reduce((sum, scenario) => sum + estimateRecordingMs([scenario], 'full'), 0);
+  expect(hours).toBeLessThan(0.9 * (apart / 3_600_000));
 });

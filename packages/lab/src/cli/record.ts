@@ -5,6 +5,7 @@ import type { Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { isFaulty } from '../judging/judgement.ts';
 import { codeFingerprint } from '../recorded/code-fingerprint.ts';
+import { estimateRecordingMs } from '../recorded/estimate-recording.ts';
 import { readRecorded, recordedFolder, ticksOfBest, writeRecorded } from '../recorded/recorded-run.ts';
 import { assertSystemsAvailable } from '../run/available-systems.ts';
 import { planRun, type RunPlan } from '../run/plan-run.ts';
@@ -84,8 +85,15 @@ class Recording {
   /** Resolves with the exit code. */
   async record(scenarios: readonly Scenario[]): Promise<number> {
     const failed: string[] = [];
+    const left = scenarios.filter((scenario) => !this.#isUpToDate(scenario));
+    const leftMs = estimateRecordingMs(
+      left,
+      this.#scale,
+      (identity) => this.#journal.find(identity) !== undefined,
+    );
+    if (left.length > 1) process.stdout.write(`${left.length} scenarios, about ${durationInWords(leftMs)}\n`);
     for (const scenario of scenarios) {
-      if (this.#isUpToDate(scenario)) {
+      if (!left.includes(scenario)) {
         process.stdout.write(`${scenario.id}: recorded already by this code\n`);
         continue;
       }
