@@ -299,6 +299,7 @@ describe('the events of a run that has ended', () => {
     expect(snapshot).toMatchObject({ run: { id: run.id, status: 'done' } });
     expect(snapshot?.type === 'snapshot' && snapshot.ticks.length).toBeGreaterThan(0);
     expect(end).toEqual({ type: 'end', run });
+    const { body } = await test.get<string>(`/api/runs/${run.id}/events`);
     const endId = body
       .match(/^id: (\d+)$/gm)!
       .at(-1)!
