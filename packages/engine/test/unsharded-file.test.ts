@@ -5,6 +5,7 @@ import { limits } from '../src/api/limits.ts';
 import { nodePorts } from '../src/node-ports.ts';
 import { DeliveryTable } from '../src/storage/unsharded/delivery-table.ts';
 import { UnshardedFile, unshardedPath } from '../src/storage/unsharded/unsharded-file.ts';
+import { findUnshardedFaults } from '../src/storage/unsharded/unsharded-integrity.ts';
 import { makeFolder } from './folder.ts';
 
 function setUp() {
@@ -136,5 +137,15 @@ describe('the file of the unsharded queues', () => {
     file.commit({ enqueued: [], consumed: consumed.slice(0, 1), sync: 'FULL' });
     expect(file.counts(1, 'topic')).toEqual({ enqueued: 1, consumed: 1, held: 0, ready: 0 });
     expect(file.countStored(1)).toBe(0);
+  });
+
+  it('forgets the subscribers of topics that are not in the catalog any more', () => {
+    const { dir, file, open } = setUp();
+    const subscriber = { id: 7, name: 'one', durable: true };
+    file.changeSubscribers(2, [subscriber], []);
+    file.changeSubscribers(3, [{ ...subscriber, id: 8 }], []);
+    expect(open().storedSubscribers(2)).toEqual([{ ...subscriber, ended: false }]);
+    expect(file.storedSubscribers(3)).toEqual([]);
+    expect(findUnshardedFaults(unshardedPath(dir))).toEqual([]);
   });
 });

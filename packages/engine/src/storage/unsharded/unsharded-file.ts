@@ -126,7 +126,10 @@ export class UnshardedFile {
     this.releaseHeldByDeadProcesses();
     this.#releaseHeldByUnknown();
     const known = this.#file
-      .prepare('SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL')
+      .prepare(
+        `SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL
+         UNION SELECT queue_id FROM topic_subscriber`,
+      )
       .pluck()
       .all() as number[];
     const live = queues().map(({ queueId }) => queueId); // read after `known`, so that a queue created meanwhile is not deleted
