@@ -125,8 +125,13 @@ describe('the file of the unsharded queues', () => {
       durable: true,
     }));
     file.changeSubscribers(1, subscribers, []);
-    const routing = { rank: 9, among: undefined };
+    const routing = { rank: 9, recipients: undefined, createsTemporary: false };
     const enqueued = [{ queueId: 1, record: Buffer.from('a'), routing }];
+    const tooMany = Array(1_000).fill(enqueued[0]!);
+    expect(() => file.commit({ enqueued: tooMany, consumed: [], sync: 'FULL' })).toThrow(
+      expect.objectContaining({ code: 'TX_TOO_LARGE' }),
+    );
+    expect(file.countStored(1)).toBe(0);
     file.commit({ enqueued, consumed: [], sync: 'FULL' });
     const consumed = subscribers.flatMap(({ id }) =>
       file.claim({ queueId: 1, subscriber: id }, 9).map((row) => ({ queueId: 1, ...row })),

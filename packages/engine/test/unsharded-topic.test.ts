@@ -251,6 +251,19 @@ describe.each<QueueKind>(['unsharded', 'unsharded-grouped'])('a topic of kind %s
     expect(checkFolder(dir).faults).toEqual([]);
   });
 
+  it('gives a message to who has the name of its recipient when it is committed', async () => {
+    const { instance } = await setUp();
+    const session = instance.openSession();
+    session.enqueue('news', { payload: 'a', recipients: ['one'] });
+    session.enqueue('news', { payload: 'b', recipients: ['one', 'two'] });
+    await instance.unsubscribe('news', 'one');
+    await instance.subscribe('news', { name: 'one' });
+    await instance.unsubscribe('news', 'two');
+    await session.commit();
+    expect(await take(instance, 'one')).toEqual(['a', 'b']);
+    expect(instance.queue('news')).toMatchObject({ enqueued: 2, consumed: 2 });
+  });
+
   it('has more temporary subscribers than there may be of others', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'news', kind, type: 'topic', temporarySubscribers: true });

@@ -66,13 +66,10 @@ export class UnshardedTopics implements TopicEngine {
   ): MessageRouting | undefined {
     if (queue.type === 'queue') return undefined;
     const rank = priorityMax - priority;
-    if (recipients === undefined) return { rank, among: undefined };
-    const { idByName, failure } = this.#topicOf(queue.queueId);
-    if (failure !== undefined) throw failure;
-    const unknown = recipients.filter((name) => !idByName.has(name));
-    if (unknown.length > 0 && !queue.temporarySubscribers) throw notFound(queue, unknown[0]!);
-    const among = JSON.stringify(recipients.flatMap((name) => idByName.get(name) ?? []));
-    return unknown.length === 0 ? { rank, among } : { rank, among, temporary: JSON.stringify(unknown) };
+    const { temporarySubscribers: createsTemporary } = queue;
+    if (recipients === undefined) return { rank, recipients, createsTemporary };
+    if (!createsTemporary) for (const name of recipients) this.subscriberOf(queue, name);
+    return { rank, recipients: JSON.stringify(recipients), createsTemporary };
   }
 
   #topicOf(queueId: QueueId): KnownTopic {

@@ -14,10 +14,10 @@ export interface EnqueuedRow {
 export interface MessageRouting {
   /** 0 is the most urgent. */
   rank: number;
-  /** Ids of the subscribers that are to get it, as a JSON array; undefined: all that the topic has when it is committed. */
-  among: string | undefined;
-  /** Names of temporary subscribers that are to get it besides, as a JSON array. They come into being with the commit. */
-  temporary?: string | undefined;
+  /** Names of the subscribers that are to get it, as a JSON array; undefined: all that the topic has when it is committed. */
+  recipients: string | undefined;
+  /** Recipients that do not subscribe when it is committed become temporary subscribers. Otherwise they are passed over. */
+  createsTemporary: boolean;
 }
 
 export const messageTableSql = `

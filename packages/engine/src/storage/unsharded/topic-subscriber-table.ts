@@ -82,6 +82,7 @@ export class TopicSubscriberTable {
   readonly #select: SqliteStatement;
   readonly #insert: SqliteStatement;
   readonly #selectByName: SqliteStatement;
+  readonly #selectNamed: SqliteStatement;
   readonly #end: SqliteStatement;
   readonly #delete: SqliteStatement;
   readonly #selectTotal: SqliteStatement;
@@ -102,6 +103,12 @@ export class TopicSubscriberTable {
         'SELECT subscriber FROM topic_subscriber WHERE queue_id = ? AND name = ? AND ended = 0 ORDER BY subscriber',
       )
       .pluck();
+    this.#selectNamed = file
+      .prepare(
+        `SELECT name, subscriber FROM topic_subscriber
+         WHERE queue_id = ? AND ended = 0 AND name IN (SELECT value FROM json_each(?)) ORDER BY subscriber`,
+      )
+      .raw();
     this.#end = file.prepare(
       `UPDATE topic_subscriber SET ended = 1 WHERE queue_id = ? AND subscriber = ? AND ${undamagedSubscriberSql}`,
     );
@@ -134,6 +141,14 @@ export class TopicSubscriberTable {
   /** Inside a write transaction. It gets what is enqueued from now on; another process may have added it already. */
   add(queueId: QueueId, { id, name, durable }: SubscriberRow): void {
     this.#insert.run(queueId, id, name, Number(durable), rowChecksum([queueId, id, name, Number(durable)]));
+  }
+
+  /**
+   * The ids of the subscribers of a topic among `names`, a JSON array. Of a temporary subscriber and one that came later
+   * under its name, the later.
+   */
+  idsOf(queueId: QueueId, names: string): Map<string, SubscriberId> {
+    return new Map(this.#selectNamed.all(queueId, names) as [string, SubscriberId][]);
   }
 
   /** The id of a subscriber, of a temporary one if there are two of this name; undefined if there is none. */

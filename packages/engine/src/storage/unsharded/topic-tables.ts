@@ -5,7 +5,7 @@ import type { QueueId, SubscriberId } from '../../model/ids.ts';
 import type { SubscriberRow } from '../../model/subscriber-row.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import type { HeldMessage, MessageConsumer, MessageKey, RecipientKey } from './message-consumer.ts';
-import type { EnqueuedRow } from './message-table.ts';
+import type { EnqueuedRow, MessageRouting } from './message-table.ts';
 import { type DistributedRun, type RecipientRange, RecipientTable } from './recipient-table.ts';
 import { type StoredSubscriber, TopicSubscriberTable } from './topic-subscriber-table.ts';
 
@@ -37,18 +37,24 @@ export class TopicTables {
     this.subscribers = new TopicSubscriberTable(file);
   }
 
-  /** Gives stored messages to their subscribers. `checksums`: of their rows. Returns those that nobody gets. */
+  /**
+   * Gives stored messages to their subscribers. `checksums`: of their rows. Returns those that nobody gets. Throws
+   * `TX_TOO_LARGE` past `limits.recipientRowsMax`, before it adds the rows that are too many.
+   */
   distribute(
     enqueued: readonly EnqueuedRow[],
     checksums: readonly number[],
     firstId: number,
   ): UnneededMessages[] {
     const unneeded: UnneededMessages[] = [];
-    for (const { run, temporary, checksumSum } of runsOf(enqueued, checksums, firstId)) {
+    let rows = 0;
+    for (const { run, routing, checksumSum } of runsOf(enqueued, checksums, firstId)) {
       const { queueId, lastId } = run;
-      if (temporary !== undefined) run.among = this.#withTemporary(run, temporary);
+      run.among = this.#idsOf(run, routing);
       const messages = lastId - run.firstId + 1;
       const subscribers = this.subscribers.addEnqueued(queueId, { messages, checksumSum }, run.among);
+      rows += messages * subscribers;
+      assertRecipientRows(rows);
       this.recipients.distribute(run, subscribers);
       if (subscribers > 0) continue;
       unneeded.push({ queueId, firstId: run.firstId, endId: lastId + 1, checksumSum });
@@ -56,18 +62,20 @@ export class TopicTables {
     return unneeded;
   }
 
-  /** The ids of the subscribers of a run, as JSON, with those of the temporary ones. Creates those that are missing. */
-  #withTemporary({ queueId, firstId, among }: DistributedRun, temporary: string): string {
-    const ids = new Set<SubscriberId>(JSON.parse(among ?? '[]') as SubscriberId[]);
-    for (const [index, name] of (JSON.parse(temporary) as string[]).entries()) {
-      let id = this.subscribers.idOf(queueId, name);
-      if (id === undefined) {
-        id = -(firstId * limits.subscribersMax + index); // as many as a message can have recipients: never the same again
+  /** The ids of the recipients of a run, as JSON; undefined: all subscribers. Creates temporary ones that are missing. */
+  #idsOf({ queueId, firstId }: DistributedRun, routing: MessageRouting): string | undefined {
+    const { recipients, createsTemporary } = routing;
+    if (recipients === undefined) return undefined;
+    const idByName = this.subscribers.idsOf(queueId, recipients);
+    if (createsTemporary) {
+      for (const [index, name] of (JSON.parse(recipients) as string[]).entries()) {
+        if (idByName.has(name)) continue;
+        const id = -(firstId * limits.subscribersMax + index); // as many as a message can have recipients: never the same again
         this.subscribers.add(queueId, { id, name, durable: true });
+        idByName.set(name, id);
       }
-      ids.add(id);
     }
-    return JSON.stringify([...ids]);
+    return JSON.stringify([...idByName.values()]);
   }
 
   /**
@@ -181,34 +189,41 @@ export class TopicTables {
   }
 }
 
+function assertRecipientRows(rows: number): void {
+  const rowsMax = limits.recipientRowsMax;
+  if (rows <= rowsMax) return;
+  throw new QueueError('TX_TOO_LARGE', {
+    message: `The transaction has ${rows} messages and more for subscribers of topics; ${rowsMax} are allowed`,
+    details: { rows, rowsMax },
+  });
+}
+
 /** Joins messages of topics that follow each other and go to the same subscribers. */
 function* runsOf(
   enqueued: readonly EnqueuedRow[],
   checksums: readonly number[],
   firstId: number,
-): Generator<{ run: DistributedRun; temporary: string | undefined; checksumSum: number }> {
-  let run: DistributedRun | undefined;
-  let temporary: string | undefined;
-  let checksumSum = 0;
+): Generator<{ run: DistributedRun; routing: MessageRouting; checksumSum: number }> {
+  let current: { run: DistributedRun; routing: MessageRouting; checksumSum: number } | undefined;
   for (const [index, { queueId, routing }] of enqueued.entries()) {
     const id = firstId + index;
-    if (
-      run !== undefined &&
-      run.queueId === queueId &&
-      run.rank === routing?.rank &&
-      run.among === routing.among &&
-      temporary === routing.temporary
-    ) {
-      run.lastId = id;
-      checksumSum += checksums[index]!;
-      continue;
+    const checksum = checksums[index]!;
+    if (current !== undefined && routing !== undefined && current.run.queueId === queueId) {
+      const { rank, recipients } = current.routing;
+      if (routing.rank === rank && routing.recipients === recipients) {
+        current.run.lastId = id;
+        current.checksumSum += checksum;
+        continue;
+      }
     }
-    if (run !== undefined) yield { run, temporary, checksumSum };
-    temporary = routing?.temporary;
-    run = routing && { queueId, firstId: id, lastId: id, rank: routing.rank, among: routing.among };
-    checksumSum = checksums[index]!;
+    if (current !== undefined) yield current;
+    current = routing && {
+      run: { queueId, firstId: id, lastId: id, rank: routing.rank, among: undefined },
+      routing,
+      checksumSum: checksum,
+    };
   }
-  if (run !== undefined) yield { run, temporary, checksumSum };
+  if (current !== undefined) yield current;
 }
 
 interface ConsumedRange {
