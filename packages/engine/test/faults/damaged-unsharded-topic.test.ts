@@ -98,6 +98,16 @@ it('a subscriber whose messages are hidden is not told that there are none, nor 
   expect(await session.dequeue('news', { subscriber: 'two', max: 99 })).toHaveLength(10);
 });
 
+it('a subscriber whose name is damaged is not passed over in silence', async () => {
+  const { dir, path } = await closedWith10();
+  const instance = await openTestInstance({ dir });
+  const session = instance.openSession();
+  edit(path, "UPDATE topic_subscriber SET name = 'ond' WHERE name = 'one'");
+  session.enqueue('news', { payload: 'a', recipients: ['one', 'two'] });
+  await expect(session.commit()).rejects.toThrow(corrupt);
+  expect(await session.dequeue('news', { subscriber: 'two', max: 99 })).toHaveLength(10);
+});
+
 it('a message whose payload changed is delivered to no subscriber; those before it are', async () => {
   const { dir, path } = await closedWith10();
   overwriteText(path, 'm7;');

@@ -67,8 +67,10 @@ export class TopicTables {
     const { recipients, createsTemporary } = routing;
     if (recipients === undefined) return undefined;
     const idByName = this.subscribers.idsOf(queueId, recipients);
+    const names = JSON.parse(recipients) as string[];
+    if (names.some((name) => !idByName.has(name))) this.subscribers.ofTopic(queueId); // throws if a name is damaged
     if (createsTemporary) {
-      for (const [index, name] of (JSON.parse(recipients) as string[]).entries()) {
+      for (const [index, name] of names.entries()) {
         if (idByName.has(name)) continue;
         const id = -(firstId * limits.subscribersMax + index); // as many as a message can have recipients: never the same again
         this.subscribers.add(queueId, { id, name, durable: true });
