@@ -30,7 +30,7 @@ async function furnish(request: APIRequestContext): Promise<{ run: string }> {
   }
   await expect.poll(async () => (await loadOf()).state).toBe('done');
   if (done !== undefined) return { run: done.id };
-  const run = await startRun(request, shortScenario('first-look'));
+  const run = await startRun(request, shortScenario('first-look', { instances: [1], threads: [1, 8] }));
   await expect.poll(async () => (await readRun(request, run)).status, { timeout: 240_000 }).toBe('done');
   return { run };
 }

@@ -49,19 +49,27 @@ const killAll: Fault = async (cluster, _random, onKill) => {
 const crashSome: Fault = async (cluster, random, onKill) => {
   const running = cluster
     .topology()
-    .flatMap(({ process }) => (process?.state === 'running' ? [process] : []));
-  for (const { pid } of running) {
+    .flatMap(({ instance, process }) => (process?.state === 'running' ? [{ instance, pid: process.pid }] : []));
+  const killed = new Set<number>();
+  for (const { instance, pid } of running) {
     if (!random.chance(0.7)) continue;
     process.kill(pid, 'SIGKILL');
+    killed.add(instance);
     onKill('cluster: from outside');
   }
-  await untilAllRun(cluster);
+  await untilRestarted(cluster, killed);
 };
 
-async function untilAllRun(cluster: Cluster): Promise<void> {
+/** Others may be down for good until they are started: a survivor may just have killed one that was suspended before. */
+async function untilRestarted(cluster: Cluster, instances: ReadonlySet<number>): Promise<void> {
   const untilMs = performance.now() + restartedMsMax;
   const isDown = () =>
-    cluster.topology().some(({ restart, process }) => restart !== null || process === null);
+    cluster
+      .topology()
+      .some(
+        ({ instance, restart, process }) =>
+          instances.has(instance) && (restart !== null || process === null),
+      );
   while (isDown()) {
     if (performance.now() > untilMs)
       throw new Error('Processes that were killed from outside are not restarted');
