@@ -60,11 +60,12 @@ for (const { name, address } of pages) {
     const { run } = await furnish(request);
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(error.message));
-    for (const theme of themes) {
-      for (const size of sizes) {
+    for (const size of sizes) {
+      await showIn(page, themes[0], size);
+      await open(page, address(run));
+      for (const theme of themes) {
         await test.step(`in ${theme} on a ${size}`, async () => {
           await showIn(page, theme, size);
-          await open(page, address(run));
           await page.screenshot({
             path: `test-results/screens/${name}-${theme}-${size}.png`,
             fullPage: true,

@@ -318,7 +318,10 @@ describe.each<[QueueKind, 'embedded' | 'remote']>([
           await real.close();
         }
       }),
-      { numRuns: placement === 'remote' || kind === 'unsharded-grouped' ? runs.few : runs.many, examples: [[walk]] },
+      {
+        numRuns: placement === 'remote' || kind === 'unsharded-grouped' ? runs.few : runs.many,
+        examples: [[walk]],
+      },
     );
     expect(
       cases.filter((of) => !reached.has(of)),

@@ -15,7 +15,10 @@ import type { SetupOptions, TortureSetup } from './setup.ts';
 const instances = 3;
 const killsPerFolder = 12;
 const workloadsAtOnce = 2;
-const pauseMsMax = 700;
+/** Before a fault: the client works. */
+const workMsMax = 300;
+/** After it, before its processes are started again: survivors take over. */
+const takeoverMsMax = 700;
 /** For what hangs: a restart takes about a second. */
 const restartedMsMax = 60_000;
 
@@ -49,7 +52,9 @@ const killAll: Fault = async (cluster, _random, onKill) => {
 const crashSome: Fault = async (cluster, random, onKill) => {
   const running = cluster
     .topology()
-    .flatMap(({ instance, process }) => (process?.state === 'running' ? [{ instance, pid: process.pid }] : []));
+    .flatMap(({ instance, process }) =>
+      process?.state === 'running' ? [{ instance, pid: process.pid }] : [],
+    );
   const killed = new Set<number>();
   for (const { instance, pid } of running) {
     if (!random.chance(0.7)) continue;
@@ -67,8 +72,7 @@ async function untilRestarted(cluster: Cluster, instances: ReadonlySet<number>):
     cluster
       .topology()
       .some(
-        ({ instance, restart, process }) =>
-          instances.has(instance) && (restart !== null || process === null),
+        ({ instance, restart, process }) => instances.has(instance) && (restart !== null || process === null),
       );
   while (isDown()) {
     if (performance.now() > untilMs)
@@ -130,13 +134,13 @@ class ClusterTorture {
     };
     while (kills < killsPerFolder && !isDone()) {
       await client.waitUntilWorking();
-      await pause(this.#random.next() * pauseMsMax);
+      await pause(this.#random.next() * workMsMax);
       if (this.#random.chance(0.25)) {
         await client.kill();
         count('cluster: the client');
         client = this.#startClient();
       } else await this.#random.pick(faults)(cluster, this.#random, count);
-      await pause(this.#random.next() * pauseMsMax);
+      await pause(this.#random.next() * takeoverMsMax);
       await startAgain(cluster);
       if (client.failed) break;
     }
