@@ -14,7 +14,7 @@ import { makeFolder } from '../folder.ts';
 import { drawnSeed } from '../random.ts';
 
 /** Only a sample of the writes, so that a test takes seconds; another seed starts at another write. */
-const stride = 13;
+const stride = 9;
 
 /** Resolves with whether it was killed. */
 async function run(script: string, args: string[], env: Record<string, string> = {}): Promise<boolean> {
