@@ -11,7 +11,7 @@ import { smallScenario } from './support.ts';
 
 const isRun = new Ajv({ allErrors: true, strict: false }).compile(RunSchema);
 const clean = { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 };
-const phases = { warmupMs: 50, measureMs: 1_500, drainMs: 20_000 };
+const phases = { warmupMs: 50, measureMs: 700, drainMs: 20_000 };
 
 let dataDir: string;
 beforeAll(async () => {
@@ -72,7 +72,7 @@ test('every other axis makes points of its own', async () => {
   const run = await runOf({
     systems: ['sharded'],
     sweep: {
-      instances: [2],
+      instances: [1],
       threads: [2],
       operationsPerTransaction: [1, 20],
       payloadBytes: [4_000],
