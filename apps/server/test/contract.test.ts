@@ -170,6 +170,7 @@ describe('the description of the API', () => {
         'DELETE /api/scenarios/{id}',
         'GET /api/runs',
         'POST /api/runs',
+        'GET /api/runs/recorded',
         'GET /api/runs/{id}',
         'DELETE /api/runs/{id}',
         'GET /api/runs/{id}/events',

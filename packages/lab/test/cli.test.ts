@@ -202,9 +202,9 @@ describe('what the command line prints', () => {
       return { ...made, figures };
     });
     expect(resultTable(points, queueProgram).split('\n\n')).toEqual([
-      'sharded, 1\n  Dequeue rate /s: 1\n  integrity: ok',
-      'sharded, 2\n  Latency p50 ms: 2\n  integrity: ok',
-      'sharded, 3\n  Enqueue rate /s: 3\n  integrity: ok',
+      'sharded, 1\n  Dequeue rate /s: 1\n  top wait event: log file sync\n  integrity: ok',
+      'sharded, 2\n  Latency p50 ms: 2\n  top wait event: log file sync\n  integrity: ok',
+      'sharded, 3\n  Enqueue rate /s: 3\n  top wait event: log file sync\n  integrity: ok',
     ]);
   });
 
