@@ -100,7 +100,7 @@ export const listenCasesProgram: Program = {
   figures,
   systems: [sharedTopic],
   check: () => [],
-  estimateTrialMs(params) {
+  estimateTrialMs({ params }) {
     const { case: name } = caseParamsOf(params);
     if (name === 'idle-polls') return startMs + listenIdleMs + dequeueIdleMs;
     return startMs + (name === 'unknown-recipients' ? subscribersMs : 0);

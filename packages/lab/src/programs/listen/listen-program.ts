@@ -1,6 +1,6 @@
 /** The program `listen`: pairs of an enqueuer and a dequeuer on threads, which listen for their messages or dequeue by name. */
 import { fileURLToPath } from 'node:url';
-import type { Params, Phases, Scenario } from '@shardlab/contract';
+import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import { mergeLedgers } from '../../trial/ledger.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
 import { waitsBetween } from '../../trial/wait-totals.ts';
@@ -26,7 +26,7 @@ export const listenProgram: Program = {
   figures: listenFigures,
   systems: [sharedTopic],
   check: () => [],
-  estimateTrialMs(params: Params, { warmupMs, measureMs }: Phases) {
+  estimateTrialMs({ params }: Combination, { warmupMs, measureMs }: Phases) {
     const { pairs, subscribers } = listenParamsOf(params);
     return warmupMs + measureMs + startMs + subscribeMs * subscribers + threadMs * pairs;
   },
