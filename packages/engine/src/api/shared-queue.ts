@@ -15,6 +15,11 @@ export interface ShareQueueOptions {
    * what Oracle does with an object that is marked hot.
    */
   copies?: number;
+  /**
+   * Events that each session keeps of what it does, for a picture of a moment: the latest, 0 (the default) to 4,096. Each get then
+   * reads the clock once more.
+   */
+  traceEventsMax?: number;
 }
 
 /** What a worker thread needs to open sessions: pass it as `workerData`, or post it. */
@@ -28,6 +33,22 @@ export interface SharedQueueHandle {
   readonly words: SharedArrayBuffer;
   readonly names: SharedArrayBuffer;
   readonly statistics: SharedArrayBuffer;
+  readonly traceEventsMax: number;
+  readonly trace: SharedArrayBuffer;
+}
+
+/** What a session did, with times of the machine's monotonic clock, ms. */
+export interface SessionEvent {
+  session: number;
+  /**
+   * `mutex` and `latch`: a get of one. `posted`: it has posted a commit to those who listen. `woken`: a post has woken it. `found`
+   * and `found nothing`: what a listener saw then. `dequeued`: it has a message.
+   */
+  kind: 'posted' | 'woken' | 'found' | 'found nothing' | 'mutex' | 'latch' | 'dequeued';
+  /** When a get was called, when it succeeded, and when it was released; of other events all three are the same. */
+  calledMs: number;
+  gotMs: number;
+  endedMs: number;
 }
 
 /** The owner's side, in the thread of the instance. */
@@ -38,6 +59,8 @@ export interface SharedQueue {
   statistics(): SharedQueueStatistics;
   /** Waits of its sessions since they were opened: for each other, and for messages. */
   waits(): WaitStats[];
+  /** What sessions kept of the latest events, in the order of their times: see `traceEventsMax`. */
+  trace(): SessionEvent[];
   /** Ends waits and later calls of all sessions with `INSTANCE_CLOSED`. The instance stays open. */
   close(): Promise<void>;
 }
