@@ -84,13 +84,14 @@ export interface ThreadSession {
   readonly id: number;
   /**
    * Enqueues for the message's recipients, by default all subscribers. A recipient that is no subscriber becomes a temporary
-   * one, which goes when its place is needed and it has no messages (`SUBSCRIBERS_FULL` where none can go).
+   * one, which goes when its place is needed and it has no messages (`SUBSCRIBERS_FULL` where none can go). That may be before the
+   * commit of a first message to it, which then rejects with `SUBSCRIBER_NOT_FOUND`; with visibility `immediate` it stays until then.
    */
   enqueue(message: NewMessage, options?: SharedEnqueueOptions): Promise<void>;
   /**
    * Waits until one of the subscribers has a message, and returns the name of the first that has. It may have none for this
    * session: another that has taken it without a commit, or takes it meanwhile, does not show. Throws `SUBSCRIBER_NOT_FOUND`,
-   * and `LISTEN_TIMEOUT` after `waitMs`.
+   * `OPTIONS_INVALID` without any subscriber, and `LISTEN_TIMEOUT` after `waitMs`.
    */
   listen(subscribers: readonly string[], waitMs: number): Promise<string>;
   /** The subscriber's next message; undefined if there is none for `waitMs`. */

@@ -182,10 +182,13 @@ class OwnedSharedQueue implements SharedQueue {
   async close(): Promise<void> {
     const { object } = this.#own;
     if (object.isClosed) return;
-    object.close();
-    for (let session = 1; session <= this.handle.sessionsMax; session += 1) this.#memory.wake(session);
-    await this.#whenReleased();
-    await this.#served?.close();
+    try {
+      object.close();
+      for (let session = 1; session <= this.handle.sessionsMax; session += 1) this.#memory.wake(session);
+      await this.#whenReleased();
+    } finally {
+      await this.#served?.close();
+    }
   }
 
   /** A session keeps its pin while it takes or commits a message, which must not be cut off. */

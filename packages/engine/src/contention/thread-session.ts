@@ -52,7 +52,7 @@ export class SharedSession implements ThreadSession {
   enqueue(message: NewMessage, { visibility = 'commit' }: SharedEnqueueOptions = {}): Promise<void> {
     return this.#run(async () => {
       const { queue } = this.#parts;
-      const recipients = message.recipients ?? null;
+      const recipients = message.recipients === undefined ? null : [...new Set(message.recipients)];
       const slots = await this.#pinRecipients(recipients);
       try {
         if (visibility === 'commit') {
@@ -118,6 +118,9 @@ export class SharedSession implements ThreadSession {
 
   #listen(subscribers: readonly string[], waitMs: number): string {
     const { object, channel, counts, clock } = this.#parts;
+    const { subscribersMax } = limits;
+    if (subscribers.length === 0 || subscribers.length > subscribersMax)
+      throw new QueueError('OPTIONS_INVALID', { message: `listen takes 1 to ${subscribersMax} subscribers` });
     const untilMs = clock.nowMs() + validWaitMs(waitMs);
     const resolve = () => object.look((table) => subscribers.map((name) => table.slotOf(name)));
     const look = () =>
@@ -249,7 +252,12 @@ export class SharedSession implements ThreadSession {
     return this.#run(async () => {
       const { object, counts } = this.#parts;
       const [enqueuedFor, dequeuedFor] = this.#endTransaction();
-      await this.#transaction.commit();
+      try {
+        await this.#transaction.commit();
+      } catch (error) {
+        this.#announceReturned(dequeuedFor);
+        throw error;
+      }
       const slots = object.count({ enqueuedFor, dequeuedFor });
       counts.add('enqueued', enqueuedFor.length);
       counts.add('dequeued', dequeuedFor.length);
@@ -264,8 +272,13 @@ export class SharedSession implements ThreadSession {
   async #rollback(): Promise<void> {
     const [, returned] = this.#endTransaction();
     await this.#transaction.rollback();
-    if (returned.length === 0) return;
-    this.#announce(this.#parts.object.look((table) => returned.map((name) => table.slotOf(name))));
+    this.#announceReturned(returned);
+  }
+
+  /** Messages of these subscribers are ready again; their counts never changed. */
+  #announceReturned(subscribers: readonly string[]): void {
+    if (subscribers.length === 0) return;
+    this.#announce(this.#parts.object.look((table) => subscribers.map((name) => table.slotOf(name))));
   }
 
   #endTransaction(): [enqueuedFor: (readonly string[] | null)[], dequeuedFor: string[]] {

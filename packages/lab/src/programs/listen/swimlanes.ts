@@ -8,20 +8,27 @@ const usPerMs = 1_000;
 export function swimlanesOf(events: readonly SessionEvent[], enqueuer: number): Swimlane[] {
   const posted = events.find(({ session, kind }) => session === enqueuer && kind === 'posted');
   if (posted === undefined) return [];
-  const after = events.filter(({ calledMs }) => calledMs >= posted.calledMs);
   const us = (ms: number) => Number(((ms - posted.calledMs) * usPerMs).toFixed(1));
-  const lanes = [...Map.groupBy(after, ({ session }) => session)].map(([session, own]) => ({
+  const bySession = [...Map.groupBy(events, ({ session }) => session)];
+  const lanes = bySession.map(([session, all]) => ({
     session,
-    outcome: outcomeOf(own),
-    spans: own.map(({ kind, calledMs, gotMs, endedMs }) => ({
+    outcome: outcomeOf(all),
+    spans: sincePost(all).map(({ kind, calledMs, gotMs, endedMs }) => ({
       kind,
       calledUs: us(calledMs),
       gotUs: us(gotMs),
       endedUs: us(endedMs),
     })),
   }));
-  const firstUs = ({ spans }: Swimlane) => spans[0]?.calledUs ?? 0;
+  const firstUs = ({ session, spans }: Swimlane) =>
+    session === enqueuer ? Number.NEGATIVE_INFINITY : (spans[0]?.calledUs ?? 0);
   return lanes.toSorted((a, b) => firstUs(a) - firstUs(b));
+}
+
+/** By the session's own order: clocks of threads differ by microseconds. A session that did not wake has no events. */
+function sincePost(events: readonly SessionEvent[]): readonly SessionEvent[] {
+  const first = events.findIndex(({ kind }) => kind === 'posted' || kind === 'woken');
+  return first === -1 ? [] : events.slice(first);
 }
 
 function outcomeOf(events: readonly SessionEvent[]): Swimlane['outcome'] {
