@@ -254,6 +254,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     pool,
     dropForwarding: (queueId) => forwarding.dropQueue(queueId),
   });
+  const subscriberChanges = new SubscriberChanges({ ...shared, clock });
   const engine: QueueEngine = {
     transactions,
     receiver: dispatcher,
@@ -267,6 +268,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       forwardedCounts: (row) => forwarding.forwardedCounts(row),
     }),
     lifecycle,
+    topics: subscriberChanges,
     immediate: new ShardedImmediateCalls({
       transactions,
       lease,
@@ -275,7 +277,6 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),
   };
-  const subscriberChanges = new SubscriberChanges({ ...shared, clock });
 
   const writeClose = () =>
     groupCommit.write({
