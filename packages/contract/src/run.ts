@@ -105,6 +105,33 @@ export const Repeat = Type.Object(
 );
 export type Repeat = Static<typeof Repeat>;
 
+/** What one session did after an event that concerns many. Times are microseconds from that event. */
+export const Swimlane = Type.Object(
+  {
+    session: Type.Integer(),
+    outcome: Type.Union([
+      Type.Literal('posted'),
+      Type.Literal('got the message'),
+      Type.Literal('woke for nothing'),
+    ]),
+    spans: Type.Array(
+      Type.Object(
+        {
+          kind: Type.String({
+            description: 'mutex and latch: a get. posted, woken, found, found nothing, dequeued: a moment',
+          }),
+          calledUs: Type.Number(),
+          gotUs: Type.Number({ description: 'Of a get, when it succeeded; until then the session waited' }),
+          endedUs: Type.Number({ description: 'Of a get, when it was released' }),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type Swimlane = Static<typeof Swimlane>;
+
 /** Identifies one combination of the sweep. */
 export const Combination = Type.Object(
   { program: Type.String(), system: Type.String(), params: Params },
@@ -128,6 +155,11 @@ export const Point = Type.Object(
       Type.Record(Type.String(), Type.Array(Type.Number()), {
         description:
           'Counts over all repeats, by name; element i counts values from 2^i to 2^(i+1): latchGetNs, mutexGetNs',
+      }),
+    ),
+    swimlanes: Type.Optional(
+      Type.Array(Swimlane, {
+        description: 'Of the first repeat: who did what after one message was enqueued',
       }),
     ),
     waits: Type.Array(WaitSummary),

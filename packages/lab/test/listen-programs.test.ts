@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundledStudies } from '@shardlab/lab';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { planRun } from '../src/run/plan-run.ts';
 import { parseScenario } from '../src/scenario/parse-scenario.ts';
 import type { TrialOutcome } from '../src/trial/trial.ts';
@@ -94,4 +94,23 @@ describe('the program listen-cases', () => {
     expect(figures).toMatchObject(expected);
     expect(integrity).toEqual(whole);
   });
+});
+
+test('the program listen-herd tells who woke for one message, and when each held the mutex', async () => {
+  const { figures, swimlanes, integrity } = await runTrial('listen-herd', { listeners: 3 });
+  expect(integrity).toEqual(whole);
+  expect(figures).toMatchObject({ woken: 3, wokenForNothing: 2 });
+  const outcomes = swimlanes!.map(({ outcome }) => outcome).toSorted();
+  expect(outcomes).toEqual(['got the message', 'posted', 'woke for nothing', 'woke for nothing']);
+  for (const { outcome, spans } of swimlanes!) {
+    const gets = (guard: string) => spans.filter(({ kind }) => kind === guard).length;
+    // After the post: two accesses for each who woke, and those of the dequeue for the one that got it.
+    if (outcome === 'woke for nothing') expect([gets('mutex'), gets('latch')]).toEqual([12, 6]);
+    if (outcome === 'got the message') expect([gets('mutex'), gets('latch')]).toEqual([18, 8]);
+    if (outcome === 'posted') expect(gets('latch')).toBe(1);
+    for (const { calledUs, gotUs, endedUs } of spans) {
+      expect(gotUs).toBeGreaterThanOrEqual(calledUs);
+      expect(endedUs).toBeGreaterThanOrEqual(gotUs);
+    }
+  }
 });

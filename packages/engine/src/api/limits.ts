@@ -241,6 +241,8 @@ export const limits = {
   /** Sessions on threads that share a queue, and copies of its metadata object: as many as Oracle's `_kgl_hot_object_copies`. */
   threadSessionsMax: 256,
   objectCopiesMax: 254,
+  /** Events that each of these sessions keeps, 32 bytes each. */
+  traceEventsMax: 4_096,
   /** Tries of a latch or mutex that is held, before its session sleeps: about 10 µs, longer than a section lasts. */
   latchSpins: 255,
   /** Longest get of a latch or mutex. Sections take microseconds, so by then the holder's thread has ended or hangs. */

@@ -15,6 +15,11 @@ export interface ShareQueueOptions {
    * what Oracle does with an object that is marked hot.
    */
   copies?: number;
+  /**
+   * Events that each session keeps of what it does, for a picture of a moment: the latest, 0 (the default) to 4,096. Each get then
+   * reads the clock once more.
+   */
+  traceEventsMax?: number;
 }
 
 /** What a worker thread needs to open sessions: pass it as `workerData`, or post it. */
@@ -28,6 +33,22 @@ export interface SharedQueueHandle {
   readonly words: SharedArrayBuffer;
   readonly names: SharedArrayBuffer;
   readonly statistics: SharedArrayBuffer;
+  readonly traceEventsMax: number;
+  readonly trace: SharedArrayBuffer;
+}
+
+/** What a session did, with times of the machine's monotonic clock, ms. */
+export interface SessionEvent {
+  session: number;
+  /**
+   * `mutex` and `latch`: a get of one. `posted`: it has posted a commit to those who listen. `woken`: a post has woken it. `found`
+   * and `found nothing`: what a listener saw then. `dequeued`: it has a message.
+   */
+  kind: 'posted' | 'woken' | 'found' | 'found nothing' | 'mutex' | 'latch' | 'dequeued';
+  /** When a get was called, when it succeeded, and when it was released; of other events all three are the same. */
+  calledMs: number;
+  gotMs: number;
+  endedMs: number;
 }
 
 /** The owner's side, in the thread of the instance. */
@@ -38,6 +59,8 @@ export interface SharedQueue {
   statistics(): SharedQueueStatistics;
   /** Waits of its sessions since they were opened: for each other, and for messages. */
   waits(): WaitStats[];
+  /** What sessions kept of the latest events, in the order of their times: see `traceEventsMax`. */
+  trace(): SessionEvent[];
   /** Ends waits and later calls of all sessions with `INSTANCE_CLOSED`. The instance stays open. */
   close(): Promise<void>;
 }
@@ -61,13 +84,14 @@ export interface ThreadSession {
   readonly id: number;
   /**
    * Enqueues for the message's recipients, by default all subscribers. A recipient that is no subscriber becomes a temporary
-   * one, which goes when its place is needed and it has no messages (`SUBSCRIBERS_FULL` where none can go).
+   * one, which goes when its place is needed and it has no messages (`SUBSCRIBERS_FULL` where none can go). That may be before the
+   * commit of a first message to it, which then rejects with `SUBSCRIBER_NOT_FOUND`; with visibility `immediate` it stays until then.
    */
   enqueue(message: NewMessage, options?: SharedEnqueueOptions): Promise<void>;
   /**
    * Waits until one of the subscribers has a message, and returns the name of the first that has. It may have none for this
    * session: another that has taken it without a commit, or takes it meanwhile, does not show. Throws `SUBSCRIBER_NOT_FOUND`,
-   * and `LISTEN_TIMEOUT` after `waitMs`.
+   * `OPTIONS_INVALID` without any subscriber, and `LISTEN_TIMEOUT` after `waitMs`.
    */
   listen(subscribers: readonly string[], waitMs: number): Promise<string>;
   /** The subscriber's next message; undefined if there is none for `waitMs`. */

@@ -7,7 +7,7 @@
  */
 import { QueueError } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { Clock } from '../model/ports.ts';
+import type { MachineClock } from '../model/ports.ts';
 import { latchWords } from './queue-memory.ts';
 import type { GuardCounts } from './session-counts.ts';
 
@@ -26,7 +26,9 @@ export interface LatchOptions {
   /** Number of the holder, from 1. */
   holder: number;
   counts: GuardCounts;
-  clock: Pick<Clock, 'monotonicMs'>;
+  /** Called after each release, with the times of the call, the success and the release. */
+  onReleased?: ((calledMs: number, gotMs: number, releasedMs: number) => void) | undefined;
+  clock: MachineClock;
   /** Further tries of a get that missed or was woken, before it sleeps. */
   spins?: number;
   /** Longest time of a get, ms. */
@@ -34,22 +36,25 @@ export interface LatchOptions {
 }
 
 export class Latch implements Guard {
-  readonly #options: Required<LatchOptions>;
+  readonly #options: LatchOptions & Required<Pick<LatchOptions, 'spins' | 'getMsMax'>>;
 
   constructor(options: LatchOptions) {
     this.#options = { spins: limits.latchSpins, getMsMax: limits.latchGetMsMax, ...options };
   }
 
   within<T>(section: () => T): T {
-    const { counts, clock } = this.#options;
-    const calledMs = clock.monotonicMs();
+    const { counts, clock, onReleased } = this.#options;
+    const calledMs = clock.nowMs();
     counts.add('gets');
     if (!this.#tryGet()) this.#getAfterMiss(calledMs);
+    const gotMs = onReleased === undefined ? calledMs : clock.nowMs();
     try {
       return section();
     } finally {
       this.#release();
-      counts.released(clock.monotonicMs() - calledMs);
+      const releasedMs = clock.nowMs();
+      counts.released(releasedMs - calledMs);
+      onReleased?.(calledMs, gotMs, releasedMs);
     }
   }
 
@@ -70,7 +75,7 @@ export class Latch implements Guard {
         }
         Atomics.pause();
       }
-      const startMs = clock.monotonicMs();
+      const startMs = clock.nowMs();
       const leftMs = calledMs + getMsMax - startMs;
       if (leftMs <= 0) this.#fail();
       Atomics.add(words, sleepersAt, 1);
@@ -81,7 +86,7 @@ export class Latch implements Guard {
       counts.add('sleeps');
       if (sleeps > 0) counts.add('recurrentSleeps');
       sleeps += 1;
-      counts.add('sleepMs', clock.monotonicMs() - startMs);
+      counts.add('sleepMs', clock.nowMs() - startMs);
     }
   }
 

@@ -15,9 +15,10 @@ import { SharedSession } from './thread-session.ts';
 export async function openThreadSession(handle: SharedQueueHandle): Promise<ThreadSession> {
   const memory = new QueueMemory(handle, handle);
   const session = takeNumber(memory);
-  const { clock } = nodePorts;
+  const { machineClock: clock } = nodePorts;
   const parts = joinSharedMemory(handle, { memory, session, clock });
   parts.counts.clear();
+  parts.trace?.clear();
   try {
     parts.object.assertOpen();
     const client = await connectLink({

@@ -3,6 +3,7 @@ import { QueueError } from '../api/errors.ts';
 import type { Instance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type {
+  SessionEvent,
   SharedQueue,
   SharedQueueHandle,
   SharedQueueStatistics,
@@ -18,6 +19,7 @@ import { socketPath } from '../storage/socket-path.ts';
 import { QueueMemory, sessionStates } from './queue-memory.ts';
 import { SessionCounts, statisticsBytes } from './session-counts.ts';
 import { joinSharedMemory } from './session-parts.ts';
+import { SessionTrace, traceBytes } from './session-trace.ts';
 import { assertNameFits, SubscriberTable } from './subscriber-table.ts';
 import { waitsOf } from './wait-events.ts';
 
@@ -30,7 +32,7 @@ const closePollMs = 5;
  * Throws `QUEUE_NOT_FOUND`, `OPTIONS_INVALID`, `SUBSCRIBERS_FULL`.
  */
 export async function shareQueue(instance: Instance, options: ShareQueueOptions): Promise<SharedQueue> {
-  const { queue, sessionsMax, subscribersMax, copies } = validated(options);
+  const { queue, sessionsMax, subscribersMax, copies, traceEventsMax } = validated(options);
   if (instance.queue(queue).type !== 'topic')
     throw new QueueError('OPTIONS_INVALID', { message: `${queue} is a queue: only a topic can be shared` });
   if (!(instance instanceof LocalInstance))
@@ -46,6 +48,8 @@ export async function shareQueue(instance: Instance, options: ShareQueueOptions)
     ...shape,
     ...QueueMemory.allocate(shape),
     statistics: new SharedArrayBuffer(statisticsBytes(sessionsMax + 1)),
+    traceEventsMax,
+    trace: new SharedArrayBuffer(traceBytes({ sessions: sessionsMax + 1, eventsMax: traceEventsMax })),
   };
   const shared = new OwnedSharedQueue(instance, handle);
   await shared.readSubscribers();
@@ -58,16 +62,18 @@ function validated({
   sessionsMax = limits.threadSessionsMax,
   subscribersMax = limits.subscribersMax,
   copies = 1,
+  traceEventsMax = 0,
 }: ShareQueueOptions): Required<ShareQueueOptions> {
   const bounds = [
-    { name: 'sessionsMax', value: sessionsMax, most: limits.threadSessionsMax },
-    { name: 'subscribersMax', value: subscribersMax, most: limits.subscribersMax },
-    { name: 'copies', value: copies, most: limits.objectCopiesMax },
+    { name: 'sessionsMax', value: sessionsMax, least: 1, most: limits.threadSessionsMax },
+    { name: 'subscribersMax', value: subscribersMax, least: 1, most: limits.subscribersMax },
+    { name: 'copies', value: copies, least: 1, most: limits.objectCopiesMax },
+    { name: 'traceEventsMax', value: traceEventsMax, least: 0, most: limits.traceEventsMax },
   ];
-  for (const { name, value, most } of bounds)
-    if (!Number.isInteger(value) || value < 1 || value > most)
-      throw new QueueError('OPTIONS_INVALID', { message: `${name} must be 1 to ${most}` });
-  return { queue, sessionsMax, subscribersMax, copies };
+  for (const { name, value, least, most } of bounds)
+    if (!Number.isInteger(value) || value < least || value > most)
+      throw new QueueError('OPTIONS_INVALID', { message: `${name} must be ${least} to ${most}` });
+  return { queue, sessionsMax, subscribersMax, copies, traceEventsMax };
 }
 
 class OwnedSharedQueue implements SharedQueue {
@@ -81,7 +87,7 @@ class OwnedSharedQueue implements SharedQueue {
     this.handle = handle;
     this.#instance = instance;
     this.#memory = new QueueMemory(handle, handle);
-    const { clock } = nodePorts;
+    const { machineClock: clock } = nodePorts;
     this.#own = joinSharedMemory(handle, { memory: this.#memory, session: owner, clock });
   }
 
@@ -164,21 +170,33 @@ class OwnedSharedQueue implements SharedQueue {
     return waitsOf(this.statistics().sessions);
   }
 
+  trace(): SessionEvent[] {
+    const { trace, traceEventsMax: eventsMax, sessionsMax } = this.handle;
+    if (eventsMax === 0) return [];
+    const sessions = Array.from({ length: sessionsMax }, (_, index) => index + 1);
+    return sessions
+      .flatMap((session) => new SessionTrace(trace, { session, eventsMax }).read())
+      .sort((a, b) => a.calledMs - b.calledMs);
+  }
+
   async close(): Promise<void> {
     const { object } = this.#own;
     if (object.isClosed) return;
-    object.close();
-    for (let session = 1; session <= this.handle.sessionsMax; session += 1) this.#memory.wake(session);
-    await this.#whenReleased();
-    await this.#served?.close();
+    try {
+      object.close();
+      for (let session = 1; session <= this.handle.sessionsMax; session += 1) this.#memory.wake(session);
+      await this.#whenReleased();
+    } finally {
+      await this.#served?.close();
+    }
   }
 
   /** A session keeps its pin while it takes or commits a message, which must not be cut off. */
   async #whenReleased(): Promise<void> {
-    const { clock, timers } = nodePorts;
-    const untilMs = clock.monotonicMs() + limits.sharedCloseMsMax;
+    const { machineClock: clock, timers } = nodePorts;
+    const untilMs = clock.nowMs() + limits.sharedCloseMsMax;
     const { object } = this.#own;
-    while (object.held('pins') + object.held('locks') > 0 && clock.monotonicMs() < untilMs)
+    while (object.held('pins') + object.held('locks') > 0 && clock.nowMs() < untilMs)
       await pause(timers, closePollMs);
   }
 }

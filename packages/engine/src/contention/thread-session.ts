@@ -8,11 +8,12 @@ import { limits } from '../api/limits.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { Session } from '../api/session.ts';
 import type { SharedDequeueOptions, SharedEnqueueOptions, ThreadSession } from '../api/shared-queue.ts';
-import type { Clock } from '../model/ports.ts';
+import type { MachineClock } from '../model/ports.ts';
 import type { BroadcastChannel } from './broadcast-channel.ts';
 import { type QueueMemory, sessionStates } from './queue-memory.ts';
 import type { QueueObject } from './queue-object.ts';
 import type { SessionCounts } from './session-counts.ts';
+import type { EventKind, SessionTrace } from './session-trace.ts';
 import { assertNameFits } from './subscriber-table.ts';
 
 export interface SharedSessionParts {
@@ -21,10 +22,12 @@ export interface SharedSessionParts {
   session: number;
   memory: QueueMemory;
   counts: SessionCounts;
+  /** Undefined: nothing is traced. */
+  trace: SessionTrace | undefined;
   object: QueueObject;
   channel: BroadcastChannel;
   client: RemoteInstance;
-  clock: Pick<Clock, 'monotonicMs'>;
+  clock: MachineClock;
 }
 
 export class SharedSession implements ThreadSession {
@@ -49,7 +52,7 @@ export class SharedSession implements ThreadSession {
   enqueue(message: NewMessage, { visibility = 'commit' }: SharedEnqueueOptions = {}): Promise<void> {
     return this.#run(async () => {
       const { queue } = this.#parts;
-      const recipients = message.recipients ?? null;
+      const recipients = message.recipients === undefined ? null : [...new Set(message.recipients)];
       const slots = await this.#pinRecipients(recipients);
       try {
         if (visibility === 'commit') {
@@ -100,7 +103,13 @@ export class SharedSession implements ThreadSession {
       const waitsFor = memory.load(memory.session(session, 'waitsFor'));
       if (waitsFor > 0 && slots.includes(waitsFor - 1)) memory.wake(session);
     }
+    this.#trace('posted');
     channel.post();
+  }
+
+  #trace(kind: EventKind): void {
+    const { trace, clock } = this.#parts;
+    trace?.add(kind, clock.nowMs());
   }
 
   listen(subscribers: readonly string[], waitMs: number): Promise<string> {
@@ -109,7 +118,10 @@ export class SharedSession implements ThreadSession {
 
   #listen(subscribers: readonly string[], waitMs: number): string {
     const { object, channel, counts, clock } = this.#parts;
-    const untilMs = clock.monotonicMs() + validWaitMs(waitMs);
+    const { subscribersMax } = limits;
+    if (subscribers.length === 0 || subscribers.length > subscribersMax)
+      throw new QueueError('OPTIONS_INVALID', { message: `listen takes 1 to ${subscribersMax} subscribers` });
+    const untilMs = clock.nowMs() + validWaitMs(waitMs);
     const resolve = () => object.look((table) => subscribers.map((name) => table.slotOf(name)));
     const look = () =>
       object.look((table) => subscribers.find((name) => table.ready(table.slotOf(name)) > 0));
@@ -119,6 +131,7 @@ export class SharedSession implements ThreadSession {
     try {
       for (let isWoken = false; ; isWoken = true) {
         const found = look();
+        if (isWoken) this.#trace(found === undefined ? 'found nothing' : 'found');
         if (found !== undefined) {
           counts.add('listens');
           return found;
@@ -128,6 +141,7 @@ export class SharedSession implements ThreadSession {
           counts.add('listenTimeouts');
           throw new QueueError('LISTEN_TIMEOUT', { details: { waitMs, oracle: 'ORA-25254' } });
         }
+        this.#trace('woken');
         counts.add('wakeUps');
         counts.add('postsTaken', channel.takePosts());
         channel.reset();
@@ -161,7 +175,7 @@ export class SharedSession implements ThreadSession {
     { waitMs = 0, visibility = 'commit' }: SharedDequeueOptions,
   ): Promise<Message | undefined> {
     const { memory, counts, clock } = this.#parts;
-    const untilMs = clock.monotonicMs() + validWaitMs(waitMs);
+    const untilMs = clock.nowMs() + validWaitMs(waitMs);
     try {
       for (;;) {
         const wakes = this.#wakes;
@@ -192,6 +206,7 @@ export class SharedSession implements ThreadSession {
         await session.commit();
         object.changeReady([slot], -1);
         counts.add('dequeued');
+        this.#trace('dequeued');
       }
       return message;
     } finally {
@@ -211,7 +226,7 @@ export class SharedSession implements ThreadSession {
   ): 'woken' | 'poll' | 'time is up' {
     const { memory, counts, clock, object } = this.#parts;
     object.assertOpen();
-    const startMs = clock.monotonicMs();
+    const startMs = clock.nowMs();
     if (startMs >= untilMs) return 'time is up';
     this.#state = state;
     const wakeAt = memory.session(this.id, 'wake');
@@ -222,7 +237,7 @@ export class SharedSession implements ThreadSession {
         ? (['listenSleeps', 'listenMs'] as const)
         : (['dequeueSleeps', 'dequeueMs'] as const);
     counts.add(sleeps);
-    counts.add(ms, clock.monotonicMs() - startMs);
+    counts.add(ms, clock.nowMs() - startMs);
     if (outcome !== 'timed-out') return 'woken';
     counts.add('polls');
     return 'poll';
@@ -237,7 +252,12 @@ export class SharedSession implements ThreadSession {
     return this.#run(async () => {
       const { object, counts } = this.#parts;
       const [enqueuedFor, dequeuedFor] = this.#endTransaction();
-      await this.#transaction.commit();
+      try {
+        await this.#transaction.commit();
+      } catch (error) {
+        this.#announceReturned(dequeuedFor);
+        throw error;
+      }
       const slots = object.count({ enqueuedFor, dequeuedFor });
       counts.add('enqueued', enqueuedFor.length);
       counts.add('dequeued', dequeuedFor.length);
@@ -252,8 +272,13 @@ export class SharedSession implements ThreadSession {
   async #rollback(): Promise<void> {
     const [, returned] = this.#endTransaction();
     await this.#transaction.rollback();
-    if (returned.length === 0) return;
-    this.#announce(this.#parts.object.look((table) => returned.map((name) => table.slotOf(name))));
+    this.#announceReturned(returned);
+  }
+
+  /** Messages of these subscribers are ready again; their counts never changed. */
+  #announceReturned(subscribers: readonly string[]): void {
+    if (subscribers.length === 0) return;
+    this.#announce(this.#parts.object.look((table) => subscribers.map((name) => table.slotOf(name))));
   }
 
   #endTransaction(): [enqueuedFor: (readonly string[] | null)[], dequeuedFor: string[]] {

@@ -23,7 +23,7 @@ function run({ words: memory, threads, holder, gets, isGuarded, spins }: LatchWo
   const words = new Int32Array(memory);
   const counts = new GuardCounts();
   const latch: Guard = isGuarded
-    ? new Latch({ words, at: 0, holder, counts, clock: nodeClocks.clock, spins })
+    ? new Latch({ words, at: 0, holder, counts, clock: nodeClocks.machineClock, spins })
     : { within: (section) => section() };
   Atomics.add(words, begunAt, 1);
   while (Atomics.load(words, begunAt) < threads) Atomics.pause();

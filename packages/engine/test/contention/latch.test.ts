@@ -29,7 +29,7 @@ async function contend(work: Omit<LatchWork, 'words' | 'holder'>) {
 /** A clock that moves by a millisecond with each reading. */
 function steppingClock() {
   let nowMs = 0;
-  return { monotonicMs: () => (nowMs += 1) };
+  return { nowMs: () => (nowMs += 1) };
 }
 
 describe('a latch', () => {

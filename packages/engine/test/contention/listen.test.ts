@@ -140,6 +140,36 @@ describe('a listener', () => {
   });
 });
 
+describe('a trace of one enqueue', () => {
+  it('tells who was woken, who found nothing, who got the message, and each get', async () => {
+    const { shared, enqueuer, dequeuer, counts } = await openPair(['KSUB_1', 'KSUB_2'], {
+      traceEventsMax: 64,
+    });
+    const other = await SessionThread.open(shared);
+    const listening = [dequeuer.listen(['KSUB_1'], 60_000), other.listen(['KSUB_2'], 60_000)];
+    for (const thread of [dequeuer, other]) await whenIn(shared, thread, 'listening');
+    await enqueuer.enqueue('one', 'KSUB_1');
+    await listening[0];
+    await dequeuer.dequeue('KSUB_1');
+    await whenFalselyWoken(shared, other, 1);
+    const events = shared.trace();
+    const kindsOf = ({ id }: SessionThread) =>
+      events
+        .filter(({ session, kind }) => session === id && kind !== 'mutex' && kind !== 'latch')
+        .map(({ kind }) => kind);
+    expect(kindsOf(enqueuer)).toEqual(['posted']);
+    expect(kindsOf(dequeuer)).toEqual(['woken', 'found', 'dequeued']);
+    expect(kindsOf(other)).toEqual(['woken', 'found nothing']);
+    const ofDequeuer = events.filter(({ session }) => session === dequeuer.id);
+    expect(ofDequeuer.filter(({ kind }) => kind === 'mutex')).toHaveLength(counts().mutex);
+    expect(ofDequeuer.filter(({ kind }) => kind === 'latch')).toHaveLength(counts().latch);
+    for (const { calledMs, gotMs, endedMs } of events) {
+      expect(gotMs).toBeGreaterThanOrEqual(calledMs);
+      expect(endedMs).toBeGreaterThanOrEqual(gotMs);
+    }
+  });
+});
+
 describe('a dequeue by name', () => {
   it('waits in its own list: only messages for its subscriber wake it, and it takes no latch', async () => {
     const { shared, enqueuer, dequeuer, counts } = await openPair();

@@ -90,6 +90,28 @@ describe('the shared table of subscribers', () => {
     await expect(openThreadSession(shared.handle)).rejects.toThrow(code('INSTANCE_CLOSED'));
   });
 
+  it('counts a message once for a recipient that is named twice', async () => {
+    const { shared } = await shareTopic(['a']);
+    const session = await openSession(shared);
+    await session.enqueue({ payload: 'x', recipients: ['a', 'a'] }, now);
+    expect(shared.statistics().subscribers).toEqual([{ name: 'a', temporary: false, ready: 1 }]);
+    expect((await session.dequeue('a', now))?.payload.toString()).toBe('x');
+    expect(await session.dequeue('a', now)).toBeUndefined();
+    await expect(session.listen([], 0)).rejects.toThrow(code('OPTIONS_INVALID'));
+  });
+
+  it('announces the messages of a commit that failed, which are ready again', async () => {
+    const { shared, instance } = await shareTopic(['a', 'b']);
+    const session = await openSession(shared);
+    await session.enqueue({ payload: 'x', recipients: ['a'] }, now);
+    await session.dequeue('a');
+    await session.enqueue({ payload: 'y', recipients: ['b'] });
+    await instance.stopQueue('news', { enqueue: true });
+    await expect(session.commit()).rejects.toThrow(code('ENQUEUE_STOPPED'));
+    expect(shared.statistics().subscribers.map(({ ready }) => ready)).toEqual([1, 0]);
+    expect((await session.dequeue('a', now))?.payload.toString()).toBe('x');
+  });
+
   it('has a limit of sessions, and one call of a session at a time', async () => {
     const { shared } = await shareTopic(['a'], { sessionsMax: 1 });
     const session = await openSession(shared);

@@ -19,7 +19,7 @@ export interface CountWork {
 
 const { handle, session, times, isGuarded, begun } = workerData as CountWork;
 const memory = new QueueMemory(handle, handle);
-const { counts, object } = joinSharedMemory(handle, { memory, session, clock: nodeClocks.clock });
+const { counts, object } = joinSharedMemory(handle, { memory, session, clock: nodeClocks.machineClock });
 const nobody: Guard = { within: (section) => section() };
 const used = isGuarded
   ? object

@@ -58,6 +58,7 @@ function summarise(
       ),
     ),
     ...summedHistograms(outcomes),
+    ...(outcomes[0]!.swimlanes === undefined ? {} : { swimlanes: outcomes[0]!.swimlanes }),
     waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
     integrity: { ...integrityOf(outcomes, killed), durability: evidence },
     conditions: {

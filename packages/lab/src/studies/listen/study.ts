@@ -1,5 +1,6 @@
 /** The study of three blog posts about dequeuing from a multi-consumer queue with listen. */
 import { listenCasesProgram } from '../../programs/listen/cases-program.ts';
+import { listenHerdProgram } from '../../programs/listen/herd-program.ts';
 import { listenProgram } from '../../programs/listen/listen-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
@@ -18,7 +19,7 @@ export const study: Study = {
   claims,
   notMeasured,
   notBuilt,
-  programs: [listenProgram, listenCasesProgram],
+  programs: [listenProgram, listenCasesProgram, listenHerdProgram],
   reportFigures: {
     listen: [
       'dequeuePerSec',
