@@ -9,9 +9,11 @@ export class ScrubThread {
   /** All faults found, in sentences. Rejects if the thread could not do its work. */
   readonly faults: Promise<string[]>;
   readonly #ended: Promise<void>;
+  /** 1: the thread is to end. */
+  readonly #stop = new Int32Array(new SharedArrayBuffer(4));
 
   constructor(files: ScrubbedFiles) {
-    this.#worker = startThread('scrub-thread', { files });
+    this.#worker = startThread('scrub-thread', { files, stop: this.#stop });
     this.faults = new Promise((resolve, reject) => {
       this.#worker.on('message', resolve);
       this.#worker.on('error', (cause) => reject(new QueueError('STORAGE_FAILED', { cause })));
@@ -21,10 +23,14 @@ export class ScrubThread {
     this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
   }
 
-  /** Ends it, before its end if need be. */
+  /**
+   * Ends it after its current slice. It is asked and not terminated: a thread that is terminated while it loads SQLite takes the
+   * process with it.
+   */
   async close(): Promise<void> {
     this.#worker.ref();
-    await this.#worker.terminate();
+    Atomics.store(this.#stop, 0, 1);
+    Atomics.notify(this.#stop, 0);
     await this.#ended;
   }
 }

@@ -7,14 +7,15 @@ import { type ScrubbedFiles, scrubFiles } from './scrub-files.ts';
 const restPerWork = 19;
 const restMsMax = 5_000;
 
-const { files } = workerData as { files: ScrubbedFiles };
+const { files, stop } = workerData as { files: ScrubbedFiles; stop: Int32Array };
 const { clock } = nodeClocks;
-const rest = new Int32Array(new SharedArrayBuffer(4));
 const faults: string[] = [];
 let startedAtMs = clock.monotonicMs();
+const isStopped = () => Atomics.load(stop, 0) !== 0;
 for (const found of scrubFiles(files)) {
   faults.push(...found);
-  Atomics.wait(rest, 0, 0, Math.min((clock.monotonicMs() - startedAtMs) * restPerWork, restMsMax));
+  Atomics.wait(stop, 0, 0, Math.min((clock.monotonicMs() - startedAtMs) * restPerWork, restMsMax));
+  if (isStopped()) break;
   startedAtMs = clock.monotonicMs();
 }
-parentPort!.postMessage(faults);
+if (!isStopped()) parentPort!.postMessage(faults);
