@@ -34,6 +34,15 @@ export {
   waitEvents,
   waitQuantileMs,
 } from './api/waits.ts';
+export {
+  type XaEnd,
+  type XaResource,
+  type XaSession,
+  type XaStartOptions,
+  type XaVote,
+  type Xid,
+  xaCodes,
+} from './api/xa.ts';
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type * from './cluster/cluster.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';

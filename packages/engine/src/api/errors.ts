@@ -356,7 +356,8 @@ const definitions = {
   XAER_OUTSIDE: {
     kind: 'conflict',
     retryable: false,
-    message: 'The session has work of a local transaction: it must commit or roll back before it starts a branch',
+    message:
+      'The session has work of a local transaction: it must commit or roll back before it starts a branch',
   },
   XA_UNSUPPORTED: {
     kind: 'unsupported',

@@ -7,6 +7,7 @@ import type { QueueStats } from './queue-stats.ts';
 import type { Session } from './session.ts';
 import type { SubscriberInfo, SubscriberSpec } from './subscriber.ts';
 import type { WaitLog, WaitStats } from './waits.ts';
+import type { XaResource } from './xa.ts';
 
 export interface InstanceOptions {
   /** Folder of the cluster: the catalog, a file per instance, the unsharded file. Created if it is missing. */
@@ -52,6 +53,8 @@ export interface Instance {
   unsubscribe(topic: string, name: string): Promise<void>;
   subscribers(topic: string): SubscriberInfo[];
   openSession(): Session;
+  /** The instance as a resource manager of distributed transactions; sessions do the work of their branches (`Session.xa`). */
+  readonly xa: XaResource;
   /**
    * Pages through the messages that are committed and not consumed (for a topic, by the named subscriber): oldest first in
    * each shard, then those that are not due yet. Nothing is consumed or held. `correlationId` selects exact matches;

@@ -136,6 +136,11 @@ export const limits = {
   idempotencyKeysMax: 1_000_000,
   /** How long a key is known: a client that retries later than a day has asked a person. */
   idempotencyRetentionMs: 24 * 60 * 60_000,
+  /** Branches of distributed transactions on an instance. Prepared ones are in memory, with all that they enqueue. */
+  branchesMax: 1_000,
+  /** How long a branch may take until it is prepared: it holds messages meanwhile. */
+  xaTimeoutMsDefault: 60_000,
+  xaTimeoutMsMax: 24 * 60 * 60_000,
   waitersMax: 10_000,
   /** Connections to one served instance; each can have thousands of sessions. */
   connectionsMax: 1_024,

@@ -151,6 +151,22 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.held += delivery.count;
   }
 
+  /** Holds the returned messages of these numbers again, for whoever held them before the instance opened. */
+  holdReturned(seqs: ReadonlySet<number>): Run[] {
+    const held: Run[] = [];
+    for (const returned of this.#returned.splice(0)) {
+      for (const single of singleDeliveries(returned)) {
+        if (!seqs.has(single.firstSeq)) this.#returned.push(single);
+        else {
+          this.hold(single);
+          held.push(single);
+        }
+      }
+    }
+    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+    return held;
+  }
+
   /** Ends a delivery whose messages wait for a retry delay, until `resume` and then `nack`. */
   pause(delivery: Run, untilMs: number): void {
     this.#apply(delivery, 'pause');

@@ -7,6 +7,7 @@ import type { BrowsedMessage } from '../api/message.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
+import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { Interconnect } from '../forwarding/interconnect.ts';
@@ -22,6 +23,7 @@ import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { logBytesOf } from '../storage/sqlite/log-bytes.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import { ServedBranches } from '../xa/served-branches.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
 import type { Scrubber } from './scrubber.ts';
@@ -55,6 +57,7 @@ export class LocalInstance implements Instance {
   /** Folder of its cluster. */
   readonly dir: string;
   readonly waits: WaitRecorder;
+  readonly xa: XaResource;
   readonly #outcomes: CommitOutcomes;
   readonly #catalog: Catalog;
   readonly #sharded: ShardedParts;
@@ -77,6 +80,7 @@ export class LocalInstance implements Instance {
     this.id = parts.id;
     this.dir = parts.dir;
     this.waits = parts.waits;
+    this.xa = new ServedBranches(() => this.#queues.branches());
     this.#outcomes = parts.outcomes;
     this.#catalog = parts.catalog;
     this.#sharded = parts.sharded;
@@ -97,6 +101,7 @@ export class LocalInstance implements Instance {
         unsharded: parts.unsharded,
         'unsharded-grouped': parts.grouped,
       },
+      branches: parts.sharded.branches,
       cache: parts.sharded.cache,
       followsCacheSize: parts.followsCacheSize,
       onCatalogRead: (queues) => this.#onCatalogRead(queues),
@@ -315,9 +320,9 @@ export class LocalInstance implements Instance {
 
   /** No committed message is here and none is on its way. With `acceptsMessages` false it stays so. */
   get isEmpty(): boolean {
-    const { queues, delayed, groupCommit, forwarding } = this.#sharded;
+    const { queues, delayed, groupCommit, forwarding, branches } = this.#sharded;
     const logs = [...queues].flatMap((queue) => queue.logs);
-    const hasNone = logs.every((log) => log.backlog === 0) && delayed.total === 0;
+    const hasNone = logs.every((log) => log.backlog === 0) && delayed.total + branches.size === 0;
     return groupCommit.isIdle && forwarding.isQuiescent && hasNone;
   }
 
