@@ -12,6 +12,7 @@ export {
   type ConvertOptions,
   conversionSteps,
 } from './api/conversion.ts';
+export type * from './api/coordinator.ts';
 export { type Counter, type CounterInfo, counters, registerCounter } from './api/counters.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './api/errors.ts';
 export type * from './api/instance.ts';

@@ -1,4 +1,5 @@
 /** An instance, hosted in this process or by another one, and a client of all instances of a cluster. */
+import type { TransactionCoordinator } from './coordinator.ts';
 import type { QueueError } from './errors.ts';
 import type { InstanceStats } from './instance-stats.ts';
 import type { BrowsedMessage } from './message.ts';
@@ -55,6 +56,11 @@ export interface Instance {
   openSession(): Session;
   /** The instance as a resource manager of distributed transactions; sessions do the work of their branches (`Session.xa`). */
   readonly xa: XaResource;
+  /**
+   * A transaction manager over these participants, this instance among them or not, whose decisions are stored with this
+   * instance. One at a time; `resolve` first, since the one before may have left branches in doubt.
+   */
+  coordinator(participants: Readonly<Record<string, XaResource>>): TransactionCoordinator;
   /**
    * Pages through the messages that are committed and not consumed (for a topic, by the named subscriber): oldest first in
    * each shard, then those that are not due yet. Nothing is consumed or held. `correlationId` selects exact matches;

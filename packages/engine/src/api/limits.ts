@@ -141,6 +141,10 @@ export const limits = {
   /** How long a branch may take until it is prepared: it holds messages meanwhile. */
   xaTimeoutMsDefault: 60_000,
   xaTimeoutMsMax: 24 * 60 * 60_000,
+  /** How long a coordinator waits for one answer of a participant: longer than any healthy disk syncs. */
+  xaCallMsMax: 10_000,
+  /** Pause before a coordinator asks participants again that did not answer. */
+  xaResolveMs: 1_000,
   waitersMax: 10_000,
   /** Connections to one served instance; each can have thousands of sessions. */
   connectionsMax: 1_024,

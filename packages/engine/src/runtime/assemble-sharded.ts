@@ -45,6 +45,7 @@ import { SubscriberChanges } from '../queues/subscriber-changes.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
 import { TurnBudget } from '../queues/turn-budget.ts';
 import { Branches } from '../xa/branches.ts';
+import { Decisions } from '../xa/coordinator/decisions.ts';
 
 export interface ShardedOptions {
   dir: string;
@@ -251,6 +252,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   const ofTransactions = { slab, clock, dispatcher, idempotencyKeys, immediateCommit, reserveWriter };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
   const branches = new Branches({ groupCommit, queues, dispatcher, delayed, transactions, ports });
+  const decisions = new Decisions(groupCommit, clock, recovered.decisions);
   const lifecycle = new ShardedLifecycle({
     ...shared,
     pool,
@@ -310,6 +312,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     payloads,
     delayed,
     branches,
+    decisions,
     forwarding,
     sampler,
     probe,

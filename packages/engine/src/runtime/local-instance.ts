@@ -23,6 +23,7 @@ import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { logBytesOf } from '../storage/sqlite/log-bytes.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import { Coordinator } from '../xa/coordinator/coordinator.ts';
 import { ServedBranches } from '../xa/served-branches.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
@@ -60,6 +61,7 @@ export class LocalInstance implements Instance {
   readonly xa: XaResource;
   readonly #outcomes: CommitOutcomes;
   readonly #catalog: Catalog;
+  readonly #ports: LocalInstanceParts['ports'];
   readonly #sharded: ShardedParts;
   readonly #unsharded: UnshardedEngine;
   readonly #grouped: UnshardedEngine;
@@ -83,6 +85,7 @@ export class LocalInstance implements Instance {
     this.xa = new ServedBranches(() => this.#queues.branches());
     this.#outcomes = parts.outcomes;
     this.#catalog = parts.catalog;
+    this.#ports = parts.ports;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
     this.#grouped = parts.grouped;
@@ -241,6 +244,18 @@ export class LocalInstance implements Instance {
     );
     this.#sessions.set(this.#lastSessionNumber, session);
     return session;
+  }
+
+  coordinator(participants: Readonly<Record<string, XaResource>>): Coordinator {
+    this.#queues.assertServing();
+    const { decisions, epoch } = this.#sharded;
+    return new Coordinator({
+      instance: this.id,
+      epoch,
+      decisions,
+      participants: new Map(Object.entries(participants)),
+      ports: this.#ports,
+    });
   }
 
   /** The outcomes of remote sessions. From the first call on they include those of sessions on unsharded queues before a restart. */

@@ -93,6 +93,30 @@ describe('two phases', () => {
   });
 });
 
+describe('a group', () => {
+  it('has prepares and commits of messages of one partition together', async () => {
+    const dir = makeFolder();
+    const instance = await openInstance({ dir });
+    await instance.createQueue({ name: 'orders' });
+    const xids = ['p', 'q'].map((name) => xidOf(name));
+    await put(instance, 'orders', 'o1', 'o2', 'o3', 'o4');
+    const sessions = [instance.openSession(), instance.openSession(), instance.openSession()];
+    for (const [index, session] of sessions.entries()) {
+      if (index < 2) await xaOf(session).start(xids[index]!);
+      await session.dequeue('orders');
+      if (index < 2) await xaOf(session).end(xids[index]!);
+    }
+    const { groups } = instance.stats();
+    await Promise.all([...xids.map((each) => instance.xa.prepare(each)), sessions[2]!.commit()]);
+    expect(instance.stats().groups - groups).toBe(1);
+    await instance.close();
+    const reopened = await openTestInstance({ dir });
+    expect(reopened.queue('orders')).toMatchObject({ ready: 1, held: 2 });
+    await Promise.all([reopened.xa.commit(xids[0]!), reopened.xa.rollback(xids[1]!)]);
+    expect(await takeAll(reopened, 'orders')).toEqual(['o2', 'o4']);
+  });
+});
+
 describe('a branch in doubt', () => {
   async function reopenedInDoubt(): Promise<Instance> {
     const dir = makeFolder();

@@ -1,0 +1,62 @@
+/**
+ * The transactions that this instance's coordinator has decided to commit: rows of its file. A transaction without a row is
+ * rolled back, so one whose decision was never durable needs none.
+ */
+import type { GroupCommit } from '../../commit/group-commit.ts';
+import type { Clock } from '../../model/ports.ts';
+import type { DecisionRow } from '../../model/xa-rows.ts';
+
+export class Decisions {
+  readonly #groupCommit: GroupCommit;
+  readonly #clock: Clock;
+  /** Names of the participants that have a branch to commit, by global transaction id in hexadecimal. */
+  readonly #participants: Map<string, readonly string[]>;
+
+  constructor(groupCommit: GroupCommit, clock: Clock, recovered: readonly DecisionRow[]) {
+    this.#groupCommit = groupCommit;
+    this.#clock = clock;
+    this.#participants = new Map(
+      recovered.map(({ gtrid, participants }) => [keyOf(gtrid), JSON.parse(participants) as string[]]),
+    );
+  }
+
+  /** Global transaction ids. */
+  get all(): Buffer[] {
+    return [...this.#participants.keys()].map((key) => Buffer.from(key, 'hex'));
+  }
+
+  has(gtrid: Uint8Array): boolean {
+    return this.#participants.has(keyOf(gtrid));
+  }
+
+  participantsOf(gtrid: Uint8Array): readonly string[] {
+    return this.#participants.get(keyOf(gtrid)) ?? [];
+  }
+
+  /** Resolves once the decision is on disk: only then may a branch commit. Rejects with the storage errors. */
+  async decide(gtrid: Uint8Array, participants: readonly string[]): Promise<void> {
+    const decidedAtMs = this.#clock.epochMs();
+    const row = { gtrid: Uint8Array.from(gtrid), participants: JSON.stringify(participants), decidedAtMs };
+    await this.#groupCommit.write({ sync: 'FULL', onClose: () => [{ kind: 'decide commit', row }] });
+    this.#participants.set(keyOf(gtrid), [...participants]);
+  }
+
+  /** No branch of it is left. Without a sync: a decision that a power cut brings back is forgotten again. */
+  async forget(gtrid: Uint8Array): Promise<void> {
+    this.#participants.delete(keyOf(gtrid));
+    await this.#groupCommit.write({
+      sync: 'NORMAL',
+      background: true,
+      onClose: () => [{ kind: 'forget decision', gtrid: Uint8Array.from(gtrid) }],
+    });
+  }
+
+  /** Why it is not known whether the last decision is on disk; undefined while it is. */
+  get failure() {
+    return this.#groupCommit.failure;
+  }
+}
+
+function keyOf(gtrid: Uint8Array): string {
+  return Buffer.from(gtrid).toString('hex');
+}
