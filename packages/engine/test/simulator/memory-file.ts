@@ -281,6 +281,11 @@ export class MemoryFile {
     return this.#written;
   }
 
+  /** What a power cut would leave at least. */
+  get syncedTables(): Tables {
+    return this.#synced;
+  }
+
   /** Raises the epoch, which is durable at once. */
   recover(): RecoveredInstance {
     this.#epoch += 1;
