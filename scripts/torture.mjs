@@ -21,8 +21,15 @@ const all = given === -1 ? [...args, '--seed', seed] : args;
 const tortured = run(pinnedNode, [inRoot('packages/lab/src/torture/main.ts'), ...all]);
 say(`kills and damage of the engine's tests, seed ${seed}`);
 /** Parts of the names of files, as Vitest's filter takes them. */
-const files = ['crash.test', 'kill', 'damaged-partition', 'cluster/failover', 'cluster/random-faults'];
-const tested = run('vitest', ['run', '--project=engine', '--project=system', ...files], {
+const files = [
+  'crash.test',
+  'crash-matrix',
+  'kill',
+  'damaged-partition',
+  'cluster/failover',
+  'cluster/random-faults',
+];
+const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--project=system', ...files], {
   env: { SHARDLAB_SEED: seed },
 });
 process.exitCode = tortured && tested ? 0 : 1;

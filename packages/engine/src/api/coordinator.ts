@@ -28,7 +28,8 @@ export interface ResolvedBranch {
 
 /** A transaction manager for applications that have none. Its decisions are stored with the instance that it was made for. */
 export interface TransactionCoordinator {
-  begin(): GlobalTransaction;
+  /** Each branch has `timeoutMs` from its start until it is prepared: see `XaStartOptions`. */
+  begin(options?: { timeoutMs?: number }): GlobalTransaction;
   /**
    * Ends the branches in doubt of this coordinator's earlier transactions. To be called once all participants can be asked;
    * then it repeats itself as long as some do not answer. Branches of other transaction managers are left alone.

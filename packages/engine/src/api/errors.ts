@@ -320,6 +320,11 @@ const definitions = {
     retryable: true,
     message: 'The branch was ended with failure: it can only be rolled back',
   },
+  XA_RBCOMMFAIL: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The connection was lost while the branch was active, and the branch was rolled back',
+  },
   XA_RBOTHER: {
     kind: 'conflict',
     retryable: false,

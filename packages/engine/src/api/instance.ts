@@ -98,7 +98,7 @@ export interface InstanceProbe {
  * from any. A transaction touches one instance, and so do the receipts of one call (`TX_SPANS_INSTANCES`).
  */
 export interface ClusterClient
-  extends Omit<RemoteInstance, 'id' | 'stats' | 'probe' | 'queueStats' | 'waits'> {
+  extends Omit<RemoteInstance, 'id' | 'stats' | 'probe' | 'queueStats' | 'waits' | 'xa'> {
   /** Probes every instance, wherever it is hosted. One entry for each, after 2.5 s at the latest; never rejects. */
   probe(): Promise<InstanceProbe[]>;
   /** One entry for each instance that answers; a single one for an unsharded queue, whose file they share. */
@@ -122,6 +122,7 @@ export interface RemoteInstance
     | 'unsubscribe'
     | 'openSession'
     | 'browse'
+    | 'xa'
   > {
   queues(): Promise<QueueInfo[]>;
   /** Rejects with `QUEUE_NOT_FOUND`. */

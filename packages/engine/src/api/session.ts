@@ -62,7 +62,7 @@ export interface Session {
   readonly id: string;
   /** The session's time book; undefined for one of a client, which has none yet. */
   readonly time?: SessionTime;
-  /** Branches of distributed transactions; undefined for a session of a client, which has none yet. */
+  /** Branches of distributed transactions; undefined for a client of a whole cluster. */
   readonly xa?: XaSession;
   /**
    * Stages a message for the commit. Throws what the message itself shows (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). Errors

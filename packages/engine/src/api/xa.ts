@@ -60,13 +60,17 @@ export interface XaSession extends XaResource {
    * `XAER_INVAL`, `XA_RBTIMEOUT`.
    */
   start(xid: Xid, options?: XaStartOptions): Promise<void>;
-  /** Rejects with `XAER_NOTA`, `XAER_PROTO`, and with `XA_RB…` if the branch can only be rolled back. */
+  /**
+   * Rejects with `XAER_NOTA`, `XAER_PROTO`, and with `XA_RB…` if the branch can only be rolled back. A remote session sends
+   * what it has staged with it: if that is refused, with the same errors as a commit, the branch can only be rolled back.
+   */
   end(xid: Xid, how?: XaEnd): Promise<void>;
 }
 
 /** The specification's numbers of the codes, for a transaction manager that wants them. */
 export const xaCodes = {
   XA_RBROLLBACK: 100,
+  XA_RBCOMMFAIL: 101,
   XA_RBOTHER: 104,
   XA_RBTIMEOUT: 106,
   XA_RETRY: 4,

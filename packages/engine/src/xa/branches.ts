@@ -14,6 +14,7 @@ import type { PartitionId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
+import { xaError } from '../model/xa-error.ts';
 import type { PreparedBranchRow } from '../model/xa-rows.ts';
 import { validateXid, xidKey } from '../model/xid.ts';
 import type { DelayedMessages } from '../queues/delayed-messages.ts';
@@ -22,7 +23,6 @@ import type { ShardedQueues } from '../queues/sharded-queues.ts';
 import type { ShardedTransaction, ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { Branch, type BranchWork } from './branch.ts';
 import { encodeBranch, type FindLog, stageBranch } from './branch-content.ts';
-import { xaError } from './xa-error.ts';
 
 export interface BranchesOptions {
   groupCommit: GroupCommit;

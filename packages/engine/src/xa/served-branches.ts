@@ -1,7 +1,7 @@
 /** The branches of an instance as long as it serves; then `XAER_RMFAIL` answers everything. */
 import type { XaResource, XaVote, Xid } from '../api/xa.ts';
+import { xaError } from '../model/xa-error.ts';
 import type { Branches } from './branches.ts';
-import { xaError } from './xa-error.ts';
 
 export class ServedBranches implements XaResource {
   readonly #find: () => Branches;

@@ -3,6 +3,7 @@ import { QueueError } from '../api/errors.ts';
 import type { XaEnd, XaSession, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
+import { validateXid, xidKey } from '../model/xid.ts';
 import type { Branch, BranchWork } from './branch.ts';
 import type { Branches } from './branches.ts';
 import type { ServedBranches } from './served-branches.ts';
@@ -34,6 +35,11 @@ export class SessionBranches implements XaSession {
   /** The work of the session belongs to a branch. */
   get isActive(): boolean {
     return this.#active !== undefined;
+  }
+
+  /** Whether its work belongs to this branch. Throws `XAER_INVAL`. */
+  worksIn(xid: Xid): boolean {
+    return this.#active?.key === xidKey(validateXid(xid));
   }
 
   async start(xid: Xid, { flag, timeoutMs }: XaStartOptions = {}): Promise<void> {

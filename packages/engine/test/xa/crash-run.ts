@@ -7,6 +7,7 @@ import { QueueError } from '../../src/api/errors.ts';
 import type { Session } from '../../src/api/session.ts';
 import type { XaResource, Xid } from '../../src/api/xa.ts';
 import { Coordinator } from '../../src/xa/coordinator/coordinator.ts';
+import type { Decisions } from '../../src/xa/coordinator/decisions.ts';
 import type { DistributedTransaction } from '../../src/xa/coordinator/distributed-transaction.ts';
 import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
 import { type Opening, SimulatedInstance } from '../simulator/simulated-instance.ts';
@@ -17,7 +18,16 @@ import { expectThat } from '../simulator/simulation-failure.ts';
 /** The instances, by what they are in the transaction. */
 export type Role = 'coordinator' | 'first' | 'second';
 
+/** To see that the checks find what they should. */
+export type PlantedBug =
+  | 'the decision is not written'
+  | 'a branch says that it is prepared before it is on disk'
+  | 'a branch commits before the decision'
+  | 'recovery presumes a commit'
+  | 'a prepared branch is forgotten with its instance';
+
 export interface CrashRunOptions {
+  bug?: PlantedBug;
   seed: number;
   /** Whose instances crash. */
   roles: readonly Role[];
@@ -48,11 +58,13 @@ class Node {
   readonly simulated: SimulatedInstance;
   #onKilled: ((error: QueueError) => void)[] = [];
   readonly #hangs: () => boolean;
+  readonly #bug: PlantedBug | undefined;
 
   /** `hangs`: whether a call that is under way at a crash is never answered, instead of failing with the connection. */
-  constructor(simulated: SimulatedInstance, hangs: () => boolean) {
+  constructor(simulated: SimulatedInstance, hangs: () => boolean, bug: PlantedBug | undefined) {
     this.simulated = simulated;
     this.#hangs = hangs;
+    this.#bug = bug;
   }
 
   get opening(): Opening {
@@ -61,6 +73,8 @@ class Node {
 
   crash(): void {
     this.simulated.kill();
+    if (this.#bug === 'a prepared branch is forgotten with its instance')
+      this.simulated.file.tables.preparedBranches.clear();
     const error = new QueueError('XAER_RMFAIL');
     for (const reject of this.#onKilled.splice(0)) reject(error);
     this.simulated.open();
@@ -77,12 +91,28 @@ class Node {
   get resource(): XaResource {
     const branches = () => this.opening.parts.branches;
     return {
-      prepare: (xid) => this.reach(branches().prepare(xid)),
+      prepare: (xid) => this.#prepare(xid),
       commit: (xid, options) => this.reach(branches().commit(xid, options)),
       rollback: (xid) => this.reach(branches().rollback(xid)),
       recover: () => this.reach(branches().recover()),
       forget: (xid) => this.reach(branches().forget(xid)),
     };
+  }
+
+  #prepare(xid: Xid): Promise<'ok' | 'read-only'> {
+    const { branches } = this.opening.parts;
+    const preparing = this.reach(branches.prepare(xid));
+    if (this.#bug === 'a branch says that it is prepared before it is on disk') {
+      preparing.catch(() => undefined);
+      return Promise.resolve('ok');
+    }
+    if (this.#bug === 'a branch commits before the decision') {
+      return preparing.then(async (vote) => {
+        await this.reach(branches.commit(xid));
+        return vote;
+      });
+    }
+    return preparing;
   }
 
   openSession(): Session {
@@ -141,7 +171,7 @@ export class CrashRun {
       consumerIdleMs: 500,
     });
     simulated.open();
-    return new Node(simulated, () => chance.percent(50));
+    return new Node(simulated, () => chance.percent(50), this.#options.bug);
   }
 
   async run(): Promise<CrashRunResult> {
@@ -190,7 +220,14 @@ export class CrashRun {
     ]);
     const { epoch, decisions } = parts;
     const instance = this.#options.shared === true ? 1 : 3;
-    return new Coordinator({ instance, epoch, decisions, participants, ports });
+    return new Coordinator({ instance, epoch, decisions: this.#plantedIn(decisions), participants, ports });
+  }
+
+  #plantedIn(decisions: Decisions): Decisions {
+    const { bug } = this.#options;
+    if (bug === 'the decision is not written') decisions.decide = async () => undefined;
+    if (bug === 'recovery presumes a commit' && this.#transaction !== undefined) decisions.has = () => true;
+    return decisions;
   }
 
   async #transact(): Promise<void> {

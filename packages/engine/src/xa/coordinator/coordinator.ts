@@ -32,7 +32,7 @@ export class Coordinator implements TransactionCoordinator {
     this.#options = options;
   }
 
-  begin(): DistributedTransaction {
+  begin(options: { timeoutMs?: number } = {}): DistributedTransaction {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The coordinator is closed' });
     this.#lastNumber += 1;
     const { instance, epoch, decisions, participants } = this.#options;
@@ -40,6 +40,7 @@ export class Coordinator implements TransactionCoordinator {
     const key = gtrid.toString('latin1');
     this.#live.add(key);
     return new DistributedTransaction(gtrid, {
+      startOptions: options,
       participantOf: (name) => {
         const participant = participants.get(name);
         if (participant !== undefined) return participant;

@@ -7,6 +7,7 @@ import type { Decisions } from './decisions.ts';
 import { coordinatorFormatId } from './transaction-name.ts';
 
 export interface TransactionContext {
+  startOptions: { timeoutMs?: number };
   /** Throws `XAER_INVAL`. */
   participantOf(name: string): XaResource;
   decisions: Decisions;
@@ -49,7 +50,7 @@ export class DistributedTransaction implements GlobalTransaction {
     };
     this.#branches.push({ ...branch, vote: undefined });
     try {
-      await this.#context.within(xa.start(branch.xid));
+      await this.#context.within(xa.start(branch.xid, this.#context.startOptions));
     } catch (error) {
       await this.rollback();
       throw error;
