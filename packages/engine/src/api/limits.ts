@@ -138,6 +138,8 @@ export const limits = {
   idempotencyRetentionMs: 24 * 60 * 60_000,
   /** Branches of distributed transactions on an instance. Prepared ones are in memory, with all that they enqueue. */
   branchesMax: 1_000,
+  /** What all prepared branches of an instance enqueue, bytes: it is in memory until they end. */
+  preparedBytesMax: 256 * 1024 * 1024,
   /** How long a branch may take until it is prepared: it holds messages meanwhile. */
   xaTimeoutMsDefault: 60_000,
   xaTimeoutMsMax: 24 * 60 * 60_000,

@@ -187,6 +187,7 @@ export class Branches implements XaResource {
     const row = { ...branch.xid, content, preparedAtMs: ports.clock.epochMs() };
     const evacuated = new Map<SubscriberCursor, SeqRange[]>();
     assertCanEvacuate(deliveries);
+    this.#assertCanKeep(content.length);
     await groupCommit.write({
       sync: 'FULL',
       bytes: content.length,
@@ -198,6 +199,18 @@ export class Branches implements XaResource {
     });
     branch.prepared = { content, deliveries: [...deliveries] };
     for (const { log } of evacuated.keys()) groupCommit.truncateDrained(log);
+  }
+
+  /** Throws `XA_UNSUPPORTED` if prepared branches have too many bytes in memory. */
+  #assertCanKeep(bytes: number): void {
+    const { preparedBytesMax } = limits;
+    let prepared = bytes;
+    for (const branch of this.#branches.values()) prepared += branch.prepared?.content.byteLength ?? 0;
+    if (prepared <= preparedBytesMax) return;
+    throw new QueueError('XA_UNSUPPORTED', {
+      message: `Prepared branches would have over ${preparedBytesMax} bytes in memory`,
+      details: { preparedBytesMax },
+    });
   }
 
   async commit(xid: Xid, { onePhase = false }: { onePhase?: boolean } = {}): Promise<void> {
