@@ -52,6 +52,7 @@ import { subscriberRoutes } from './routes/subscriber-routes.ts';
 import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { ClaimHistory } from './runs/claim-history.ts';
+import { RecordedRuns } from './runs/recorded-runs.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
 import { prepareDataDir } from './store/data-dir.ts';
@@ -134,9 +135,11 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
 
   const hidePaths = createPathHider(dataDir);
   const app = createFastify({ logger: options.logger ?? false, tls, hidePaths });
-  const history = new ClaimHistory(dataDir, store, options.recordedDir);
+  const recorded = await RecordedRuns.open(options.recordedDir);
+  const history = new ClaimHistory(dataDir, store, recorded);
   const runs = new RunService({
     store,
+    recorded,
     history,
     scratchDir: join(dataDir, 'runs'),
     now,

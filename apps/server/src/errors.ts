@@ -72,6 +72,11 @@ const table = {
     retryable: true,
     message: `Too many runs are waiting ${limitOf(limits.runsWaitingMax)}`,
   },
+  RUN_RECORDED: {
+    status: 409,
+    retryable: false,
+    message: 'The run comes with the lab and cannot be deleted',
+  },
   RUN_ACTIVE: { status: 409, retryable: false, message: 'The run has not ended yet; cancel it first' },
   RUN_INTERRUPTED: {
     status: null,

@@ -3,6 +3,7 @@ import {
   distributionOf,
   type ErrorBody,
   figureOf,
+  type RecordedRunList,
   type Run,
   type RunEvent,
   type RunList,
@@ -28,6 +29,15 @@ const untilStatus = (test: TestApp, id: string, status: Run['status']) =>
     if (run.status !== status) throw new Error(`${run.status}, not ${status} yet`);
     return run;
   }, waiting);
+
+/** The events of a run that has ended. */
+async function follow(test: TestApp, id: string): Promise<RunEvent[]> {
+  const { body } = await test.get<string>(`/api/runs/${id}/events`);
+  return [...body.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!) as RunEvent);
+}
+
+const ticksOf = (events: readonly RunEvent[]) =>
+  events.flatMap((event) => (event.type === 'snapshot' ? event.ticks : []));
 
 describe('a run', () => {
   it('of an inline scenario ends with its points, checked, and its environment', async () => {
@@ -165,16 +175,45 @@ describe('the history', () => {
     const run = (await test.get<Run>(`/api/runs/${id}`)).body;
     const recordedDir = makeDataDir();
     writeRecorded({ code: 'of another day', run, ticks: [] }, recordedDir);
+    const recordedId = 'recorded-small';
     const elsewhere = await startApp({ recordedDir });
     const last = async (claim: string) =>
       (await elsewhere.get<ClaimLedger>('/api/claims')).body.claims.find((each) => each.id === claim)?.last;
     const recordedOn = expect.stringContaining(run.environment!.cpuModel);
-    expect(await last('A2')).toMatchObject({ recordedOn, runId: id, runKept: false });
+    expect(await last('A2')).toMatchObject({ recordedOn, runId: recordedId, runKept: true });
     expect(await last('A3')).toMatchObject({ recordedOn, scenarioId: 'small' });
     expect(await last('A1')).toBeNull();
+    const { runs } = (await elsewhere.get<RecordedRunList>('/api/runs/recorded')).body;
+    expect(runs).toMatchObject([{ id: recordedId, scenarioId: 'small', recordedOn }]);
+    expect((await elsewhere.get<RunList>('/api/runs')).body.runs).toEqual([]);
     await runToEnd(elsewhere, smallScenario());
     expect(await last('A3')).toMatchObject({ recordedOn: null, runKept: true });
     expect(await last('A2')).toMatchObject({ recordedOn });
+  });
+
+  it('that is recorded is shown, followed and exported as others are, and never deleted', async () => {
+    const test = await startApp();
+    const own = await runToEnd(test, smallScenario());
+    const tick = ticksOf(await follow(test, own.id))[0]!;
+    const recordedDir = makeDataDir();
+    writeRecorded({ code: 'of another day', run: own, ticks: [tick] }, recordedDir);
+    const elsewhere = await startApp({ recordedDir });
+    const id = 'recorded-small';
+    const run = await show(elsewhere, id);
+    expect(run).toEqual({ ...own, id, recordedOn: expect.stringContaining(own.environment!.cpuModel) });
+    const events = await follow(elsewhere, id);
+    expect(events).toEqual([
+      { type: 'snapshot', run, ticks: [tick] },
+      { type: 'end', run },
+    ]);
+    const csv = (await elsewhere.get<string>(`/api/runs/${id}/export?format=csv`)).body;
+    expect(csv.trim().split('\r\n')).toHaveLength(1 + run.points.length);
+    expect(await elsewhere.remove(`/api/runs/${id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'RUN_RECORDED' },
+    });
+    const cancelled = await elsewhere.post(`/api/runs/${id}/cancel`);
+    expect(cancelled).toMatchObject({ status: 409, body: { code: 'RUN_NOT_ACTIVE' } });
   });
 
   it('shares the ledger with the command line on the same data folder, both ways, and outlives its runs', async () => {
@@ -254,13 +293,13 @@ describe('the events of a run that has ended', () => {
       test,
       smallScenario({ phases: { warmupMs: 0, measureMs: 900, drainMs: 500 } }),
     );
-    const { body } = await test.get<string>(`/api/runs/${run.id}/events`);
-    const events = [...body.matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!) as RunEvent);
+    const events = await follow(test, run.id);
     expect(events.map(({ type }) => type)).toEqual(['snapshot', 'end']);
     const [snapshot, end] = events;
     expect(snapshot).toMatchObject({ run: { id: run.id, status: 'done' } });
     expect(snapshot?.type === 'snapshot' && snapshot.ticks.length).toBeGreaterThan(0);
     expect(end).toEqual({ type: 'end', run });
+    const { body } = await test.get<string>(`/api/runs/${run.id}/events`);
     const endId = body
       .match(/^id: (\d+)$/gm)!
       .at(-1)!

@@ -124,6 +124,12 @@ export const Point = Type.Object(
       description:
         'Medians of figures that each instance has for itself: cpuShare (cores kept busy), dequeuePerSec',
     }),
+    histograms: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.Number()), {
+        description:
+          'Counts over all repeats, by name; element i counts values from 2^i to 2^(i+1): latchGetNs, mutexGetNs',
+      }),
+    ),
     waits: Type.Array(WaitSummary),
     integrity: Integrity,
     conditions: Type.Optional(PointConditions),
@@ -222,6 +228,11 @@ export const Run = Type.Object(
     environment: Type.Union([Environment, Type.Null()]),
     watched: Type.Boolean({ description: 'Whether a dashboard followed the run while it was measured' }),
     error: Type.Union([ErrorBody, Type.Null()]),
+    recordedOn: Type.Optional(
+      Type.String({
+        description: 'Of a run that comes with the lab: the machine that measured it, and when',
+      }),
+    ),
   },
   closed,
 );
@@ -246,6 +257,16 @@ export const RunSummary = Type.Object(
   closed,
 );
 export type RunSummary = Static<typeof RunSummary>;
+
+/** A run at full scale that comes with the lab, for machines that have none of their own. */
+export const RecordedRunSummary = Type.Object(
+  { ...RunSummary.properties, recordedOn: Type.String() },
+  closed,
+);
+export type RecordedRunSummary = Static<typeof RecordedRunSummary>;
+
+export const RecordedRunList = Type.Object({ runs: Type.Array(RecordedRunSummary) }, closed);
+export type RecordedRunList = Static<typeof RecordedRunList>;
 
 /** The state of one instance at a tick; rates are over the time since the previous tick. */
 export const InstanceSample = Type.Object(

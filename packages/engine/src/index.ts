@@ -21,6 +21,7 @@ export type * from './api/message.ts';
 export type * from './api/queue.ts';
 export type * from './api/queue-stats.ts';
 export type * from './api/session.ts';
+export type * from './api/shared-queue.ts';
 export type * from './api/sql.ts';
 export type * from './api/subscriber.ts';
 export {
@@ -53,6 +54,8 @@ export { cancelConversion, convertQueue, readConversion } from './cluster/conver
 export { readMembers } from './cluster/read-members.ts';
 export { type ServeOptions, serveInstance } from './cluster/serve-instance-with-peers.ts';
 export { startCluster } from './cluster/supervisor/start-cluster.ts';
+export { openThreadSession } from './contention/open-thread-session.ts';
+export { shareQueue } from './contention/share-queue.ts';
 export { commitWriteMs, logFileSync } from './model/commit-waits.ts';
 export { type DrainEstimate, estimateDrain, type Flow } from './model/rate-window.ts';
 export { WaitRecorder } from './model/wait-recorder.ts';

@@ -17,7 +17,14 @@ export {
   type StoredVerdict,
   verdictsOf,
 } from './judging/verdict-history.ts';
-export { writeRecorded } from './recorded/recorded-run.ts';
+export {
+  listRecorded,
+  type RecordedHead,
+  type RecordedText,
+  readRecorded,
+  recordedRunId,
+  writeRecorded,
+} from './recorded/recorded-run.ts';
 export { type RecordedVerdict, recordedVerdicts } from './recorded/recorded-verdicts.ts';
 export { assertSystemsAvailable } from './run/available-systems.ts';
 export { planFigures, planRun, type RunPlan, trialInWords } from './run/plan-run.ts';

@@ -2,11 +2,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pointKey } from '@shardlab/contract';
+import { pointKey, type Tick } from '@shardlab/contract';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runCommand } from '../src/cli/commands.ts';
 import { codeFingerprint } from '../src/recorded/code-fingerprint.ts';
-import { listRecorded, readRecorded } from '../src/recorded/recorded-run.ts';
+import { estimateRecordingMs } from '../src/recorded/estimate-recording.ts';
+import { listRecorded, pointsOf, readRecorded, writeRecorded } from '../src/recorded/recorded-run.ts';
+import { readScenarioFolder } from '../src/scenario/scenario-folder.ts';
 import { smallScenario } from './support.ts';
 
 function makeFolder(): string {
@@ -38,27 +40,55 @@ test('a recording goes on where it was stopped, and shares trials between scenar
 
   expect(await record()).toBe(130);
   expect(output).toContain('one: 2 of 2 trials to run');
-  expect(listRecorded(into)).toEqual([]);
+  expect(await listRecorded(into)).toEqual([]);
 
   stderr.mockImplementation(() => true);
   output = '';
   expect(await record()).toBe(0);
   expect(output).toContain('one: 1 of 2 trials to run');
   expect(output).toContain('two: 0 of 2 trials to run');
-  const [one, two] = listRecorded(into);
-  expect(one).toMatchObject({ code: codeFingerprint(), run: { status: 'done', scale: 'full' } });
-  expect(two!.run.points).toEqual(one!.run.points);
-  expect(two!.run.claims.map(({ id }) => id)).toEqual(['A3']);
-  expect(one!.ticks.length).toBeGreaterThan(0);
-  const best = one!.run.points.toSorted(
+  const [one, two] = [(await readRecorded('one', into))!, (await readRecorded('two', into))!];
+  expect(one).toMatchObject({ code: codeFingerprint(), run: { status: 'done', scale: 'full', points: [] } });
+  expect(one.run).toMatchObject({ id: 'recorded-one', recordedOn: expect.stringContaining(' × ') });
+  expect(pointsOf(one)).toHaveLength(2);
+  expect(pointsOf(two)).toEqual(pointsOf(one));
+  expect(two.run.claims.map(({ id }) => id)).toEqual(['A3']);
+  expect((await listRecorded(into)).map(({ run }) => run)).toEqual([one.run, two.run]);
+  const best = pointsOf(one).toSorted(
     (a, b) => b.figures.dequeuePerSec!.value - a.figures.dequeuePerSec!.value,
   )[0]!;
-  expect(new Set(one!.ticks.map(pointKey))).toEqual(new Set([pointKey(best)]));
+  const ticks = JSON.parse(one.ticksJson) as Tick[];
+  expect(new Set(ticks.map(pointKey))).toEqual(new Set([pointKey(best)]));
 
   output = '';
   expect(await record()).toBe(0);
   expect(output).toBe('one: recorded already by this code\ntwo: recorded already by this code\n');
+
+  // Judges that have changed: here the recording has another verdict than they give.
+  const claims = two.run.claims.map((claim) => ({
+    ...claim,
+    verdict: 'does-not-hold' as const,
+    reason: 'of yesterday',
+  }));
+  writeRecorded({ code: two.code, run: { ...two.run, points: pointsOf(two), claims }, ticks }, into);
+  output = '';
+  expect(await record()).toBe(0);
+  expect(output).toContain('two: recorded already by this code, judged anew');
+  expect(await readRecorded('two', into)).toEqual({ ...two, ticksJson: one.ticksJson });
+
   writeFileSync(paths[1]!, readFileSync(paths[1]!, 'utf8').replace('Does it run?', 'Does it?'));
   expect(await record()).toBe(0);
-  expect(readRecorded('two', into)!.run.scenario.question).toBe('Does it?');
+  expect((await readRecorded('two', into))!.run.scenario.question).toBe('Does it?');
+});
+
+test('the scenarios of the white paper and of the Redis benchmark are recorded within three hours', async () => {
+  const scenarios = (await readScenarioFolder()).flatMap(({ parsed }) =>
+    parsed.ok ? [parsed.scenario] : [],
+  );
+  const documents = scenarios.filter(({ study }) => study === 'white-paper' || study === 'redis-benchmark');
+  expect(documents.length).toBeGreaterThan(20);
+  const hours = estimateRecordingMs(documents, 'full') / 3_600_000;
+  expect(hours).toBeLessThan(3);
+  const apart = documents.reduce((sum, scenario) => sum + estimateRecordingMs([scenario], 'full'), 0);
+  expect(hours).toBeLessThan(0.9 * (apart / 3_600_000));
 });

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import {
   Id,
+  RecordedRunList,
   Run,
   RunCancelled,
   RunList,
@@ -62,10 +63,21 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
     },
   );
   app.get(
+    '/api/runs/recorded',
+    {
+      schema: {
+        summary: 'Runs at full scale that come with the lab, for machines that have none of their own',
+        tags,
+        response: { 200: RecordedRunList },
+      },
+    },
+    async () => runs.listRecorded(),
+  );
+  app.get(
     '/api/runs/:id',
     { schema: { summary: 'One run with its points', tags, params, response: { 200: Run } } },
     async (request, reply) => {
-      const json = runs.json(request.params.id);
+      const json = await runs.json(request.params.id);
       return reply.type('application/json; charset=utf-8').send(json as never); // it is stored as JSON
     },
   );
@@ -141,9 +153,14 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
       const lastEventId = parseEventId(request.headers['last-event-id']);
       // A browser reconnects when a stream ends; 204 tells it to stop.
       if (runs.hasEnded(id) && lastEventId === endEventId) return reply.code(204).send(null);
+      let isClosed = false;
       let stop = () => {};
-      const stream = streams.open(reply, () => stop());
-      stop = runs.follow(id, stream, lastEventId);
+      const stream = streams.open(reply, () => {
+        isClosed = true;
+        stop();
+      });
+      stop = await runs.follow(id, stream, lastEventId);
+      if (isClosed) stop();
     },
   );
 }

@@ -12,23 +12,20 @@ import {
   byEvidence,
   type RecordedVerdict,
   readVerdicts,
-  recordedVerdicts,
   type StoredVerdict,
 } from '@shardlab/lab';
 import type { RunStore } from '../store/run-store.ts';
+import type { RecordedRuns } from './recorded-runs.ts';
 
 export class ClaimHistory {
   readonly #dataDir: string;
   readonly #runs: RunStore;
-  readonly #recordedFolder: string | undefined;
-  /** Of the runs that the repository keeps: read when they are first asked for. */
-  #recorded: RecordedVerdict[] | undefined;
+  readonly #recorded: RecordedRuns;
 
-  /** `recordedFolder`: default the repository's. */
-  constructor(dataDir: string, runs: RunStore, recordedFolder?: string) {
+  constructor(dataDir: string, runs: RunStore, recorded: RecordedRuns) {
     this.#dataDir = dataDir;
     this.#runs = runs;
-    this.#recordedFolder = recordedFolder;
+    this.#recorded = recorded;
   }
 
   /** Stores the verdicts of a finished run. */
@@ -41,8 +38,7 @@ export class ClaimHistory {
    * judged on this machine has the best of the recorded verdicts.
    */
   async ledger(): Promise<ClaimLedgerEntry[]> {
-    this.#recorded ??= recordedVerdicts(this.#recordedFolder);
-    const recorded = Map.groupBy(this.#recorded, ({ id }) => id);
+    const recorded = Map.groupBy(this.#recorded.verdicts, ({ id }) => id);
     const verdictsOf = Map.groupBy(await this.#verdicts(), ({ id }) => id);
     return bundledStudies.claims.map(({ id, title, document, grade, weak = null }) => {
       const ofClaim = (verdictsOf.get(id) ?? []).toSorted((a, b) => b.endedAtMs - a.endedAtMs);
@@ -69,7 +65,11 @@ export class ClaimHistory {
     const last = own ?? recorded;
     if (last === undefined) return null;
     const { id: _id, commit: _commit, ...fields } = last;
-    return { recordedOn: null, ...fields, runKept: this.#runs.has(last.runId) };
+    return {
+      recordedOn: null,
+      ...fields,
+      runKept: this.#runs.has(last.runId) || this.#recorded.has(last.runId),
+    };
   }
 
   /** Adds the verdicts of stored runs that are missing in the file: runs that are just ending, or are older than the file. */

@@ -5,11 +5,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Point, provenanceOf, type Run } from '@shardlab/contract';
 
+/** The points of a run, in its order. */
+export type Points = Iterable<Point> | AsyncIterable<Point>;
+
 export interface ExportedRun {
   /** Its points are left out. */
   head: Run;
   /** Called once for each time that the points are needed. */
-  points(): Iterable<Point>;
+  points(): Points;
 }
 
 type Cell = string | number | null;
@@ -44,9 +47,9 @@ export async function* runToCsv({ head, points }: ExportedRun): AsyncGenerator<s
 }
 
 /** Lets other work run after every few points. */
-async function* inTurns(points: Iterable<Point>): AsyncGenerator<Point> {
+async function* inTurns(points: Points): AsyncGenerator<Point> {
   let count = 0;
-  for (const point of points) {
+  for await (const point of points) {
     yield point;
     count += 1;
     if (count % pointsPerTurn === 0) await nextTurn();

@@ -5,7 +5,7 @@
  * stored, and exported point by point.
  */
 import { randomUUID } from 'node:crypto';
-import type { Point, Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
+import type { RecordedRunList, Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
 import { assertSystemsAvailable, LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
@@ -14,11 +14,14 @@ import { limits } from '../limits.ts';
 import { interrupted, type RunStore } from '../store/run-store.ts';
 import type { ClaimHistory } from './claim-history.ts';
 import { endEventId, frameOf } from './event-log.ts';
+import type { RecordedRuns } from './recorded-runs.ts';
 import { type Follower, RunChannel } from './run-channel.ts';
+import type { Points } from './run-export.ts';
 
 export interface RunServiceOptions {
   hidePaths: HidePaths;
   store: RunStore;
+  recorded: RecordedRuns;
   /** Folder for the scratch folders of trials. */
   scratchDir: string;
   now: () => number;
@@ -30,6 +33,7 @@ export interface RunServiceOptions {
 
 export class RunService {
   readonly #store: RunStore;
+  readonly #recorded: RecordedRuns;
   readonly #options: RunServiceOptions;
   /** Runs that have not ended, in execution order; the first may be active. */
   readonly #channels = new Map<string, RunChannel>();
@@ -38,6 +42,7 @@ export class RunService {
 
   constructor(options: RunServiceOptions) {
     this.#store = options.store;
+    this.#recorded = options.recorded;
     this.#options = options;
     this.#store.endInterrupted();
   }
@@ -60,25 +65,32 @@ export class RunService {
     return run;
   }
 
-  /** A run as JSON. Throws `RUN_NOT_FOUND`. */
-  json(id: string): string {
+  /** A run as JSON. Rejects with `RUN_NOT_FOUND`. */
+  async json(id: string): Promise<string> {
     const run = this.#channels.get(id)?.run;
-    return run === undefined ? this.#store.json(id) : JSON.stringify(run);
+    if (run !== undefined) return JSON.stringify(run);
+    return (await this.#recorded.json(id))?.run ?? this.#store.json(id);
   }
 
   /** A run without its points. Throws `RUN_NOT_FOUND`. */
   head(id: string): Run {
     const run = this.#channels.get(id)?.run;
-    return run === undefined ? this.#store.head(id) : { ...run, points: [] };
+    return run === undefined ? (this.#recorded.head(id) ?? this.#store.head(id)) : { ...run, points: [] };
   }
 
   /** The points of a run, each read when it is asked for. */
-  points(id: string): Iterable<Point> {
+  points(id: string): Points {
+    if (this.#recorded.has(id)) return this.#recorded.points(id);
     return this.#channels.get(id)?.run.points ?? this.#store.points(id);
   }
 
   list(options: { limit: number; after: string | undefined }): RunList {
     return this.#store.list(options);
+  }
+
+  /** The runs that come with the lab. */
+  listRecorded(): RecordedRunList {
+    return { runs: this.#recorded.list() };
   }
 
   /**
@@ -88,7 +100,7 @@ export class RunService {
   cancel(id: string): Run {
     const channel = this.#channels.get(id);
     if (channel === undefined) {
-      const { status } = this.#store.head(id);
+      const { status } = this.head(id);
       throw new LabError('RUN_NOT_ACTIVE', { details: { id, status } });
     }
     if (this.#active?.id === id) this.#active.abort.abort();
@@ -96,19 +108,21 @@ export class RunService {
     return channel.run;
   }
 
-  /** Deletes a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`. */
+  /** Deletes a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
   remove(id: string): void {
     this.head(id);
+    if (this.#recorded.has(id)) throw new ServerError('RUN_RECORDED', { details: { id } });
     if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
     this.#store.remove(id);
   }
 
   /** Streams a run to a client, see `RunChannel.follow`. A run that has ended is sent as a snapshot and an `end` event. */
-  follow(id: string, follower: Follower, lastEventId: number | null): () => void {
+  async follow(id: string, follower: Follower, lastEventId: number | null): Promise<() => void> {
     const channel = this.#channels.get(id);
     if (channel !== undefined) return channel.follow(follower, lastEventId);
-    const run = this.#store.json(id);
-    follower.send(frameOf('snapshot', { run, ticks: this.#store.ticksJson(id) }, 0));
+    const recorded = await this.#recorded.json(id);
+    const { run, ticks } = recorded ?? { run: this.#store.json(id), ticks: this.#store.ticksJson(id) };
+    follower.send(frameOf('snapshot', { run, ticks }, 0));
     follower.send(frameOf('end', { run }, endEventId));
     follower.end();
     return () => {};

@@ -20,6 +20,7 @@ import {
   type QueueInfo,
   type QueueList,
   type QueueStats,
+  type RecordedRunList,
   type Run,
   type RunCancelled,
   type RunList,
@@ -73,6 +74,13 @@ export const runsQuery = (limit: number) =>
     // Cheap, and the only way to notice a run that was started elsewhere.
     refetchInterval: 3_000,
   });
+
+/** Never out of date: the recorded runs come with the server's code. */
+export const recordedRunsQuery = queryOptions({
+  queryKey: ['runs', 'recorded'],
+  queryFn: ({ signal }) => call<RecordedRunList>('GET', '/api/runs/recorded', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
 
 export const runQuery = (id: string) =>
   queryOptions({

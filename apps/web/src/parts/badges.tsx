@@ -18,12 +18,13 @@ export function StatusBadge({ status }: { status: RunStatus }) {
   );
 }
 
-/** Whether the data shown is live or recorded. */
-export function SourceBadge({ run }: { run: Pick<Run, 'status'> }) {
+/** Whether the data shown is live, was measured here earlier, or comes with the lab. */
+export function SourceBadge({ run }: { run: Pick<Run, 'status' | 'recordedOn'> }) {
   const live = run.status === 'running' || run.status === 'queued';
+  const source = run.recordedOn === undefined ? 'Measured here' : 'Recorded elsewhere';
   return (
     <span className="badge" data-tone={live ? 'live' : 'quiet'}>
-      {live ? 'Live' : 'Recorded'}
+      {live ? 'Live' : source}
     </span>
   );
 }

@@ -2,7 +2,7 @@ import type { PlanFigures, Scale, Scenario, ScenarioEntry } from '@shardlab/cont
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useId } from 'react';
-import { studiesQuery } from '../api/queries.ts';
+import { recordedRunsQuery, studiesQuery } from '../api/queries.ts';
 import { formatCount, formatDuration, plural } from '../model/format.ts';
 import { ErrorNotice } from './query-states.tsx';
 import { useStartRun } from './use-start-run.ts';
@@ -78,7 +78,23 @@ export function ScenarioRuns({ entry }: { entry: ScenarioEntry }) {
     <div className="scenario-runs">
       {button('quick', 'Run quick', entry.plans.quick)}
       {button('full', 'Run full', entry.plans.full)}
+      <RecordedRun scenarioId={entry.scenario.id} />
       {start.error === null ? null : <ErrorNotice error={start.error} />}
     </div>
+  );
+}
+
+/** A link to the run at full scale that comes with the lab, if there is one. */
+function RecordedRun({ scenarioId }: { scenarioId: string }) {
+  const { data } = useQuery(recordedRunsQuery);
+  const recorded = data?.runs.find((run) => run.scenarioId === scenarioId);
+  if (recorded === undefined) return null;
+  return (
+    <p className="small muted">
+      <Link to="/runs/$runId" params={{ runId: recorded.id }}>
+        Recorded full run
+      </Link>
+      , on {recorded.recordedOn}
+    </p>
   );
 }

@@ -204,6 +204,17 @@ const definitions = {
     message:
       'An instance of the cluster has not applied the subscription in time; subscribe again to wait for it',
   },
+  LISTEN_TIMEOUT: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'No message came for any of the subscribers in time',
+  },
+  LATCH_TIMEOUT: {
+    kind: 'failed',
+    retryable: false,
+    message:
+      'A thread holds a latch or mutex of the shared queue and has ended or hangs: share the queue again',
+  },
   WAITERS_FULL: {
     kind: 'unavailable',
     retryable: true,

@@ -245,6 +245,18 @@ export const limits = {
   takeoverRetryMsMax: 10_000,
   /** How long a restarted process waits for its instance, whose failover host finishes its commits first. */
   failbackMsMax: 20_000,
+  /** Sessions on threads that share a queue, and copies of its metadata object: as many as Oracle's `_kgl_hot_object_copies`. */
+  threadSessionsMax: 256,
+  objectCopiesMax: 254,
+  /** Tries of a latch or mutex that is held, before its session sleeps: about 10 µs, longer than a section lasts. */
+  latchSpins: 255,
+  /** Longest get of a latch or mutex. Sections take microseconds, so by then the holder's thread has ended or hangs. */
+  latchGetMsMax: 10_000,
+  /** How often a session that waits wakes by itself: in `listen`, where it looks for a post, and in a dequeue by name. */
+  listenPollMs: 1_000,
+  dequeuePollMs: 3_000,
+  /** How long closing a shared queue waits for sessions that take or commit a message. */
+  sharedCloseMsMax: 5_000,
   /** How long a process can take to finish its commits and close its files before it is killed. */
   processCloseMsMax: 10_000,
   processStatsMsMax: 1_000,

@@ -13,6 +13,7 @@ import {
   type InstanceFileCheck,
 } from '../storage/instance-file/recovery/check-instance-file.ts';
 import { repairInstanceFile } from '../storage/instance-file/recovery/repair-instance-file.ts';
+import { isOfUnknownFormat } from '../storage/sqlite/file-header.ts';
 import { repairUnshardedFile } from '../storage/unsharded/repair-unsharded-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { findUnshardedFaults } from '../storage/unsharded/unsharded-integrity.ts';
@@ -28,6 +29,7 @@ export interface FolderCheck {
 export function checkFolder(dir: string): FolderCheck {
   const instances = listInstances(dir).map((instance) => checkInstanceFile(instanceFilePath(dir, instance)));
   const faults = [
+    ...findUnknownFormats(dir),
     ...instances.flatMap(({ faults }) => faults),
     ...findCatalogFaults(dir),
     ...findUnshardedFaults(unshardedPath(dir)),
@@ -74,6 +76,11 @@ export function repairFolder(dir: string): FolderRepair {
 function listInstances(dir: string): number[] {
   const names = readFolder(dir).map((name) => /^instance-(\d+)\.(?:db|ack)$/.exec(name)?.[1]);
   return [...new Set(names.filter((digits) => digits !== undefined).map(Number))].sort((a, b) => a - b);
+}
+
+function findUnknownFormats(dir: string): string[] {
+  const files = readFolder(dir).filter((name) => name.endsWith('.db') && isOfUnknownFormat(join(dir, name)));
+  return files.map((name) => `${name} is damaged: its header names a format that SQLite does not know`);
 }
 
 function readFolder(dir: string): string[] {

@@ -7,6 +7,7 @@ import { checkFolder, openInstance } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
 import { makeFolder } from '../folder.ts';
+import { overwrite } from './damage.ts';
 import { FaultProcess } from './fault-process.ts';
 
 const corrupt = expect.objectContaining({ code: 'STORAGE_CORRUPT' });
@@ -38,6 +39,16 @@ describe.each([
     expect(checkFolder(dir).faults).toEqual([expect.stringContaining('catalog.db is not what was written')]);
   });
 });
+
+it.each(['catalog.db', 'instance-1.db'])(
+  'a flipped bit that lets SQLite only read %s is damage, not a missing permission',
+  async (name) => {
+    const { dir } = await closedWithQueues();
+    overwrite(join(dir, name), 18);
+    await expect(openInstance({ dir })).rejects.toThrow(corrupt);
+    expect(checkFolder(dir).faults).toEqual([expect.stringContaining(`${name} is damaged: its header`)]);
+  },
+);
 
 it('damage is found when it comes up while the catalog is open', async () => {
   const { dir, path } = await closedWithQueues();

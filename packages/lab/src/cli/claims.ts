@@ -1,4 +1,5 @@
 import { byEvidence, readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
+import { listRecorded } from '../recorded/recorded-run.ts';
 import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-verdicts.ts';
 import { readScenarioFolder } from '../scenario/scenario-folder.ts';
 import { bundledStudies } from '../studies/registry.ts';
@@ -11,7 +12,7 @@ import { verdictsInWords } from './result-table.ts';
 export async function claimsCommand(flags: { 'data-dir'?: string | undefined }): Promise<number> {
   const kept = await readVerdicts(dataFolder(flags['data-dir']));
   const judgedBy = await scenariosByClaim();
-  const recorded = recordedVerdicts();
+  const recorded = recordedVerdicts(await listRecorded());
   const { claims, studies } = bundledStudies;
   const lines = claims.map(({ id, title, document, grade, weak = null }) => {
     const verdicts = kept.filter((verdict) => verdict.id === id);

@@ -5,7 +5,15 @@ import type { Scale, Scenario } from '@shardlab/contract';
 import { LabError } from '../errors.ts';
 import { isFaulty } from '../judging/judgement.ts';
 import { codeFingerprint } from '../recorded/code-fingerprint.ts';
-import { readRecorded, recordedFolder, ticksOfBest, writeRecorded } from '../recorded/recorded-run.ts';
+import { estimateRecordingMs } from '../recorded/estimate-recording.ts';
+import {
+  type RecordedText,
+  readRecorded,
+  recordedFolder,
+  ticksOfBest,
+  writeRecorded,
+} from '../recorded/recorded-run.ts';
+import { judgeAgain } from '../recorded/recorded-verdicts.ts';
 import { assertSystemsAvailable } from '../run/available-systems.ts';
 import { planRun, type RunPlan } from '../run/plan-run.ts';
 import { startRun } from '../run/start-run.ts';
@@ -84,9 +92,24 @@ class Recording {
   /** Resolves with the exit code. */
   async record(scenarios: readonly Scenario[]): Promise<number> {
     const failed: string[] = [];
+    const upToDate = new Map<Scenario, RecordedText>();
     for (const scenario of scenarios) {
-      if (this.#isUpToDate(scenario)) {
-        process.stdout.write(`${scenario.id}: recorded already by this code\n`);
+      const recorded = await this.#findUpToDate(scenario);
+      if (recorded !== undefined) upToDate.set(scenario, recorded);
+    }
+    const left = scenarios.filter((scenario) => !upToDate.has(scenario));
+    const leftMs = estimateRecordingMs(
+      left,
+      this.#scale,
+      (identity) => this.#journal.find(identity) !== undefined,
+    );
+    if (left.length > 1) process.stdout.write(`${left.length} scenarios, about ${durationInWords(leftMs)}\n`);
+    for (const scenario of scenarios) {
+      const recorded = upToDate.get(scenario);
+      if (recorded !== undefined) {
+        const isJudgedAnew = judgeAgain(recorded, this.#folder);
+        const anew = isJudgedAnew ? ', judged anew by judges that have changed' : '';
+        process.stdout.write(`${scenario.id}: recorded already by this code${anew}\n`);
         continue;
       }
       if (!(await this.#recordOne(scenario))) failed.push(scenario.id);
@@ -100,13 +123,13 @@ class Recording {
     return exitCodes.failed;
   }
 
-  #isUpToDate(scenario: Scenario): boolean {
-    const recorded = readRecorded(scenario.id, this.#folder);
-    return (
+  async #findUpToDate(scenario: Scenario): Promise<RecordedText | undefined> {
+    const recorded = await readRecorded(scenario.id, this.#folder);
+    const isUpToDate =
       recorded?.code === this.#code &&
       recorded.run.scale === this.#scale &&
-      isDeepStrictEqual(recorded.run.scenario, scenario)
-    );
+      isDeepStrictEqual(recorded.run.scenario, scenario);
+    return isUpToDate ? recorded : undefined;
   }
 
   /** Whether the scenario was recorded; why not was printed. */

@@ -3,6 +3,7 @@
  * of it is run. Scenarios name one; a study may bring its own.
  */
 import type {
+  Combination,
   FigureInfo,
   KilledTrial,
   ParameterInfo,
@@ -43,8 +44,8 @@ export interface Program {
   missing?(systems: readonly string[], folder?: string): string[];
   /** Faults of a scenario whose values are valid one by one; empty if it can run. */
   check(scenario: Scenario): ScenarioProblem[];
-  /** How long a trial takes, milliseconds. */
-  estimateTrialMs(params: Params, phases: Phases): number;
+  /** About how long a trial takes, milliseconds. */
+  estimateTrialMs(combination: Combination, phases: Phases): number;
   /** Disk space that a trial may need, bytes. */
   trialBytesMax(scenario: Scenario, params: Params): number;
   /** Runs a trial. Rejects if it fails or hangs, or its signal aborts; no process and no file of it remains in any case. */

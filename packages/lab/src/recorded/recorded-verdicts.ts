@@ -1,30 +1,32 @@
 /** What the recorded runs say of the claims, for a machine that has not judged them itself. */
-import type { Environment } from '@shardlab/contract';
+import { isDeepStrictEqual } from 'node:util';
+import type { Tick } from '@shardlab/contract';
 import { type StoredVerdict, verdictsOf } from '../judging/verdict-history.ts';
 import { bundledStudies } from '../studies/registry.ts';
-import { listRecorded } from './recorded-run.ts';
+import { pointsOf, type RecordedHead, type RecordedText, writeRecorded } from './recorded-run.ts';
 
 export interface RecordedVerdict extends StoredVerdict {
   /** On which machine, in words: "2 × Intel Xeon, ext4, 2026-11-21". */
   recordedOn: string;
 }
 
-/** Judged by today's judges, which may know better than those of the day of the recording. */
-export function recordedVerdicts(folder?: string): RecordedVerdict[] {
-  return listRecorded(folder).flatMap(({ run }) => {
-    const { scenario, points, environment, endedAtMs } = run;
-    const claims = bundledStudies.judge(scenario.claims, points, environment ?? { cores: null });
-    const recordedOn = machineInWords(environment, endedAtMs ?? run.createdAtMs);
-    return verdictsOf({ ...run, claims, scenarioId: scenario.id }).map((verdict) => ({
+/** As they were judged when they were recorded, or judged again since. */
+export function recordedVerdicts(recorded: readonly RecordedHead[]): RecordedVerdict[] {
+  return recorded.flatMap(({ run }) =>
+    verdictsOf({ ...run, scenarioId: run.scenario.id }).map((verdict) => ({
       ...verdict,
-      recordedOn,
-    }));
-  });
+      recordedOn: run.recordedOn,
+    })),
+  );
 }
 
-function machineInWords(environment: Environment | null, atMs: number): string {
-  const date = new Date(atMs).toISOString().slice(0, 10);
-  if (environment === null) return `an unknown machine, ${date}`;
-  const { cores, cpuModel, fileSystem } = environment;
-  return `${cores} × ${cpuModel}, ${fileSystem}, ${date}`;
+/** Writes the verdicts of today's judges into the recording if they differ from its own; returns whether they did. */
+export function judgeAgain(recorded: RecordedText, folder: string): boolean {
+  const { code, run, ticksJson } = recorded;
+  const points = pointsOf(recorded);
+  const claims = bundledStudies.judge(run.scenario.claims, points, run.environment ?? { cores: null });
+  // As they come back from the file: without the fields that are undefined.
+  if (isDeepStrictEqual(JSON.parse(JSON.stringify(claims)), run.claims)) return false;
+  writeRecorded({ code, run: { ...run, points, claims }, ticks: JSON.parse(ticksJson) as Tick[] }, folder);
+  return true;
 }

@@ -60,9 +60,15 @@ export function planFigures(
   return { points: combinations.length, trials: combinations.length * repeats, estimatedMs };
 }
 
+/** About how long a trial of the plan takes with the kill after it, if it has one, milliseconds. */
+export function estimateTrialMs(trial: Trial, { program, phases, kills }: RunPlan): number {
+  const killMs = kills.has(trial) ? (program.kill?.estimateMs(trial.params, phases) ?? 0) : 0;
+  return program.estimateTrialMs(trial, phases) + killMs;
+}
+
 /** One repeat of all combinations. */
 const estimateMs = (program: Program, combinations: readonly Combination[], phases: Phases): number =>
-  combinations.reduce((sum, { params }) => sum + program.estimateTrialMs(params, phases), 0);
+  combinations.reduce((sum, each) => sum + program.estimateTrialMs(each, phases), 0);
 
 const killsMs = ({ kill }: Program, kills: ReadonlySet<Trial>, phases: Phases): number =>
   [...kills].reduce((sum, { params }) => sum + (kill?.estimateMs(params, phases) ?? 0), 0);

@@ -1,5 +1,5 @@
 /** Estimates the remaining time of a run from the overhead that its trials had so far. */
-import type { RunPlan } from './plan-run.ts';
+import { estimateTrialMs, type RunPlan } from './plan-run.ts';
 
 export class TimeLeft {
   readonly #estimates: number[];
@@ -8,11 +8,7 @@ export class TimeLeft {
   #actualDone = 0;
 
   constructor(plan: RunPlan) {
-    const { program, phases, kills } = plan;
-    this.#estimates = plan.trials.map((trial) => {
-      const killMs = kills.has(trial) ? (program.kill?.estimateMs(trial.params, phases) ?? 0) : 0;
-      return program.estimateTrialMs(trial.params, phases) + killMs;
-    });
+    this.#estimates = plan.trials.map((trial) => estimateTrialMs(trial, plan));
   }
 
   /** To be called after each trial, in the order of the plan, with its duration: attempts, probes and a kill included. */

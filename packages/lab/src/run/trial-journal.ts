@@ -65,7 +65,8 @@ export class TrialJournal {
   }
 }
 
-function keyOf({ trial, scenario, phases, isKilled }: TrialIdentity): string {
+/** Trials with the same key measure the same. */
+export function keyOf({ trial, scenario, phases, isKilled }: TrialIdentity): string {
   const { seed, faults = null, conversion = null, probes = false } = scenario;
   const { warmupMs, measureMs, drainMs } = phases;
   return JSON.stringify([

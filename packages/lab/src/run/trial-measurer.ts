@@ -65,7 +65,7 @@ export class TrialMeasurer {
         return this.#attempt(trialOptions);
       },
       mayMeasureAgain: () => {
-        this.#againMs -= program.estimateTrialMs(trial.params, phases);
+        this.#againMs -= program.estimateTrialMs(trial, phases);
         return this.#againMs >= 0;
       },
     });

@@ -57,6 +57,7 @@ function summarise(
         rounded(median(outcomes.map(({ byInstance }) => byInstance[name]?.[index] ?? 0))),
       ),
     ),
+    ...summedHistograms(outcomes),
     waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
     integrity: { ...integrityOf(outcomes, killed), durability: evidence },
     conditions: {
@@ -68,6 +69,14 @@ function summarise(
     ...(outcomes[0]!.stated === undefined ? {} : { stated: outcomes[0]!.stated }),
     repeats: outcomes.map(repeatOf),
   };
+}
+
+function summedHistograms(outcomes: readonly MeasuredRepeat[]): Pick<Point, 'histograms'> {
+  const first = outcomes[0]!.histograms;
+  if (first === undefined) return {};
+  const sum = (name: string, bucket: number) =>
+    outcomes.reduce((total, { histograms }) => total + (histograms?.[name]?.[bucket] ?? 0), 0);
+  return { histograms: mapValues(first, (name, counts) => counts.map((_, bucket) => sum(name, bucket))) };
 }
 
 function integrityOf(outcomes: readonly MeasuredRepeat[], killed: KilledTrial | undefined) {

@@ -43,6 +43,8 @@ export interface TrialOutcome {
   provenance: Provenance;
   /** Distributions by name, in microseconds. */
   latencies: Record<string, Histogram>;
+  /** Counts by name: element i counts values from 2^i to 2^(i+1). Left out by programs without any. */
+  histograms?: Record<string, number[]>;
   /** Figures that each instance has for itself, by name. */
   byInstance: Record<string, number[]>;
   waits: WaitStats[];

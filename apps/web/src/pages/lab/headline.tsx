@@ -1,7 +1,7 @@
 import type { Run, RunSummary, ScenarioEntry } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { runQuery } from '../../api/queries.ts';
+import { recordedRunsQuery, runQuery } from '../../api/queries.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import { formatAgo, formatCount, formatDuration, formatValue } from '../../model/format.ts';
 import { bestPoint, bestPoints, dequeuesOf } from '../../model/run-highlights.ts';
@@ -12,17 +12,23 @@ import { Replay } from './replay.tsx';
 import { Schematic } from './schematic.tsx';
 
 const firstLook = 'first-look';
+const figure3 = 'white-paper-figure-3';
 
-/** The newest result of this machine in one sentence; before the first run, an introduction. */
+/**
+ * The newest result of this machine in one sentence; before its first run, that of the recorded Figure 3, or an introduction
+ * where none is recorded.
+ */
 export function Headline(props: {
   scenarios: readonly ScenarioEntry[];
   /** Null while the list is loading. */
   runs: readonly RunSummary[] | null;
 }) {
   const newest = props.runs?.find((run) => run.status === 'done') ?? null;
-  const run = useQuery({ ...runQuery(newest?.id ?? ''), enabled: newest !== null });
-  if (props.runs === null) return <Introduction />;
-  if (newest === null) return <Introduction scenarios={props.scenarios} />;
+  const recorded = useQuery({ ...recordedRunsQuery, enabled: props.runs !== null && newest === null });
+  const shown = newest ?? recorded.data?.runs.find(({ scenarioId }) => scenarioId === figure3) ?? null;
+  const run = useQuery({ ...runQuery(shown?.id ?? ''), enabled: shown !== null });
+  if (props.runs === null || (newest === null && recorded.isPending)) return <Introduction />;
+  if (shown === null) return <Introduction scenarios={props.scenarios} />;
   if (run.data === undefined) return <Introduction />;
   return <Result run={run.data} scenarios={props.scenarios} />;
 }
@@ -52,7 +58,10 @@ function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntr
   const best = bestPoints(run);
   const endedAtMs = run.endedAtMs ?? run.createdAtMs;
   return (
-    <section className="headline" aria-label="Result of this machine">
+    <section
+      className="headline"
+      aria-label={run.recordedOn === undefined ? 'Result of this machine' : 'Result of another machine'}
+    >
       <div className="headline-text">
         <h1>
           <Sentence run={run} />
@@ -66,14 +75,25 @@ function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntr
           {verdictSentence(run)}
         </p>
         <div className="row">
-          <Link className="button button-primary" to="/runs/$runId" params={{ runId: run.id }}>
+          {run.recordedOn === undefined ? null : <FirstLook scenarios={scenarios} primary />}
+          <Link
+            className={run.recordedOn === undefined ? 'button button-primary' : 'button'}
+            to="/runs/$runId"
+            params={{ runId: run.id }}
+          >
             Open this run
           </Link>
-          <FirstLook scenarios={scenarios} />
+          {run.recordedOn === undefined ? <FirstLook scenarios={scenarios} /> : null}
         </div>
         <p className="small muted">
-          Measured {formatAgo(endedAtMs, Date.now())} with “{run.scenario.title}” ({run.scale})
-          {run.environment === null ? '' : `, on ${run.environment.cores} × ${run.environment.cpuModel}`}.
+          {run.recordedOn === undefined
+            ? `Measured ${formatAgo(endedAtMs, Date.now())}`
+            : 'Nothing has been measured on this machine yet: this run comes with the lab, recorded'}{' '}
+          with “{run.scenario.title}” ({run.scale})
+          {run.environment === null
+            ? ''
+            : `, on ${run.recordedOn ?? `${run.environment.cores} × ${run.environment.cpuModel}`}`}
+          .
         </p>
       </div>
       <Replay runId={run.id} cores={run.environment?.cores ?? 1} />
@@ -82,11 +102,12 @@ function Result({ run, scenarios }: { run: Run; scenarios: readonly ScenarioEntr
 }
 
 function Sentence({ run }: { run: Run }) {
+  const where = run.recordedOn === undefined ? 'On this machine' : 'On the machine of the recording';
   const best = bestPoints(run);
   if (best !== null)
     return (
       <>
-        On this machine the sharded queue dequeues up to{' '}
+        {where} the sharded queue dequeues up to{' '}
         <strong className="ink-sharded">{formatCount(dequeuesOf(best.sharded))}</strong> messages per second,
         the unsharded queue up to{' '}
         <strong className="ink-unsharded">{formatCount(dequeuesOf(best.unsharded))}</strong>: a factor of{' '}
@@ -104,7 +125,7 @@ function Sentence({ run }: { run: Run }) {
   if (only === null) return 'The newest run finished without any points.';
   return (
     <>
-      On this machine the {only.system} queue dequeues up to{' '}
+      {where} the {only.system} queue dequeues up to{' '}
       <strong className={`ink-${only.system}`}>{formatCount(dequeuesOf(only))}</strong> messages per second.
     </>
   );

@@ -96,6 +96,7 @@ function Outcome({ run }: { run: Run }) {
         {duration}
         {status === 'cancelled' ? '; the points finished before it was cancelled are kept' : ''}.{' '}
         <span className="muted">
+          {run.recordedOn === undefined ? '' : `Recorded on ${run.recordedOn}; it comes with the lab. `}
           Started {startTime}
           {run.watched ? ', with a dashboard open during the measurement' : ''}.
         </span>

@@ -15,7 +15,14 @@ const otherError = (error: number | null) => {
  * Compares the simulated with the measured rates, and names those that differ by more than the model aims at. Errors of
  * the other figures stand beside them; those outside the same aim are bold.
  */
-export function ModelAgreement({ errors }: { errors: readonly ModelError[] }) {
+export function ModelAgreement({
+  errors,
+  isOfThisMachine,
+}: {
+  errors: readonly ModelError[];
+  /** Whether the costs of the model were measured on the machine that measured the points. */
+  isOfThisMachine: boolean;
+}) {
   const misses = errors.filter((error) => error.misses).length;
   return (
     <section className="section" aria-labelledby="agreement">
@@ -27,6 +34,12 @@ export function ModelAgreement({ errors }: { errors: readonly ModelError[] }) {
             : `${misses} of ${errors.length} simulated rates differ by more than ${aim}.`}
         </p>
       </div>
+      {isOfThisMachine ? null : (
+        <p>
+          The points are of this machine and the costs are of another one: these errors tell how the machines
+          differ, not how good the model is.
+        </p>
+      )}
       <ScrollX label="Measured and simulated rates" framed>
         <table className="table">
           <thead>

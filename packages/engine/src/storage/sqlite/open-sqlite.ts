@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
 import { makeSqliteFilePrivate } from '../private-files.ts';
+import { isOfUnknownFormat } from './file-header.ts';
 
 export type SqliteFile = Database.Database;
 export type SqliteStatement = Database.Statement<unknown[]>;
@@ -136,8 +137,9 @@ const errorCodeBySqlitePrefix: [prefix: string, code: QueueErrorCode][] = [
 export function toQueueError(error: unknown, path: string): QueueError {
   if (error instanceof QueueError) return error;
   const sqliteCode = error instanceof Database.SqliteError ? error.code : undefined;
-  const code =
+  const mapped =
     errorCodeBySqlitePrefix.find(([prefix]) => sqliteCode?.startsWith(prefix))?.[1] ?? 'STORAGE_FAILED';
+  const code = mapped === 'STORAGE_READ_ONLY' && isOfUnknownFormat(path) ? 'STORAGE_CORRUPT' : mapped;
   return new QueueError(code, { details: { path, sqlite: sqliteCode ?? String(error) }, cause: error });
 }
 

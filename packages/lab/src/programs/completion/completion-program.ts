@@ -1,5 +1,5 @@
 /** The program `run-to-completion`: a number of messages is enqueued and dequeued, one a call, by each system. */
-import type { FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
+import type { Combination, FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
 import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import { missingFor } from '../../systems/missing.ts';
@@ -68,11 +68,13 @@ function check(scenario: Scenario): ScenarioProblem[] {
   ];
 }
 
-/** For a system that syncs both the enqueue and the dequeue of a message; one without syncs takes a twentieth of it. */
-const msPerMessage = 0.4;
+/** From the enqueue to the dequeue of a message, with a sync for each and without. */
+const msPerMessageSynced = 0.4;
+const msPerMessageUnsynced = 0.02;
 const startMs = 500;
 
-function estimateTrialMs(params: Params, { warmupMs, measureMs }: Phases): number {
+function estimateTrialMs({ params, system }: Combination, { warmupMs, measureMs }: Phases): number {
+  const msPerMessage = systemOf(system).synced ? msPerMessageSynced : msPerMessageUnsynced;
   return startMs + warmupMs + Math.max(measureMs, completionParamsOf(params).messages * msPerMessage);
 }
 

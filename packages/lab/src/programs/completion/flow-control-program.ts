@@ -1,5 +1,5 @@
 /** The program `flow-control`: messages are offered until they are refused, and what was accepted is dequeued. */
-import type { FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
+import type { Combination, FigureInfo, Params, Phases, Scenario } from '@shardlab/contract';
 import { missingFor } from '../../systems/missing.ts';
 import type { Program } from '../program.ts';
 import { flowControlParameters, flowControlParamsOf } from './completion-params.ts';
@@ -33,7 +33,7 @@ export const flowControl: Program = {
   systems: completionSystems,
   missing: missingFor,
   check: () => [],
-  estimateTrialMs: (params: Params, _: Phases) =>
+  estimateTrialMs: ({ params }: Combination, _: Phases) =>
     startMs + flowControlParamsOf(params).messages * msPerMessage,
   trialBytesMax(_: Scenario, params: Params) {
     const { messages, payloadBytes } = flowControlParamsOf(params);

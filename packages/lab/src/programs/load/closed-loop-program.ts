@@ -1,5 +1,5 @@
 /** The program `closed-loop`: sessions that enqueue and dequeue as fast as a system lets them, for a time. */
-import type { Params, Phases, Scenario } from '@shardlab/contract';
+import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { missingFor } from '../../systems/missing.ts';
 import { systems } from '../../systems/systems.ts';
@@ -50,7 +50,7 @@ export const closedLoop: Program = {
   systems: systems.map(({ info }) => info),
   missing: missingFor,
   check: () => [],
-  estimateTrialMs(params: Params, { warmupMs, measureMs, drainMs }: Phases) {
+  estimateTrialMs({ params }: Combination, { warmupMs, measureMs, drainMs }: Phases) {
     const isOnce = closedLoopParamsOf(params).schedule === 'at-once';
     const once = startMs + warmupMs + measureMs;
     return isOnce ? once + drainMs / 4 : 2 * once + measureMs;

@@ -2,7 +2,7 @@
  * The program `open-loop`: transactions begin at their intended times, whether or not earlier ones have finished. Latencies
  * count from the intended time, so a stall counts against every message that should have been sent meanwhile.
  */
-import type { Params, Phases, Scenario } from '@shardlab/contract';
+import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import { LabError } from '../../errors.ts';
 import { expandSweep, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
@@ -65,7 +65,7 @@ export const openLoop: Program = {
   systems: systems.map(({ info }) => info),
   missing: missingFor,
   check,
-  estimateTrialMs(params: Params, { warmupMs, measureMs, drainMs }: Phases) {
+  estimateTrialMs({ params }: Combination, { warmupMs, measureMs, drainMs }: Phases) {
     const isShare = openLoopParamsOf(params).shareOfMaximum !== undefined;
     const maximumMs = isShare ? startMs + maximumPhases.warmupMs + maximumPhases.measureMs : 0;
     return startMs + warmupMs + measureMs + drainMs / 4 + maximumMs;

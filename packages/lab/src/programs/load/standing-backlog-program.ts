@@ -2,7 +2,7 @@
  * The program `standing-backlog`: a process enqueues a backlog and is killed; another opens its files, and enqueues and
  * dequeues as fast as it can while as many messages stay in the queue.
  */
-import type { Params, Phases, Scenario } from '@shardlab/contract';
+import type { Combination, Params, Phases, Scenario } from '@shardlab/contract';
 import { systemOf } from '../../systems/systems.ts';
 import type { Program } from '../program.ts';
 import { standingBacklogFigures } from './load-figures.ts';
@@ -26,7 +26,7 @@ export const standingBacklog: Program = {
   figures: standingBacklogFigures,
   systems: embedded.map((id) => systemOf(id).info),
   check: () => [],
-  estimateTrialMs: (params: Params, { warmupMs, measureMs }: Phases) =>
+  estimateTrialMs: ({ params }: Combination, { warmupMs, measureMs }: Phases) =>
     startMs + warmupMs + measureMs + standingBacklogParamsOf(params).backlog * fillMsPerMessage,
   trialBytesMax(_: Scenario, params: Params) {
     const { backlog, payloadBytes } = standingBacklogParamsOf(params);

@@ -1,5 +1,5 @@
 /** The programs `queue` and `topic`: enqueuers and dequeuers that work as fast as they can, on the engine's kinds of queues. */
-import type { Params, Phases, Point, Scenario } from '@shardlab/contract';
+import type { Combination, Params, Phases, Point, Scenario } from '@shardlab/contract';
 import { contradictionOf } from '../../judging/evidence.ts';
 import type { RawShape } from '../../surroundings/surroundings.ts';
 import { estimateKilledMs, killedBacklogMax, runKilledTrial } from '../../trial/killed/run-killed-trial.ts';
@@ -19,7 +19,7 @@ const subscribeMs = 1;
  * The phases, a part of the drain's limit, and starting the processes: 250 ms plus 120 ms for each further instance
  * (measured on two cores). During the run this overhead is replaced by the observed one.
  */
-function estimateTrialMs(params: Params, phases: Phases): number {
+function estimateTrialMs({ params }: Combination, phases: Phases): number {
   const drain = phases.drainMs / 4;
   const { instances, backlog, subscribers = 0 } = queueParamsOf(params);
   const made = fillMsPerMessage * backlog + subscribeMs * subscribers;

@@ -1,6 +1,6 @@
 /** The program `raw-limit`: rows through SQLite alone, without a queue, which limits every queue that stores in it. */
 import { mkdir, rm } from 'node:fs/promises';
-import type { FigureInfo, Params, Phases } from '@shardlab/contract';
+import type { Combination, FigureInfo, Phases } from '@shardlab/contract';
 import Type from 'typebox';
 import { measureRaw, type RawJob } from '../../raw/raw-limit.ts';
 import type { TrialOptions, TrialOutcome } from '../../trial/trial.ts';
@@ -81,7 +81,7 @@ export const rawLimit: Program = {
   ],
   check: () => [],
   /** A fifth of the window warms up. */
-  estimateTrialMs: (_: Params, { measureMs }: Phases) => startMs + measureMs * 1.2,
+  estimateTrialMs: (_: Combination, { measureMs }: Phases) => startMs + measureMs * 1.2,
   trialBytesMax: () => bytesMax,
   run: runRawLimit,
 };

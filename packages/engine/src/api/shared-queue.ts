@@ -1,0 +1,151 @@
+/** A topic that sessions on worker threads of one process use over shared memory: dequeue by name, and listen. */
+import type { Message, NewMessage } from './message.ts';
+import type { SubscriberSpec } from './subscriber.ts';
+import type { WaitStats } from './waits.ts';
+
+export interface ShareQueueOptions {
+  /** Name of a topic of the instance. */
+  queue: string;
+  /** Sessions that can be open at a time, 1 to 256; default 256. */
+  sessionsMax?: number;
+  /** Subscribers, durable ones and temporary ones together, 1 to 1,024 (the default). */
+  subscribersMax?: number;
+  /**
+   * Copies of the queue's metadata object, 1 (the default) to 254. Each has a mutex of its own, and a session uses one copy:
+   * what Oracle does with an object that is marked hot.
+   */
+  copies?: number;
+}
+
+/** What a worker thread needs to open sessions: pass it as `workerData`, or post it. */
+export interface SharedQueueHandle {
+  readonly queue: string;
+  /** Socket of the instance. */
+  readonly path: string;
+  readonly sessionsMax: number;
+  readonly subscribersMax: number;
+  readonly copies: number;
+  readonly words: SharedArrayBuffer;
+  readonly names: SharedArrayBuffer;
+  readonly statistics: SharedArrayBuffer;
+}
+
+/** The owner's side, in the thread of the instance. */
+export interface SharedQueue {
+  readonly handle: SharedQueueHandle;
+  /** Adds a subscriber to the topic and to the shared table. Throws `SUBSCRIBERS_FULL`, and what `Instance.subscribe` does. */
+  subscribe(subscriber: SubscriberSpec): Promise<void>;
+  statistics(): SharedQueueStatistics;
+  /** Waits of its sessions since they were opened: for each other, and for messages. */
+  waits(): WaitStats[];
+  /** Ends waits and later calls of all sessions with `INSTANCE_CLOSED`. The instance stays open. */
+  close(): Promise<void>;
+}
+
+export interface SharedEnqueueOptions {
+  /** Default `commit`. `immediate`: in a transaction of its own, visible when the call resolves. */
+  visibility?: 'commit' | 'immediate';
+}
+
+export interface SharedDequeueOptions extends SharedEnqueueOptions {
+  /** How long to wait for a message, ms; 0 (the default) does not wait. */
+  waitMs?: number;
+}
+
+/**
+ * A session of the instance on a worker thread. Waits block the thread, so a thread that waits has one session. Calls must
+ * not overlap (`SESSION_BUSY`).
+ */
+export interface ThreadSession {
+  /** Number of the session in the shared memory, from 1. */
+  readonly id: number;
+  /**
+   * Enqueues for the message's recipients, by default all subscribers. A recipient that is no subscriber becomes a temporary
+   * one, which goes when its place is needed and it has no messages (`SUBSCRIBERS_FULL` where none can go).
+   */
+  enqueue(message: NewMessage, options?: SharedEnqueueOptions): Promise<void>;
+  /**
+   * Waits until one of the subscribers has a message, and returns the name of the first that has. It may have none for this
+   * session: another that has taken it without a commit, or takes it meanwhile, does not show. Throws `SUBSCRIBER_NOT_FOUND`,
+   * and `LISTEN_TIMEOUT` after `waitMs`.
+   */
+  listen(subscribers: readonly string[], waitMs: number): Promise<string>;
+  /** The subscriber's next message; undefined if there is none for `waitMs`. */
+  dequeue(subscriber: string, options?: SharedDequeueOptions): Promise<Message | undefined>;
+  /** Commits what was enqueued and dequeued with visibility `commit`. */
+  commit(): Promise<void>;
+  /** Messages that were dequeued return, and whoever listens is woken for them. */
+  rollback(): Promise<void>;
+  /** Rolls back and ends the session. */
+  close(): Promise<void>;
+}
+
+/** What a session did with a latch or a mutex. */
+export interface GuardStatistics {
+  gets: number;
+  /** Gets that did not succeed at once. Each ends as a spin get or sleeps. */
+  misses: number;
+  /** Misses that succeeded while they spun. */
+  spinGets: number;
+  /** Sleeps of all gets. */
+  sleeps: number;
+  /** Sleeps of a get after its first: misses = spinGets + sleeps − recurrentSleeps. */
+  recurrentSleeps: number;
+  /** Time asleep, ms. */
+  sleepMs: number;
+  /** From the call to the release, ms. Divided by the gets it is the documents' "ns per get". */
+  totalMs: number;
+  maxMs: number;
+  /** Gets by that time: element i counts those of 2^i up to 2^(i+1) ns. */
+  histogram: number[];
+}
+
+export interface ThreadSessionStatistics {
+  session: number;
+  /** `listening`: in `listen`, on the channel. `waiting`: in `dequeue`. */
+  state: 'free' | 'open' | 'listening' | 'waiting' | 'closed';
+  /** Locks and pins of the metadata object that it took. */
+  locks: number;
+  pins: number;
+  /** The latch of the broadcast channel. */
+  latch: GuardStatistics;
+  /** The mutex of its copy of the metadata object. */
+  mutex: GuardStatistics;
+  enqueued: number;
+  /** Messages whose consumption is committed. */
+  dequeued: number;
+  /** Dequeues that were told of a message and found none. */
+  dequeuedNothing: number;
+  /** Calls of `listen` that returned a subscriber, and that timed out. */
+  listens: number;
+  listenTimeouts: number;
+  /** Times that a post woke it while it listened, and those that left it without a message. */
+  wakeUps: number;
+  falseWakeUps: number;
+  /** Posts that these wake-ups took; more than the wake-ups where several fell together. */
+  postsTaken: number;
+  /** Times that it woke in a dequeue, because a message came for its subscriber. */
+  messageWakeUps: number;
+  /** Waits that ended with the internal poll instead of a wake-up. */
+  polls: number;
+  /** Waits for messages in `listen` and in `dequeue`, a new one after each poll, and their time, ms. */
+  listenSleeps: number;
+  listenMs: number;
+  dequeueSleeps: number;
+  dequeueMs: number;
+}
+
+export interface SharedQueueStatistics {
+  /** Of each session that was opened, closed ones included as long as no other has its number. */
+  sessions: ThreadSessionStatistics[];
+  /** Posts on the broadcast channel. */
+  posts: number;
+  /** Sessions subscribed to it now. */
+  listeners: number;
+  /** Over all copies of the metadata object, now. */
+  locksHeld: number;
+  pinsHeld: number;
+  subscribers: { name: string; temporary: boolean; ready: number }[];
+  /** Temporary subscribers that were made, gone ones included. */
+  temporaryMade: number;
+}

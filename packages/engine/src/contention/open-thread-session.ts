@@ -1,0 +1,50 @@
+/** Opens a session of a shared queue on the calling thread. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { SharedQueueHandle, ThreadSession } from '../api/shared-queue.ts';
+import { connectLink } from '../client/connect.ts';
+import { nodePorts } from '../node-ports.ts';
+import { QueueMemory, sessionStates } from './queue-memory.ts';
+import { joinSharedMemory } from './session-parts.ts';
+import { SharedSession } from './thread-session.ts';
+
+/**
+ * Returns once the instance answers. Each session has a connection of its own. Throws `SESSIONS_FULL`, `INSTANCE_UNREACHABLE`,
+ * `INSTANCE_CLOSED`.
+ */
+export async function openThreadSession(handle: SharedQueueHandle): Promise<ThreadSession> {
+  const memory = new QueueMemory(handle, handle);
+  const session = takeNumber(memory);
+  const { clock } = nodePorts;
+  const parts = joinSharedMemory(handle, { memory, session, clock });
+  parts.counts.clear();
+  try {
+    parts.object.assertOpen();
+    const client = await connectLink({
+      path: handle.path,
+      connectMs: limits.connectMsDefault,
+      ports: nodePorts,
+    });
+    return new SharedSession({ ...parts, queue: handle.queue, client, clock });
+  } catch (error) {
+    memory.store(memory.session(session, 'state'), sessionStates.indexOf('closed'));
+    throw error;
+  }
+}
+
+/** Numbers that no session had come first, so that what closed sessions counted can be read for longer. */
+function takeNumber(memory: QueueMemory): number {
+  const open = sessionStates.indexOf('open');
+  for (const state of ['free', 'closed'] as const) {
+    const taken = sessionStates.indexOf(state);
+    for (let session = 1; session <= memory.shape.sessionsMax; session += 1) {
+      const at = memory.session(session, 'state');
+      if (Atomics.compareExchange(memory.words, at, taken, open) === taken) return session;
+    }
+  }
+  const { sessionsMax } = memory.shape;
+  throw new QueueError('SESSIONS_FULL', {
+    message: `The shared queue has all its ${sessionsMax} sessions open`,
+    details: { sessionsMax },
+  });
+}

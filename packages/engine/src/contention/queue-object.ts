@@ -1,0 +1,199 @@
+/**
+ * The metadata object of a shared queue as one session uses it: what Oracle keeps in its library cache. A _lock_ keeps the
+ * object, a _pin_ keeps what it says; both are counted, and closing the queue waits until there are none. Each step below is one
+ * get of the mutex, because between two steps another session may change what the step read.
+ *
+ * An access with a lock takes six gets (lock; check, pin, read; unpin; unlock), an access by pin alone six or, if it changes
+ * nothing, five (find; check, pin, pin the row; change; unpin). They are the steps that the document traces.
+ *
+ * Where the object is hot it has copies, each with a mutex, locks, pins and ready counts of its own. A session uses one copy.
+ */
+import { QueueError } from '../api/errors.ts';
+import type { Guard } from './latch.ts';
+import type { QueueMemory } from './queue-memory.ts';
+import type { SessionCounts } from './session-counts.ts';
+import { allRows, type SubscriberTable } from './subscriber-table.ts';
+
+export interface QueueObjectOptions {
+  memory: QueueMemory;
+  table: SubscriberTable;
+  /** Number of the session. */
+  session: number;
+  counts: SessionCounts;
+  /** The mutexes of all copies, in their order. */
+  mutexes: readonly Guard[];
+}
+
+/** The subscribers of each message that a transaction enqueued, and of those that it dequeued. */
+export interface CommittedOperations {
+  enqueuedFor: readonly (readonly string[] | null)[];
+  dequeuedFor: readonly string[];
+}
+
+/** A row that the session has pinned: its slot stays its subscriber's. */
+export interface PinnedRow {
+  slot: number;
+  ready: number;
+}
+
+export class QueueObject {
+  readonly #memory: QueueMemory;
+  readonly #table: SubscriberTable;
+  readonly #session: number;
+  readonly #counts: SessionCounts;
+  readonly #mutexes: readonly Guard[];
+  readonly #copy: number;
+  readonly #mutex: Guard;
+
+  constructor({ memory, table, session, counts, mutexes }: QueueObjectOptions) {
+    this.#memory = memory;
+    this.#table = table;
+    this.#session = session;
+    this.#counts = counts;
+    this.#mutexes = mutexes;
+    this.#copy = session % mutexes.length;
+    this.#mutex = mutexes[this.#copy]!;
+  }
+
+  /** Access with a lock. `read` runs under the mutex. Throws `INSTANCE_CLOSED`, and what `read` throws. */
+  look<T>(read: (table: SubscriberTable) => T): T {
+    this.#lock();
+    try {
+      this.#pin();
+      try {
+        return this.#mutex.within(() => read(this.#table));
+      } finally {
+        this.#unpin();
+      }
+    } finally {
+      this.#unlock();
+    }
+  }
+
+  #lock(): void {
+    this.#mutex.within(() => this.#memory.change(this.#memory.object(this.#copy, 'locks'), 1));
+    this.#counts.add('locks');
+  }
+
+  #unlock(): void {
+    this.#mutex.within(() => this.#memory.change(this.#memory.object(this.#copy, 'locks'), -1));
+  }
+
+  /** A queue that is closing grants no pin, whoever has a lock; once there is one, it stays until that is gone. */
+  #pin(): void {
+    this.#mutex.within(() => this.assertOpen());
+    this.#mutex.within(() => this.#memory.change(this.#memory.object(this.#copy, 'pins'), 1));
+    this.#counts.add('pins');
+  }
+
+  #unpin(): void {
+    this.#mutex.within(() => {
+      this.#memory.store(this.#memory.session(this.#session, 'pinned'), 0);
+      this.#memory.change(this.#memory.object(this.#copy, 'pins'), -1);
+    });
+  }
+
+  /**
+   * Begins an access by pin alone, which `unpin` ends. `waits`: the session is noted as one that waits for the subscriber, before
+   * the count is read, so that whoever raises the count later wakes it. Throws `INSTANCE_CLOSED`, `SUBSCRIBER_NOT_FOUND`.
+   */
+  pinRow(name: string, { waits = false } = {}): PinnedRow {
+    return this.#pinWith((table) => {
+      const slot = table.slotOf(name);
+      this.#memory.store(this.#memory.session(this.#session, 'pinned'), slot + 1);
+      if (waits) this.#memory.store(this.#memory.session(this.#session, 'waitsFor'), slot + 1);
+      return { slot, ready: table.ready(slot) };
+    });
+  }
+
+  /** As `pinRow`, for messages to several subscribers; null for all of them. `missing`: those that there are not. */
+  pinRows(names: readonly string[] | null): { slots: number[]; missing: string[] } {
+    return this.#pinWith((table) => {
+      const slots = names === null ? table.slots() : names.map((name) => table.find(name));
+      const found = slots.filter((slot) => slot !== undefined);
+      const pinned = found.length === 1 ? found[0]! + 1 : allRows;
+      this.#memory.store(this.#memory.session(this.#session, 'pinned'), pinned);
+      return { slots: found, missing: (names ?? []).filter((_, index) => slots[index] === undefined) };
+    });
+  }
+
+  #pinWith<T>(read: (table: SubscriberTable) => T): T {
+    this.#mutex.within(() => this.#table.refresh());
+    this.#pin();
+    try {
+      return this.#mutex.within(() => read(this.#table));
+    } catch (error) {
+      this.#unpin();
+      throw error;
+    }
+  }
+
+  unpin(): void {
+    this.#unpin();
+  }
+
+  /** One get: changes the ready counts of rows. */
+  changeReady(slots: readonly number[], by: number): void {
+    this.#mutex.within(() => {
+      for (const slot of slots) this.#table.changeReady(this.#copy, slot, by);
+    });
+  }
+
+  /**
+   * One get: the changes of a commit. Null stands for all subscribers. Returns the slots for which there is more now; a subscriber
+   * that is gone has lost its messages.
+   */
+  count({ enqueuedFor, dequeuedFor }: CommittedOperations): number[] {
+    return this.#mutex.within(() => {
+      const table = this.#table;
+      const raised = enqueuedFor.flatMap((names) =>
+        names === null ? table.slots() : names.map((name) => table.find(name)),
+      );
+      const slots = raised.filter((slot) => slot !== undefined);
+      for (const slot of slots) table.changeReady(this.#copy, slot, 1);
+      for (const name of dequeuedFor) {
+        const slot = table.find(name);
+        if (slot !== undefined) table.changeReady(this.#copy, slot, -1);
+      }
+      return slots;
+    });
+  }
+
+  /** Changes rows: no session reads any meanwhile. */
+  changeRows<T>(change: (table: SubscriberTable) => T): T {
+    const section = () => {
+      this.assertOpen();
+      return change(this.#table);
+    };
+    return this.#withinAll(section);
+  }
+
+  /** Later accesses of all sessions are refused. */
+  close(): void {
+    this.#withinAll(() => {
+      for (const copy of this.#mutexes.keys()) this.#memory.store(this.#memory.object(copy, 'closed'), 1);
+    });
+  }
+
+  /** Takes the mutexes in their order, so that two sessions that do so cannot wait for each other. */
+  #withinAll<T>(section: () => T): T {
+    return this.#mutexes.reduceRight<() => T>((inner, mutex) => () => mutex.within(inner), section)();
+  }
+
+  /** Locks or pins that are held now, over all copies. */
+  held(what: 'locks' | 'pins'): number {
+    return this.#mutexes.reduce(
+      (sum, _, copy) => sum + this.#memory.load(this.#memory.object(copy, what)),
+      0,
+    );
+  }
+
+  get isClosed(): boolean {
+    return this.#memory.load(this.#memory.object(this.#copy, 'closed')) === 1;
+  }
+
+  /** Throws `INSTANCE_CLOSED`. */
+  assertOpen(): void {
+    if (this.isClosed) throw new QueueError('INSTANCE_CLOSED', { message: 'The shared queue is closed' });
+  }
+}

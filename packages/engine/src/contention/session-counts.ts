@@ -1,0 +1,114 @@
+/** What each session counts of itself, in its own part of shared memory, so that counting needs no guard and any thread can read. */
+import type { GuardStatistics, ThreadSessionStatistics } from '../api/shared-queue.ts';
+
+/** Up to 2^40 ns, 18 minutes. */
+const histogramBuckets = 40;
+const guardFields = [
+  'gets',
+  'misses',
+  'spinGets',
+  'sleeps',
+  'recurrentSleeps',
+  'sleepMs',
+  'totalMs',
+  'maxMs',
+] as const;
+const sessionFields = [
+  'locks',
+  'pins',
+  'enqueued',
+  'dequeued',
+  'dequeuedNothing',
+  'listens',
+  'listenTimeouts',
+  'wakeUps',
+  'falseWakeUps',
+  'postsTaken',
+  'messageWakeUps',
+  'polls',
+  'listenSleeps',
+  'listenMs',
+  'dequeueSleeps',
+  'dequeueMs',
+] as const;
+const guardWords = guardFields.length + histogramBuckets;
+const sessionWords = sessionFields.length + 2 * guardWords;
+
+type GuardField = (typeof guardFields)[number];
+type SessionField = (typeof sessionFields)[number];
+
+const guardAt = Object.fromEntries(guardFields.map((name, at) => [name, at])) as Record<GuardField, number>;
+const sessionAt = Object.fromEntries(sessionFields.map((name, at) => [name, at])) as Record<
+  SessionField,
+  number
+>;
+
+export const statisticsBytes = (sessions: number): number =>
+  sessions * sessionWords * Float64Array.BYTES_PER_ELEMENT;
+
+/** The counts of one latch or mutex. */
+export class GuardCounts {
+  readonly #values: Float64Array;
+
+  constructor(values: Float64Array = new Float64Array(guardWords)) {
+    this.#values = values;
+  }
+
+  add(field: GuardField, amount = 1): void {
+    this.#values[guardAt[field]]! += amount;
+  }
+
+  /** A get was released `ms` after it was called. */
+  released(ms: number): void {
+    const values = this.#values;
+    values[guardAt.totalMs]! += ms;
+    if (ms > values[guardAt.maxMs]!) values[guardAt.maxMs] = ms;
+    const bucket = ms <= 1e-6 ? 0 : Math.floor(Math.log2(ms * 1e6));
+    values[guardFields.length + Math.min(bucket, histogramBuckets - 1)]! += 1;
+  }
+
+  read(): GuardStatistics {
+    const fields = Object.fromEntries(guardFields.map((name, at) => [name, this.#values[at]!]));
+    return {
+      ...(fields as Record<GuardField, number>),
+      histogram: [...this.#values.subarray(guardFields.length)],
+    };
+  }
+}
+
+export class SessionCounts {
+  readonly latch: GuardCounts;
+  readonly mutex: GuardCounts;
+  readonly #values: Float64Array;
+
+  constructor(statistics: SharedArrayBuffer, session: number) {
+    const values = new Float64Array(statistics).subarray(
+      session * sessionWords,
+      (session + 1) * sessionWords,
+    );
+    const guard = (index: number) => {
+      const start = sessionFields.length + index * guardWords;
+      return new GuardCounts(values.subarray(start, start + guardWords));
+    };
+    this.#values = values;
+    this.latch = guard(0);
+    this.mutex = guard(1);
+  }
+
+  add(field: SessionField, amount = 1): void {
+    this.#values[sessionAt[field]]! += amount;
+  }
+
+  clear(): void {
+    this.#values.fill(0);
+  }
+
+  read(): Omit<ThreadSessionStatistics, 'session' | 'state'> {
+    const fields = Object.fromEntries(sessionFields.map((name, at) => [name, this.#values[at]!]));
+    return {
+      ...(fields as Record<SessionField, number>),
+      latch: this.latch.read(),
+      mutex: this.mutex.read(),
+    };
+  }
+}

@@ -1,0 +1,184 @@
+/** Shares a topic with sessions on worker threads: puts its subscribers into shared memory and serves their connections. */
+import { QueueError } from '../api/errors.ts';
+import type { Instance } from '../api/instance.ts';
+import { limits } from '../api/limits.ts';
+import type {
+  SharedQueue,
+  SharedQueueHandle,
+  SharedQueueStatistics,
+  ShareQueueOptions,
+} from '../api/shared-queue.ts';
+import type { SubscriberSpec } from '../api/subscriber.ts';
+import type { WaitStats } from '../api/waits.ts';
+import { pause } from '../model/pause.ts';
+import { nodePorts } from '../node-ports.ts';
+import { LocalInstance } from '../runtime/local-instance.ts';
+import { listenForClients, type ServedInstance } from '../server/serve-instance.ts';
+import { socketPath } from '../storage/socket-path.ts';
+import { QueueMemory, sessionStates } from './queue-memory.ts';
+import { SessionCounts, statisticsBytes } from './session-counts.ts';
+import { joinSharedMemory } from './session-parts.ts';
+import { assertNameFits, SubscriberTable } from './subscriber-table.ts';
+import { waitsOf } from './wait-events.ts';
+
+/** The owner's number in the shared memory. */
+const owner = 0;
+const closePollMs = 5;
+
+/**
+ * The topic's messages must come and go through the sessions of the shared queue: others are not counted. Call it before them.
+ * Throws `QUEUE_NOT_FOUND`, `OPTIONS_INVALID`, `SUBSCRIBERS_FULL`.
+ */
+export async function shareQueue(instance: Instance, options: ShareQueueOptions): Promise<SharedQueue> {
+  const { queue, sessionsMax, subscribersMax, copies } = validated(options);
+  if (instance.queue(queue).type !== 'topic')
+    throw new QueueError('OPTIONS_INVALID', { message: `${queue} is a queue: only a topic can be shared` });
+  if (!(instance instanceof LocalInstance))
+    throw new QueueError('OPTIONS_INVALID', {
+      message: 'Only an instance of this process can share a queue',
+    });
+  const shape = { sessionsMax, subscribersMax, copies };
+  // Two shared queues of an instance have a socket each.
+  const name = `instance-${instance.id}-threads-${Buffer.from(nodePorts.random.bytes(4)).toString('hex')}.sock`;
+  const handle: SharedQueueHandle = {
+    queue,
+    path: socketPath(instance.dir, name),
+    ...shape,
+    ...QueueMemory.allocate(shape),
+    statistics: new SharedArrayBuffer(statisticsBytes(sessionsMax + 1)),
+  };
+  const shared = new OwnedSharedQueue(instance, handle);
+  await shared.readSubscribers();
+  await shared.serve();
+  return shared;
+}
+
+function validated({
+  queue,
+  sessionsMax = limits.threadSessionsMax,
+  subscribersMax = limits.subscribersMax,
+  copies = 1,
+}: ShareQueueOptions): Required<ShareQueueOptions> {
+  const bounds = [
+    { name: 'sessionsMax', value: sessionsMax, most: limits.threadSessionsMax },
+    { name: 'subscribersMax', value: subscribersMax, most: limits.subscribersMax },
+    { name: 'copies', value: copies, most: limits.objectCopiesMax },
+  ];
+  for (const { name, value, most } of bounds)
+    if (!Number.isInteger(value) || value < 1 || value > most)
+      throw new QueueError('OPTIONS_INVALID', { message: `${name} must be 1 to ${most}` });
+  return { queue, sessionsMax, subscribersMax, copies };
+}
+
+class OwnedSharedQueue implements SharedQueue {
+  readonly handle: SharedQueueHandle;
+  readonly #instance: LocalInstance;
+  readonly #memory: QueueMemory;
+  readonly #own: ReturnType<typeof joinSharedMemory>;
+  #served: ServedInstance | undefined;
+
+  constructor(instance: LocalInstance, handle: SharedQueueHandle) {
+    this.handle = handle;
+    this.#instance = instance;
+    this.#memory = new QueueMemory(handle, handle);
+    const { clock } = nodePorts;
+    this.#own = joinSharedMemory(handle, { memory: this.#memory, session: owner, clock });
+  }
+
+  async readSubscribers(): Promise<void> {
+    for (const { name, backlog } of this.#instance.subscribers(this.handle.queue)) {
+      const ready = backlog === 0 ? 0 : await this.#countMessages(name);
+      this.#addRow(name, ready);
+    }
+  }
+
+  /** The backlog of a subscriber counts messages for others until it passes over them; what it can browse is its own. */
+  async #countMessages(subscriber: string): Promise<number> {
+    let count = 0;
+    for (let after: string | null | undefined; after !== null; ) {
+      const page = await this.#instance.browse(this.handle.queue, {
+        subscriber,
+        limit: limits.browseMessagesMax,
+        ...(after === undefined ? {} : { after }),
+      });
+      count += page.messages.length;
+      after = page.next;
+    }
+    return count;
+  }
+
+  #addRow(name: string, ready: number): void {
+    this.#own.object.changeRows((table) => {
+      const { slot } = table.reserve();
+      table.fill(slot, name, { temporary: false });
+      table.changeReady(0, slot, ready);
+    });
+  }
+
+  async serve(): Promise<void> {
+    this.#served = await listenForClients(this.#instance, { path: this.handle.path, ports: nodePorts });
+  }
+
+  async subscribe(subscriber: SubscriberSpec): Promise<void> {
+    assertNameFits(subscriber.name);
+    const { object } = this.#own;
+    const { slot, evicted } = object.changeRows((table) => table.reserve());
+    try {
+      if (evicted !== undefined) await this.#instance.unsubscribe(this.handle.queue, evicted);
+      await this.#instance.subscribe(this.handle.queue, subscriber);
+    } catch (error) {
+      object.changeRows((table) => table.release(slot));
+      throw error;
+    }
+    object.changeRows((table) => table.fill(slot, subscriber.name, { temporary: false }));
+  }
+
+  statistics(): SharedQueueStatistics {
+    const memory = this.#memory;
+    const { object, channel } = this.#own;
+    const table = new SubscriberTable(memory);
+    const stateOf = (session: number) => sessionStates[memory.load(memory.session(session, 'state'))]!;
+    const sessions = Array.from({ length: this.handle.sessionsMax }, (_, index) => index + 1);
+    return {
+      sessions: sessions
+        .filter((session) => stateOf(session) !== 'free')
+        .map((session) => ({
+          session,
+          state: stateOf(session),
+          ...new SessionCounts(this.handle.statistics, session).read(),
+        })),
+      posts: channel.posts,
+      listeners: channel.members,
+      locksHeld: object.held('locks'),
+      pinsHeld: object.held('pins'),
+      subscribers: table.slots().map((slot) => ({
+        name: table.nameOf(slot),
+        temporary: table.isTemporary(slot),
+        ready: table.ready(slot),
+      })),
+      temporaryMade: table.temporaryMade,
+    };
+  }
+
+  waits(): WaitStats[] {
+    return waitsOf(this.statistics().sessions);
+  }
+
+  async close(): Promise<void> {
+    const { object } = this.#own;
+    if (object.isClosed) return;
+    object.close();
+    for (let session = 1; session <= this.handle.sessionsMax; session += 1) this.#memory.wake(session);
+    await this.#whenReleased();
+    await this.#served?.close();
+  }
+
+  /** A session keeps its pin while it takes or commits a message, which must not be cut off. */
+  async #whenReleased(): Promise<void> {
+    const { clock, timers } = nodePorts;
+    const untilMs = clock.monotonicMs() + limits.sharedCloseMsMax;
+    const { object } = this.#own;
+    while (object.held('pins') + object.held('locks') > 0 && clock.monotonicMs() < untilMs)
+      await pause(timers, closePollMs);
+  }
+}

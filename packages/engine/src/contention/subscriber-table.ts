@@ -1,0 +1,190 @@
+/**
+ * The subscribers of a shared queue and how many messages each has ready, in shared memory. A slot keeps its subscriber while a
+ * session has pinned it. Nothing here takes a guard: rows are read under any copy's mutex and changed under all of them; a ready
+ * count is kept once for each copy of the metadata object, changed under that copy's mutex, and the sum of all is the count.
+ *
+ * A ready count is raised after the commit that made the message visible and lowered after the one that consumed it, so a
+ * message that is taken and not committed still counts.
+ */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import { nameBytesMax, type QueueMemory } from './queue-memory.ts';
+
+const rowKinds = { free: 0, durable: 1, temporary: 2, reserved: 3 } as const;
+/** The value of a session's pinned word if it pins all rows. */
+export const allRows = -1;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export class SubscriberTable {
+  readonly #memory: QueueMemory;
+  /** Slots by name, of the version that was read. */
+  readonly #known = new Map<string, number>();
+  #version = -1;
+
+  constructor(memory: QueueMemory) {
+    this.#memory = memory;
+  }
+
+  /** Forgets what it knows of rows if any has changed. */
+  refresh(): void {
+    const version = this.#memory.load(this.#memory.directory('version'));
+    if (version === this.#version) return;
+    this.#known.clear();
+    this.#version = version;
+  }
+
+  /** The slot of a subscriber; undefined if there is none of this name. */
+  find(name: string): number | undefined {
+    this.refresh();
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const slot = this.#search(name);
+    if (slot !== undefined) this.#known.set(name, slot);
+    return slot;
+  }
+
+  /** Throws `SUBSCRIBER_NOT_FOUND`. */
+  slotOf(name: string): number {
+    const slot = this.find(name);
+    if (slot === undefined) throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { subscriber: name } });
+    return slot;
+  }
+
+  #search(name: string): number | undefined {
+    const memory = this.#memory;
+    const bytes = encoder.encode(name);
+    const hash = hashOf(bytes);
+    const last = memory.load(memory.directory('used'));
+    for (let slot = 0; slot < last; slot += 1) {
+      if (!this.#isSubscriber(slot) || memory.load(memory.slot(slot, 'hash')) !== hash) continue;
+      if (this.nameOf(slot) === name) return slot;
+    }
+    return undefined;
+  }
+
+  #isSubscriber(slot: number): boolean {
+    const kind = this.#kindOf(slot);
+    return kind === rowKinds.durable || kind === rowKinds.temporary;
+  }
+
+  #kindOf(slot: number): number {
+    return this.#memory.load(this.#memory.slot(slot, 'used'));
+  }
+
+  nameOf(slot: number): string {
+    const memory = this.#memory;
+    const start = slot * nameBytesMax;
+    // A copy, because the decoder takes no shared memory.
+    return decoder.decode(memory.names.slice(start, start + memory.load(memory.slot(slot, 'nameBytes'))));
+  }
+
+  isTemporary(slot: number): boolean {
+    return this.#kindOf(slot) === rowKinds.temporary;
+  }
+
+  slots(): number[] {
+    const last = this.#memory.load(this.#memory.directory('used'));
+    return Array.from({ length: last }, (_, slot) => slot).filter((slot) => this.#isSubscriber(slot));
+  }
+
+  /** Negative for the moment in which a message was consumed before the session that enqueued it has counted it. */
+  ready(slot: number): number {
+    const memory = this.#memory;
+    let sum = 0;
+    for (let copy = 0; copy < memory.shape.copies; copy += 1) sum += memory.load(memory.ready(copy, slot));
+    return sum;
+  }
+
+  changeReady(copy: number, slot: number, by: number): void {
+    this.#memory.change(this.#memory.ready(copy, slot), by);
+  }
+
+  /**
+   * Takes a slot for a new subscriber: a free one, else that of the temporary subscriber that was made first of those that have
+   * no message and that no session uses. Returns the name of the one that has to go. Throws `SUBSCRIBERS_FULL`.
+   */
+  reserve(): { slot: number; evicted: string | undefined } {
+    const slot = this.#freeSlot() ?? this.#idleTemporary();
+    if (slot === undefined) {
+      const { subscribersMax } = this.#memory.shape;
+      throw new QueueError('SUBSCRIBERS_FULL', { details: { subscribersMax, oracle: 'ORA-24067' } });
+    }
+    const evicted = this.isTemporary(slot) ? this.nameOf(slot) : undefined;
+    this.#setKind(slot, rowKinds.reserved);
+    return { slot, evicted };
+  }
+
+  #freeSlot(): number | undefined {
+    const memory = this.#memory;
+    const usedAt = memory.directory('used');
+    const last = memory.load(usedAt);
+    for (let slot = 0; slot < last; slot += 1) if (this.#kindOf(slot) === rowKinds.free) return slot;
+    if (last === memory.shape.subscribersMax) return undefined;
+    memory.change(usedAt, 1);
+    return last;
+  }
+
+  #idleTemporary(): number | undefined {
+    const memory = this.#memory;
+    const inUse = new Set<number>();
+    for (let session = 0; session <= memory.shape.sessionsMax; session += 1) {
+      const pinned = memory.load(memory.session(session, 'pinned'));
+      if (pinned === allRows) return undefined;
+      inUse.add(pinned - 1).add(memory.load(memory.session(session, 'waitsFor')) - 1);
+    }
+    const madeAs = (slot: number) => memory.load(memory.slot(slot, 'made'));
+    return this.slots()
+      .filter((slot) => this.isTemporary(slot) && !inUse.has(slot) && this.ready(slot) === 0)
+      .sort((a, b) => madeAs(a) - madeAs(b))[0];
+  }
+
+  /** Gives a reserved slot to a subscriber. Where there is one of this name already, the slot becomes free. */
+  fill(slot: number, name: string, { temporary }: { temporary: boolean }): void {
+    const memory = this.#memory;
+    if (this.find(name) !== undefined) {
+      this.release(slot);
+      return;
+    }
+    const bytes = encoder.encode(name);
+    memory.names.set(bytes, slot * nameBytesMax);
+    memory.store(memory.slot(slot, 'nameBytes'), bytes.length);
+    memory.store(memory.slot(slot, 'hash'), hashOf(bytes));
+    for (let copy = 0; copy < memory.shape.copies; copy += 1) memory.store(memory.ready(copy, slot), 0);
+    if (temporary) {
+      memory.change(memory.directory('temporaryMade'), 1);
+      memory.store(memory.slot(slot, 'made'), memory.load(memory.directory('temporaryMade')));
+    }
+    this.#setKind(slot, temporary ? rowKinds.temporary : rowKinds.durable);
+  }
+
+  /** A reserved slot is free again. */
+  release(slot: number): void {
+    this.#setKind(slot, rowKinds.free);
+  }
+
+  #setKind(slot: number, kind: number): void {
+    this.#memory.store(this.#memory.slot(slot, 'used'), kind);
+    this.#memory.change(this.#memory.directory('version'), 1);
+  }
+
+  get temporaryMade(): number {
+    return this.#memory.load(this.#memory.directory('temporaryMade'));
+  }
+}
+
+/** Throws `OPTIONS_INVALID` where the name does not fit its slot; the topic checks everything else. */
+export function assertNameFits(name: string): void {
+  if (encoder.encode(name).length > nameBytesMax)
+    throw new QueueError('OPTIONS_INVALID', {
+      message: `The name of a subscriber must have at most ${limits.subscriberNameCharactersMax} characters`,
+    });
+}
+
+/** FNV-1a, signed as the words are. */
+function hashOf(bytes: Uint8Array): number {
+  let hash = 0x811c9dc5;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash | 0;
+}

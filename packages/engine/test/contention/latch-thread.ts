@@ -1,0 +1,41 @@
+/** Takes a latch and changes numbers under it, as often as it is told; with `isGuarded` false it takes none. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { type Guard, Latch } from '../../src/contention/latch.ts';
+import { GuardCounts } from '../../src/contention/session-counts.ts';
+import { nodeClocks } from '../../src/node-clocks.ts';
+
+export interface LatchWork {
+  words: SharedArrayBuffer;
+  /** Shared by all threads: how many have begun. */
+  threads: number;
+  holder: number;
+  gets: number;
+  isGuarded: boolean;
+  spins: number;
+}
+
+/** Words after the latch: how many threads have begun, and the two numbers that must stay equal. */
+export const begunAt = 16;
+export const firstAt = 17;
+export const secondAt = 33;
+
+function run({ words: memory, threads, holder, gets, isGuarded, spins }: LatchWork) {
+  const words = new Int32Array(memory);
+  const counts = new GuardCounts();
+  const latch: Guard = isGuarded
+    ? new Latch({ words, at: 0, holder, counts, clock: nodeClocks.clock, spins })
+    : { within: (section) => section() };
+  Atomics.add(words, begunAt, 1);
+  while (Atomics.load(words, begunAt) < threads) Atomics.pause();
+  let unequal = 0;
+  for (let get = 0; get < gets; get += 1)
+    latch.within(() => {
+      const [first, second] = [Atomics.load(words, firstAt), Atomics.load(words, secondAt)];
+      if (first !== second) unequal += 1;
+      Atomics.store(words, firstAt, first + 1);
+      Atomics.store(words, secondAt, second + 1);
+    });
+  return { counts: counts.read(), unequal };
+}
+
+parentPort?.postMessage(run(workerData as LatchWork));

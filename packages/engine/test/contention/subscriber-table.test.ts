@@ -1,0 +1,140 @@
+/** The shared table of subscribers: its limit, temporary subscribers, and why its counts need the mutex. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openThreadSession, type SharedQueue, type ThreadSession } from '../../src/index.ts';
+import { shareTest, shareTopic } from './shared.ts';
+import type { CountWork } from './unguarded-thread.ts';
+
+const code = (value: string) => expect.objectContaining({ code: value });
+const now = { visibility: 'immediate' } as const;
+
+/** A session on the test's own thread, which does not wait. */
+async function openSession(shared: SharedQueue): Promise<ThreadSession> {
+  const session = await openThreadSession(shared.handle);
+  onTestFinished(() => session.close());
+  return session;
+}
+
+const namesOf = (shared: SharedQueue) => shared.statistics().subscribers.map(({ name }) => name);
+
+describe('the shared table of subscribers', () => {
+  it('refuses a subscriber past its limit, as ORA-24067 does', async () => {
+    const { shared, instance } = await shareTopic(['a', 'b'], { subscribersMax: 3 });
+    await shared.subscribe({ name: 'c' });
+    await expect(shared.subscribe({ name: 'd' })).rejects.toMatchObject({
+      code: 'SUBSCRIBERS_FULL',
+      details: { subscribersMax: 3, oracle: 'ORA-24067' },
+    });
+    expect(instance.subscribers('news').map(({ name }) => name)).toEqual(['a', 'b', 'c']);
+    const session = await openSession(shared);
+    const message = { payload: 'x', recipients: ['e'] };
+    await expect(session.enqueue(message, now)).rejects.toThrow(code('SUBSCRIBERS_FULL'));
+  });
+
+  it('makes temporary subscribers of unknown recipients, and keeps as many as it has places', async () => {
+    const { shared, instance } = await shareTopic(['durable'], { subscribersMax: 5 });
+    const session = await openSession(shared);
+    for (let each = 1; each <= 7; each += 1) {
+      await session.enqueue({ payload: `${each}`, recipients: [`t${each}`] }, now);
+      expect(await session.listen([`t${each}`], 0)).toBe(`t${each}`);
+      expect((await session.dequeue(`t${each}`, now))?.payload.toString()).toBe(`${each}`);
+    }
+    expect(shared.statistics()).toMatchObject({ temporaryMade: 7 });
+    expect(namesOf(shared).sort()).toEqual(['durable', 't4', 't5', 't6', 't7']);
+    expect(
+      instance
+        .subscribers('news')
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(namesOf(shared).sort());
+    await expect(session.listen(['t1'], 0)).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
+  });
+
+  it('gives nobody the place of one that has messages', async () => {
+    const { shared } = await shareTopic([], { subscribersMax: 2 });
+    const session = await openSession(shared);
+    await session.enqueue({ payload: 'kept', recipients: ['old'] }, now);
+    for (const name of ['x', 'y']) {
+      await session.enqueue({ payload: name, recipients: [name] }, now);
+      await session.dequeue(name, now);
+    }
+    expect(namesOf(shared).sort()).toEqual(['old', 'y']);
+    expect((await session.dequeue('old', now))?.payload.toString()).toBe('kept');
+  });
+
+  it('counts what was there when the queue was shared, for each recipient its own', async () => {
+    const { instance, shared: before } = await shareTopic(['a', 'b']);
+    const first = await openSession(before);
+    for (const recipients of [['a'], ['a', 'b'], ['a']])
+      await first.enqueue({ payload: 'x', recipients }, now);
+    await first.enqueue({ payload: 'to all' }, now);
+    await first.dequeue('a', now);
+    const again = await shareTest(instance);
+    const expected = [
+      { name: 'a', temporary: false, ready: 3 },
+      { name: 'b', temporary: false, ready: 2 },
+    ];
+    expect(before.statistics().subscribers).toEqual(expected);
+    expect(again.statistics().subscribers).toEqual(expected);
+  });
+
+  it('ends its sessions when it is closed', async () => {
+    const { shared } = await shareTopic(['a']);
+    const session = await openSession(shared);
+    await shared.close();
+    await expect(session.listen(['a'], 1_000)).rejects.toThrow(code('INSTANCE_CLOSED'));
+    await expect(session.dequeue('a')).rejects.toThrow(code('INSTANCE_CLOSED'));
+    await session.close();
+    await expect(session.dequeue('a')).rejects.toThrow(code('SESSION_CLOSED'));
+    await expect(openThreadSession(shared.handle)).rejects.toThrow(code('INSTANCE_CLOSED'));
+  });
+
+  it('has a limit of sessions, and one call of a session at a time', async () => {
+    const { shared } = await shareTopic(['a'], { sessionsMax: 1 });
+    const session = await openSession(shared);
+    await expect(openThreadSession(shared.handle)).rejects.toThrow(code('SESSIONS_FULL'));
+    const busy = session.dequeue('a');
+    await expect(session.dequeue('a')).rejects.toThrow(code('SESSION_BUSY'));
+    await busy;
+    await session.close();
+    const next = await openSession(shared);
+    expect(next.id).toBe(1);
+  });
+});
+
+async function countOnThreads(shared: SharedQueue, work: Pick<CountWork, 'times' | 'isGuarded'>) {
+  const begun = new SharedArrayBuffer(4);
+  await Promise.all(
+    [1, 2].map(async (session) => {
+      const workerData: CountWork = { handle: shared.handle, session, begun, ...work };
+      const worker = new Worker(new URL('./unguarded-thread.ts', import.meta.url), { workerData });
+      onTestFinished(async () => void (await worker.terminate()));
+      await once(worker, 'message');
+    }),
+  );
+  const { subscribers, pinsHeld } = shared.statistics();
+  return { ready: subscribers[0]!.ready, pinsHeld };
+}
+
+describe('the mutex of the metadata object', () => {
+  it.each([1, 2])('keeps the ready counts right with %d copies', async (copies) => {
+    const { shared } = await shareTopic(['KSUB_1'], { copies });
+    const times = 5_000;
+    expect(await countOnThreads(shared, { times, isGuarded: true })).toEqual({
+      ready: 2 * times,
+      pinsHeld: 0,
+    });
+  });
+
+  it('is needed: without it counts are lost', async () => {
+    const times = 200_000;
+    let right = true;
+    for (let round = 1; round <= 50 && right; round += 1) {
+      const { shared } = await shareTopic(['KSUB_1']);
+      const { ready, pinsHeld } = await countOnThreads(shared, { times: times * round, isGuarded: false });
+      right = ready === 2 * times * round && pinsHeld === 0;
+    }
+    expect(right).toBe(false);
+  });
+});

@@ -1,0 +1,41 @@
+/** Counts messages in and out for a subscriber, as sessions do, with the mutex or (a planted fault) without it. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Guard } from '../../src/contention/latch.ts';
+import { QueueMemory } from '../../src/contention/queue-memory.ts';
+import { QueueObject } from '../../src/contention/queue-object.ts';
+import { joinSharedMemory } from '../../src/contention/session-parts.ts';
+import { SubscriberTable } from '../../src/contention/subscriber-table.ts';
+import type { SharedQueueHandle } from '../../src/index.ts';
+import { nodeClocks } from '../../src/node-clocks.ts';
+
+export interface CountWork {
+  handle: SharedQueueHandle;
+  session: number;
+  times: number;
+  isGuarded: boolean;
+  /** A word that counts the threads that have begun. */
+  begun: SharedArrayBuffer;
+}
+
+const { handle, session, times, isGuarded, begun } = workerData as CountWork;
+const memory = new QueueMemory(handle, handle);
+const { counts, object } = joinSharedMemory(handle, { memory, session, clock: nodeClocks.clock });
+const nobody: Guard = { within: (section) => section() };
+const used = isGuarded
+  ? object
+  : new QueueObject({
+      memory,
+      table: new SubscriberTable(memory),
+      session,
+      counts,
+      mutexes: Array.from({ length: handle.copies }, () => nobody),
+    });
+const words = new Int32Array(begun);
+Atomics.add(words, 0, 1);
+while (Atomics.load(words, 0) < 2) Atomics.pause();
+for (let time = 0; time < times; time += 1) {
+  const { slot } = used.pinRow('KSUB_1');
+  used.changeReady([slot], 1);
+  used.unpin();
+}
+parentPort!.postMessage('done');

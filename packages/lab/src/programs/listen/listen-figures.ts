@@ -1,0 +1,175 @@
+/** The figures of the program `listen`, from what sessions counted in the measured window. */
+import type { FigureInfo } from '@shardlab/contract';
+import type { GuardStatistics, ThreadSessionStatistics } from '@shardlab/engine';
+import type { ListenResult, Snapshot } from './listen-job.ts';
+
+const count = (name: string, label: string, title: string, unit: string): FigureInfo => ({
+  name,
+  label,
+  title,
+  unit,
+  format: 'count',
+});
+const share = (name: string, label: string, title: string): FigureInfo => ({
+  name,
+  label,
+  title,
+  unit: 'share of the time of dequeuers that do not wait for messages',
+  format: 'ratio',
+});
+
+/** The figures that a latch and a mutex have each. */
+function guardFigures(guard: 'latch' | 'mutex', name: string): FigureInfo[] {
+  const perDequeue = `per dequeue`;
+  return [
+    count(
+      `${guard}GetsPerDequeue`,
+      `${name} gets`,
+      `Gets of the ${guard} for each dequeue`,
+      `gets ${perDequeue}`,
+    ),
+    count(
+      `${guard}NsPerGet`,
+      `ns a ${guard} get`,
+      `Time of a get of the ${guard}, until its release`,
+      'nanoseconds',
+    ),
+    count(
+      `${guard}NsPerDequeue`,
+      `${name} ns`,
+      `Time in gets of the ${guard} for each dequeue`,
+      'nanoseconds per dequeue',
+    ),
+    count(`${guard}Gets`, `${name} gets in all`, `Gets of the ${guard} by dequeuers`, 'gets'),
+    count(`${guard}Misses`, `${name} misses`, `Gets of the ${guard} that missed`, 'gets'),
+    count(
+      `${guard}SpinGets`,
+      `${name} spin gets`,
+      `Gets of the ${guard} that succeeded while they spun`,
+      'gets',
+    ),
+    count(`${guard}Sleeps`, `${name} sleeps`, `Sleeps for the ${guard}`, 'sleeps'),
+    count(
+      `${guard}RecurrentSleeps`,
+      `${name} recurrent sleeps`,
+      `Sleeps for the ${guard} after the first of a get`,
+      'sleeps',
+    ),
+    share(`${guard}WaitShare`, `${name} waits`, `Time asleep for the ${guard}`),
+  ];
+}
+
+export const listenFigures: readonly FigureInfo[] = [
+  {
+    name: 'dequeuePerSec',
+    label: 'Dequeue rate',
+    title: 'Dequeue rate',
+    unit: 'messages per second',
+    format: 'rate',
+  },
+  {
+    name: 'dequeuePerSecOfSession',
+    label: 'Rate of a session',
+    title: 'Dequeue rate of a session',
+    unit: 'messages per second',
+    format: 'rate',
+  },
+  ...guardFigures('mutex', 'Mutex'),
+  ...guardFigures('latch', 'Latch'),
+  count('wakeUpsPerDequeue', 'Wake-ups', 'Wake-ups for each dequeue', 'wake-ups per dequeue'),
+  count(
+    'falseWakeUpsPerDequeue',
+    'False wake-ups',
+    'Wake-ups for nothing for each dequeue',
+    'wake-ups per dequeue',
+  ),
+  count('postsPerWakeUp', 'Posts a wake-up', 'Posts that fall together in a wake-up', 'posts per wake-up'),
+  count('pollsPerSec', 'Polls', 'Waits that ended with the internal poll', 'polls per second'),
+  { name: 'cpuCores', label: 'CPU', title: 'CPU of the process', unit: 'cores', format: 'cores' },
+  {
+    name: 'preemptionsPerSec',
+    label: 'Preemptions',
+    title: 'Times that the kernel took a core from a thread',
+    unit: 'switches per second',
+    format: 'rate',
+  },
+];
+
+type Sums = { [Field in keyof Omit<GuardStatistics, 'histogram' | 'maxMs'>]: number };
+type CountField = Exclude<keyof ThreadSessionStatistics, 'session' | 'state' | 'latch' | 'mutex'>;
+
+/** What the dequeuers did in the window. */
+class Window {
+  readonly #before: readonly ThreadSessionStatistics[];
+  readonly #after: readonly ThreadSessionStatistics[];
+
+  constructor({ before, after, dequeuers }: ListenResult) {
+    const ofDequeuers = ({ statistics }: Snapshot) =>
+      statistics.sessions.filter(({ session }) => dequeuers.includes(session));
+    this.#before = ofDequeuers(before);
+    this.#after = ofDequeuers(after);
+  }
+
+  #sum(of: (session: ThreadSessionStatistics) => number): number {
+    const total = (sessions: readonly ThreadSessionStatistics[]) =>
+      sessions.reduce((sum, session) => sum + of(session), 0);
+    return total(this.#after) - total(this.#before);
+  }
+
+  count(field: CountField): number {
+    return this.#sum((session) => session[field]);
+  }
+
+  guard(guard: 'latch' | 'mutex', field: keyof Sums): number {
+    return this.#sum((session) => session[guard][field]);
+  }
+
+  histogram(guard: 'latch' | 'mutex'): number[] {
+    const buckets = this.#after[0]?.[guard].histogram ?? [];
+    return buckets.map((_, bucket) => this.#sum((session) => session[guard].histogram[bucket]!));
+  }
+}
+
+/** Without the figures that would divide by nothing. */
+export function figuresOf(result: ListenResult): Record<string, number> {
+  const { before, after, dequeuers } = result;
+  const window = new Window(result);
+  const ms = after.atMs - before.atMs;
+  const perSec = (value: number) => (value * 1_000) / ms;
+  const dequeued = window.count('dequeued');
+  const wakeUps = window.count('wakeUps');
+  const idleMs = window.count('listenMs') + window.count('dequeueMs');
+  const busyMs = dequeuers.length * ms - idleMs;
+  const figures: Record<string, number> = {
+    dequeuePerSec: perSec(dequeued),
+    dequeuePerSecOfSession: perSec(dequeued) / dequeuers.length,
+    pollsPerSec: perSec(window.count('polls')),
+    cpuCores: (after.cpuUs - before.cpuUs) / 1_000 / ms,
+    preemptionsPerSec: perSec(after.preemptions - before.preemptions),
+  };
+  for (const guard of ['latch', 'mutex'] as const) {
+    const of = (field: keyof Sums) => window.guard(guard, field);
+    figures[`${guard}Gets`] = of('gets');
+    figures[`${guard}Misses`] = of('misses');
+    figures[`${guard}SpinGets`] = of('spinGets');
+    figures[`${guard}Sleeps`] = of('sleeps');
+    figures[`${guard}RecurrentSleeps`] = of('recurrentSleeps');
+    if (busyMs > 0) figures[`${guard}WaitShare`] = of('sleepMs') / busyMs;
+    if (of('gets') > 0) figures[`${guard}NsPerGet`] = (of('totalMs') * 1e6) / of('gets');
+    if (dequeued === 0) continue;
+    figures[`${guard}GetsPerDequeue`] = of('gets') / dequeued;
+    figures[`${guard}NsPerDequeue`] = (of('totalMs') * 1e6) / dequeued;
+  }
+  if (dequeued > 0) {
+    figures.wakeUpsPerDequeue = wakeUps / dequeued;
+    figures.falseWakeUpsPerDequeue = window.count('falseWakeUps') / dequeued;
+  }
+  if (wakeUps > 0) figures.postsPerWakeUp = window.count('postsTaken') / wakeUps;
+  return figures;
+}
+
+/** Gets by the power of two of their nanoseconds, as the document's histograms. */
+export function histogramsOf(result: ListenResult): Record<string, number[]> {
+  const window = new Window(result);
+  return { latchGetNs: window.histogram('latch'), mutexGetNs: window.histogram('mutex') };
+}

@@ -1,0 +1,44 @@
+/** Statements about exact counts: a single repeat that is off refutes them. */
+import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
+import { clauseOf, failed } from '../../../judging/clause.ts';
+import { combined, sampleOf } from '../../../judging/sample.ts';
+import { provenanceOfPoints } from './listen-points.ts';
+
+export interface ExactCounts {
+  statement: string;
+  /** By the name of the figure. */
+  expected: Readonly<Record<string, number>>;
+}
+
+/** Over all points of one kind: those of a case, or of a method. Empty without points. */
+export function exactClauses(points: readonly Point[], { statement, expected }: ExactCounts): ClaimClause[] {
+  if (points.length === 0) return [];
+  const names = Object.keys(expected);
+  const wrong = points.map((point) =>
+    sampleOf(
+      Array.from({ length: repeatsOf(point, names) }, (_, repeat) =>
+        names.reduce((sum, name) => sum + off(point, { name, repeat, expected: expected[name]! }), 0),
+      ),
+    ),
+  );
+  const clause = clauseOf({
+    statement,
+    unit: 'counts too many or too few',
+    sample: combined(wrong, (values) => values.reduce((sum, value) => sum + value, 0)),
+    under: 1,
+    provenance: provenanceOfPoints(points),
+    numbers: `${points.map((point) => names.map((name) => `${name} ${figureOf(point, name)}`).join(', ')).join('; ')}.`,
+    digits: 0,
+  });
+  const isOff = wrong.some(({ repeats }) => repeats.some((value) => value > 0));
+  return isOff ? [clause, failed(clause, `not in every repeat ${statement}`)] : [clause];
+}
+
+/** As many as the figure with the most repeats has: one that is missing decides nothing. */
+const repeatsOf = ({ figures }: Point, names: readonly string[]) =>
+  Math.max(0, ...names.map((name) => figures[name]?.repeats.length ?? 0));
+
+const off = (
+  { figures }: Point,
+  { name, repeat, expected }: { name: string; repeat: number; expected: number },
+) => Math.abs((figures[name]?.repeats[repeat] ?? Number.NaN) - expected);

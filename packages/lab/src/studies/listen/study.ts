@@ -1,0 +1,38 @@
+/** The study of three blog posts about dequeuing from a multi-consumer queue with listen. */
+import { listenCasesProgram } from '../../programs/listen/cases-program.ts';
+import { listenProgram } from '../../programs/listen/listen-program.ts';
+import type { Study } from '../study.ts';
+import { claims } from './claims.ts';
+import { notBuilt, notMeasured } from './not-measured.ts';
+
+export const study: Study = {
+  id: 'listen',
+  document: {
+    letter: 'E',
+    title: 'Oracle Multi-Consumer AQ dequeue with dbms_aq.listen',
+    kind: 'Three posts of the blog ksun-oracle',
+    date: '2023-04-10',
+    about:
+      'Sessions that listen for messages all wake at every message, and contend for one mutex and one latch; sessions that dequeue by the name of a subscriber do not. It traces the gets of a dequeue, makes a model of them, and counts them with 1 to 64 sessions.',
+  },
+  claims,
+  notMeasured,
+  notBuilt,
+  programs: [listenProgram, listenCasesProgram],
+  reportFigures: {
+    listen: [
+      'dequeuePerSec',
+      'mutexGetsPerDequeue',
+      'mutexNsPerGet',
+      'mutexSleeps',
+      'mutexWaitShare',
+      'latchGetsPerDequeue',
+      'latchNsPerGet',
+      'latchSleeps',
+      'latchWaitShare',
+      'falseWakeUpsPerDequeue',
+      'postsPerWakeUp',
+      'preemptionsPerSec',
+    ],
+  },
+};
