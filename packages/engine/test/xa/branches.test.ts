@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Instance, type InstanceOptions, openInstance, xaCodes } from '../../src/index.ts';
 import { makeFolder, openTestInstance, text } from '../folder.ts';
-import { code, endedBranch, put, takeAll, xaOf, xidOf } from './support.ts';
+import { code, endedBranch, put, takeAll, xaOf } from './support.ts';
+import { xidOf } from './xid-of.ts';
 
 async function openWithQueues(options: Partial<InstanceOptions> = {}): Promise<Instance> {
   const instance = await openTestInstance(options);

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Instance, openInstance, type Session } from '../../src/index.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
-import { code, put, takeAll, xaOf, xidOf } from './support.ts';
+import { code, put, takeAll, xaOf } from './support.ts';
+import { xidOf } from './xid-of.ts';
 
 async function openTwo(): Promise<[Instance, Instance]> {
   const dir = makeFolder();

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { connect, type Instance, type RemoteInstance, serveInstance } from '../../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
-import { code, put, takeAll, xaOf, xidOf } from './support.ts';
+import { code, put, takeAll, xaOf } from './support.ts';
+import { xidOf } from './xid-of.ts';
 
 async function openServed(): Promise<{ instance: Instance; client: RemoteInstance }> {
   const instance = await openTestInstance();

@@ -5,12 +5,6 @@ import { text } from '../folder.ts';
 
 export const code = (value: string) => expect.objectContaining({ code: value });
 
-export const xidOf = (transaction: string, branch = 'a'): Xid => ({
-  formatId: 1,
-  gtrid: Buffer.from(transaction),
-  bqual: Buffer.from(branch),
-});
-
 export const xaOf = (session: Session): XaSession => session.xa!;
 
 /** Commits messages to a queue. */

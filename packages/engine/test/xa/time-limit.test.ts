@@ -5,7 +5,8 @@ import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
 import { SimulatedInstance } from '../simulator/simulated-instance.ts';
 import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';
 import { simulatedQueues } from '../simulator/simulated-queues.ts';
-import { code, xaOf, xidOf } from './support.ts';
+import { code, xaOf } from './support.ts';
+import { xidOf } from './xid-of.ts';
 
 const xid = xidOf('transfer 1');
 
