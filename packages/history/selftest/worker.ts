@@ -318,13 +318,19 @@ class Worker {
       });
       for (const message of messages) found.push(await this.#identify(message));
       if (messages.length > 0) quietSince = performance.now();
-      else if (performance.now() - quietSince > arriveMs || !(await this.#mayStillArrive(name, subscriber)))
+      else if (
+        performance.now() - quietSince > arriveMs ||
+        !(await this.#mayStillArrive(name, subscriber, found.length))
+      )
         return found;
     }
   }
 
-  /** Whether messages are ready and still read from the disk, delayed, or on their way between queues or instances. */
-  async #mayStillArrive(name: string, subscriber: string | undefined): Promise<boolean> {
+  /**
+   * Whether messages are ready and still read from the disk, delayed, or on their way between queues or instances. A batch that
+   * is being forwarded is held by the instance that sends it until the other one has it.
+   */
+  async #mayStillArrive(name: string, subscriber: string | undefined, found: number): Promise<boolean> {
     if (subscriber !== undefined) {
       const { messages } = await this.#instances.at(-1)!.browse(name, { subscriber, limit: 1_000 });
       return messages.some(({ state }) => state === 'ready');
@@ -334,7 +340,9 @@ class Worker {
       (sum, { forwardedIn, forwardedOut }) => sum + forwardedIn - forwardedOut,
       0,
     );
-    if (infos.some(({ ready, delayed }) => ready + delayed > 0) || inFlight !== 0) return true;
+    const held = infos.reduce((sum, info) => sum + info.held, 0);
+    if (infos.some(({ ready, delayed }) => ready + delayed > 0) || inFlight !== 0 || held > found)
+      return true;
     // A message is held by its queue until it is in the exception queue.
     return name !== queue && this.#instances[0]!.queue(queue).held > this.#foundInQueue;
   }

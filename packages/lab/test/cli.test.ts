@@ -190,6 +190,21 @@ describe('what the command line prints', () => {
     expect(lines[1]).toMatch(/ok$/);
   });
 
+  test('a block for each point where most points lack most figures', () => {
+    const points = ['dequeuePerSec', 'latencyP50Ms', 'enqueuePerSec'].map((name, index) => {
+      const figures = {
+        [name]: { value: index + 1, unit: '', provenance: 'measured' as const, repeats: [] },
+      };
+      const made = point({ threads: index + 1, deq: 1 });
+      return { ...made, figures };
+    });
+    expect(resultTable(points, queueProgram).split('\n\n')).toEqual([
+      'sharded, 1\n  Dequeue rate /s: 1\n  integrity: ok',
+      'sharded, 2\n  Latency p50 ms: 2\n  integrity: ok',
+      'sharded, 3\n  Enqueue rate /s: 3\n  integrity: ok',
+    ]);
+  });
+
   test('a table says which repeats do not count, and where that leaves no latency', () => {
     const made = point({ deq: 1, repeats: [1, 1] });
     const latencyP50Ms = { value: 3, unit: 'milliseconds', provenance: 'measured' as const, repeats: [3, 3] };

@@ -27,7 +27,7 @@ interface Column {
 
 /**
  * One line per point, sorted so that the points of a curve are adjacent: the system, each parameter in which the points
- * differ, and what the program measures.
+ * differ, and what the program measures. Where most points lack most figures, a block per point with a line for each that it has.
  */
 export function resultTable(
   points: readonly Point[],
@@ -50,10 +50,9 @@ export function resultTable(
     { title: 'repeats', cell: conditionsInWords, left: true },
     { title: 'integrity', cell: ({ integrity }) => integrityInWords(integrity), left: true },
   ];
-  const rows = [
-    shown.map(({ title }) => title),
-    ...sorted.map((point) => shown.map(({ cell }) => cell(point))),
-  ];
+  const cells = sorted.map((point) => shown.map(({ cell }) => cell(point)));
+  if (isSparse(points)) return cells.map((row) => blockOf(row, shown, 1 + varied.length)).join('\n\n');
+  const rows = [shown.map(({ title }) => title), ...cells];
   const widths = shown.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
     .map((row) =>
@@ -65,6 +64,24 @@ export function resultTable(
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** Whether most points lack most of the figures that any of them has. */
+function isSparse(points: readonly Point[]): boolean {
+  const present = points.map(({ figures }) => Object.keys(figures));
+  return present.flat().length < (new Set(present.flat()).size * points.length) / 2;
+}
+
+/** A point as lines: the first names it by as many columns, the others have a figure each. */
+function blockOf(row: readonly string[], columns: readonly Column[], namedBy: number): string {
+  const title = row
+    .slice(0, namedBy)
+    .filter((cell) => cell !== '')
+    .join(', ');
+  const lines = row.slice(namedBy).flatMap((cell, index) => {
+    return cell === '' ? [] : [`  ${columns[namedBy + index]!.title}: ${cell}`];
+  });
+  return [title, ...lines].join('\n');
 }
 
 /** The parameters in which points differ, and the points sorted by system and by those. */
