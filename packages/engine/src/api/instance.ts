@@ -58,7 +58,7 @@ export interface Instance {
   readonly xa: XaResource;
   /**
    * A transaction manager over these participants, this instance among them or not, whose decisions are stored with this
-   * instance. One at a time; `resolve` first, since the one before may have left branches in doubt.
+   * instance. Call `resolve` first, since the opening before may have left branches in doubt.
    */
   coordinator(participants: Readonly<Record<string, XaResource>>): TransactionCoordinator;
   /**

@@ -153,17 +153,10 @@ export class CursorDeliveries<Run extends DeliveryRun> {
 
   /** Holds the returned messages of these numbers again, for whoever held them before the instance opened. */
   holdReturned(seqs: ReadonlySet<number>): Run[] {
-    const held: Run[] = [];
-    for (const returned of this.#returned.splice(0)) {
-      for (const single of singleDeliveries(returned)) {
-        if (!seqs.has(single.firstSeq)) this.#returned.push(single);
-        else {
-          this.hold(single);
-          held.push(single);
-        }
-      }
-    }
-    this.#returned.sort((a, b) => b.firstSeq - a.firstSeq);
+    const singles = this.#returned.splice(0).flatMap((returned) => [...singleDeliveries(returned)]);
+    const held = singles.filter(({ firstSeq }) => seqs.has(firstSeq));
+    for (const delivery of held) this.hold(delivery);
+    this.#addReturned(singles.filter(({ firstSeq }) => !seqs.has(firstSeq)));
     return held;
   }
 

@@ -116,6 +116,42 @@ describe('a transaction on two instances', () => {
   });
 });
 
+describe('two coordinators of one instance', () => {
+  it('leave the transactions of each other alone, and give no name twice', async () => {
+    const [one, two] = await openTwo();
+    await put(one, 'orders', 'o1');
+    let prepared: () => void = () => undefined;
+    const isPrepared = new Promise<void>((resolve) => {
+      prepared = resolve;
+    });
+    let proceed: () => void = () => undefined;
+    const mayProceed = new Promise<void>((resolve) => {
+      proceed = resolve;
+    });
+    const slow = {
+      prepare: async (xid: Parameters<Instance['xa']['prepare']>[0]) => {
+        const vote = await two.xa.prepare(xid);
+        prepared();
+        await mayProceed;
+        return vote;
+      },
+      commit: two.xa.commit.bind(two.xa),
+      rollback: two.xa.rollback.bind(two.xa),
+      recover: two.xa.recover.bind(two.xa),
+      forget: two.xa.forget.bind(two.xa),
+    };
+    const { transaction } = await moveOrder(one, two, one.coordinator({ one: one.xa, two: slow }));
+    const committing = transaction.commit();
+    await isPrepared;
+    const other = coordinate(one, two);
+    expect(await other.resolve()).toEqual([]);
+    expect(Buffer.from(other.begin().gtrid)).not.toEqual(Buffer.from(transaction.gtrid));
+    proceed();
+    await committing;
+    expect(await takeAll(two, 'shipments')).toEqual(['shipment of o1']);
+  });
+});
+
 describe('a coordinator that begins', () => {
   /** Two branches are prepared, and then the process of the coordinator's instance ends. */
   async function inDoubt(): Promise<[Instance, Instance]> {

@@ -22,9 +22,6 @@ export interface CoordinatorOptions {
 
 export class Coordinator implements TransactionCoordinator {
   readonly #options: CoordinatorOptions;
-  #lastNumber = 0;
-  /** Transactions whose calls are under way: `resolve` leaves them alone. By global transaction id. */
-  readonly #live = new Set<string>();
   #resolveTimer: Timer | undefined;
   #closed = false;
 
@@ -34,11 +31,9 @@ export class Coordinator implements TransactionCoordinator {
 
   begin(options: { timeoutMs?: number } = {}): DistributedTransaction {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The coordinator is closed' });
-    this.#lastNumber += 1;
     const { instance, epoch, decisions, participants } = this.#options;
-    const gtrid = gtridOf({ instance, epoch, number: this.#lastNumber });
-    const key = gtrid.toString('latin1');
-    this.#live.add(key);
+    const gtrid = gtridOf({ instance, epoch, number: decisions.nextNumber() });
+    decisions.begin(gtrid);
     return new DistributedTransaction(gtrid, {
       startOptions: options,
       participantOf: (name) => {
@@ -49,7 +44,7 @@ export class Coordinator implements TransactionCoordinator {
       decisions,
       within: (call) => this.#within(call),
       onEnded: (isResolved) => {
-        this.#live.delete(key);
+        decisions.end(gtrid);
         if (!isResolved) this.#scheduleResolve();
       },
     });
@@ -82,9 +77,9 @@ export class Coordinator implements TransactionCoordinator {
   async resolve(): Promise<ResolvedBranch[]> {
     const { participants, decisions } = this.#options;
     // Decisions made from here on may have branches that a participant did not list yet.
-    const decidedBefore = decisions.all.filter((gtrid) => !this.#isLive(gtrid));
+    const decidedBefore = decisions.all.filter((gtrid) => !decisions.isUnderWay(gtrid));
     const resolved: ResolvedBranch[] = [];
-    /** The participants of which no branch is left, apart from those of live transactions. */
+    /** The participants of which no branch is left, apart from those of transactions under way. */
     const clear = new Set<string>();
     await Promise.all(
       [...participants].map(async ([name, participant]) => {
@@ -112,14 +107,11 @@ export class Coordinator implements TransactionCoordinator {
     const name = transactionNameOf(xid);
     const { instance, epoch, decisions } = this.#options;
     // A later epoch: this coordinator was replaced and has not noticed yet.
-    if (name?.instance !== instance || name.epoch > epoch || this.#isLive(xid.gtrid)) return undefined;
+    if (name?.instance !== instance || name.epoch > epoch || decisions.isUnderWay(xid.gtrid))
+      return undefined;
     if (decisions.has(xid.gtrid)) return 'committed';
     // Whether the last decision is on disk, only the next opening of the instance knows.
     return decisions.failure === undefined ? 'rolled back' : undefined;
-  }
-
-  #isLive(gtrid: Uint8Array): boolean {
-    return this.#live.has(Buffer.from(gtrid).toString('latin1'));
   }
 
   async #end(participant: XaResource, xid: Xid, outcome: ResolvedBranch['outcome']): Promise<void> {

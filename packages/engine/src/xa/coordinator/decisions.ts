@@ -1,6 +1,7 @@
 /**
- * The transactions that this instance's coordinator has decided to commit: rows of its file. A transaction without a row is
- * rolled back, so one whose decision was never durable needs none.
+ * What an instance knows of the transactions that are coordinated on it: those that are decided to commit, which are rows of
+ * its file, and those under way, in memory. A transaction without a row is rolled back, so one whose decision was never durable
+ * needs none.
  */
 import type { GroupCommit } from '../../commit/group-commit.ts';
 import type { Clock } from '../../model/ports.ts';
@@ -11,6 +12,9 @@ export class Decisions {
   readonly #clock: Clock;
   /** Names of the participants that have a branch to commit, by global transaction id in hexadecimal. */
   readonly #participants: Map<string, readonly string[]>;
+  /** By global transaction id in hexadecimal. */
+  readonly #underWay = new Set<string>();
+  #lastNumber = 0;
 
   constructor(groupCommit: GroupCommit, clock: Clock, recovered: readonly DecisionRow[]) {
     this.#groupCommit = groupCommit;
@@ -18,6 +22,25 @@ export class Decisions {
     this.#participants = new Map(
       recovered.map(({ gtrid, participants }) => [keyOf(gtrid), JSON.parse(participants) as string[]]),
     );
+  }
+
+  /** Of a new transaction: unique in this opening of the instance, however many coordinators it has. */
+  nextNumber(): number {
+    this.#lastNumber += 1;
+    return this.#lastNumber;
+  }
+
+  begin(gtrid: Uint8Array): void {
+    this.#underWay.add(keyOf(gtrid));
+  }
+
+  /** Its calls have ended; whether its branches have, `resolve` finds out. */
+  end(gtrid: Uint8Array): void {
+    this.#underWay.delete(keyOf(gtrid));
+  }
+
+  isUnderWay(gtrid: Uint8Array): boolean {
+    return this.#underWay.has(keyOf(gtrid));
   }
 
   /** Global transaction ids. */
