@@ -24,6 +24,7 @@ say(`kills and damage of the engine's tests, seed ${seed}`);
 const files = [
   'crash.test',
   'crash-matrix',
+  'random-branches',
   'kill',
   'damaged-partition',
   'cluster/failover',
