@@ -48,10 +48,11 @@ export function scenarioFile(id: string): Document {
 /** Shorter than any in `scenarios/`: what is shown of a run and its integrity do not depend on how long it measures. */
 const shortPhases = { warmupMs: 100, measureMs: 250, drainMs: 400 };
 
-/** A document of `scenarios/` with all its points, each measured for a moment only. */
-export function shortScenario(id: string): Document {
+/** A document of `scenarios/`, each point measured for a moment only; `sweep`: other values of its axes. */
+export function shortScenario(id: string, sweep?: Document): Document {
   const document = scenarioFile(id);
-  return { ...document, quick: { ...(document.quick as Document), phases: shortPhases } };
+  const quick = document.quick as Document;
+  return { ...document, quick: { ...quick, phases: shortPhases, ...(sweep && { sweep }) } };
 }
 
 export async function startRun(
@@ -80,7 +81,7 @@ export function longScenario(id: string): Document {
     sweep: {
       instances: [1],
       threads: [1, 2, 3, 4, 5, 6],
-      roundTripMs: [0, 1],
+      roundTripMs: [5, 10],
     },
     kills: false, // a killed trial is no point
     quick: { phases: { warmupMs: 100, measureMs: 800, drainMs: 200 }, repeats: 1 },

@@ -30,7 +30,7 @@ async function furnish(request: APIRequestContext): Promise<{ run: string }> {
   }
   await expect.poll(async () => (await loadOf()).state).toBe('done');
   if (done !== undefined) return { run: done.id };
-  const run = await startRun(request, shortScenario('first-look'));
+  const run = await startRun(request, shortScenario('first-look', { instances: [1], threads: [1, 8] }));
   await expect.poll(async () => (await readRun(request, run)).status, { timeout: 240_000 }).toBe('done');
   return { run };
 }
@@ -60,11 +60,12 @@ for (const { name, address } of pages) {
     const { run } = await furnish(request);
     const errors: string[] = [];
     page.on('pageerror', (error) => errors.push(error.message));
-    for (const theme of themes) {
-      for (const size of sizes) {
+    for (const size of sizes) {
+      await showIn(page, themes[0], size);
+      await open(page, address(run));
+      for (const theme of themes) {
         await test.step(`in ${theme} on a ${size}`, async () => {
           await showIn(page, theme, size);
-          await open(page, address(run));
           await page.screenshot({
             path: `test-results/screens/${name}-${theme}-${size}.png`,
             fullPage: true,

@@ -1,6 +1,6 @@
 /** Cancelling, reloading and leaving a run while it continues. */
 import type { Page } from '@playwright/test';
-import { expect, longScenario, readRun, startRun, test } from './journey.ts';
+import { expect, longScenario, readRun, shortScenario, startRun, test } from './journey.ts';
 
 const statusOf = (page: Page) => page.getByRole('status', { name: 'Run status' });
 const pointRows = (page: Page) => page.getByRole('tabpanel', { name: 'Points' }).getByRole('row');
@@ -24,7 +24,7 @@ test('a cancelled run keeps the points that it had', async ({ page, request }) =
 
 test('a reload in mid-run shows the run so far and continues to the end', async ({ page, request }) => {
   test.setTimeout(300_000);
-  const id = await startRun(request, 'first-look');
+  const id = await startRun(request, shortScenario('first-look', { instances: [1], threads: [1, 2, 4] }));
   await page.goto(`/runs/${id}`);
   await expect(pointRows(page).nth(2)).toBeVisible({ timeout: 90_000 });
   await page.reload();

@@ -1,6 +1,7 @@
 /**
  * `npm run torture`: what `npm test` does with fixed seeds and little of, at length and with new ones. First the torture of
- * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed. With `--damage` only
+ * `packages/lab`, which takes the arguments; then the engine's own kills and damage, from the same seed, and more runs of its
+ * property test. With `--damage` only
  * rounds of damage: flips, cuts, torn sectors and deletions, 5,000 unless `--count` says otherwise.
  */
 import { useBundles } from './bundles/use-bundles.mjs';
@@ -29,6 +30,7 @@ const files = [
   'damaged-partition',
   'cluster/failover',
   'cluster/random-faults',
+  'engine/test/property',
 ];
 const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--project=system', ...files], {
   env: { SHARDLAB_SEED: seed },

@@ -25,7 +25,7 @@ describe('a load', () => {
   it('ends by itself with every message accounted for, and leaves no queue behind', async () => {
     const test = await startApp();
     expect(await loadOf(test)).toBeNull();
-    const started = await test.post<LoadAnswer>(url, { durationMs: 1_000, ratePerSec: 200 });
+    const started = await test.post<LoadAnswer>(url, { durationMs: 3_000, ratePerSec: 200 });
     expect(started).toMatchObject({
       status: 202,
       body: { load: { state: 'running', lost: null, left: null } },
@@ -35,7 +35,8 @@ describe('a load', () => {
     expect(load).toMatchObject({ lost: 0, duplicated: 0, outcomeUnknown: 0, left: 0, error: null });
     expect(load.consumed).toBe(load.acknowledged);
     expect(load.acknowledged).toBeGreaterThan(20);
-    expect(load.acknowledged, 'at its rate').toBeLessThanOrEqual(240);
+    expect(load.acknowledged, 'at its rate').toBeLessThanOrEqual(640);
+    // Of twelve: a busy machine skips some.
     expect(load.samples.length).toBeGreaterThanOrEqual(3);
     expect(load.slowestCommitMs).toBeGreaterThan(0);
     expect(await queuesOf(test)).toEqual([]);

@@ -45,7 +45,10 @@ describe('a run', () => {
     // Long enough for a disk that is busy with something else to sync a commit.
     const run = await runToEnd(
       test,
-      smallScenario({ phases: { warmupMs: 0, measureMs: 3_000, drainMs: 500 } }),
+      smallScenario({
+        sweep: { instances: [1], threads: [1], roundTripMs: [2] },
+        phases: { warmupMs: 0, measureMs: 3_000, drainMs: 500 },
+      }),
     );
     expect(run).toMatchObject({
       status: 'done',

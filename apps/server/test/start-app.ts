@@ -124,9 +124,13 @@ export function smallScenario(changes: Partial<Scenario> = {}): Scenario {
   };
 }
 
-/** A first point of moments, then points that take longer than any test. */
+/** A point that takes longer than any test, under a load that leaves the CPU to what is tested meanwhile. */
 export function endlessScenario(): Scenario {
-  return smallScenario({ id: 'endless', phases: { warmupMs: 0, measureMs: 600_000, drainMs: 0 } });
+  return smallScenario({
+    id: 'endless',
+    sweep: { instances: [1], threads: [1], roundTripMs: [20] },
+    phases: { warmupMs: 0, measureMs: 600_000, drainMs: 0 },
+  });
 }
 
 /** Resolves when the run has ended, told by its events. */

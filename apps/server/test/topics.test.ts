@@ -4,6 +4,7 @@ import type {
   Dequeued,
   Enqueued,
   ErrorBody,
+  QueueKind,
   SubscriberInfo,
   SubscriberList,
 } from '@shardlab/contract';
@@ -14,9 +15,13 @@ const url = '/api/queues/news';
 const subscribersUrl = `${url}/subscribers`;
 
 async function withTopic(...subscribers: string[]): Promise<TestApp> {
+  return withTopicOf('sharded', ...subscribers);
+}
+
+async function withTopicOf(kind: QueueKind, ...subscribers: string[]): Promise<TestApp> {
   const test = await startApp();
-  const made = await test.post('/api/queues', { name: 'news', type: 'topic', durability: 'relaxed' });
-  expect(made).toMatchObject({ status: 201, body: { type: 'topic' } });
+  const made = await test.post('/api/queues', { name: 'news', kind, type: 'topic', durability: 'relaxed' });
+  expect(made).toMatchObject({ status: 201, body: { kind, type: 'topic' } });
   for (const name of subscribers) expect((await test.post(subscribersUrl, { name })).status).toBe(201);
   return test;
 }
@@ -29,9 +34,9 @@ const payloads = (messages: readonly { payload?: unknown }[]) => messages.map(({
 const subscribersOf = async (test: TestApp) =>
   (await test.get<SubscriberList>(subscribersUrl)).body.subscribers;
 
-describe('a topic', () => {
+describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic of kind %s', (kind) => {
   it('delivers every message to each of its subscribers, and keeps it for slow ones', async () => {
-    const test = await withTopic('eager', 'slow');
+    const test = await withTopicOf(kind, 'eager', 'slow');
     expect((await publish(test, { payload: 1 }, { payload: 2 })).status).toBe(201);
     const held = await take(test, 'eager');
     expect(payloads(held)).toEqual([1, 2]);
@@ -47,7 +52,7 @@ describe('a topic', () => {
   });
 
   it('gives a message that names recipients to them only', async () => {
-    const test = await withTopic('a', 'b', 'c');
+    const test = await withTopicOf(kind, 'a', 'b', 'c');
     await publish(test, { payload: 'two', recipients: ['a', 'c'], correlationId: 'x' }, { payload: 'all' });
     expect(await take(test, 'a', { mode: 'at-most-once' })).toMatchObject([
       { payload: 'two', recipients: ['a', 'c'], correlationId: 'x' },
@@ -58,7 +63,7 @@ describe('a topic', () => {
   });
 
   it('is browsed as one subscriber sees it', async () => {
-    const test = await withTopic('a', 'b');
+    const test = await withTopicOf(kind, 'a', 'b');
     await publish(test, { payload: 1 }, { payload: 2 }, { payload: 3, recipients: ['b'] });
     await take(test, 'a', { max: 1 });
     const seen = async (subscriber: string) => {
@@ -70,7 +75,7 @@ describe('a topic', () => {
   });
 
   it('shows backlog and lag of each subscriber in the metrics', async () => {
-    const test = await withTopic('a', 'quo"ted');
+    const test = await withTopicOf(kind, 'a', 'quo"ted');
     await publish(test, { payload: 1 });
     await take(test, 'a', { mode: 'at-most-once' });
     const metrics = String((await test.get('/metrics')).body);
@@ -161,9 +166,9 @@ describe('misuse of a topic', () => {
       'REQUEST_INVALID',
     ],
     [
-      'an unsharded topic',
+      'attempts of an unsharded topic',
       '/api/queues',
-      { name: 'n', type: 'topic', kind: 'unsharded' },
+      { name: 'n', type: 'topic', kind: 'unsharded', attemptsMax: 5 },
       422,
       'QUEUE_SPEC_INVALID',
     ],

@@ -34,6 +34,8 @@ const textTokens = [
   '--sharded',
   '--unsharded',
   '--grouped',
+  '--unsharded-once',
+  '--grouped-once',
   '--holds',
   '--finding',
 ];

@@ -128,11 +128,17 @@ export const CreateQueue = Type.Object(
           'Whether each partition has a local index on correlation ids, which makes browsing by one fast; persistent sharded queues only',
       }),
     ),
+    temporarySubscribers: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether recipients that do not subscribe become temporary subscribers, each until its last message is consumed; unsharded topics only',
+      }),
+    ),
   },
   {
     ...closed,
     description:
-      'Settings depend on each other: a topic is sharded; an unsharded queue is not in memory and has no priorities, attemptsMax, retryDelayMs or cache; attemptsMax, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; forwarding and correlationIndex need a sharded queue, forwarding one that is no topic; cacheBytesMin is at most cacheBytesMax. Else 422',
+      'Settings depend on each other: an unsharded queue or topic is not in memory and has no attemptsMax, retryDelayMs or cache; priorities need a sharded queue or a topic, temporarySubscribers an unsharded topic; attemptsMax, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; forwarding and correlationIndex need a sharded queue, forwarding one that is no topic; cacheBytesMin is at most cacheBytesMax. Else 422',
   },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
@@ -153,6 +159,7 @@ export const QueueInfo = Type.Object(
     cacheBytesMin: Type.Integer(),
     cacheBytesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: whatever is free' }),
     correlationIndex: Type.Boolean(),
+    temporarySubscribers: Type.Boolean(),
     cacheBytes: Type.Integer({ description: 'Bytes that its messages use in the message caches' }),
     exceptionQueue: Type.Union([Type.String(), Type.Null()], {
       description: 'Receives messages that were delivered attemptsMax times; null without that limit',

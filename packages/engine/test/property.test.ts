@@ -15,6 +15,7 @@ import {
   serveInstance,
 } from '../src/index.ts';
 import { makeFolder } from './folder.ts';
+import { isTorture } from './random.ts';
 
 /** Whoever has the sessions: the instance itself, or a client at the other end of a socket. */
 type Client = Pick<Instance, 'openSession' | 'browse'> & {
@@ -57,6 +58,11 @@ class Model {
     for (const payload of payloads) this.live.get(payload)!.heldBy = 'nobody';
   }
 
+  isIdle(session: number): boolean {
+    const lists = [this.staged, this.taken, this.acknowledged];
+    return lists.every((list) => list[session]!.length === 0);
+  }
+
   endTransaction(session: number): void {
     this.staged[session] = [];
     this.taken[session] = [];
@@ -66,6 +72,31 @@ class Model {
 
 const sessionNumbers = [0, 1, 2];
 const queue = 'orders';
+
+/** What commands meet in the runs of a test, each of them at least once. */
+const cases = [
+  'dequeue: some',
+  'dequeue: none',
+  'receive: some',
+  'receive: none',
+  'acknowledge',
+  'release',
+  'commit: enqueued',
+  'commit: dequeued',
+  'commit: acknowledged',
+  'commit: nothing',
+  'rollback: enqueued',
+  'rollback: dequeued',
+  'rollback: acknowledged',
+  'reopen: with timed holds',
+  'reopen: with open transactions',
+  'reopen: with ready messages',
+  'browse: several pages',
+  'count: held and ready',
+] as const;
+type Case = (typeof cases)[number];
+const reached = new Set<Case>();
+const reach = (of: Case, is = true) => void (is && reached.add(of));
 
 /** What was delivered is what the model has ready, and of each enqueuer the oldest first. */
 function checkDelivery(model: Model, messages: Message[], max: number): number[] {
@@ -101,6 +132,7 @@ const enqueue = (session: number) =>
 const dequeue = (session: number, max: number) =>
   command(`dequeue(${session}, ${max})`, async (model, real) => {
     const messages = await real.sessions[session]!.dequeue(queue, { max });
+    reach(messages.length > 0 ? 'dequeue: some' : 'dequeue: none');
     for (const payload of checkDelivery(model, messages, max)) {
       model.live.get(payload)!.heldBy = session;
       model.taken[session]!.push(payload);
@@ -110,6 +142,7 @@ const dequeue = (session: number, max: number) =>
 const receive = (session: number, max: number) =>
   command(`receive(${session}, ${max})`, async (model, real) => {
     const messages = await real.sessions[session]!.receive(queue, { max, holdMs: 600_000 });
+    reach(messages.length > 0 ? 'receive: some' : 'receive: none');
     for (const [index, payload] of checkDelivery(model, messages, max).entries()) {
       model.live.get(payload)!.heldBy = 'hold';
       model.received.push({ payload, receipt: messages[index]!.receipt });
@@ -121,6 +154,7 @@ const acknowledge = (session: number, pick: number) =>
     const held = model.received[pick % Math.max(1, model.received.length)];
     if (held === undefined) return;
     real.sessions[session]!.acknowledge(queue, [held.receipt]);
+    reach('acknowledge');
     model.received.splice(model.received.indexOf(held), 1);
     model.acknowledged[session]!.push(held);
   });
@@ -130,6 +164,7 @@ const release = (pick: number) =>
     const held = model.received[pick % Math.max(1, model.received.length)];
     if (held === undefined) return;
     await real.sessions[0]!.release(queue, [held.receipt]);
+    reach('release');
     model.received.splice(model.received.indexOf(held), 1);
     model.giveBack([held.payload]);
     await expect(real.sessions[0]!.release(queue, [held.receipt])).rejects.toThrow(
@@ -141,6 +176,10 @@ const commit = (session: number) =>
   command(`commit(${session})`, async (model, real) => {
     const { ids } = await real.sessions[session]!.commit();
     expect(ids).toHaveLength(model.staged[session]!.length);
+    reach('commit: enqueued', model.staged[session]!.length > 0);
+    reach('commit: dequeued', model.taken[session]!.length > 0);
+    reach('commit: acknowledged', model.acknowledged[session]!.length > 0);
+    reach('commit: nothing', model.isIdle(session));
     for (const payload of model.staged[session]!)
       model.live.set(payload, { enqueuer: `${model.opened}.${session}`, heldBy: 'nobody' });
     for (const payload of [
@@ -156,12 +195,18 @@ const commit = (session: number) =>
 const rollback = (session: number) =>
   command(`rollback(${session})`, async (model, real) => {
     await real.sessions[session]!.rollback();
+    reach('rollback: enqueued', model.staged[session]!.length > 0);
+    reach('rollback: dequeued', model.taken[session]!.length > 0);
+    reach('rollback: acknowledged', model.acknowledged[session]!.length > 0);
     model.giveBack(model.taken[session]!);
     model.received.push(...model.acknowledged[session]!);
     model.endTransaction(session);
   });
 
 const reopen = command('reopen', async (model, real) => {
+  reach('reopen: with timed holds', model.received.length > 0);
+  reach('reopen: with open transactions', !sessionNumbers.every((session) => model.isIdle(session)));
+  reach('reopen: with ready messages', model.ready().length > 0);
   await real.close();
   await open(real);
   model.opened += 1;
@@ -177,12 +222,14 @@ const browse = command('browse', async (model, real) => {
     const page = await real.client.browse(queue, { limit: 7, ...(after === undefined ? {} : { after }) });
     found.push(...page.messages.map((message) => Number(message.payload.toString())));
     after = page.next ?? undefined;
+    reach('browse: several pages', after !== undefined);
   } while (after !== undefined);
   expect(found.sort((a, b) => a - b)).toEqual([...model.live.keys()].sort((a, b) => a - b));
 });
 
 const count = command('count', async (model, real) => {
   const ready = model.ready().length;
+  reach('count: held and ready', ready > 0 && ready < model.live.size);
   expect(await real.client.queue(queue)).toMatchObject({
     ready,
     held: model.live.size - ready,
@@ -226,6 +273,20 @@ const commands = [
   fc.constant(count),
 ];
 
+/** The first run: it meets all cases, which a handful of random runs may not, some of them being short. */
+const walk = [
+  ...Array.from({ length: 9 }, () => enqueue(0)),
+  ...[commit(0), browse, dequeue(1, 3), receive(2, 3), acknowledge(2, 0), count, commit(2), commit(1)],
+  ...[release(0), enqueue(1), rollback(1), dequeue(0, 2), rollback(0), acknowledge(1, 0), rollback(1)],
+  ...[dequeue(2, 1), enqueue(0), reopen],
+  ...Array.from({ length: 6 }, () => dequeue(0, 6)),
+  ...[receive(1, 2), commit(1)],
+];
+
+/** Random runs, the walk among them; `npm run torture` has more. */
+const runsInGate = { many: 12, few: 5 };
+const runsInTorture = { many: 60, few: 16 };
+
 /** Messages of a sharded queue live in memory and in partitions: both must tell the same after a reopen. */
 const withReopen = [...commands, fc.constant(reopen)];
 
@@ -239,6 +300,8 @@ describe.each<[QueueKind, 'embedded' | 'remote']>([
 ])('a %s queue under random commands of %s sessions', (kind, placement) => {
   it('agrees with a model of it, across reopening', { timeout: 300_000 }, async () => {
     const dir = makeFolder();
+    const runs = isTorture ? runsInTorture : runsInGate;
+    reached.clear();
     let round = 0;
     await fc.assert(
       fc.asyncProperty(fc.commands(withReopen, { maxCommands: 80, size: 'max' }), async (run) => {
@@ -255,7 +318,14 @@ describe.each<[QueueKind, 'embedded' | 'remote']>([
           await real.close();
         }
       }),
-      { numRuns: placement === 'remote' || kind === 'unsharded-grouped' ? 8 : 30 },
+      {
+        numRuns: placement === 'remote' || kind === 'unsharded-grouped' ? runs.few : runs.many,
+        examples: [[walk]],
+      },
     );
+    expect(
+      cases.filter((of) => !reached.has(of)),
+      'cases that no run met',
+    ).toEqual([]);
   });
 });

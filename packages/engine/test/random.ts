@@ -11,3 +11,6 @@ export function random(seed: number): () => number {
 
 /** What kills and damage are drawn from: the same in each `npm test`; `npm run torture` gives another one each time. */
 export const drawnSeed = Number(process.env.SHARDLAB_SEED ?? 1);
+
+/** Whether this is `npm run torture`, which may take long. */
+export const isTorture = process.env.SHARDLAB_SEED !== undefined;

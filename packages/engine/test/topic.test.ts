@@ -4,13 +4,16 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../src/api/limits.ts';
-import { type Instance, type Message, openInstance } from '../src/index.ts';
+import { type Instance, type Message, openInstance, type QueueKind } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
 import { whileLocked } from './while-locked.ts';
 
-async function withTopic(options: Parameters<typeof openTestInstance>[0] = {}): Promise<Instance> {
-  const instance = await openTestInstance(options);
-  await instance.createQueue({ name: 'news', type: 'topic', shards: 2 });
+async function withTopic(
+  options: Parameters<typeof openTestInstance>[0] & { kind?: QueueKind } = {},
+): Promise<Instance> {
+  const { kind = 'sharded', ...rest } = options;
+  const instance = await openTestInstance(rest);
+  await instance.createQueue({ name: 'news', kind, type: 'topic', shards: 2 });
   return instance;
 }
 
@@ -38,9 +41,9 @@ async function drain(instance: Instance, subscriber: string): Promise<Message[]>
 
 const code = (value: string) => expect.objectContaining({ code: value });
 
-describe('a topic', () => {
+describe.each<QueueKind>(['sharded', 'unsharded', 'unsharded-grouped'])('a topic of kind %s', (kind) => {
   it('gives each subscriber every message committed after it came, once and in order', async () => {
-    const instance = await withTopic();
+    const instance = await withTopic({ kind });
     await instance.subscribe('news', { name: 'early' });
     await publish(instance, ['a', 'b']);
     await instance.subscribe('news', { name: 'late' });
@@ -51,7 +54,7 @@ describe('a topic', () => {
   });
 
   it('delivers to one subscriber what another rolled back or consumed', async () => {
-    const instance = await withTopic();
+    const instance = await withTopic({ kind });
     for (const name of ['one', 'two']) await instance.subscribe('news', { name });
     await publish(instance, ['a']);
     const session = instance.openSession();
@@ -63,7 +66,7 @@ describe('a topic', () => {
   });
 
   it('holds a message for one session of a subscriber at a time', async () => {
-    const instance = await withTopic();
+    const instance = await withTopic({ kind });
     await instance.subscribe('news', { name: 'one' });
     await publish(instance, ['a']);
     const [first, second] = [instance.openSession(), instance.openSession()];
@@ -74,7 +77,7 @@ describe('a topic', () => {
   });
 
   it('wakes who waits, by subscriber', async () => {
-    const instance = await withTopic();
+    const instance = await withTopic({ kind });
     for (const name of ['one', 'two']) await instance.subscribe('news', { name });
     const waits = ['one', 'two'].map((subscriber) =>
       instance.openSession().dequeue('news', { subscriber, waitMs: 60_000 }),
@@ -86,7 +89,7 @@ describe('a topic', () => {
   it('continues for durable subscribers after it was closed, and forgets the others', async () => {
     const dir = makeFolder();
     const before = await openInstance({ dir });
-    await before.createQueue({ name: 'news', type: 'topic', shards: 2 });
+    await before.createQueue({ name: 'news', kind, type: 'topic', shards: 2 });
     await before.subscribe('news', { name: 'lasting' });
     await before.subscribe('news', { name: 'passing', durable: false });
     await publish(before, ['a', 'b', 'c', 'd']);
@@ -106,6 +109,75 @@ describe('a topic', () => {
     await expect(drain(after, 'passing')).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
   });
 
+  it('delivers to recipients alone, before and after a restart', async () => {
+    const dir = makeFolder();
+    const before = await openInstance({ dir });
+    await before.createQueue({ name: 'news', kind, type: 'topic' });
+    for (const name of ['one', 'two']) await before.subscribe('news', { name });
+    await publish(before, ['for one'], ['one']);
+    await publish(before, ['for all']);
+    await publish(before, ['for two'], ['two']);
+    expect(text(await drain(before, 'two'))).toEqual(['for all', 'for two']);
+    expect(before.subscribers('news').find(({ name }) => name === 'two')).toMatchObject({ backlog: 0 });
+    await before.close();
+    const after = await openTestInstance({ dir });
+    expect(text(await drain(after, 'one'))).toEqual(['for one', 'for all']);
+    expect(await drain(after, 'two')).toEqual([]);
+    await expect(publish(after, ['x'], ['nobody'])).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
+    await expect(publish(after, ['x'], [])).rejects.toThrow(code('MESSAGE_INVALID'));
+  });
+
+  it('tells the backlog and the lag of each subscriber', async () => {
+    const instance = await withTopic({ kind });
+    for (const name of ['one', 'two']) await instance.subscribe('news', { name });
+    await publish(instance, ['a', 'b']);
+    await drain(instance, 'two');
+    const [one, two] = instance.subscribers('news');
+    expect(one).toMatchObject({ name: 'one', backlog: 2, held: 0 });
+    expect(one!.lagMs).toBeGreaterThanOrEqual(0);
+    expect(two).toMatchObject({ name: 'two', backlog: 0, lagMs: 0 });
+    expect(instance.queue('news')).toMatchObject({ type: 'topic', enqueued: 2, ready: 2, consumed: 0 });
+  });
+
+  it('drops what nobody subscribes to', async () => {
+    const instance = await withTopic({ kind });
+    await publish(instance, ['unheard']);
+    expect(instance.queue('news')).toMatchObject({ enqueued: 1, ready: 0, consumed: 1 });
+    await instance.subscribe('news', { name: 'one' });
+    expect(await drain(instance, 'one')).toEqual([]);
+  });
+
+  it('keeps messages on every live instance from the moment that subscribing returns', async () => {
+    const dir = makeFolder();
+    const first = await withTopic({ dir, kind });
+    const second = await openTestInstance({ dir, instance: 2 });
+    await first.subscribe('news', { name: 'one' });
+    await publish(second, ['from two']);
+    expect(text(await drain(second, 'one'))).toEqual(['from two']);
+    await first.unsubscribe('news', 'one');
+    await expect.poll(() => second.subscribers('news')).toEqual([]);
+  });
+
+  it('refuses what does not fit', async () => {
+    const instance = await withTopic({ kind });
+    await instance.createQueue({ name: 'orders', kind });
+    await instance.subscribe('news', { name: 'one' });
+    const session = instance.openSession();
+    await expect(session.dequeue('news')).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(session.dequeue('orders', { subscriber: 'one' })).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(instance.subscribe('orders', { name: 'one' })).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(instance.subscribe('news', { name: '' })).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(instance.subscribe('news', { name: 'one', durable: false })).rejects.toThrow(
+      code('SUBSCRIBER_EXISTS'),
+    );
+    await expect(instance.unsubscribe('news', 'two')).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
+    expect(() => session.enqueue('orders', { payload: 'x', recipients: ['one'] })).toThrow(
+      code('MESSAGE_INVALID'),
+    );
+  });
+});
+
+describe('a sharded topic', () => {
   it('stores a message once, whatever the number of subscribers, and truncates when the last has it', async () => {
     const dir = makeFolder();
     const instance = await withTopic({ dir, partitionMessagesMax: 10 });
@@ -137,65 +209,6 @@ describe('a topic', () => {
     stored.close();
   });
 
-  it('delivers to recipients alone, before and after a restart', async () => {
-    const dir = makeFolder();
-    const before = await openInstance({ dir });
-    await before.createQueue({ name: 'news', type: 'topic' });
-    for (const name of ['one', 'two']) await before.subscribe('news', { name });
-    await publish(before, ['for one'], ['one']);
-    await publish(before, ['for all']);
-    await publish(before, ['for two'], ['two']);
-    expect(text(await drain(before, 'two'))).toEqual(['for all', 'for two']);
-    expect(before.subscribers('news').find(({ name }) => name === 'two')).toMatchObject({ backlog: 0 });
-    await before.close();
-    const after = await openTestInstance({ dir });
-    expect(text(await drain(after, 'one'))).toEqual(['for one', 'for all']);
-    expect(await drain(after, 'two')).toEqual([]);
-    await expect(publish(after, ['x'], ['nobody'])).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
-    await expect(publish(after, ['x'], [])).rejects.toThrow(code('MESSAGE_INVALID'));
-  });
-
-  it('tells the backlog and the lag of each subscriber', async () => {
-    const instance = await withTopic();
-    for (const name of ['one', 'two']) await instance.subscribe('news', { name });
-    await publish(instance, ['a', 'b']);
-    await drain(instance, 'two');
-    const [one, two] = instance.subscribers('news');
-    expect(one).toMatchObject({ name: 'one', backlog: 2, held: 0 });
-    expect(one!.lagMs).toBeGreaterThanOrEqual(0);
-    expect(two).toMatchObject({ name: 'two', backlog: 0, lagMs: 0 });
-    expect(instance.queue('news')).toMatchObject({ type: 'topic', enqueued: 2, ready: 2, consumed: 0 });
-  });
-
-  it('takes up to 1,024 subscribers and says so past them', async () => {
-    const instance = await withTopic();
-    const names = Array.from({ length: limits.subscribersMax }, (_, index) => `s${index}`);
-    await Promise.all(names.map((name) => instance.subscribe('news', { name })));
-    await expect(instance.subscribe('news', { name: 'one more' })).rejects.toThrow(code('SUBSCRIBERS_FULL'));
-    await publish(instance, ['a']);
-    expect(instance.subscribers('news').every(({ backlog }) => backlog === 1)).toBe(true);
-    expect(text(await drain(instance, 's1023'))).toEqual(['a']);
-  }, 60_000);
-
-  it('drops what nobody subscribes to', async () => {
-    const instance = await withTopic();
-    await publish(instance, ['unheard']);
-    expect(instance.queue('news')).toMatchObject({ enqueued: 1, ready: 0, consumed: 1 });
-    await instance.subscribe('news', { name: 'one' });
-    expect(await drain(instance, 'one')).toEqual([]);
-  });
-
-  it('keeps messages on every live instance from the moment that subscribing returns', async () => {
-    const dir = makeFolder();
-    const first = await withTopic({ dir });
-    const second = await openTestInstance({ dir, instance: 2 });
-    await first.subscribe('news', { name: 'one' });
-    await publish(second, ['from two']);
-    expect(text(await drain(second, 'one'))).toEqual(['from two']);
-    await first.unsubscribe('news', 'one');
-    await expect.poll(() => second.subscribers('news')).toEqual([]);
-  });
-
   it('has no subscriber that could not be written down', async () => {
     const dir = makeFolder();
     const instance = await withTopic({ dir });
@@ -207,24 +220,13 @@ describe('a topic', () => {
     expect(text(await drain(instance, 'one'))).toEqual(['a']);
   });
 
-  it('refuses what does not fit', async () => {
+  it('takes up to 1,024 subscribers and says so past them', async () => {
     const instance = await withTopic();
-    await instance.createQueue({ name: 'orders' });
-    await instance.subscribe('news', { name: 'one' });
-    const session = instance.openSession();
-    await expect(session.dequeue('news')).rejects.toThrow(code('OPTIONS_INVALID'));
-    await expect(session.dequeue('orders', { subscriber: 'one' })).rejects.toThrow(code('OPTIONS_INVALID'));
-    await expect(instance.subscribe('orders', { name: 'one' })).rejects.toThrow(code('OPTIONS_INVALID'));
-    await expect(instance.subscribe('news', { name: '' })).rejects.toThrow(code('OPTIONS_INVALID'));
-    await expect(instance.subscribe('news', { name: 'one', durable: false })).rejects.toThrow(
-      code('SUBSCRIBER_EXISTS'),
-    );
-    await expect(instance.unsubscribe('news', 'two')).rejects.toThrow(code('SUBSCRIBER_NOT_FOUND'));
-    expect(() => session.enqueue('orders', { payload: 'x', recipients: ['one'] })).toThrow(
-      code('MESSAGE_INVALID'),
-    );
-    await expect(instance.createQueue({ name: 'odd', kind: 'unsharded', type: 'topic' })).rejects.toThrow(
-      code('QUEUE_SPEC_INVALID'),
-    );
-  });
+    const names = Array.from({ length: limits.subscribersMax }, (_, index) => `s${index}`);
+    await Promise.all(names.map((name) => instance.subscribe('news', { name })));
+    await expect(instance.subscribe('news', { name: 'one more' })).rejects.toThrow(code('SUBSCRIBERS_FULL'));
+    await publish(instance, ['a']);
+    expect(instance.subscribers('news').every(({ backlog }) => backlog === 1)).toBe(true);
+    expect(text(await drain(instance, 's1023'))).toEqual(['a']);
+  }, 60_000);
 });

@@ -105,9 +105,13 @@ const mutations: Record<string, { kinds: ViolationKind[]; mutate: Mutation }> = 
   'a message is delivered while it is held': {
     kinds: ['doubling'],
     mutate: (changed) => {
-      const consumption = changed.consumption(
-        ({ start, consumes: [part] }) => changed.deliveryOf(part!.delivery).end + 20 < start,
-      );
+      // A timed hold may have expired by then, which makes the second delivery a legal one.
+      const isHeldAt = ({ start, holdMs }: Delivery, at: number) =>
+        holdMs === undefined || start + holdMs * 1e6 > at;
+      const consumption = changed.consumption(({ start, consumes: [part] }) => {
+        const delivery = changed.deliveryOf(part!.delivery);
+        return delivery.end + 20 < start && isHeldAt(delivery, delivery.end + 10);
+      });
       const part = consumption?.consumes[0];
       if (part === undefined) return false;
       const held = changed.deliveryOf(part.delivery);

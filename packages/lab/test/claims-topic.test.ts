@@ -66,12 +66,35 @@ describe('A13, an unsharded topic does not scale', () => {
     );
   const flat = (threads: number) => 2_000 + 10 * threads;
 
-  test('holds when it gains little and waits for others, and names its stand-in', () => {
+  test('holds when it gains little and waits for others, and names what stands for the topic', () => {
     const result = judge('A13', withGrouped(points(flat)));
     expect(result.verdict).toBe('holds');
-    expect(result.clauses.at(-1)!.reason).toContain('has no unsharded topics');
+    expect(result.clauses.at(-1)!.reason).toContain('its own queue that gets a copy of every message');
     expect(result.clauses[2]!.reason).toContain('group commit gives 1 and sharding');
     expect(judge('A13', points(flat)).verdict).toBe('inconclusive');
+  });
+
+  test('is judged against topics that are stored once too, both of them if one was measured', () => {
+    const storedOnce = (all: readonly Point[]) =>
+      all.flatMap((each) =>
+        each.system === 'sharded' ? [each] : [each, { ...each, system: `${each.system}-once` }],
+      );
+    const result = judge('A13', storedOnce(withGrouped(points(flat))));
+    expect(result.verdict).toBe('holds');
+    const conditions = new Set(result.clauses.map(({ condition }) => condition));
+    for (const system of ['unsharded', 'unsharded-grouped', 'unsharded-once', 'unsharded-grouped-once'])
+      expect(conditions).toContain(`as it is, against ${system}`);
+    expect(result.clauses.at(-1)!.reason).toContain('stores a message once, with a row for each subscriber');
+    expect(result.clauses.at(-2)!.reason).toContain('group commit gives 1 and sharding');
+    const withoutWriter = storedOnce(withGrouped(points(flat))).filter(
+      ({ system }) => system !== 'unsharded-grouped-once',
+    );
+    expect(judge('A13', withoutWriter).verdict).toBe('inconclusive');
+    const scales = points((threads) => 900 * threads);
+    const scalesStoredOnce = storedOnce(withGrouped(scales)).filter(
+      ({ system }) => system !== 'unsharded' && system !== 'unsharded-grouped',
+    );
+    expect(judge('A13', scalesStoredOnce).verdict).toBe('does-not-hold');
   });
 
   test('does not hold when it scales like the sharded one, or waits for something else', () => {

@@ -78,19 +78,22 @@ describe('the command line', () => {
   });
 
   test('runs a scenario to its table and verdicts, and writes the run', async () => {
-    const file = await scenarioFile('small.json', smallScenario());
+    const file = await scenarioFile(
+      'small.json',
+      smallScenario({ sweep: { instances: [1, 2], threads: [2] } }),
+    );
     const { code, out, err } = await lab(['run', file, '--json', 'out.json', '--data-dir', 'data']);
     expect({ code, err: err.includes('Error') }).toEqual({ code: 0, err: false });
-    expect(err).toContain('7/8');
-    expect(out).toMatch(/^unsharded +2 +2 /m);
+    expect(err).toContain('3/4');
+    expect(out).toMatch(/^unsharded +2 +\d/m);
     expect(out).toContain('A3 ');
     const run = JSON.parse(await readFile(join(folder, 'out.json'), 'utf8')) as Run;
     expect(run).toMatchObject({ status: 'done', error: null });
-    expect(run.points).toHaveLength(8);
+    expect(run.points).toHaveLength(4);
   }, 240_000);
 
   test('runs several scenarios one after the other, writes each, and sums up', async () => {
-    const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1, 2] } };
+    const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1] } };
     const one = await scenarioFile('one.json', smallScenario({ id: 'one', ...changes }));
     const two = await scenarioFile('two.json', smallScenario({ id: 'two', ...changes, claims: [] }));
     const { code, out } = await lab(['run', one, two, '--json', 'runs', '--data-dir', 'data']);
@@ -118,7 +121,7 @@ describe('the command line', () => {
   });
 
   test('the ledger shows what was judged, by what and how often, and what was not', async () => {
-    const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1, 2] } };
+    const changes = { systems: ['sharded'], sweep: { instances: [1], threads: [1] } };
     const file = await scenarioFile('judged.json', smallScenario({ id: 'judged', ...changes }));
     const flags = ['--data-dir', 'ledger'];
     await lab(['run', file, ...flags]);
@@ -137,7 +140,7 @@ describe('the command line', () => {
   test('an interrupt keeps the points so far and still writes them', async () => {
     const file = await scenarioFile(
       'long.json',
-      smallScenario({ phases: { warmupMs: 0, measureMs: 1_000, drainMs: 0 } }),
+      smallScenario({ phases: { warmupMs: 0, measureMs: 400, drainMs: 0 } }),
     );
     const { code, out } = await lab(['run', file, '--json', 'cut.json'], (text, interrupt) => {
       if (text.includes('] 1/8')) interrupt();

@@ -20,7 +20,7 @@ test('a killed instance is served again, returns to its process, and every messa
   const scenario = remote({
     claims: ['W7'],
     systems: ['sharded'],
-    sweep: { instances: [2], threads: [4] },
+    sweep: { instances: [2], threads: [4], roundTripMs: [5] },
     phases: { warmupMs: 100, measureMs: 4_500, drainMs: 20_000 },
     faults: [
       { kind: 'kill', instance: 2, atMs: 500 },

@@ -43,7 +43,10 @@ describe('the model command', () => {
     const topic = {
       ...run,
       scenario: smallScenario({ title: 'A topic', figure: 'Figure 7' }),
-      points: [point({ deq: 5_000, threads: 2, subscribers: 10 })],
+      // Of these systems the model has the first.
+      points: ['sharded', 'unsharded-grouped', 'unsharded-once'].map((system) =>
+        point({ deq: 5_000, threads: 2, subscribers: 10, system }),
+      ),
     };
     await writeFile(join(folder, 'queue.json'), JSON.stringify(queue));
     await writeFile(join(folder, 'topic.json'), JSON.stringify(topic));

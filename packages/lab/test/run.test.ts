@@ -34,7 +34,7 @@ describe('a small run of both queues on one and two instances', () => {
         threads: [3],
         roundTripMs: [0, 1],
       },
-      phases: { warmupMs: 100, measureMs: 1_500, drainMs: 20_000 },
+      phases: { warmupMs: 100, measureMs: 700, drainMs: 20_000 },
     });
     run = await startRun({
       scenario,

@@ -30,6 +30,8 @@ const systemColors: Readonly<Record<string, string>> = {
   sharded: 'var(--sharded)',
   unsharded: 'var(--unsharded)',
   'unsharded-grouped': 'var(--grouped)',
+  'unsharded-once': 'var(--unsharded-once)',
+  'unsharded-grouped-once': 'var(--grouped-once)',
 };
 
 /** In this order in legends; others follow in theirs. */

@@ -47,7 +47,7 @@ const definitions = {
   QUEUE_NOT_CONVERTIBLE: {
     kind: 'conflict',
     retryable: false,
-    message: 'Only a queue of the kind unsharded can be converted',
+    message: 'Only a queue of the kind unsharded can be converted, and no topic',
   },
   QUEUE_NOT_DRAINED: {
     kind: 'conflict',

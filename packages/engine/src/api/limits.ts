@@ -175,6 +175,10 @@ export const limits = {
   browseMessagesMax: 1_000,
   /** Rows of an unsharded queue that a browse by correlation id reads, a few ms, before it yields to other calls. */
   searchRowsPerTurn: 256,
+  /** Rows for the subscribers of unsharded topics that a transaction adds: one to two seconds of the write lock. */
+  recipientRowsMax: 1_000_000,
+  /** Messages of a removed subscriber that one write to the unsharded file deletes, some 10 ms. */
+  purgedRowsPerWrite: 1_000,
   /** How long opening an instance waits while another process changes the catalog. */
   catalogBusyMsMax: 5_000,
   /**

@@ -10,7 +10,10 @@ export interface NewMessage {
   priority?: number;
   /** Time until it can be dequeued, at most 400 days. Persistent sharded queues only. */
   delayMs?: number;
-  /** For a topic: names of the existing subscribers that get it (`SUBSCRIBER_NOT_FOUND`). Default: all of them. */
+  /**
+   * For a topic: names of the existing subscribers that get it (`SUBSCRIBER_NOT_FOUND`, unless the topic has
+   * `temporarySubscribers`). Default: all subscribers, without temporary ones.
+   */
   recipients?: string[];
 }
 

@@ -23,7 +23,7 @@ export interface QueueSpec {
   name: string;
   /** Default `sharded`. */
   kind?: QueueKind;
-  /** Default `queue`. Topics are always sharded. */
+  /** Default `queue`. A topic stores a message once, whatever its kind and the number of its subscribers. */
   type?: QueueType;
   /** Number of shards on each instance, 1 to 16, default 1. Ignored for an unsharded queue. */
   shards?: number;
@@ -71,6 +71,13 @@ export interface QueueSpec {
    * that a `browse` for one reads four bytes a message instead of the messages. Persistent sharded queues only.
    */
   correlationIndex?: boolean;
+  /**
+   * Default false. True: recipients of a message that do not subscribe become temporary subscribers instead of being refused
+   * (`SUBSCRIBER_NOT_FOUND`). Such a one gets what names it, and goes when its last message is consumed, or with
+   * `unsubscribe`: until then a message was promised to it, whatever instances close. Past the limit of subscribers there can
+   * be as many as there are messages for them. Unsharded topics only.
+   */
+  temporarySubscribers?: boolean;
 }
 
 export interface QueueInfo {
@@ -91,6 +98,7 @@ export interface QueueInfo {
   /** Null: all that is free. */
   cacheBytesMax: number | null;
   correlationIndex: boolean;
+  temporarySubscribers: boolean;
   /** Bytes of its messages in the message cache of this instance. */
   cacheBytes: number;
   /** Name of the queue that receives messages past `attemptsMax`; null without a limit. */

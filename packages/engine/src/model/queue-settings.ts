@@ -44,6 +44,8 @@ export const queueSettings = {
   cacheBytesMax: orNull(wholeNumber({ min: 1, max: limits.cacheBytesMax })),
   /** Its partitions have local indexes on correlation ids. */
   correlationIndex: flag(false),
+  /** Recipients of a message that are no subscribers of the topic become temporary ones. */
+  temporarySubscribers: flag(false),
 } satisfies { [Name in Exclude<keyof QueueSpec, 'name'>]-?: QueueSetting<unknown> };
 
 type Declared = typeof queueSettings;

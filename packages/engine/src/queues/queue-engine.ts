@@ -28,6 +28,7 @@ export interface QueueEngine {
   readonly browser: QueueBrowser;
   readonly statistics: QueueStatistics;
   readonly lifecycle: QueueLifecycle;
+  readonly topics: TopicEngine;
   /** Undefined where no queue can have immediate visibility. */
   readonly immediate: ImmediateCalls | undefined;
   /** Undefined where payloads cannot be streamed. */
@@ -196,9 +197,12 @@ export interface QueueLifecycle {
 /** Subscribers of topics. */
 export interface TopicEngine {
   /**
-   * Gives a topic these subscribers and no others. Resolves when that is durable: a new subscriber gets what is committed
-   * from then on, and nothing is left of those that are gone.
+   * Gives a topic the subscribers that `read` returns, and no others. Resolves when that is durable: a new subscriber gets
+   * what is committed from then on, and nothing is left of those that are gone. Returns the subscribers.
    */
-  applySubscribers(topic: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void>;
-  subscribers(topic: QueueRow): SubscriberInfo[];
+  applySubscribers(topic: QueueRow, read: () => readonly SubscriberRow[]): Promise<readonly SubscriberRow[]>;
+  /** Removes a temporary subscriber with its messages; false if there is none of this name. */
+  removeTemporary(topic: QueueRow, name: string): Promise<boolean>;
+  /** All, or the one of a name. */
+  subscribers(topic: QueueRow, name?: string): SubscriberInfo[];
 }

@@ -24,29 +24,48 @@ export interface SubscriberChangesOptions {
 export class SubscriberChanges implements TopicEngine {
   readonly #options: SubscriberChangesOptions;
   /** By queue, whose changes are made one after the other. */
-  readonly #lastChangeByQueue = new Map<number, Promise<void>>();
+  readonly #lastChangeByQueue = new Map<number, Promise<unknown>>();
 
   constructor(options: SubscriberChangesOptions) {
     this.#options = options;
   }
 
-  subscribers(topic: QueueRow): SubscriberInfo[] {
+  subscribers(topic: QueueRow, name?: string): SubscriberInfo[] {
     const { queues, clock } = this.#options;
     const nowMs = clock.epochMs();
-    return [...queues.getOrCreate(topic).subscriptions].map((subscription) =>
-      subscriberInfo(subscription, nowMs),
-    );
+    return [...queues.getOrCreate(topic).subscriptions]
+      .filter((subscription) => name === undefined || subscription.name === name)
+      .map((subscription) => subscriberInfo(subscription, nowMs));
   }
 
-  async applySubscribers(row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
+  /** Topics of this kind have none. */
+  async removeTemporary(): Promise<boolean> {
+    return false;
+  }
+
+  async applySubscribers(
+    row: QueueRow,
+    read: () => readonly SubscriberRow[],
+  ): Promise<readonly SubscriberRow[]> {
     const queue = this.#options.queues.getOrCreate(row);
-    await this.#applyInTurn(queue, row, subscribers);
+    const subscribers = await this.#applyInTurn(queue, row, read);
     for (const log of queue.logs) this.#options.payloads.scanLog(log); // kept for a subscriber that is gone
+    return subscribers;
   }
 
-  #applyInTurn(queue: ShardedQueue, row: QueueRow, subscribers: readonly SubscriberRow[]): Promise<void> {
+  #applyInTurn(
+    queue: ShardedQueue,
+    row: QueueRow,
+    read: () => readonly SubscriberRow[],
+  ): Promise<readonly SubscriberRow[]> {
     const before = this.#lastChangeByQueue.get(row.queueId) ?? Promise.resolve();
-    const change = before.catch(() => undefined).then(() => this.#apply(queue, row, subscribers));
+    const change = before
+      .catch(() => undefined)
+      .then(async () => {
+        const subscribers = read();
+        await this.#apply(queue, row, subscribers);
+        return subscribers;
+      });
     this.#lastChangeByQueue.set(row.queueId, change);
     return change;
   }

@@ -258,6 +258,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     pool,
     dropForwarding: (queueId) => forwarding.dropQueue(queueId),
   });
+  const subscriberChanges = new SubscriberChanges({ ...shared, clock });
   const engine: QueueEngine = {
     transactions,
     receiver: dispatcher,
@@ -271,6 +272,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       forwardedCounts: (row) => forwarding.forwardedCounts(row),
     }),
     lifecycle,
+    topics: subscriberChanges,
     immediate: new ShardedImmediateCalls({
       transactions,
       lease,
@@ -279,7 +281,6 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),
   };
-  const subscriberChanges = new SubscriberChanges({ ...shared, clock });
 
   const writeClose = () =>
     groupCommit.write({

@@ -93,7 +93,7 @@ export class LocalInstance implements Instance {
     this.#subscribers = new TopicSubscribers({
       instance: parts.id,
       catalog: parts.catalog,
-      topics: parts.sharded.subscriberChanges,
+      topicsOf: (topic) => this.#queues.engineOf(topic).topics,
       ports: parts.ports,
     });
     this.#queues = new ServedQueues({
@@ -209,7 +209,7 @@ export class LocalInstance implements Instance {
   }
 
   subscribers(topic: string): SubscriberInfo[] {
-    return this.#sharded.subscriberChanges.subscribers(this.#findTopic(topic));
+    return this.#subscribers.list(this.#findTopic(topic));
   }
 
   #findTopic(name: string): QueueRow {
@@ -225,7 +225,21 @@ export class LocalInstance implements Instance {
 
   async #applySubscribers(queues: readonly QueueRow[]): Promise<void> {
     const topics = queues.filter(({ type }) => type === 'topic');
-    await Promise.all(topics.map((row) => this.#subscribers.apply(row)));
+    await Promise.all(topics.map((row) => this.#applySubscribersOf(row)));
+  }
+
+  /**
+   * Of an unsharded topic that cannot be read, the subscribers stay unknown, and calls on it tell why: damage of the file
+   * that all instances share must not end those that serve other queues.
+   */
+  async #applySubscribersOf(row: QueueRow): Promise<void> {
+    try {
+      await this.#subscribers.apply(row);
+    } catch (error) {
+      const isDamaged =
+        error instanceof QueueError && ['STORAGE_CORRUPT', 'COMMITS_MISSING'].includes(error.code);
+      if (row.kind === 'sharded' || !isDamaged) throw error;
+    }
   }
 
   openSession(): InstanceSession {

@@ -17,22 +17,22 @@ const awaitPollMs = 25;
 export interface TopicSubscribersOptions {
   instance: number;
   catalog: Catalog;
-  topics: TopicEngine;
+  topicsOf(topic: QueueRow): TopicEngine;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
 export class TopicSubscribers {
   readonly #instance: number;
   readonly #catalog: Catalog;
-  readonly #topics: TopicEngine;
+  readonly #topicsOf: TopicSubscribersOptions['topicsOf'];
   readonly #ports: TopicSubscribersOptions['ports'];
   /** Subscribers of which the catalog knows that this instance keeps messages for them. */
   readonly #applied = new Set<SubscriberRow['id']>();
 
-  constructor({ instance, catalog, topics, ports }: TopicSubscribersOptions) {
+  constructor({ instance, catalog, topicsOf, ports }: TopicSubscribersOptions) {
     this.#instance = instance;
     this.#catalog = catalog;
-    this.#topics = topics;
+    this.#topicsOf = topicsOf;
     this.#ports = ports;
   }
 
@@ -43,11 +43,12 @@ export class TopicSubscribers {
     const { id } = this.#catalog.subscribers.add(topic.queueId, name, durable ? null : this.#instance);
     await this.apply(topic);
     await this.#awaitOtherInstances(id);
-    return this.#topics.subscribers(topic).find((subscriber) => subscriber.name === name)!;
+    return this.#topicsOf(topic).subscribers(topic, name)[0]!;
   }
 
   async remove(topic: QueueRow, name: string): Promise<void> {
     if (!this.#catalog.subscribers.remove(topic.queueId, name)) {
+      if (await this.#topicsOf(topic).removeTemporary(topic, name)) return;
       throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: topic.name, subscriber: name } });
     }
     await this.apply(topic);
@@ -55,12 +56,16 @@ export class TopicSubscribers {
 
   /** Applies the catalog's subscribers of a topic, and records there that this instance keeps messages for them. */
   async apply(topic: QueueRow): Promise<void> {
-    const subscribers = this.#catalog.subscribers.ofTopic(topic.queueId);
-    await this.#topics.applySubscribers(topic, subscribers);
+    const read = () => this.#catalog.subscribers.ofTopic(topic.queueId);
+    const subscribers = await this.#topicsOf(topic).applySubscribers(topic, read);
     const added = subscribers.filter(({ id }) => !this.#applied.has(id));
     if (added.length === 0) return;
     this.#catalog.subscribers.markApplied(this.#instance, added);
     for (const { id } of added) this.#applied.add(id);
+  }
+
+  list(topic: QueueRow): SubscriberInfo[] {
+    return this.#topicsOf(topic).subscribers(topic);
   }
 
   /** A live instance that does not keep messages for the subscriber yet would lose what is committed there. */

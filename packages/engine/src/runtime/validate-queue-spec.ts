@@ -44,8 +44,8 @@ function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: stri
   const retries = row.attemptsMax !== null || row.retryDelayMs > 0;
   return [
     [sharded || persistent, 'An unsharded queue is stored in a file: durability is durable or relaxed'],
-    [sharded || type === 'queue', 'A topic is sharded'],
-    [sharded || (!row.priorities && !retries), 'Priorities and retries need a sharded queue'],
+    [sharded || type === 'topic' || !row.priorities, 'Priorities need a sharded queue, or a topic'],
+    [sharded || !retries, 'Retries need a sharded queue'],
     [
       sharded || (cacheBytesMin === 0 && cacheBytesMax === null),
       'Only messages of sharded queues are cached',
@@ -74,6 +74,10 @@ function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: stri
     [
       !row.correlationIndex || (sharded && persistent),
       'correlationIndex is true only for a persistent sharded queue, which has partitions',
+    ],
+    [
+      !row.temporarySubscribers || (!sharded && type === 'topic'),
+      'temporarySubscribers is true only for an unsharded topic',
     ],
     [
       cacheBytesMax === null || cacheBytesMin <= cacheBytesMax,

@@ -17,13 +17,14 @@ import type { QueueId } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
-import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
+import { type HeldMessage, heldKey, type MessageConsumer } from '../storage/unsharded/message-consumer.ts';
+import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import type { DoneOperation, WriteBatch, WriteOperation } from '../storage/unsharded/write-group.ts';
 import { type GroupLink, type GroupLinkOptions, openGroupLink } from './group-link.ts';
 import type { WriterMessage } from './group-messages.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import type { SharedFileLock } from './shared-file-lock.ts';
-import type { ClaimingCall, DeliveredMessage, UnshardedWrites } from './unsharded-writes.ts';
+import type { ClaimingCall, UnshardedWrites } from './unsharded-writes.ts';
 import { writeLock } from './write-lock.ts';
 
 const claimWait = registerWaitEvent({
@@ -55,6 +56,9 @@ interface SentBatch {
   operations: readonly QueuedOperation[];
 }
 
+/** Milliseconds before a retry when a process without the write lock was writing. */
+const busyRetryMs = 1;
+
 /** How long closing waits for the answer to the last batch, milliseconds. */
 const lastAnswerMsMax = 3_000;
 
@@ -67,8 +71,8 @@ export class GroupedWrites implements UnshardedWrites {
   #lastWereClaims = false;
   #sent: SentBatch | undefined;
   #batchCount = 0;
-  /** Messages that were claimed and neither consumed nor returned, with their queues. */
-  readonly #held = new Map<number, QueueId>();
+  /** Messages that were claimed and neither consumed nor returned. */
+  readonly #held = new Map<string, HeldMessage>();
   #link: GroupLink | undefined;
   #connecting: Promise<void> | undefined;
   /** There was a writer before this one, which may have written more than it answered. */
@@ -92,27 +96,31 @@ export class GroupedWrites implements UnshardedWrites {
 
   async commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]> {
     const { ids } = await this.#submit({ kind: 'commit', change }, time);
-    for (const { id } of change.consumed) this.#held.delete(id);
+    this.#forgetHeld(change.consumed);
     return ids;
   }
 
-  async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
-    return (await this.#submit({ kind: 'claim', queueId, max }, time)).rows;
+  #forgetHeld(messages: readonly HeldMessage[]): void {
+    for (const message of messages) this.#held.delete(heldKey(message));
   }
 
-  async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
+  async claim(consumer: MessageConsumer, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
+    return (await this.#submit({ kind: 'claim', consumer, max }, time)).rows;
+  }
+
+  async serve(consumer: MessageConsumer, calls: Iterable<ClaimingCall>): Promise<void> {
     for (let left = true; left; ) {
       const asked = [...calls];
       for (const call of asked) call.begin();
       const claimed = await this.#claimFirst(
-        queueId,
+        consumer,
         asked.map(({ max }) => max),
       );
       // Without a call that got nothing there may be more messages, for calls that came meanwhile.
       left = asked.length > 0 && claimed.every((rows) => rows.length > 0);
       for (const [index, rows] of claimed.entries()) {
         if (!asked[index]!.finish(rows)) {
-          const messages = rows.map(({ id }) => ({ queueId, id }));
+          const messages = rows.map(({ id, recipient }) => ({ queueId: consumer.queueId, id, recipient }));
           await this.#release(messages, false);
         }
       }
@@ -120,26 +128,39 @@ export class GroupedWrites implements UnshardedWrites {
   }
 
   /** In front of calls that began later and do not wait yet. */
-  async #claimFirst(queueId: QueueId, maxima: readonly number[]): Promise<ClaimedRow[][]> {
+  async #claimFirst(consumer: MessageConsumer, maxima: readonly number[]): Promise<ClaimedRow[][]> {
     const later = this.#queued.claims.splice(0);
-    const claims = maxima.map((max) => this.#submit({ kind: 'claim', queueId, max }));
+    const claims = maxima.map((max) => this.#submit({ kind: 'claim', consumer, max }));
     this.#queued.claims.push(...later);
     return (await Promise.all(claims)).map(({ rows }) => rows);
   }
 
-  async release(messages: readonly DeliveredMessage[]): Promise<void> {
+  async release(messages: readonly HeldMessage[]): Promise<void> {
     await this.#release(messages, true);
   }
 
-  async #release(messages: readonly DeliveredMessage[], seen: boolean): Promise<void> {
-    const plain = messages.map(({ queueId, id }) => ({ queueId, id }));
+  async #release(messages: readonly HeldMessage[], seen: boolean): Promise<void> {
+    const plain = messages.map(({ queueId, id, recipient }) => ({ queueId, id, recipient }));
     await this.#submit({ kind: 'release', messages: plain, seen });
-    for (const { id } of plain) this.#held.delete(id);
+    this.#forgetHeld(plain);
+  }
+
+  async run<T>(work: (file: UnshardedFile) => T): Promise<T> {
+    const { file, lock, ports } = this.#options;
+    const opened = file.opened;
+    for (;;) {
+      try {
+        return await lock.run('commit', () => work(opened));
+      } catch (error) {
+        if (!UnshardedFile.isBusy(error) || this.#closed) throw error;
+        await new Promise<void>((resume) => ports.timers.deadline(busyRetryMs, resume));
+      }
+    }
   }
 
   async drop(queueId: QueueId): Promise<void> {
     await this.#submit({ kind: 'drop', queueId });
-    for (const [id, heldOf] of this.#held) if (heldOf === queueId) this.#held.delete(id);
+    for (const [key, held] of this.#held) if (held.queueId === queueId) this.#held.delete(key);
   }
 
   async forgetOutcomes(sessions: readonly Buffer[]): Promise<void> {
@@ -223,7 +244,7 @@ export class GroupedWrites implements UnshardedWrites {
       isRemote,
       resent,
     };
-    if (this.#writerChanged) batch.onlyHeld = [...this.#held].map(([id, queueId]) => ({ queueId, id }));
+    if (this.#writerChanged) batch.onlyHeld = [...this.#held.values()];
     this.#writerChanged = false;
     return batch;
   }
@@ -257,8 +278,7 @@ export class GroupedWrites implements UnshardedWrites {
         if (result.failure !== undefined) queued.reject(fromStorageFailure(result.failure));
         else {
           const { operation } = queued;
-          if (operation.kind === 'claim')
-            for (const { id } of result.rows) this.#held.set(id, operation.queueId);
+          if (operation.kind === 'claim') this.#rememberHeld(operation.consumer, result.rows);
           queued.resolve(result);
         }
       }
@@ -266,6 +286,13 @@ export class GroupedWrites implements UnshardedWrites {
       else this.#onIdle?.();
     }
     if (readyQueues === null || readyQueues.length > 0) this.#options.onReady(readyQueues);
+  }
+
+  #rememberHeld({ queueId }: MessageConsumer, rows: readonly ClaimedRow[]): void {
+    for (const { id, recipient } of rows) {
+      const held: HeldMessage = { queueId, id, recipient };
+      this.#held.set(heldKey(held), held);
+    }
   }
 
   #onLost(): void {

@@ -4,10 +4,15 @@ import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { Ports } from '../model/ports.ts';
 import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
+import {
+  consumerKey,
+  type HeldMessage,
+  type MessageConsumer,
+} from '../storage/unsharded/message-consumer.ts';
 import { type ClaimedRow, type UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import type { SharedFileLock, WriteKind } from './shared-file-lock.ts';
-import type { ClaimingCall, DeliveredMessage, UnshardedWrites } from './unsharded-writes.ts';
+import type { ClaimingCall, UnshardedWrites } from './unsharded-writes.ts';
 import { writeLock } from './write-lock.ts';
 
 export interface SessionWritesOptions {
@@ -25,8 +30,8 @@ export class SessionWrites implements UnshardedWrites {
   groupCount = 0;
   syncCount = 0;
   readonly #options: SessionWritesOptions;
-  /** Queues whose last claim found as many messages as it asked for: the next one need not look whether there are any. */
-  readonly #filledClaim = new Set<QueueId>();
+  /** Consumers whose last claim found as many messages as it asked for: the next one need not look whether there are any. */
+  readonly #filledClaim = new Set<string>();
   #closed = false;
 
   constructor(options: SessionWritesOptions) {
@@ -82,9 +87,10 @@ export class SessionWrites implements UnshardedWrites {
     return runs;
   }
 
-  async claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
-    const isLooked = !this.#filledClaim.has(queueId);
-    if (isLooked && !this.#options.file.opened.hasReady(queueId)) {
+  async claim(consumer: MessageConsumer, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]> {
+    const key = consumerKey(consumer);
+    const isLooked = !this.#filledClaim.has(key);
+    if (isLooked && !this.#options.file.opened.hasReady(consumer)) {
       time?.answer();
       return [];
     }
@@ -93,38 +99,41 @@ export class SessionWrites implements UnshardedWrites {
       (file) => {
         time?.work();
         try {
-          return file.claim(queueId, max);
+          return file.claim(consumer, max);
         } finally {
           time?.endWork();
         }
       },
       time,
     );
-    if (rows.length === max) this.#filledClaim.add(queueId);
-    else this.#filledClaim.delete(queueId);
+    if (rows.length === max) this.#filledClaim.add(key);
+    else this.#filledClaim.delete(key);
     // Only the look tells an empty queue from one whose messages cannot be found.
-    if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(queueId);
+    if (rows.length === 0 && !isLooked) this.#options.file.opened.hasReady(consumer);
     return rows;
   }
 
-  async serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void> {
-    if (!this.#options.file.opened.hasReady(queueId)) return;
+  async serve(consumer: MessageConsumer, calls: Iterable<ClaimingCall>): Promise<void> {
+    if (!this.#options.file.opened.hasReady(consumer)) return;
     // All calls share one turn of the lock, so that no session queues behind every enqueuer for each message.
     await this.#write('delivery', (file) => {
       for (const call of calls) {
-        const rows = file.claim(queueId, call.max);
+        const rows = file.claim(consumer, call.max);
         if (rows.length === 0) break;
         call.finish(rows);
       }
     });
   }
 
-  async release(messages: readonly DeliveredMessage[]): Promise<void> {
+  async release(messages: readonly HeldMessage[]): Promise<void> {
     await this.#write('commit', (file) => file.release(messages));
   }
 
+  run<T>(work: (file: UnshardedFile) => T): Promise<T> {
+    return this.#write('commit', work);
+  }
+
   async drop(queueId: QueueId): Promise<void> {
-    this.#filledClaim.delete(queueId);
     await this.#write('commit', (file) => file.dropQueue(queueId));
   }
 

@@ -5,12 +5,13 @@
  */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import type { Message } from '../api/message.ts';
-import type { QueueId } from '../model/ids.ts';
+import type { QueueId, SubscriberId } from '../model/ids.ts';
 import type { Ports, Timer } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { ValidDequeueOptions } from '../queues/queue-engine.ts';
 import { Waiters } from '../queues/waiters.ts';
+import type { MessageConsumer } from '../storage/unsharded/message-consumer.ts';
 import type { ClaimedRow } from '../storage/unsharded/unsharded-file.ts';
 import type { LazyUnshardedFile } from './lazy-unsharded-file.ts';
 import { UnshardedMessage } from './unsharded-message.ts';
@@ -30,15 +31,22 @@ interface ClaimRequest {
   onDelivery(delivery: UnshardedDelivery): void;
 }
 
+/** The calls that wait for messages of one queue, or of a topic for one subscriber. */
+interface WaitingLine {
+  readonly consumer: MessageConsumer;
+  readonly waiters: Waiters<ClaimRequest>;
+  isServed: boolean;
+  /** A message may have arrived since the calls began to be served. */
+  mayHaveMore: boolean;
+}
+
 /** Milliseconds between checks for commits of other processes while calls wait. */
 const commitPollMs = 2;
 
 export class UnshardedDispatcher {
   readonly #options: UnshardedDispatcherOptions;
   readonly #writes: UnshardedWrites;
-  readonly #waiters = new Map<QueueId, Waiters<ClaimRequest>>();
-  /** Queues whose waiting calls are being served; true: a message may have arrived since. */
-  readonly #serving = new Map<QueueId, boolean>();
+  readonly #linesByQueue = new Map<QueueId, Map<SubscriberId, WaitingLine>>();
   /** How often messages were announced. */
   #readyNotices = 0;
   #poll: Timer | undefined;
@@ -57,7 +65,7 @@ export class UnshardedDispatcher {
 
   #pollForCommits(): void {
     let waiting = false;
-    for (const waiters of this.#waiters.values()) waiting ||= waiters.size > 0;
+    for (const { waiters } of this.#allLines()) waiting ||= waiters.size > 0;
     if (!waiting) return;
     try {
       const version = this.#options.file.opened.dataVersion();
@@ -69,16 +77,19 @@ export class UnshardedDispatcher {
     this.serveAll();
   }
 
+  /** `subscriber`: of a topic; 0 for a queue. */
   async deliver(
     queue: QueueRow,
+    subscriber: SubscriberId,
     options: ValidDequeueOptions,
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]> {
-    const waiters = this.#waitersOf(queue.queueId);
+    const line = this.#lineOf({ queueId: queue.queueId, subscriber });
+    const { consumer, waiters } = line;
     const request = { queue, max: options.max, onDelivery };
     const noticesBefore = this.#readyNotices;
     if (waiters.size === 0 || this.#writes.announcesReady) {
-      const rows = await this.#writes.claim(queue.queueId, options.max, options.time);
+      const rows = await this.#writes.claim(consumer, options.max, options.time);
       if (rows.length > 0) return this.#toMessages(request, rows);
     }
     if (options.waitMs === 0) {
@@ -87,30 +98,41 @@ export class UnshardedDispatcher {
     }
     const messages = waiters.wait(request, options);
     // A message may have arrived between the check and the wait.
-    if (!this.#writes.announcesReady || this.#readyNotices !== noticesBefore) void this.#serve(queue.queueId);
+    if (!this.#writes.announcesReady || this.#readyNotices !== noticesBefore) void this.#serve(line);
     return messages;
   }
 
   #toMessages({ queue, onDelivery }: ClaimRequest, rows: readonly ClaimedRow[]): Message[] {
     return rows.map((row) => {
-      onDelivery({ queueId: queue.queueId, id: row.id, crc: row.crc });
+      onDelivery({ queueId: queue.queueId, id: row.id, crc: row.crc, recipient: row.recipient });
       return new UnshardedMessage(row);
     });
   }
 
-  #waitersOf(queueId: QueueId): Waiters<ClaimRequest> {
-    let waiters = this.#waiters.get(queueId);
-    if (waiters === undefined) {
-      waiters = new Waiters(this.#options.waits, this.#options.ports);
-      this.#waiters.set(queueId, waiters);
+  #lineOf(consumer: MessageConsumer): WaitingLine {
+    const { queueId, subscriber } = consumer;
+    let ofQueue = this.#linesByQueue.get(queueId);
+    if (ofQueue === undefined) {
+      ofQueue = new Map();
+      this.#linesByQueue.set(queueId, ofQueue);
     }
-    return waiters;
+    let line = ofQueue.get(subscriber);
+    if (line === undefined) {
+      const { waits, ports } = this.#options;
+      line = { consumer, waiters: new Waiters(waits, ports), isServed: false, mayHaveMore: false };
+      ofQueue.set(subscriber, line);
+    }
+    return line;
+  }
+
+  *#allLines(): Generator<WaitingLine> {
+    for (const ofQueue of this.#linesByQueue.values()) yield* ofQueue.values();
   }
 
   /** The writes announce that these queues have got messages; null: perhaps all. */
   onReady(queueIds: readonly QueueId[] | null): void {
     this.#readyNotices += 1;
-    this.serveAll(queueIds ?? this.#waiters.keys());
+    this.serveAll(queueIds ?? this.#linesByQueue.keys());
   }
 
   /** This process wrote messages that are ready, enqueued or returned. The writes may announce them themselves. */
@@ -118,30 +140,29 @@ export class UnshardedDispatcher {
     if (!this.#writes.announcesReady) this.serveAll(new Set(messages.map(({ queueId }) => queueId)));
   }
 
-  /** Serves the waiting calls of these queues. */
-  serveAll(queueIds: Iterable<QueueId> = this.#waiters.keys()): void {
-    for (const queueId of queueIds) void this.#serve(queueId);
+  /** Serves the waiting calls of these queues, and of all subscribers of these topics. */
+  serveAll(queueIds: Iterable<QueueId> = this.#linesByQueue.keys()): void {
+    for (const queueId of queueIds)
+      for (const line of this.#linesByQueue.get(queueId)?.values() ?? []) void this.#serve(line);
   }
 
-  /** Serves waiting calls in order until one gets no message. At most one run at a time for a queue. */
-  async #serve(queueId: QueueId): Promise<void> {
-    if (this.#serving.has(queueId)) {
-      this.#serving.set(queueId, true);
-      return;
-    }
-    do {
-      const waiters = this.#waiters.get(queueId);
-      if (waiters === undefined || waiters.size === 0) break;
-      this.#serving.set(queueId, false);
+  /** Serves waiting calls in order until one gets no message. At most one run at a time for a line. */
+  async #serve(line: WaitingLine): Promise<void> {
+    line.mayHaveMore = true;
+    if (line.isServed) return;
+    line.isServed = true;
+    const { consumer, waiters } = line;
+    while (line.mayHaveMore && waiters.size > 0) {
+      line.mayHaveMore = false;
       try {
-        await this.#writes.serve(queueId, this.#claimingCalls(waiters));
+        await this.#writes.serve(consumer, this.#claimingCalls(waiters));
       } catch (error) {
         waiters.rejectAll(
           error instanceof QueueError ? error : new QueueError('STORAGE_FAILED', { cause: error }),
         );
       }
-    } while (this.#serving.get(queueId));
-    this.#serving.delete(queueId);
+    }
+    line.isServed = false;
   }
 
   /** The waiting calls in order; those that begin to wait meanwhile too. */
@@ -164,17 +185,25 @@ export class UnshardedDispatcher {
 
   /** Rejects the calls that wait now. */
   rejectWaiters(error: QueueError): void {
-    for (const waiters of this.#waiters.values()) waiters.rejectAll(error);
+    for (const { waiters } of this.#allLines()) waiters.rejectAll(error);
   }
 
-  /** Rejects the calls that wait for this queue, and those that are about to. Later ones may wait again. */
-  closeWaiters(queueId: QueueId, code: QueueErrorCode): void {
-    this.#waiters.get(queueId)?.close(code);
-    this.#waiters.delete(queueId);
+  /**
+   * Rejects the calls that wait for this queue or topic, with `subscriber` those of that one only, and those that are about
+   * to. Later ones may wait again.
+   */
+  closeWaiters(queueId: QueueId, code: QueueErrorCode, subscriber?: SubscriberId): void {
+    const lines = this.#linesByQueue.get(queueId);
+    for (const [of, { waiters }] of lines ?? []) {
+      if (subscriber !== undefined && of !== subscriber) continue;
+      waiters.close(code);
+      lines!.delete(of);
+    }
+    if (lines?.size === 0) this.#linesByQueue.delete(queueId);
   }
 
   close(): void {
     this.#poll?.cancel();
-    for (const waiters of this.#waiters.values()) waiters.close('INSTANCE_CLOSED');
+    for (const { waiters } of this.#allLines()) waiters.close('INSTANCE_CLOSED');
   }
 }

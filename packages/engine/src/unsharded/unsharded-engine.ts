@@ -4,7 +4,7 @@
  */
 
 import { QueueError } from '../api/errors.ts';
-import type { Message } from '../api/message.ts';
+import type { Message, NewMessage } from '../api/message.ts';
 import type { QueueKind } from '../api/queue.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { type OutcomeTag, Slab } from '../commit/staged-transaction.ts';
@@ -23,6 +23,7 @@ import type {
   ValidReceiveOptions,
 } from '../queues/queue-engine.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
+import type { MessageRouting } from '../storage/unsharded/message-table.ts';
 import type { NamedQueue, UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 import { GroupedWrites } from './grouped-writes.ts';
 import { LazyUnshardedFile } from './lazy-unsharded-file.ts';
@@ -30,6 +31,7 @@ import { SessionWrites } from './session-writes.ts';
 import { UnshardedBrowser } from './unsharded-browser.ts';
 import { UnshardedDispatcher } from './unsharded-dispatcher.ts';
 import { UnshardedStatistics } from './unsharded-statistics.ts';
+import { UnshardedTopics } from './unsharded-topics.ts';
 import {
   type UnshardedDelivery,
   UnshardedTransaction,
@@ -64,6 +66,7 @@ export class UnshardedEngine
   readonly receiver = this;
   readonly lifecycle = this;
   readonly browser: UnshardedBrowser;
+  readonly topics: UnshardedTopics;
   readonly statistics: UnshardedStatistics;
   readonly immediate = undefined;
   readonly streams = undefined;
@@ -102,7 +105,14 @@ export class UnshardedEngine
     this.#file = file;
     this.#writes = writes;
     this.#dispatcher = new UnshardedDispatcher({ file, writes, waits, ports });
-    this.browser = new UnshardedBrowser({ file, holds: this.holds, timers });
+    this.topics = new UnshardedTopics({
+      file,
+      writes,
+      dispatcher: this.#dispatcher,
+      holds: this.holds,
+      clock,
+    });
+    this.browser = new UnshardedBrowser({ file, holds: this.holds, topics: this.topics, timers });
     this.statistics = new UnshardedStatistics({ instance, file, clock });
   }
 
@@ -188,12 +198,20 @@ export class UnshardedEngine
     if (code !== undefined) throw new QueueError(code);
   }
 
-  deliver(
+  async deliver(
     queue: QueueRow,
     options: ValidDequeueOptions,
     onDelivery: (delivery: UnshardedDelivery) => void,
   ): Promise<Message[]> {
-    return this.#dispatcher.deliver(queue, options, onDelivery);
+    const subscriber = this.topics.subscriberOf(queue, options.subscriber);
+    return this.#dispatcher.deliver(queue, subscriber, options, onDelivery);
+  }
+
+  routingOf(
+    queue: QueueRow,
+    message: Pick<NewMessage, 'priority' | 'recipients'>,
+  ): MessageRouting | undefined {
+    return this.topics.routingOf(queue, message);
   }
 
   async receive(queue: QueueRow, options: ValidReceiveOptions): Promise<Message[]> {
@@ -239,6 +257,7 @@ export class UnshardedEngine
     this.#goneCodes.set(queue.queueId, code);
     this.#dispatcher.closeWaiters(queue.queueId, code);
     this.holds.dropWhere((hold) => hold.queue.queueId === queue.queueId);
+    this.topics.forget(queue);
     await this.#writes.drop(queue.queueId);
   }
 

@@ -33,12 +33,13 @@ export class UnshardedStatistics implements QueueStatistics {
 
   counts(queue: QueueRow): QueueCounts {
     const none = { cacheBytes: 0, delayed: 0, forwardedIn: 0, forwardedOut: 0, refused: 0, lost: 0 };
-    return { shards: 0, ...none, ...this.#options.file.opened.counts(queue.queueId) };
+    const { ready, held, enqueued, consumed } = this.#options.file.opened.counts(queue.queueId, queue.type);
+    return { shards: 0, ...none, ready, held, enqueued, consumed };
   }
 
   shardStats(queue: QueueRow): ShardStats[] {
-    const { ready, held } = this.counts(queue);
-    return [{ shard: 0, queue: queue.name, backlog: ready + held, cacheBytes: 0, partitions: [] }];
+    const { enqueued, consumed } = this.counts(queue);
+    return [{ shard: 0, queue: queue.name, backlog: enqueued - consumed, cacheBytes: 0, partitions: [] }];
   }
 
   queueStats(queue: QueueRow): QueueStats {
@@ -52,7 +53,7 @@ export class UnshardedStatistics implements QueueStatistics {
       type,
       instance,
       asOfMs: clock.epochMs(),
-      total: { ...flowStats({ depth: ready + held, ready, held }, flow), ...counts },
+      total: { ...flowStats({ depth: counts.enqueued - counts.consumed, ready, held }, flow), ...counts },
       shards: [],
       subscribers: [],
       partitions: [],

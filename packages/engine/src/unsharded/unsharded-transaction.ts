@@ -4,28 +4,29 @@ import { QueueError } from '../api/errors.ts';
 import type { Message, NewMessage } from '../api/message.ts';
 import type { OutcomeTag, Slab } from '../commit/staged-transaction.ts';
 import type { IdRun } from '../model/id-runs.ts';
-import type { QueueId } from '../model/ids.ts';
 import { type RecordRun, recordEnd, writeRecord } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { QueueTransaction, TransactionSource, ValidDequeueOptions } from '../queues/queue-engine.ts';
 import type { TimedHold, TimedHolds } from '../queues/timed-holds.ts';
+import type { MessageKey } from '../storage/unsharded/message-consumer.ts';
+import type { MessageRouting } from '../storage/unsharded/message-table.ts';
 import type { UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
 
 /** A message that was delivered to a session. */
-export interface UnshardedDelivery {
-  queueId: QueueId;
-  id: number;
-  /** Checksum of its row. */
-  crc: number;
-}
+export type UnshardedDelivery = MessageKey;
 
 /** What a transaction needs of the engine that began it. */
 export interface UnshardedTransactionEngine extends TransactionSource {
   readonly slab: Slab;
   epochMs(): number;
   readonly holds: TimedHolds<UnshardedDelivery>;
+  /** Who gets a message, if its queue is a topic. Throws `SUBSCRIBER_NOT_FOUND`. */
+  routingOf(
+    queue: QueueRow,
+    message: Pick<NewMessage, 'priority' | 'recipients'>,
+  ): MessageRouting | undefined;
   /** Delivers messages; waits for them up to `waitMs`. */
   deliver(
     queue: QueueRow,
@@ -57,11 +58,12 @@ export class UnshardedTransaction implements QueueTransaction {
 
   enqueue(queue: QueueRow, message: NewMessage): void {
     const bytesNeeded = recordBytes(message);
+    const routing = this.source.routingOf(queue, message);
     this.#assertWithinLimits(1, bytesNeeded);
     const { buffer, start } = this.source.slab.reserve(bytesNeeded);
     const end = writeRecord(buffer, start, message, { enqueuedAtMs: this.source.epochMs() });
     this.source.slab.claim(buffer, end);
-    this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(start, end) });
+    this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(start, end), routing });
     this.#bytes += end - start;
     this.#applyDurability(queue);
   }
@@ -71,10 +73,11 @@ export class UnshardedTransaction implements QueueTransaction {
     const { buffer, start: at } = this.source.slab.reserve(end - start);
     source.copy(buffer, at, start, end);
     const behind = at + end - start;
+    const routing = this.source.routingOf(queue, {});
     this.source.slab.claim(buffer, behind);
     for (let from = at; from < behind; ) {
       const to = recordEnd(buffer, from);
-      this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(from, to) });
+      this.#change.enqueued.push({ queueId: queue.queueId, record: buffer.subarray(from, to), routing });
       from = to;
     }
     this.#bytes += end - start;

@@ -2,7 +2,8 @@
 import type { IdRun } from '../model/id-runs.ts';
 import type { QueueId } from '../model/ids.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
-import type { ClaimedRow, UnshardedChange } from '../storage/unsharded/unsharded-file.ts';
+import type { HeldMessage, MessageConsumer } from '../storage/unsharded/message-consumer.ts';
+import type { ClaimedRow, UnshardedChange, UnshardedFile } from '../storage/unsharded/unsharded-file.ts';
 
 export interface ClaimingCall {
   readonly max: number;
@@ -10,11 +11,6 @@ export interface ClaimingCall {
   begin(): void;
   /** Without rows the call waits on. False if it was ended from outside meanwhile: then the messages reached nobody. */
   finish(rows: readonly ClaimedRow[]): boolean;
-}
-
-export interface DeliveredMessage {
-  queueId: QueueId;
-  id: number;
 }
 
 /**
@@ -33,11 +29,13 @@ export interface UnshardedWrites {
   /** Resolves once the change is as durable as it asks to be. */
   commit(change: UnshardedChange, time?: RecordedTime): Promise<IdRun[]>;
   /** Claims up to `max` ready messages in order. */
-  claim(queueId: QueueId, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]>;
+  claim(consumer: MessageConsumer, max: number, time?: RecordedTime): Promise<readonly ClaimedRow[]>;
   /** Finishes waiting calls in order until one would get no message. */
-  serve(queueId: QueueId, calls: Iterable<ClaimingCall>): Promise<void>;
+  serve(consumer: MessageConsumer, calls: Iterable<ClaimingCall>): Promise<void>;
   /** Makes messages of this process ready again. */
-  release(messages: readonly DeliveredMessage[]): Promise<void>;
+  release(messages: readonly HeldMessage[]): Promise<void>;
+  /** Runs a write that is no part of a transaction, such as a change of subscribers, under the write lock. */
+  run<T>(work: (file: UnshardedFile) => T): Promise<T>;
   drop(queueId: QueueId): Promise<void>;
   forgetOutcomes(sessions: readonly Buffer[]): Promise<void>;
   /** Makes messages that dead processes held ready again, if this process has to; returns their number. */

@@ -36,7 +36,7 @@ const note = (mark: string, ids: readonly string[]) =>
 const enqueuers = 2;
 const operations = 7;
 const backlogMax = 300;
-const pauseMs = 2;
+const pauseMs = 4;
 let lastEnqueuer = 0;
 /** Sessions begin nothing as long as this is pending: they wait at the gate. */
 let calm: PromiseWithResolvers<void> | undefined;

@@ -9,7 +9,7 @@ import { connect, QueueError, type RemoteInstance, type Session } from '../../sr
 
 const operations = 7;
 const backlogMax = 300;
-const pauseMs = 2;
+const pauseMs = 4;
 
 /** A call that fails with one of these changed nothing, and may be made again. */
 const passing = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE', 'INSTANCE_CLOSED', 'LEASE_LAPSED'];

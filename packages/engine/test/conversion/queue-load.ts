@@ -1,4 +1,5 @@
 /** Producers and consumers that use a queue by its name and repeat what is retryable, and the record of what they did. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Instance, QueueError, type Session } from '../../src/index.ts';
 
 /**
@@ -14,6 +15,9 @@ export interface LoadOptions {
   name: string;
   note: Note;
 }
+
+/** Between two transactions of a producer, so that a conversion that is under load has CPU and its queue drains soon. */
+const pauseMs = 2;
 
 export class QueueLoad {
   readonly #options: LoadOptions;
@@ -38,6 +42,7 @@ export class QueueLoad {
         await session.commit();
       });
       note('put', payload);
+      await pause(pauseMs);
     }
     await session.close();
   }
@@ -69,7 +74,7 @@ export class QueueLoad {
     for (;;) {
       const { ready, held } = instance.queue(queue);
       if (ready + held === 0) break;
-      await new Promise((resume) => setTimeout(resume, 5));
+      await pause(5);
     }
     this.#consuming = false;
     await Promise.all(this.#consumers);
@@ -84,7 +89,7 @@ async function untilDone(session: Session, work: () => Promise<void>): Promise<v
     } catch (error) {
       if (!(error instanceof QueueError) || !error.retryable) throw error;
       await session.rollback();
-      await new Promise((resume) => setTimeout(resume, 1));
+      await pause(1);
     }
   }
 }

@@ -58,7 +58,6 @@ describe('grouped unsharded queues', () => {
   it('refuse what unsharded queues refuse, before anything is done', async () => {
     const instance = await openTestInstance();
     const invalid = code('QUEUE_SPEC_INVALID');
-    await expect(instance.createQueue({ name: 'q', kind, type: 'topic' })).rejects.toThrow(invalid);
     await expect(instance.createQueue({ name: 'q', kind, priorities: true })).rejects.toThrow(invalid);
     await expect(instance.createQueue({ name: 'q', kind, attemptsMax: 3 })).rejects.toThrow(invalid);
     await expect(instance.createQueue({ name: 'q', kind, durability: 'memory' })).rejects.toThrow(invalid);
@@ -71,7 +70,9 @@ describe('grouped unsharded queues', () => {
     const instance = await openTestInstance({ dir });
     await instance.createQueue({ name: 'grouped', kind });
     await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
-    await expect(convertQueue({ dir, queue: 'grouped' })).rejects.toThrow(code('QUEUE_NOT_CONVERTIBLE'));
+    await instance.createQueue({ name: 'topic', kind: 'unsharded', type: 'topic' });
+    for (const queue of ['grouped', 'topic'])
+      await expect(convertQueue({ dir, queue })).rejects.toThrow(code('QUEUE_NOT_CONVERTIBLE'));
     const session = instance.openSession();
     session.enqueue('jobs', { payload: 'a' });
     expect(() => session.enqueue('grouped', { payload: 'b' })).toThrow(code('TX_SPANS_FILES'));

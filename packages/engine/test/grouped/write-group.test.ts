@@ -42,7 +42,7 @@ const consume = (...rows: { id: number; crc: number }[]): WriteOperation => ({
   kind: 'commit',
   change: { enqueued: [], consumed: rows.map(({ id, crc }) => ({ queueId, id, crc })), sync: 'FULL' },
 });
-const claim = (max: number): WriteOperation => ({ kind: 'claim', queueId, max });
+const claim = (max: number): WriteOperation => ({ kind: 'claim', consumer: { queueId, subscriber: 0 }, max });
 
 let batches = 0;
 function batchOf(

@@ -27,6 +27,7 @@ const row: QueueRow = {
   cacheBytesMin: 0,
   cacheBytesMax: null,
   correlationIndex: false,
+  temporarySubscribers: false,
   exceptionQueueId: null,
   enqueueEnabled: true,
   dequeueEnabled: true,

@@ -60,8 +60,7 @@ async function enqueueForever(
   signal: AbortSignal,
 ): Promise<void> {
   for (let next = 0; !signal.aborted; next += operations) {
-    while (ledger.backlog > backlogMax && !signal.aborted)
-      await new Promise((resume) => setImmediate(resume));
+    while (ledger.backlog > backlogMax && !signal.aborted) await pause(1);
     const payloads = Array.from({ length: operations }, (_, index) => `${name}.${next + index}`);
     for (const payload of payloads) session.enqueue('q', { payload });
     await ledger.commit(

@@ -84,6 +84,7 @@ async function commitForever(
         session = (await clientOf()).openSession(); // which knows nothing of what was sent before
       }
     }
+    await pause(1); // of 16 sessions some always wait for an answer
   }
 }
 

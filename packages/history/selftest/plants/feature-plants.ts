@@ -293,9 +293,9 @@ export const featurePlants: readonly Plant[] = [
     edits: [
       {
         file: 'storage/unsharded/unsharded-file.ts',
-        find: 'for (const delivery of held) this.tables.deliveries.release(delivery, this.holder);',
+        find: 'for (const message of held) this.tables.release(message, this.holder);',
         replace:
-          'for (const delivery of held) { if (delivery.id % 5 > 0) { this.tables.deliveries.release(delivery, this.holder); continue; } this.tables.apply([], [{ holder: this.holder, consumed: [delivery] }], 0); }',
+          'for (const message of held) { if (message.id % 5 > 0) { this.tables.release(message, this.holder); continue; } this.tables.apply([], [{ holder: this.holder, consumed: [{ crc: 0, ...message }] }], 0); }',
       },
     ],
   },

@@ -2,6 +2,7 @@
  * Systems that are no durable queue, in pairs: what each reports as the sharded queue, and as the baseline beside it.
  * A judge that lets one of them pass tells nothing about queues.
  */
+import type { topicSystems } from '../programs/queue/queue-systems.ts';
 import { type AnalyticSystem, pacedByClients } from './analytic-system.ts';
 import { noisy, type Platform, withForgedBooks } from './books.ts';
 import { disruptionOf } from './disruption.ts';
@@ -13,13 +14,15 @@ export interface Impostor {
 }
 
 /** By the names of the systems whose place they take. */
-export type SystemPair = Readonly<Record<'sharded' | 'unsharded' | 'unsharded-grouped', AnalyticSystem>>;
+export type SystemPair = Readonly<Record<(typeof topicSystems)[number]['id'], AnalyticSystem>>;
 
-/** The same system stands for both baselines, which is the easiest way of passing against both. */
+/** The same system stands for all baselines, which is the easiest way of passing against each. */
 export const pairOf = (sharded: AnalyticSystem, unsharded: AnalyticSystem): SystemPair => ({
   sharded,
   unsharded,
   'unsharded-grouped': unsharded,
+  'unsharded-once': unsharded,
+  'unsharded-grouped-once': unsharded,
 });
 
 /** Messages are numbers that are counted up in memory. Its waits are made up, and nothing is synced. */

@@ -33,11 +33,32 @@ export function familiesOf(points: readonly QueuePoint[]): Family[] {
 export const provenanceOf = (points: readonly Pick<QueuePoint, 'provenance'>[]): Provenance =>
   points.find(({ provenance }) => provenance !== 'measured')?.provenance ?? 'measured';
 
-/** Systems with which the sharded queue is compared: sessions that commit for themselves, and one writer for all. */
-const baselines = ['unsharded', 'unsharded-grouped'];
+/** Two baselines that differ in who commits: each session for itself, or one writer for all. */
+export interface BaselinePair {
+  own: string;
+  grouped: string;
+  /** What stands for a topic, as a sentence. */
+  asTopic: string;
+}
+
+/** Systems with which the sharded queue is compared. Only topics have the second pair. */
+const baselinePairs: readonly BaselinePair[] = [
+  {
+    own: 'unsharded',
+    grouped: 'unsharded-grouped',
+    asTopic:
+      'Each subscriber has its own queue that gets a copy of every message, as with job tables: the conventional topic, stored once, is compared by itself.',
+  },
+  {
+    own: 'unsharded-once',
+    grouped: 'unsharded-grouped-once',
+    asTopic: 'The topic stores a message once, with a row for each subscriber in its one index.',
+  },
+];
 
 export interface Baseline {
   system: string;
+  pair: BaselinePair;
   points: QueuePoint[];
   /** "against unsharded" */
   words: string;
@@ -45,15 +66,17 @@ export interface Baseline {
 
 /** Those that were measured. */
 export function baselinesOf(points: readonly QueuePoint[]): Baseline[] {
-  return baselines.flatMap((system) => {
-    const ofSystem = points.filter((point) => point.system === system);
-    return ofSystem.length === 0 ? [] : [{ system, points: ofSystem, words: `against ${system}` }];
-  });
+  return baselinePairs.flatMap((pair) =>
+    [pair.own, pair.grouped].flatMap((system) => {
+      const ofSystem = points.filter((point) => point.system === system);
+      return ofSystem.length === 0 ? [] : [{ system, pair, points: ofSystem, words: `against ${system}` }];
+    }),
+  );
 }
 
 /**
- * The clauses against each baseline. A ratio to one of them alone does not tell what sharding gives from what group commit
- * gives, so one that was not measured beside another keeps the claim from holding. Empty if none was measured.
+ * The clauses against each baseline. A ratio to one of a pair alone does not tell what sharding gives from what group commit
+ * gives, so one that was not measured beside the other keeps the claim from holding. Empty if none was measured.
  */
 export function againstEachBaseline(
   points: readonly QueuePoint[],
@@ -62,10 +85,12 @@ export function againstEachBaseline(
   return familiesOf(points).flatMap((family) => {
     const measured = baselinesOf(family.points).flatMap((baseline) => {
       const clauses = clausesOf(family, baseline);
-      return clauses.length === 0 ? [] : [{ system: baseline.system, clauses }];
+      return clauses.length === 0 ? [] : [{ ...baseline, clauses }];
     });
-    if (measured.length === 0) return [];
-    const missing = baselines.filter((system) => measured.every((each) => each.system !== system));
+    const missing = baselinePairs
+      .filter((pair) => measured.some((each) => each.pair === pair))
+      .flatMap(({ own, grouped }) => [own, grouped])
+      .filter((system) => measured.every((each) => each.system !== system));
     return [
       ...measured.flatMap(({ clauses }) => clauses),
       ...missing.map((system) =>
@@ -129,10 +154,6 @@ export function topWaitInWords(point: QueuePoint): string {
   const [top] = queueWaits(point).toSorted((a, b) => b.totalMs - a.totalMs);
   return top === undefined ? 'nothing' : `"${top.event}"`;
 }
-
-/** Appended if a claim compares with an unsharded topic, which the engine does not have. */
-export const standIn =
-  'The engine has no unsharded topics: instead each subscriber has its own queue that gets a copy of every message, as with job tables.';
 
 /** "1 instance, 16 threads", with the round trip if there is one, and the batch size if it is large. */
 export function pointInWords(point: QueuePoint): string {

@@ -21,9 +21,14 @@ export function predictionsOf(hardware: HardwareFile): Prediction[] {
   return predictWhitePaper(simulateWhitePaper(resolveHardware(hardware)));
 }
 
+/** Not those with an elected writer, nor topics in one table that are stored once. */
+const modelled: readonly string[] = ['sharded', 'unsharded'] satisfies MeasuredPoint['kind'][];
+
+/** A row for each point of a system that the model has. */
 export function agreementWith(hardware: HardwareFile, run: Run): AgreementRow[] {
   const { backlogMax, durability } = queueParamsOf(run.points[0]?.params ?? run.scenario.parameters);
-  return compareWithMeasured(resolveHardware(hardware), run.points.map(measuredPointOf), {
+  const points = run.points.filter(({ system }) => modelled.includes(system)).map(measuredPointOf);
+  return compareWithMeasured(resolveHardware(hardware), points, {
     backlogMax,
     durability,
     phases: scaleScenario(run.scenario, run.scale).phases,

@@ -65,6 +65,9 @@ export function itemsOf(
   });
 }
 
+/** Upper bound of the pause between two transactions of a session. */
+const pauseMsMax = 4;
+
 /** Errors that a client gets while its instance fails over. Nothing was changed, so the call can be repeated. */
 const transientCodes: readonly string[] = ['TX_NOT_COMMITTED', 'INSTANCE_UNREACHABLE', 'LEASE_LAPSED'];
 
@@ -132,7 +135,10 @@ export class WorkloadContext {
     }
   }
 
-  /** Runs `turn` repeatedly until the process ends. An unexpected error ends the process at once. */
+  /**
+   * Runs `turn` repeatedly until the process ends, with short pauses: a process has a dozen sessions, of which some are always
+   * in a commit, and CPU that is left goes to the processes that recover. An unexpected error ends the process at once.
+   */
   runSessionLoop(turn: (session: TortureSession, items: ItemSource) => Promise<void>): void {
     const { workloadName, namePrefix } = this.#options;
     const name = `${workloadName}:${namePrefix}-${this.#sessions}`;
@@ -141,8 +147,10 @@ export class WorkloadContext {
       for (let opened = 0; ; opened += 1) {
         const session = this.#openSession(`${name}-${opened}`);
         const items = new ItemSource(`${name}-${opened}`);
-        do await this.#rollbackIfTransient(session, turn(session, items));
-        while (!this.random.chance(0.02));
+        do {
+          await this.#rollbackIfTransient(session, turn(session, items));
+          await pause(this.random.below(pauseMsMax));
+        } while (!this.random.chance(0.02));
         await session.close(); // returns held messages
       }
     };

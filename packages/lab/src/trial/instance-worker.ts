@@ -20,7 +20,9 @@ import { Workload } from './workload.ts';
 const browsePage = 500;
 /** Transactions of one round that measures the load generator; with few operations in each it takes 10 to 20 ms. */
 const generatorTransactions = 2_000;
-const generatorRounds = 4;
+const generatorRoundsMax = 4;
+/** One round for so much of the measured window, so that short trials do not spend most of their CPU on it. */
+const windowMsPerGeneratorRound = 300;
 
 const send = (message: FromWorker): void => {
   // The coordinator may already have ended; then nobody needs the message.
@@ -112,26 +114,29 @@ class InstanceWorker {
     if (browse) await this.#browse();
     const ledgers = this.#workload.ledgers.map((ledger) => ledger.report());
     if (this.#config.rows !== 'none') await assertRows(this.#host, ledgers[0]!);
+    const window = this.#meter.window();
     const result = {
-      window: this.#meter.window(),
+      window,
       ledgers,
       gaps: this.#meter.gaps.list(),
       enqueueGaps: this.#meter.enqueueGaps.list(),
     };
     await this.#host.close();
-    send({ type: 'result', result: { ...result, generator: await this.#measureGenerator() } });
+    send({ type: 'result', result: { ...result, generator: await this.#measureGenerator(window.ms) } });
   }
 
   /**
    * To be called after the load, in the process that ran it: there its code is compiled as it was under load. Returns the
    * costs of the fastest round, which was disturbed least.
    */
-  async #measureGenerator(): Promise<GeneratorCosts | null> {
+  async #measureGenerator(windowMs: number): Promise<GeneratorCosts | null> {
     if (this.#workload.streams !== null) return null;
     const { payloadBytes, operationsPerTransaction: operations } = this.#config;
     const messages = Math.ceil(generatorTransactions / Math.max(1, operations / 4)) * operations;
+    const affordable = Math.floor(windowMs / windowMsPerGeneratorRound);
+    const roundCount = Math.min(generatorRoundsMax, Math.max(1, affordable));
     const rounds: GeneratorCosts[] = [];
-    for (let round = 0; round < generatorRounds; round += 1)
+    for (let round = 0; round < roundCount; round += 1)
       rounds.push(await cpuOfGenerator({ payloadBytes, operations, messages }));
     return rounds.toSorted((a, b) => a.inUs + a.outUs - b.inUs - b.outUs)[0]!;
   }

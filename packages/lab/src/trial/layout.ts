@@ -2,6 +2,7 @@
 import type { Combination } from '@shardlab/contract';
 import type { QueueSpec } from '@shardlab/engine';
 import { queueParamsOf } from '../programs/queue/queue-params.ts';
+import { kindOf, storesCopies } from '../programs/queue/queue-systems.ts';
 
 /** A source of messages for dequeuers. Every source receives every enqueued message, so each has its own ledger. */
 export interface DequeueSource {
@@ -21,19 +22,19 @@ export interface QueueLayout {
 const name = 'workload';
 
 /**
- * A queue has one source, a topic one per subscriber. The engine has no unsharded topics; they are replaced by what
- * applications do with job tables: one queue per subscriber, and a copy of each message in every queue.
+ * A queue has one source, a topic one per subscriber. Of a system that stores copies a topic is what applications do with job
+ * tables: one queue per subscriber, and a copy of each message in every queue.
  */
 export function layoutOf({ program, system, params }: Combination): QueueLayout {
   const { shardsPerInstance: shards, durability, dequeuers, subscribers = 1 } = queueParamsOf(params);
-  const kind = system as NonNullable<QueueSpec['kind']>;
+  const kind = kindOf(system);
   const type = program === 'topic' ? 'topic' : 'queue';
   // Forwarding is on only where it is measured; otherwise each instance has its own dequeuers.
   const forwarding = kind === 'sharded' && dequeuers === 'other-instance';
   const spec: QueueSpec = { name, kind, type, shards, durability, forwarding };
   if (type === 'queue') return { queues: [spec], enqueueQueues: [name], dequeueSources: [{ queue: name }] };
   const numbers = Array.from({ length: subscribers }, (_, index) => index + 1);
-  if (kind === 'sharded') {
+  if (!storesCopies(system)) {
     return {
       queues: [spec],
       enqueueQueues: [name],

@@ -27,7 +27,7 @@ export function CreateQueueForm() {
   const client = useQueryClient();
   const [name, setName] = useState('');
   const [type, setType] = useState<Type>('queue');
-  const [chosenKind, setKind] = useState<Kind>('sharded');
+  const [kind, setKind] = useState<Kind>('sharded');
   const [shards, setShards] = useState('1');
   const [durability, setDurability] = useState<Durability>('durable');
   const [buffered, setBuffered] = useState(false);
@@ -36,7 +36,7 @@ export function CreateQueueForm() {
   const [correlationIndex, setCorrelationIndex] = useState(false);
   const [attempts, setAttempts] = useState('');
   const [retryDelay, setRetryDelay] = useState('');
-  const kind = type === 'topic' ? 'sharded' : chosenKind;
+  const unshardedOptions = type === 'topic' ? { priorities } : {};
   const isBuffered = buffered && durability === 'memory';
   const shardedOptions = {
     shards: Number(shards),
@@ -49,7 +49,13 @@ export function CreateQueueForm() {
   };
   const create = useMutation({
     mutationFn: () =>
-      createQueue({ name, type, kind, durability, ...(kind === 'sharded' ? shardedOptions : {}) }),
+      createQueue({
+        name,
+        type,
+        kind,
+        durability,
+        ...(kind === 'sharded' ? shardedOptions : unshardedOptions),
+      }),
     onSuccess: async (queue) => {
       setName('');
       await client.invalidateQueries({ queryKey: ['queues'] });
@@ -76,17 +82,15 @@ export function CreateQueueForm() {
         />
         <p className="small muted">{typeNotes[type]}</p>
       </div>
-      {type === 'topic' ? null : (
-        <Choice<Kind>
-          label="Kind"
-          value={kind}
-          options={[
-            { value: 'sharded', label: 'Sharded' },
-            { value: 'unsharded', label: 'Unsharded' },
-          ]}
-          onChange={setKind}
-        />
-      )}
+      <Choice<Kind>
+        label="Kind"
+        value={kind}
+        options={[
+          { value: 'sharded', label: 'Sharded' },
+          { value: 'unsharded', label: 'Unsharded' },
+        ]}
+        onChange={setKind}
+      />
       <div className="choice-note">
         <Choice<Durability>
           label="Durability"
@@ -100,12 +104,14 @@ export function CreateQueueForm() {
         />
         <p className="small muted">{durabilityNotes[durability]}</p>
       </div>
+      {kind === 'unsharded' && type === 'queue' ? null : (
+        <CheckField checked={priorities} onChange={setPriorities}>
+          Priorities 0 to {queueLimits.priorityMax}: higher priorities are delivered first
+        </CheckField>
+      )}
       {kind === 'unsharded' ? null : (
         <>
           <NumberField label="Shards, 1 to 16" value={shards} min={1} max={16} onChange={setShards} />
-          <CheckField checked={priorities} onChange={setPriorities}>
-            Priorities 0 to {queueLimits.priorityMax}: higher priorities are delivered first
-          </CheckField>
           {durability === 'memory' ? (
             <CheckField checked={buffered} onChange={setBuffered}>
               Buffered: visible and consumed at once, without a commit

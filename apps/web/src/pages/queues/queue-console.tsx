@@ -27,7 +27,9 @@ export function QueueConsole({ queue, queues }: { queue: QueueInfo; queues: read
       <div className="section-head">
         <h2>{queue.name}</h2>
         <div className="row">
-          {queue.kind === 'unsharded' && conversion === null ? <ConvertQueueDialog queue={queue} /> : null}
+          {queue.kind === 'unsharded' && queue.type === 'queue' && conversion === null ? (
+            <ConvertQueueDialog queue={queue} />
+          ) : null}
           {isConverting ? null : <DropQueueDialog queue={queue} />}
         </div>
       </div>

@@ -46,7 +46,7 @@ export function QueueTable({ queues, chosen }: { queues: readonly QueueInfo[]; c
                 </Link>
               </th>
               <td className="small">
-                {queue.type === 'topic' ? 'topic' : queue.kind}, {queue.durability}
+                {kindInWords(queue)}, {queue.durability}
               </td>
               <td className="number">{formatCount(queue.ready)}</td>
               <td className="number">{formatCount(queue.held)}</td>
@@ -87,4 +87,9 @@ function EnabledSwitch(props: { queue: QueueInfo; operation: 'enqueue' | 'dequeu
       {change.error === null ? null : <ErrorNotice error={change.error} />}
     </>
   );
+}
+
+function kindInWords({ kind, type }: QueueInfo): string {
+  if (type === 'queue') return kind;
+  return kind === 'sharded' ? 'topic' : `${kind} topic`;
 }

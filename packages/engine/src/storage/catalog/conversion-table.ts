@@ -77,12 +77,15 @@ export class ConversionTable {
     const queue = settings.name;
     const old = this.#file
       .prepare(
-        `SELECT queue_id AS queueId, kind, enqueue_enabled AS enqueue, dequeue_enabled AS dequeue
+        `SELECT queue_id AS queueId, kind, type, enqueue_enabled AS enqueue, dequeue_enabled AS dequeue
          FROM queue WHERE name = ?`,
       )
-      .get(queue) as { queueId: QueueId; kind: string; enqueue: number; dequeue: number } | undefined;
+      .get(queue) as
+      | { queueId: QueueId; kind: string; type: string; enqueue: number; dequeue: number }
+      | undefined;
     if (old === undefined) throw new QueueError('QUEUE_NOT_FOUND', { details: { queue } });
-    if (old.kind !== 'unsharded') throw new QueueError('QUEUE_NOT_CONVERTIBLE', { details: { queue } });
+    if (old.kind !== 'unsharded' || old.type === 'topic')
+      throw new QueueError('QUEUE_NOT_CONVERTIBLE', { details: { queue } });
     this.#file
       .prepare('INSERT INTO conversion VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
       .run(

@@ -10,6 +10,7 @@
 import { QueueError } from '../../api/errors.ts';
 import type { QueueId } from '../../model/ids.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
+import type { RecipientKey } from './message-consumer.ts';
 import { isMessageUndamaged } from './message-table.ts';
 
 /** Each column has a prime of its own, so no change of one column goes unnoticed. SQLite computes it with every write. */
@@ -35,6 +36,8 @@ export interface ClaimedRow {
   /** Checksum of the message's row. */
   crc: number;
   record: Buffer;
+  /** Of a topic's message. */
+  recipient?: RecipientKey | undefined;
 }
 
 type StoredClaim = ClaimedRow & { undamaged: number };

@@ -2,18 +2,22 @@
 import type { QueueId } from '../../model/ids.ts';
 import { messageRowChecksum } from '../checksum.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
+import type { MessageKey } from './message-consumer.ts';
 
 export interface EnqueuedRow {
   queueId: QueueId;
   record: Buffer;
+  /** Of a topic's message. */
+  routing?: MessageRouting | undefined;
 }
 
-/** A delivered message, by what the file must contain of it until it is consumed. */
-export interface MessageKey {
-  queueId: QueueId;
-  id: number;
-  /** Checksum of its row. */
-  crc: number;
+export interface MessageRouting {
+  /** 0 is the most urgent. */
+  rank: number;
+  /** Names of the subscribers that are to get it, as a JSON array; undefined: all that the topic has when it is committed. */
+  recipients: string | undefined;
+  /** Recipients that do not subscribe when it is committed become temporary subscribers. Otherwise they are passed over. */
+  createsTemporary: boolean;
 }
 
 export const messageTableSql = `

@@ -25,16 +25,21 @@ export const rateBaselineSql = `
   CREATE VIEW shardlab_queues AS
   WITH
     at AS (SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER) AS now_ms),
-    holds AS (SELECT queue_id, count(*) AS held FROM delivery WHERE holder > 0 GROUP BY queue_id),
+    holds AS (
+      SELECT queue_id, count(*) AS held, 0 AS of_topic FROM delivery WHERE holder > 0 GROUP BY queue_id
+      UNION ALL SELECT topic_subscriber.queue_id, count(*), 1 FROM topic_subscriber JOIN recipient USING (subscriber)
+      WHERE holder > 0 GROUP BY topic_subscriber.queue_id
+    ),
     totals AS (
       SELECT queue_id, name AS queue, enqueued, consumed, enqueued - consumed AS depth, coalesce(held, 0) AS held,
+        coalesce(of_topic, 0) AS of_topic,
         coalesce(max(0, now_ms - from_ms), 0) AS window_ms, coalesce(enqueued - from_enqueued, 0) AS window_in,
         coalesce(consumed - from_consumed, 0) AS window_out, now_ms
       FROM at, queue_total LEFT JOIN rate_baseline USING (queue_id) LEFT JOIN holds USING (queue_id)
       WHERE queue_id > 0 -- of a queue that was sealed and dropped only the seal is left
         AND (sealed_at IS NULL OR EXISTS (SELECT 1 FROM message WHERE message.queue_id = queue_total.queue_id))
     )
-  SELECT queue_id, queue, depth, depth - held AS ready, held, enqueued, consumed, window_ms,
+  SELECT queue_id, queue, depth, depth - iif(of_topic, 0, held) AS ready, held, enqueued, consumed, window_ms,
     CASE WHEN window_ms > 0 THEN window_in * 1000.0 / window_ms ELSE 0.0 END AS enqueue_per_sec,
     CASE WHEN window_ms > 0 THEN window_out * 1000.0 / window_ms ELSE 0.0 END AS dequeue_per_sec,
     CASE
@@ -48,6 +53,14 @@ export const rateBaselineSql = `
     CASE WHEN window_out > 0 THEN depth * 1.0 * window_ms / window_out END AS drain_ms_without_enqueues,
     now_ms AS as_of_ms, strftime('%Y-%m-%dT%H:%M:%fZ', now_ms / 1000.0, 'unixepoch') AS as_of
   FROM totals;
+
+  CREATE VIEW shardlab_subscribers AS
+  WITH holds AS (SELECT subscriber, count(*) AS held FROM recipient WHERE holder > 0 GROUP BY subscriber)
+  SELECT topic_subscriber.queue_id, rate_baseline.name AS queue, subscriber AS subscriber_id,
+    topic_subscriber.name AS subscriber, durable, enqueued - consumed AS depth,
+    enqueued - consumed - coalesce(held, 0) AS ready, coalesce(held, 0) AS held, enqueued, consumed
+  FROM topic_subscriber LEFT JOIN rate_baseline USING (queue_id) LEFT JOIN holds USING (subscriber)
+  WHERE ended = 0;
 `;
 
 /** The start of a window, and the totals at that moment. */

@@ -10,9 +10,11 @@ import { prepareFormat } from '../sqlite/file-format.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile } from '../sqlite/open-sqlite.ts';
 import { acknowledgedNumberPath, readAcknowledgedNumber } from '../sqlite/write-ahead-log.ts';
 import { undamagedDeliverySql } from './delivery-table.ts';
-import { isMessageUndamaged, type MessageKey } from './message-table.ts';
+import type { MessageKey } from './message-consumer.ts';
+import { isMessageUndamaged } from './message-table.ts';
 import { wrapSql } from './queue-total-table.ts';
-import { findUnshardedFaults } from './unsharded-integrity.ts';
+import { dropDamagedTopicRows, recountTopics } from './repair-topics.ts';
+import { besideTotalsSql, findUnshardedFaults } from './unsharded-integrity.ts';
 import { unshardedSchemaSql } from './unsharded-schema.ts';
 
 /** More ids than the lost commits can have given out. */
@@ -50,6 +52,7 @@ function dropDamagedRows(file: SqliteFile): void {
   for (const row of messages) if (!isMessageUndamaged(row)) remove.run(row.id);
   file.exec(`DELETE FROM delivery WHERE NOT ${undamagedDeliverySql} OR id NOT IN (SELECT id FROM message);
     DELETE FROM holder; UPDATE delivery SET holder = 0`);
+  dropDamagedTopicRows(file);
   const outcomes = file
     .prepare('SELECT session_id, instance, transaction_number, enqueued_id_runs, crc FROM session_outcome')
     .raw()
@@ -61,11 +64,14 @@ function dropDamagedRows(file: SqliteFile): void {
 
 /** Each row that is written gets a right checksum. */
 function countAnew(file: SqliteFile, acknowledged: number): void {
-  file.exec('INSERT OR IGNORE INTO queue_total (queue_id, enqueued, consumed) VALUES (0, 0, 0), (-1, 0, 0)');
+  file.exec(
+    'INSERT OR IGNORE INTO queue_total (queue_id, enqueued, consumed) VALUES (0, 0, 0), (-1, 0, 0), (-2, 0, 0)',
+  );
+  recountTopics(file);
   const stored = file
     .prepare(
       `SELECT queue_id AS queueId, count(*) AS rows, sum(crc) ${wrapSql} AS sum FROM message NOT INDEXED GROUP BY queue_id
-       UNION ALL SELECT -1, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM session_outcome`,
+       UNION ALL ${besideTotalsSql}`,
     )
     .all() as { queueId: QueueId; rows: number; sum: number }[];
   file.exec('UPDATE queue_total SET consumed = enqueued, checksum_sum = 0 WHERE queue_id <> 0');

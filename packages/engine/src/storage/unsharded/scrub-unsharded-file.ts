@@ -5,7 +5,8 @@
  * compared with their entries in the index, which a damaged page of one of the two does not hide in both. The totals of a queue
  * are compared with all of its slices if it neither gained nor lost a message meanwhile.
  *
- * Not looked at in slices, but by the check of the folder and in small files: pages that are free, and free space within pages.
+ * Not looked at in slices, but by the check of the folder and in small files: pages that are free, free space within pages, and
+ * how many recipient rows a subscriber has, which move while they are read. A dequeue that finds none compares their number.
  */
 import type { QueueId } from '../../model/ids.ts';
 import { assertSchemaUndamaged } from '../sqlite/file-format.ts';
@@ -13,7 +14,15 @@ import { faultsInSnapshot, faultsOf, storedBytes } from '../sqlite/find-faults.t
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import { type DeliveryKey, findDeliveryFaults } from './scrub-deliveries.ts';
 import {
+  beforeAllRecipients,
+  damagedSubscriberFaults,
+  findRecipientCountFaults,
+  findRecipientFaults,
+  type RecipientPlace,
+} from './topic-integrity.ts';
+import {
   assertNoUnshardedCommitsMissing,
+  besideFaults,
   type CountedTotal,
   damagedTotalFaults,
   differences,
@@ -22,7 +31,6 @@ import {
   type MessageRow,
   messageColumns,
   messageFaults,
-  outcomeFaults,
   readCountedTotals,
   type StoredTotal,
   structureFaults,
@@ -43,6 +51,7 @@ const smallTables = [
   'queue_total',
   'holder',
   'session_outcome',
+  'topic_subscriber',
   'rate_baseline',
   'delivery',
 ];
@@ -64,12 +73,13 @@ export function* scrubUnshardedFile(path: string, bounds = defaultBounds): Gener
   yield faultsInSnapshot(path, (file) => {
     assertSchemaUndamaged(file, unshardedSchemaSql);
     before = readCountedTotals(file);
-    return [...damagedTotalFaults(file), ...outcomeFaults(file)];
+    return [...damagedTotalFaults(file), ...besideFaults(file), ...damagedSubscriberFaults(file)];
   });
   for (const table of smallTables)
     yield faultsInSnapshot(path, (file) => structureFaults(file, 'integrity_check', table));
   yield faultsInSnapshot(path, holderAndOutcomeFaults);
   yield* scrubDeliveries(path, bounds);
+  yield* scrubRecipients(path, bounds);
   const messages = new MessageScrub(before);
   for (let more = true; more; ) {
     more = false; // also if the file cannot be opened
@@ -92,6 +102,29 @@ function* scrubDeliveries(path: string, { rowsMax }: SliceBounds): Generator<str
       return slice.faults;
     });
     after = end;
+  }
+}
+
+function* scrubRecipients(path: string, { rowsMax }: SliceBounds): Generator<string[]> {
+  for (let after: RecipientPlace | undefined = beforeAllRecipients; after !== undefined; ) {
+    let end: RecipientPlace | undefined;
+    const from: RecipientPlace = after;
+    yield faultsInSnapshot(path, (file) => {
+      const slice = findRecipientFaults(file, from, rowsMax);
+      end = slice.end;
+      return slice.faults;
+    });
+    after = end;
+  }
+  for (let afterId: number | undefined = 0; afterId !== undefined; ) {
+    let endId: number | undefined;
+    const from: number = afterId;
+    yield faultsInSnapshot(path, (file) => {
+      const slice = findRecipientCountFaults(file, from, rowsMax);
+      endId = slice.endId;
+      return slice.faults;
+    });
+    afterId = endId;
   }
 }
 
@@ -161,7 +194,7 @@ class MessageScrub {
     const changed = new Set(
       now.filter(({ queueId, moved }) => movedBefore.get(queueId) !== moved).map(({ queueId }) => queueId),
     );
-    const isCompared = ({ queueId }: StoredTotal) => queueId !== -1 && !changed.has(queueId);
+    const isCompared = ({ queueId }: StoredTotal) => queueId > 0 && !changed.has(queueId);
     return differences(now.filter(isCompared), [...this.#stored.values()].filter(isCompared));
   }
 }

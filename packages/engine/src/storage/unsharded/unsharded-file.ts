@@ -6,12 +6,13 @@
 
 import { join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
+import type { QueueType } from '../../api/queue.ts';
 import type { IdRun } from '../../model/id-runs.ts';
-import type { QueueId } from '../../model/ids.ts';
+import type { QueueId, SubscriberId } from '../../model/ids.ts';
 import type { Clock, InstancePorts, ProcessTable } from '../../model/ports.ts';
 import type { Flow } from '../../model/rate-window.ts';
 import type { SessionOutcome } from '../../model/session-outcome.ts';
-import { rowChecksum } from '../checksum.ts';
+import type { SubscriberRow } from '../../model/subscriber-row.ts';
 import { prepareFormat } from '../sqlite/file-format.ts';
 import { FileHealth } from '../sqlite/file-health.ts';
 import {
@@ -26,19 +27,30 @@ import {
   acknowledgedNumberPath,
   CheckpointScheduler,
 } from '../sqlite/write-ahead-log.ts';
-import { type ClaimedRow, undamagedDeliverySql } from './delivery-table.ts';
-import { isMessageUndamaged } from './message-table.ts';
 import {
-  assertNoUnshardedCommitsMissing,
-  assertUnshardedCounted,
-  type HolderRow,
-  isHolderUndamaged,
-} from './unsharded-integrity.ts';
+  type BrowsedRow,
+  type BrowseMark,
+  browseQueue,
+  browseTopic,
+  readEnqueueTime,
+} from './browse-rows.ts';
+import type { ClaimedRow } from './delivery-table.ts';
+import type { HeldMessage, MessageConsumer } from './message-consumer.ts';
+import type { StoredSubscriber } from './topic-subscriber-table.ts';
+import type { SubscriberCounts } from './topic-tables.ts';
+import { assertNoUnshardedCommitsMissing, assertUnshardedCounted } from './unsharded-integrity.ts';
 import { batchSessionId } from './unsharded-outcome-table.ts';
 import { unshardedSchemaSql } from './unsharded-schema.ts';
 import { type UnshardedChange, UnshardedTables } from './unsharded-tables.ts';
 
 export type { ClaimedRow, UnshardedChange };
+
+export interface UnshardedCounts {
+  enqueued: number;
+  consumed: number;
+  ready: number;
+  held: number;
+}
 
 /**
  * 4 KiB instead of the 16 of an instance's file: a commit of ten messages changes about five pages, and every process
@@ -82,7 +94,6 @@ export class UnshardedFile {
   readonly #commit: SqliteStatement;
   readonly #acknowledged: AcknowledgedNumberFile;
   readonly #selectDataVersion: SqliteStatement;
-  readonly #selectHolder: SqliteStatement;
 
   /**
    * Opens or creates the file, returns messages that dead processes held, and deletes messages of missing queues. Waits up
@@ -110,23 +121,15 @@ export class UnshardedFile {
     this.#begin = this.#file.prepare('BEGIN IMMEDIATE');
     this.#commit = this.#file.prepare('COMMIT');
     this.#selectDataVersion = this.#file.prepare('PRAGMA data_version').pluck();
-    this.holder = mapSqliteErrors(this.path, () =>
-      Number(
-        this.#file
-          .prepare('INSERT INTO holder (pid, pid_started, crc) VALUES (?, ?, ?)')
-          .run(
-            processes.self.pid,
-            processes.self.started,
-            rowChecksum([processes.self.pid, processes.self.started]),
-          ).lastInsertRowid,
-      ),
-    );
-    this.#selectHolder = this.#file.prepare('SELECT 1 FROM holder WHERE holder = ?').pluck();
     this.tables = new UnshardedTables(this.#file, clock, (queueId) => queueNameOf(queues, queueId));
+    this.holder = mapSqliteErrors(this.path, () => this.tables.holders.add(processes.self));
     this.releaseHeldByDeadProcesses();
-    this.#releaseHeldByNobody();
+    this.#releaseHeldByUnknown();
     const known = this.#file
-      .prepare('SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL')
+      .prepare(
+        `SELECT queue_id FROM queue_total WHERE queue_id > 0 AND sealed_at IS NULL
+         UNION SELECT queue_id FROM topic_subscriber`,
+      )
       .pluck()
       .all() as number[];
     const live = queues().map(({ queueId }) => queueId); // read after `known`, so that a queue created meanwhile is not deleted
@@ -165,30 +168,32 @@ export class UnshardedFile {
   }
 
   /** Claims up to `max` ready messages in order. */
-  claim(queueId: QueueId, max: number): ClaimedRow[] {
-    return this.runTransaction('NORMAL', () => this.tables.deliveries.claim(queueId, max, this.holder));
+  claim(consumer: MessageConsumer, max: number): ClaimedRow[] {
+    return this.runTransaction('NORMAL', () => this.tables.claim(consumer, max, this.holder));
   }
 
   /** Throws `STORAGE_CORRUPT` instead of false if messages that are counted cannot be found. */
-  hasReady(queueId: QueueId): boolean {
+  hasReady(consumer: MessageConsumer): boolean {
     return mapSqliteErrors(this.path, () => {
-      if (this.tables.deliveries.hasReady(queueId)) return true;
+      if (this.tables.hasReady(consumer)) return true;
       return this.#readSnapshot(() => {
-        if (this.tables.deliveries.hasReady(queueId)) return true;
-        this.assertAllHeld(queueId);
+        if (this.tables.hasReady(consumer)) return true;
+        this.assertAllHeld(consumer);
         return false;
       });
     });
   }
 
   /** Throws `STORAGE_CORRUPT` if messages that are counted are neither ready nor held; call it where none is ready. */
-  assertAllHeld(queueId: QueueId): void {
-    const { enqueued, consumed } = this.tables.totals.of(queueId);
-    const held = this.tables.deliveries.countHeld(queueId);
+  assertAllHeld(consumer: MessageConsumer): void {
+    const { enqueued, consumed } = this.tables.totalOf(consumer);
+    const held = this.tables.countHeld(consumer);
     if (enqueued - consumed === held) return;
+    const { queueId, subscriber } = consumer;
+    const whose = subscriber === 0 ? `queue ${queueId}` : `subscriber ${subscriber} of topic ${queueId}`;
     throw new QueueError('STORAGE_CORRUPT', {
-      message: `${enqueued - consumed} messages of queue ${queueId} should be in ${this.path}, none is ready and ${held} are held: the others cannot be found`,
-      details: { path: this.path, queueId, live: enqueued - consumed, held },
+      message: `${enqueued - consumed} messages of ${whose} should be in ${this.path}, none is ready and ${held} are held: the others cannot be found`,
+      details: { path: this.path, ...consumer, live: enqueued - consumed, held },
     });
   }
 
@@ -201,56 +206,34 @@ export class UnshardedFile {
     }
   }
 
-  release(held: readonly { queueId: QueueId; id: number }[]): void {
+  release(held: readonly HeldMessage[]): void {
     this.runTransaction('NORMAL', () => {
-      for (const delivery of held) this.tables.deliveries.release(delivery, this.holder);
+      for (const message of held) this.tables.release(message, this.holder);
     });
   }
 
   /** Makes messages that dead processes held ready again; returns their number. */
   releaseHeldByDeadProcesses(): number {
-    const holders = this.#file
-      .prepare('SELECT holder, pid, pid_started AS started, crc FROM holder')
-      .all() as HolderRow[];
-    const damaged = holders.find((row) => !isHolderUndamaged(row));
-    if (damaged !== undefined) {
-      throw new QueueError('STORAGE_CORRUPT', {
-        message: `Holder ${damaged.holder} in ${this.path} is not what was written`,
-        details: { path: this.path, holder: damaged.holder },
-      });
-    }
-    const dead = holders.filter(
-      ({ holder, pid, started }) => holder !== this.holder && !this.#processes.isAlive({ pid, started }),
-    );
+    const dead = this.tables.holders
+      .all()
+      .filter(
+        ({ holder, pid, started }) => holder !== this.holder && !this.#processes.isAlive({ pid, started }),
+      );
     if (dead.length === 0) return 0;
-    return this.runTransaction('FULL', () => {
-      let released = 0;
-      for (const { holder } of dead) {
-        released += this.#releaseHeldBy(holder);
-      }
-      return released;
-    });
+    return this.runTransaction('FULL', () =>
+      dead.reduce((released, { holder }) => released + this.#removeHolder(holder), 0),
+    );
   }
 
   /** A damaged file may have lost the row of a holder; its messages must not stay held for ever. */
-  #releaseHeldByNobody(): void {
-    const isHeldByNobody = 'holder > 0 AND holder NOT IN (SELECT holder FROM holder)';
-    const found = mapSqliteErrors(this.path, () =>
-      this.#file.prepare(`SELECT 1 FROM delivery WHERE ${isHeldByNobody} LIMIT 1`).get(),
-    );
-    if (found === undefined) return;
-    this.runTransaction('FULL', () =>
-      this.#file.exec(`UPDATE delivery SET holder = 0 WHERE ${isHeldByNobody} AND ${undamagedDeliverySql}`),
-    );
+  #releaseHeldByUnknown(): void {
+    if (mapSqliteErrors(this.path, () => this.tables.holders.holdsUnknown))
+      this.runTransaction('FULL', () => this.tables.holders.releaseHeldByUnknown());
   }
 
-  #releaseHeldBy(holder: number): number {
-    const { changes } = this.#file
-      .prepare(`UPDATE delivery SET holder = 0 WHERE holder = ? AND ${undamagedDeliverySql}`)
-      .run(holder);
-    this.#file.prepare('DELETE FROM holder WHERE holder = ?').run(holder);
+  #removeHolder(holder: number): number {
     this.tables.outcomes.remove(batchSessionId(holder));
-    return changes;
+    return this.tables.holders.remove(holder);
   }
 
   /** Changes whenever another process committed. */
@@ -258,11 +241,13 @@ export class UnshardedFile {
     return mapSqliteErrors(this.path, () => this.#selectDataVersion.get() as number);
   }
 
-  counts(queueId: QueueId): { ready: number; held: number; enqueued: number; consumed: number } {
+  /** A message of a topic counts as ready until no subscriber waits for it, whether or not some hold it. */
+  counts(queueId: QueueId, type: QueueType = 'queue'): UnshardedCounts {
     return mapSqliteErrors(this.path, () => {
       const { enqueued, consumed } = this.tables.totals.of(queueId);
-      const held = this.tables.deliveries.countHeld(queueId);
-      return { enqueued, consumed, held, ready: enqueued - consumed - held };
+      const held = this.tables.countHeldOfQueue(queueId);
+      const depth = enqueued - consumed;
+      return { enqueued, consumed, held, ready: type === 'topic' ? depth : depth - held };
     });
   }
 
@@ -280,22 +265,47 @@ export class UnshardedFile {
     });
   }
 
-  /** Live messages above `afterId`, in order, without damaged ones. */
-  browse(queueId: QueueId, afterId: number, limit: number): (ClaimedRow & { heldBy: number })[] {
-    return mapSqliteErrors(
-      this.path,
-      () =>
-        this.#file
-          .prepare(
-            `SELECT message.id, coalesce(holder, 0) AS heldBy, coalesce(delivery_count, 0) AS deliveryCount, crc, record
-             FROM message LEFT JOIN delivery USING (queue_id, id)
-             WHERE message.queue_id = ? AND message.id > ? ORDER BY message.id LIMIT ?`,
-          )
-          .all(queueId, afterId, limit)
-          .filter((row) => isMessageUndamaged({ ...(row as ClaimedRow), queueId })) as (ClaimedRow & {
-          heldBy: number;
-        })[],
+  /** Live messages of a queue above `afterId`, in order, without damaged ones. */
+  browse(queueId: QueueId, afterId: number, limit: number): BrowsedRow[] {
+    return mapSqliteErrors(this.path, () => browseQueue(this.#file, queueId, { afterId, limit }));
+  }
+
+  /** The same for a topic's subscriber, in the order of delivery. */
+  browseTopic(consumer: MessageConsumer, after: BrowseMark, limit: number): BrowsedRow[] {
+    return mapSqliteErrors(this.path, () => browseTopic(this.#file, consumer, { after, limit }));
+  }
+
+  /** The subscribers of a topic that have rows here, with those that were removed and whose rows are not all gone. */
+  storedSubscribers(queueId: QueueId): StoredSubscriber[] {
+    return mapSqliteErrors(this.path, () => this.tables.topics.subscribers.ofTopic(queueId));
+  }
+
+  /** The id of a temporary subscriber of a topic; undefined if there is none of this name. */
+  temporarySubscriber(queueId: QueueId, name: string): SubscriberId | undefined {
+    const id = mapSqliteErrors(this.path, () => this.tables.topics.subscribers.idOf(queueId, name));
+    return id !== undefined && id < 0 ? id : undefined;
+  }
+
+  /** The subscribers of a topic and their backlogs; with `only`, of that one. */
+  subscriberCounts(queueId: QueueId, only?: SubscriberId): SubscriberCounts[] {
+    return mapSqliteErrors(this.path, () =>
+      this.#readSnapshot(() => this.tables.topics.countsOf(queueId, only)),
     );
+  }
+
+  /** When a message was enqueued, epoch ms; undefined if it is gone. */
+  enqueuedAtMs(id: number): number | undefined {
+    return mapSqliteErrors(this.path, () => readEnqueueTime(this.#file, id));
+  }
+
+  /** What is enqueued from now on goes to the subscribers `added`, and not to those in `ended`, whose rows `purgeSubscriber` removes. */
+  changeSubscribers(queueId: QueueId, added: readonly SubscriberRow[], ended: readonly SubscriberId[]): void {
+    this.runTransaction('FULL', () => this.tables.topics.changeSubscribers(queueId, added, ended));
+  }
+
+  /** Removes up to `rowsMax` messages of a subscriber that has ended; true: and the subscriber itself. */
+  purgeSubscriber(consumer: MessageConsumer, rowsMax: number): boolean {
+    return this.runTransaction('FULL', () => this.tables.purgeSubscriber(consumer, rowsMax));
   }
 
   /** After this no commit of any process can enqueue to the queue. */
@@ -332,7 +342,7 @@ export class UnshardedFile {
 
   /** Whether a process still has this holder's number. */
   hasHolder(holder: number): boolean {
-    return this.#selectHolder.get(holder) === 1;
+    return this.tables.holders.has(holder);
   }
 
   /** `work` gets the last id of the `messages` that the transaction enqueues. */
@@ -371,7 +381,7 @@ export class UnshardedFile {
     try {
       this.#file.pragma('busy_timeout = 5000');
       this.runTransaction('FULL', () => {
-        this.#releaseHeldBy(this.holder);
+        this.#removeHolder(this.holder);
         for (const session of forgotten) this.tables.outcomes.remove(session);
       });
     } finally {

@@ -6,14 +6,16 @@
 import { existsSync } from 'node:fs';
 import { QueueError } from '../../api/errors.ts';
 import type { QueueId } from '../../model/ids.ts';
-import { rowChecksum } from '../checksum.ts';
 import { assertSchemaUndamaged, isNewFile } from '../sqlite/file-format.ts';
 import { assertNoneMissing } from '../sqlite/missing-commits.ts';
 import { mapSqliteErrors, openSqlite, type SqliteFile, toQueueError } from '../sqlite/open-sqlite.ts';
 import { acknowledgedNumberPath, readAcknowledgedNumber } from '../sqlite/write-ahead-log.ts';
 import { undamagedDeliverySql } from './delivery-table.ts';
+import { isHolderUndamaged, readHolders } from './holder-table.ts';
 import { isMessageUndamaged } from './message-table.ts';
 import { undamagedTotalSql, wrapSql } from './queue-total-table.ts';
+import { topicCountFaults, topicRowFaults } from './topic-integrity.ts';
+import { subscribersTotalId } from './topic-subscriber-table.ts';
 import { UnshardedOutcomeTable } from './unsharded-outcome-table.ts';
 import { unshardedSchemaSql } from './unsharded-schema.ts';
 
@@ -99,7 +101,7 @@ export function structureFaults(
   return rows.map((row) => row[check]!).filter((verdict) => verdict !== 'ok');
 }
 
-/** How many rows a queue has, and the sum of their checksums modulo 2³². Queue -1: the outcomes of sessions. */
+/** How many rows a queue has, and the sum of their checksums modulo 2³². Negative ids: `besideTotalsSql`. */
 export interface StoredTotal {
   queueId: QueueId;
   rows: number;
@@ -111,7 +113,7 @@ export interface CountedTotal extends StoredTotal {
   moved: number;
 }
 
-/** What `queue_total` counted of each queue, and of the outcomes. */
+/** What `queue_total` counted of each queue, and of what is beside them. */
 export function readCountedTotals(file: SqliteFile): CountedTotal[] {
   return file
     .prepare(
@@ -129,15 +131,30 @@ export function damagedTotalFaults(file: SqliteFile): string[] {
   return damagedTotals.map((queueId) => `what was counted of queue ${queueId} is damaged`);
 }
 
+/** The rows that are counted as if they were messages of queues with negative ids. */
+export const besideTotalsSql = `
+  SELECT -1 AS queueId, count(*) AS rows, coalesce(sum(crc), 0) ${wrapSql} AS sum FROM session_outcome
+  UNION ALL SELECT ${subscribersTotalId}, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM topic_subscriber`;
+
+/** What they are. */
+const besideNames = new Map<number, string>([
+  [-1, 'outcomes of sessions'],
+  [subscribersTotalId, 'subscribers of topics'],
+]);
+
 /** Compares the stored rows with what `queue_total` counted. */
 function countFaults(file: SqliteFile): string[] {
   const stored = file
     .prepare(
       `SELECT queue_id AS queueId, count(*) AS rows, sum(crc) ${wrapSql} AS sum FROM message NOT INDEXED GROUP BY queue_id
-       UNION ALL SELECT -1, count(*), coalesce(sum(crc), 0) ${wrapSql} FROM session_outcome`,
+       UNION ALL ${besideTotalsSql}`,
     )
     .all() as StoredTotal[];
-  return [...damagedTotalFaults(file), ...differences(readCountedTotals(file), stored)];
+  return [
+    ...damagedTotalFaults(file),
+    ...differences(readCountedTotals(file), stored),
+    ...topicCountFaults(file),
+  ];
 }
 
 /** In sentences. */
@@ -148,7 +165,7 @@ export function differences(counted: readonly StoredTotal[], stored: readonly St
     const found = storedByQueue.get(queueId) ?? { rows: 0, sum: 0 };
     storedByQueue.delete(queueId);
     if (found.rows === rows && found.sum === sum) continue;
-    const what = queueId === -1 ? 'outcomes of sessions' : `messages of queue ${queueId}`;
+    const what = besideNames.get(queueId) ?? `messages of queue ${queueId}`;
     faults.push(
       found.rows === rows
         ? `among the ${rows} ${what} are others than those that were stored`
@@ -157,23 +174,18 @@ export function differences(counted: readonly StoredTotal[], stored: readonly St
   }
   for (const { queueId, rows } of storedByQueue.values())
     faults.push(
-      queueId === -1
-        ? 'the count of outcomes is missing'
+      besideNames.has(queueId)
+        ? `the count of ${besideNames.get(queueId)} is missing`
         : `${rows} messages are of queue ${queueId}, of which nothing was counted`,
     );
   return faults;
 }
 
-/** Compares the stored outcomes of sessions with what was counted of them. */
-export function outcomeFaults(file: SqliteFile): string[] {
-  const stored = file
-    .prepare(
-      `SELECT -1 AS queueId, count(*) AS rows, coalesce(sum(crc), 0) ${wrapSql} AS sum FROM session_outcome`,
-    )
-    .get() as StoredTotal;
+/** Compares the stored outcomes of sessions, and the subscribers of topics, with what was counted of them. */
+export function besideFaults(file: SqliteFile): string[] {
   return differences(
-    readCountedTotals(file).filter(({ queueId }) => queueId === stored.queueId),
-    [stored],
+    readCountedTotals(file).filter(({ queueId }) => besideNames.has(queueId)),
+    file.prepare(besideTotalsSql).all() as StoredTotal[],
   );
 }
 
@@ -185,7 +197,12 @@ function rowFaults(file: SqliteFile): string[] {
   const deliveries = file
     .prepare(`SELECT queue_id AS queueId, id FROM delivery WHERE NOT ${undamagedDeliverySql}`)
     .all() as { queueId: QueueId; id: number }[];
-  return [...faults, ...deliveries.map(deliveryFault), ...holderAndOutcomeFaults(file)];
+  return [
+    ...faults,
+    ...deliveries.map(deliveryFault),
+    ...topicRowFaults(file),
+    ...holderAndOutcomeFaults(file),
+  ];
 }
 
 export const messageColumns = 'id, queue_id AS queueId, crc, record';
@@ -201,23 +218,9 @@ export function deliveryFault({ queueId, id }: { queueId: QueueId; id: number })
 
 /** There are as many as processes, and as remote sessions. */
 export function holderAndOutcomeFaults(file: SqliteFile): string[] {
-  const holders = file
-    .prepare('SELECT holder, pid, pid_started AS started, crc FROM holder')
-    .all() as HolderRow[];
-  const faults = holders
+  const faults = readHolders(file)
     .filter((row) => !isHolderUndamaged(row))
     .map(({ holder }) => `holder ${holder} is not what was written`);
   new UnshardedOutcomeTable(file).read(0);
   return faults;
-}
-
-export interface HolderRow {
-  holder: number;
-  pid: number;
-  started: string;
-  crc: number;
-}
-
-export function isHolderUndamaged({ pid, started, crc }: HolderRow): boolean {
-  return crc === rowChecksum([pid, started]);
 }

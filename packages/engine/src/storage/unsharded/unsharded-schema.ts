@@ -1,8 +1,11 @@
 /** The tables of the unsharded file. `docs/data-layout.md` shows them. */
 import { deliveryTableSql } from './delivery-table.ts';
+import { holderTableSql } from './holder-table.ts';
 import { messageTableSql } from './message-table.ts';
 import { queueTotalTableSql } from './queue-total-table.ts';
 import { rateBaselineSql } from './rate-baseline-table.ts';
+import { recipientTableSql } from './recipient-table.ts';
+import { topicSubscriberTableSql } from './topic-subscriber-table.ts';
 import { unshardedOutcomeTableSql } from './unsharded-outcome-table.ts';
 
 /**
@@ -16,12 +19,9 @@ export const unshardedSchemaSql = `
   ${messageTableSql}
   ${deliveryTableSql}
   ${queueTotalTableSql}
-  CREATE TABLE holder (
-    holder INTEGER PRIMARY KEY AUTOINCREMENT,
-    pid INTEGER NOT NULL,
-    pid_started TEXT NOT NULL,
-    crc INTEGER NOT NULL             -- over pid and pid_started
-  ) STRICT;
+  ${holderTableSql}
+  ${topicSubscriberTableSql}
+  ${recipientTableSql}
   ${unshardedOutcomeTableSql}
   ${rateBaselineSql}
 `;

@@ -4,10 +4,13 @@ import type { IdRun } from '../../model/id-runs.ts';
 import type { QueueId } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
-import { DeliveryTable } from './delivery-table.ts';
-import { type EnqueuedRow, type MessageKey, MessageTable } from './message-table.ts';
-import { QueueTotals, type TotalChange } from './queue-total-table.ts';
+import { type ClaimedRow, DeliveryTable } from './delivery-table.ts';
+import { HolderTable } from './holder-table.ts';
+import type { HeldMessage, MessageConsumer, MessageKey } from './message-consumer.ts';
+import { type EnqueuedRow, MessageTable } from './message-table.ts';
+import { type QueueTotal, QueueTotals, type TotalChange } from './queue-total-table.ts';
 import { RateBaselines } from './rate-baseline-table.ts';
+import { TopicTables, type UnneededMessages } from './topic-tables.ts';
 import { UnshardedOutcomeTable } from './unsharded-outcome-table.ts';
 
 export interface UnshardedChange {
@@ -28,6 +31,8 @@ export class UnshardedTables {
   readonly #file: SqliteFile;
   readonly messages: MessageTable;
   readonly deliveries: DeliveryTable;
+  readonly topics: TopicTables;
+  readonly holders: HolderTable;
   readonly rateBaselines: RateBaselines;
   readonly totals: QueueTotals;
   readonly outcomes: UnshardedOutcomeTable;
@@ -36,6 +41,8 @@ export class UnshardedTables {
     this.#file = file;
     this.messages = new MessageTable(file);
     this.deliveries = new DeliveryTable(file);
+    this.topics = new TopicTables(file);
+    this.holders = new HolderTable(file);
     this.rateBaselines = new RateBaselines(file, clock, queueNameOf);
     this.totals = new QueueTotals(file);
     this.outcomes = new UnshardedOutcomeTable(file);
@@ -52,35 +59,99 @@ export class UnshardedTables {
 
   /** Stores messages under consecutive ids from `firstId`, deletes consumed ones, and counts both. */
   apply(enqueued: readonly EnqueuedRow[], consumedBy: readonly ConsumedMessages[], firstId: number): void {
-    const changes = new Map<QueueId, TotalChange>();
-    const changeOf = (queueId: QueueId) => {
-      let change = changes.get(queueId);
-      if (change === undefined) {
-        change = { enqueued: 0, consumed: 0, checksumSum: 0 };
-        changes.set(queueId, change);
-      }
-      return change;
-    };
+    const changes = new TotalChanges();
     if (enqueued.length > 0) {
       const checksums = this.messages.insert(enqueued, firstId);
       for (const [index, { queueId }] of enqueued.entries()) {
-        const change = changeOf(queueId);
+        const change = changes.of(queueId);
         change.enqueued += 1;
         change.checksumSum += checksums[index]!;
       }
+      this.#removeUnneeded(this.topics.distribute(enqueued, checksums, firstId), changes);
     }
     for (const { holder, consumed } of consumedBy) {
-      for (const { queueId, crc } of consumed) {
-        const change = changeOf(queueId);
+      for (const { queueId, crc, recipient } of consumed) {
+        if (recipient !== undefined) continue;
+        const change = changes.of(queueId);
         change.consumed += 1;
         change.checksumSum -= crc;
       }
       for (const range of consumedRangesOf(consumed)) this.#remove(range, holder);
+      this.#removeUnneeded(this.topics.consume(consumed, holder), changes);
     }
+    this.#count(changes);
+  }
+
+  #count(changes: TotalChanges): void {
     for (const [queueId, change] of changes) {
       this.rateBaselines.advanceBeforeCommit(queueId);
       this.totals.add(queueId, change);
     }
+  }
+
+  /** Deletes messages of topics that nobody is to get any more. */
+  #removeUnneeded(unneeded: readonly UnneededMessages[], changes: TotalChanges): void {
+    for (const { queueId, firstId, endId, checksumSum } of unneeded) {
+      const count = endId - firstId;
+      if (this.messages.removeRange(firstId, endId) !== count)
+        throw new QueueError('STORAGE_CORRUPT', {
+          message: `Of the ${count} messages of topic ${queueId} from ${firstId} on, some cannot be found in ${this.#file.name}`,
+          details: { path: this.#file.name, queueId, id: firstId },
+        });
+      const change = changes.of(queueId);
+      change.consumed += count;
+      change.checksumSum -= checksumSum;
+    }
+  }
+
+  /** Removes up to `rowsMax` messages of a subscriber that has ended; true: and the subscriber itself. */
+  purgeSubscriber(consumer: MessageConsumer, rowsMax: number): boolean {
+    const { isDone, unneeded } = this.topics.purge(consumer, rowsMax);
+    const changes = new TotalChanges();
+    this.#removeUnneeded(unneeded, changes);
+    this.#count(changes);
+    return isDone;
+  }
+
+  /** Up to `max` ready messages in order, which `holder` holds from now on. */
+  claim(consumer: MessageConsumer, max: number, holder: number): ClaimedRow[] {
+    return consumer.subscriber === 0
+      ? this.deliveries.claim(consumer.queueId, max, holder)
+      : this.topics.recipients.claim(consumer, max, holder);
+  }
+
+  /** A read: may be called outside of a transaction, like the three below. */
+  hasReady({ queueId, subscriber }: MessageConsumer): boolean {
+    return subscriber === 0 ? this.deliveries.hasReady(queueId) : this.topics.recipients.hasReady(subscriber);
+  }
+
+  countHeld({ queueId, subscriber }: MessageConsumer): number {
+    return subscriber === 0
+      ? this.deliveries.countHeld(queueId)
+      : this.topics.recipients.countHeld(subscriber);
+  }
+
+  /** Of a topic's subscriber it throws `SUBSCRIBER_NOT_FOUND` if it was removed. */
+  totalOf(consumer: MessageConsumer): QueueTotal {
+    return consumer.subscriber === 0
+      ? this.totals.of(consumer.queueId)
+      : this.topics.subscribers.totalOf(consumer);
+  }
+
+  /** Held by whichever processes; of a topic, for all of its subscribers. */
+  countHeldOfQueue(queueId: QueueId): number {
+    return this.topics.subscribers
+      .ofTopic(queueId)
+      .reduce(
+        (held, { id }) => held + this.topics.recipients.countHeld(id),
+        this.deliveries.countHeld(queueId),
+      );
+  }
+
+  /** Makes a message of `holder` ready again. One that no consumer has seen (`seen` false) does not count as delivered. */
+  release(message: HeldMessage, holder: number, seen = true): void {
+    if (message.recipient === undefined) this.deliveries.release(message, holder, seen);
+    else this.topics.recipients.release(message.id, message.recipient, holder, seen);
   }
 
   #remove(range: ConsumedRange, holder: number): void {
@@ -94,6 +165,7 @@ export class UnshardedTables {
 
   /** Of a sealed queue all but the seal. */
   deleteQueue(queueId: QueueId): void {
+    this.topics.deleteQueue(queueId);
     this.#file.prepare('DELETE FROM message WHERE queue_id = ?').run(queueId);
     this.#file.prepare('DELETE FROM delivery WHERE queue_id = ?').run(queueId);
     this.#file.prepare('DELETE FROM queue_total WHERE queue_id = ? AND sealed_at IS NULL').run(queueId);
@@ -103,17 +175,36 @@ export class UnshardedTables {
     this.#file.prepare('DELETE FROM rate_baseline WHERE queue_id = ?').run(queueId);
   }
 
-  /** Reads all deliveries. */
-  heldBy(holder: number): { queueId: QueueId; id: number }[] {
-    return this.#file
+  /** Reads all deliveries of queues. */
+  heldBy(holder: number): HeldMessage[] {
+    const ofQueues = this.#file
       .prepare('SELECT queue_id AS queueId, id FROM delivery WHERE holder = ?')
-      .all(holder) as { queueId: QueueId; id: number }[];
+      .all(holder) as HeldMessage[];
+    return [...ofQueues, ...this.topics.heldBy(holder)];
   }
 
   storeOutcome(outcome: UnshardedChange['outcome'], enqueuedIdRuns: readonly IdRun[]): void {
     if (outcome === undefined) return;
     const { sessionId, transactionNumber, instance } = outcome;
     this.outcomes.store(instance, { sessionId, transactionNumber, enqueuedIdRuns });
+  }
+}
+
+/** What a commit adds to the totals, by queue. */
+class TotalChanges {
+  readonly #byQueue = new Map<QueueId, TotalChange>();
+
+  of(queueId: QueueId): TotalChange {
+    let change = this.#byQueue.get(queueId);
+    if (change === undefined) {
+      change = { enqueued: 0, consumed: 0, checksumSum: 0 };
+      this.#byQueue.set(queueId, change);
+    }
+    return change;
+  }
+
+  [Symbol.iterator](): Iterator<[QueueId, TotalChange]> {
+    return this.#byQueue.entries();
   }
 }
 
@@ -128,10 +219,11 @@ interface ConsumedRange {
   endId: number;
 }
 
-/** Joins consecutive ids of one queue into ranges, as they were delivered. */
+/** Joins consecutive ids of one queue into ranges, as they were delivered. Messages of topics are left out. */
 function consumedRangesOf(consumed: readonly MessageKey[]): ConsumedRange[] {
   const runs: ConsumedRange[] = [];
-  for (const { queueId, id } of consumed) {
+  for (const { queueId, id, recipient } of consumed) {
+    if (recipient !== undefined) continue;
     const last = runs.at(-1);
     if (last?.queueId === queueId && last.endId === id) last.endId += 1;
     else runs.push({ queueId, firstId: id, endId: id + 1 });

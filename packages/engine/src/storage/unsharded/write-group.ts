@@ -12,19 +12,21 @@ import type { QueueId } from '../../model/ids.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { ClaimedRow } from './delivery-table.ts';
-import type { EnqueuedRow, MessageKey } from './message-table.ts';
+import {
+  consumerKey,
+  type HeldMessage,
+  heldKey,
+  type MessageConsumer,
+  type MessageKey,
+} from './message-consumer.ts';
+import type { EnqueuedRow } from './message-table.ts';
 import { UnshardedFile } from './unsharded-file.ts';
 import { batchOutcomeInstance, batchSessionId } from './unsharded-outcome-table.ts';
 import { type ConsumedMessages, idRunsOf, type UnshardedChange } from './unsharded-tables.ts';
 
-export interface HeldMessage {
-  queueId: QueueId;
-  id: number;
-}
-
 export type WriteOperation =
   | { kind: 'commit'; change: UnshardedChange }
-  | { kind: 'claim'; queueId: QueueId; max: number }
+  | { kind: 'claim'; consumer: MessageConsumer; max: number }
   /** `seen` false: no consumer has seen the messages, so they do not count as delivered. */
   | { kind: 'release'; messages: readonly HeldMessage[]; seen: boolean }
   | { kind: 'drop'; queueId: QueueId }
@@ -184,27 +186,27 @@ class GroupTransaction {
   }
 
   #releaseReturned(): void {
-    const { deliveries, outcomes } = this.#file.tables;
+    const { tables } = this.#file;
     for (const { holder, operations, onlyHeld } of this.#batches) {
       if (onlyHeld !== undefined) this.#releaseOthers(holder, onlyHeld);
       for (const operation of operations) {
         if (operation.kind === 'release') {
           for (const message of operation.messages) {
-            deliveries.release(message, holder, operation.seen);
+            tables.release(message, holder, operation.seen);
             this.#readyQueues.add(message.queueId);
           }
-        } else if (operation.kind === 'drop') this.#file.tables.deleteQueue(operation.queueId);
+        } else if (operation.kind === 'drop') tables.deleteQueue(operation.queueId);
         else if (operation.kind === 'forget')
-          for (const session of operation.sessions) outcomes.remove(session);
+          for (const session of operation.sessions) tables.outcomes.remove(session);
       }
     }
   }
 
   #releaseOthers(holder: number, held: readonly HeldMessage[]): void {
-    const kept = new Set(held.map(({ id }) => id));
+    const kept = new Set(held.map(heldKey));
     for (const message of this.#file.tables.heldBy(holder)) {
-      if (kept.has(message.id)) continue;
-      this.#file.tables.deliveries.release(message, holder, false);
+      if (kept.has(heldKey(message))) continue;
+      this.#file.tables.release(message, holder, false);
       this.#readyQueues.add(message.queueId);
     }
   }
@@ -233,7 +235,7 @@ class GroupTransaction {
     }
   }
 
-  /** Claims of one queue that follow each other in a batch are answered from one SELECT, in the order of the calls. */
+  /** Claims of one consumer that follow each other in a batch are answered from one SELECT, in the order of the calls. */
   #claim(answers: readonly DoneOperation[][]): void {
     for (const [at, { holder, operations }] of this.#batches.entries()) {
       for (let index = 0; index < operations.length; ) {
@@ -241,7 +243,7 @@ class GroupTransaction {
         const end = first.kind === 'claim' ? endOfClaims(operations, index) : index + 1;
         if (first.kind === 'claim') {
           const maxima = operations.slice(index, end).map((each) => (each as typeof first).max);
-          const rows = this.#claimRows(first.queueId, maxima, holder);
+          const rows = this.#claimRows(first.consumer, maxima, holder);
           let from = 0;
           for (const [offset, max] of maxima.entries()) {
             answers[at]![index + offset]!.rows = rows.slice(from, from + max);
@@ -253,20 +255,20 @@ class GroupTransaction {
     }
   }
 
-  #claimRows(queueId: QueueId, maxima: readonly number[], holder: number): ClaimedRow[] {
+  #claimRows(consumer: MessageConsumer, maxima: readonly number[], holder: number): ClaimedRow[] {
     const max = maxima.reduce((sum, each) => sum + each, 0);
-    const rows = this.#file.tables.deliveries.claim(queueId, max, holder);
-    if (rows.length === 0) this.#file.assertAllHeld(queueId);
+    const rows = this.#file.tables.claim(consumer, max, holder);
+    if (rows.length === 0) this.#file.assertAllHeld(consumer);
     return rows;
   }
 }
 
 function endOfClaims(operations: readonly WriteOperation[], from: number): number {
-  const { queueId } = operations[from] as { queueId: QueueId };
+  const key = consumerKey((operations[from] as { consumer: MessageConsumer }).consumer);
   let end = from + 1;
   for (; end < operations.length; end += 1) {
     const next = operations[end]!;
-    if (next.kind !== 'claim' || next.queueId !== queueId) break;
+    if (next.kind !== 'claim' || consumerKey(next.consumer) !== key) break;
   }
   return end;
 }
@@ -282,6 +284,14 @@ function consumedByHolder(commits: readonly Commit[]): ConsumedMessages[] {
   }
   return [...byHolder].map(([holder, consumed]) => ({
     holder,
-    consumed: consumed.sort((a, b) => a.queueId - b.queueId || a.id - b.id),
+    consumed: consumed.sort(inOrderOfRows),
   }));
+}
+
+function inOrderOfRows(a: MessageKey, b: MessageKey): number {
+  const ofRecipients =
+    a.recipient === undefined || b.recipient === undefined
+      ? 0
+      : a.recipient.subscriber - b.recipient.subscriber || a.recipient.rank - b.recipient.rank;
+  return a.queueId - b.queueId || ofRecipients || a.id - b.id;
 }

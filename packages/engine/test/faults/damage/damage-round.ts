@@ -102,19 +102,15 @@ export async function runRound(seed: number, originals: Originals): Promise<Roun
 /** Rounds at the same time: most of a round is waiting for the instance's threads. */
 const roundsAtOnce = 4;
 
-/** Runs the rounds of `count` seeds, several at a time; `onResult` gets each as it ends, and an error of it ends the run. */
+/** Runs the rounds of these seeds, several at a time; `onResult` gets each as it ends, and an error of it ends the run. */
 export async function runRounds(
-  { first, count }: { first: number; count: number },
+  seeds: readonly number[],
   originals: Originals,
   onResult: (result: RoundResult) => void,
 ): Promise<void> {
-  let next = first;
+  const left = seeds.values();
   const runSome = async () => {
-    while (next < first + count) {
-      const seed = next;
-      next += 1;
-      onResult(await runRound(seed, originals));
-    }
+    for (const seed of left) onResult(await runRound(seed, originals));
   };
   await Promise.all(Array.from({ length: roundsAtOnce }, runSome));
 }

@@ -3,7 +3,13 @@
  * logs are not empty. `node make-folder.ts <folder> <closed|killed>`; prints `ready` when the folder is as it should be.
  */
 import { cpSync } from 'node:fs';
-import { type Instance, openInstance, type Session, serveInstance } from '../../../src/index.ts';
+import {
+  type DequeueOptions,
+  type Instance,
+  openInstance,
+  type Session,
+  serveInstance,
+} from '../../../src/index.ts';
 import type { LocalInstance } from '../../../src/runtime/local-instance.ts';
 import { keyOf, partitionMessagesMax, payloadOfKey, sessionId, stages, streamBytes } from './content.ts';
 
@@ -28,9 +34,9 @@ async function take(instance: Instance, queue: string, count: number, subscriber
 }
 
 /** Delivers the oldest messages and returns them, which counts as a delivery. */
-async function deliverAndReturn(instance: Instance, queue: string, max: number): Promise<void> {
+async function deliverAndReturn(instance: Instance, queue: string, options: DequeueOptions): Promise<void> {
   const session = instance.openSession();
-  await session.dequeue(queue, { max });
+  await session.dequeue(queue, options);
   await session.rollback();
   await session.close();
 }
@@ -53,8 +59,9 @@ async function createQueues(instance: Instance): Promise<void> {
   await instance.createQueue({ name: 'news', type: 'topic' });
   await instance.createQueue({ name: 'jobs', kind: 'unsharded' });
   await instance.createQueue({ name: 'tasks', kind: 'unsharded' });
-  await instance.subscribe('news', { name: 'ann' });
-  await instance.subscribe('news', { name: 'bob' });
+  await instance.createQueue({ name: 'feed', kind: 'unsharded', type: 'topic', priorities: true });
+  for (const topic of ['news', 'feed'])
+    for (const name of ['ann', 'bob']) await instance.subscribe(topic, { name });
 }
 
 /** Both stages of the folder do this, from a number on that tells their messages apart. */
@@ -63,7 +70,7 @@ async function addContent(instance: LocalInstance, from: number): Promise<void> 
   for (let i = from; i < from + 30; i += 3) await put(session, 'q', names('q', i, i + 3));
   await take(instance, 'q', 12);
   for (let i = from; i < from + 4; i += 1) await put(session, 'retry', names('r', i, i + 1));
-  await deliverAndReturn(instance, 'retry', 2);
+  await deliverAndReturn(instance, 'retry', { max: 2 });
   for (let priority = 0; priority < 4; priority += 1)
     await put(session, 'urgent', names(`p${priority}.`, from, from + 2), {
       priority,
@@ -78,9 +85,14 @@ async function addContent(instance: LocalInstance, from: number): Promise<void> 
   for (let i = from; i < from + 6; i += 1) await put(session, 'news', names('n', i, i + 1));
   await put(session, 'news', names('only', from, from + 2), { recipients: ['bob'] });
   await take(instance, 'news', 3, 'ann');
+  for (let i = from; i < from + 12; i += 3)
+    await put(session, 'feed', names('w', i, i + 3), { priority: i % 2 });
+  await put(session, 'feed', names('w only', from, from + 2), { recipients: ['bob'] });
+  await take(instance, 'feed', 5, 'ann');
+  await deliverAndReturn(instance, 'feed', { max: 4, subscriber: 'bob' });
   for (let i = from; i < from + 32; i += 4) await put(session, 'jobs', names('j', i, i + 4));
   await take(instance, 'jobs', 10);
-  await deliverAndReturn(instance, 'jobs', 3);
+  await deliverAndReturn(instance, 'jobs', { max: 3 });
   await put(session, 'tasks', names('t', from, from + 5));
   const { entry } = instance
     .recoverOutcomes()

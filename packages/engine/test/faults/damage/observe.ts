@@ -96,8 +96,9 @@ async function readInstance(instance: LocalInstance, seen: Observation): Promise
       seen.items.push(`later ${message.state} ${message.untilMs! > 0} ${message.payload}`);
   });
   for (const name of queueNames) await report(seen, name, () => drain(instance, name, seen));
-  for (const subscriber of ['ann', 'bob'])
-    await report(seen, `news of ${subscriber}`, () => drain(instance, 'news', seen, subscriber));
+  for (const topic of ['news', 'feed'])
+    for (const subscriber of ['ann', 'bob'])
+      await report(seen, `${topic} of ${subscriber}`, () => drain(instance, topic, seen, subscriber));
 }
 
 async function drain(

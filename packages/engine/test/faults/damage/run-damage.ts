@@ -47,7 +47,8 @@ try {
   const originals = await makeOriginals(dir);
   const startedAt = performance.now();
   const seconds = () => `${((performance.now() - startedAt) / 1_000).toFixed(0)} s`;
-  await runRounds({ first, count }, originals, (result) => {
+  const seeds = Array.from({ length: count }, (_, index) => first + index);
+  await runRounds(seeds, originals, (result) => {
     const isBad = !['right', 'reported'].includes(result.verdict);
     if (isBad) bad += 1;
     countRound(`${result.damage.file} ${result.verdict}`);

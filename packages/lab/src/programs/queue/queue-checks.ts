@@ -4,7 +4,7 @@ import { scaleScenario, scalesOf } from '../../scenario/expand-sweep.ts';
 import type { ScenarioProblem } from '../../scenario/scenario-problems.ts';
 import { checkConversion } from './conversion-checks.ts';
 import { checkFaults } from './fault-checks.ts';
-import { sharesOneTable } from './queue-systems.ts';
+import { sharesOneTable, storesCopies } from './queue-systems.ts';
 import { largest, placeOf, placeOfUnsharded, valuesIn } from './scenario-values.ts';
 
 /** The engine's limit for one transaction. */
@@ -103,8 +103,7 @@ function checkMemory(scenario: Scenario): ScenarioProblem[] {
   const payloadBytes = largest(scenario, 'payloadBytes');
   const operations = largest(scenario, 'operationsPerTransaction');
   const backlogMax = Math.min(...valuesIn(scenario, 'backlogMax'));
-  // Unsharded, an enqueue stores one copy per subscriber of the topic.
-  const copies = scenario.systems.some(sharesOneTable) ? Math.max(1, largest(scenario, 'subscribers')) : 1;
+  const copies = scenario.systems.some(storesCopies) ? Math.max(1, largest(scenario, 'subscribers')) : 1;
   // Streamed payloads have been written in chunks before the commit.
   const inMemory = Math.min(payloadBytes, queueLimits.payloadBytesMax);
   const transaction = inMemory * operations * copies;

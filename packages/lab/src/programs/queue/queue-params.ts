@@ -46,7 +46,7 @@ const subscribers: Parameter = {
   schema: countOf(
     1,
     limit.subscribersMax,
-    'Subscribers of the topic; unsharded: queues that each message is enqueued to. There are as many dequeuers per subscriber as enqueuers',
+    'Subscribers of the topic; of the systems unsharded and unsharded-grouped: queues that each message is enqueued to. There are as many dequeuers per subscriber as enqueuers',
   ),
 };
 

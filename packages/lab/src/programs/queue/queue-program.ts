@@ -9,7 +9,7 @@ import { checkQueueScenario } from './queue-checks.ts';
 import { queueFigures } from './queue-figures.ts';
 import { queueParameters, queueParamsOf, topicParameters } from './queue-params.ts';
 import { queuePointOf } from './queue-point.ts';
-import { queueSystems, sharesOneTable } from './queue-systems.ts';
+import { queueSystems, storesCopies, topicSystems } from './queue-systems.ts';
 
 /** Measured on two cores: a message of the initial backlog is enqueued and finally browsed, a subscriber is created. */
 const fillMsPerMessage = 0.01;
@@ -33,12 +33,12 @@ const messageOverheadBytes = 256;
 const copies = 2;
 
 /**
- * Twice the maximum backlog plus the fixed part, approximately. A topic is assumed to be stored once per subscriber, as it is
- * when unsharded.
+ * Twice the maximum backlog plus the fixed part, approximately. A topic is assumed to be stored once per subscriber if one of
+ * the systems does that.
  */
 function trialBytesMax(scenario: Scenario, params: Params): number {
   const { instances, payloadBytes, backlog, backlogMax, subscribers = 1 } = queueParamsOf(params);
-  const stored = scenario.systems.some(sharesOneTable) ? subscribers : 1;
+  const stored = scenario.systems.some(storesCopies) ? subscribers : 1;
   const messages = stored * (instances * backlogMax + backlog);
   return instances * fixedBytesPerInstance + copies * messages * (payloadBytes + messageOverheadBytes);
 }
@@ -57,7 +57,6 @@ function canKill(params: Params): boolean {
 
 const common = {
   figures: queueFigures,
-  systems: queueSystems,
   check: checkQueueScenario,
   estimateTrialMs,
   trialBytesMax,
@@ -77,6 +76,7 @@ export const queueProgram: Program = {
   id: 'queue',
   title: 'Enqueuers and dequeuers of a queue',
   parameters: queueParameters,
+  systems: queueSystems,
   ...common,
 };
 
@@ -85,5 +85,6 @@ export const topicProgram: Program = {
   id: 'topic',
   title: 'Enqueuers of a topic, and dequeuers of each subscriber',
   parameters: topicParameters,
+  systems: topicSystems,
   ...common,
 };

@@ -1,5 +1,6 @@
 /** The kinds of queues that the programs `queue` and `topic` compare. */
 import type { SystemInfo } from '@shardlab/contract';
+import type { QueueKind } from '@shardlab/engine';
 
 export const queueSystems = [
   {
@@ -18,6 +19,40 @@ export const queueSystems = [
     about: 'The same table with one elected writer that commits the work of all sessions together',
   },
 ] as const satisfies readonly SystemInfo[];
+
+/**
+ * As a topic, an unsharded queue is one queue for each subscriber, and a copy of every message in each, as applications do with
+ * job tables. Beside it stand topics that store a message once.
+ */
+export const topicSystems = [
+  ...queueSystems,
+  {
+    id: 'unsharded-once',
+    title: 'Unsharded topic, stored once',
+    about:
+      'One table that has each message once, and an index with a row for each subscriber; each session commits for itself',
+  },
+  {
+    id: 'unsharded-grouped-once',
+    title: 'Unsharded topic, stored once, grouped',
+    about: 'The same tables with one elected writer that commits the work of all sessions together',
+  },
+] as const satisfies readonly SystemInfo[];
+
+const kinds: Readonly<Record<(typeof topicSystems)[number]['id'], QueueKind>> = {
+  sharded: 'sharded',
+  unsharded: 'unsharded',
+  'unsharded-grouped': 'unsharded-grouped',
+  'unsharded-once': 'unsharded',
+  'unsharded-grouped-once': 'unsharded-grouped',
+};
+
+/** The kind of its queues or topics. */
+export const kindOf = (system: string): QueueKind => kinds[system as keyof typeof kinds];
+
+/** Whether it stores a message of a topic once for each subscriber. */
+export const storesCopies = (system: string): boolean =>
+  queueSystems.some(({ id }) => id === system) && kindOf(system) !== 'sharded';
 
 /** Whether all instances take messages from one table in one file, whose order holds over all of them. */
 export const sharesOneTable = (system: string): boolean => system !== 'sharded';

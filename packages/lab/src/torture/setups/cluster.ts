@@ -15,7 +15,10 @@ import type { SetupOptions, TortureSetup } from './setup.ts';
 const instances = 3;
 const killsPerFolder = 12;
 const workloadsAtOnce = 2;
-const pauseMsMax = 700;
+/** Before a fault: the client works. */
+const workMsMax = 300;
+/** After it, before its processes are started again: survivors take over. */
+const takeoverMsMax = 700;
 /** For what hangs: a restart takes about a second. */
 const restartedMsMax = 60_000;
 
@@ -49,19 +52,28 @@ const killAll: Fault = async (cluster, _random, onKill) => {
 const crashSome: Fault = async (cluster, random, onKill) => {
   const running = cluster
     .topology()
-    .flatMap(({ process }) => (process?.state === 'running' ? [process] : []));
-  for (const { pid } of running) {
+    .flatMap(({ instance, process }) =>
+      process?.state === 'running' ? [{ instance, pid: process.pid }] : [],
+    );
+  const killed = new Set<number>();
+  for (const { instance, pid } of running) {
     if (!random.chance(0.7)) continue;
     process.kill(pid, 'SIGKILL');
+    killed.add(instance);
     onKill('cluster: from outside');
   }
-  await untilAllRun(cluster);
+  await untilRestarted(cluster, killed);
 };
 
-async function untilAllRun(cluster: Cluster): Promise<void> {
+/** Others may be down for good until they are started: a survivor may just have killed one that was suspended before. */
+async function untilRestarted(cluster: Cluster, instances: ReadonlySet<number>): Promise<void> {
   const untilMs = performance.now() + restartedMsMax;
   const isDown = () =>
-    cluster.topology().some(({ restart, process }) => restart !== null || process === null);
+    cluster
+      .topology()
+      .some(
+        ({ instance, restart, process }) => instances.has(instance) && (restart !== null || process === null),
+      );
   while (isDown()) {
     if (performance.now() > untilMs)
       throw new Error('Processes that were killed from outside are not restarted');
@@ -122,13 +134,13 @@ class ClusterTorture {
     };
     while (kills < killsPerFolder && !isDone()) {
       await client.waitUntilWorking();
-      await pause(this.#random.next() * pauseMsMax);
+      await pause(this.#random.next() * workMsMax);
       if (this.#random.chance(0.25)) {
         await client.kill();
         count('cluster: the client');
         client = this.#startClient();
       } else await this.#random.pick(faults)(cluster, this.#random, count);
-      await pause(this.#random.next() * pauseMsMax);
+      await pause(this.#random.next() * takeoverMsMax);
       await startAgain(cluster);
       if (client.failed) break;
     }

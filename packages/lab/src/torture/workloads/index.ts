@@ -31,7 +31,9 @@ export const workloads: readonly TortureWorkload[] = [
   forwardedWorkload({ name: 'forwarded-relaxed', spec: { durability: 'relaxed' } }),
   forwardedWorkload({ name: 'forwarded-lanes', spec: { priorities: true } }),
   timedHoldWorkload,
-  topicWorkload,
+  topicWorkload({ name: 'topic', spec: { shards: 2 } }),
+  topicWorkload({ name: 'unsharded-topic', spec: { kind: 'unsharded' } }),
+  topicWorkload({ name: 'grouped-topic', spec: { kind: 'unsharded-grouped' } }),
   poisonWorkload,
 ];
 

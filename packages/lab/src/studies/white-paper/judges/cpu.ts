@@ -4,6 +4,7 @@ import { clauseOf, clauseWithout, fixed, needs } from '../../../judging/clause.t
 import { percent, perSec } from '../../../judging/judgement.ts';
 import {
   againstEachBaseline,
+  type BaselinePair,
   best,
   type Family,
   gainsInWords,
@@ -12,7 +13,6 @@ import {
   provenanceOf,
   type QueueJudge,
   sharded,
-  standIn,
 } from '../../../judging/queue-points.ts';
 import { cpuUs, highestBy, lowestBy } from '../../../judging/queue-samples.ts';
 import { combined, geometricMean, ratioOf, type Sample } from '../../../judging/sample.ts';
@@ -20,7 +20,7 @@ import type { QueuePoint } from '../../../programs/queue/queue-point.ts';
 import { whitePaper } from '../document-figures.ts';
 
 export const judgeA7: QueueJudge = (points) => {
-  const clauses = againstEachBaseline(points, (family, { points: plains, words }): ClaimClause[] => {
+  const clauses = againstEachBaseline(points, (family, { points: plains, words, pair }): ClaimClause[] => {
     const pairs = pairsOf(family, plains);
     if (pairs.length === 0) return [];
     const condition = inCondition(family.words, words);
@@ -33,7 +33,7 @@ export const judgeA7: QueueJudge = (points) => {
       unit: '× the dequeues per CPU second of the unsharded queue',
       sample: least.ratio,
       over: whitePaper.dequeuesPerCpuRatio,
-      numbers: `${costsInWords(least, family)} The ratios are ${loaded.map(({ ratio }) => fixed(ratio.value)).join(', ')}.`,
+      numbers: `${costsInWords(least, family, pair)} The ratios are ${loaded.map(({ ratio }) => fixed(ratio.value)).join(', ')}.`,
     });
     if (light.length === 0) return [clause];
     const mean = (all: readonly Pair[]) =>
@@ -59,7 +59,7 @@ export const judgeA7: QueueJudge = (points) => {
 };
 
 export const judgeA14: QueueJudge = (points) => {
-  const clauses = againstEachBaseline(points, (family, { points: plains, words }) => {
+  const clauses = againstEachBaseline(points, (family, { points: plains, words, pair }) => {
     const pairs = pairsOf(family, plains);
     if (pairs.length === 0) return [];
     const { loaded, provenance } = byLoad(pairs);
@@ -73,7 +73,7 @@ export const judgeA14: QueueJudge = (points) => {
         under: whitePaper.topicCpuRatio,
         digits: 3,
         provenance,
-        numbers: `${costsInWords(least, family)} ${standIn}`,
+        numbers: `${costsInWords(least, family, pair)} ${pair.asTopic}`,
       }),
     ];
   });
@@ -112,7 +112,7 @@ function byLoad(pairs: readonly Pair[]) {
   };
 }
 
-function costsInWords({ split, plain }: Pair, { points }: Family): string {
+function costsInWords({ split, plain }: Pair, { points }: Family, { own, grouped }: BaselinePair): string {
   /** Messages per second of CPU. */
   const perCpu = (system: string) => {
     const point = points.find((each) => each.system === system && sameParams(each, split));
@@ -120,8 +120,8 @@ function costsInWords({ split, plain }: Pair, { points }: Family): string {
   };
   const costs = `The lowest ratio: ${pointInWords(split)}, ${fixed(split.cpuUsPerMessage, 1)} µs of CPU per dequeued message sharded and ${fixed(plain.cpuUsPerMessage, 1)} µs ${plain.system}, both including the load generator.`;
   const gains = gainsInWords({
-    unsharded: perCpu('unsharded'),
-    grouped: perCpu('unsharded-grouped'),
+    unsharded: perCpu(own),
+    grouped: perCpu(grouped),
     sharded: 1e6 / split.cpuUsPerMessage,
   });
   return gains === '' ? costs : `${costs} ${gains}`;

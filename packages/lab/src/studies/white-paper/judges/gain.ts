@@ -4,6 +4,7 @@ import { clauseOf, fixed, needs } from '../../../judging/clause.ts';
 import { perSec } from '../../../judging/judgement.ts';
 import {
   againstEachBaseline,
+  type Baseline,
   baselinesOf,
   best,
   type Family,
@@ -14,7 +15,6 @@ import {
   provenanceOf,
   type QueueJudge,
   sharded,
-  standIn,
   topWaitInWords,
 } from '../../../judging/queue-points.ts';
 import { dequeues, shareOfWaits } from '../../../judging/queue-samples.ts';
@@ -32,7 +32,7 @@ const concurrencyMin = 0.5;
 
 export const judgeA4: QueueJudge = (points) => {
   const clauses = familiesOf(points).flatMap((family) =>
-    baselinesOf(family.points).flatMap(({ points: plain, words }) => gainClauses(family, plain, words)),
+    baselinesOf(family.points).flatMap((baseline) => gainClauses(family, baseline)),
   );
   return clauses.length > 0 ? clauses : needs(needed);
 };
@@ -42,8 +42,9 @@ const needed =
 
 /** Like A4, and sessions of several instances must wait for each other. */
 export const judgeA13: QueueJudge = (points) => {
-  const clauses = againstEachBaseline(points, (family, { points: plain, words }) => {
-    const gains = gainClauses(family, plain, words);
+  const clauses = againstEachBaseline(points, (family, baseline) => {
+    const { points: plain, words } = baseline;
+    const gains = gainClauses(family, baseline);
     const crowded = best(plain.filter(({ params }) => params.instances > 1 && params.threads > 1));
     if (gains.length === 0 || crowded === null) return gains;
     return [
@@ -55,7 +56,7 @@ export const judgeA13: QueueJudge = (points) => {
         sample: shareOfWaits((wait) => wait.class === 'concurrency')(crowded),
         over: concurrencyMin,
         provenance: family.provenance,
-        numbers: `At its best point on several instances it waits most for ${topWaitInWords(crowded)}. ${standIn}`,
+        numbers: `At its best point on several instances it waits most for ${topWaitInWords(crowded)}. ${baseline.pair.asTopic}`,
       }),
     ];
   });
@@ -63,7 +64,7 @@ export const judgeA13: QueueJudge = (points) => {
 };
 
 /** A gain is the rate of the best point ÷ that of one thread on one instance. */
-function gainClauses(family: Family, plain: readonly QueuePoint[], words: string): ClaimClause[] {
+function gainClauses(family: Family, { points: plain, words, pair }: Baseline): ClaimClause[] {
   const [one, several] = [onOne(plain), best(plain.filter(({ params }) => params.instances > 1))];
   const [split, plainGain] = [gainOf(sharded(family.points)), gainOf(plain)];
   if (one === null || several === null || split === null || plainGain === null) return [];
@@ -94,7 +95,7 @@ function gainClauses(family: Family, plain: readonly QueuePoint[], words: string
       over: shardedGainMin,
       numbers: [
         `From one thread to its best point the sharded queue gains a factor of ${fixed(split.gain.value, 1)} (${perSec(split.top.dequeuePerSec)}), the unsharded one ${fixed(plainGain.gain.value, 1)}.`,
-        bestRatesInWords(family.points),
+        bestRatesInWords(family.points, pair),
       ]
         .filter((sentence) => sentence !== '')
         .join(' '),
@@ -103,9 +104,9 @@ function gainClauses(family: Family, plain: readonly QueuePoint[], words: string
 }
 
 /** Of the factor between the best rates, what is due to group commit and what to sharding. */
-function bestRatesInWords(points: readonly QueuePoint[]): string {
+function bestRatesInWords(points: readonly QueuePoint[], pair: Baseline['pair']): string {
   const bestOf = (system: string) => best(points.filter((point) => point.system === system))?.dequeuePerSec;
-  const [unsharded, grouped] = [bestOf('unsharded'), bestOf('unsharded-grouped')];
+  const [unsharded, grouped] = [bestOf(pair.own), bestOf(pair.grouped)];
   return gainsInWords({ unsharded, grouped, sharded: best(sharded(points))!.dequeuePerSec });
 }
 

@@ -9,7 +9,6 @@ import {
   provenanceOf,
   type QueueJudge,
   sharded,
-  standIn,
   underLoad,
 } from '../../../judging/queue-points.ts';
 import {
@@ -83,7 +82,7 @@ export const judgeA18: QueueJudge = (points) => {
     const flat = slopesOf(sharded(family.points));
     const baselines = baselinesOf(family.points);
     if (flat.length === 0) return [];
-    return baselines.flatMap(({ points: plain, words }) => {
+    return baselines.flatMap(({ points: plain, words, pair }) => {
       const rising = highestBy(slopesOf(plain), ({ slope }) => slope.value);
       if (rising === null) return [];
       const common = {
@@ -107,7 +106,7 @@ export const judgeA18: QueueJudge = (points) => {
           unit: 'log-log slope of the dequeue call',
           sample: rising.slope,
           over: risingSlopeMin,
-          numbers: `The steeper of its slopes: ${fixed(rising.slope.value)}. ${standIn}`,
+          numbers: `The steeper of its slopes: ${fixed(rising.slope.value)}. ${pair.asTopic}`,
         }),
       ];
     });

@@ -1,0 +1,38 @@
+/** Who messages of the unsharded file are claimed for, and what of a message is then theirs. */
+import type { QueueId, SubscriberId } from '../../model/ids.ts';
+
+/** All consumers of a queue together, with subscriber 0, or one subscriber of a topic. */
+export interface MessageConsumer {
+  queueId: QueueId;
+  subscriber: SubscriberId;
+}
+
+/** Where the row of a topic's message for one subscriber is. */
+export interface RecipientKey {
+  subscriber: SubscriberId;
+  /** 0 is the most urgent. */
+  rank: number;
+}
+
+/** A message that a process holds: of a queue, or of a topic for one of its subscribers. */
+export interface HeldMessage {
+  queueId: QueueId;
+  id: number;
+  recipient?: RecipientKey | undefined;
+}
+
+/** A delivered message, by what the file must contain of it until it is consumed. */
+export interface MessageKey extends HeldMessage {
+  /** Checksum of its row. */
+  crc: number;
+}
+
+/** For maps and sets of consumers. */
+export function consumerKey({ queueId, subscriber }: MessageConsumer): string {
+  return `${queueId}/${subscriber}`;
+}
+
+/** For maps and sets of held messages: several subscribers can hold one message. */
+export function heldKey({ id, recipient }: HeldMessage): string {
+  return `${id}/${recipient?.subscriber ?? 0}`;
+}
