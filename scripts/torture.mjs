@@ -24,13 +24,15 @@ say(`kills and damage of the engine's tests, seed ${seed}`);
 /** Parts of the names of files, as Vitest's filter takes them. */
 const files = [
   'crash.test',
+  'crash-matrix',
+  'random-branches',
   'kill',
   'damaged-partition',
   'cluster/failover',
   'cluster/random-faults',
   'engine/test/property',
 ];
-const tested = run('vitest', ['run', '--project=engine', '--project=system', ...files], {
+const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--project=system', ...files], {
   env: { SHARDLAB_SEED: seed },
 });
 process.exitCode = tortured && tested ? 0 : 1;

@@ -12,6 +12,7 @@ export {
   type ConvertOptions,
   conversionSteps,
 } from './api/conversion.ts';
+export type * from './api/coordinator.ts';
 export { type Counter, type CounterInfo, counters, registerCounter } from './api/counters.ts';
 export { type ErrorKind, errorRegistry, QueueError, type QueueErrorCode } from './api/errors.ts';
 export type * from './api/instance.ts';
@@ -35,6 +36,15 @@ export {
   waitEvents,
   waitQuantileMs,
 } from './api/waits.ts';
+export {
+  type XaEnd,
+  type XaResource,
+  type XaSession,
+  type XaStartOptions,
+  type XaVote,
+  type Xid,
+  xaCodes,
+} from './api/xa.ts';
 export { checkFolder, type FolderCheck, type FolderRepair, repairFolder } from './cluster/check-folder.ts';
 export type * from './cluster/cluster.ts';
 export type { ClusterEvent, ClusterEventType } from './cluster/cluster-events.ts';

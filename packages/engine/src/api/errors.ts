@@ -326,6 +326,60 @@ const definitions = {
     retryable: false,
     message: 'The peers use different protocol versions',
   },
+  XA_RBROLLBACK: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The branch was ended with failure: it can only be rolled back',
+  },
+  XA_RBCOMMFAIL: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The connection was lost while the branch was active, and the branch was rolled back',
+  },
+  XA_RBOTHER: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The branch could not be prepared or committed and was rolled back',
+  },
+  XA_RBTIMEOUT: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The branch was not prepared within its time and was rolled back',
+  },
+  XA_RETRY: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The prepared branch could not be committed now and stays prepared',
+  },
+  XAER_RMERR: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The instance cannot take the branch',
+  },
+  XAER_NOTA: { kind: 'not-found', retryable: false, message: 'There is no branch of this xid' },
+  XAER_INVAL: { kind: 'invalid', retryable: false, message: 'The xid or an option of the call is invalid' },
+  XAER_PROTO: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'The call is not allowed in the present state of the branch or the session',
+  },
+  XAER_RMFAIL: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The instance is not available, or ended during the call',
+  },
+  XAER_DUPID: { kind: 'conflict', retryable: false, message: 'There is a branch of this xid already' },
+  XAER_OUTSIDE: {
+    kind: 'conflict',
+    retryable: false,
+    message:
+      'The session has work of a local transaction: it must commit or roll back before it starts a branch',
+  },
+  XA_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'A branch with this content cannot be prepared',
+  },
   INSTANCE_NOT_FOUND: {
     kind: 'not-found',
     retryable: false,

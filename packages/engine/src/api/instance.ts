@@ -1,4 +1,5 @@
 /** An instance, hosted in this process or by another one, and a client of all instances of a cluster. */
+import type { TransactionCoordinator } from './coordinator.ts';
 import type { QueueError } from './errors.ts';
 import type { InstanceStats } from './instance-stats.ts';
 import type { BrowsedMessage } from './message.ts';
@@ -7,6 +8,7 @@ import type { QueueStats } from './queue-stats.ts';
 import type { Session } from './session.ts';
 import type { SubscriberInfo, SubscriberSpec } from './subscriber.ts';
 import type { WaitLog, WaitStats } from './waits.ts';
+import type { XaResource } from './xa.ts';
 
 export interface InstanceOptions {
   /** Folder of the cluster: the catalog, a file per instance, the unsharded file. Created if it is missing. */
@@ -52,6 +54,13 @@ export interface Instance {
   unsubscribe(topic: string, name: string): Promise<void>;
   subscribers(topic: string): SubscriberInfo[];
   openSession(): Session;
+  /** The instance as a resource manager of distributed transactions; sessions do the work of their branches (`Session.xa`). */
+  readonly xa: XaResource;
+  /**
+   * A transaction manager over these participants, this instance among them or not, whose decisions are stored with this
+   * instance. Call `resolve` first, since the opening before may have left branches in doubt.
+   */
+  coordinator(participants: Readonly<Record<string, XaResource>>): TransactionCoordinator;
   /**
    * Pages through the messages that are committed and not consumed (for a topic, by the named subscriber): oldest first in
    * each shard, then those that are not due yet. Nothing is consumed or held. `correlationId` selects exact matches;
@@ -89,7 +98,7 @@ export interface InstanceProbe {
  * from any. A transaction touches one instance, and so do the receipts of one call (`TX_SPANS_INSTANCES`).
  */
 export interface ClusterClient
-  extends Omit<RemoteInstance, 'id' | 'stats' | 'probe' | 'queueStats' | 'waits'> {
+  extends Omit<RemoteInstance, 'id' | 'stats' | 'probe' | 'queueStats' | 'waits' | 'xa'> {
   /** Probes every instance, wherever it is hosted. One entry for each, after 2.5 s at the latest; never rejects. */
   probe(): Promise<InstanceProbe[]>;
   /** One entry for each instance that answers; a single one for an unsharded queue, whose file they share. */
@@ -113,6 +122,7 @@ export interface RemoteInstance
     | 'unsubscribe'
     | 'openSession'
     | 'browse'
+    | 'xa'
   > {
   queues(): Promise<QueueInfo[]>;
   /** Rejects with `QUEUE_NOT_FOUND`. */

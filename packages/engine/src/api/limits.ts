@@ -136,6 +136,17 @@ export const limits = {
   idempotencyKeysMax: 1_000_000,
   /** How long a key is known: a client that retries later than a day has asked a person. */
   idempotencyRetentionMs: 24 * 60 * 60_000,
+  /** Branches of distributed transactions on an instance. Prepared ones are in memory, with all that they enqueue. */
+  branchesMax: 1_000,
+  /** What all prepared branches of an instance enqueue, bytes: it is in memory until they end. */
+  preparedBytesMax: 256 * 1024 * 1024,
+  /** How long a branch may take until it is prepared: it holds messages meanwhile. */
+  xaTimeoutMsDefault: 60_000,
+  xaTimeoutMsMax: 24 * 60 * 60_000,
+  /** How long a coordinator waits for one answer of a participant: longer than any healthy disk syncs. */
+  xaCallMsMax: 10_000,
+  /** Pause before a coordinator asks participants again that did not answer. */
+  xaResolveMs: 1_000,
   waitersMax: 10_000,
   /** Connections to one served instance; each can have thousands of sessions. */
   connectionsMax: 1_024,

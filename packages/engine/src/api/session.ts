@@ -2,6 +2,7 @@
 import type { Message, NewMessage, StreamedMessage } from './message.ts';
 import type { SqlParameters, SqlResult } from './sql.ts';
 import type { SessionTime } from './waits.ts';
+import type { XaSession } from './xa.ts';
 
 export interface DequeueOptions {
   /** Upper bound of messages, 1 to 10,000; default 1. Whatever is ready is returned at once. */
@@ -61,6 +62,8 @@ export interface Session {
   readonly id: string;
   /** The session's time book; undefined for one of a client, which has none yet. */
   readonly time?: SessionTime;
+  /** Branches of distributed transactions; undefined for a client of a whole cluster. */
+  readonly xa?: XaSession;
   /**
    * Stages a message for the commit. Throws what the message itself shows (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). Errors
    * that only the instance can find (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) are thrown here or, at the

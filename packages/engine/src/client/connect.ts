@@ -4,10 +4,12 @@ import type { Instance, RemoteInstance } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
 import type { Session } from '../api/session.ts';
+import type { XaResource } from '../api/xa.ts';
 import { type ReadChunk, streamPayload } from '../payloads/payload-stream.ts';
 import type { AdminArguments, AdminCall, AdminResult, WireBrowsedMessage } from '../wire/admin-call-types.ts';
 import { requests } from '../wire/protocol.ts';
 import { ClientLink, type ClientLinkOptions } from './client-link.ts';
+import { RemoteResource } from './remote-branches.ts';
 import { RemoteSession } from './remote-session.ts';
 import { SessionIds } from './session-ids.ts';
 
@@ -24,6 +26,7 @@ export function connectLinkLazily(options: ClientLinkOptions, instance: number):
 
 export class LinkedRemoteInstance implements RemoteInstance {
   readonly id: number;
+  readonly xa: XaResource;
   readonly #link: ClientLink;
   readonly #sessionIds: SessionIds;
   readonly #sessions = new Set<Session>();
@@ -31,6 +34,7 @@ export class LinkedRemoteInstance implements RemoteInstance {
 
   constructor(link: ClientLink, id: number) {
     this.#link = link;
+    this.xa = new RemoteResource(link);
     this.#sessionIds = new SessionIds(link.ports.random);
     this.id = id;
   }

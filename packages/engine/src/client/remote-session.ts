@@ -25,6 +25,7 @@ import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';
 import { learnOutcome, type SentAt, sentNow } from './learn-outcome.ts';
 import { ConnectionLost } from './pending-requests.ts';
+import { RemoteBranches } from './remote-branches.ts';
 import { RemoteUpload } from './remote-upload.ts';
 import { SessionAttachment } from './session-attachment.ts';
 import type { SessionIds } from './session-ids.ts';
@@ -53,6 +54,7 @@ export class RemoteSession implements Session {
   #hasServerState = false;
   #lastTransaction = 0;
   #lastUpload = 0;
+  #branches: RemoteBranches | undefined;
 
   constructor(link: ClientLink, ids: SessionIds, onClosed: (session: RemoteSession) => void) {
     const { sessionNumber, sessionId } = ids.next();
@@ -63,6 +65,41 @@ export class RemoteSession implements Session {
     this.#guard = new SessionGuard(this.id);
     this.#staged = new StagedOperations(link.ports.clock);
     this.#onClosed = onClosed;
+  }
+
+  get xa(): RemoteBranches {
+    this.#branches ??= this.#createBranches();
+    return this.#branches;
+  }
+
+  #createBranches(): RemoteBranches {
+    const session = this;
+    return new RemoteBranches(this.#link, {
+      guard: this.#guard,
+      get hasWork() {
+        return session.#staged.count > 0 || session.#hasServerState;
+      },
+      send: (json, options) => this.#sendBranchCall(json, options),
+      onStarted: () => {
+        this.#isStartedAtServer = this.#hasServerState = true;
+      },
+      onEnded: () => this.#resetTransaction(),
+    });
+  }
+
+  async #sendBranchCall(json: string, { withStaged }: { withStaged: boolean }): Promise<void> {
+    await this.#whenSendable();
+    await this.#link.request(requests.branchCall, (writer) => {
+      writer.u32(this.#sessionNumber);
+      writer.text(json);
+      if (withStaged) this.#staged.writeTo(writer);
+    });
+  }
+
+  /** A branch of a distributed transaction ends by the calls of its transaction manager. */
+  #assertNotInBranch(call: string): void {
+    if (this.#branches?.isActive !== true) return;
+    throw new QueueError('XAER_PROTO', { message: `The session works in a branch: ${call} is not its own` });
   }
 
   enqueue(queue: string, message: NewMessage): void {
@@ -251,6 +288,7 @@ export class RemoteSession implements Session {
     const key = options?.idempotencyKey;
     try {
       this.#guard.assertFree();
+      this.#assertNotInBranch('commit');
       if (key !== undefined) validateIdempotencyKey(key);
     } catch (error) {
       return Promise.reject(error);
@@ -290,6 +328,7 @@ export class RemoteSession implements Session {
 
   async rollback(): Promise<void> {
     this.#guard.assertFree();
+    this.#assertNotInBranch('rollback');
     const isAtServer = this.#isStartedAtServer && this.#attachment.isCurrent;
     this.#resetTransaction();
     if (isAtServer) await this.#guard.run(this.#endAtServer(requests.rollback));

@@ -144,16 +144,16 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
     addDeliveries(part?.consumed ?? consumed, member.deliveries);
   }
 
-  const deltas = deltasOf(consumed, gaps, tableWrites);
+  const terminal = new Map<SubscriberCursor, readonly SeqRange[]>();
   for (const member of members) {
     if (member.kind === 'transaction' || member.terminalRanges === undefined) continue;
-    for (const [{ log, subscriber, durable }, ranges] of member.terminalRanges) {
-      if (durable) splitByPartition({ log, subscriber, ranges }, deltas);
-    }
+    for (const [cursor, ranges] of member.terminalRanges)
+      terminal.set(cursor, [...(terminal.get(cursor) ?? []), ...ranges]);
   }
+  const deltas = deltasOf({ consumed, terminal, gaps, tableWrites });
   for (const delta of deltas) bytes += delta.ranges.length;
   for (const { message, consumed } of sql.values())
-    message.consumptionDeltas = deltasOf(consumed, noGaps, message.tableWrites);
+    message.consumptionDeltas = deltasOf({ consumed, tableWrites: message.tableWrites });
   const outcomes = hasOutcomes ? new GroupOutcomes(members, allOutcomes) : undefined;
   bytes += outcomes?.bytes ?? 0;
 
@@ -226,8 +226,6 @@ export function applyGroup(
   }
   return changedLogs;
 }
-
-const noGaps: ReadonlyMap<MessageLog, SeqRange[]> = new Map();
 
 function newSqlPart(statements: SqlStatement[]): SqlTransactionPart {
   const message = {
@@ -310,14 +308,29 @@ function packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks 
   return offset;
 }
 
-/** What becomes terminal: consumed by a subscriber, or for everyone (subscriber 0) since no message has the number. */
-function deltasOf(
-  consumed: ReadonlyMap<SubscriberCursor, ConsumedByCursor>,
-  gaps: ReadonlyMap<MessageLog, SeqRange[]>,
-  tableWrites: TableWrite[],
-): ConsumptionDelta[] {
+interface DeltasInput {
+  consumed: ReadonlyMap<SubscriberCursor, ConsumedByCursor>;
+  /** What becomes terminal in its partition without being consumed. */
+  terminal?: ReadonlyMap<SubscriberCursor, readonly SeqRange[]>;
+  gaps?: ReadonlyMap<MessageLog, SeqRange[]>;
+  tableWrites: TableWrite[];
+}
+
+/**
+ * What becomes terminal: consumed by a subscriber, or for everyone (subscriber 0) since no message has the number. One delta
+ * for each partition and subscriber, which is a key of the table.
+ */
+function deltasOf({ consumed, terminal, gaps, tableWrites }: DeltasInput): ConsumptionDelta[] {
   const deltas: ConsumptionDelta[] = [];
+  const terminalLeft = new Map(terminal);
   const gapsLeft = new Map(gaps);
+  const addOthers = (cursor: SubscriberCursor, own: readonly SeqRange[]): readonly SeqRange[] => {
+    const others = terminalLeft.get(cursor) ?? [];
+    terminalLeft.delete(cursor);
+    const ofEveryone = cursor.subscriber === 0 ? (gapsLeft.get(cursor.log) ?? []) : [];
+    if (ofEveryone.length > 0) gapsLeft.delete(cursor.log);
+    return others.length + ofEveryone.length === 0 ? own : mergeRanges([...own, ...others, ...ofEveryone]);
+  };
   for (const [cursor, byCursor] of consumed) {
     const { log, subscriber } = cursor;
     byCursor.ranges = mergeRanges(
@@ -330,11 +343,12 @@ function deltasOf(
       ranges = inPartitions;
       for (const evacuated of consumedEvacuated) tableWrites.push({ kind: 'evacuated consumed', evacuated });
     }
-    if (subscriber === 0 && gapsLeft.has(log)) {
-      ranges = mergeRanges([...ranges, ...gapsLeft.get(log)!]);
-      gapsLeft.delete(log);
-    }
-    splitByPartition({ log, subscriber, ranges }, deltas);
+    splitByPartition({ log, subscriber, ranges: addOthers(cursor, ranges) }, deltas);
+  }
+  for (const cursor of [...terminalLeft.keys()]) {
+    const { log, subscriber, durable, removed } = cursor;
+    const ranges = addOthers(cursor, []);
+    if (durable && !removed && !log.dropped) splitByPartition({ log, subscriber, ranges }, deltas);
   }
   for (const [log, ranges] of gapsLeft) {
     if (log.persistent && !log.dropped)

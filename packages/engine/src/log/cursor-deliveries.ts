@@ -151,6 +151,15 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     this.held += delivery.count;
   }
 
+  /** Holds the returned messages of these numbers again, for whoever held them before the instance opened. */
+  holdReturned(seqs: ReadonlySet<number>): Run[] {
+    const singles = this.#returned.splice(0).flatMap((returned) => [...singleDeliveries(returned)]);
+    const held = singles.filter(({ firstSeq }) => seqs.has(firstSeq));
+    for (const delivery of held) this.hold(delivery);
+    this.#addReturned(singles.filter(({ firstSeq }) => !seqs.has(firstSeq)));
+    return held;
+  }
+
   /** Ends a delivery whose messages wait for a retry delay, until `resume` and then `nack`. */
   pause(delivery: Run, untilMs: number): void {
     this.#apply(delivery, 'pause');

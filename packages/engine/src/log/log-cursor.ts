@@ -154,6 +154,14 @@ export class LogCursor<Log extends CursorLog> {
     for (const { seq } of rows) this.evacuated.add(seq);
   }
 
+  /**
+   * Holds evacuated messages for a branch that was prepared before the instance opened. To be called after
+   * `recoverEvacuated`, before anything is delivered.
+   */
+  holdEvacuated(seqs: ReadonlySet<number>): CursorDelivery<Log>[] {
+    return this.#deliveries.holdReturned(seqs);
+  }
+
   /** Adds a committed run to the window if that reaches up to it and the cache is not full. */
   append(run: CachedRun): void {
     this.cacheEvictions += this.#window.append(run);

@@ -9,6 +9,7 @@ import type { LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
 import type { RecoveredPayloads } from './payload-chunk.ts';
 import type { GroupOutcomeRow } from './session-outcome.ts';
 import type { SubscriptionRow } from './subscriber-row.ts';
+import type { DecisionRow, PreparedBranchRow } from './xa-rows.ts';
 
 export interface RecoveredPartition {
   partition: PartitionId;
@@ -48,6 +49,8 @@ export interface RecoveredInstance {
   /** Null unless the instance was closed: any message may have been delivered by then. */
   deliveryMarks: DeliveryMark[] | null;
   payloads: RecoveredPayloads;
+  preparedBranches: PreparedBranchRow[];
+  decisions: DecisionRow[];
   /** Of nonpersistent queues, what the opening before had at its last sample: it ended with that opening. */
   lostMessages: LostMessages[];
 }

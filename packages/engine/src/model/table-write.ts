@@ -15,6 +15,7 @@ import type { ChunkKey } from './payload-chunk.ts';
 import type { PayloadReference } from './payload-references.ts';
 import type { Sample } from './sample.ts';
 import type { SubscriptionRow } from './subscriber-row.ts';
+import type { DecisionRow, PreparedBranchKey, PreparedBranchRow } from './xa-rows.ts';
 
 /** A chunk of a streamed payload. `body` is in shared memory, so that it is not copied between threads. */
 export interface ChunkWrite {
@@ -43,4 +44,9 @@ export type TableWrite =
   | { kind: 'sample'; sample: Sample }
   | { kind: 'delete chunks'; payload: number; from: number; to: number }
   | { kind: 'payload referenced'; reference: PayloadReference }
-  | { kind: 'payload released'; reference: PayloadReference };
+  | { kind: 'payload released'; reference: PayloadReference }
+  | { kind: 'prepare branch'; row: PreparedBranchRow }
+  /** Committed or rolled back. */
+  | { kind: 'end branch'; key: PreparedBranchKey }
+  | { kind: 'decide commit'; row: DecisionRow }
+  | { kind: 'forget decision'; gtrid: Uint8Array };

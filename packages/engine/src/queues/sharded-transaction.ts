@@ -11,6 +11,7 @@ import {
   newStagedRun,
   newStagedTransaction,
   type OutcomeTag,
+  type StagedRun,
   stageMessage,
   stageRecords,
 } from '../commit/staged-transaction.ts';
@@ -18,6 +19,7 @@ import type { WriterReservation } from '../commit/writer-reservation.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { DelayClock } from '../model/delay-clock.ts';
+import type { DelayedRow } from '../model/delayed-message.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import {
   type ChunkedPayload,
@@ -81,10 +83,17 @@ export class ShardedTransactions implements TransactionSource {
   }
 }
 
+/** What a transaction does at its commit, as far as it can be prepared. */
+export interface PreparableContent {
+  runs: readonly StagedRun[];
+  deliveries: readonly Delivery[];
+  delayed: readonly DelayedRow[];
+}
+
 export class ShardedTransaction implements QueueTransaction, TransactionStatements {
   readonly source: ShardedTransactions;
   readonly #context: ShardedTransactionContext;
-  readonly #session: number;
+  #session: number;
   readonly #staged = newStagedTransaction();
   readonly #acknowledged: TimedHold<Delivery>[] = [];
   /** For each enqueue call, the index of its run, or -1 - the index of its delayed message. */
@@ -99,6 +108,12 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
   constructor(source: ShardedTransactions, session: number, time: RecordedTime | undefined) {
     this.source = source;
     this.#context = source.context;
+    this.#session = session;
+    this.#staged.time = time;
+  }
+
+  /** Another session continues it: a branch that it has joined. */
+  attachTo(session: number, time: RecordedTime | undefined): void {
     this.#session = session;
     this.#staged.time = time;
   }
@@ -331,6 +346,54 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.source.consumed += this.#deliveredCount;
     if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed);
     for (const hold of this.#acknowledged) this.#context.holds.settle(hold);
+  }
+
+  /**
+   * What a prepared branch of a distributed transaction keeps of it. Throws `XA_UNSUPPORTED` for what cannot be prepared,
+   * `QUEUE_DROPPED`, `SUBSCRIBER_NOT_FOUND`.
+   */
+  contentToPrepare(): PreparableContent {
+    this.assertQueuesExist();
+    const { runs, deliveries, delayed } = this.#staged;
+    const logs = [...runs.map(({ log }) => log), ...deliveries.map(({ cursor }) => cursor.log)];
+    const reason =
+      this.#staged.sql !== undefined || this.#queryCount > 0
+        ? 'has statements of the application'
+        : this.#uploadedPayloads !== undefined
+          ? 'has a streamed payload'
+          : logs.some(({ persistent }) => !persistent) || deliveries.some(({ cursor }) => !cursor.durable)
+            ? 'has messages of a queue or a subscriber that is in memory only'
+            : undefined;
+    if (reason !== undefined)
+      throw new QueueError('XA_UNSUPPORTED', { message: `A branch that ${reason} cannot be prepared` });
+    return { runs, deliveries, delayed: delayed ?? [] };
+  }
+
+  /** A branch that was prepared with this content is durable: its messages are held by the branch from now on. */
+  onPrepared(): void {
+    for (const hold of this.#acknowledged) this.#context.holds.settle(hold);
+  }
+
+  /** Takes over the work of another branch of the same distributed transaction, which is then empty. */
+  absorb(other: ShardedTransaction): void {
+    const { runs, deliveries, delayed } = other.contentToPrepare();
+    this.#assertWithinLimits(other.#operationCount, other.#staged.bytes);
+    const runIndexes = runs.map(({ log, segments, count }) => {
+      const index = this.#runIndexFor(log);
+      const run = this.#staged.runs[index]!;
+      run.segments.push(...segments);
+      run.count += count;
+      return index;
+    });
+    const delayedBefore = this.#staged.delayed?.length ?? 0;
+    for (const index of other.#runOfCall)
+      this.#runOfCall.push(index < 0 ? index - delayedBefore : runIndexes[index]!);
+    this.#staged.deliveries.push(...deliveries);
+    this.#deliveredCount += other.#deliveredCount;
+    this.#acknowledged.push(...other.#acknowledged);
+    if (delayed.length > 0) this.#staged.delayed = [...(this.#staged.delayed ?? []), ...delayed];
+    this.#staged.bytes += other.#staged.bytes;
+    if (other.#staged.sync === 'FULL') this.#staged.sync = 'FULL';
   }
 
   async rollback(): Promise<void> {

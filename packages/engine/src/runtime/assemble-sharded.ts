@@ -44,6 +44,8 @@ import { ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { SubscriberChanges } from '../queues/subscriber-changes.ts';
 import { TimedHolds } from '../queues/timed-holds.ts';
 import { TurnBudget } from '../queues/turn-budget.ts';
+import { Branches } from '../xa/branches.ts';
+import { Decisions } from '../xa/coordinator/decisions.ts';
 
 export interface ShardedOptions {
   dir: string;
@@ -249,6 +251,8 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   });
   const ofTransactions = { slab, clock, dispatcher, idempotencyKeys, immediateCommit, reserveWriter };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
+  const branches = new Branches({ groupCommit, queues, dispatcher, delayed, transactions, ports });
+  const decisions = new Decisions(groupCommit, clock, recovered.decisions);
   const lifecycle = new ShardedLifecycle({
     ...shared,
     pool,
@@ -286,6 +290,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   /** Ends what is in progress and closes the file; the order is that of use. */
   const close = async () => {
     queues.rejectWaiters('INSTANCE_CLOSED');
+    branches.close();
     holds.close();
     await forwarding.close();
     payloads.close();
@@ -307,6 +312,8 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     groupCommit,
     payloads,
     delayed,
+    branches,
+    decisions,
     forwarding,
     sampler,
     probe,

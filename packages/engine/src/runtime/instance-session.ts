@@ -33,6 +33,10 @@ import type {
   TransactionStatements,
   ValidDequeueOptions,
 } from '../queues/queue-engine.ts';
+import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
+import type { BranchWork } from '../xa/branch.ts';
+import { ServedBranches } from '../xa/served-branches.ts';
+import { SessionBranches } from '../xa/session-branches.ts';
 import type { FoundQueue, SessionContext } from './served-queues.ts';
 
 /** An uploaded payload whose message is not staged yet. */
@@ -50,11 +54,14 @@ export class InstanceSession implements Session {
   readonly #sessionNumber: number;
   readonly #context: SessionContext;
   #transaction: QueueTransaction | undefined;
+  /** The same one, while it is that of a branch. */
+  #branchTransaction: ShardedTransaction | undefined;
   /** Receipts are checked at the commit: a stale one refuses the whole transaction. */
   #acknowledged: Acknowledgement[] = [];
   /** Whether the open transaction has staged messages. */
   #hasEnqueues = false;
   readonly #guard: SessionGuard;
+  #branches: SessionBranches | undefined;
 
   constructor(instance: number, sessionNumber: number, context: SessionContext, time: RecordedTime) {
     this.id = `${instance}.${sessionNumber}`;
@@ -62,6 +69,44 @@ export class InstanceSession implements Session {
     this.#context = context;
     this.time = time;
     this.#guard = new SessionGuard(this.id);
+  }
+
+  get xa(): SessionBranches {
+    this.#branches ??= this.#createBranches();
+    return this.#branches;
+  }
+
+  #createBranches(): SessionBranches {
+    const session = this;
+    return new SessionBranches({
+      sessionNumber: this.#sessionNumber,
+      time: this.time,
+      guard: this.#guard,
+      branches: new ServedBranches(() => this.#context.branches()),
+      get hasWork() {
+        return session.#hasWork;
+      },
+      attach: (work) => this.#attachWork(work),
+      detach: () => this.#detachWork(),
+    });
+  }
+
+  #attachWork({ transaction, acknowledged }: BranchWork): void {
+    this.#transaction = transaction;
+    this.#branchTransaction = transaction;
+    this.#acknowledged = acknowledged;
+  }
+
+  #detachWork(): BranchWork {
+    const transaction = this.#branchTransaction!;
+    this.#branchTransaction = undefined;
+    return { transaction, acknowledged: this.#detachTransaction() };
+  }
+
+  /** A branch of a distributed transaction ends by the calls of its transaction manager. */
+  #assertNotInBranch(call: string): void {
+    if (this.#branchTransaction === undefined) return;
+    throw new QueueError('XAER_PROTO', { message: `The session works in a branch: ${call} is not its own` });
   }
 
   enqueue(queue: string, message: NewMessage): void {
@@ -240,6 +285,7 @@ export class InstanceSession implements Session {
   /** `outcome` identifies the transaction of a remote session; the outcome is stored in the same commit. */
   async commit(options?: CommitOptions, outcome?: OutcomeTag): Promise<LazyCommitResult> {
     this.#guard.assertFree();
+    this.#assertNotInBranch('commit');
     const key = options?.idempotencyKey;
     if (key !== undefined) validateIdempotencyKey(key);
     const transaction = this.#transaction;
@@ -283,6 +329,7 @@ export class InstanceSession implements Session {
 
   async rollback(): Promise<void> {
     this.#guard.assertFree();
+    this.#assertNotInBranch('rollback');
     const transaction = this.#transaction;
     this.#detachTransaction();
     if (transaction !== undefined) await this.#guard.run(transaction.rollback());
@@ -301,6 +348,7 @@ export class InstanceSession implements Session {
     if (!this.#guard.beginClose()) return;
     await this.#guard.whenIdle();
     try {
+      await this.#branches?.close();
       await this.#transaction?.rollback();
     } finally {
       this.#transaction = undefined;
@@ -332,12 +380,20 @@ export class InstanceSession implements Session {
   #transactionOf(engine: QueueEngine): QueueTransaction {
     const open = this.#transaction;
     if (open?.source === engine.transactions) return open;
-    if (open !== undefined && !(open.isEmpty && this.#acknowledged.length === 0)) {
+    if (this.#branchTransaction !== undefined) {
+      throw new QueueError('XA_UNSUPPORTED', { message: 'A branch is on persistent sharded queues only' });
+    }
+    if (open !== undefined && this.#hasWork) {
       open.assertQueuesExist(); // a queue that was dropped and created anew may be in another file
       throw new QueueError('TX_SPANS_FILES');
     }
     this.#transaction = engine.transactions.beginTransaction(this.#sessionNumber, this.time);
     return this.#transaction;
+  }
+
+  get #hasWork(): boolean {
+    const transaction = this.#transaction;
+    return transaction !== undefined && !(transaction.isEmpty && this.#acknowledged.length === 0);
   }
 
   #ofSession(options: ValidatedDequeueOptions): ValidDequeueOptions {

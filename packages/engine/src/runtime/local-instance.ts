@@ -7,6 +7,7 @@ import type { BrowsedMessage } from '../api/message.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
+import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import type { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { Interconnect } from '../forwarding/interconnect.ts';
@@ -22,6 +23,8 @@ import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { logBytesOf } from '../storage/sqlite/log-bytes.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import { Coordinator } from '../xa/coordinator/coordinator.ts';
+import { ServedBranches } from '../xa/served-branches.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
 import type { Scrubber } from './scrubber.ts';
@@ -55,8 +58,10 @@ export class LocalInstance implements Instance {
   /** Folder of its cluster. */
   readonly dir: string;
   readonly waits: WaitRecorder;
+  readonly xa: XaResource;
   readonly #outcomes: CommitOutcomes;
   readonly #catalog: Catalog;
+  readonly #ports: LocalInstanceParts['ports'];
   readonly #sharded: ShardedParts;
   readonly #unsharded: UnshardedEngine;
   readonly #grouped: UnshardedEngine;
@@ -77,8 +82,10 @@ export class LocalInstance implements Instance {
     this.id = parts.id;
     this.dir = parts.dir;
     this.waits = parts.waits;
+    this.xa = new ServedBranches(() => this.#queues.branches());
     this.#outcomes = parts.outcomes;
     this.#catalog = parts.catalog;
+    this.#ports = parts.ports;
     this.#sharded = parts.sharded;
     this.#unsharded = parts.unsharded;
     this.#grouped = parts.grouped;
@@ -97,6 +104,7 @@ export class LocalInstance implements Instance {
         unsharded: parts.unsharded,
         'unsharded-grouped': parts.grouped,
       },
+      branches: parts.sharded.branches,
       cache: parts.sharded.cache,
       followsCacheSize: parts.followsCacheSize,
       onCatalogRead: (queues) => this.#onCatalogRead(queues),
@@ -252,6 +260,18 @@ export class LocalInstance implements Instance {
     return session;
   }
 
+  coordinator(participants: Readonly<Record<string, XaResource>>): Coordinator {
+    this.#queues.assertServing();
+    const { decisions, epoch } = this.#sharded;
+    return new Coordinator({
+      instance: this.id,
+      epoch,
+      decisions,
+      participants: new Map(Object.entries(participants)),
+      ports: this.#ports,
+    });
+  }
+
   /** The outcomes of remote sessions. From the first call on they include those of sessions on unsharded queues before a restart. */
   recoverOutcomes(): CommitOutcomes {
     this.#unsharded.recoverOutcomes();
@@ -329,9 +349,9 @@ export class LocalInstance implements Instance {
 
   /** No committed message is here and none is on its way. With `acceptsMessages` false it stays so. */
   get isEmpty(): boolean {
-    const { queues, delayed, groupCommit, forwarding } = this.#sharded;
+    const { queues, delayed, groupCommit, forwarding, branches } = this.#sharded;
     const logs = [...queues].flatMap((queue) => queue.logs);
-    const hasNone = logs.every((log) => log.backlog === 0) && delayed.total === 0;
+    const hasNone = logs.every((log) => log.backlog === 0) && delayed.total + branches.size === 0;
     return groupCommit.isIdle && forwarding.isQuiescent && hasNone;
   }
 

@@ -11,9 +11,10 @@ export function recoverSharded(
   options: ShardedOptions,
   recovered: RecoveredInstance,
 ): void {
-  const { pool, groupCommit, subscriberChanges, sampler, queues } = parts;
+  const { pool, groupCommit, subscriberChanges, sampler, queues, branches } = parts;
   options.outcomes.loadRows(recovered.sessionOutcomes);
   recoverQueues(parts, options, recovered);
+  branches.recoverPrepared(recovered.preparedBranches);
   subscriberChanges.removeUnknown(
     recovered.subscriptions,
     options.queues.flatMap((row) => options.subscribers(row.queueId)),

@@ -11,6 +11,7 @@ import type { QueueRow } from '../model/queue-row.ts';
 import { pickQueueSettings } from '../model/queue-settings.ts';
 import type { GoneCode, QueueCounts, QueueEngine } from '../queues/queue-engine.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
+import type { Branches } from '../xa/branches.ts';
 import { validateQueueSpec } from './validate-queue-spec.ts';
 
 /** What a session asks of its instance. */
@@ -19,6 +20,8 @@ export interface SessionContext {
   findQueue(queue: string): FoundQueue;
   /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   sqlEngine(): QueueEngine;
+  /** Throws `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  branches(): Branches;
   /** Throws `INSTANCE_LEAVING`. */
   assertAcceptsMessages(): void;
   onSessionClosed(session: number): void;
@@ -33,6 +36,7 @@ export interface ServedQueuesOptions {
   instance: number;
   catalog: Catalog;
   engines: Readonly<Record<QueueRow['kind'], QueueEngine>>;
+  branches: Branches;
   cache: MessageCache;
   /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
   followsCacheSize: boolean;
@@ -93,6 +97,11 @@ export class ServedQueues implements SessionContext {
 
   get rows(): QueueRow[] {
     return [...this.#rows.values()];
+  }
+
+  branches(): Branches {
+    this.assertServing();
+    return this.#options.branches;
   }
 
   /** The instance that gets the first SQL statement of the application in a cluster keeps the application's tables. */

@@ -25,6 +25,7 @@ import {
 } from '../wire/protocol.ts';
 import { resultsToJson } from '../wire/sql-json.ts';
 import { answerAdminCall } from './admin-calls.ts';
+import { answerResourceCall } from './answer-resource-call.ts';
 import { ConnectionSessions } from './connection-sessions.ts';
 import { PeerRequestHandler } from './peer-request-handler.ts';
 import { readTexts } from './read-operations.ts';
@@ -193,6 +194,11 @@ export class ServerConnection {
       this.#answerWith(request, work, (result) => this.#sendResult(request, JSON.stringify(result)));
       return;
     }
+    if (kind === requests.resourceCall) {
+      const answer = answerResourceCall(this.#instance.xa, body.remainingText());
+      this.#answerWith(request, answer, (result) => this.#sendResult(request, result));
+      return;
+    }
     if (kind === requests.readChunk) {
       this.#readChunk(request, body);
       return;
@@ -214,6 +220,7 @@ export class ServerConnection {
     const done = () => this.#sendDone(request);
     if (kind === requests.enqueueNow) this.#answerCommit(request, session.enqueueNow(body));
     else if (kind === requests.rollback) this.#answerWith(request, session.rollback(), done);
+    else if (kind === requests.branchCall) this.#answerWith(request, session.branchCall(body), done);
     else if (kind === requests.release) {
       this.#answerWith(request, session.release(body.text(), readTexts(body)), done);
     } else if (kind === requests.extend) {

@@ -16,6 +16,7 @@ import type { InstanceSession } from '../runtime/instance-session.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { protocolError } from '../wire/protocol.ts';
+import { branchCallFromJson } from '../wire/xa-calls.ts';
 import { type OperationHandler, readEnqueue, readOperations } from './read-operations.ts';
 import { SessionUploads } from './session-uploads.ts';
 
@@ -105,6 +106,25 @@ export class ServerSession implements OperationHandler, SessionConnection {
     const key = this.#idempotencyKey;
     const options = key === undefined ? undefined : { idempotencyKey: key };
     return this.#session.commit(options, { entry: this.#outcomeEntry, transactionNumber });
+  }
+
+  /** Starts or ends a branch; at its end the client sends what it has staged. If that is refused, the branch can only be rolled back. */
+  async branchCall(body: BodyReader): Promise<void> {
+    await this.#previousEnded;
+    const call = branchCallFromJson(body.text());
+    const { xa } = this.#session;
+    if (call.call === 'start') {
+      body.assertEnd();
+      await xa.start(call.xid, call.options);
+      return;
+    }
+    try {
+      if (xa.worksIn(call.xid)) readOperations(body, this);
+    } catch (error) {
+      await xa.end(call.xid, 'fail');
+      throw error;
+    }
+    await xa.end(call.xid, call.how);
   }
 
   enqueue(queue: string, records: RecordRun): void {

@@ -31,7 +31,7 @@ import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
-export const protocolVersion = 6;
+export const protocolVersion = 7;
 
 /** "SHRD", to recognise a peer that speaks another protocol. */
 export const protocolMagic = 0x44524853;
@@ -66,6 +66,9 @@ export const requests = {
   readChunk: 20,
   enqueueNow: 21,
   dequeueNow: 22,
+  /** Branches of distributed transactions: `xa-calls.ts`. */
+  branchCall: 23,
+  resourceCall: 24,
 } as const;
 
 export const replies = {

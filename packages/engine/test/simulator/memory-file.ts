@@ -12,6 +12,8 @@ import { readPayload, recordEnd } from '../../src/model/message-record.ts';
 import type { ReadBlock, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { RecoveredInstance, RecoveredPartition } from '../../src/model/recovered-instance.ts';
 import type { TableWrite } from '../../src/model/table-write.ts';
+import type { DecisionRow, PreparedBranchRow } from '../../src/model/xa-rows.ts';
+import { xidKey } from '../../src/model/xid.ts';
 import type { Chance } from './scheduler.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
@@ -45,6 +47,8 @@ class Tables {
   readonly evacuated: Map<string, EvacuatedRow>;
   readonly forwardedOut: Map<string, ForwardedOutRow>;
   readonly forwardedIn: Map<string, ForwardedInRow>;
+  readonly preparedBranches: Map<string, PreparedBranchRow>;
+  readonly decisions: Map<string, DecisionRow>;
   /** By log: the end of the numbers that it ever had. */
   readonly logEnds: Map<string, number>;
   /** Payloads of partitions that were truncated. */
@@ -67,6 +71,8 @@ class Tables {
     this.evacuated = new Map(from?.evacuated);
     this.forwardedOut = new Map(from?.forwardedOut);
     this.forwardedIn = new Map(from?.forwardedIn);
+    this.preparedBranches = new Map(from?.preparedBranches);
+    this.decisions = new Map(from?.decisions);
     this.logEnds = new Map(from?.logEnds);
     this.truncatedPayloads = new Set(from?.truncatedPayloads);
   }
@@ -154,6 +160,18 @@ class Tables {
         return;
       case 'forwarded in':
         this.forwardedIn.set(`${write.row.queueId} ${write.row.shard} ${write.row.sender}`, write.row);
+        return;
+      case 'prepare branch':
+        this.preparedBranches.set(xidKey(write.row), write.row);
+        return;
+      case 'end branch':
+        this.preparedBranches.delete(xidKey(write.key));
+        return;
+      case 'decide commit':
+        this.decisions.set(Buffer.from(write.row.gtrid).toString('hex'), write.row);
+        return;
+      case 'forget decision':
+        this.decisions.delete(Buffer.from(write.gtrid).toString('hex'));
         return;
       case 'sample':
         return;
@@ -263,6 +281,11 @@ export class MemoryFile {
     return this.#written;
   }
 
+  /** What a power cut would leave at least. */
+  get syncedTables(): Tables {
+    return this.#synced;
+  }
+
   /** Raises the epoch, which is durable at once. */
   recover(): RecoveredInstance {
     this.#epoch += 1;
@@ -303,6 +326,8 @@ export class MemoryFile {
       evacuated: [...evacuated.values()].sort((a, b) => a.seq - b.seq),
       deliveryMarks: null, // it never closes
       payloads: { references: [], orphans: [] },
+      preparedBranches: [...this.#written.preparedBranches.values()],
+      decisions: [...this.#written.decisions.values()],
       lostMessages: [],
     };
   }

@@ -97,7 +97,7 @@ export class SimulatedInstance {
 
   openSession(): InstanceSession {
     const opening = this.opening!;
-    const { engine, queues } = opening.parts;
+    const { engine, queues, branches } = opening.parts;
     this.#lastSession += 1;
     const context = {
       findQueue: (name: string) => {
@@ -107,6 +107,10 @@ export class SimulatedInstance {
         return { row, engine };
       },
       sqlEngine: () => engine,
+      branches: () => {
+        if (opening.failed !== undefined) throw opening.failed;
+        return branches;
+      },
       assertAcceptsMessages: () => {},
       onSessionClosed: (session: number) => queues.unbindSession(session),
     };

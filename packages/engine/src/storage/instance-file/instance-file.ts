@@ -261,7 +261,10 @@ export class InstanceFile {
     // An unknown number of bytes makes the scheduler check the size of the log.
     const start = this.#writtenBytesUnknown ? Number.POSITIVE_INFINITY : 0;
     let bytes = group.blocks.reduce((sum, block) => sum + block.length, start);
-    for (const write of group.tableWrites) if (write.kind === 'chunk') bytes += write.body.byteLength;
+    for (const write of group.tableWrites) {
+      if (write.kind === 'chunk') bytes += write.body.byteLength;
+      else if (write.kind === 'prepare branch') bytes += write.row.content.byteLength;
+    }
     this.#checkpoints.afterCommit(bytes);
   }
 

@@ -20,6 +20,7 @@ import { sampleViews } from './sample-views.ts';
 import { sessionOutcomeTable } from './session-outcome-table.ts';
 import { subscriptionTable } from './subscription-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
+import { xaTables } from './xa-tables.ts';
 
 /** In the order of creation: the views read the tables before them. */
 const registeredTables = [
@@ -35,6 +36,7 @@ const registeredTables = [
   evacuatedTable,
   forwardingTables,
   payloadTables,
+  xaTables,
   sampleTables,
   sampleViews,
 ] as const;

@@ -1,0 +1,84 @@
+/**
+ * XA: an instance as a resource manager of distributed transactions, with the words and codes of the X/Open specification
+ * "Distributed Transaction Processing: The XA Specification". `docs/decisions/xa.md` says what a branch is on disk.
+ */
+import type { QueueErrorCode } from './errors.ts';
+
+/** Names a branch of a global transaction. Each part is opaque: equal bytes name the same. */
+export interface Xid {
+  /** 0 to 2,147,483,647. */
+  formatId: number;
+  /** Global transaction id, 1 to 64 bytes. */
+  gtrid: Uint8Array;
+  /** Branch qualifier, 1 to 64 bytes. */
+  bqual: Uint8Array;
+}
+
+export interface XaStartOptions {
+  /** `join`: works on in a branch that was ended; `resume`: in one that this session suspended. Default: a new branch. */
+  flag?: 'join' | 'resume';
+  /** Of a new branch: prepared or committed within this time from now, or rolled back; 1 to 86,400,000 ms, default 60,000. */
+  timeoutMs?: number;
+}
+
+/** How a session ends its work in a branch: `fail` lets the branch be rolled back only. */
+export type XaEnd = 'success' | 'fail' | 'suspend';
+
+/** `read-only`: the branch has no work of its own that needs a commit; it is forgotten and the commit must not name it. */
+export type XaVote = 'ok' | 'read-only';
+
+/**
+ * What a transaction manager asks of a resource manager about branches that have ended. Errors are `QueueError`s whose codes are
+ * those of the specification; `xaCodes` has their numbers.
+ */
+export interface XaResource {
+  /**
+   * When it resolves with `ok`, the branch is on disk: it is committed or rolled back as the transaction manager says, whatever
+   * crashes. Rejects with `XA_RB…` if the branch was rolled back instead, `XAER_NOTA`, `XAER_PROTO`, and with `XAER_RMFAIL` if
+   * the instance ended meanwhile, so that only `recover` tells.
+   */
+  prepare(xid: Xid): Promise<XaVote>;
+  /**
+   * Commits a prepared branch, or with `onePhase` one that has ended and is not prepared. Rejects with `XAER_NOTA` (also for
+   * one that is committed already), `XAER_PROTO`, `XA_RETRY` (it stays prepared: call again), `XAER_RMFAIL`, and in one phase with
+   * `XA_RB…`.
+   */
+  commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void>;
+  /** Rolls back a branch that is not active, prepared or not. Rejects with `XAER_NOTA`, `XAER_PROTO`, `XAER_RMFAIL`. */
+  rollback(xid: Xid): Promise<void>;
+  /** The branches in doubt: prepared, and neither committed nor rolled back. */
+  recover(): Promise<Xid[]>;
+  /** No branch is ever completed heuristically: rejects with `XAER_NOTA`, or `XAER_PROTO` if there is a branch of this name. */
+  forget(xid: Xid): Promise<void>;
+}
+
+/** A session's part in distributed transactions. */
+export interface XaSession extends XaResource {
+  /**
+   * The session's work belongs to the branch until `end`; its own commit and rollback are refused meanwhile (`XAER_PROTO`).
+   * Rejects with `XAER_DUPID`, `XAER_NOTA`, `XAER_OUTSIDE` (the session has work of a local transaction), `XAER_PROTO`,
+   * `XAER_INVAL`, `XA_RBTIMEOUT`.
+   */
+  start(xid: Xid, options?: XaStartOptions): Promise<void>;
+  /**
+   * Rejects with `XAER_NOTA`, `XAER_PROTO`, and with `XA_RB…` if the branch can only be rolled back. A remote session sends
+   * what it has staged with it: if that is refused, with the same errors as a commit, the branch can only be rolled back.
+   */
+  end(xid: Xid, how?: XaEnd): Promise<void>;
+}
+
+/** The specification's numbers of the codes, for a transaction manager that wants them. */
+export const xaCodes = {
+  XA_RBROLLBACK: 100,
+  XA_RBCOMMFAIL: 101,
+  XA_RBOTHER: 104,
+  XA_RBTIMEOUT: 106,
+  XA_RETRY: 4,
+  XAER_RMERR: -3,
+  XAER_NOTA: -4,
+  XAER_INVAL: -5,
+  XAER_PROTO: -6,
+  XAER_RMFAIL: -7,
+  XAER_DUPID: -8,
+  XAER_OUTSIDE: -9,
+} as const satisfies Partial<Record<QueueErrorCode, number>>;

@@ -1,0 +1,23 @@
+/** Rows of an instance's file about distributed transactions. */
+
+/** A prepared branch. Its key is the xid. */
+export interface PreparedBranchRow {
+  formatId: number;
+  gtrid: Uint8Array;
+  bqual: Uint8Array;
+  /** What its commit does: `xa/branch-content.ts`. */
+  content: Uint8Array;
+  /** Epoch ms. */
+  preparedAtMs: number;
+}
+
+export type PreparedBranchKey = Pick<PreparedBranchRow, 'formatId' | 'gtrid' | 'bqual'>;
+
+/** A global transaction that its coordinator has decided to commit. */
+export interface DecisionRow {
+  gtrid: Uint8Array;
+  /** The names of the participants that have a branch to commit, as a JSON list. */
+  participants: string;
+  /** Epoch ms. */
+  decidedAtMs: number;
+}

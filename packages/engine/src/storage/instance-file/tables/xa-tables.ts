@@ -1,0 +1,54 @@
+/**
+ * Distributed transactions: the branches that are prepared on this instance, and the transactions that its coordinator has
+ * decided to commit. A row of either is a promise, and there is none for what is rolled back.
+ */
+import type { DecisionRow, PreparedBranchRow } from '../../../model/xa-rows.ts';
+import { CheckedTable } from './checked-table.ts';
+import type { TableModule, WriteAppliers } from './table-module.ts';
+
+const branches = new CheckedTable<PreparedBranchRow>({
+  name: 'xa_branch',
+  columns: ['formatId', 'gtrid', 'bqual', 'content', 'preparedAtMs'],
+  key: ['formatId', 'gtrid', 'bqual'],
+});
+const decisions = new CheckedTable<DecisionRow>({
+  name: 'xa_decision',
+  columns: ['gtrid', 'participants', 'decidedAtMs'],
+  key: ['gtrid'],
+});
+
+export const xaTables = {
+  schemaSql: `
+    CREATE TABLE xa_branch (
+      format_id INTEGER NOT NULL,
+      gtrid BLOB NOT NULL,
+      bqual BLOB NOT NULL,
+      content BLOB NOT NULL,       -- messages that it enqueues and consumes: xa/branch-content.ts
+      prepared_at_ms INTEGER NOT NULL,
+      crc INTEGER NOT NULL,
+      PRIMARY KEY (format_id, gtrid, bqual)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE xa_decision (
+      gtrid BLOB PRIMARY KEY,
+      participants TEXT NOT NULL,  -- JSON list of those that have a branch to commit
+      decided_at_ms INTEGER NOT NULL,
+      crc INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;`,
+  checkedTables: [branches, decisions],
+  createAppliers: (
+    file,
+  ): WriteAppliers<'prepare branch' | 'end branch' | 'decide commit' | 'forget decision'> => ({
+    'prepare branch': ({ row }) => branches.createWriter(file)(row),
+    'end branch': ({ key: { formatId, gtrid, bqual } }) => {
+      file
+        .prepare('DELETE FROM xa_branch WHERE format_id = ? AND gtrid = ? AND bqual = ?')
+        .run(formatId, gtrid, bqual);
+    },
+    'decide commit': ({ row }) => decisions.createWriter(file)(row),
+    'forget decision': ({ gtrid }) => {
+      file.prepare('DELETE FROM xa_decision WHERE gtrid = ?').run(gtrid);
+    },
+  }),
+  /** All rows: the number of branches is bounded. */
+  recover: (file) => ({ preparedBranches: branches.read(file), decisions: decisions.read(file) }),
+} satisfies TableModule;

@@ -1,0 +1,78 @@
+/** Calls about branches of distributed transactions. They travel as JSON, with the parts of an xid in hexadecimal. */
+import type { XaEnd, XaResource, XaStartOptions, Xid } from '../api/xa.ts';
+import { protocolError } from './protocol.ts';
+
+/** Of a session; with `end` the operations of the branch that the client has staged follow. */
+export type BranchCall =
+  | { call: 'start'; xid: Xid; options: XaStartOptions }
+  | { call: 'end'; xid: Xid; how: XaEnd };
+
+/** Of the instance. */
+export type ResourceCall =
+  | { call: Exclude<keyof XaResource, 'commit' | 'recover'>; xid: Xid }
+  | { call: 'commit'; xid: Xid; onePhase: boolean }
+  | { call: 'recover' };
+
+interface WireXid {
+  formatId: number;
+  gtrid: string;
+  bqual: string;
+}
+
+export function xidToWire({ formatId, gtrid, bqual }: Xid): WireXid {
+  return { formatId, gtrid: Buffer.from(gtrid).toString('hex'), bqual: Buffer.from(bqual).toString('hex') };
+}
+
+/** The instance checks its parts. */
+export function xidFromWire({ formatId, gtrid, bqual }: WireXid): Xid {
+  return {
+    formatId,
+    gtrid: Uint8Array.from(Buffer.from(gtrid, 'hex')),
+    bqual: Uint8Array.from(Buffer.from(bqual, 'hex')),
+  };
+}
+
+export function xaCallToJson(call: BranchCall | ResourceCall): string {
+  return JSON.stringify('xid' in call ? { ...call, xid: xidToWire(call.xid) } : call);
+}
+
+/** Throws `PROTOCOL_INVALID`. */
+export function branchCallFromJson(json: string): BranchCall {
+  const { xid, ...call } = parse(json) as BranchCall & { xid: Xid };
+  if (call.call === 'start') {
+    const { flag, timeoutMs } = call.options;
+    if (flag === undefined || flag === 'join' || flag === 'resume')
+      return {
+        ...call,
+        xid,
+        options: { ...(flag && { flag }), ...(timeoutMs !== undefined && { timeoutMs }) },
+      };
+  } else if (call.call === 'end' && ['success', 'fail', 'suspend'].includes(call.how))
+    return { ...call, xid };
+  throw invalid();
+}
+
+const resourceCalls: readonly string[] = ['prepare', 'commit', 'rollback', 'forget', 'recover'];
+
+/** Throws `PROTOCOL_INVALID`. */
+export function resourceCallFromJson(json: string): ResourceCall {
+  const call = parse(json) as ResourceCall;
+  if (!resourceCalls.includes(call.call)) throw invalid();
+  return call;
+}
+
+function parse(json: string): unknown {
+  try {
+    const { xid, ...call } = JSON.parse(json) as { xid?: WireXid; call: string };
+    if (xid === undefined && call.call === 'recover') return call;
+    if (typeof xid?.gtrid === 'string' && typeof xid.bqual === 'string')
+      return { ...call, xid: xidFromWire(xid) };
+  } catch {
+    // below
+  }
+  throw invalid();
+}
+
+function invalid() {
+  return protocolError('A call about a branch is invalid');
+}

@@ -1,0 +1,104 @@
+/**
+ * What the commit of a prepared branch does, as bytes:
+ *
+ *     u32 bytes of the header · header, JSON · records
+ *
+ * The header lists runs of messages for each log, delayed messages, and the messages that are consumed; the records are in its
+ * order. Little-endian.
+ */
+import { newStagedRun, type StagedRun } from '../commit/staged-transaction.ts';
+import type { MessageLog } from '../log/message-log.ts';
+import { mergeRanges, type SeqRange } from '../model/consumption.ts';
+import type { DelayedRow } from '../model/delayed-message.ts';
+import type { LogId, QueueId, SubscriberId } from '../model/ids.ts';
+import type { PreparableContent } from '../queues/sharded-transaction.ts';
+
+interface Header {
+  runs: ContentRun[];
+  delayed: (Omit<DelayedRow, 'record'> & { bytes: number })[];
+  consumed: ConsumedMessages[];
+}
+
+/** Messages for one log, in pieces of consecutive records that fit a block. */
+interface ContentRun {
+  queueId: QueueId;
+  log: LogId;
+  pieces: { count: number; bytes: number }[];
+}
+
+export interface ConsumedMessages {
+  queueId: QueueId;
+  log: LogId;
+  subscriber: SubscriberId;
+  ranges: SeqRange[];
+}
+
+export function encodeBranch({ runs, deliveries, delayed }: PreparableContent): Buffer {
+  const byCursor = Map.groupBy(deliveries, ({ cursor }) => cursor);
+  const header: Header = {
+    runs: runs.map(({ log, segments }) => ({
+      queueId: log.queueId,
+      log: log.id,
+      pieces: segments.map(({ count, start, end }) => ({ count, bytes: end - start })),
+    })),
+    delayed: delayed.map(({ record, ...row }) => ({ ...row, bytes: record.byteLength })),
+    consumed: [...byCursor].map(([{ log, subscriber }, own]) => ({
+      queueId: log.queueId,
+      log: log.id,
+      subscriber,
+      ranges: mergeRanges(own.map(({ firstSeq, count }) => [firstSeq, firstSeq + count])),
+    })),
+  };
+  const text = Buffer.from(JSON.stringify(header));
+  const records = [
+    ...runs.flatMap(({ segments }) => segments.map(({ buffer, start, end }) => buffer.subarray(start, end))),
+    ...delayed.map(({ record }) => record),
+  ];
+  const bytes = records.reduce((sum, record) => sum + record.byteLength, 4 + text.length);
+  // Not part of a pooled buffer, all of which would be copied to the writer.
+  const content = Buffer.allocUnsafeSlow(bytes);
+  let offset = content.writeUInt32LE(text.length);
+  for (const part of [text, ...records]) {
+    content.set(part, offset);
+    offset += part.byteLength;
+  }
+  return content;
+}
+
+/** What a branch's content refers to: it may have been dropped since. */
+export type FindLog = (queueId: QueueId, log: LogId) => MessageLog | undefined;
+
+export interface StagedContent {
+  runs: StagedRun[];
+  delayed: DelayedRow[];
+  consumed: ConsumedMessages[];
+  /** Messages that it enqueues, delayed ones included. */
+  messages: number;
+}
+
+/** Stages the content for a commit. What is for a queue that was dropped is left out, as it would be gone by now. */
+export function stageBranch(stored: Uint8Array, findLog: FindLog): StagedContent {
+  const content = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
+  let offset = 4 + content.readUInt32LE();
+  const header = JSON.parse(content.toString('utf8', 4, offset)) as Header;
+  const runs: StagedRun[] = [];
+  const delayed: DelayedRow[] = [];
+  for (const { queueId, log: logId, pieces } of header.runs) {
+    const log = findLog(queueId, logId);
+    const run = log && newStagedRun(log);
+    for (const { count, bytes } of pieces) {
+      const segment = { firstSeq: 0, count, buffer: content, start: offset, end: offset + bytes };
+      run?.segments.push({ ...segment, fromDisk: false, retainCount: 0 });
+      if (run !== undefined) run.count += count;
+      offset += bytes;
+    }
+    if (run !== undefined) runs.push(run);
+  }
+  for (const { bytes, ...row } of header.delayed) {
+    const record = Uint8Array.from(content.subarray(offset, offset + bytes));
+    offset += bytes;
+    if (findLog(row.queueId, row.shard) !== undefined) delayed.push({ ...row, record });
+  }
+  const messages = runs.reduce((sum, { count }) => sum + count, delayed.length);
+  return { runs, delayed, consumed: header.consumed, messages };
+}

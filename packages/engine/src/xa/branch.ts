@@ -1,0 +1,64 @@
+/** A branch in memory. What may happen to it is a table (`branch-life.ts`); only `apply` changes its state. */
+import { QueueError, type QueueErrorCode } from '../api/errors.ts';
+import type { Xid } from '../api/xa.ts';
+import type { Delivery } from '../log/delivery.ts';
+import type { Timer } from '../model/ports.ts';
+import { transactionKey, xidKey } from '../model/xid.ts';
+import type { Acknowledgement } from '../queues/queue-engine.ts';
+import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
+import { type BranchCommand, type BranchState, branchLife } from './branch-life.ts';
+
+/** What sessions have done in a branch that is not prepared. */
+export interface BranchWork {
+  transaction: ShardedTransaction;
+  /** Receipts that are checked when the branch is prepared or committed. */
+  acknowledged: Acknowledgement[];
+}
+
+export interface PreparedContent {
+  content: Uint8Array;
+  /** The messages that the branch holds. */
+  deliveries: Delivery[];
+}
+
+export class Branch {
+  readonly xid: Xid;
+  readonly key: string;
+  readonly transactionKey: string;
+  /** Undefined once it is prepared, and while a session works in it. */
+  work: BranchWork | undefined;
+  prepared: PreparedContent | undefined;
+  /** Why it can only be rolled back. */
+  rollbackCode: Extract<QueueErrorCode, `XA_RB${string}`> | undefined;
+  timeoutMs = 0;
+  timer: Timer | undefined;
+  #state: BranchState = 'nonexistent';
+
+  constructor(xid: Xid) {
+    this.xid = xid;
+    this.key = xidKey(xid);
+    this.transactionKey = transactionKey(xid);
+  }
+
+  get state(): BranchState {
+    return this.#state;
+  }
+
+  can(command: BranchCommand): boolean {
+    return branchLife.find(this.#state, command) !== undefined;
+  }
+
+  /** Throws `XAER_PROTO` if the command is illegal in its state, and `XA_RB…` where that is because it can only be rolled back. */
+  apply(command: BranchCommand): void {
+    const next = branchLife.find(this.#state, command);
+    if (next !== undefined) {
+      this.#state = next;
+      return;
+    }
+    if (this.rollbackCode !== undefined) throw new QueueError(this.rollbackCode);
+    throw new QueueError('XAER_PROTO', {
+      message: `A branch that is ${this.#state} cannot ${command}`,
+      details: { state: this.#state, call: command },
+    });
+  }
+}

@@ -1,0 +1,356 @@
+/**
+ * The branches of distributed transactions on one instance. A prepared one is a row of the instance's file and nothing else: its
+ * messages get their numbers when it commits (`docs/decisions/xa.md`).
+ */
+import { QueueError, type QueueErrorCode } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { XaResource, XaVote, Xid } from '../api/xa.ts';
+import type { GroupCommit } from '../commit/group-commit.ts';
+import type { Delivery } from '../log/delivery.ts';
+import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
+import { mergeRanges, type SeqRange } from '../model/consumption.ts';
+import type { EvacuatedRow } from '../model/evacuated-message.ts';
+import type { PartitionId } from '../model/ids.ts';
+import type { Ports } from '../model/ports.ts';
+import type { TableWrite } from '../model/table-write.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
+import { xaError } from '../model/xa-error.ts';
+import type { PreparedBranchRow } from '../model/xa-rows.ts';
+import { validateXid, xidKey } from '../model/xid.ts';
+import type { DelayedMessages } from '../queues/delayed-messages.ts';
+import type { Dispatcher } from '../queues/dispatcher.ts';
+import type { ShardedQueues } from '../queues/sharded-queues.ts';
+import type { ShardedTransaction, ShardedTransactions } from '../queues/sharded-transaction.ts';
+import { Branch, type BranchWork } from './branch.ts';
+import { encodeBranch, type FindLog, stageBranch } from './branch-content.ts';
+
+export interface BranchesOptions {
+  groupCommit: GroupCommit;
+  queues: ShardedQueues;
+  dispatcher: Pick<Dispatcher, 'nack'>;
+  delayed: DelayedMessages;
+  transactions: ShardedTransactions;
+  ports: Pick<Ports, 'clock' | 'timers'>;
+}
+
+export class Branches implements XaResource {
+  readonly #options: BranchesOptions;
+  readonly #branches = new Map<string, Branch>();
+  readonly #findLog: FindLog;
+
+  constructor(options: BranchesOptions) {
+    this.#options = options;
+    this.#findLog = (queueId, logId) => {
+      const log = options.queues.findById(queueId)?.findLog(logId);
+      return log?.dropped === true ? undefined : log;
+    };
+  }
+
+  /** Branches of any state. */
+  get size(): number {
+    return this.#branches.size;
+  }
+
+  /** Holds the messages of branches that were prepared before the instance opened. Nothing may have been delivered yet. */
+  recoverPrepared(rows: readonly PreparedBranchRow[]): void {
+    for (const { formatId, gtrid, bqual, content } of rows) {
+      const branch = new Branch(validateXid({ formatId, gtrid, bqual }));
+      branch.apply('recover');
+      const deliveries: Delivery[] = [];
+      for (const { queueId, log, subscriber, ranges } of stageBranch(content, this.#findLog).consumed) {
+        const cursor = this.#findLog(queueId, log)?.cursorOf(subscriber);
+        if (cursor !== undefined) deliveries.push(...cursor.holdEvacuated(seqsOf(ranges)));
+      }
+      branch.prepared = { content, deliveries };
+      this.#branches.set(branch.key, branch);
+    }
+  }
+
+  /** A new branch, for a session to work in. Throws `XAER_DUPID`, `XAER_INVAL`, and `XAER_RMERR` if there are too many. */
+  start(given: Xid, timeoutMs: number = limits.xaTimeoutMsDefault): Branch {
+    const branch = new Branch(validateXid(given));
+    if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > limits.xaTimeoutMsMax) {
+      throw new QueueError('XAER_INVAL', { message: `timeoutMs must be 1 to ${limits.xaTimeoutMsMax}` });
+    }
+    if (this.#branches.has(branch.key)) throw new QueueError('XAER_DUPID');
+    const { branchesMax } = limits;
+    if (this.#branches.size >= branchesMax) throw new QueueError('XAER_RMERR', { details: { branchesMax } });
+    branch.apply('start');
+    branch.timeoutMs = timeoutMs;
+    this.#branches.set(branch.key, branch);
+    this.#startTimer(branch);
+    return branch;
+  }
+
+  newTransaction(session: number, time: RecordedTime): ShardedTransaction {
+    return this.#options.transactions.beginTransaction(session, time);
+  }
+
+  /** Throws `XAER_NOTA`, `XAER_INVAL`. */
+  find(xid: Xid): Branch {
+    const branch = this.#branches.get(xidKey(validateXid(xid)));
+    if (branch === undefined) throw new QueueError('XAER_NOTA');
+    return branch;
+  }
+
+  /** Undoes the work of a branch that can only be rolled back from now on; the next call about it is told so. */
+  async undo(branch: Branch, work: BranchWork, code: NonNullable<Branch['rollbackCode']>): Promise<void> {
+    branch.rollbackCode = code;
+    branch.work = undefined;
+    this.#startTimer(branch); // a transaction manager that never asks must not keep it in memory
+    await work.transaction.rollback();
+  }
+
+  /** The session that works in it has closed: there is nothing to prepare any more. */
+  async discard(branch: Branch, work: BranchWork): Promise<void> {
+    this.#finish(branch);
+    await work.transaction.rollback();
+  }
+
+  #startTimer(branch: Branch): void {
+    branch.timer?.cancel();
+    branch.timer = this.#options.ports.timers.after(branch.timeoutMs, () => this.#onTimeout(branch));
+  }
+
+  #onTimeout(branch: Branch): void {
+    if (branch.state === 'rollbackOnly') this.#finish(branch);
+    else if (branch.can('expire')) {
+      branch.apply('expire');
+      branch.rollbackCode = 'XA_RBTIMEOUT';
+      const { work } = branch;
+      if (work !== undefined) void this.undo(branch, work, 'XA_RBTIMEOUT');
+    }
+  }
+
+  #finish(branch: Branch): void {
+    branch.apply('finish');
+    this.#forgetInMemory(branch);
+  }
+
+  #forgetInMemory(branch: Branch): void {
+    branch.timer?.cancel();
+    this.#branches.delete(branch.key);
+  }
+
+  /** Answers for a branch that can only be rolled back, which is forgotten. */
+  #assertNotRollbackOnly(branch: Branch): void {
+    if (branch.state !== 'rollbackOnly') return;
+    this.#finish(branch);
+    throw new QueueError(branch.rollbackCode!);
+  }
+
+  async prepare(xid: Xid): Promise<XaVote> {
+    const branch = this.find(xid);
+    this.#assertNotRollbackOnly(branch);
+    branch.apply('prepare');
+    branch.timer?.cancel();
+    const work = branch.work!;
+    branch.work = undefined;
+    const { transaction } = work;
+    try {
+      stageAcknowledged(work);
+      if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
+        this.#finish(branch);
+        return 'read-only';
+      }
+      await this.#writePrepared(branch, transaction);
+    } catch (error) {
+      await transaction.rollback();
+      this.#finish(branch);
+      throw xaError(error, 'XA_RBOTHER');
+    }
+    transaction.onPrepared();
+    branch.apply('becomePrepared');
+    return 'ok';
+  }
+
+  /** Whether another branch of the same transaction that is not prepared yet has taken the work. */
+  #giveToAnother(branch: Branch, transaction: ShardedTransaction): boolean {
+    for (const other of this.#branches.values()) {
+      if (other.transactionKey !== branch.transactionKey || other.state !== 'ended') continue;
+      try {
+        other.work!.transaction.absorb(transaction);
+      } catch (error) {
+        if (error instanceof QueueError && error.code === 'TX_TOO_LARGE') return false; // each is prepared by itself
+        throw error;
+      }
+      return true;
+    }
+    return false;
+  }
+
+  async #writePrepared(branch: Branch, transaction: ShardedTransaction): Promise<void> {
+    const { groupCommit, ports } = this.#options;
+    const preparable = transaction.contentToPrepare();
+    const { deliveries } = preparable;
+    const content = encodeBranch(preparable);
+    const row = { ...branch.xid, content, preparedAtMs: ports.clock.epochMs() };
+    const evacuated = new Map<SubscriberCursor, SeqRange[]>();
+    assertCanEvacuate(deliveries);
+    this.#assertCanKeep(content.length);
+    await groupCommit.write({
+      sync: 'FULL',
+      bytes: content.length,
+      terminalRanges: evacuated,
+      onClose: () => [...evacuationWrites(deliveries, evacuated), { kind: 'prepare branch', row }],
+      onDurable: () => {
+        for (const [cursor, ranges] of evacuated) cursor.markEvacuated(ranges);
+      },
+    });
+    branch.prepared = { content, deliveries: [...deliveries] };
+    for (const { log } of evacuated.keys()) groupCommit.truncateDrained(log);
+  }
+
+  /** Throws `XA_UNSUPPORTED` if prepared branches have too many bytes in memory. */
+  #assertCanKeep(bytes: number): void {
+    const { preparedBytesMax } = limits;
+    let prepared = bytes;
+    for (const branch of this.#branches.values()) prepared += branch.prepared?.content.byteLength ?? 0;
+    if (prepared <= preparedBytesMax) return;
+    throw new QueueError('XA_UNSUPPORTED', {
+      message: `Prepared branches would have over ${preparedBytesMax} bytes in memory`,
+      details: { preparedBytesMax },
+    });
+  }
+
+  async commit(xid: Xid, { onePhase = false }: { onePhase?: boolean } = {}): Promise<void> {
+    const branch = this.find(xid);
+    this.#assertNotRollbackOnly(branch);
+    if (onePhase) await this.#commitOnePhase(branch);
+    else await this.#commitPrepared(branch);
+  }
+
+  async #commitOnePhase(branch: Branch): Promise<void> {
+    branch.apply('commitOnePhase');
+    const work = branch.work!;
+    try {
+      try {
+        stageAcknowledged(work);
+      } catch (error) {
+        await work.transaction.rollback();
+        throw error;
+      }
+      await work.transaction.commit();
+    } catch (error) {
+      throw xaError(error, 'XA_RBOTHER');
+    } finally {
+      this.#finish(branch);
+    }
+  }
+
+  async #commitPrepared(branch: Branch): Promise<void> {
+    const { groupCommit, delayed, transactions } = this.#options;
+    branch.apply('commit');
+    const { content, deliveries } = branch.prepared!;
+    const staged = stageBranch(content, this.#findLog);
+    const consumed = deliveries.filter(({ cursor }) => !cursor.removed && !cursor.log.dropped);
+    await this.#endPrepared(branch, 'XA_RETRY', () =>
+      groupCommit.write({
+        sync: 'FULL',
+        runs: staged.runs,
+        deliveries: consumed,
+        bytes: content.byteLength,
+        onClose: () => [
+          { kind: 'end branch', key: branch.xid },
+          ...staged.delayed.map((message) => ({ kind: 'insert delayed', message }) as const),
+        ],
+      }),
+    );
+    transactions.enqueued += staged.messages;
+    transactions.consumed += consumed.reduce((sum, { count }) => sum + count, 0);
+    if (staged.delayed.length > 0) delayed.add(staged.delayed);
+  }
+
+  async rollback(xid: Xid): Promise<void> {
+    const branch = this.find(xid);
+    const { work } = branch;
+    branch.apply('rollback');
+    if (branch.prepared !== undefined) {
+      await this.#rollbackPrepared(branch);
+      return;
+    }
+    this.#forgetInMemory(branch);
+    await work?.transaction.rollback();
+  }
+
+  /** Without a sync: if a power cut brings the branch back, it is in doubt again, and rolled back again. */
+  async #rollbackPrepared(branch: Branch): Promise<void> {
+    const { groupCommit, dispatcher } = this.#options;
+    await this.#endPrepared(branch, 'XAER_RMERR', () =>
+      groupCommit.write({ sync: 'NORMAL', onClose: () => [{ kind: 'end branch', key: branch.xid }] }),
+    );
+    dispatcher.nack(branch.prepared!.deliveries.filter(({ cursor }) => !cursor.removed));
+  }
+
+  /** If the write fails, the branch is prepared as before, or the instance has ended. */
+  async #endPrepared(branch: Branch, code: QueueErrorCode, write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      branch.apply('retry');
+      throw xaError(error, code);
+    }
+    this.#finish(branch);
+  }
+
+  async recover(): Promise<Xid[]> {
+    const inDoubt = [...this.#branches.values()].filter(({ prepared }) => prepared !== undefined);
+    return inDoubt.map(({ xid }) => xid);
+  }
+
+  async forget(xid: Xid): Promise<void> {
+    const { state } = this.find(xid);
+    throw new QueueError('XAER_PROTO', { message: `A branch that is ${state} cannot be forgotten` });
+  }
+
+  /** The instance closes. Prepared branches stay in its file. */
+  close(): void {
+    for (const { timer } of this.#branches.values()) timer?.cancel();
+  }
+}
+
+/** Throws `RECEIPT_STALE`, `TX_TOO_LARGE`. */
+function stageAcknowledged({ transaction, acknowledged }: BranchWork): void {
+  for (const { row, receipts } of acknowledged.splice(0)) transaction.acknowledge(row, receipts);
+}
+
+function* seqsIn(ranges: readonly SeqRange[]): Generator<number> {
+  for (const [start, end] of ranges) for (let seq = start; seq < end; seq += 1) yield seq;
+}
+
+function seqsOf(ranges: readonly SeqRange[]): Set<number> {
+  return new Set(seqsIn(ranges));
+}
+
+/** Throws `XA_UNSUPPORTED` if a cursor would have too many messages outside of their partitions. */
+function assertCanEvacuate(deliveries: readonly Delivery[]): void {
+  for (const [cursor, own] of Map.groupBy(deliveries, (delivery) => delivery.cursor)) {
+    if (cursor.canEvacuate(own.reduce((sum, { count }) => sum + count, 0))) continue;
+    const { evacuatedPerCursorMax } = limits;
+    throw new QueueError('XA_UNSUPPORTED', {
+      message: `Prepared branches hold over ${evacuatedPerCursorMax} messages of one shard`,
+      details: { evacuatedPerCursorMax },
+    });
+  }
+}
+
+/** Copies the messages out of their partitions, as far as they are in one; adds them to `evacuated`. */
+function evacuationWrites(
+  deliveries: readonly Delivery[],
+  evacuated: Map<SubscriberCursor, SeqRange[]>,
+): TableWrite[] {
+  const rowsByPartition = new Map<PartitionId, Omit<EvacuatedRow, 'record'>[]>();
+  for (const { cursor, firstSeq, count, deliveryCount: attempts } of deliveries) {
+    const { log, subscriber } = cursor;
+    if (cursor.removed || log.dropped) continue;
+    const { inPartitions } = cursor.splitEvacuated([[firstSeq, firstSeq + count]]);
+    evacuated.set(cursor, mergeRanges([...(evacuated.get(cursor) ?? []), ...inPartitions]));
+    for (const seq of seqsIn(inPartitions)) {
+      const { id } = log.partitions.partitionOf(seq);
+      const rows = rowsByPartition.get(id) ?? [];
+      rowsByPartition.set(id, rows);
+      rows.push({ queueId: log.queueId, shard: log.id, subscriber, seq, attempts });
+    }
+  }
+  return [...rowsByPartition].map(([partition, rows]) => ({ kind: 'evacuate', partition, rows }));
+}

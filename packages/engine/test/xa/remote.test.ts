@@ -1,0 +1,134 @@
+/** Branches of clients in other processes: over sockets, with lost connections, and on instances of several processes. */
+import { describe, expect, it } from 'vitest';
+import { connect, type Instance, type RemoteInstance, serveInstance } from '../../src/index.ts';
+import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
+import { code, put, takeAll, xaOf } from './support.ts';
+import { xidOf } from './xid-of.ts';
+
+async function openServed(): Promise<{ instance: Instance; client: RemoteInstance }> {
+  const instance = await openTestInstance();
+  await instance.createQueue({ name: 'orders' });
+  await instance.createQueue({ name: 'shipments' });
+  return { instance, client: await openTestClient(instance) };
+}
+
+const xid = xidOf('transfer 1');
+
+describe('a remote session', () => {
+  it('works in a branch, which any other client ends', async () => {
+    const { instance, client } = await openServed();
+    await put(instance, 'orders', 'o1');
+    const session = client.openSession();
+    await xaOf(session).start(xid);
+    expect(await session.dequeue('orders')).toHaveLength(1);
+    session.enqueue('shipments', { payload: 's1' });
+    await expect(session.commit()).rejects.toEqual(code('XAER_PROTO'));
+    await expect(session.rollback()).rejects.toEqual(code('XAER_PROTO'));
+    await xaOf(session).end(xid);
+    expect(await xaOf(session).prepare(xid)).toBe('ok');
+    session.enqueue('orders', { payload: 'local' }); // its own again
+    await session.commit();
+    expect((await client.xa.recover()).map(({ gtrid }) => Buffer.from(gtrid).toString())).toEqual([
+      'transfer 1',
+    ]);
+    await instance.xa.commit(xid);
+    await expect(client.xa.commit(xid)).rejects.toEqual(code('XAER_NOTA'));
+    expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
+    expect(await takeAll(instance, 'orders')).toEqual(['local']);
+  });
+
+  it('suspends and resumes, joins, fails and commits in one phase as an embedded one', async () => {
+    const { instance, client } = await openServed();
+    const [session, other] = [client.openSession(), client.openSession()];
+    await xaOf(session).start(xid);
+    session.enqueue('shipments', { payload: 's1' });
+    await xaOf(session).end(xid, 'suspend');
+    await expect(xaOf(other).start(xid, { flag: 'resume' })).rejects.toEqual(code('XAER_PROTO'));
+    await xaOf(session).start(xid, { flag: 'resume' });
+    await xaOf(session).end(xid);
+    await xaOf(other).start(xid, { flag: 'join' });
+    other.enqueue('shipments', { payload: 's2' });
+    await expect(xaOf(other).start(xidOf('another'))).rejects.toEqual(code('XAER_PROTO'));
+    await xaOf(other).end(xid);
+    await client.xa.commit(xid, { onePhase: true });
+    expect(await takeAll(instance, 'shipments')).toEqual(['s1', 's2']);
+    await xaOf(session).start(xid);
+    session.enqueue('shipments', { payload: 's3' });
+    await xaOf(session).end(xid, 'fail');
+    await expect(client.xa.prepare(xid)).rejects.toEqual(code('XA_RBROLLBACK'));
+  });
+
+  it('cannot start a branch with work of its own, and learns what is wrong with its work at the end', async () => {
+    const { instance, client } = await openServed();
+    const session = client.openSession();
+    session.enqueue('shipments', { payload: 'local' });
+    await expect(xaOf(session).start(xid)).rejects.toEqual(code('XAER_OUTSIDE'));
+    await session.rollback();
+    await xaOf(session).start(xid);
+    session.enqueue('nowhere', { payload: 's1' });
+    await expect(xaOf(session).end(xid)).rejects.toEqual(code('QUEUE_NOT_FOUND'));
+    await expect(client.xa.prepare(xid)).rejects.toEqual(code('XA_RBROLLBACK'));
+    session.enqueue('shipments', { payload: 'local' });
+    await session.commit();
+    expect(await takeAll(instance, 'shipments')).toEqual(['local']);
+  });
+
+  it('loses an active branch with its connection, and keeps one that has ended', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'orders' });
+    await instance.createQueue({ name: 'shipments' });
+    await put(instance, 'orders', 'o1');
+    const served = await serveInstance(instance);
+    const client = await connect({ path: served.path });
+    const [active, ended] = [client.openSession(), client.openSession()];
+    await xaOf(ended).start(xidOf('ended'));
+    ended.enqueue('shipments', { payload: 's1' });
+    await xaOf(ended).end(xidOf('ended'));
+    await xaOf(active).start(xid);
+    await active.dequeue('orders');
+    active.enqueue('shipments', { payload: 's2' });
+    await served.close();
+    const again = await serveInstance(instance);
+    const isBack = () => client.stats().then(Boolean, () => false);
+    await expect.poll(isBack).toBe(true);
+    await expect(xaOf(active).end(xid)).rejects.toEqual(code('XA_RBCOMMFAIL'));
+    await expect(client.xa.prepare(xid)).rejects.toEqual(code('XAER_NOTA'));
+    expect(await client.xa.prepare(xidOf('ended'))).toBe('ok');
+    await client.xa.commit(xidOf('ended'));
+    expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
+    expect(await takeAll(instance, 'orders')).toEqual(['o1']);
+    await client.close();
+    await again.close();
+  });
+
+  it('is answered XAER_RMFAIL by an instance that nobody serves', async () => {
+    const instance = await openTestInstance();
+    const served = await serveInstance(instance);
+    const client = await connect({ path: served.path, connectMs: 50 });
+    await served.close();
+    await expect(client.xa.prepare(xid)).rejects.toEqual(code('XAER_RMFAIL'));
+    await expect(xaOf(client.openSession()).start(xid)).rejects.toEqual(code('XAER_RMFAIL'));
+    await client.close();
+  });
+});
+
+describe('a coordinator', () => {
+  it('commits over clients of two instances: ten round trips, five to each', async () => {
+    const dir = makeFolder();
+    const one = await openTestInstance({ dir });
+    await one.createQueue({ name: 'orders' });
+    await one.createQueue({ name: 'shipments' });
+    const two = await openTestInstance({ dir, instance: 2 });
+    await put(one, 'orders', 'o1');
+    const clients = [await openTestClient(one), await openTestClient(two)] as const;
+    const transaction = one.coordinator({ one: clients[0].xa, two: clients[1].xa }).begin();
+    const [consumer, producer] = [clients[0].openSession(), clients[1].openSession()];
+    await transaction.enlist('one', consumer);
+    await transaction.enlist('two', producer);
+    await consumer.dequeue('orders');
+    producer.enqueue('shipments', { payload: 's1' });
+    await transaction.commit();
+    expect(await takeAll(two, 'shipments')).toEqual(['s1']);
+    expect(await takeAll(one, 'orders')).toEqual([]);
+  });
+});

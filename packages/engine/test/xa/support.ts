@@ -1,0 +1,45 @@
+/** What tests of branches share. */
+import { expect } from 'vitest';
+import type { Instance, Session, XaSession, Xid } from '../../src/index.ts';
+import { text } from '../folder.ts';
+
+export const code = (value: string) => expect.objectContaining({ code: value });
+
+export const xaOf = (session: Session): XaSession => session.xa!;
+
+/** Commits messages to a queue. */
+export async function put(
+  instance: Pick<Instance, 'openSession'>,
+  queue: string,
+  ...payloads: string[]
+): Promise<void> {
+  const session = instance.openSession();
+  for (const payload of payloads) session.enqueue(queue, { payload });
+  await session.commit();
+  await session.close();
+}
+
+/** Consumes what is ready; returns the payloads, sorted. */
+export async function takeAll(instance: Pick<Instance, 'openSession'>, queue: string): Promise<string[]> {
+  const session = instance.openSession();
+  const payloads: string[] = [];
+  // Returned messages come first, and alone: the others may have to be read.
+  for (;;) {
+    const messages = await session.dequeue(queue, { max: 1_000 });
+    if (messages.length === 0) break;
+    payloads.push(...text(messages));
+  }
+  await session.commit();
+  await session.close();
+  return payloads.sort();
+}
+
+/** A session whose branch consumes what is ready in `orders` and enqueues `payloads` to `shipments`; it has ended. */
+export async function endedBranch(instance: Instance, xid: Xid, ...payloads: string[]): Promise<Session> {
+  const session = instance.openSession();
+  await xaOf(session).start(xid);
+  await session.dequeue('orders', { max: 1_000 });
+  for (const payload of payloads) session.enqueue('shipments', { payload });
+  await xaOf(session).end(xid);
+  return session;
+}
