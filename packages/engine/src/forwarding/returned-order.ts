@@ -1,8 +1,9 @@
 /**
  * Keeps the order of messages that return to their owner. A message keeps its number in its shard wherever it goes, so a
  * returned batch belongs before all returned messages with higher numbers: part of what returned earlier may have been
- * forwarded again and return a second time. Only messages that were never delivered count, since only first deliveries
- * are ordered. A message that was delayed has no number in the shard (0).
+ * forwarded again and return a second time, or more may return after a restart. Messages that were delivered before count as well:
+ * their numbers are below those of all others, and after a restart nobody knows which they are. A message that was delayed has no
+ * number in the shard (0).
  */
 
 import type { Delivery } from '../log/delivery.ts';
@@ -17,18 +18,11 @@ function seqInShard(shard: number, source: Buffer, start: number): number {
   return id?.startsWith(prefix) ? Number(id.slice(prefix.length)) : 0;
 }
 
-/** The highest number of a batch; 0 if all of its messages were delivered before. */
-export function highestSeq({
-  shard,
-  priorAttempts,
-  records: { source, start, end },
-}: ForwardedBatch): number {
-  const deliveredBefore = new Set(priorAttempts.map(([index]) => index));
+/** The highest number of a batch. */
+export function highestSeq({ shard, records: { source, start, end } }: ForwardedBatch): number {
   let highest = 0;
-  let index = 0;
-  for (let at = start; at < end; at = recordEnd(source, at), index += 1) {
-    if (!deliveredBefore.has(index)) highest = Math.max(highest, seqInShard(shard, source, at));
-  }
+  for (let at = start; at < end; at = recordEnd(source, at))
+    highest = Math.max(highest, seqInShard(shard, source, at));
   return highest;
 }
 
@@ -62,9 +56,9 @@ function take(cursor: SubscriberCursor, max: number, out: Delivery[]): number {
 /** How many messages come before the first one whose number is above `seq`. */
 function countUpToSeq(seq: number, shard: number, deliveries: readonly Delivery[]): number {
   let count = 0;
-  for (const { run, start, end, deliveryCount } of deliveries) {
+  for (const { run, start, end } of deliveries) {
     for (let at = start; at < end; at = recordEnd(run.buffer, at), count += 1) {
-      if (deliveryCount === 1 && seqInShard(shard, run.buffer, at) > seq) return count;
+      if (seqInShard(shard, run.buffer, at) > seq) return count;
     }
   }
   return count;

@@ -72,6 +72,11 @@ export interface RecipientPlace {
   id: number;
 }
 
+/** The checksum takes a text or a blob without digits for 0. */
+const integersSql = ['holder', 'subscriber', 'rank', 'id', 'delivery_count', 'crc']
+  .map((column) => `typeof(recipient.${column}) = 'integer'`)
+  .join(' AND ');
+
 export const beforeAllRecipients: RecipientPlace = { holder: -1, subscriber: 0, rank: 0, id: 0 };
 
 /**
@@ -85,7 +90,7 @@ export function findRecipientFaults(
 ): { faults: string[]; end: RecipientPlace | undefined } {
   const rows = file
     .prepare(
-      `SELECT holder, subscriber, rank, recipient.id, recipient.row_checksum = ${recipientChecksumSql('recipient.')} AS undamaged,
+      `SELECT holder, subscriber, rank, recipient.id, recipient.row_checksum = ${recipientChecksumSql('recipient.')} AND ${integersSql} AS undamaged,
          message.crc IS recipient.crc AS hasMessage
        FROM recipient LEFT JOIN message ON message.id = recipient.id
        WHERE (holder, subscriber, rank, recipient.id) > (?, ?, ?, ?)
