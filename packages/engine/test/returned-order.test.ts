@@ -1,0 +1,57 @@
+/** Where a batch that returns to its owner belongs among what returned before. */
+import { expect, it } from 'vitest';
+import { highestSeq, takeAboveSeq } from '../src/forwarding/returned-order.ts';
+import type { RecordRun } from '../src/model/message-record.ts';
+import { readId, recordEnd, writeRecord } from '../src/model/message-record.ts';
+import { cursorOver } from './log/log-fixture.ts';
+
+const shard = 100;
+
+/** Records of messages that keep their numbers in the shard. */
+function recordsOf(seqs: readonly number[]): RecordRun {
+  const source = Buffer.alloc(seqs.length * 100);
+  let end = 0;
+  for (const seq of seqs)
+    end = writeRecord(source, end, { payload: `${seq}` }, { enqueuedAtMs: 0, id: `${shard}.${seq}` });
+  return { source, start: 0, end, count: seqs.length };
+}
+
+/** The log of messages that returned, in the order of their return. */
+function returnedLog(seqs: readonly number[]) {
+  const fixture = cursorOver([]);
+  const { log } = fixture;
+  const { source: buffer, start, end } = recordsOf(seqs);
+  log.nextSeq += seqs.length;
+  log.append({ firstSeq: 1, count: seqs.length, buffer, start, end, fromDisk: false, retainCount: 0 });
+  return fixture;
+}
+
+/** Numbers of the messages that have to move behind a batch that returns with these numbers. */
+async function behind(cursor: ReturnType<typeof returnedLog>['cursor'], batch: readonly number[]) {
+  const priorAttempts: [number, number][] = batch.map((_, index) => [index, 1]);
+  const seq = highestSeq({
+    queueId: 1,
+    shard,
+    batchNumber: 1,
+    sourceRuns: [],
+    priorAttempts,
+    records: recordsOf(batch),
+  });
+  const taken = await takeAboveSeq(cursor, { seq, shard, readAhead: () => undefined });
+  return taken.flatMap(({ run, start, end }) => {
+    const ids: string[] = [];
+    for (let at = start; at < end; at = recordEnd(run.buffer, at)) ids.push(readId(run.buffer, at)!);
+    return ids.map((id) => Number(id.split('.')[1]));
+  });
+}
+
+it('goes before messages with higher numbers, and behind those with lower ones', async () => {
+  expect(await behind(returnedLog([50, 51, 74, 75]).cursor, [67, 68])).toEqual([74, 75]);
+  expect(await behind(returnedLog([50, 51]).cursor, [67, 68])).toEqual([]);
+});
+
+it('does so after a restart too, when all of them may have been delivered', async () => {
+  const { cursor, log } = returnedLog([74, 75]);
+  cursor.recoverDelivered(log.nextSeq);
+  expect(await behind(cursor, [67, 68, 73])).toEqual([74, 75]);
+});
