@@ -75,6 +75,8 @@ export class LogCursor<Log extends CursorLog> {
   readonly name: string | undefined;
   readonly #window: CursorWindow;
   readonly #deliveries: CursorDeliveries<CursorDelivery<Log>>;
+  /** Consumers here got nothing from it on. Set once the position can be past that, as it passes what is forwarded too. */
+  #deliveredHereEndSeq: number | undefined;
   /** Undefined while there are none. */
   #earlierAttempts: EarlierAttempts | undefined;
   /** Below it the cursor checks for messages that were terminal at recovery. */
@@ -188,11 +190,22 @@ export class LogCursor<Log extends CursorLog> {
   /** Delivers up to `max` messages; returns how many. */
   deliver(options: CursorDeliverOptions<Log>): number {
     if (this.deliveryGate !== undefined && !this.deliveryGate.canDeliver(this)) return 0;
-    return this.takeForForwarding(options);
+    const previousLength = options.out.length;
+    const taken = this.#take(options);
+    if (this.#deliveredHereEndSeq !== undefined) {
+      for (const { firstSeq, count } of options.out.slice(previousLength))
+        this.#deliveredHereEndSeq = Math.max(this.#deliveredHereEndSeq, firstSeq + count);
+    }
+    return taken;
   }
 
   /** Delivers to another instance, past the gate. `cancelDelivery` undoes it. */
   takeForForwarding(options: CursorDeliverOptions<Log>): number {
+    this.#deliveredHereEndSeq ??= this.#window.nextSeq;
+    return this.#take(options);
+  }
+
+  #take(options: CursorDeliverOptions<Log>): number {
     if (this.log.dropped || this.removed) return 0;
     const redelivered = this.#deliveries.redeliver(options);
     return redelivered + this.#deliverNew(options, options.max - redelivered);
@@ -367,7 +380,8 @@ export class LogCursor<Log extends CursorLog> {
 
   /** All messages from this number on were never delivered. */
   get deliveredEndSeq(): number {
-    return Math.max(this.#window.nextSeq, this.#earlierAttempts?.deliveredEndSeq ?? 0);
+    const here = this.#deliveredHereEndSeq ?? this.#window.nextSeq;
+    return Math.max(here, this.#earlierAttempts?.deliveredEndSeq ?? 0);
   }
 
   canEvacuate(count: number): boolean {

@@ -1,6 +1,6 @@
 /** What a message that is returned is delivered with. */
 import { expect, it } from 'vitest';
-import { deliveryName } from '../../src/log/delivery.ts';
+import { type Delivery, deliveryName } from '../../src/log/delivery.ts';
 import { cursorOver } from './log-fixture.ts';
 
 it('gives a redelivered message a hold number of its own, so that the earlier receipt is stale', () => {
@@ -19,4 +19,22 @@ it('counts a nack as a delivery, and a cancelled delivery not', () => {
   expect(first.deliveryCount).toBe(1);
   cursor.nack([first]);
   expect(deliver()!.deliveryCount).toBe(2);
+});
+
+it('does not count messages as delivered that were taken for another instance and put back', () => {
+  const { cursor, deliver } = cursorOver(['a', 'b', 'c', 'd', 'e']);
+  deliver();
+  const take = (max: number) => {
+    const out: Delivery[] = [];
+    cursor.takeForForwarding({ max, nextHoldNumber: () => 0, out });
+    return out;
+  };
+  const taken = take(3);
+  expect(cursor.deliveredEndSeq).toBe(2);
+  cursor.cancelDelivery(taken);
+  expect(cursor.deliveredEndSeq).toBe(2);
+  expect(deliver(2)).toMatchObject({ firstSeq: 2, deliveryCount: 1 });
+  expect(cursor.deliveredEndSeq).toBe(4);
+  take(2); // are at the other instance, or on the way
+  expect(cursor.deliveredEndSeq).toBe(4);
 });
