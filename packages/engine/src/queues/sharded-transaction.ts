@@ -345,6 +345,11 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.source.enqueued += this.#runOfCall.length;
     this.source.consumed += this.#deliveredCount;
     if (this.#staged.delayed !== undefined) this.#context.delayed.add(this.#staged.delayed);
+    this.settleHolds();
+  }
+
+  /** Its work is durable, so the timed holds of the messages that it acknowledges have ended. */
+  settleHolds(): void {
     for (const hold of this.#acknowledged) this.#context.holds.settle(hold);
   }
 
@@ -367,11 +372,6 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     if (reason !== undefined)
       throw new QueueError('XA_UNSUPPORTED', { message: `A branch that ${reason} cannot be prepared` });
     return { runs, deliveries, delayed: delayed ?? [] };
-  }
-
-  /** A branch that was prepared with this content is durable: its messages are held by the branch from now on. */
-  onPrepared(): void {
-    for (const hold of this.#acknowledged) this.#context.holds.settle(hold);
   }
 
   /** Takes over the work of another branch of the same distributed transaction, which is then empty. */

@@ -5,12 +5,10 @@ import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
 import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
 import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
-import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
+import type { RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import {
-  contentOfStreamed,
   LazyCommitResult,
-  recordBytes,
   SessionGuard,
   type ValidatedDequeueOptions,
   validateDequeueOptions,
@@ -22,12 +20,10 @@ import {
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
-import type { PayloadSource } from '../payloads/upload-all.ts';
 import type {
   Acknowledgement,
   ImmediateCalls,
   MaybeLater,
-  PayloadStreams,
   QueueEngine,
   QueueTransaction,
   TransactionStatements,
@@ -37,16 +33,8 @@ import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
 import type { BranchWork } from '../xa/branch.ts';
 import { ServedBranches } from '../xa/served-branches.ts';
 import { SessionBranches } from '../xa/session-branches.ts';
+import { PayloadUploads, streamsOf } from './payload-uploads.ts';
 import type { FoundQueue, SessionContext } from './served-queues.ts';
-
-/** An uploaded payload whose message is not staged yet. */
-export interface UploadedPayload {
-  row: QueueRow;
-  /** The payload itself if it fits one chunk. */
-  payload: ChunkedPayload | Buffer;
-  /** Deletes the payload: no message will refer to it. */
-  discard(): void;
-}
 
 export class InstanceSession implements Session {
   readonly id: string;
@@ -62,6 +50,7 @@ export class InstanceSession implements Session {
   #hasEnqueues = false;
   readonly #guard: SessionGuard;
   #branches: SessionBranches | undefined;
+  #uploads: PayloadUploads | undefined;
 
   constructor(instance: number, sessionNumber: number, context: SessionContext, time: RecordedTime) {
     this.id = `${instance}.${sessionNumber}`;
@@ -148,66 +137,26 @@ export class InstanceSession implements Session {
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#assertWriterFree('enqueueStream');
-    const { row, engine } = this.#findForEnqueueWhenFree(queue);
-    const content = contentOfStreamed(message);
-    validateMessage(row, content);
-    recordBytes(content);
-    return await this.#guard.run(this.#uploadAndEnqueue({ row, engine }, message, content));
+    return await this.uploads.enqueueStream(queue, message);
   }
 
-  async #uploadAndEnqueue(found: FoundQueue, source: PayloadSource, content: NewMessage) {
-    const uploaded = await this.#uploadTo(found, source);
-    this.enqueueUploaded(uploaded, content);
-    const { payload } = uploaded;
-    return { bytes: Buffer.isBuffer(payload) ? payload.length : payload.bytes };
-  }
-
-  /**
-   * Uploads a payload whose message `enqueueUploaded` stages later. Until then the payload is the caller's, who may discard
-   * it. Does not keep the session busy; its close aborts the upload. Throws as `enqueueStream` does.
-   */
-  async upload(queue: string, source: PayloadSource): Promise<UploadedPayload> {
-    this.#guard.assertOpen();
-    return await this.#uploadTo(this.#findForEnqueueAlways(queue), source);
-  }
-
-  async #uploadTo({ row, engine }: FoundQueue, source: PayloadSource): Promise<UploadedPayload> {
-    const { closingSignal } = this.#guard;
-    const signal =
-      source.signal === undefined ? closingSignal : AbortSignal.any([closingSignal, source.signal]);
-    const streams = streamsOf({ row, engine });
-    const payload = await streams.upload(row, { ...source, signal });
-    const discard = () => {
-      if (!Buffer.isBuffer(payload)) streams.discard(payload);
-    };
-    return { row, payload, discard };
-  }
-
-  /** Stages the message of an uploaded payload. If that fails, the payload is discarded. */
-  enqueueUploaded({ row, payload, discard }: UploadedPayload, content: NewMessage): void {
-    try {
-      this.#guard.assertOpen();
-      validateMessage(row, content);
-      this.#stage(row, Buffer.isBuffer(payload) ? { ...content, payload } : { ...content, chunked: payload });
-    } catch (error) {
-      discard();
-      throw error;
-    }
-  }
-
-  /** Finds the queue again: it may have been stopped or dropped during the upload. */
-  #stage({ queueId, name }: QueueRow, content: RecordContent): void {
-    const { row, engine } = this.#findForEnqueueAlways(name);
-    if (row.queueId !== queueId) throw new QueueError('QUEUE_DROPPED', { details: { queue: name } });
-    this.#transactionOf(engine).enqueue(row, content);
-    this.#hasEnqueues = true;
+  get uploads(): PayloadUploads {
+    this.#uploads ??= new PayloadUploads({
+      guard: this.#guard,
+      findForEnqueue: (queue) => this.#findForEnqueueAlways(queue),
+      stage: ({ row, engine }, content) => {
+        this.#transactionOf(engine).enqueue(row, content);
+        this.#hasEnqueues = true;
+      },
+    });
+    return this.#uploads;
   }
 
   /** The message of a timed hold, whichever session has the hold. */
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
     this.#guard.assertFree();
-    const { row, engine } = this.#context.findQueue(queue);
-    return streamsOf({ row, engine }).messageOfReceipt(row, receipt);
+    const found = this.#context.findQueue(queue);
+    return streamsOf(found).messageOfReceipt(found.row, receipt);
   }
 
   #findForEnqueueWhenFree(queue: string) {
@@ -409,9 +358,4 @@ function withImmediate({ row, engine }: FoundQueue): { row: QueueRow; immediate:
   validateVisibility(row, 'immediate');
   if (engine.immediate === undefined) throw new QueueError('VISIBILITY_MISMATCH');
   return { row, immediate: engine.immediate };
-}
-
-function streamsOf({ row, engine }: FoundQueue): PayloadStreams {
-  if (engine.streams !== undefined) return engine.streams;
-  throw new QueueError('STREAM_UNSUPPORTED', { details: { queue: row.name } });
 }

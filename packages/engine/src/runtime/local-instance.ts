@@ -120,9 +120,9 @@ export class LocalInstance implements Instance {
   }
 
   /** False once the instance is to leave the cluster: it then only delivers the messages that it has. */
-  set acceptsMessages(takes: boolean) {
-    this.#queues.acceptsMessages = takes;
-    this.#sharded.forwarding.acceptsMessages = takes;
+  set acceptsMessages(accepts: boolean) {
+    this.#queues.acceptsMessages = accepts;
+    this.#sharded.forwarding.acceptsMessages = accepts;
   }
 
   get forwarding(): InstanceForwarding {
@@ -160,7 +160,7 @@ export class LocalInstance implements Instance {
   #onCatalogRead(queues: readonly QueueRow[]): void {
     this.#refreshPeers();
     // What fails is tried again at the next check.
-    this.#applySubscribers(queues).catch(() => this.#queues.retryAtNextRefresh());
+    this.#subscribers.applyAll(queues).catch(() => this.#queues.retryAtNextRefresh());
   }
 
   #refreshPeers(): void {
@@ -220,26 +220,7 @@ export class LocalInstance implements Instance {
 
   /** Resolves when the topics have the subscribers of the catalog: the instance must not serve them before. */
   async applyCatalogSubscribers(): Promise<void> {
-    await this.#applySubscribers(this.#queues.rows);
-  }
-
-  async #applySubscribers(queues: readonly QueueRow[]): Promise<void> {
-    const topics = queues.filter(({ type }) => type === 'topic');
-    await Promise.all(topics.map((row) => this.#applySubscribersOf(row)));
-  }
-
-  /**
-   * Of an unsharded topic that cannot be read, the subscribers stay unknown, and calls on it tell why: damage of the file
-   * that all instances share must not end those that serve other queues.
-   */
-  async #applySubscribersOf(row: QueueRow): Promise<void> {
-    try {
-      await this.#subscribers.apply(row);
-    } catch (error) {
-      const isDamaged =
-        error instanceof QueueError && ['STORAGE_CORRUPT', 'COMMITS_MISSING'].includes(error.code);
-      if (row.kind === 'sharded' || !isDamaged) throw error;
-    }
+    await this.#subscribers.applyAll(this.#queues.rows);
   }
 
   openSession(): InstanceSession {

@@ -41,7 +41,7 @@ export class TopicSubscribers {
     const fault = subscriberNameFault(name);
     if (fault !== undefined) throw new QueueError('OPTIONS_INVALID', { message: fault });
     const { id } = this.#catalog.subscribers.add(topic.queueId, name, durable ? null : this.#instance);
-    await this.apply(topic);
+    await this.#apply(topic);
     await this.#awaitOtherInstances(id);
     return this.#topicsOf(topic).subscribers(topic, name)[0]!;
   }
@@ -51,11 +51,28 @@ export class TopicSubscribers {
       if (await this.#topicsOf(topic).removeTemporary(topic, name)) return;
       throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: topic.name, subscriber: name } });
     }
-    await this.apply(topic);
+    await this.#apply(topic);
+  }
+
+  /**
+   * Applies the catalog's subscribers of all topics among the queues. Of an unsharded topic that cannot be read they stay
+   * unknown, and calls on it tell why: damage of the file that all instances share must not end those that serve other queues.
+   */
+  async applyAll(queues: readonly QueueRow[]): Promise<void> {
+    const topics = queues.filter(({ type }) => type === 'topic');
+    await Promise.all(
+      topics.map(async (topic) => {
+        try {
+          await this.#apply(topic);
+        } catch (error) {
+          if (topic.kind === 'sharded' || !isDamage(error)) throw error;
+        }
+      }),
+    );
   }
 
   /** Applies the catalog's subscribers of a topic, and records there that this instance keeps messages for them. */
-  async apply(topic: QueueRow): Promise<void> {
+  async #apply(topic: QueueRow): Promise<void> {
     const read = () => this.#catalog.subscribers.ofTopic(topic.queueId);
     const subscribers = await this.#topicsOf(topic).applySubscribers(topic, read);
     const added = subscribers.filter(({ id }) => !this.#applied.has(id));
@@ -80,4 +97,8 @@ export class TopicSubscribers {
       await new Promise<void>((resume) => timers.deadline(awaitPollMs, resume));
     }
   }
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof QueueError && ['STORAGE_CORRUPT', 'COMMITS_MISSING'].includes(error.code);
 }

@@ -147,7 +147,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
 
   enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number {
     const next = validateRecord(source, start, end);
-    this.#session.enqueueUploaded(this.uploads.takeUploaded(uploadNumber), readRecord(source, start));
+    this.#session.uploads.enqueue(this.uploads.takeUploaded(uploadNumber), readRecord(source, start));
     return next;
   }
 

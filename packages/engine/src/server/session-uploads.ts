@@ -4,7 +4,8 @@
  * has one upload in progress at a time, with at most `uploadPartsMax` parts in memory.
  */
 import { QueueError } from '../api/errors.ts';
-import type { InstanceSession, UploadedPayload } from '../runtime/instance-session.ts';
+import type { InstanceSession } from '../runtime/instance-session.ts';
+import type { UploadedPayload } from '../runtime/payload-uploads.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { protocolError, requests } from '../wire/protocol.ts';
 import { UploadParts } from './upload-parts.ts';
@@ -17,10 +18,10 @@ interface Upload {
 }
 
 export class SessionUploads {
-  readonly #session: Pick<InstanceSession, 'upload'>;
+  readonly #session: Pick<InstanceSession, 'uploads'>;
   readonly #uploads = new Map<number, Upload>();
 
-  constructor(session: Pick<InstanceSession, 'upload'>) {
+  constructor(session: Pick<InstanceSession, 'uploads'>) {
     this.#session = session;
   }
 
@@ -44,7 +45,7 @@ export class SessionUploads {
       if (upload.payload === undefined) throw protocolError('A session has one upload in progress at a time');
     }
     const parts = new UploadParts();
-    const uploaded = this.#session.upload(queue, { payload: parts });
+    const uploaded = this.#session.uploads.upload(queue, { payload: parts });
     uploaded.catch((error) => parts.fail(error));
     this.#uploads.set(uploadNumber, { parts, pendingPayload: uploaded });
     try {

@@ -159,7 +159,7 @@ export class Branches implements XaResource {
       this.#finish(branch);
       throw xaError(error, 'XA_RBOTHER');
     }
-    transaction.onPrepared();
+    transaction.settleHolds(); // the branch holds their messages from now on
     branch.apply('becomePrepared');
     return 'ok';
   }
