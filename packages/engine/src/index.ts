@@ -20,6 +20,7 @@ export type * from './api/instance-stats.ts';
 export type * from './api/message.ts';
 export type * from './api/queue.ts';
 export type * from './api/queue-stats.ts';
+export type * from './api/service.ts';
 export type * from './api/session.ts';
 export type * from './api/shared-queue.ts';
 export type * from './api/sql.ts';

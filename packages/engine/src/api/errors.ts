@@ -356,6 +356,40 @@ const definitions = {
     retryable: false,
     message: 'The instance cannot take the branch',
   },
+  SERVICE_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no service of this name' },
+  SERVICE_SPEC_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The definition of a service is invalid',
+  },
+  SERVICE_NOT_ACTIVE: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The service is not active at the moment; the call was not begun',
+  },
+  SERVICE_BUSY: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'Too many calls wait for the service; the call was not begun',
+  },
+  SERVICE_CALL_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'The service has no such call' },
+  SERVICE_CALL_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The argument of the call is no JSON, or too large',
+  },
+  SERVICE_CALL_FAILED: { kind: 'failed', retryable: false, message: 'The service failed to answer the call' },
+  SERVICE_CALL_UNKNOWN: {
+    kind: 'unavailable',
+    retryable: false,
+    message: 'The answer of the service was lost: the call may have taken effect',
+  },
+  SERVICE_FAILED: { kind: 'failed', retryable: true, message: 'The service could not be activated' },
+  SERVICE_STATE_TOO_LARGE: {
+    kind: 'too-large',
+    retryable: false,
+    message: 'The state of the service is larger than it may be',
+  },
   XAER_NOTA: { kind: 'not-found', retryable: false, message: 'There is no branch of this xid' },
   XAER_INVAL: { kind: 'invalid', retryable: false, message: 'The xid or an option of the call is invalid' },
   XAER_PROTO: {

@@ -29,6 +29,7 @@ import {
 } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { ServiceStateRow } from '../model/service-rows.ts';
 import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
 import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
@@ -200,6 +201,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
       this.#runOfCall.length +
       this.#deliveredCount +
       this.#queryCount +
+      (this.#staged.serviceState === undefined ? 0 : 1) +
       (this.#staged.sql?.statements.length ?? 0)
     );
   }
@@ -269,6 +271,14 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     assertStatementCount(statements.length);
     statements.push(statement);
     this.#staged.bytes += bytes;
+    this.#staged.sync = 'FULL';
+  }
+
+  writeServiceState(row: ServiceStateRow): void {
+    const bytesBefore = this.#staged.serviceState?.state.length ?? 0;
+    this.#assertWithinLimits(1, row.state.length - bytesBefore);
+    this.#staged.bytes += row.state.length - bytesBefore;
+    this.#staged.serviceState = row;
     this.#staged.sync = 'FULL';
   }
 
@@ -362,13 +372,15 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     const { runs, deliveries, delayed } = this.#staged;
     const logs = [...runs.map(({ log }) => log), ...deliveries.map(({ cursor }) => cursor.log)];
     const reason =
-      this.#staged.sql !== undefined || this.#queryCount > 0
-        ? 'has statements of the application'
-        : this.#uploadedPayloads !== undefined
-          ? 'has a streamed payload'
-          : logs.some(({ persistent }) => !persistent) || deliveries.some(({ cursor }) => !cursor.durable)
-            ? 'has messages of a queue or a subscriber that is in memory only'
-            : undefined;
+      this.#staged.serviceState !== undefined
+        ? 'writes the state of a service'
+        : this.#staged.sql !== undefined || this.#queryCount > 0
+          ? 'has statements of the application'
+          : this.#uploadedPayloads !== undefined
+            ? 'has a streamed payload'
+            : logs.some(({ persistent }) => !persistent) || deliveries.some(({ cursor }) => !cursor.durable)
+              ? 'has messages of a queue or a subscriber that is in memory only'
+              : undefined;
     if (reason !== undefined)
       throw new QueueError('XA_UNSUPPORTED', { message: `A branch that ${reason} cannot be prepared` });
     return { runs, deliveries, delayed: delayed ?? [] };
