@@ -21,6 +21,8 @@ const statusOfCode: Readonly<Record<string, number>> = {
   IDEMPOTENCY_KEY_REUSED: 422,
   // The request is not at fault: nothing is served until the instance is opened again.
   INSTANCE_FAILED: 503,
+  // The service's own code refused it; the server is well.
+  SERVICE_CALL_FAILED: 422,
   // The server is well; this client is too fast. Retry-After has the hint.
   ENQUEUE_RATE_TOO_HIGH: 429,
 };

@@ -423,7 +423,7 @@ const definitions = {
     kind: 'conflict',
     retryable: false,
     message:
-      "The application's tables or the idempotency keys are stored on this instance, so it cannot leave the cluster",
+      "The application's tables, the idempotency keys or a service's state are stored on this instance, so it cannot leave the cluster",
   },
   PROCESS_NOT_RUNNING: {
     kind: 'conflict',

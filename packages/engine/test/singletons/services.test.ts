@@ -76,7 +76,7 @@ describe('a singleton service', () => {
       'deactivate',
     ]);
     const last = await activeInstance(dir, counter());
-    const [{ history }] = last.services() as [{ history: { deactivatedAtMs: number | null }[] }];
+    const { history } = last.services()[0]!;
     expect(history).toHaveLength(3);
     expect(history.map(({ deactivatedAtMs }) => deactivatedAtMs === null)).toEqual([false, false, true]);
   });
