@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFailed, onTestFinished, vi } from 'vitest';
 import { openInstance } from '../../src/index.ts';
 import { nodePorts } from '../../src/node-ports.ts';
 import { Membership } from '../../src/storage/catalog/membership.ts';
@@ -58,6 +58,17 @@ describe('lease faults', () => {
     const members: VirtualMember[] = [];
     onTestFinished(async () => void (await Promise.allSettled(members.map((member) => member.leave()))));
     for (const instance of instances) members.push(await joinAs(instance));
+    const done: string[] = [];
+    onTestFailed(() => {
+      const states = members.map((member) => {
+        const events = member.events.slice(-8).map(({ type, instance, code, message }) => ({
+          ...{ type, instance, code, message },
+        }));
+        const { pid, instance } = member;
+        return { pid, instance, alive: machine.isAlive(pid), service: member.service(preferred), events };
+      });
+      console.info(JSON.stringify({ round: done.length, last: done.slice(-3), states }, null, 1));
+    });
 
     const holders = () =>
       members.filter(
@@ -79,6 +90,7 @@ describe('lease faults', () => {
       const holder = await holderAtWork();
       const { epoch } = holder.service(preferred)!;
       const fault: Fault = faults[isTorture ? Math.floor(next() * faults.length) : round % faults.length]!;
+      done.push(`${fault} of process ${holder.pid}`);
       if (fault === 'hang') holder.freeze();
       else if (fault === 'false death') machine.declareDead(holder.pid);
       else if (fault === 'clock ahead')
@@ -109,8 +121,13 @@ describe('lease faults', () => {
       }, generous);
       expect(['INSTANCE_FENCED', 'INSTANCE_CLOSED', 'SESSION_CLOSED', 'INSTANCE_FAILED']).toContain(code);
       refused.set(`${fault}: ${code}`, (refused.get(`${fault}: ${code}`) ?? 0) + 1);
-      await holder.leave();
-      members[members.indexOf(holder)] = await joinAs(holder.instance);
+      // A process that lost its own instance ends, and so do those that others were made to kill.
+      for (const [index, member] of members.entries()) {
+        if (member !== holder && machine.isAlive(member.pid) && !member.lostItsOwn) continue;
+        machine.declareDead(member.pid);
+        await member.leave();
+        members[index] = await joinAs(member.instance);
+      }
     }
     console.info(`lease faults: ${[...refused].map(([what, times]) => `${what} ${times}`).join(', ')}`);
     for (const member of members) await member.leave();

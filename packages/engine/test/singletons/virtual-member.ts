@@ -113,6 +113,14 @@ export class VirtualMember {
     else if (!this.#frozen.includes(callback)) this.#frozen.push(callback);
   }
 
+  /** Its own instance failed or was fenced. */
+  get lostItsOwn(): boolean {
+    return this.events.some(
+      ({ type, instance }) =>
+        instance === this.instance && (type === 'instance:failed' || type === 'instance:fenced'),
+    );
+  }
+
   /** What it says of its service; undefined if it does not host the service's instance. */
   service(preferred: number): ServiceInfo | undefined {
     const instance = this.#member?.instances.find(({ id }) => id === preferred);
