@@ -90,6 +90,7 @@ const figures: readonly FigureInfo[] = [
   info('seenByOther', 'What a second client reads once the first has added 8', 'value'),
   info('seenAfterMove', 'What it reads after the move', 'value'),
   info('startedOnPreferred', 'Whether it was first active on its preferred instance', '0 or 1'),
+  info('returned', 'Whether its preferred process has had it again', '0 or 1'),
   info('returnedMs', 'Until its preferred process has it again', 'ms'),
 ];
 
@@ -152,6 +153,7 @@ function figuresOf(result: SingletonResult): Record<string, number> {
     seenByOther,
     ...(seenAfterMove !== undefined && { seenAfterMove }),
     startedOnPreferred: firstHolder === 1 ? 1 : 0,
+    ...(returnedMs !== undefined && { returned: returnedMs === -1 ? 0 : 1 }),
     ...(returnedMs !== undefined && returnedMs !== -1 && { returnedMs }),
   };
 }

@@ -118,16 +118,13 @@ export const judgeS4: Judge = (all) => {
       statement: 'it is first active on its preferred instance',
       unit: '1: it is',
     }),
-    ...(['stop', 'kill', 'hang'].includes(faultOf(point))
+    ...(has(point, 'returned')
       ? [
-          clauseOf({
-            condition: conditionOf(point),
+          exactly(point, {
+            name: 'returned',
+            value: 1,
             statement: 'it goes back once the preferred process has returned (our addition)',
-            unit: 'ms until then',
-            sample: sample(point, 'returnedMs'),
-            under: gapMsMax,
-            provenance: 'measured',
-            digits: 0,
+            unit: '1: it does',
           }),
         ]
       : []),
