@@ -124,7 +124,11 @@ describe('a singleton service of a cluster', () => {
       ticks.push(...(await takeTicks(session)));
       if (ticks.length < (kills + 1) * ticksPerKill) continue;
       kills += 1;
-      const { holder } = await serviceOf(client, 'clock');
+      const { holder } = await vi.waitFor(async () => {
+        const service = await serviceOf(client, 'clock');
+        expect(service).toBeDefined(); // its instance may be moving
+        return service;
+      }, generous);
       // As from outside: the supervisor starts it again.
       process.kill(holder.pid, 'SIGKILL');
     }
