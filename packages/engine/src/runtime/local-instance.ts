@@ -422,6 +422,7 @@ export class LocalInstance implements Instance {
   #end(error: QueueError): void {
     if (this.endReason !== undefined) return;
     this.#queues.endReason = error;
+    void this.#services.stop(); // never rejects
     this.#sharded.queues.rejectWaiters(error);
     this.#unsharded.rejectWaiters(error);
     this.#grouped.rejectWaiters(error);

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { connect, type Instance, type Json, type ServiceSpec } from '../../src/index.ts';
+import { connect, type Instance, type Json, QueueError, type ServiceSpec } from '../../src/index.ts';
+import type { LocalInstance } from '../../src/runtime/local-instance.ts';
 import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
 
 const module = fileURLToPath(new URL('./counter.ts', import.meta.url));
@@ -127,6 +128,16 @@ describe('a singleton service', () => {
     await new Promise((resolve) => setImmediate(resolve)); // it has begun
     await instance.close();
     await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_CLOSED'));
+  });
+
+  it('is deactivated when its instance has ended without being closed', async () => {
+    const dir = makeFolder();
+    const events = join(dir, 'events');
+    const instance = await activeInstance(dir, counter({ events }));
+    (instance as LocalInstance).fence(new QueueError('INSTANCE_FENCED'));
+    await vi.waitFor(() => expect(readFileSync(events, 'utf8')).toContain('deactivate'));
+    expect(instance.services()).toMatchObject([{ history: [{ deactivatedAtMs: null }] }]);
+    await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_FENCED'));
   });
 
   it('of another instance is not active here', async () => {
