@@ -136,7 +136,7 @@ describe('a singleton service', () => {
     const instance = await activeInstance(dir, counter({ events }));
     (instance as LocalInstance).fence(new QueueError('INSTANCE_FENCED'));
     await vi.waitFor(() => expect(readFileSync(events, 'utf8')).toContain('deactivate'));
-    expect(instance.services()).toMatchObject([{ history: [{ deactivatedAtMs: null }] }]);
+    await vi.waitFor(() => expect(instance.services()).toMatchObject([{ status: 'inactive' }]));
     await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_FENCED'));
   });
 
