@@ -45,6 +45,12 @@ export const WaitSummary = Type.Object(
     totalMs: Type.Number(),
     p99Ms: Type.Number(),
     emulated: Type.Boolean(),
+    histogram: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description:
+          'Waits by duration: element i counts those over 2^(i-1) and up to 2^i microseconds, the first all up to 1; left out where durations are not kept',
+      }),
+    ),
   },
   closed,
 );
