@@ -1,4 +1,5 @@
 import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from 'react';
+import type { LegendItem } from '../charts/svg-document.ts';
 import type { DataTable } from '../model/data-table.ts';
 import { DataTableView } from './data-table-view.tsx';
 import { saveCsv, savePng, saveSvg } from './save-chart.ts';
@@ -13,6 +14,8 @@ export interface ChartFrameProps {
   svg: RefObject<SVGSVGElement | null>;
   box: RefObject<HTMLDivElement | null>;
   legend?: ReactNode;
+  /** What saved images say of their colours and of where the data come from. */
+  saved?: { legend: readonly LegendItem[]; provenance: string };
   controls?: ReactNode;
   /** The values at the cursor, shown above the plot. */
   readout?: ReactNode;
@@ -80,8 +83,8 @@ export function ChartFrame(props: ChartFrameProps) {
   );
 }
 
-function SaveMenu({ title, fileName, table, svg }: ChartFrameProps) {
-  const options = { title, fileName };
+function SaveMenu({ title, fileName, table, svg, saved }: ChartFrameProps) {
+  const options = { title, fileName, ...saved };
   const items: { label: string; save(): void }[] = [
     { label: 'SVG image', save: () => saveSvg(svg.current!, options) },
     { label: 'PNG image', save: () => void savePng(svg.current!, options) },
