@@ -154,7 +154,7 @@ test('who owns a service, with a gap after each kill', async () => {
   createSwimlaneChart(element, noEvents).update({
     width: 640,
     lanes,
-    format: (ms) => formatMs(ms),
+    format: (ms) => (ms === 0 ? '0' : formatMs(ms)),
     cursor: null,
   });
   await expect(savedFile(element, 'Owner of the service')).toMatchFileSnapshot('__svg__/ownership.svg');

@@ -28,8 +28,8 @@ export interface HistogramEvents {
 const margin = { top: 8, right: 10, bottom: 26, left: 40 };
 
 export function createHistogramChart(element: SVGSVGElement, events: HistogramEvents): Chart<HistogramData> {
-  const svg = select(element).attr('font-family', fontFamily).attr('font-size', 11);
-  const marks = svg.append('g').attr('data-part', 'histogram');
+  const svg = select(element).attr('font-family', fontFamily);
+  const marks = svg.append('g').attr('data-part', 'histogram').attr('font-size', 11);
   let drawn: HistogramData | null = null;
   svg
     .on('pointermove', (event: PointerEvent) => {
@@ -61,7 +61,7 @@ function marksOf(data: HistogramData): Mark[] {
   const step = stepOf(data);
   const most = Math.max(0.01, ...series.flatMap(({ shares }) => shares));
   const y = scaleLinear().domain([0, most]).nice(4).range([bottom, top]);
-  const every = Math.max(1, Math.ceil(46 / step));
+  const every = Math.max(1, Math.ceil(54 / step));
   return [
     ...y.ticks(4).flatMap((tick): Mark[] => [
       {

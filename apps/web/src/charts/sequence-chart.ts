@@ -24,8 +24,8 @@ export const sequenceHeight = (diagram: SequenceDiagram): number =>
   layoutSequence(diagram, { top, pxMax }).height + 16;
 
 export function createSequenceChart(element: SVGSVGElement): Chart<SequenceData> {
-  const svg = select(element).attr('font-family', fontFamily).attr('font-size', 11);
-  const marks = svg.append('g').attr('data-part', 'sequence');
+  const svg = select(element).attr('font-family', fontFamily);
+  const marks = svg.append('g').attr('data-part', 'sequence').attr('font-size', 11);
   return {
     update(data) {
       sizeSvg(svg, { width: data.width, height: sequenceHeight(data.diagram) });

@@ -57,9 +57,9 @@ export function timeScale({ lanes, width }: Pick<SwimlaneData, 'lanes' | 'width'
 }
 
 export function createSwimlaneChart(element: SVGSVGElement, events: SwimlaneEvents): Chart<SwimlaneData> {
-  const svg = select(element).attr('font-family', fontFamily).attr('font-size', 11);
-  const marks = svg.append('g').attr('data-part', 'lanes');
-  const front = svg.append('g').attr('data-part', 'cursor');
+  const svg = select(element).attr('font-family', fontFamily);
+  const marks = svg.append('g').attr('data-part', 'lanes').attr('font-size', 11);
+  const front = svg.append('g').attr('data-part', 'cursor').attr('font-size', 11);
   let drawn: SwimlaneData | null = null;
   svg
     .on('pointermove', (event: PointerEvent) => {

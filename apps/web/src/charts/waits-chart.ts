@@ -29,10 +29,10 @@ export interface WaitsChartEvents {
 }
 
 export function createWaitsChart(element: SVGSVGElement, events: WaitsChartEvents): Chart<WaitsChartData> {
-  const svg = select(element).attr('font-family', fontFamily).attr('font-size', 11);
-  const back = svg.append('g').attr('data-part', 'axes');
-  const bars = svg.append('g').attr('data-part', 'bars');
-  const front = svg.append('g').attr('data-part', 'marks');
+  const svg = select(element).attr('font-family', fontFamily);
+  const back = svg.append('g').attr('data-part', 'axes').attr('font-size', 11);
+  const bars = svg.append('g').attr('data-part', 'bars').attr('font-size', 11);
+  const front = svg.append('g').attr('data-part', 'marks').attr('font-size', 11);
   let drawn: PlacedPanel[] = [];
 
   const keyUnder = (event: PointerEvent): string | null => {

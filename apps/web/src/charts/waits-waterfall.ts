@@ -41,8 +41,8 @@ interface Row {
 }
 
 export function createWaterfall(element: SVGSVGElement): Chart<WaterfallData> {
-  const svg = select(element).attr('font-family', fontFamily).attr('font-size', 12);
-  const rows = svg.append('g').attr('data-part', 'rows');
+  const svg = select(element).attr('font-family', fontFamily);
+  const rows = svg.append('g').attr('data-part', 'rows').attr('font-size', 12);
   return {
     update(data) {
       sizeSvg(svg, { width: data.width, height: waterfallHeight(data.steps.length) });

@@ -17,10 +17,12 @@ export interface ActivityChange {
   steps: ChangeStep[];
 }
 
+type PointTime = Pick<PointActivity, 'activities' | 'sessions' | 'messagesPerSec'>;
+
 /** Null if one of the points delivered nothing. */
-export function activityChange(from: PointActivity, to: PointActivity): ActivityChange | null {
+export function activityChange(from: PointTime, to: PointTime): ActivityChange | null {
   if (from.messagesPerSec === 0 || to.messagesPerSec === 0) return null;
-  const us = (point: PointActivity, name: string) =>
+  const us = (point: PointTime, name: string) =>
     inUnit(point.activities.find((each) => each.name === name)?.sessions ?? 0, 'us', point.messagesPerSec);
   const classes = new Map(
     [...from.activities, ...to.activities].map((each) => [each.name, each.class] as const),

@@ -2,6 +2,7 @@ import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } f
 import type { LegendItem } from '../charts/svg-document.ts';
 import type { DataTable } from '../model/data-table.ts';
 import { DataTableView } from './data-table-view.tsx';
+import { useReported } from './report.tsx';
 import { saveCsv, savePng, saveSvg } from './save-chart.ts';
 
 export interface ChartFrameProps {
@@ -34,6 +35,13 @@ export function ChartFrame(props: ChartFrameProps) {
   const { title, unit, table, svg, box, cursor, height } = props;
   const [showsTable, setShowsTable] = useState(false);
   const titleId = useId();
+  useReported({
+    title,
+    text: props.spoken ?? '',
+    svg,
+    table,
+    ...(props.saved === undefined ? {} : { saved: props.saved }),
+  });
   return (
     <figure className="panel chart" aria-labelledby={titleId}>
       <figcaption className="chart-head">

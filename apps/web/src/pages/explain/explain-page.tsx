@@ -1,4 +1,4 @@
-import { type ProgramInfo, pointKey, type Run } from '@shardlab/contract';
+import { distributionOf, type Point, type ProgramInfo, pointKey, type Run } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
@@ -6,9 +6,13 @@ import { runQuery } from '../../api/queries.ts';
 import { eventColors } from '../../charts/waits-color.ts';
 import { activityGroups, activityOrder, busiestPoint, whyInWords } from '../../model/active-sessions.ts';
 import { formatMs, formatValue } from '../../model/format.ts';
+import { toHgrm } from '../../model/hgrm.ts';
+import { runProvenance } from '../../model/run-provenance.ts';
 import { isFinished } from '../../model/run-state.ts';
 import { SourceBadge } from '../../parts/badges.tsx';
 import { Loading, QueryResult } from '../../parts/query-states.tsx';
+import { ReportScope, SaveReport } from '../../parts/report.tsx';
+import { saveBlob } from '../../parts/save-chart.ts';
 import { useProgram } from '../../parts/use-program.ts';
 import { useTitle } from '../../parts/use-title.ts';
 import { ActiveSessions } from './active-sessions.tsx';
@@ -60,7 +64,11 @@ function Explained({ run }: { run: Run }) {
   const program = useProgram(run.scenario.program);
   if (program === undefined) return <Loading name="the program" />;
   if (run.points.length === 0) return <p className="empty">Points appear as their trials finish.</p>;
-  return <ExplainedRun run={run} program={program} />;
+  return (
+    <ReportScope>
+      <ExplainedRun run={run} program={program} />
+    </ReportScope>
+  );
 }
 
 function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
@@ -118,7 +126,10 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
       ) : null}
       {hasActivity ? (
         <section className="section" aria-labelledby="point">
-          <h2 id="point">{[group.title, at.words].filter((part) => part !== '').join(', ')}</h2>
+          <div className="section-head">
+            <h2 id="point">{[group.title, at.words].filter((part) => part !== '').join(', ')}</h2>
+            <SavePercentiles run={run} point={point} />
+          </div>
           <PointEvents
             at={at}
             colors={colors}
@@ -171,7 +182,40 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
         <PointChoice groups={groups} selected={at.key} onSelect={(key) => onSearch({ point: key })} />
       )}
       <ListenFigures run={run} point={point} />
+      <div className="row">
+        <SaveReport
+          title={`Where the time goes: ${run.scenario.title}`}
+          lead={run.scenario.question}
+          provenance={runProvenance(run)}
+          fileName={`${run.scenario.id}-explained`}
+        />
+        <span className="small muted">One HTML file with all charts of this page and their data.</span>
+      </div>
     </>
+  );
+}
+
+/** A file for each distribution of latencies that the point has. */
+function SavePercentiles({ run, point }: { run: Run; point: Point }) {
+  const names = Object.keys(point.latencies).filter((name) => distributionOf(point, name).count > 0);
+  return (
+    <div className="row">
+      {names.map((name) => (
+        <button
+          key={name}
+          type="button"
+          className="button button-quiet"
+          onClick={() =>
+            saveBlob(
+              new Blob([toHgrm(distributionOf(point, name))], { type: 'text/plain' }),
+              `${run.scenario.id}-${name}.hgrm`,
+            )
+          }
+        >
+          Save {name}.hgrm
+        </button>
+      ))}
+    </div>
   );
 }
 
