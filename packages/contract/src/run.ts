@@ -251,6 +251,31 @@ export const ErrorBody = Type.Object(
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
+/** Characters of what a user writes of a run. */
+export const runLabelLimits = { nameMax: 120, noteMax: 4_000, textMax: 120 } as const;
+
+/** What a user says of a run. */
+export const RunLabels = Type.Object(
+  {
+    name: Type.String({ maxLength: runLabelLimits.nameMax, description: 'Empty for none' }),
+    note: Type.String({ maxLength: runLabelLimits.noteMax, description: 'Empty for none' }),
+    baseline: Type.Boolean({
+      description: 'Others of its scenario are compared with it; one run of a scenario can be',
+    }),
+  },
+  closed,
+);
+export type RunLabels = Static<typeof RunLabels>;
+
+const ofUser = {
+  labels: Type.Optional(RunLabels),
+  imported: Type.Optional(
+    Type.Literal(true, {
+      description: 'It was exported elsewhere: what it says of its machine is of another',
+    }),
+  ),
+};
+
 export const Run = Type.Object(
   {
     id: Type.String(),
@@ -271,6 +296,7 @@ export const Run = Type.Object(
         description: 'Of a run that comes with the lab: the machine that measured it, and when',
       }),
     ),
+    ...ofUser,
   },
   closed,
 );
@@ -291,6 +317,7 @@ export const RunSummary = Type.Object(
     verdicts: Type.Array(
       Type.Object({ id: Type.String(), verdict: Verdict, provisional: Type.Boolean() }, closed),
     ),
+    ...ofUser,
   },
   closed,
 );

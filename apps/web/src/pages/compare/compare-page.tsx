@@ -123,8 +123,9 @@ function AddRun({ chosen, onAdd }: { chosen: readonly string[]; onAdd(id: string
         <option value="">Choose a run…</option>
         {offered.map((run) => (
           <option key={run.id} value={run.id}>
-            {run.scenarioTitle}, {run.scale}, {formatAgo(run.startedAtMs ?? run.createdAtMs, Date.now())} (
-            {run.id.slice(0, 8)})
+            {run.labels?.name || run.scenarioTitle}
+            {run.labels?.baseline ? ' (baseline)' : ''}, {run.scale},{' '}
+            {formatAgo(run.startedAtMs ?? run.createdAtMs, Date.now())} ({run.id.slice(0, 8)})
           </option>
         ))}
       </select>

@@ -1,5 +1,5 @@
 import type { Run } from '@shardlab/contract';
 
-/** The title of the scenario, and the start of the run's id to tell it from others. */
-export const runLabel = (run: Pick<Run, 'id' | 'scenario'>): string =>
-  `${run.scenario.title} (${run.id.slice(0, 8)})`;
+/** What a user called the run, else the title of its scenario; and the start of its id to tell it from others. */
+export const runLabel = (run: Pick<Run, 'id' | 'scenario' | 'labels'>): string =>
+  `${run.labels?.name || run.scenario.title} (${run.id.slice(0, 8)})`;
