@@ -4,6 +4,7 @@ import { createCompareChart } from '../src/charts/compare-chart.ts';
 import { svgDocument } from '../src/charts/svg-document.ts';
 import { lineColors } from '../src/charts/visual-encoding.ts';
 import { comparedPoints, comparisonInWords, configDifferences, isClear } from '../src/model/compare-runs.ts';
+import { formatValue } from '../src/model/format.ts';
 import { toHgrm } from '../src/model/hgrm.ts';
 import { htmlReport } from '../src/model/html-report.ts';
 import { runProvenance } from '../src/model/run-provenance.ts';
@@ -98,7 +99,7 @@ describe('a comparison of runs', () => {
       width: 480,
       rows,
       colors: lineColors.slice(0, 3),
-      format: (ratio) => `${ratio} ×`,
+      format: (ratio) => `${formatValue(ratio)} ×`,
       cursor: null,
       selected: rows[0]!.key,
     });

@@ -11,8 +11,15 @@ import {
 import { activityChange, changeInWords } from '../src/model/activity-change.ts';
 import { formatRatioChange, formatUsShort } from '../src/model/format-change.ts';
 import { bucketsFrom, formatPowerNs, sharesOf } from '../src/model/power-buckets.ts';
-import { layoutSequence, rowMin } from '../src/model/sequence.ts';
-import { herdInWords, herdLanes, holdings, ownershipLanes } from '../src/model/swimlanes.ts';
+import { layoutSequence, rowMin, sequenceOf, sequenceTotals } from '../src/model/sequence.ts';
+import {
+  herdInWords,
+  herdLanes,
+  holdings,
+  ownershipInWords,
+  ownershipLanes,
+  serviceLanes,
+} from '../src/model/swimlanes.ts';
 import { adviceFor } from '../src/model/wait-advice.ts';
 import { layoutWaits } from '../src/model/waits-layout.ts';
 import { contended, pointWithWaits } from './fixtures/activity.ts';
@@ -196,6 +203,43 @@ describe('swimlanes', () => {
     expect(lanes[2]!.spans).toEqual([{ from: 1_000, to: 1_300, tone: 'gap', name: 'no owner' }]);
     expect(lanes[0]!.moments).toEqual([{ at: 1_000, tone: 'bad', name: 'killed' }]);
   });
+});
+
+test('epochs in lanes are owners of a service, and other lanes are none', () => {
+  const lanes = serviceLanes([
+    {
+      session: 1,
+      outcome: 'posted',
+      spans: [span('epoch 1', 0, 0, 2_000_000), span('epoch 3', 0, 5_000_000, 9_000_000)],
+    },
+    { session: 2, outcome: 'posted', spans: [span('epoch 2', 2_000_000, 2_600_000, 5_000_000)] },
+  ])!;
+  expect(lanes[0]!.spans.map(({ name, from }) => [name, from])).toEqual([
+    ['epoch 1', 0],
+    ['epoch 3', 5_000],
+  ]);
+  expect(ownershipInWords(lanes)).toBe('3 owners in 9\u202fs; 1 gap, the longest 600\u202fms.');
+  expect(serviceLanes(herd)).toBeNull();
+});
+
+test('a traced transaction is calls from whoever makes them, and states of the branches', () => {
+  const lane = (name: string, calls: string[], states: string[] = []) => ({
+    name,
+    calls: calls.map((each, index) => ({ name: each, fromUs: index * 100, toUs: index * 100 + 50 })),
+    states: states.map((each) => ({ name: each, fromUs: 10, toUs: 40, emulated: true })),
+  });
+  const lanes = [
+    lane('coordinator', ['prepare phase']),
+    lane('branch 1: session 1 on instance 1', ['start', 'prepare'], ['log file sync']),
+  ];
+  const diagram = sequenceOf(lanes);
+  expect(diagram.participants.map(({ label }) => label)).toEqual(['coordinator', 'branch 1']);
+  expect(diagram.calls.map(({ from, name, sentAt }) => [from, name, sentAt])).toEqual([
+    ['coordinator', 'start', 0],
+    ['coordinator', 'prepare', 100],
+  ]);
+  expect(sequenceTotals(diagram)).toEqual([{ event: 'log file sync', total: 30 }]);
+  expect(sequenceOf(lanes.slice(1)).participants[0]!.label).toBe('application');
 });
 
 test('a sequence keeps its messages apart and in order, however short the time between them', () => {

@@ -1,4 +1,5 @@
 /** A sequence diagram as data: who called whom, and what each did meanwhile. The input of the sequence chart, whatever the study. */
+import type { Point } from '@shardlab/contract';
 
 export interface SequenceParticipant {
   id: string;
@@ -35,6 +36,62 @@ export interface SequenceDiagram {
   intervals: readonly SequenceInterval[];
   /** Of all times. */
   unit: 'us' | 'ms';
+}
+
+interface TracedSpan {
+  name: string;
+  fromUs: number;
+  toUs: number;
+}
+
+/** One participant of a transaction that was traced, with its calls and what its session was in meanwhile. */
+export interface TracedLane {
+  name: string;
+  /** Of a coordinator, its phases. */
+  calls: readonly TracedSpan[];
+  states: readonly (TracedSpan & { emulated: boolean })[];
+}
+
+/** The traced transaction of a point; empty for programs that trace none. */
+export const tracedIn = (point: Point): readonly TracedLane[] =>
+  (point as Point & { sequence?: readonly TracedLane[] }).sequence ?? [];
+
+/** Whoever calls the branches: a coordinator, or the application itself. */
+const isCaller = ({ name }: TracedLane): boolean => name === 'coordinator';
+
+/** Calls of the branches, made by the coordinator or, without one, by the application. */
+export function sequenceOf(lanes: readonly TracedLane[]): SequenceDiagram {
+  const caller = lanes.find(isCaller)?.name ?? 'application';
+  const called = lanes.filter((lane) => !isCaller(lane));
+  return {
+    participants: [
+      { id: caller, label: caller },
+      // "branch 1: session 1 on instance 1" is too long for a column.
+      ...called.map(({ name }) => ({ id: name, label: name.split(':')[0]! })),
+    ],
+    calls: called.flatMap(({ name: to, calls }) =>
+      calls.map(({ name, fromUs, toUs }) => ({
+        from: caller,
+        to,
+        name,
+        sentAt: fromUs,
+        receivedAt: fromUs,
+        answeredAt: toUs,
+        returnedAt: toUs,
+        answer: '',
+      })),
+    ),
+    intervals: called.flatMap(({ name: participant, states }) =>
+      states.map(({ name: event, fromUs, toUs, emulated }) => ({
+        participant,
+        from: fromUs,
+        to: toUs,
+        event,
+        emulated,
+      })),
+    ),
+    unit: 'us',
+  };
 }
 
 export interface SequenceRow {

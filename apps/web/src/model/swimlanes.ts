@@ -162,3 +162,39 @@ export function ownershipLanes(periods: readonly OwnershipPeriod[], instances: r
     lane('gaps', 'no owner', gaps, []),
   ];
 }
+
+/** Lanes of instances whose spans are the epochs in which each had a service; null if these are no such lanes. */
+export function serviceLanes(swimlanes: readonly Swimlane[]): Lane[] | null {
+  const usPerMs = 1_000;
+  const periods = swimlanes.flatMap(({ session, spans }) =>
+    spans.flatMap(({ kind, gotUs, endedUs }): OwnershipPeriod[] => {
+      const epoch = /^epoch (\d+)$/.exec(kind)?.[1];
+      return epoch === undefined
+        ? []
+        : [
+            {
+              instance: session,
+              epoch: Number(epoch),
+              fromMs: gotUs / usPerMs,
+              toMs: endedUs / usPerMs,
+              ended: '',
+            },
+          ];
+    }),
+  );
+  if (periods.length === 0) return null;
+  return ownershipLanes(
+    periods,
+    swimlanes.map(({ session }) => session),
+  );
+}
+
+/** "4 owners in 12 s; 3 gaps, the longest 600 ms." */
+export function ownershipInWords(lanes: readonly Lane[]): string {
+  const spans = lanes.flatMap((lane) => lane.spans);
+  const gaps = spans.filter(({ tone }) => tone === 'gap').map(({ from, to }) => to - from);
+  const owners = spans.filter(({ tone }) => tone === 'holds').length;
+  const end = Math.max(0, ...spans.map(({ to }) => to));
+  const longest = gaps.length === 0 ? '' : `, the longest ${formatMs(Math.max(...gaps))}`;
+  return `${owners} ${owners === 1 ? 'owner' : 'owners'} in ${formatMs(end)}; ${gaps.length} ${gaps.length === 1 ? 'gap' : 'gaps'}${longest}.`;
+}

@@ -176,7 +176,7 @@ function Differences({ runs }: { runs: readonly Run[] }) {
       {differences.length === 0 ? (
         <p className="small">None: the same scenario, scale and machine.</p>
       ) : (
-        <ScrollX label="Difference of configuration" framed>
+        <ScrollX label="Settings that differ" framed>
           <table className="table">
             <thead>
               <tr>

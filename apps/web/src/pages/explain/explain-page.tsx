@@ -18,9 +18,10 @@ import { useTitle } from '../../parts/use-title.ts';
 import { ActiveSessions } from './active-sessions.tsx';
 import { DistributionChart } from './event-durations.tsx';
 import type { ExplainSearch } from './explain-search.ts';
-import { ListenFigures } from './listen-figures.tsx';
+
 import { PointChange } from './point-change.tsx';
 import { PointEvents, WhatHelps } from './point-events.tsx';
+import { StudyFigures } from './study-figures.tsx';
 
 /** How often the points of a run under way are read again. */
 const pollMs = 3_000;
@@ -181,7 +182,7 @@ function ExplainedRun({ run, program }: { run: Run; program: ProgramInfo }) {
       ) : (
         <PointChoice groups={groups} selected={at.key} onSelect={(key) => onSearch({ point: key })} />
       )}
-      <ListenFigures run={run} point={point} />
+      <StudyFigures run={run} point={point} colors={colors} />
       <div className="row">
         <SaveReport
           title={`Where the time goes: ${run.scenario.title}`}

@@ -16,7 +16,7 @@ export function ImportRun() {
   });
   return (
     <>
-      <label className="button">
+      <label className="button import-run">
         Import a run
         <input
           className="visually-hidden"

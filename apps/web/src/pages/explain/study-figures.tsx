@@ -1,30 +1,57 @@
 import type { DocumentTable, Point, Run } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { studiesQuery } from '../../api/queries.ts';
+import type { EventColor } from '../../charts/waits-color.ts';
 import { findTable, rowsByName } from '../../model/document-tables.ts';
 import type { Guard } from '../../model/gets-model.ts';
 import { methodReports } from '../../model/method-report.ts';
 import { bucketsFrom, formatPowerNs } from '../../model/power-buckets.ts';
+import { tracedIn } from '../../model/sequence.ts';
+import { serviceLanes } from '../../model/swimlanes.ts';
 import { DistributionChart, type DistributionSeries } from './event-durations.tsx';
 import { GetsOverPairs } from './gets-over-pairs.tsx';
 import { Herd } from './herd.tsx';
 import { MethodReports } from './method-reports.tsx';
+import { ServiceOwners } from './service-owners.tsx';
+import { Transaction } from './transaction.tsx';
 
 const guards: readonly Guard[] = ['mutex', 'latch'];
 
-/** The figures of sessions that listen: the herd, both methods side by side, the time of gets, and the formulas. */
-export function ListenFigures({ run, point }: { run: Run; point: Point }) {
+/** What the programs of single studies record of a point: lanes, a transaction, and of sessions that listen gets and methods. */
+export function StudyFigures({
+  run,
+  point,
+  colors,
+}: {
+  run: Run;
+  point: Point;
+  colors: ReadonlyMap<string, EventColor>;
+}) {
   const { data: studies } = useQuery(studiesQuery);
   const table = (id: string) => findTable(studies, run.scenario.study, id);
   const [pairs, model, histograms] = [table('pairs'), table('model'), table('get-histograms')];
+  const swimlanes = useMemo(() => point.swimlanes ?? [], [point]);
+  const owners = useMemo(() => serviceLanes(swimlanes), [swimlanes]);
+  const traced = useMemo(() => tracedIn(point), [point]);
   const isListen = run.scenario.program === 'listen';
   const varies = new Set(run.points.map(({ params }) => params.pairs)).size > 1;
   return (
     <>
-      {point.swimlanes === undefined || point.swimlanes.length === 0 ? null : (
-        <section className="section" aria-labelledby="herd">
-          <h2 id="herd">Holder and waiters</h2>
-          <Herd run={run} swimlanes={point.swimlanes} />
+      {swimlanes.length === 0 ? null : (
+        <section className="section" aria-labelledby="lanes">
+          <h2 id="lanes">{owners === null ? 'Holder and waiters' : 'Owners'}</h2>
+          {owners === null ? (
+            <Herd run={run} swimlanes={swimlanes} />
+          ) : (
+            <ServiceOwners run={run} lanes={owners} />
+          )}
+        </section>
+      )}
+      {traced.length === 0 ? null : (
+        <section className="section" aria-labelledby="transaction">
+          <h2 id="transaction">A transaction</h2>
+          <Transaction run={run} lanes={traced} colors={colors} />
         </section>
       )}
       {isListen ? <MethodReports reports={methodReports(run.points, table('top-events'))} /> : null}
