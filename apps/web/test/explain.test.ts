@@ -83,7 +83,8 @@ test('the change between two points adds up, largest first, and says so with sig
   const sum = change.steps.reduce((total, { fromUs, toUs }) => total + toUs - fromUs, 0);
   expect(sum).toBeCloseTo(change.toUs - change.fromUs);
   expect(change.steps[0]!.name).toBe('write lock');
-  expect(changeInWords(change, 1)).toBe('+12.4\u202fms write lock');
+  expect(changeInWords(change, 1)).toBe('+12.4\u202fms write lock a message');
+  expect(changeInWords(activityChange(one!, one!)!)).toBe('No change');
   expect(activityChange(one!, { ...many!, messagesPerSec: 0 })).toBeNull();
 });
 

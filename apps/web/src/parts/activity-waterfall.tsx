@@ -40,8 +40,7 @@ export function ActivityWaterfall({ from, to, colors, fileName, provenance }: Ac
     [width, from.label, to.label, steps, change, colors],
   );
   const { element } = useChart(create, data);
-  const words =
-    change === null ? 'One of the points delivered no messages.' : `${changeInWords(change)} a message.`;
+  const words = change === null ? 'One of the points delivered no messages.' : `${changeInWords(change)}.`;
   const step = change?.steps[cursor];
   return (
     <ChartFrame
