@@ -10,7 +10,7 @@ import {
 } from '../src/model/active-sessions.ts';
 import { activityChange, changeInWords } from '../src/model/activity-change.ts';
 import { formatRatioChange, formatUsShort } from '../src/model/format-change.ts';
-import { bucketsFrom, formatPowerNs, sharesOf } from '../src/model/power-buckets.ts';
+import { bucketsFrom, formatPowerNs, middleBucket, sharesOf } from '../src/model/power-buckets.ts';
 import { layoutSequence, rowMin, sequenceOf, sequenceTotals } from '../src/model/sequence.ts';
 import {
   herdInWords,
@@ -139,6 +139,7 @@ describe('histograms by powers of two', () => {
         [0, 0, 0, 1, 0],
       ],
     });
+    expect([[0, 0.25, 0.75], [0.5, 0.5], [0, 0], []].map(middleBucket)).toEqual([2, 0, null, null]);
     expect(sharesOf([[0]])).toEqual({ first: 0, count: 0, shares: [[]] });
   });
 

@@ -20,6 +20,16 @@ export function sharesOf(histograms: readonly PowerBuckets[]): {
   return { first, count, shares };
 }
 
+/** Index of the bucket in which the middle value lies, from shares; null of nothing. */
+export function middleBucket(shares: readonly number[]): number | null {
+  let below = 0;
+  const index = shares.findIndex((share) => {
+    below += share;
+    return share > 0 && below >= 0.5;
+  });
+  return index === -1 ? null : index;
+}
+
 /** A document's counts, from the value of its first bucket on, as buckets from 1 on. */
 export function bucketsFrom(rows: readonly { from: number; count: number }[]): number[] {
   const buckets: number[] = [];

@@ -77,7 +77,7 @@ export function ComparedLines({
   const keys = series.flatMap(({ points }) => points.map(({ key }) => key));
   const words =
     found === null
-      ? 'Point at a mark or use the arrow keys.'
+      ? `${metric.label} of ${system} in ${runs.length} runs.`
       : `${describeSeries(found.series)}, ${axis.describe(found.point.x)}: ${metric.format(found.point.value)}`;
   return (
     <ChartFrame

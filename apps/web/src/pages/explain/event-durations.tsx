@@ -3,7 +3,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { createHistogramChart, type HistogramSeries } from '../../charts/histogram-chart.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatValue } from '../../model/format.ts';
-import { type PowerBuckets, sharesOf } from '../../model/power-buckets.ts';
+import { middleBucket, type PowerBuckets, sharesOf } from '../../model/power-buckets.ts';
 import { runProvenance } from '../../model/run-provenance.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Swatch } from '../../parts/legend-marks.tsx';
@@ -46,7 +46,7 @@ export function DistributionChart(props: {
   const { element } = useChart(create, data);
   const words =
     cursor === null
-      ? 'Point at a bucket or use the arrow keys.'
+      ? mediansInWords(data.series, edges)
       : `From ${edges[cursor]}: ${data.series.map(({ label, shares: each }) => `${label} ${formatValue((each[cursor] ?? 0) * 100)} %`).join(', ')}`;
   const onKey = (key: string): boolean => {
     if (key === 'Escape') setCursor(null);
@@ -94,4 +94,13 @@ export function DistributionChart(props: {
       cursor={{ now: cursor ?? 0, max: Math.max(1, count - 1), onKey }}
     />
   );
+}
+
+/** "The middle value of here lies from 2 µs to 4 µs; …" */
+function mediansInWords(series: readonly HistogramSeries[], edges: readonly string[]): string {
+  const parts = series.flatMap(({ label, shares }) => {
+    const middle = middleBucket(shares);
+    return middle === null ? [] : [`of ${label} from ${edges[middle]} to ${edges[middle + 1] ?? 'more'}`];
+  });
+  return parts.length === 0 ? 'Nothing was counted.' : `The middle value ${parts.join('; ')}.`;
 }
