@@ -33,6 +33,7 @@ export {
   type WaitEventInfo,
   type WaitLog,
   type WaitStats,
+  waitBucketsPerDoubling,
   waitEvents,
   waitQuantileMs,
 } from './api/waits.ts';

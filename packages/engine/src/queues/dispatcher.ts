@@ -20,6 +20,7 @@ import { waitingForMessages } from './waiters.ts';
 const backlogRead = registerWaitEvent({
   name: 'backlog read',
   class: 'configuration',
+  standsFor: 'db file sequential read',
   about: 'a dequeue: messages that the cache does not hold are read',
 });
 
