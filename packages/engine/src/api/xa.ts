@@ -71,6 +71,8 @@ export interface XaSession extends XaResource {
 export const xaCodes = {
   XA_RBROLLBACK: 100,
   XA_RBCOMMFAIL: 101,
+  XA_RBDEADLOCK: 102,
+  XA_RBINTEGRITY: 103,
   XA_RBOTHER: 104,
   XA_RBTIMEOUT: 106,
   XA_RETRY: 4,

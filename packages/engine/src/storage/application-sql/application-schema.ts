@@ -51,11 +51,11 @@ export class ApplicationSchema {
     return { engine, application };
   }
 
-  /** Root pages of the application's tables and indexes. */
-  rootPages(): Set<number> {
-    return new Set(
-      this.#readRowsByOwner().application.flatMap(({ rootPage }) =>
-        rootPage === null || rootPage === 0 ? [] : [rootPage],
+  /** Root pages of the application's tables and indexes, each with its table. */
+  tableOfRoots(): Map<number, string> {
+    return new Map(
+      this.#readRowsByOwner().application.flatMap(({ rootPage, tableName }) =>
+        rootPage === null || rootPage === 0 ? [] : [[rootPage, tableName]],
       ),
     );
   }
