@@ -1,6 +1,16 @@
 /** Instances with tables of the application, and branches that change rows. */
-import { expect } from 'vitest';
-import type { Instance, InstanceOptions, Session, SqlParameters, Xid } from '../../src/index.ts';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import {
+  type Instance,
+  type InstanceOptions,
+  openInstance,
+  type Session,
+  type SqlParameters,
+  type Xid,
+} from '../../src/index.ts';
 import { openTestInstance } from '../folder.ts';
 import { xaOf } from './support.ts';
 
@@ -77,4 +87,23 @@ export async function isWaiting(instance: Instance, call: Promise<unknown>): Pro
     await session.close();
   }
   return !settled;
+}
+
+/** One instance for all tests of a group, which end their branches. */
+export function shareInstance(options: Partial<InstanceOptions> = {}): { readonly current: Instance } {
+  const dir = mkdtempSync(join(tmpdir(), 'shardlab-test-'));
+  let instance: Instance;
+  beforeAll(async () => {
+    instance = await openInstance({ dir, ...options });
+    await instance.createQueue({ name: 'orders' });
+  });
+  afterAll(async () => {
+    await instance.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  return {
+    get current() {
+      return instance;
+    },
+  };
 }

@@ -1,8 +1,8 @@
 /** Branches of distributed transactions that change rows of the application: prepared, locked, and ended after restarts. */
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openInstance } from '../../src/index.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
-import { branchWith, isWaiting, openWithTables, prepared, rows, run } from './rows-support.ts';
+import { branchWith, isWaiting, openWithTables, prepared, rows, run, shareInstance } from './rows-support.ts';
 import { code, put, takeAll, xaOf } from './support.ts';
 import { xidOf } from './xid-of.ts';
 
@@ -50,7 +50,9 @@ describe('a prepared branch with rows', () => {
   });
 
   it('writes the values that its statements had at the prepare', async () => {
-    const instance = await openWithTables(['CREATE TABLE log (id INTEGER PRIMARY KEY, at TEXT, draw INTEGER)']);
+    const instance = await openWithTables([
+      'CREATE TABLE log (id INTEGER PRIMARY KEY, at TEXT, draw INTEGER)',
+    ]);
     await run(instance, 'CREATE TABLE total (n)', 'INSERT INTO total VALUES (0)');
     const session = await prepared(
       instance,
@@ -61,36 +63,6 @@ describe('a prepared branch with rows', () => {
     await xaOf(session).commit(xid);
     const [row] = await rows(instance, 'SELECT draw = n AS same, draw <> 0 AS drawn FROM log, total');
     expect(row).toEqual({ same: 1, drawn: 1 });
-  });
-
-  it.each<[string, unknown]>([
-    ['null', null],
-    ['an integer of 64 bits', -(2n ** 63n)],
-    ['a real', 0.1],
-    ['a real that is whole', 1e300],
-    ['an infinite real', Number.POSITIVE_INFINITY],
-    ['text', 'ünï\u0000cödé 𝄞'],
-    ['bytes', Uint8Array.of(0, 255, 128)],
-    ['no bytes', new Uint8Array()],
-  ])('stores %s exactly', async (_what, value) => {
-    const instance = await openWithTables(['CREATE TABLE any (id INTEGER PRIMARY KEY, value)']);
-    const bound = value as string;
-    const session = await prepared(instance, xid, ['INSERT INTO any VALUES (1, ?)', [bound]]);
-    await run(instance, ['INSERT INTO any VALUES (2, ?)', [bound]]);
-    await xaOf(session).commit(xid);
-    const [row] = await rows(
-      instance,
-      'SELECT a.value IS b.value AND typeof(a.value) = typeof(b.value) AS same FROM any AS a, any AS b WHERE a.id = 1 AND b.id = 2',
-    );
-    expect(row).toEqual({ same: 1 });
-  });
-
-  it('stores a text that is not UTF-8 as it is', async () => {
-    const instance = await openWithTables(['CREATE TABLE any (id INTEGER PRIMARY KEY, value)']);
-    const session = await prepared(instance, xid, "INSERT INTO any VALUES (1, CAST(x'ff41' AS TEXT))");
-    await xaOf(session).commit(xid);
-    const [row] = await rows(instance, 'SELECT typeof(value) AS type, hex(value) AS bytes FROM any');
-    expect(row).toEqual({ type: 'text', bytes: 'FF41' });
   });
 
   it('is read-only if its statements change no row, and keeps nothing', async () => {
@@ -153,7 +125,9 @@ describe('a prepared branch with rows', () => {
     expect((await rows(instance, balances)).map(({ balance }) => balance)).toEqual([90, 80, 100]);
   });
 
-  it('keeps its locks when the process that writes is killed by a statement', { timeout: 30_000 }, async () => {
+  it('keeps its locks when the process that writes is killed by a statement', {
+    timeout: 30_000,
+  }, async () => {
     const instance = await openWithTables(accounts, { sqlLockMsMax: 20 });
     const session = await prepared(instance, xid, pay(1, 30));
     const endless = `WITH a(x) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10))
@@ -161,10 +135,49 @@ describe('a prepared branch with rows', () => {
     await expect(run(instance, endless)).rejects.toEqual(code('SQL_TOO_SLOW'));
     await expect(run(instance, pay(1, 1))).rejects.toEqual(code('SQL_LOCK_TIMEOUT'));
     const slow = await branchWith(instance, xidOf('slow'), pay(2, 1), endless);
-    await expect(xaOf(slow).prepare(xidOf('slow'))).rejects.toMatchObject({ details: { cause: 'SQL_TOO_SLOW' } });
+    await expect(xaOf(slow).prepare(xidOf('slow'))).rejects.toMatchObject({
+      details: { cause: 'SQL_TOO_SLOW' },
+    });
     await xaOf(session).commit(xid);
     await run(instance, pay(1, 1), pay(2, 1));
     expect((await rows(instance, balances)).map(({ balance }) => balance)).toEqual([69, 99, 100]);
+  });
+});
+
+describe('the values of a prepared branch', () => {
+  const shared = shareInstance();
+  beforeAll(() => run(shared.current, 'CREATE TABLE any (id INTEGER PRIMARY KEY, value)'));
+
+  it.each<[string, unknown]>([
+    ['null', null],
+    ['an integer of 64 bits', -(2n ** 63n)],
+    ['a real', 0.1],
+    ['a real that is whole', 1e300],
+    ['an infinite real', Number.POSITIVE_INFINITY],
+    ['text', 'ünï\u0000cödé 𝄞'],
+    ['bytes', Uint8Array.of(0, 255, 128)],
+    ['no bytes', new Uint8Array()],
+  ])('stores %s exactly', async (_what, value) => {
+    const instance = shared.current;
+    await run(instance, 'DELETE FROM any');
+    const bound = value as string;
+    const session = await prepared(instance, xid, ['INSERT INTO any VALUES (1, ?)', [bound]]);
+    await run(instance, ['INSERT INTO any VALUES (2, ?)', [bound]]);
+    await xaOf(session).commit(xid);
+    const [row] = await rows(
+      instance,
+      'SELECT a.value IS b.value AND typeof(a.value) = typeof(b.value) AS same FROM any AS a, any AS b WHERE a.id = 1 AND b.id = 2',
+    );
+    expect(row).toEqual({ same: 1 });
+  });
+
+  it('stores a text that is not UTF-8 as it is', async () => {
+    const instance = shared.current;
+    await run(instance, 'DELETE FROM any');
+    const session = await prepared(instance, xid, "INSERT INTO any VALUES (1, CAST(x'ff41' AS TEXT))");
+    await xaOf(session).commit(xid);
+    const [row] = await rows(instance, 'SELECT typeof(value) AS type, hex(value) AS bytes FROM any');
+    expect(row).toEqual({ type: 'text', bytes: 'FF41' });
   });
 });
 
@@ -175,49 +188,17 @@ describe('rows that a branch in doubt has locked', () => {
     const waits = run(instance, pay(1, 5));
     expect(await isWaiting(instance, waits)).toBe(true);
     expect((await rows(instance, balances))[0]).toEqual({ id: 1, balance: 100 });
-    await run(instance, pay(2, 1), "INSERT INTO account VALUES (4, 'dan', 1)", 'DELETE FROM account WHERE id = 3');
+    await run(
+      instance,
+      pay(2, 1),
+      "INSERT INTO account VALUES (4, 'dan', 1)",
+      'DELETE FROM account WHERE id = 3',
+    );
     await xaOf(session).commit(xid);
     await waits;
     expect((await rows(instance, balances))[0]).toEqual({ id: 1, balance: 65 });
     const event = instance.waits.snapshot().find(({ event }) => event === 'enq: TX - row lock contention');
     expect(event).toMatchObject({ waits: 1, emulated: false });
-  });
-
-  it.each<[string, string, string]>([
-    ['an update of the same row', 'UPDATE account SET balance = 1 WHERE id = 1', "owner = 'bob'"],
-    ['a deletion of it', 'DELETE FROM account WHERE id = 1', 'id = 2'],
-    ['a deletion of all', 'DELETE FROM account', 'id = 2'],
-    ['a replacement', "REPLACE INTO account VALUES (1, 'x', 0)", 'id = 2'],
-    ['an update or replacement', "UPDATE OR REPLACE account SET id = 1 WHERE id = 2", 'id = 3'],
-    ['an upsert', "INSERT INTO account VALUES (1, 'x', 0) ON CONFLICT (id) DO UPDATE SET balance = 0", 'id = 2'],
-    ['a row of the key of a new one', "INSERT INTO account VALUES (7, 'x', 0)", 'id = 2'],
-    ['a row of the unique value of a new one', "INSERT INTO account VALUES (8, 'new', 0)", 'id = 2'],
-    ['a row of the unique value that it takes away', "UPDATE account SET owner = 'ann' WHERE id = 2", 'id = 3'],
-    ['a column more', 'ALTER TABLE account ADD COLUMN city', 'id = 2'],
-    ['another table', 'CREATE TABLE other (x)', 'id = 2'],
-    ['no table any more', 'DROP TABLE account', 'id = 2'],
-  ])('are kept from %s', async (_what, statement, others) => {
-    const instance = await openWithTables(accounts, { sqlLockMsMax: 20 });
-    const session = await prepared(
-      instance,
-      xid,
-      "UPDATE account SET owner = 'anna', balance = balance - 1 WHERE id = 1",
-      "INSERT INTO account VALUES (7, 'new', 5)",
-    );
-    const refused = run(instance, statement);
-    // A unique value that is still there is refused at once: the branch has not taken it away yet.
-    await expect(refused).rejects.toMatchObject({
-      code: expect.stringMatching(/^SQL_LOCK_TIMEOUT$|^SQL_FAILED$/),
-    });
-    await run(instance, `UPDATE account SET balance = balance + 1 WHERE ${others}`);
-    await xaOf(session).commit(xid);
-    const found = await rows(instance, 'SELECT id, owner, balance FROM account WHERE id IN (1, 7)');
-    expect(found).toEqual([
-      { id: 1, owner: 'anna', balance: 99 },
-      { id: 7, owner: 'new', balance: 5 },
-    ]);
-    const after = await run(instance, statement).catch((error: Error) => error);
-    expect(after).not.toEqual(code('SQL_LOCK_TIMEOUT'));
   });
 
   it('refuse a query at once, which must not keep the writer waiting', async () => {
@@ -256,6 +237,55 @@ describe('rows that a branch in doubt has locked', () => {
     await xaOf(session).rollback(xid);
     await waits;
     expect(await takeAll(instance, 'shipments')).toEqual(['a', 'b']);
+  });
+});
+
+describe('what a branch in doubt has locked', () => {
+  const shared = shareInstance({ sqlLockMsMax: 20 });
+
+  it.each<[string, string, string]>([
+    ['an update that violates a constraint', 'UPDATE account SET balance = -1 WHERE id = 1', "owner = 'bob'"],
+    ['an update of the same row', 'UPDATE account SET balance = 1 WHERE id = 1', "owner = 'bob'"],
+    ['a deletion of it', 'DELETE FROM account WHERE id = 1', 'id = 2'],
+    ['a deletion of all', 'DELETE FROM account', 'id = 2'],
+    ['a replacement', "REPLACE INTO account VALUES (1, 'x', 0)", 'id = 2'],
+    ['an update or replacement', 'UPDATE OR REPLACE account SET id = 1 WHERE id = 2', 'id = 2'],
+    [
+      'an upsert',
+      "INSERT INTO account VALUES (1, 'x', 0) ON CONFLICT (id) DO UPDATE SET balance = 0",
+      'id = 2',
+    ],
+    ['a row of the key of a new one', "INSERT INTO account VALUES (7, 'x', 0)", 'id = 2'],
+    ['a row of the unique value of a new one', "INSERT INTO account VALUES (8, 'new', 0)", 'id = 2'],
+    [
+      'a row of the unique value that it takes away',
+      "UPDATE account SET owner = 'ann' WHERE id = 2",
+      'id = 3',
+    ],
+    ['a row of the key of one that it deletes', "INSERT INTO account VALUES (3, 'x', 0)", 'id = 2'],
+    ['a column more', 'ALTER TABLE account ADD COLUMN city', 'id = 2'],
+    ['another table', 'CREATE TABLE other (x)', 'id = 2'],
+    ['no table any more', 'DROP TABLE account', 'id = 2'],
+  ])('is kept from %s', async (_what, statement, others) => {
+    const instance = shared.current;
+    await run(instance, 'DROP TABLE IF EXISTS account', 'DROP TABLE IF EXISTS other', ...accounts);
+    const session = await prepared(
+      instance,
+      xid,
+      "UPDATE account SET owner = 'anna', balance = balance - 1 WHERE id = 1",
+      "INSERT INTO account VALUES (7, 'new', 5)",
+      'DELETE FROM account WHERE id = 3',
+    );
+    await expect(run(instance, statement)).rejects.toEqual(code('SQL_LOCK_TIMEOUT'));
+    await run(instance, `UPDATE account SET balance = balance + 1 WHERE ${others}`);
+    await xaOf(session).commit(xid);
+    const found = await rows(instance, 'SELECT id, owner, balance FROM account WHERE id IN (1, 7)');
+    expect(found).toEqual([
+      { id: 1, owner: 'anna', balance: 99 },
+      { id: 7, owner: 'new', balance: 5 },
+    ]);
+    const after = await run(instance, statement).catch((error: Error) => error);
+    expect(after).not.toEqual(code('SQL_LOCK_TIMEOUT'));
   });
 });
 

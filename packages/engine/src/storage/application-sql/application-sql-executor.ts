@@ -188,12 +188,13 @@ export class ApplicationSqlExecutor {
 
   #execute({ sql, parameters }: SqlStatement, budget: SqlBudget): SqlResult {
     const bound = toSqliteParameters(parameters);
+    // Before it is compiled, since with a table it would drop the triggers of its locks.
+    if (changesSchema(keywordOf(sql))) this.prepared.locks.prepareSchemaChange();
     const compiled = this.#getCompiled(sql, bound);
     if (!changesSchema(compiled.keyword)) {
       this.prepared.locks.assertTablesFree(compiled.writes);
       return this.#runCompiled(compiled, bound, budget);
     }
-    this.prepared.locks.prepareSchemaChange();
     const before = this.#schema.snapshot();
     const result = this.#runCompiled(compiled, bound, budget);
     this.invalidateCompiled();
@@ -251,7 +252,8 @@ export class ApplicationSqlExecutor {
     const plan = this.#file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(bound) as { detail: string }[];
     if (plan.some(({ detail }) => detail === 'RECURSIVE STEP')) throw sqlRefused('it is recursive');
     const roots = changesSchema(keyword) ? [] : [...writtenRoots(program)];
-    const writes = [...new Set(roots.flatMap((root) => this.#tableOfRoots.get(root) ?? []))];
+    const written = new Set(roots.flatMap((root) => this.#tableOfRoots.get(root) ?? []));
+    const writes = [...written].filter((table) => !table.startsWith('sqlite_')); // AUTOINCREMENT's numbers
     return { statement, keyword, insertsRows: insertsRows(program), writes };
   }
 

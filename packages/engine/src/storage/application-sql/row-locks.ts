@@ -15,7 +15,20 @@ import { guardTriggerPrefix, touchFunction } from './sql-program.ts';
 import { keyPart } from './stored-value.ts';
 import type { CapturedRow, TableLayout } from './table-layout.ts';
 
-type Touched = 'inserted' | 'updated' | 'deleted';
+/** A row is about to be written to, or has been. Its locks are checked before its constraints. */
+type Touched = (typeof touches)[number];
+const touches = ['inserting', 'updating', 'deleting', 'inserted', 'updated', 'deleted'] as const;
+const eventOf = {
+  inserting: 'BEFORE INSERT',
+  updating: 'BEFORE UPDATE',
+  deleting: 'BEFORE DELETE',
+  inserted: 'AFTER INSERT',
+  updated: 'AFTER UPDATE',
+  deleted: 'AFTER DELETE',
+} as const satisfies Record<Touched, string>;
+
+/** What stands for a number that SQLite has not drawn yet, before the row is inserted. */
+const rowidNotDrawn = -1n;
 
 export class RowLocks {
   readonly #file: SqliteFile;
@@ -115,14 +128,17 @@ export class RowLocks {
     const columns = [...identity, ...uniqueKeys.flat()].map((column) => `"${column.replaceAll('"', '""')}"`);
     const values = (of: 'OLD' | 'NEW') => columns.map((column) => `${of}.${column}`);
     const table = `"${name.replaceAll('"', '""')}"`;
-    const create = (touched: Touched, event: string, args: string[]) =>
+    for (const touched of touches) {
+      const event = eventOf[touched];
+      const versions = [
+        ...(event.endsWith('INSERT') ? [] : values('OLD')),
+        ...(event.endsWith('DELETE') ? [] : values('NEW')),
+      ];
       this.#file.exec(
-        `CREATE TEMP TRIGGER IF NOT EXISTS ${triggerName(touched, name)} AFTER ${event} ON main.${table}
-         BEGIN SELECT ${touchFunction}('${name.replaceAll("'", "''")}', '${touched}', ${args.join(', ')}); END`,
+        `CREATE TEMP TRIGGER IF NOT EXISTS ${triggerName(touched, name)} ${event} ON main.${table}
+         BEGIN SELECT ${touchFunction}('${name.replaceAll("'", "''")}', '${touched}', ${versions.join(', ')}); END`,
       );
-    create('inserted', 'INSERT', values('NEW'));
-    create('updated', 'UPDATE', [...values('OLD'), ...values('NEW')]);
-    create('deleted', 'DELETE', values('OLD'));
+    }
     this.#guarded.set(name, layout);
   }
 
@@ -152,16 +168,24 @@ export class RowLocks {
     if (layout === undefined) return; // the trigger was left when nothing of the table was locked any more
     if (this.#suspended || (this.#captured === undefined && this.isEmpty)) return;
     const width = layout.identity.length + layout.uniqueKeys.flat().length;
-    const versions = touched === 'updated' ? [values.slice(0, width), values.slice(width)] : [values];
-    const keys = versions.flatMap((version) => keysOf(layout, version));
+    const versions =
+      values.length === 2 * width ? [values.slice(0, width), values.slice(width)] : [values];
+    if (touched === 'inserted' || touched.endsWith('ing')) {
+      const keys = versions.flatMap((version) => keysOf(layout, version));
+      const isDrawn = touched !== 'inserting' || values[0] !== rowidNotDrawn;
+      this.#assertKeysFree(layout, isDrawn ? keys : keys.slice(1));
+    }
+    if (this.#captured === undefined || touched.endsWith('ing')) return;
+    this.#captureRow(layout, versions[0]!, touched === 'inserted');
+    const [first, second] = versions.map((version) => keysOf(layout, version)[0]!);
+    if (second !== undefined) this.#captureRow(layout, versions[1]!, first !== second);
+  }
+
+  #assertKeysFree({ name }: TableLayout, keys: readonly string[]): void {
     for (const key of keys) {
       const branch = this.#holders.get(key);
-      if (branch !== undefined) throw lockedError(layout.name, branch);
+      if (branch !== undefined) throw lockedError(name, branch);
     }
-    if (this.#captured === undefined) return;
-    const [first, second] = versions.map((version) => keysOf(layout, version)[0]!);
-    this.#captureRow(layout, versions[0]!, touched === 'inserted');
-    if (touched === 'updated') this.#captureRow(layout, versions[1]!, first !== second);
   }
 
   #captureRow(layout: TableLayout, version: SqlValue[], isNew: boolean): void {
