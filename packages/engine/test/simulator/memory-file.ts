@@ -7,7 +7,7 @@ import type { DelayMoment } from '../../src/model/delay-clock.ts';
 import { type DelayedRow, delayedSinceMs } from '../../src/model/delayed-message.ts';
 import type { EvacuatedRow } from '../../src/model/evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../../src/model/forwarding-row.ts';
-import type { PoolChanges } from '../../src/model/group-message.ts';
+import type { PoolChanges, SqlOutcome, SqlTransaction } from '../../src/model/group-message.ts';
 import { readPayload, recordEnd } from '../../src/model/message-record.ts';
 import type { ReadBlock, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { RecoveredInstance, RecoveredPartition } from '../../src/model/recovered-instance.ts';
@@ -36,7 +36,17 @@ export interface WrittenGroup {
   blocks: (ReadBlock & { partition: number })[];
   deltas: { partition: number; ranges: Uint8Array }[];
   tableWrites: readonly TableWrite[];
+  sqlTransactions: WrittenSqlTransaction[];
 }
+
+export interface WrittenSqlTransaction
+  extends Pick<WrittenGroup, 'blocks' | 'deltas' | 'tableWrites'>,
+    Pick<SqlTransaction, 'statements' | 'branch'> {
+  gapDeltas: WrittenGroup['deltas'];
+}
+
+/** The only statement that this file knows: adds the first parameter to the balance of the account that the second names. */
+export const addToBalance = 'UPDATE account SET balance = balance + ? WHERE id = ?';
 
 /** The tables. */
 class Tables {
@@ -49,6 +59,8 @@ class Tables {
   readonly forwardedIn: Map<string, ForwardedInRow>;
   readonly preparedBranches: Map<string, PreparedBranchRow>;
   readonly decisions: Map<string, DecisionRow>;
+  /** The application's one table: balances by account. */
+  readonly balances: Map<number, number>;
   /** By log: the end of the numbers that it ever had. */
   readonly logEnds: Map<string, number>;
   /** Payloads of partitions that were truncated. */
@@ -73,11 +85,13 @@ class Tables {
     this.forwardedIn = new Map(from?.forwardedIn);
     this.preparedBranches = new Map(from?.preparedBranches);
     this.decisions = new Map(from?.decisions);
+    this.balances = new Map(from?.balances);
     this.logEnds = new Map(from?.logEnds);
     this.truncatedPayloads = new Set(from?.truncatedPayloads);
   }
 
-  apply({ poolChanges, blocks, deltas, tableWrites }: WrittenGroup): void {
+  /** Returns how the group's statements ended. */
+  apply({ poolChanges, sqlTransactions, ...content }: WrittenGroup): SqlOutcome[] {
     for (const partition of poolChanges.create) this.partitions.set(partition, null);
     for (const partition of poolChanges.truncate) this.#truncate(partition);
     for (const { partition, queueId, shard, firstSeq } of poolChanges.assign) {
@@ -88,6 +102,22 @@ class Tables {
       const empty = { blocks: [], deltas: [], attempts: new Map<number, number>() };
       this.partitions.set(partition, { queueId, shard, firstSeq, ...empty });
     }
+    this.#applyContent(content);
+    return sqlTransactions.map((transaction) => {
+      const outcome = this.#runStatements(transaction);
+      if (outcome.failure === null) this.#applyContent(transaction);
+      else
+        for (const { partition, ranges } of transaction.gapDeltas)
+          this.#addDelta(this.#assigned(partition), ranges);
+      return outcome;
+    });
+  }
+
+  #applyContent({
+    blocks,
+    deltas,
+    tableWrites,
+  }: Pick<WrittenGroup, 'blocks' | 'deltas' | 'tableWrites'>): void {
     for (const { partition, ...block } of blocks) {
       const stored = this.#assigned(partition);
       const log = `${stored.queueId} ${stored.shard}`;
@@ -98,6 +128,38 @@ class Tables {
     }
     for (const { partition, ranges } of deltas) this.#addDelta(this.#assigned(partition), ranges);
     for (const write of tableWrites) this.#applyTableWrite(write);
+  }
+
+  #runStatements({ statements, branch }: WrittenSqlTransaction): SqlOutcome {
+    if (branch?.kind === 'commit') {
+      const { rows } = this.preparedBranches.get(xidKey(branch.key))!;
+      for (const [account, balance] of JSON.parse(rows) as [number, number][])
+        this.balances.set(account, balance);
+      return { results: [], failure: null };
+    }
+    const changed = new Map<number, number>();
+    for (const { sql, parameters } of statements) {
+      expectThat(sql === addToBalance, () => `the file in memory cannot run "${sql}"`);
+      const [amount, account] = parameters as [number, number];
+      const holder = this.#holderOf(account);
+      if (holder !== undefined) {
+        const details = { branch: holder };
+        return { results: [], failure: { code: 'SQL_LOCKED', message: 'locked', details, fatal: false } };
+      }
+      changed.set(account, (changed.get(account) ?? this.balances.get(account) ?? 0) + amount);
+    }
+    if (branch === undefined) for (const [account, balance] of changed) this.balances.set(account, balance);
+    else this.preparedBranches.set(xidKey(branch.row), { ...branch.row, rows: JSON.stringify([...changed]) });
+    const result = { rows: [], changes: 1, lastInsertRowid: null };
+    return { results: statements.map(() => result), failure: null };
+  }
+
+  #holderOf(account: number): string | undefined {
+    for (const [key, { rows }] of this.preparedBranches) {
+      if (rows !== '' && (JSON.parse(rows) as [number, number][]).some(([locked]) => locked === account))
+        return key;
+    }
+    return undefined;
   }
 
   #assigned(partition: number): StoredPartition {
@@ -256,9 +318,10 @@ export class MemoryFile {
   #unsynced: WrittenGroup[] = [];
   #epoch = 0;
 
-  write(group: WrittenGroup): void {
-    this.#written.apply(group);
+  /** Returns how the group's statements ended. */
+  write(group: WrittenGroup): SqlOutcome[] {
     this.#unsynced.push(group);
+    return this.#written.apply(group);
   }
 
   /** Everything up to this group is on disk from now on. */

@@ -54,7 +54,10 @@ class Banks {
       const dir = makeFolder();
       const instance = await openBank(dir);
       await instance.createQueue({ name: 'cash' });
-      await run(instance, 'CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER CHECK (balance >= 0))');
+      await run(
+        instance,
+        'CREATE TABLE account (id INTEGER PRIMARY KEY, balance INTEGER CHECK (balance >= 0))',
+      );
       for (let id = 0; id < accountsPerBank; id += 1)
         await run(instance, ['INSERT INTO account VALUES (?, ?)', [id, startBalance]]);
       const balances = Array.from({ length: accountsPerBank }, () => startBalance);
@@ -137,7 +140,10 @@ class Banks {
         ? { changes: [], cash: amount }
         : { changes: [{ account: this.below(accountsPerBank), amount }], cash: 0 };
     const prepared: InDoubt[] = [];
-    for (const [bank, work] of [[from, pays], [to, gets]] as const) {
+    for (const [bank, work] of [
+      [from, pays],
+      [to, gets],
+    ] as const) {
       const xid = xidOf(`t${this.transactions}`, bank === from ? 'from' : 'to');
       const verdict = this.#verdict(bank, work);
       this.note(`prepare: ${verdict}`);
@@ -204,7 +210,9 @@ class Banks {
   }
 }
 
-it('money is neither lost nor made, and every call ends as the model says', { timeout: 120_000 }, async () => {
+it('money is neither lost nor made, and every call ends as the model says', {
+  timeout: 120_000,
+}, async () => {
   const banks = new Banks(drawnSeed);
   await banks.open();
   for (let step = 0; step < 150; step += 1) await banks.step();

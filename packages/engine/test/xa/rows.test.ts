@@ -260,7 +260,7 @@ describe('what a branch in doubt has locked', () => {
     [
       'a row of the unique value that it takes away',
       "UPDATE account SET owner = 'ann' WHERE id = 2",
-      'id = 3',
+      'id = 2',
     ],
     ['a row of the key of one that it deletes', "INSERT INTO account VALUES (3, 'x', 0)", 'id = 2'],
     ['a column more', 'ALTER TABLE account ADD COLUMN city', 'id = 2'],

@@ -168,8 +168,7 @@ export class RowLocks {
     if (layout === undefined) return; // the trigger was left when nothing of the table was locked any more
     if (this.#suspended || (this.#captured === undefined && this.isEmpty)) return;
     const width = layout.identity.length + layout.uniqueKeys.flat().length;
-    const versions =
-      values.length === 2 * width ? [values.slice(0, width), values.slice(width)] : [values];
+    const versions = values.length === 2 * width ? [values.slice(0, width), values.slice(width)] : [values];
     if (touched === 'inserted' || touched.endsWith('ing')) {
       const keys = versions.flatMap((version) => keysOf(layout, version));
       const isDrawn = touched !== 'inserting' || values[0] !== rowidNotDrawn;
