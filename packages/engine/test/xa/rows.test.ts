@@ -1,6 +1,8 @@
 /** Branches of distributed transactions that change rows of the application: prepared, locked, and ended after restarts. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openInstance } from '../../src/index.ts';
+import { checkFolder, openInstance } from '../../src/index.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { branchWith, isWaiting, openWithTables, prepared, rows, run, shareInstance } from './rows-support.ts';
 import { code, put, takeAll, xaOf } from './support.ts';
@@ -112,6 +114,25 @@ describe('a prepared branch with rows', () => {
     await second.xa.rollback(xidOf('transfer 2'));
     await run(second, pay(1, 1), pay(2, 1));
     expect((await rows(second, balances)).map(({ balance }) => balance)).toEqual([69, 99, 99]);
+  });
+
+  it.each<[string, string]>([
+    ['changed', `UPDATE xa_branch SET rows = replace(rows, 'i70', 'i99')`],
+    ['gone', 'DELETE FROM xa_branch'],
+  ])('is known to be damaged when its row is %s', async (_how, damage) => {
+    const dir = makeFolder();
+    const instance = await openInstance({ dir });
+    await run(instance, ...accounts);
+    await prepared(instance, xid, pay(1, 30));
+    await instance.close();
+    expect(checkFolder(dir).faults).toEqual([]);
+    const file = new Database(join(dir, 'instance-1.db'));
+    file.exec(`CREATE TEMP TABLE sums AS SELECT * FROM meta WHERE key = 'stored xa_branch'`);
+    expect(file.prepare(damage).run().changes).toBe(1);
+    file.exec(`UPDATE meta SET value = (SELECT value FROM sums) WHERE key = 'stored xa_branch'`);
+    file.close();
+    expect(checkFolder(dir).faults.join()).toContain('xa_branch');
+    await expect(openInstance({ dir })).rejects.toEqual(code('STORAGE_CORRUPT'));
   });
 
   it('takes over the statements of another branch of its transaction', async () => {
