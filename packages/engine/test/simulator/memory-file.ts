@@ -14,6 +14,7 @@ import type { RecoveredInstance, RecoveredPartition } from '../../src/model/reco
 import type { TableWrite } from '../../src/model/table-write.ts';
 import type { DecisionRow, PreparedBranchRow } from '../../src/model/xa-rows.ts';
 import { xidKey } from '../../src/model/xid.ts';
+import { runStatements } from './memory-statements.ts';
 import type { Chance } from './scheduler.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
@@ -44,9 +45,6 @@ export interface WrittenSqlTransaction
     Pick<SqlTransaction, 'statements' | 'branch'> {
   gapDeltas: WrittenGroup['deltas'];
 }
-
-/** The only statement that this file knows: adds the first parameter to the balance of the account that the second names. */
-export const addToBalance = 'UPDATE account SET balance = balance + ? WHERE id = ?';
 
 /** The tables. */
 class Tables {
@@ -104,7 +102,7 @@ class Tables {
     }
     this.#applyContent(content);
     return sqlTransactions.map((transaction) => {
-      const outcome = this.#runStatements(transaction);
+      const outcome = runStatements(transaction, this);
       if (outcome.failure === null) this.#applyContent(transaction);
       else
         for (const { partition, ranges } of transaction.gapDeltas)
@@ -128,38 +126,6 @@ class Tables {
     }
     for (const { partition, ranges } of deltas) this.#addDelta(this.#assigned(partition), ranges);
     for (const write of tableWrites) this.#applyTableWrite(write);
-  }
-
-  #runStatements({ statements, branch }: WrittenSqlTransaction): SqlOutcome {
-    if (branch?.kind === 'commit') {
-      const { rows } = this.preparedBranches.get(xidKey(branch.key))!;
-      for (const [account, balance] of JSON.parse(rows) as [number, number][])
-        this.balances.set(account, balance);
-      return { results: [], failure: null };
-    }
-    const changed = new Map<number, number>();
-    for (const { sql, parameters } of statements) {
-      expectThat(sql === addToBalance, () => `the file in memory cannot run "${sql}"`);
-      const [amount, account] = parameters as [number, number];
-      const holder = this.#holderOf(account);
-      if (holder !== undefined) {
-        const details = { branch: holder };
-        return { results: [], failure: { code: 'SQL_LOCKED', message: 'locked', details, fatal: false } };
-      }
-      changed.set(account, (changed.get(account) ?? this.balances.get(account) ?? 0) + amount);
-    }
-    if (branch === undefined) for (const [account, balance] of changed) this.balances.set(account, balance);
-    else this.preparedBranches.set(xidKey(branch.row), { ...branch.row, rows: JSON.stringify([...changed]) });
-    const result = { rows: [], changes: 1, lastInsertRowid: null };
-    return { results: statements.map(() => result), failure: null };
-  }
-
-  #holderOf(account: number): string | undefined {
-    for (const [key, { rows }] of this.preparedBranches) {
-      if (rows !== '' && (JSON.parse(rows) as [number, number][]).some(([locked]) => locked === account))
-        return key;
-    }
-    return undefined;
   }
 
   #assigned(partition: number): StoredPartition {

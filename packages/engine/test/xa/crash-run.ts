@@ -9,7 +9,7 @@ import type { XaResource, Xid } from '../../src/api/xa.ts';
 import { Coordinator } from '../../src/xa/coordinator/coordinator.ts';
 import type { Decisions } from '../../src/xa/coordinator/decisions.ts';
 import type { DistributedTransaction } from '../../src/xa/coordinator/distributed-transaction.ts';
-import { addToBalance } from '../simulator/memory-file.ts';
+import { addToBalance } from '../simulator/memory-statements.ts';
 import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
 import { type Opening, SimulatedInstance } from '../simulator/simulated-instance.ts';
 import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';

@@ -181,10 +181,11 @@ describe('a branch in doubt locks', () => {
     await run(instance, ...made.reverse().map((table) => `DROP TABLE ${table}`));
   });
 
-  it('nothing by name: the function of its triggers is not for the application', async () => {
-    await expect(run(shared.current, "SELECT shardlab_touch('t', 'inserted', 1)")).rejects.toEqual(
-      code('SQL_REFUSED'),
-    );
+  it.each([
+    "SELECT shardlab_touch('t', 'inserted', 1)",
+    "CREATE TABLE t (a DEFAULT (Shardlab_Touch('t', 'inserted', 1)))",
+  ])('nothing by name: the function of its triggers is not for the application (%s)', async (statement) => {
+    await expect(run(shared.current, statement)).rejects.toEqual(code('SQL_REFUSED'));
   });
 
   it('and is refused where its rows cannot be written again in one go', async () => {

@@ -22,6 +22,7 @@ import {
   toSqliteParameters,
 } from '../../model/sql-values.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
+import type { PreparedBranchKey } from '../../model/xa-rows.ts';
 import { isSqliteError, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { ApplicationSchema } from './application-schema.ts';
@@ -136,10 +137,10 @@ export class ApplicationSqlExecutor {
   }
 
   /** Writes the rows of a prepared branch, whose locks stay until its row is deleted. Throws as `run`. */
-  commitBranch(branch: string): SqlOutcome {
+  commitBranch(key: PreparedBranchKey): SqlOutcome {
     this.prepared.load();
     return this.#underSavepoint(() => {
-      this.prepared.apply(branch);
+      this.prepared.apply(key);
       return { results: [], failure: null };
     });
   }

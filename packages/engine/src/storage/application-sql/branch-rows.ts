@@ -82,9 +82,12 @@ function readRow(file: SqliteFile, { name, identity, columns }: TableLayout, val
 export function applyBranchRows(file: SqliteFile, { tables, changes }: BranchRows): void {
   // Rows that refer to each other come one after the other.
   file.pragma('defer_foreign_keys = ON');
-  for (const change of changes) if (change.values === null) deleteRow(file, tables[change.table]!, change);
-  for (const change of changes) if (change.values !== null) putRow(file, tables[change.table]!, change);
-  file.pragma('defer_foreign_keys = OFF');
+  try {
+    for (const change of changes) if (change.values === null) deleteRow(file, tables[change.table]!, change);
+    for (const change of changes) if (change.values !== null) putRow(file, tables[change.table]!, change);
+  } finally {
+    file.pragma('defer_foreign_keys = OFF'); // or those of others would be checked at the commit of the whole group
+  }
 }
 
 type Layout = BranchRows['tables'][string];

@@ -3,6 +3,7 @@
  * memory follows from the rows of `xa_branch`, from which it is read again after a restart or an undone group.
  */
 import { QueueError } from '../../api/errors.ts';
+import type { PreparedBranchKey } from '../../model/xa-rows.ts';
 import type { SqliteFile } from '../sqlite/open-sqlite.ts';
 import {
   applyBranchRows,
@@ -14,15 +15,15 @@ import {
 import { RowLocks } from './row-locks.ts';
 import { readTableLayout } from './table-layout.ts';
 
-/** The branches in the file that have rows, by their xid's key. */
-export type ReadPreparedBranches = () => Iterable<readonly [branch: string, rows: string]>;
+/** The branches in the file that have rows, by their xid's key; `only` the one of this xid. Throws `STORAGE_CORRUPT`. */
+export type ReadPreparedBranches = (
+  only?: PreparedBranchKey,
+) => Iterable<readonly [branch: string, rows: string]>;
 
 export class PreparedRows {
   readonly locks: RowLocks;
   readonly #file: SqliteFile;
   readonly #readPreparedBranches: ReadPreparedBranches;
-  /** By branch. */
-  readonly #rows = new Map<string, BranchRows>();
   #loaded = false;
 
   constructor(file: SqliteFile, readPreparedBranches: ReadPreparedBranches) {
@@ -38,25 +39,19 @@ export class PreparedRows {
     for (const [branch, text] of this.#readPreparedBranches()) {
       const rows = JSON.parse(text) as BranchRows;
       this.guard(Object.keys(rows.tables));
-      this.#add(branch, rows);
+      this.locks.add(branch, rows);
     }
   }
 
   /** A rollback may have undone what is in memory: it is read again at the next use. */
   forget(): void {
     this.#loaded = false;
-    this.#rows.clear();
     this.locks.clear();
   }
 
   /** From now on writes to these tables are seen. */
   guard(tables: Iterable<string>): void {
     for (const table of tables) this.locks.guard(readTableLayout(this.#file, table));
-  }
-
-  #add(branch: string, rows: BranchRows): void {
-    this.#rows.set(branch, rows);
-    this.locks.add(branch, rows);
   }
 
   /**
@@ -79,7 +74,7 @@ export class PreparedRows {
       });
     undo();
     this.#keepSequences(sequences);
-    this.#add(branch, rows);
+    this.locks.add(branch, rows);
     return text;
   }
 
@@ -115,18 +110,14 @@ export class PreparedRows {
     }
   }
 
-  /** Writes the rows of a branch. */
-  apply(branch: string): void {
-    this.load();
-    const rows = this.#rows.get(branch);
-    if (rows === undefined)
-      throw new QueueError('STORAGE_CORRUPT', { message: 'The rows of a branch are not in the file' });
-    this.locks.withoutChecks(() => applyBranchRows(this.#file, rows));
-  }
-
-  /** The branch has ended. */
-  release(branch: string): void {
-    this.#rows.delete(branch);
-    this.locks.release(branch);
+  /** Writes the rows of a branch, which the file has. */
+  apply(key: PreparedBranchKey): void {
+    const [found] = this.#readPreparedBranches(key);
+    if (found === undefined) {
+      throw new QueueError('STORAGE_CORRUPT', {
+        message: 'The rows of a prepared branch are not in the file',
+      });
+    }
+    this.locks.withoutChecks(() => applyBranchRows(this.#file, JSON.parse(found[1]) as BranchRows));
   }
 }

@@ -30,11 +30,17 @@ const eventOf = {
 /** What stands for a number that SQLite has not drawn yet, before the row is inserted. */
 const rowidNotDrawn = -1n;
 
+interface Locked extends Pick<BranchRows, 'keys' | 'wholeTables'> {
+  /** Tables of which it has locked anything. */
+  tables: ReadonlySet<string>;
+}
+
 export class RowLocks {
   readonly #file: SqliteFile;
   /** The branch that has locked a key, by its xid's key. */
   readonly #holders = new Map<string, string>();
-  readonly #keysOf = new Map<string, BranchRows>();
+  /** By branch. */
+  readonly #locked = new Map<string, Locked>();
   readonly #wholeTables = new Map<string, string>();
   /** By table: the branches that have locked something of it. */
   readonly #branchesOf = new Map<string, Set<string>>();
@@ -54,14 +60,16 @@ export class RowLocks {
   }
 
   get isEmpty(): boolean {
-    return this.#keysOf.size === 0;
+    return this.#locked.size === 0;
   }
 
   add(branch: string, rows: BranchRows): void {
-    this.#keysOf.set(branch, rows);
-    for (const key of rows.keys) this.#holders.set(key, branch);
-    for (const table of rows.wholeTables) this.#wholeTables.set(table, branch);
-    for (const table of tablesOf(rows)) {
+    const { keys, wholeTables } = rows;
+    const tables = new Set([...Object.keys(rows.tables), ...wholeTables]);
+    this.#locked.set(branch, { keys, wholeTables, tables });
+    for (const key of keys) this.#holders.set(key, branch);
+    for (const table of wholeTables) this.#wholeTables.set(table, branch);
+    for (const table of tables) {
       const branches = this.#branchesOf.get(table);
       if (branches === undefined) this.#branchesOf.set(table, new Set([branch]));
       else branches.add(branch);
@@ -69,18 +77,18 @@ export class RowLocks {
   }
 
   release(branch: string): void {
-    const rows = this.#keysOf.get(branch);
-    if (rows === undefined) return;
-    this.#keysOf.delete(branch);
-    for (const key of rows.keys) this.#holders.delete(key);
-    for (const table of rows.wholeTables) this.#wholeTables.delete(table);
-    for (const table of tablesOf(rows)) this.#branchesOf.get(table)?.delete(branch);
+    const locked = this.#locked.get(branch);
+    if (locked === undefined) return;
+    this.#locked.delete(branch);
+    for (const key of locked.keys) this.#holders.delete(key);
+    for (const table of locked.wholeTables) this.#wholeTables.delete(table);
+    for (const table of locked.tables) this.#branchesOf.get(table)?.delete(branch);
   }
 
   /** A rollback may have undone what these are about: they are to be added again from the file. */
   clear(): void {
     this.#holders.clear();
-    this.#keysOf.clear();
+    this.#locked.clear();
     this.#wholeTables.clear();
     this.#branchesOf.clear();
     this.#guarded.clear();
@@ -113,7 +121,7 @@ export class RowLocks {
 
   /** To be called before a change of the schema, which must find no lock and no trigger. Throws `SQL_LOCKED`. */
   prepareSchemaChange(): void {
-    const [branch] = this.#keysOf.keys();
+    const [branch] = this.#locked.keys();
     if (branch !== undefined) throw lockedError('the schema', branch);
     const triggers = this.#file.prepare("SELECT name FROM temp.sqlite_schema WHERE type = 'trigger'").pluck();
     for (const trigger of triggers.all() as string[])
@@ -191,7 +199,9 @@ export class RowLocks {
     const captured = this.#captured!;
     const identity = version.slice(0, layout.identity.length);
     if (version.some((value) => typeof value === 'string' && value.includes('\uFFFD')))
-      throw unsupported('A branch that changes a row whose key is no valid text cannot be prepared');
+      throw unsupported(
+        'A branch that changes a row whose key has U+FFFD, or is no valid text, cannot be prepared',
+      );
     const keys = keysOf(layout, version);
     const row = captured.get(keys[0]!) ?? { layout, identity, isNew, lockKeys: new Set<string>() };
     captured.set(keys[0]!, row);
@@ -218,10 +228,6 @@ function keysOf({ name, identity, uniqueKeys }: TableLayout, values: readonly Sq
 
 const keyOf = (table: string, index: number, values: readonly SqlValue[]) =>
   JSON.stringify([table, index, ...values.map(keyPart)]);
-
-function tablesOf({ tables, wholeTables }: BranchRows): Set<string> {
-  return new Set([...Object.keys(tables), ...wholeTables]);
-}
 
 const triggerName = (touched: Touched, table: string) =>
   `"${guardTriggerPrefix}${touched}_${table.replaceAll('"', '""')}"`;

@@ -207,7 +207,7 @@ export class InstanceFile {
         this.#sessionOutcomes.writeGroup(group.groupNumber, group.buffer, outcomes);
       for (const write of content.tableWrites) {
         this.#applyTableWrite(write);
-        if (write.kind === 'end branch') this.#createdSqlExecutor?.prepared.release(xidKey(write.key));
+        if (write.kind === 'end branch') this.#createdSqlExecutor?.prepared.locks.release(xidKey(write.key));
       }
       if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
         this.#writeLastGroup.run(group.groupNumber);
@@ -267,7 +267,7 @@ export class InstanceFile {
       file: this.#file,
       engineNames: engineSchemaNames(),
       clock: this.#clock,
-      readPreparedBranches: () => readBranchesWithRows(this.#file),
+      readPreparedBranches: (only) => readBranchesWithRows(this.#file, only),
     });
     return this.#createdSqlExecutor;
   }
@@ -279,7 +279,7 @@ export class InstanceFile {
   ): { outcome: SqlOutcome; prepared?: PreparedBranchRow } {
     const executor = this.#sqlExecutor;
     if (branch === undefined) return { outcome: executor.run(statements, onStatement) };
-    if (branch.kind === 'commit') return { outcome: executor.commitBranch(xidKey(branch.key)) };
+    if (branch.kind === 'commit') return { outcome: executor.commitBranch(branch.key) };
     const { row, hasMessages } = branch;
     const { outcome, rows } = executor.prepareBranch(xidKey(row), statements, onStatement);
     const isKept = outcome.failure === null && (hasMessages || rows !== '');

@@ -2,7 +2,7 @@
  * Distributed transactions: the branches that are prepared on this instance, and the transactions that its coordinator has
  * decided to commit. A row of either is a promise, and there is none for what is rolled back.
  */
-import type { DecisionRow, PreparedBranchRow } from '../../../model/xa-rows.ts';
+import type { DecisionRow, PreparedBranchKey, PreparedBranchRow } from '../../../model/xa-rows.ts';
 import { xidKey } from '../../../model/xid.ts';
 import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { CheckedTable } from './checked-table.ts';
@@ -19,9 +19,22 @@ const decisions = new CheckedTable<DecisionRow>({
   key: ['gtrid'],
 });
 
-/** The branches in doubt that have rows of the application, by their xid's key. Throws `STORAGE_CORRUPT`. */
-export function readBranchesWithRows(file: SqliteFile): (readonly [branch: string, rows: string])[] {
-  return branches.read(file, "WHERE rows <> ''").map((row) => [xidKey(row), row.rows]);
+/** The branches in doubt that have rows of the application, by their xid's key; `only` the one of this xid. Throws `STORAGE_CORRUPT`. */
+export function readBranchesWithRows(
+  file: SqliteFile,
+  only?: PreparedBranchKey,
+): (readonly [branch: string, rows: string])[] {
+  const found =
+    only === undefined
+      ? branches.read(file, "WHERE rows <> ''")
+      : branches.read(
+          file,
+          'WHERE format_id = ? AND gtrid = ? AND bqual = ?',
+          only.formatId,
+          only.gtrid,
+          only.bqual,
+        );
+  return found.map((row) => [xidKey(row), row.rows]);
 }
 
 export const xaTables = {
