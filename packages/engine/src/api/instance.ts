@@ -29,6 +29,8 @@ export interface InstanceOptions {
   scrubIntervalMs?: number;
   /** How long a session may reserve the writer, from its first `query` to its commit; 1 to 10,000 ms, default 1,000. */
   writerReservationMsMax?: number;
+  /** How long a commit waits for rows that a branch in doubt has locked; 1 to 60,000 ms, default 8,000. */
+  sqlLockMsMax?: number;
 }
 
 /** One instance, hosted in this process. Several processes may each host another instance of one folder. */

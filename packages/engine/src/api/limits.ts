@@ -142,6 +142,16 @@ export const limits = {
   branchesMax: 1_000,
   /** What all prepared branches of an instance enqueue, bytes: it is in memory until they end. */
   preparedBytesMax: 256 * 1024 * 1024,
+  /** Rows of the application that a prepared branch changes, and about what they take in its row. Written at once when it commits. */
+  xaRowsMax: 10_000,
+  xaRowBytesMax: 16 * 1024 * 1024,
+  /** Keys of rows that all prepared branches of an instance have locked, about 200 bytes each in the writer's memory. */
+  lockedKeysMax: 100_000,
+  /** How long a transaction waits for rows that a branch in doubt has locked: a prepare must answer within `xaCallMsMax`. */
+  sqlLockMsDefault: 8_000,
+  sqlLockMsMax: 60_000,
+  /** How long a branch waits for a row where that may close a circle of transactions that wait for each other. */
+  xaDeadlockMs: 1_000,
   /** How long a branch may take until it is prepared: it holds messages meanwhile. */
   xaTimeoutMsDefault: 60_000,
   xaTimeoutMsMax: 24 * 60 * 60_000,

@@ -4,6 +4,7 @@ import type { QueueError } from '../api/errors.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
 import { ImmediateCommit } from '../commit/immediate-commit.ts';
+import { RowLockWaits } from '../commit/row-lock-waits.ts';
 import { Slab } from '../commit/staged-transaction.ts';
 import type { WriterPort } from '../commit/writer-port.ts';
 import { WriterReservation } from '../commit/writer-reservation.ts';
@@ -58,6 +59,7 @@ export interface ShardedOptions {
   logBytesMax: number;
   sampleIntervalMs: number;
   writerReservationMsMax: number;
+  sqlLockMsMax: number;
   waits: WaitRecorder;
   /** Remembers the transactions of remote sessions; filled from the file. */
   outcomes: CommitOutcomes;
@@ -247,14 +249,37 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     nowMs: () => delayClock.nowMs(),
     read: (key) => backlogReader.readIdempotencyKey(key),
   });
+  const rowLockWaits = new RowLockWaits({
+    clock,
+    timers,
+    waits,
+    lockMsMax: options.sqlLockMsMax,
+    isHeld: (branch) => branches.has(branch),
+  });
   const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
   const immediateCommit = new ImmediateCommit({
     groupCommit,
     onVisible: (log) => queues.queueOfLog(log)?.serveWaiters(),
   });
-  const ofTransactions = { slab, clock, dispatcher, idempotencyKeys, immediateCommit, reserveWriter };
+  const ofTransactions = {
+    slab,
+    clock,
+    dispatcher,
+    idempotencyKeys,
+    immediateCommit,
+    reserveWriter,
+    rowLockWaits,
+  };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
-  const branches = new Branches({ groupCommit, queues, dispatcher, delayed, transactions, ports });
+  const branches = new Branches({
+    groupCommit,
+    queues,
+    dispatcher,
+    delayed,
+    transactions,
+    rowLockWaits,
+    ports,
+  });
   const decisions = new Decisions(groupCommit, clock, recovered.decisions);
   const lifecycle = new ShardedLifecycle({
     ...shared,
@@ -317,6 +342,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     payloads,
     delayed,
     branches,
+    rowLockWaits,
     decisions,
     forwarding,
     sampler,
