@@ -8,7 +8,13 @@ import type { QueueRow } from '../model/queue-row.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import type { DeliveryLease } from './delivery-lease.ts';
 import { assertMayEnqueue, type ConsumedPerSec } from './flow-control.ts';
-import type { ImmediateCalls, MaybeLater, ValidDequeueOptions } from './queue-engine.ts';
+import type {
+  ImmediateCalls,
+  MaybeLater,
+  SendContent,
+  SendOptions,
+  ValidDequeueOptions,
+} from './queue-engine.ts';
 import type { ShardedTransaction, ShardedTransactions } from './sharded-transaction.ts';
 import type { TurnBudget } from './turn-budget.ts';
 
@@ -27,19 +33,57 @@ export class ShardedImmediateCalls implements ImmediateCalls {
   }
 
   enqueue(row: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult> {
-    return this.#inTurn(messages.length, () => {
-      const transaction = this.#beginEnqueue(row, session, messages.length);
-      for (const message of messages) transaction.enqueue(row, message);
-      return transaction.commitNow();
-    });
+    return this.#inTurn(messages.length, () => this.#enqueueNow(row, session, messages));
   }
 
   enqueueRecords(row: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult> {
-    return this.#inTurn(records.count, () => {
-      const transaction = this.#beginEnqueue(row, session, records.count);
-      transaction.enqueueRecords(row, records);
-      return transaction.commitNow();
-    });
+    return this.#inTurn(records.count, () => this.#enqueueNow(row, session, records));
+  }
+
+  send(
+    row: QueueRow,
+    session: number,
+    content: SendContent,
+    options: SendOptions,
+  ): MaybeLater<LazyCommitResult> {
+    const count = countOf(content);
+    const enqueue = () => this.#enqueueNow(row, session, content);
+    return options.blockMs === 0
+      ? this.#inTurn(count, enqueue)
+      : this.#sendWhenRoom(row, { count, enqueue }, options);
+  }
+
+  /** However often it is tried, a send that is refused in the end counts as refused once. */
+  async #sendWhenRoom(
+    row: QueueRow,
+    { count, enqueue }: { count: number; enqueue: () => LazyCommitResult },
+    options: SendOptions,
+  ): Promise<LazyCommitResult> {
+    const queue = this.#options.transactions.context.queues.getOrCreate(row);
+    const tryEnqueue = () => {
+      const { refused } = queue;
+      try {
+        return enqueue();
+      } finally {
+        queue.refused = refused;
+      }
+    };
+    try {
+      return await queue.blockedSends.send(tryEnqueue, options);
+    } catch (error) {
+      queue.refused += count;
+      throw error;
+    } finally {
+      const turn = this.#options.budget.take(Math.max(1, count));
+      if (turn !== undefined) await turn;
+    }
+  }
+
+  #enqueueNow(row: QueueRow, session: number, content: SendContent): LazyCommitResult {
+    const transaction = this.#beginEnqueue(row, session, countOf(content));
+    if (isMessages(content)) for (const message of content) transaction.enqueue(row, message);
+    else transaction.enqueueRecords(row, content);
+    return transaction.commitNow();
   }
 
   #beginEnqueue(row: QueueRow, session: number, count: number): ShardedTransaction {
@@ -63,6 +107,14 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     if (turn !== undefined) await turn;
     return messages;
   }
+}
+
+function countOf(content: SendContent): number {
+  return isMessages(content) ? content.length : content.count;
+}
+
+function isMessages(content: SendContent): content is readonly NewMessage[] {
+  return Array.isArray(content);
 }
 
 async function resumeIn<T>(turn: Promise<void>, work: () => T): Promise<T> {
