@@ -12,7 +12,7 @@ import { ConnectionLost } from './pending-requests.ts';
 import type { ConsumerSession } from './remote-consumer.ts';
 import { StagedOperations } from './staged-operations.ts';
 
-/** Messages of one frame: it is enqueued as a whole, so that it needs room for all of them. */
+/** Bounds of one frame, so that a large window fills while the instance works on it. */
 const frameMessagesMax = 64;
 const frameBytesMax = 256 * 1024;
 
@@ -32,6 +32,8 @@ export class RemoteProducer implements Producer {
   #unanswered = 0;
   /** Connection on which they left. */
   #generation = 0;
+  /** The last of the sends that wait to leave, one after the other. */
+  #lastWaiting: Promise<void> | undefined;
   /** Under way while the answer to a window is awaited. */
   #answer: Promise<void> | undefined;
   #isClosed = false;
@@ -51,8 +53,30 @@ export class RemoteProducer implements Producer {
 
   async send(message: NewMessage): Promise<void> {
     this.#assertOpen();
+    if (this.#lastWaiting === undefined && this.#answer === undefined && this.#isReady) {
+      await this.#stage(message);
+      return;
+    }
+    const sending = this.#sendAfter(this.#lastWaiting, message);
+    const settled = sending.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#lastWaiting = settled;
+    try {
+      await sending;
+    } finally {
+      if (this.#lastWaiting === settled) this.#lastWaiting = undefined;
+    }
+  }
+
+  async #sendAfter(previous: Promise<void> | undefined, message: NewMessage): Promise<void> {
+    await previous;
     while (this.#answer !== undefined || !this.#isReady) await (this.#answer ?? this.#whenReady());
-    this.#assertOpen();
+    await this.#stage(message);
+  }
+
+  async #stage(message: NewMessage): Promise<void> {
     this.#staged.enqueue(this.#queue, message);
     this.#unanswered += 1;
     if (this.#unanswered >= this.#windowMessages) await this.flush();
@@ -147,6 +171,7 @@ export class RemoteProducer implements Producer {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#lastWaiting;
     await this.flush();
   }
 }

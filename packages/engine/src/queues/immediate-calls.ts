@@ -3,9 +3,10 @@
  * other and committed in memory before the call resolves.
  */
 import type { Message, NewMessage } from '../api/message.ts';
-import type { RecordRun } from '../model/message-record.ts';
+import type { IdRun } from '../model/id-runs.ts';
+import { type RecordRun, recordEnd } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import type { LazyCommitResult } from '../model/session-calls.ts';
+import { LazyCommitResult } from '../model/session-calls.ts';
 import type { DeliveryLease } from './delivery-lease.ts';
 import { assertMayEnqueue, type ConsumedPerSec } from './flow-control.ts';
 import type {
@@ -47,10 +48,24 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     options: SendOptions,
   ): MaybeLater<LazyCommitResult> {
     const count = countOf(content);
+    if (count > (row.messagesMax ?? count)) return this.#sendInParts(row, session, content, options);
     const enqueue = () => this.#enqueueNow(row, session, content);
     return options.blockMs === 0
       ? this.#inTurn(count, enqueue)
       : this.#sendWhenRoom(row, { count, enqueue }, options);
+  }
+
+  /** More messages than the queue may have at once are no less welcome than each of them. */
+  async #sendInParts(
+    row: QueueRow,
+    session: number,
+    content: SendContent,
+    options: SendOptions,
+  ): Promise<LazyCommitResult> {
+    const idRuns: IdRun[] = [];
+    for (const part of partsOf(content, row.messagesMax!))
+      idRuns.push(...(await this.send(row, session, part, options)).idRuns);
+    return new LazyCommitResult(idRuns);
   }
 
   /** However often it is tried, a send that is refused in the end counts as refused once. */
@@ -111,6 +126,23 @@ export class ShardedImmediateCalls implements ImmediateCalls {
 
 function countOf(content: SendContent): number {
   return isMessages(content) ? content.length : content.count;
+}
+
+function* partsOf(content: SendContent, messagesMax: number): Generator<SendContent> {
+  if (isMessages(content)) {
+    for (let from = 0; from < content.length; from += messagesMax)
+      yield content.slice(from, from + messagesMax);
+    return;
+  }
+  const { source, end } = content;
+  for (let { start, count } = content; count > 0; ) {
+    const taken = Math.min(count, messagesMax);
+    let partEnd = start;
+    for (let i = 0; i < taken; i += 1) partEnd = recordEnd(source, partEnd);
+    yield { source, start, end: Math.min(partEnd, end), count: taken };
+    start = partEnd;
+    count -= taken;
+  }
 }
 
 function isMessages(content: SendContent): content is readonly NewMessage[] {
