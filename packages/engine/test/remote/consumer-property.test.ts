@@ -117,7 +117,8 @@ class Run {
     };
     const wasStale = this.#mayBeStale;
     const done =
-      (await this.#ofLostConnection(consumed)) ?? (wasStale ? await this.#ofLostConnection(consumed) : undefined);
+      (await this.#ofLostConnection(consumed)) ??
+      (wasStale ? await this.#ofLostConnection(consumed) : undefined);
     if (done === true && !this.#isUncertain) this.#consumedAtLeast = end;
   }
 
