@@ -163,7 +163,7 @@ export class RemoteSession implements ClientSession {
     }
   }
 
-  /** Resolves when the session is attached and the instance reads what is sent. */
+  /** Whether the session is attached and the instance reads what is sent. */
   get #isSendable(): boolean {
     return this.#attachment.isCurrent && !this.#link.full;
   }
