@@ -123,10 +123,10 @@ export class ConsumerStream {
 
   async close(seen: number): Promise<void> {
     this.#credit = 0;
-    if (!this.#isEnded) this.flush();
+    this.flush();
+    this.#isEnded = true; // the instance knows it no longer, whatever is acknowledged after that
     this.#close();
     await this.#request(requests.closeConsumer, [seen]);
-    this.#isEnded = true;
   }
 
   #request<T = void>(kind: number, fields: readonly number[]): Promise<T> {

@@ -18,6 +18,7 @@ const frameBytesMax = 256 * 1024;
 
 export type ProducerSession = Pick<ConsumerSession, 'link' | 'sessionNumber' | 'attach'> & {
   assertOpen(): void;
+  onProducerClosed(producer: RemoteProducer): void;
 };
 
 export class RemoteProducer implements Producer {
@@ -171,7 +172,11 @@ export class RemoteProducer implements Producer {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#lastWaiting;
-    await this.flush();
+    try {
+      await this.#lastWaiting;
+      await this.flush();
+    } finally {
+      this.#session.onProducerClosed(this);
+    }
   }
 }

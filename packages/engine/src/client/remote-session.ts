@@ -51,6 +51,7 @@ export class RemoteSession implements ClientSession {
   #lastTransaction = 0;
   #lastUpload = 0;
   #lastProducer = 0;
+  readonly #producers = new Set<RemoteProducer>();
   #branches: RemoteBranches | undefined;
   #consumers: SessionConsumers | undefined;
 
@@ -104,7 +105,9 @@ export class RemoteSession implements ClientSession {
   openProducer(queue: string, options: ProducerOptions = {}): RemoteProducer {
     this.#guard.assertOpen();
     this.#lastProducer += 1;
-    return new RemoteProducer(this.#asConsumerSession(), this.#lastProducer, queue, options);
+    const producer = new RemoteProducer(this.#asConsumerSession(), this.#lastProducer, queue, options);
+    this.#producers.add(producer);
+    return producer;
   }
 
   #asConsumerSession(): ConsumerSession & ProducerSession {
@@ -123,6 +126,7 @@ export class RemoteSession implements ClientSession {
         this.#isStartedAtServer = this.#hasServerState = true;
       },
       dequeue: (queue, options) => this.dequeue(queue, options),
+      onProducerClosed: (producer) => this.#producers.delete(producer),
     };
   }
 
@@ -401,6 +405,7 @@ export class RemoteSession implements ClientSession {
     if (this.#guard.isBusy) this.#cancelWait();
     await this.#guard.whenIdle();
     await this.#consumers?.closeAll();
+    await Promise.allSettled([...this.#producers].map((producer) => producer.close())); // who wants to know flushes
     this.#resetTransaction();
     if (this.#attachment.isCurrent) await this.#endAtServer(requests.closeSession);
     this.#onClosed(this);

@@ -49,8 +49,9 @@ export class SessionConsumers {
   writeConsumed(writer: FrameWriter): void {
     const consumed = [...this.#consumers].flatMap((consumer) => {
       const part = consumer.toCommit;
+      if (part === undefined) return [];
       consumer.onCommitSent();
-      return part === undefined ? [] : [part];
+      return [part];
     });
     if (consumed.length === 0) return;
     writer.u8(operations.consumeDelivered);

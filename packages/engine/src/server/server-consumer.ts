@@ -67,6 +67,8 @@ export class ServerConsumer {
    */
   async flow(acknowledged: number, credit: number): Promise<void> {
     this.#assertActive();
+    if (this.#credit + credit > this.#options.messagesMaximum)
+      throw protocolError('A consumer gives more credit than its pipeline has messages');
     const consumed = this.#consume(acknowledged);
     if (credit > 0) this.#addCredit(credit);
     await consumed;
@@ -74,8 +76,6 @@ export class ServerConsumer {
   }
 
   #addCredit(credit: number): void {
-    if (this.#credit + credit > this.#options.messagesMaximum)
-      throw protocolError('A consumer gives more credit than its pipeline has messages');
     this.#credit += credit;
     if (this.#isStarted) this.#window.onTaken(credit);
     this.#isStarted = true;

@@ -58,6 +58,7 @@ it.each<[string, Buffer[]]>([
   ['a consumer opened twice', [...opened, openingOf(10)]],
   ['a consumer that is not open', [...greeting, flow(0, 1)]],
   ['more credit than the pipeline has', [...opened, flow(0, 11)]],
+  ['both wrong in one flow', [...opened, flow(7, 11)]],
   ['credit given twice', [...opened, flow(0, 10), flow(0, 10)]],
   ['messages acknowledged that were not sent', [...opened, flow(1, 0)]],
   ['more messages acknowledged than were sent', [...opened, flow(0, 3), flow(4, 0)]],

@@ -305,7 +305,49 @@ describe('a consumer', () => {
   });
 });
 
+describe('a session that is closed', () => {
+  it('while a listener works and sends are on their way disturbs no other session of its connection', async () => {
+    const { instance, client, session } = await openQueue();
+    await instance.createQueue({ name: 'm', durability: 'memory', visibility: 'immediate' });
+    await fill(instance, numbers(2));
+    const working = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    await session.openConsumer('q', {
+      listener: async () => {
+        working.resolve();
+        await end.promise;
+      },
+    });
+    await working.promise;
+    const producer = session.openProducer('m', { oneWay: { windowMessages: 10 } });
+    await producer.send({ payload: 'a' });
+    await session.close();
+    end.resolve();
+    await expect(producer.send({ payload: 'b' })).rejects.toThrow(code('CONSUMER_CLOSED'));
+    const other = client.openSession();
+    expect(text(await other.dequeueNow('m'))).toEqual(['a']);
+    const again = await other.dequeue('q', { max: 2 });
+    expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 1]);
+    await new Promise((resolve) => setImmediate(resolve)); // what the listener acknowledges now has left
+    await other.commit();
+    expect(instance.queue('q').consumed).toBe(2);
+  });
+});
+
 describe('a transaction', () => {
+  it('leaves alone what consumers of other modes were given', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(4));
+    const transacted = await session.openConsumer('q', { ackMode: 'transacted' });
+    const client = await session.openConsumer('q', { ackMode: 'client' });
+    await transacted.receive();
+    await client.receive();
+    await session.commit();
+    expect(instance.queue('q')).toMatchObject({ consumed: 1, held: 1 });
+    await client.acknowledge();
+    expect(instance.queue('q')).toMatchObject({ consumed: 2, held: 0 });
+  });
+
   it('consumes what the consumers of its session were given, and enqueues, all or nothing', async () => {
     const { instance, session } = await openQueue();
     await instance.createQueue({ name: 'out' });
