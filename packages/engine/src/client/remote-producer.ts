@@ -74,6 +74,7 @@ export class RemoteProducer implements Producer {
   async #sendAfter(previous: Promise<void> | undefined, message: NewMessage): Promise<void> {
     await previous;
     while (this.#answer !== undefined || !this.#isReady) await (this.#answer ?? this.#whenReady());
+    this.#session.assertOpen();
     await this.#stage(message);
   }
 
@@ -167,6 +168,12 @@ export class RemoteProducer implements Producer {
     } finally {
       this.#unanswered = 0;
     }
+  }
+
+  /** The session is closed: what waits to leave leaves now, and nobody learns how it ended. A send that waits for room ends. */
+  abandon(): void {
+    this.#isClosed = true;
+    if (this.#staged.count > 0 && this.#isCurrent) this.#sendOneWay();
   }
 
   async close(): Promise<void> {

@@ -405,7 +405,7 @@ export class RemoteSession implements ClientSession {
     if (this.#guard.isBusy) this.#cancelWait();
     await this.#guard.whenIdle();
     await this.#consumers?.closeAll();
-    await Promise.allSettled([...this.#producers].map((producer) => producer.close())); // who wants to know flushes
+    for (const producer of this.#producers) producer.abandon();
     this.#resetTransaction();
     if (this.#attachment.isCurrent) await this.#endAtServer(requests.closeSession);
     this.#onClosed(this);

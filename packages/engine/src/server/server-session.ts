@@ -233,8 +233,11 @@ export class ServerSession implements OperationHandler, SessionConnection {
   #end(): Promise<void> {
     this.uploads.cancelAll();
     this.consumers.endAll();
-    this.sends.end();
-    this.#closing ??= this.#afterPrevious(() => this.#session.close());
+    const sent = this.sends.end();
+    this.#closing ??= this.#afterPrevious(async () => {
+      await sent;
+      await this.#session.close();
+    });
     return this.#closing;
   }
 }

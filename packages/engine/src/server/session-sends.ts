@@ -80,8 +80,9 @@ export class SessionSends {
     return this.#session.send(queue, content, { blockMs, signal: this.#ending.signal });
   }
 
-  /** Sends that wait for room end. */
-  end(): void {
+  /** Sends that wait for room end. Resolves when those that had room are enqueued. */
+  async end(): Promise<void> {
     this.#ending.abort(new QueueError('SESSION_CLOSED'));
+    await Promise.allSettled([...this.#byProducer.values()].map(({ last }) => last));
   }
 }
