@@ -193,6 +193,23 @@ const definitions = {
     retryable: false,
     message: 'The receipt is no longer valid: its hold has ended, or the message was consumed',
   },
+  CONSUMER_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'Consumers with a pipeline are for sharded queues and topics only',
+  },
+  CONSUMER_STALLED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The consumer took nothing for longer than its visibility timeout; its messages are ready again',
+  },
+  CONSUMER_CLOSED: { kind: 'conflict', retryable: false, message: 'The consumer or producer is closed' },
+  PREFETCH_ACTIVE: {
+    kind: 'conflict',
+    retryable: false,
+    message:
+      'The session has a consumer that prefetches: it can have no second one and do no work in a branch of a distributed transaction',
+  },
   SUBSCRIBER_NOT_FOUND: {
     kind: 'not-found',
     retryable: false,

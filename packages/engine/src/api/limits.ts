@@ -121,6 +121,19 @@ export const limits = {
   enqueueRetryMsMax: 10_000,
   enqueueRetryMsUnknown: 1_000,
   dequeueMessagesMax: 10_000,
+  /** Messages that are pushed to a consumer ahead of its calls: JMS's MessagesMaximum. */
+  pipelineMessagesDefault: 10,
+  pipelineMessagesMax: 10_000,
+  /** Messages pushed in one step, so that a pipeline overshoots `pipelineBytesMax` by no more. */
+  pipelineStepMessagesMax: 256,
+  /** Payload bytes in one pipeline past which nothing is pushed: they are in the consumer's memory. */
+  pipelineBytesMax: 16 * 1024 * 1024,
+  /** A fair pipeline holds what its consumer takes in this time. */
+  pipelineTargetMs: 100,
+  /** Open consumers of one session. */
+  consumersPerSessionMax: 64,
+  /** One-way sends without an answer. */
+  sendWindowMessagesMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,
   holdMsMin: 10,
   holdMsMax: 7 * 24 * 60 * 60_000,

@@ -228,6 +228,12 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.#deliveredCount += delivery.count;
   };
 
+  /** Consumes messages that were delivered ahead of it (`ShardedPipeline`). */
+  consumeDelivered(row: QueueRow, deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.#addDelivery(delivery);
+    this.#applyDurability(row);
+  }
+
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
     this.#assertWithinLimits(receipts.length, 0);
     for (const hold of this.#context.holds.find(queue, receipts)) {

@@ -41,6 +41,7 @@ import { Retention } from '../queues/retention.ts';
 import { Retries } from '../queues/retries.ts';
 import { ShardedLifecycle } from '../queues/sharded-lifecycle.ts';
 import { ShardedPayloadStreams } from '../queues/sharded-payload-streams.ts';
+import { ShardedPipelines } from '../queues/sharded-pipeline.ts';
 import { ShardedQueues } from '../queues/sharded-queues.ts';
 import { ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { SubscriberChanges } from '../queues/subscriber-changes.ts';
@@ -308,6 +309,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       consumedPerSec: (queue) => sampler.rates.consumedPerSec(queue, readClock(clock)),
     }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),
+    pipelines: new ShardedPipelines(transactions),
   };
 
   const writeClose = () =>
