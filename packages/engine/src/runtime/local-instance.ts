@@ -424,6 +424,7 @@ export class LocalInstance implements Instance {
     this.#queues.endReason = error;
     void this.#services.stop(); // never rejects
     this.#sharded.queues.rejectWaiters(error);
+    this.#sharded.rowLockWaits.close(error);
     this.#unsharded.rejectWaiters(error);
     this.#grouped.rejectWaiters(error);
     this.#onEnded?.(error);
@@ -445,6 +446,7 @@ export class LocalInstance implements Instance {
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
     const fenced = this.endReason?.code === 'INSTANCE_FENCED';
     try {
+      this.#sharded.rowLockWaits.close(closed); // a session that waits would not close
       await this.#services.stop();
       await this.#scrubber.close();
       await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
