@@ -1,0 +1,4 @@
+/** All that is public of the store on NATS JetStream. */
+export { jetStreamCapabilities } from './capabilities.ts';
+export { type JetStreamOptions, type JetStreamStore, openJetStream } from './open-jetstream.ts';
+export type { JetStreamQueueSpec } from './queue-config.ts';
