@@ -70,7 +70,7 @@ export class MessagePuller {
       this.#keep(messages.splice(max));
       if (messages.length > 0 || signal.aborted) return messages;
       if (end === 'unserved') await this.#assertExists();
-      if (end === 'gone') throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { ...this.#target } });
+      if (end === 'gone') throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { consumer: this.#target.consumer } });
       if (end === 'crowded') throw new QueueError('WAITERS_FULL');
       if (performance.now() >= until) {
         if (end === 'empty') return messages;
