@@ -34,7 +34,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
     'A returned message is delivered again as soon as possible, in no fixed order',
   ),
   oneHolder: weaker(
-    'By time: clocks of the servers may differ by a fifteenth of `ackWaitMs`, and a leader without a majority may answer for a third of it',
+    'While the servers have one leader, by time: their clocks may differ by a fifteenth of `ackWaitMs`. A new leader may deliver a held message again; of both holders at most one commit is confirmed, others are `COMMIT_OUTCOME_UNKNOWN`',
   ),
   holdsOutliveProcess: weaker('It ends `ackWaitMs` after the process at the latest'),
   receiptsElsewhere: weaker('Sessions of the same open store only'),

@@ -81,7 +81,7 @@ export class Deliveries {
   ): Promise<{ message: PulledMessage; ackWaitMs: number }[]> {
     try {
       const target = await this.#catalog.consumer(row.name, subscriber);
-      const key = `${target.stream} ${target.consumer}`;
+      const key = pullerKey(row.name, subscriber);
       let puller = this.#pullers.get(key);
       if (puller === undefined) {
         // A prefetched message counts as delivered, which attempts must not.
@@ -113,11 +113,27 @@ export class Deliveries {
     await this.holds.consume(hold, this.#outcomeMs);
   }
 
-  /** Returns messages to their queue, in this order; those whose attempts are used up move to the exception queue. */
+  /**
+   * Returns messages to their queue, in this order; those whose attempts are used up move to the exception queue. A message
+   * that a former leader delivered is ready when its time is up, or somebody else's already. Rejects with
+   * `INSTANCE_UNREACHABLE` if no server confirms.
+   */
   async giveBack(deliveries: readonly Delivery[]): Promise<void> {
+    const leaders = new Map<string, string>();
+    try {
+      for (const { queue, subscriber } of deliveries) {
+        const key = pullerKey(queue, subscriber);
+        if (!leaders.has(key)) leaders.set(key, await this.#pullers.get(key)!.currentLeader());
+      }
+    } catch (error) {
+      for (const { hold } of deliveries) this.holds.forget(hold);
+      throw error;
+    }
     const returns = deliveries.map(async (delivery) => {
-      const { queue, deliveryCount, hold } = delivery;
+      const { queue, subscriber, deliveryCount, hold } = delivery;
       const row = await this.#catalog.row(queue);
+      const isOurs = leaders.get(pullerKey(queue, subscriber)) === hold.message.leader;
+      if (!isOurs) return this.holds.forget(hold);
       const isExhausted = row.attemptsMax !== null && deliveryCount >= row.attemptsMax;
       if (isExhausted && this.holds.isValid(hold)) return this.#moveToExceptions(row, delivery);
       const delayMs = row.retryDelayMs * 2 ** Math.min(deliveryCount - 1, 30);
@@ -127,16 +143,34 @@ export class Deliveries {
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  /** Consumes each message by itself. Returns those that the servers have not confirmed in time. */
+  /**
+   * Consumes each message by itself. Returns those of which the servers have not confirmed in time that this consumed them.
+   * A confirmation counts if the consumer had one leader from before the delivery until after it: another one may have
+   * delivered the message to somebody else, and who of the two consumed it nobody says.
+   */
   async consume(deliveries: readonly Delivery[]): Promise<Delivery[]> {
     const confirmed = await Promise.all(
       deliveries.map(({ hold }) => this.holds.consume(hold, this.#outcomeMs)),
     );
-    return deliveries.filter((_, index) => !confirmed[index]);
+    const unknown = deliveries.filter((_, index) => !confirmed[index]);
+    const byConsumer = Map.groupBy(
+      deliveries.filter((_, index) => confirmed[index]),
+      ({ queue, subscriber }) => pullerKey(queue, subscriber),
+    );
+    for (const [key, ofConsumer] of byConsumer) {
+      const leader = await this.#pullers
+        .get(key)!
+        .currentLeader()
+        .catch(() => undefined);
+      unknown.push(...ofConsumer.filter(({ hold }) => hold.message.leader !== leader));
+    }
+    return unknown;
   }
 
-  close(): void {
-    for (const puller of this.#pullers.values()) puller.giveBack();
+  async close(): Promise<void> {
+    await Promise.all([...this.#pullers.values()].map((puller) => puller.giveBack()));
     this.holds.close();
   }
 }
+
+const pullerKey = (queue: string, subscriber: string | undefined) => `${queue} ${subscriber ?? ''}`;

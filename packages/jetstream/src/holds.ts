@@ -132,6 +132,11 @@ export class Holds {
     }
   }
 
+  /** The hold is no longer kept. */
+  forget(hold: Hold): void {
+    this.#live.delete(hold as LiveHold);
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#live.clear();

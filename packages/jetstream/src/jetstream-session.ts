@@ -270,8 +270,8 @@ export class JetStreamSession implements Session {
     if (!canDelay(row))
       throw unsupported('delay', `${row.name} has a bound in bytes: its messages cannot be delayed`);
     const now = Date.now();
-    const delayed = { enqueuedAtMs: now, dueAtMs: now + delayMs, target: subject };
-    return { subject: delayedSubject(row.name, id), payload, headers: encodeHeaders(id, message, delayed) };
+    const kept = { enqueuedAtMs: now, due: { dueAtMs: now + delayMs, target: subject } };
+    return { subject: delayedSubject(row.name, id), payload, headers: encodeHeaders(id, message, kept) };
   }
 
   async rollback(): Promise<void> {

@@ -3,7 +3,7 @@
  * rest in one header.
  */
 import { headers, type MsgHdrs } from '@nats-io/transport-node';
-import type { NewMessage } from '@shardlab/engine';
+import type { BrowsedMessage } from '@shardlab/engine';
 
 const idHeader = 'Nats-Msg-Id';
 const fieldsHeader = 'Shardlab-Message';
@@ -20,7 +20,10 @@ export interface StoredMessage {
 
 /** The fields by short names: they are stored with each message. */
 interface Fields {
-  /** Id and time of enqueue, of a delayed message: the servers keep neither when it becomes due. */
+  /**
+   * Id and time of enqueue: of a delayed message, since the servers keep neither when it becomes due, and of one that was
+   * moved from the local engine.
+   */
   i?: string;
   t?: number;
   c?: string;
@@ -29,25 +32,32 @@ interface Fields {
   r?: string[];
 }
 
+/** What the header keeps besides the fields of a new message. */
+export interface KeptFields {
+  enqueuedAtMs: number;
+  /** Of a delayed message: when it is due, and the subject that it goes to then. */
+  due?: { dueAtMs: number; target: string };
+}
+
 export function encodeHeaders(
   id: string,
-  message: Omit<NewMessage, 'payload'>,
-  delayed?: { enqueuedAtMs: number; dueAtMs: number; target: string },
+  message: Pick<BrowsedMessage, 'correlationId' | 'groupKey' | 'properties' | 'recipients'>,
+  kept?: KeptFields,
 ): MsgHdrs {
   const { correlationId, groupKey, properties, recipients } = message;
   const all = headers();
   all.set(idHeader, id);
   const fields: Fields = {
-    ...(delayed !== undefined && { i: id, t: delayed.enqueuedAtMs }),
+    ...(kept !== undefined && { i: id, t: kept.enqueuedAtMs }),
     ...(correlationId !== undefined && { c: correlationId }),
     ...(groupKey !== undefined && { g: groupKey }),
     ...(properties !== undefined && { p: properties }),
     ...(recipients !== undefined && { r: recipients }),
   };
   if (Object.keys(fields).length > 0) all.set(fieldsHeader, encodeURIComponent(JSON.stringify(fields)));
-  if (delayed !== undefined) {
-    all.set('Nats-Schedule', `@at ${new Date(delayed.dueAtMs).toISOString()}`);
-    all.set('Nats-Schedule-Target', delayed.target);
+  if (kept?.due !== undefined) {
+    all.set('Nats-Schedule', `@at ${new Date(kept.due.dueAtMs).toISOString()}`);
+    all.set('Nats-Schedule-Target', kept.due.target);
   }
   return all;
 }

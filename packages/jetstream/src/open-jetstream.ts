@@ -202,7 +202,7 @@ class OpenStore implements JetStreamStore {
   async #close(): Promise<void> {
     await Promise.all([...this.#sessions].map((session) => session.close()));
     await this.#context.timedHolds.close();
-    this.#deliveries.close();
+    await this.#deliveries.close();
     await this.#catalog.close();
     await this.#link.close();
   }

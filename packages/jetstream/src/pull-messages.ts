@@ -5,6 +5,7 @@
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { type Msg, nanos, nuid } from '@nats-io/transport-node';
 import { QueueError } from '@shardlab/engine';
+import { type PullTarget, readLeader } from './consumer-leader.ts';
 import { queueErrorOf } from './server-errors.ts';
 import type { ServerLink } from './server-link.ts';
 import { storeLimits } from './store-limits.ts';
@@ -20,11 +21,8 @@ export interface PulledMessage {
   storedAtMs: number;
   /** A moment of the monotonic clock before the delivery, ms: the servers hold the message for `ackWaitMs` from then at least. */
   heldFromMs: number;
-}
-
-export interface PullTarget {
-  stream: string;
-  consumer: string;
+  /** Who led the consumer before the delivery: see `consumer-leader.ts`. */
+  leader: string;
 }
 
 type PullEnd = 'complete' | 'empty' | 'silent' | 'gone' | 'unserved' | 'crowded';
@@ -37,6 +35,8 @@ export class MessagePuller {
   readonly #target: PullTarget;
   readonly #ackWaitMs: number;
   readonly #prefetch: number;
+  /** As last read: deliveries after that are by this leader or a later one. */
+  #leader: string | undefined;
   #prefetched: PulledMessage[] = [];
   #returnTimer: NodeJS.Timeout | undefined;
 
@@ -53,6 +53,7 @@ export class MessagePuller {
    */
   async pull(max: number, waitMs: number, signal: AbortSignal): Promise<PulledMessage[]> {
     const until = performance.now() + waitMs;
+    this.#leader ??= await readLeader(this.#link, this.#target);
     while (true) {
       const early = this.#takePrefetched(max);
       if (early.length > 0) return early;
@@ -70,7 +71,8 @@ export class MessagePuller {
       this.#keep(messages.splice(max));
       if (messages.length > 0 || signal.aborted) return messages;
       if (end === 'unserved') await this.#assertExists();
-      if (end === 'gone') throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { consumer: this.#target.consumer } });
+      if (end === 'gone')
+        throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { consumer: this.#target.consumer } });
       if (end === 'crowded') throw new QueueError('WAITERS_FULL');
       if (performance.now() >= until) {
         if (end === 'empty') return messages;
@@ -101,9 +103,11 @@ export class MessagePuller {
     const { connection } = this.#link;
     const messages: PulledMessage[] = [];
     const heldFromMs = performance.now();
+    const leader = this.#leader!;
     const overdueMs = waitMs + storeLimits.requestMs;
     return new Promise((resolve) => {
       let isOver = false;
+      let isAborted = false;
       const inbox = `_INBOX.${nuid.next()}`;
       const finish = (end: PullEnd, isAnswered: boolean) => {
         if (isOver) return;
@@ -111,11 +115,14 @@ export class MessagePuller {
         clearTimeout(overdue);
         signal.removeEventListener('abort', onAbort);
         if (isAnswered) subscription.unsubscribe();
-        // What is under way would be held by nobody: it is given back when it arrives.
+        // What is under way is held by nobody: it is given back when it arrives.
         else setTimeout(() => subscription.unsubscribe(), overdueMs).unref();
         resolve({ messages, end });
       };
-      const onAbort = () => finish('empty', false);
+      const onAbort = () => {
+        isAborted = true;
+        finish('empty', false);
+      };
       const onMessage = (raw: Msg) => {
         const status = raw.headers?.code ?? 0;
         if (status !== 0 && (raw.reply ?? '') === '') {
@@ -124,10 +131,11 @@ export class MessagePuller {
           if (end !== undefined) finish(end, true);
           return;
         }
-        const message = parseDelivery(raw, heldFromMs);
+        const message = parseDelivery(raw, heldFromMs, leader);
         if (message === undefined) return;
         if (isOver) {
-          raw.respond('-NAK');
+          // After a silence there may be another leader, and another holder, whose hold a return would end.
+          if (isAborted) raw.respond('-NAK');
           return;
         }
         messages.push(message);
@@ -159,7 +167,7 @@ export class MessagePuller {
     if (this.#prefetched.length === 0) return [];
     const freshMs = performance.now() - this.#ackWaitMs * waitShare;
     const taken = this.#prefetched.splice(0, max);
-    for (const late of taken.filter(({ heldFromMs }) => heldFromMs < freshMs)) late.raw.respond('-NAK');
+    void this.#return(taken.filter(({ heldFromMs }) => heldFromMs < freshMs));
     return taken.filter(({ heldFromMs }) => heldFromMs >= freshMs);
   }
 
@@ -167,13 +175,25 @@ export class MessagePuller {
     this.#prefetched.push(...surplus);
     clearTimeout(this.#returnTimer);
     if (this.#prefetched.length === 0) return;
-    this.#returnTimer = setTimeout(() => this.giveBack(), storeLimits.prefetchIdleMs).unref();
+    this.#returnTimer = setTimeout(() => void this.giveBack(), storeLimits.prefetchIdleMs).unref();
+  }
+
+  /** Reads who leads the consumer now. Throws `INSTANCE_UNREACHABLE`, and what `ServerLink.call` does. */
+  async currentLeader(): Promise<string> {
+    this.#leader = await readLeader(this.#link, this.#target);
+    return this.#leader;
   }
 
   /** Prefetched messages become ready for others. */
-  giveBack(): void {
+  async giveBack(): Promise<void> {
     clearTimeout(this.#returnTimer);
-    for (const { raw } of this.#prefetched.splice(0)) raw.respond('-NAK');
+    await this.#return(this.#prefetched.splice(0));
+  }
+
+  async #return(messages: PulledMessage[]): Promise<void> {
+    if (messages.length === 0) return;
+    const leader = await this.currentLeader().catch(() => undefined); // they are ready when their time is up
+    for (const message of messages) if (message.leader === leader) message.raw.respond('-NAK');
   }
 }
 
@@ -188,7 +208,7 @@ function endOf(status: number, description: string): PullEnd | undefined {
 }
 
 /** `$JS.ACK.[<domain>.<account>.]<stream>.<consumer>.<deliveries>.<sequence>.<consumer sequence>.<time, ns>.<pending>[.<token>]` */
-function parseDelivery(raw: Msg, heldFromMs: number): PulledMessage | undefined {
+function parseDelivery(raw: Msg, heldFromMs: number, leader: string): PulledMessage | undefined {
   const parts = raw.reply?.split('.') ?? [];
   if (parts[1] !== 'ACK') return undefined;
   const [stream, , deliveryCount, streamSequence, , timeNs] = parts.slice(parts.length === 9 ? 2 : 4);
@@ -200,6 +220,7 @@ function parseDelivery(raw: Msg, heldFromMs: number): PulledMessage | undefined 
     deliveryCount: Number(deliveryCount),
     storedAtMs: Number(BigInt(timeNs ?? '0') / 1_000_000n),
     heldFromMs,
+    leader,
   };
 }
 

@@ -66,25 +66,26 @@ export class QueueCatalog {
         retryDelayMs: 0,
       };
       // Left by a creation that was cut off, it is the one that this creation needs.
-      await this.#createStream(exceptions).catch((error: unknown) => {
+      await this.createStream(exceptions).catch((error: unknown) => {
         if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
       });
     }
-    await this.#createStream(row);
+    await this.createStream(row);
     return this.info(row.name);
   }
 
-  async #createStream(row: QueueRow): Promise<void> {
+  /** Creates the stream and its consumer. Throws `QUEUE_EXISTS`, `STREAM_FOREIGN`. `metadata` is added to that of the queue. */
+  async createStream(row: QueueRow, more: Record<string, string> = {}): Promise<void> {
     const config = streamConfigOf(row);
     const creation = nuid.next();
     const { manager } = this.#link;
-    const existing = await this.#find(row.name);
+    const existing = await this.find(row.name);
     if (existing !== undefined) {
       rowOfStream(existing); // STREAM_FOREIGN
       throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
     }
     // A creation whose answer was lost is repeated with the same mark, and only that is the same configuration.
-    const metadata = { ...config.metadata, [creationKey]: creation };
+    const metadata = { ...config.metadata, ...more, [creationKey]: creation };
     await this.#link.call(async () => {
       try {
         await manager.streams.add({ ...config, metadata });
@@ -102,7 +103,8 @@ export class QueueCatalog {
     await this.#link.call(() => this.#link.manager.consumers.add(streamOf(name), config));
   }
 
-  async #find(name: string): Promise<StreamInfo | undefined> {
+  /** The stream of this name, ours or not. */
+  async find(name: string): Promise<StreamInfo | undefined> {
     try {
       return await this.#link.call(() => this.#link.manager.streams.info(streamOf(name)));
     } catch (error) {
@@ -121,7 +123,7 @@ export class QueueCatalog {
 
   async #read(name: string): Promise<{ row: QueueRow; stream: StreamInfo }> {
     const readAtMs = performance.now();
-    const stream = await this.#find(name);
+    const stream = await this.find(name);
     if (stream === undefined) {
       this.#forget(name);
       throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
@@ -167,7 +169,7 @@ export class QueueCatalog {
   async drop(name: string): Promise<void> {
     const { row } = await this.#read(name);
     if (name.endsWith('.exceptions')) {
-      const owner = await this.#find(name.slice(0, -'.exceptions'.length));
+      const owner = await this.find(name.slice(0, -'.exceptions'.length));
       if (owner !== undefined && isOurs(owner))
         throw new QueueError('QUEUE_IN_USE', { details: { queue: name } });
     }
@@ -188,17 +190,24 @@ export class QueueCatalog {
     enabled: boolean,
     { enqueue = true, dequeue = true }: { enqueue?: boolean; dequeue?: boolean } = {},
   ): Promise<QueueInfo> {
-    const { row, stream } = await this.#read(name);
+    const { row } = await this.#read(name);
     const changed: QueueRow = {
       ...row,
       ...(enqueue && { enqueueEnabled: enabled }),
       ...(dequeue && { dequeueEnabled: enabled }),
     };
-    const metadata = { ...stream.config.metadata, ...metadataOf(changed) };
-    await this.#link.call(() =>
-      this.#link.manager.streams.update(streamOf(name), { ...stream.config, metadata }),
-    );
+    await this.rewrite(changed, {});
     return this.info(name);
+  }
+
+  /** Writes what is stored of a queue anew, at once. `more` is added to its metadata. */
+  async rewrite(row: QueueRow, more: Record<string, string>): Promise<void> {
+    const { stream } = await this.#read(row.name);
+    const metadata = { ...stream.config.metadata, ...metadataOf(row), ...more };
+    await this.#link.call(() =>
+      this.#link.manager.streams.update(streamOf(row.name), { ...stream.config, metadata }),
+    );
+    this.#rows.delete(row.name);
   }
 
   async info(name: string): Promise<QueueInfo> {

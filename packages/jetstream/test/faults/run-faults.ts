@@ -45,6 +45,9 @@ const serverCount = 3;
 /** Of the servers; holds are recorded as shorter, by what a delivery takes. */
 const ackWaitMs = 15_000;
 const holdMs = 8_000;
+const settleMs = 3_000;
+/** Messages in the queue past which producers pause: what is left is consumed one by one. */
+const backlogMax = 300;
 const partitionMs = { min: 6_000, max: 14_000 };
 
 type Client = RecordedSession<Message, NewMessage>;
@@ -101,6 +104,10 @@ export async function runFaults({
   const produce = async (number: number) => {
     const client = clientOf(number, `producer-${number}`, false);
     for (let count = 0; !stopping; count += 1) {
+      if (report.enqueued - report.consumed > backlogMax) {
+        await pause(50);
+        continue;
+      }
       const size = 1 + Math.floor(draw() * 5);
       for (let part = 0; part < size; part += 1) {
         const message = `${number}.${count}.${part}`;
@@ -153,6 +160,8 @@ export async function runFaults({
     const server = Math.floor(draw() * serverCount);
     fault = kind;
     log?.(`${index + 1} of ${faults.length}: ${kind} of server ${server + 1}`);
+    // A change of the leader may end holds; what was consumed stays consumed.
+    const change = recorder.begin({ type: 'kill' });
     if (kind === 'kill') {
       await cluster.kill(server);
       await pause(draw() * 6_000);
@@ -164,11 +173,14 @@ export async function runFaults({
     }
     await untilHealthy(cluster);
     await pause(500 + draw() * 1_000);
+    change.end('ok');
   }
   stopping = true;
   await failed;
   await untilHealthy(cluster);
 
+  // What was consumed leaves the stream a moment after it is confirmed.
+  await pause(settleMs);
   await inspect(recorder, store);
   const last = clientOf(0, 'last', false);
   // What was delivered to nobody who knew of it comes back when its time with the servers is up.
@@ -179,6 +191,7 @@ export async function runFaults({
     if (report.left === 0) break;
     await tolerate(async () => void (await consumeOne(last, 1_000)));
   }
+  await pause(settleMs);
   await inspect(recorder, store);
   await Promise.all(stores.map((each) => each.close()));
   const history = lines.join('');
