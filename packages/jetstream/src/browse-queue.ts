@@ -14,6 +14,8 @@ export interface BrowseOptions {
   after?: string;
   subscriber?: string;
   correlationId?: string;
+  /** Consumed messages, which the servers do not keep. */
+  processed?: boolean;
 }
 
 /** In the order of the stream, which is that of commits in each shard; delayed messages are among them. */

@@ -50,6 +50,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
   browse: weaker('One request for each message; only messages held by this store show as held'),
   browseTopics: no,
   startStop: weaker('Other processes notice within a second'),
+  retention: no,
   bufferedQueues: no,
   streamedPayloads: no,
   idempotencyKeys: no,

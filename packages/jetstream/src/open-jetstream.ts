@@ -180,6 +180,7 @@ class OpenStore implements JetStreamStore {
 
   async browse(queue: string, options: BrowseOptions = {}) {
     this.#assertOpen();
+    if (options.processed === true) throw unsupported('retention');
     const { type } = await this.#catalog.row(queue);
     if (type === 'topic') throw unsupported('browseTopics');
     const stream = streamOf(queue);

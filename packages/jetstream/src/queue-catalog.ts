@@ -238,6 +238,7 @@ export class QueueCatalog {
       priorities: false,
       attemptsMax,
       retryDelayMs,
+      retentionMs: 0,
       forwarding: false,
       cacheBytesMin: 0,
       cacheBytesMax: null,

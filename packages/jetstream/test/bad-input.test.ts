@@ -51,6 +51,7 @@ describeOnServers('one server', { servers: 1 }, (servers) => {
     for (const spec of [
       { kind: 'unsharded' as const },
       { priorities: true },
+      { retentionMs: 1_000 },
       { visibility: 'immediate' as const, durability: 'memory' as const },
       { durability: 'durable' as const },
     ]) {

@@ -155,6 +155,7 @@ class Move {
     priorities,
     attemptsMax,
     retryDelayMs,
+    retentionMs,
   }: QueueInfo): QueueRow {
     if (type === 'topic')
       throw unsupported('topics', 'A topic cannot be moved: its subscribers are at different places');
@@ -165,6 +166,7 @@ class Move {
       priorities,
       durability,
       retryDelayMs,
+      retentionMs,
       ...(attemptsMax !== null && { attemptsMax }),
     };
     const { sync = 'interval', replicas = 1 } = this.#options;
