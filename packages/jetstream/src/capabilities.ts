@@ -59,7 +59,7 @@ export const jetStreamCapabilities: StoreCapabilities = {
 
 /** The refusal of what this store cannot do, before anything is done. */
 export function unsupported(feature: StoreFeature, sentence?: string): QueueError {
-  return new QueueError('FEATURE_UNSUPPORTED', {
+  return new QueueError('STORE_UNSUPPORTED', {
     message: sentence ?? `NATS JetStream cannot do that: ${storeFeatures[feature]}`,
     details: { feature, store: 'jetstream' },
   });

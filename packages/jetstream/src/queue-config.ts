@@ -49,7 +49,7 @@ const format = '1';
 const specKey = 'shardlab-queue';
 const stopsKey = 'shardlab-stopped';
 
-/** Throws `QUEUE_SPEC_INVALID`, and `FEATURE_UNSUPPORTED` for what the servers cannot do. */
+/** Throws `QUEUE_SPEC_INVALID`, and `STORE_UNSUPPORTED` for what the servers cannot do. */
 export function rowOfSpec(
   spec: JetStreamQueueSpec,
   store: { sync: 'always' | 'interval'; replicas: number },

@@ -47,7 +47,7 @@ describeOnServers('one server', { servers: 1 }, (servers) => {
     await store.createQueue({ name: 'small', bytesMax: 10_000 });
     await store.createQueue({ name: 'news', type: 'topic' });
     const session = store.openSession();
-    const unsupported = code('FEATURE_UNSUPPORTED');
+    const unsupported = code('STORE_UNSUPPORTED');
     for (const spec of [
       { kind: 'unsharded' as const },
       { priorities: true },

@@ -82,7 +82,7 @@ describeOnServers('a move to one server', { servers: 1 }, (servers) => {
     await local.createQueue({ name: 'news', type: 'topic' });
     await local.createQueue({ name: 'synced' });
     for (const queue of ['urgent', 'news', 'synced']) {
-      await expect(move(queue)).rejects.toThrow(code('FEATURE_UNSUPPORTED'));
+      await expect(move(queue)).rejects.toThrow(code('STORE_UNSUPPORTED'));
       expect(local.queue(queue).enqueueEnabled).toBe(true);
     }
     await expect(move('none')).rejects.toThrow(code('QUEUE_NOT_FOUND'));

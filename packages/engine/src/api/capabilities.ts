@@ -33,7 +33,7 @@ export const storeFeatures = {
 
 export type StoreFeature = keyof typeof storeFeatures;
 
-/** `weaker`: it works, and promises less than the feature says; `note` says what. `no`: refused with `FEATURE_UNSUPPORTED`. */
+/** `weaker`: it works, and promises less than the feature says; `note` says what. `no`: refused with `STORE_UNSUPPORTED`. */
 export interface Capability {
   support: 'yes' | 'weaker' | 'no';
   note?: string;

@@ -421,7 +421,7 @@ const definitions = {
     retryable: true,
     message: 'The instance did not commit a probe in time',
   },
-  FEATURE_UNSUPPORTED: {
+  STORE_UNSUPPORTED: {
     kind: 'unsupported',
     retryable: false,
     message: 'The store of this queue cannot do that; nothing was done',

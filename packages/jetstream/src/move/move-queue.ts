@@ -48,7 +48,7 @@ const batchBytesMax = 4 * 1024 * 1024;
 
 /**
  * Begins the move of a queue, or continues one that was begun, and resolves when the local queue is gone. Throws
- * `QUEUE_NOT_FOUND`, `FEATURE_UNSUPPORTED` for what JetStream cannot keep, `QUEUE_NOT_DRAINED` (the local queue stays stopped,
+ * `QUEUE_NOT_FOUND`, `STORE_UNSUPPORTED` for what JetStream cannot keep, `QUEUE_NOT_DRAINED` (the local queue stays stopped,
  * and the move can be repeated), `QUEUE_EXISTS` for a queue of this name on the servers that is not of this move, and what
  * the servers refuse.
  */
@@ -145,7 +145,7 @@ class Move {
     return stream === undefined ? undefined : moveRecordOf(stream);
   }
 
-  /** Throws `FEATURE_UNSUPPORTED`. */
+  /** Throws `STORE_UNSUPPORTED`. */
   #targetOf({
     name,
     type,
