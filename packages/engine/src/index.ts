@@ -1,6 +1,13 @@
 /** All that is public of the engine. */
 
 export {
+  type Capability,
+  localCapabilities,
+  type StoreCapabilities,
+  type StoreFeature,
+  storeFeatures,
+} from './api/capabilities.ts';
+export {
   CodedError,
   type ErrorContext,
   type ErrorDefinition,

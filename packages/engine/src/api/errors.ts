@@ -492,6 +492,32 @@ const definitions = {
     retryable: true,
     message: 'The instance did not commit a probe in time',
   },
+  FEATURE_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'This is not supported here; nothing was done',
+  },
+  STORE_UNAUTHORIZED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The servers of the store refused the credentials or the right to do this',
+  },
+  STORE_TOO_OLD: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The servers of the store are older than the store needs',
+  },
+  STREAM_FOREIGN: {
+    kind: 'conflict',
+    retryable: false,
+    message:
+      'A stream that is no queue of ours has the name or the subjects of the queue; it was not touched',
+  },
+  REPLICAS_UNAVAILABLE: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The cluster has too few servers for the replicas of the queue',
+  },
   SQLITE_TOO_OLD: {
     kind: 'failed',
     retryable: false,
