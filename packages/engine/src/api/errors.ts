@@ -334,7 +334,14 @@ const definitions = {
   XA_RBCOMMFAIL: {
     kind: 'conflict',
     retryable: true,
-    message: 'The connection was lost while the branch was active, and the branch was rolled back',
+    message:
+      'The connection was lost while the branch was active, or its home instance, and the branch was rolled back',
+  },
+  XA_RBDEADLOCK: {
+    kind: 'conflict',
+    retryable: true,
+    message:
+      'The branch was rolled back: its session keeps the lock of another transaction and could wait in a cycle',
   },
   XA_RBOTHER: {
     kind: 'conflict',
@@ -344,7 +351,8 @@ const definitions = {
   XA_RBTIMEOUT: {
     kind: 'conflict',
     retryable: true,
-    message: 'The branch was not prepared within its time and was rolled back',
+    message:
+      'The branch was not prepared within its time, or waited too long for a lock, and was rolled back',
   },
   XA_RETRY: {
     kind: 'unavailable',

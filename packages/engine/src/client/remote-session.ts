@@ -67,6 +67,10 @@ export class RemoteSession implements Session {
     this.#onClosed = onClosed;
   }
 
+  get roundTrips(): number {
+    return this.#attachment.roundTrips;
+  }
+
   get xa(): RemoteBranches {
     this.#branches ??= this.#createBranches();
     return this.#branches;
@@ -74,7 +78,7 @@ export class RemoteSession implements Session {
 
   #createBranches(): RemoteBranches {
     const session = this;
-    return new RemoteBranches(this.#link, {
+    return new RemoteBranches(this.#attachment, {
       guard: this.#guard,
       get hasWork() {
         return session.#staged.count > 0 || session.#hasServerState;
@@ -83,13 +87,14 @@ export class RemoteSession implements Session {
       onStarted: () => {
         this.#isStartedAtServer = this.#hasServerState = true;
       },
+      onFlushed: () => this.#staged.clear(),
       onEnded: () => this.#resetTransaction(),
     });
   }
 
   async #sendBranchCall(json: string, { withStaged }: { withStaged: boolean }): Promise<void> {
     await this.#whenSendable();
-    await this.#link.request(requests.branchCall, (writer) => {
+    await this.#attachment.request(requests.branchCall, (writer) => {
       writer.u32(this.#sessionNumber);
       writer.text(json);
       if (withStaged) this.#staged.writeTo(writer);
@@ -121,7 +126,7 @@ export class RemoteSession implements Session {
       for (const message of messages) operation.enqueue(queue, message);
       await this.#whenSendable();
       isSent = true;
-      return await this.#link.request<LazyCommitResult>(requests.enqueueNow, (writer) => {
+      return await this.#attachment.request<LazyCommitResult>(requests.enqueueNow, (writer) => {
         writer.u32(this.#sessionNumber);
         operation.writeTo(writer);
       });
@@ -165,11 +170,7 @@ export class RemoteSession implements Session {
   async #upload(queue: string, source: StreamedMessage, content: NewMessage): Promise<{ bytes: number }> {
     if (!this.#attachment.isCurrent) await this.#attach();
     this.#lastUpload += 1;
-    const upload = new RemoteUpload({
-      link: this.#link,
-      sessionNumber: this.#sessionNumber,
-      uploadNumber: this.#lastUpload,
-    });
+    const upload = new RemoteUpload({ attachment: this.#attachment, uploadNumber: this.#lastUpload });
     await upload.begin(queue);
     const signals = [
       this.#guard.closingSignal,
@@ -197,7 +198,7 @@ export class RemoteSession implements Session {
 
   async #requestMessage(queue: string, receipt: string): Promise<Message> {
     if (!this.#attachment.isCurrent) await this.#attach();
-    const [message] = await this.#link.request<[Message]>(requests.messageOfReceipt, (writer) => {
+    const [message] = await this.#attachment.request<[Message]>(requests.messageOfReceipt, (writer) => {
       writer.u32(this.#sessionNumber);
       writer.text(queue);
       writer.text(receipt);
@@ -240,7 +241,7 @@ export class RemoteSession implements Session {
   #sendDeliveryRequest(request: DeliveryRequest): Promise<Message[]> {
     const { kind, queue, max, waitMs, holdMs, subscriber, signal } = request;
     if (kind === requests.dequeue) this.#isStartedAtServer = true;
-    return this.#link.request<Message[]>(kind, (writer) => {
+    return this.#attachment.request<Message[]>(kind, (writer) => {
       writer.u32(this.#sessionNumber);
       writer.u32(max);
       writer.u32(signal?.aborted || this.#guard.isClosed ? 0 : waitMs);
@@ -270,7 +271,7 @@ export class RemoteSession implements Session {
     assertText('queue', queue);
     assertReceipts(receipts);
     if (!this.#attachment.isCurrent) await this.#attach();
-    await this.#link.request(kind, (writer) => {
+    await this.#attachment.request(kind, (writer) => {
       writer.u32(this.#sessionNumber);
       if (holdMs !== undefined) writer.u32(holdMs);
       writer.text(queue);
@@ -308,7 +309,7 @@ export class RemoteSession implements Session {
       await this.#whenSendable();
       this.#lastTransaction += 1;
       sentAt = sentNow(this.#link.ports.clock);
-      return await this.#link.request<LazyCommitResult>(requests.commit, (writer) => {
+      return await this.#attachment.request<LazyCommitResult>(requests.commit, (writer) => {
         writer.u32(this.#sessionNumber);
         writer.f64(this.#lastTransaction);
         if (idempotencyKey !== undefined) writeIdempotencyKey(writer, idempotencyKey);
@@ -346,7 +347,7 @@ export class RemoteSession implements Session {
   /** Rolls back or closes at the instance, which does the same by itself when the connection is lost. */
   async #endAtServer(kind: number): Promise<void> {
     try {
-      await this.#link.request(kind, (writer) => writer.u32(this.#sessionNumber));
+      await this.#attachment.request(kind, (writer) => writer.u32(this.#sessionNumber));
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
     }
