@@ -1,6 +1,6 @@
 /** Maps every error to a response; no other file does. */
 import type { ErrorBody } from '@shardlab/contract';
-import { type ErrorKind, QueueError } from '@shardlab/engine';
+import { CodedError, type ErrorKind, QueueError } from '@shardlab/engine';
 import { LabError } from '@shardlab/lab';
 import { ServerError, serverErrorRegistry, toBody } from '../errors.ts';
 
@@ -54,7 +54,8 @@ export function mapError(error: unknown): MappedError {
 
 /** Fastify's own errors as `ServerError`; undefined for everything else. */
 function fromFastify(error: unknown): ServerError | undefined {
-  if (!(error instanceof Error) || error instanceof ServerError) return undefined;
+  // Coded ones too may have a `statusCode`: Fastify adds it to those of our validation.
+  if (!(error instanceof Error) || error instanceof CodedError) return undefined;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
