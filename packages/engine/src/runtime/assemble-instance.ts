@@ -5,6 +5,7 @@ import type { DamageFinding } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { logFileSync } from '../model/commit-waits.ts';
+import { type EmulatedSync, isEmulated } from '../model/emulated-sync.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
@@ -35,7 +36,8 @@ export async function assembleInstance(
   { lease, ...hooks }: InstanceHooks,
   ports: InstancePorts,
 ): Promise<LocalInstance> {
-  const { dir, emulatedSyncMs = 0 } = options;
+  const { dir } = options;
+  const emulatedSync = emulatedSyncOf(options);
   const partitionMessagesMax = validatePartitionMessagesMax(
     options.partitionMessagesMax ?? limits.partitionMessagesMax,
   );
@@ -50,7 +52,7 @@ export async function assembleInstance(
   const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
   const waits = new WaitRecorder({
     clock: ports.clock,
-    emulated: emulatedSyncMs > 0 ? [logFileSync] : [],
+    emulated: isEmulated(emulatedSync) ? [logFileSync] : [],
   });
   const outcomes = new CommitOutcomes(ports.clock);
   try {
@@ -61,7 +63,7 @@ export async function assembleInstance(
       ports,
       cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
       partitionMessagesMax,
-      emulatedSyncMs: validateRange('emulatedSyncMs', emulatedSyncMs, 0, limits.emulatedSyncMsMax),
+      emulatedSync,
       logBytesMax,
       sampleIntervalMs: validateRange(
         'sampleIntervalMs',
@@ -137,6 +139,15 @@ export async function assembleInstance(
     catalog.close();
     throw error;
   }
+}
+
+/** Throws `OPTIONS_INVALID`. */
+function emulatedSyncOf({ emulatedSyncMs = 0, emulatedSyncDevice }: InstanceOptions): EmulatedSync {
+  const { emulatedSyncMsMax, emulatedSyncTimesMax } = limits;
+  const times = typeof emulatedSyncMs === 'number' ? [emulatedSyncMs] : [...emulatedSyncMs];
+  validateRange('The number of emulatedSyncMs', times.length, 1, emulatedSyncTimesMax);
+  for (const ms of times) validateRange('emulatedSyncMs', ms, 0, emulatedSyncMsMax);
+  return { times, device: emulatedSyncDevice };
 }
 
 function validatePartitionMessagesMax(partitionMessagesMax: number): number {

@@ -139,7 +139,8 @@ export class Branches implements XaResource {
     throw new QueueError(branch.rollbackCode!);
   }
 
-  async prepare(xid: Xid): Promise<XaVote> {
+  /** `time`: of the session that asks; its wait for the disk is counted there. */
+  async prepare(xid: Xid, time?: RecordedTime): Promise<XaVote> {
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     branch.apply('prepare');
@@ -153,7 +154,7 @@ export class Branches implements XaResource {
         this.#finish(branch);
         return 'read-only';
       }
-      await this.#writePrepared(branch, transaction);
+      await this.#writePrepared(branch, transaction, time);
     } catch (error) {
       await transaction.rollback();
       this.#finish(branch);
@@ -179,7 +180,11 @@ export class Branches implements XaResource {
     return false;
   }
 
-  async #writePrepared(branch: Branch, transaction: ShardedTransaction): Promise<void> {
+  async #writePrepared(
+    branch: Branch,
+    transaction: ShardedTransaction,
+    time: RecordedTime | undefined,
+  ): Promise<void> {
     const { groupCommit, ports } = this.#options;
     const preparable = transaction.contentToPrepare();
     const { deliveries } = preparable;
@@ -191,6 +196,7 @@ export class Branches implements XaResource {
     await groupCommit.write({
       sync: 'FULL',
       bytes: content.length,
+      ...(time !== undefined && { time }),
       terminalRanges: evacuated,
       onClose: () => [...evacuationWrites(deliveries, evacuated), { kind: 'prepare branch', row }],
       onDurable: () => {
@@ -213,11 +219,15 @@ export class Branches implements XaResource {
     });
   }
 
-  async commit(xid: Xid, { onePhase = false }: { onePhase?: boolean } = {}): Promise<void> {
+  async commit(
+    xid: Xid,
+    { onePhase = false }: { onePhase?: boolean } = {},
+    time?: RecordedTime,
+  ): Promise<void> {
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     if (onePhase) await this.#commitOnePhase(branch);
-    else await this.#commitPrepared(branch);
+    else await this.#commitPrepared(branch, time);
   }
 
   async #commitOnePhase(branch: Branch): Promise<void> {
@@ -238,7 +248,7 @@ export class Branches implements XaResource {
     }
   }
 
-  async #commitPrepared(branch: Branch): Promise<void> {
+  async #commitPrepared(branch: Branch, time: RecordedTime | undefined): Promise<void> {
     const { groupCommit, delayed, transactions } = this.#options;
     branch.apply('commit');
     const { content, deliveries } = branch.prepared!;
@@ -250,6 +260,7 @@ export class Branches implements XaResource {
         runs: staged.runs,
         deliveries: consumed,
         bytes: content.byteLength,
+        ...(time !== undefined && { time }),
         onClose: () => [
           { kind: 'end branch', key: branch.xid },
           ...staged.delayed.map((message) => ({ kind: 'insert delayed', message }) as const),

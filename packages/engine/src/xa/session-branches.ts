@@ -94,11 +94,21 @@ export class SessionBranches implements XaSession {
   }
 
   async prepare(xid: Xid): Promise<XaVote> {
-    return this.#host.guard.run(this.#branches().prepare(xid));
+    const { guard, time } = this.#host;
+    return guard.run(
+      this.#branches()
+        .prepare(xid, time)
+        .finally(() => time.end()),
+    );
   }
 
   async commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
-    await this.#host.guard.run(this.#branches().commit(xid, options));
+    const { guard, time } = this.#host;
+    await guard.run(
+      this.#branches()
+        .commit(xid, options, time)
+        .finally(() => time.end()),
+    );
   }
 
   async rollback(xid: Xid): Promise<void> {
