@@ -26,6 +26,8 @@ export interface InstanceOptions {
    * the other. Default: each instance has a disk of its own.
    */
   emulatedSyncDevice?: string;
+  /** Time added to each request to another instance, to emulate a slower interconnect, 0 (the default) to 1,000 ms. */
+  emulatedInterconnectMs?: number;
   /** Bytes of a write-ahead log at which commits are refused with `LOG_FULL`; 64 MiB to 64 GiB, default 1 GiB. */
   logBytesMax?: number;
   /** How often changed metrics are written to the instance's file for its views; 10 to 3,600,000 ms, default 1,000. */

@@ -4,6 +4,7 @@ import type { InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
+import { forwardingWait } from '../forwarding/instance-forwarding.ts';
 import { logFileSync } from '../model/commit-waits.ts';
 import { type EmulatedSync, isEmulated } from '../model/emulated-sync.ts';
 import type { InstancePorts } from '../model/ports.ts';
@@ -36,7 +37,7 @@ export async function assembleInstance(
   { lease, ...hooks }: InstanceHooks,
   ports: InstancePorts,
 ): Promise<LocalInstance> {
-  const { dir } = options;
+  const { dir, emulatedInterconnectMs = 0 } = options;
   const emulatedSync = emulatedSyncOf(options);
   const partitionMessagesMax = validatePartitionMessagesMax(
     options.partitionMessagesMax ?? limits.partitionMessagesMax,
@@ -52,7 +53,10 @@ export async function assembleInstance(
   const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
   const waits = new WaitRecorder({
     clock: ports.clock,
-    emulated: isEmulated(emulatedSync) ? [logFileSync] : [],
+    emulated: [
+      ...(isEmulated(emulatedSync) ? [logFileSync] : []),
+      ...(emulatedInterconnectMs > 0 ? [forwardingWait] : []),
+    ],
   });
   const outcomes = new CommitOutcomes(ports.clock);
   try {
@@ -131,6 +135,12 @@ export async function assembleInstance(
       grouped,
       scrubber,
       followsCacheSize,
+      emulatedInterconnectMs: validateRange(
+        'emulatedInterconnectMs',
+        emulatedInterconnectMs,
+        0,
+        limits.emulatedInterconnectMsMax,
+      ),
     };
     opened.instance = new LocalInstance({ ...parts, ...hooks });
     await opened.instance.applyCatalogSubscribers();

@@ -46,6 +46,7 @@ interface LocalInstanceParts {
   grouped: UnshardedEngine;
   scrubber: Scrubber;
   /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
+  emulatedInterconnectMs: number;
   followsCacheSize: boolean;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;
@@ -57,6 +58,8 @@ export class LocalInstance implements Instance {
   readonly id: number;
   /** Folder of its cluster. */
   readonly dir: string;
+  /** Added to each request to another instance. */
+  readonly emulatedInterconnectMs: number;
   readonly waits: WaitRecorder;
   readonly xa: XaResource;
   readonly #outcomes: CommitOutcomes;
@@ -81,6 +84,7 @@ export class LocalInstance implements Instance {
   constructor(parts: LocalInstanceParts) {
     this.id = parts.id;
     this.dir = parts.dir;
+    this.emulatedInterconnectMs = parts.emulatedInterconnectMs;
     this.waits = parts.waits;
     this.xa = new ServedBranches(() => this.#queues.branches());
     this.#outcomes = parts.outcomes;
