@@ -143,6 +143,7 @@ export class Loop {
         await work.run(xid);
         const toMs = performance.now();
         await work.session.end(xid);
+        work.session.awaitOther();
         return { fromMs, toMs };
       }),
     );
@@ -172,6 +173,7 @@ export class Loop {
         const { instance } = work.session;
         const vote = await preparer.prepare(xid, instance);
         if (vote === 'read-only') this.readOnlyVotes += 1;
+        preparer.awaitOther();
         return { xid, instance, preparer, vote };
       }),
     );
@@ -181,7 +183,10 @@ export class Loop {
     await Promise.all(
       votes
         .filter(({ vote }) => vote === 'ok')
-        .map(({ preparer, xid, instance }) => preparer.commitBranch(xid, instance)),
+        .map(async ({ preparer, xid, instance }) => {
+          await preparer.commitBranch(xid, instance);
+          preparer.awaitOther();
+        }),
     );
   }
 }

@@ -8,6 +8,7 @@ import type {
   XaStartOptions,
   Xid,
 } from '@shardlab/engine';
+import { otherBranch } from '../../trial/load-waits.ts';
 import type { RoundTrips } from '../../trial/round-trips.ts';
 import type { XaInstances } from './instances.ts';
 import { SessionTrace } from './trace.ts';
@@ -120,6 +121,11 @@ export class XaClientSession {
     this.#call('commit', this.instance, async (session) => {
       await session.commit();
     });
+
+  /** It has nothing to do until the other branch is as far. */
+  awaitOther(): void {
+    this.#options.instances.timeOf(this.#sessionAt(this.instance)).begin(otherBranch);
+  }
 
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) await session.close();

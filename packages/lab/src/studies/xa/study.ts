@@ -1,6 +1,8 @@
 /** The study of a blog post about XA transactions whose branches are on several instances of a cluster. */
 import { xaProgram } from '../../programs/xa/xa-program.ts';
 import type { Study } from '../study.ts';
+import { claims } from './claims.ts';
+import { notBuilt, notMeasured } from './not-measured.ts';
 
 export const study: Study = {
   id: 'xa',
@@ -12,7 +14,23 @@ export const study: Study = {
     about:
       'Inserts in local transactions and in XA transactions with two branches, on one instance and on two, on a slow redo disk that all share and on an SSD; with what a session waited for in each, and the round trips that it made.',
   },
-  claims: [],
-  notMeasured: [],
+  claims,
+  notMeasured,
+  notBuilt,
   programs: [xaProgram],
+  reportFigures: {
+    xa: [
+      'elapsedMs',
+      'transactionsPerSec',
+      'callsPerTransaction',
+      'roundTripsPerTransaction',
+      'syncsPerTransaction',
+      'syncMsPerWait',
+      'lockWaitsPerTransaction',
+      'lockMsPerTransaction',
+      'cpuUsPerTransaction',
+      'activeTogetherShare',
+      'timeAccounted',
+    ],
+  },
 };
