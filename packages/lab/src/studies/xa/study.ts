@@ -2,6 +2,7 @@
 import { xaProgram } from '../../programs/xa/xa-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
+import { documentNumbers } from './document-numbers.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 
 export const study: Study = {
@@ -15,6 +16,7 @@ export const study: Study = {
       'Inserts in local transactions and in XA transactions with two branches, on one instance and on two, on a slow redo disk that all share and on an SSD; with what a session waited for in each, and the round trips that it made.',
   },
   claims,
+  documentNumbers,
   notMeasured,
   notBuilt,
   programs: [xaProgram],
