@@ -97,7 +97,12 @@ export class XaClientSession {
   }
 
   start = (xid: Xid, options: XaStartOptions) =>
-    this.#xa('xa_start', this.instance, (xa) => xa.start(xid, options));
+    this.#xa('xa_start', this.instance, async (xa) => {
+      const isTight = Object.hasOwn(options, 'coupling');
+      if (isTight && (xa as SendingXa).flush === undefined)
+        throw new Error('The engine does not couple branches tightly');
+      await xa.start(xid, options);
+    });
 
   /** `xid`: of the branch in which it enqueues; what is staged is sent at once, as a statement would be. */
   enqueue(payload: Buffer, xid?: Xid): Promise<void> {
