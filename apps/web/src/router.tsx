@@ -1,9 +1,11 @@
 /**
  * The addresses of the dashboard. Selections on a page are kept in the query string, so that a link reproduces them.
  */
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { ClaimsPage } from './pages/claims/claims-page.tsx';
 import { ClusterPage } from './pages/cluster/cluster-page.tsx';
+import { readCompareSearch } from './pages/compare/compare-search.ts';
+import { readExplainSearch } from './pages/explain/explain-search.ts';
 import { LabPage } from './pages/lab/lab-page.tsx';
 import { LoginPage } from './pages/login/login-page.tsx';
 import { readLoginSearch } from './pages/login/login-search.ts';
@@ -34,6 +36,18 @@ const run = createRoute({
   component: RunPage,
   validateSearch: readRunSearch,
 });
+const explain = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId/explain',
+  component: lazyRouteComponent(() => import('./pages/explain/explain-page.tsx'), 'ExplainPage'),
+  validateSearch: readExplainSearch,
+});
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: '/compare',
+  component: lazyRouteComponent(() => import('./pages/compare/compare-page.tsx'), 'ComparePage'),
+  validateSearch: readCompareSearch,
+});
 const queues = createRoute({
   getParentRoute: () => root,
   path: '/queues',
@@ -55,7 +69,19 @@ const scenario = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([lab, login, runs, run, queues, cluster, claims, whatIf, scenario]),
+  routeTree: root.addChildren([
+    lab,
+    login,
+    runs,
+    run,
+    explain,
+    compare,
+    queues,
+    cluster,
+    claims,
+    whatIf,
+    scenario,
+  ]),
   scrollRestoration: true,
 });
 

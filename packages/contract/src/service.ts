@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { ClaimResult } from './claim.ts';
 import { DamageFinding } from './cluster.ts';
 import { faultsListedMax } from './find-faults.ts';
-import { ErrorBody, RunStatus, RunSummary } from './run.ts';
+import { ErrorBody, RunStatus, RunSummary, runLabelLimits } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -103,6 +103,12 @@ export const RunListQuery = Type.Object(
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: runListLimits.limitMax })),
     after: Type.Optional(
       Type.String({ pattern: '^[0-9]{1,15}$', description: 'The `next` of the previous page' }),
+    ),
+    text: Type.Optional(
+      Type.String({
+        maxLength: runLabelLimits.textMax,
+        description: 'Only runs whose name, note, title, scenario or id contain it, in upper or lower case',
+      }),
     ),
   },
   closed,

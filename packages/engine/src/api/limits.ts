@@ -125,6 +125,19 @@ export const limits = {
   enqueueRetryMsMax: 10_000,
   enqueueRetryMsUnknown: 1_000,
   dequeueMessagesMax: 10_000,
+  /** Messages that are pushed to a consumer ahead of its calls: JMS's MessagesMaximum. */
+  pipelineMessagesDefault: 10,
+  pipelineMessagesMax: 10_000,
+  /** Messages pushed in one step, so that a pipeline overshoots `pipelineBytesMax` by no more. */
+  pipelineStepMessagesMax: 256,
+  /** Payload bytes in one pipeline past which nothing is pushed: they are in the consumer's memory. */
+  pipelineBytesMax: 16 * 1024 * 1024,
+  /** A fair pipeline holds what its consumer takes in this time. */
+  pipelineTargetMs: 100,
+  /** Open consumers of one session. */
+  consumersPerSessionMax: 64,
+  /** One-way sends without an answer. */
+  sendWindowMessagesMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,
   holdMsMin: 10,
   holdMsMax: 7 * 24 * 60 * 60_000,
@@ -146,11 +159,30 @@ export const limits = {
   branchesMax: 1_000,
   /** What all prepared branches of an instance enqueue, bytes: it is in memory until they end. */
   preparedBytesMax: 256 * 1024 * 1024,
+  /** Rows of the application that a prepared branch changes, and about what they take in its row. Written at once when it commits. */
+  xaRowsMax: 10_000,
+  xaRowBytesMax: 16 * 1024 * 1024,
+  /** Keys of rows that all prepared branches of an instance have locked, about 200 bytes each in the writer's memory. */
+  lockedKeysMax: 100_000,
+  /** How long a transaction waits for rows that a branch in doubt has locked: a prepare must answer within `xaCallMsMax`. */
+  sqlLockMsDefault: 8_000,
+  sqlLockMsMax: 60_000,
+  /** How long a branch waits for a row where that may close a circle of transactions that wait for each other. */
+  xaDeadlockMs: 1_000,
   /** How long a branch may take until it is prepared: it holds messages meanwhile. */
   xaTimeoutMsDefault: 60_000,
   xaTimeoutMsMax: 24 * 60 * 60_000,
   /** How long a coordinator waits for one answer of a participant: longer than any healthy disk syncs. */
   xaCallMsMax: 10_000,
+  /** How long a call of a tightly coupled branch waits for the lock of its transaction: a call that writes takes one sync. */
+  xaLockWaitMsDefault: 5_000,
+  xaLockWaitMsMax: 60_000,
+  /** How long the home instance of a transaction may take to answer, besides waiting for the lock. */
+  homeAnswerMs: 2_000,
+  /** Messages that one branch ships to its home instance, in base64: they travel in one frame. More stay where they are. */
+  shippedBranchBytesMax: 1024 * 1024,
+  /** The same of all branches at one home instance, until they prepare: it is in memory. */
+  shippedBytesMax: 64 * 1024 * 1024,
   /** Pause before a coordinator asks participants again that did not answer. */
   xaResolveMs: 1_000,
   waitersMax: 10_000,

@@ -15,6 +15,7 @@ import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import { globalTransactionLock } from '../xa/tight/homes.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
 import { Scrubber } from './scrubber.ts';
@@ -55,7 +56,7 @@ export async function assembleInstance(
     clock: ports.clock,
     emulated: [
       ...(isEmulated(emulatedSync) ? [logFileSync] : []),
-      ...(emulatedInterconnectMs > 0 ? [forwardingWait] : []),
+      ...(emulatedInterconnectMs > 0 ? [forwardingWait, globalTransactionLock] : []),
     ],
   });
   const outcomes = new CommitOutcomes(ports.clock);
@@ -80,6 +81,12 @@ export async function assembleInstance(
         options.writerReservationMsMax ?? limits.writerReservationMsDefault,
         1,
         limits.writerReservationMsMax,
+      ),
+      sqlLockMsMax: validateRange(
+        'sqlLockMsMax',
+        options.sqlLockMsMax ?? limits.sqlLockMsDefault,
+        1,
+        limits.sqlLockMsMax,
       ),
       waits,
       outcomes,

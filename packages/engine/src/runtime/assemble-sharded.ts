@@ -1,9 +1,10 @@
 /** Puts the sharded queues of one instance together: each part gets the others that it needs, and the ports. */
 
-import type { QueueError } from '../api/errors.ts';
+import { QueueError } from '../api/errors.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
 import { ImmediateCommit } from '../commit/immediate-commit.ts';
+import { RowLockWaits } from '../commit/row-lock-waits.ts';
 import { Slab } from '../commit/staged-transaction.ts';
 import type { WriterPort } from '../commit/writer-port.ts';
 import { WriterReservation } from '../commit/writer-reservation.ts';
@@ -41,6 +42,7 @@ import { Retention } from '../queues/retention.ts';
 import { Retries } from '../queues/retries.ts';
 import { ShardedLifecycle } from '../queues/sharded-lifecycle.ts';
 import { ShardedPayloadStreams } from '../queues/sharded-payload-streams.ts';
+import { ShardedPipelines } from '../queues/sharded-pipeline.ts';
 import { ShardedQueues } from '../queues/sharded-queues.ts';
 import { ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { SubscriberChanges } from '../queues/subscriber-changes.ts';
@@ -48,6 +50,8 @@ import { TimedHolds } from '../queues/timed-holds.ts';
 import { TurnBudget } from '../queues/turn-budget.ts';
 import { Branches } from '../xa/branches.ts';
 import { Decisions } from '../xa/coordinator/decisions.ts';
+import { Homes } from '../xa/tight/homes.ts';
+import { ShippedBranches } from '../xa/tight/shipped-branches.ts';
 
 export interface ShardedOptions {
   dir: string;
@@ -59,6 +63,7 @@ export interface ShardedOptions {
   logBytesMax: number;
   sampleIntervalMs: number;
   writerReservationMsMax: number;
+  sqlLockMsMax: number;
   waits: WaitRecorder;
   /** Remembers the transactions of remote sessions; filled from the file. */
   outcomes: CommitOutcomes;
@@ -248,14 +253,45 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     nowMs: () => delayClock.nowMs(),
     read: (key) => backlogReader.readIdempotencyKey(key),
   });
+  const rowLockWaits = new RowLockWaits({
+    clock,
+    timers,
+    waits,
+    lockMsMax: options.sqlLockMsMax,
+    isHeld: (branch) => branches.has(branch),
+  });
   const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
   const immediateCommit = new ImmediateCommit({
     groupCommit,
     onVisible: (log) => queues.queueOfLog(log)?.serveWaiters(),
   });
-  const ofTransactions = { slab, clock, dispatcher, idempotencyKeys, immediateCommit, reserveWriter };
+  const ofTransactions = {
+    slab,
+    clock,
+    dispatcher,
+    idempotencyKeys,
+    immediateCommit,
+    reserveWriter,
+    rowLockWaits,
+  };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
-  const branches = new Branches({ groupCommit, queues, dispatcher, delayed, transactions, ports });
+  const shipped: ShippedBranches = new ShippedBranches({
+    transactions,
+    timers,
+    findQueue: options.queueById,
+    branchesOf: (transactionKey) => branches.ofTransaction(transactionKey),
+  });
+  const homes = new Homes({ instance, shipped, waits, ports });
+  const branches = new Branches({
+    groupCommit,
+    queues,
+    dispatcher,
+    delayed,
+    transactions,
+    rowLockWaits,
+    homes,
+    ports,
+  });
   const decisions = new Decisions(groupCommit, clock, recovered.decisions);
   const lifecycle = new ShardedLifecycle({
     ...shared,
@@ -284,6 +320,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       consumedPerSec: (queue) => sampler.rates.consumedPerSec(queue, readClock(clock)),
     }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),
+    pipelines: new ShardedPipelines(transactions),
   };
 
   const writeClose = () =>
@@ -295,6 +332,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   const close = async () => {
     queues.rejectWaiters('INSTANCE_CLOSED');
     branches.close();
+    homes.end(new QueueError('INSTANCE_CLOSED', { details: { instance } }));
     holds.close();
     await forwarding.close();
     payloads.close();
@@ -318,6 +356,8 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     payloads,
     delayed,
     branches,
+    rowLockWaits,
+    homes,
     decisions,
     forwarding,
     sampler,

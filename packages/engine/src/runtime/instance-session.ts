@@ -26,6 +26,8 @@ import type {
   MaybeLater,
   QueueEngine,
   QueueTransaction,
+  SendContent,
+  SendOptions,
   TransactionStatements,
   ValidDequeueOptions,
 } from '../queues/queue-engine.ts';
@@ -35,6 +37,7 @@ import { ServedBranches } from '../xa/served-branches.ts';
 import { SessionBranches } from '../xa/session-branches.ts';
 import { PayloadUploads, streamsOf } from './payload-uploads.ts';
 import type { FoundQueue, SessionContext } from './served-queues.ts';
+import { SessionPipeline } from './session-pipeline.ts';
 
 export class InstanceSession implements Session {
   readonly id: string;
@@ -58,6 +61,10 @@ export class InstanceSession implements Session {
     this.#context = context;
     this.time = time;
     this.#guard = new SessionGuard(this.id);
+  }
+
+  get roundTrips(): number {
+    return this.#guard.calls;
   }
 
   get xa(): SessionBranches {
@@ -89,7 +96,7 @@ export class InstanceSession implements Session {
   #detachWork(): BranchWork {
     const transaction = this.#branchTransaction!;
     this.#branchTransaction = undefined;
-    return { transaction, acknowledged: this.#detachTransaction() };
+    return { session: this.#sessionNumber, transaction, acknowledged: this.#detachTransaction() };
   }
 
   /** A branch of a distributed transaction ends by the calls of its transaction manager. */
@@ -118,12 +125,21 @@ export class InstanceSession implements Session {
     return this.#busyUntil(immediate.enqueueRecords(row, this.#sessionNumber, records));
   }
 
+  /** Enqueues to a queue with immediate visibility, beside whatever call is under way; waits for room if it may. */
+  send(queue: string, content: SendContent, options: SendOptions): MaybeLater<LazyCommitResult> {
+    this.#guard.assertOpen();
+    const { row, immediate } = withImmediate(this.#findForEnqueueAlways(queue));
+    if (Array.isArray(content)) for (const message of content) validateMessage(row, message);
+    return immediate.send(row, this.#sessionNumber, content, options);
+  }
+
   #busyUntil<T>(call: MaybeLater<T>): MaybeLater<T> {
     return call instanceof Promise ? this.#guard.run(call) : call;
   }
 
   #findForEnqueueNow(queue: string): { row: QueueRow; immediate: ImmediateCalls } {
     this.#guard.assertFree();
+    this.#guard.countCall();
     return withImmediate(this.#findForEnqueueAlways(queue));
   }
 
@@ -137,6 +153,7 @@ export class InstanceSession implements Session {
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#assertWriterFree('enqueueStream');
+    this.#guard.countCall();
     return await this.uploads.enqueueStream(queue, message);
   }
 
@@ -156,6 +173,7 @@ export class InstanceSession implements Session {
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
     this.#guard.assertFree();
     const found = this.#context.findQueue(queue);
+    this.#guard.countCall();
     return streamsOf(found).messageOfReceipt(found.row, receipt);
   }
 
@@ -177,13 +195,18 @@ export class InstanceSession implements Session {
     validateVisibility(row, 'commit');
     const validated = validateDequeueOptions(options);
     const transaction = this.#transactionOf(engine);
-    return await this.#guard.run(transaction.dequeue(row, this.#ofSession(validated)));
+    this.#guard.countCall();
+    const ofSession = this.#ofSession(validated);
+    if (this.#branchTransaction === undefined)
+      return await this.#guard.run(transaction.dequeue(row, ofSession));
+    return await this.#guard.run(this.xa.underLock(() => transaction.dequeue(row, ofSession)));
   }
 
   async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeueNow');
     const { row, immediate } = withImmediate(this.#findForDequeue(queue, options.subscriber));
     const validated = this.#ofSession(validateDequeueOptions(options));
+    this.#guard.countCall();
     return await this.#guard.run(immediate.dequeue(row, this.#sessionNumber, validated));
   }
 
@@ -192,6 +215,7 @@ export class InstanceSession implements Session {
     const { row, engine } = this.#findForDequeue(queue, options.subscriber);
     const holdMs = validateHoldMs(options.holdMs ?? limits.holdMsDefault);
     const validated = validateDequeueOptions(options);
+    this.#guard.countCall();
     return await this.#guard.run(engine.receiver.receive(row, { ...this.#ofSession(validated), holdMs }));
   }
 
@@ -211,7 +235,28 @@ export class InstanceSession implements Session {
   async query(sql: string, parameters: SqlParameters = []): Promise<SqlResult> {
     this.#guard.assertFree();
     const { statement } = validateStatement(sql, parameters);
+    this.#guard.countCall();
     return await this.#guard.run(this.#statements().query(statement));
+  }
+
+  /**
+   * Messages of a queue for one consumer of the session, ahead of its calls. They are no part of the transaction until it
+   * consumes them. Throws `CONSUMER_UNSUPPORTED`, and what a dequeue throws.
+   */
+  openPipeline(queue: string, subscriber: string | undefined): SessionPipeline {
+    this.#guard.assertOpen();
+    const find = () => this.#findForDequeue(queue, subscriber);
+    const { engine } = find();
+    if (engine.pipelines === undefined) throw new QueueError('CONSUMER_UNSUPPORTED');
+    return new SessionPipeline({
+      pipeline: engine.pipelines.open(this.#sessionNumber),
+      find,
+      subscriber,
+      transaction: () => {
+        this.#guard.assertFree();
+        return this.#transactionOf(engine);
+      },
+    });
   }
 
   /** Ends a wait for messages, which then resolves without messages. */
@@ -222,12 +267,14 @@ export class InstanceSession implements Session {
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#assertWriterFree('release');
     const { row, engine } = this.#context.findQueue(queue);
+    this.#guard.countCall();
     await this.#guard.run(engine.receiver.release(row, receipts));
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
     this.#guard.assertFree();
     const { row, engine } = this.#context.findQueue(queue);
+    this.#guard.countCall();
     engine.receiver.extend(row, receipts, validateHoldMs(holdMs));
   }
 
@@ -239,6 +286,7 @@ export class InstanceSession implements Session {
     if (key !== undefined) validateIdempotencyKey(key);
     const transaction = this.#transaction;
     if (transaction === undefined) return new LazyCommitResult([]);
+    this.#guard.countCall();
     if (key !== undefined) return await this.#guard.run(this.#commitOnce(key, transaction, outcome));
     try {
       this.#closeTransaction(transaction);
@@ -281,7 +329,9 @@ export class InstanceSession implements Session {
     this.#assertNotInBranch('rollback');
     const transaction = this.#transaction;
     this.#detachTransaction();
-    if (transaction !== undefined) await this.#guard.run(transaction.rollback());
+    if (transaction === undefined) return;
+    this.#guard.countCall();
+    await this.#guard.run(transaction.rollback());
   }
 
   /** The next operation begins a new transaction. */

@@ -4,8 +4,10 @@
  */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { XaResource, XaVote, Xid } from '../api/xa.ts';
+import type { XaResource, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { RowLockWaits } from '../commit/row-lock-waits.ts';
+import type { StagedSql } from '../commit/staged-transaction.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { mergeRanges, type SeqRange } from '../model/consumption.ts';
@@ -23,6 +25,8 @@ import type { ShardedQueues } from '../queues/sharded-queues.ts';
 import type { ShardedTransaction, ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { Branch, type BranchWork } from './branch.ts';
 import { encodeBranch, type FindLog, stageBranch } from './branch-content.ts';
+import type { Homes } from './tight/homes.ts';
+import { type LockWaiter, noSession, tightBranchOf } from './tight/tight-branch.ts';
 
 export interface BranchesOptions {
   groupCommit: GroupCommit;
@@ -30,6 +34,8 @@ export interface BranchesOptions {
   dispatcher: Pick<Dispatcher, 'nack'>;
   delayed: DelayedMessages;
   transactions: ShardedTransactions;
+  rowLockWaits: RowLockWaits;
+  homes: Homes;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
@@ -46,28 +52,36 @@ export class Branches implements XaResource {
     };
   }
 
+  /** Whether a branch with this xid's key has not ended. */
+  has(key: string): boolean {
+    return this.#branches.has(key);
+  }
+
   /** Branches of any state. */
   get size(): number {
     return this.#branches.size;
   }
 
   /** Holds the messages of branches that were prepared before the instance opened. Nothing may have been delivered yet. */
-  recoverPrepared(rows: readonly PreparedBranchRow[]): void {
-    for (const { formatId, gtrid, bqual, content } of rows) {
+  recoverPrepared(prepared: readonly PreparedBranchRow[]): void {
+    for (const { formatId, gtrid, bqual, content, rows: ofApplication } of prepared) {
       const branch = new Branch(validateXid({ formatId, gtrid, bqual }));
       branch.apply('recover');
       const deliveries: Delivery[] = [];
-      for (const { queueId, log, subscriber, ranges } of stageBranch(content, this.#findLog).consumed) {
+      const { consumed, absorbed } = stageBranch(content, this.#findLog);
+      for (const key of absorbed) branch.absorbed.add(key);
+      for (const { queueId, log, subscriber, ranges } of consumed) {
         const cursor = this.#findLog(queueId, log)?.cursorOf(subscriber);
         if (cursor !== undefined) deliveries.push(...cursor.holdEvacuated(seqsOf(ranges)));
       }
-      branch.prepared = { content, deliveries };
+      branch.prepared = { content, hasRows: ofApplication !== '', deliveries };
       this.#branches.set(branch.key, branch);
     }
   }
 
   /** A new branch, for a session to work in. Throws `XAER_DUPID`, `XAER_INVAL`, and `XAER_RMERR` if there are too many. */
-  start(given: Xid, timeoutMs: number = limits.xaTimeoutMsDefault): Branch {
+  start(given: Xid, options: XaStartOptions = {}): Branch {
+    const { timeoutMs = limits.xaTimeoutMsDefault } = options;
     const branch = new Branch(validateXid(given));
     if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > limits.xaTimeoutMsMax) {
       throw new QueueError('XAER_INVAL', { message: `timeoutMs must be 1 to ${limits.xaTimeoutMsMax}` });
@@ -75,8 +89,9 @@ export class Branches implements XaResource {
     if (this.#branches.has(branch.key)) throw new QueueError('XAER_DUPID');
     const { branchesMax } = limits;
     if (this.#branches.size >= branchesMax) throw new QueueError('XAER_RMERR', { details: { branchesMax } });
-    branch.apply('start');
     branch.timeoutMs = timeoutMs;
+    branch.tight = tightBranchOf(branch, this.#options.homes, options);
+    branch.apply('start');
     this.#branches.set(branch.key, branch);
     this.#startTimer(branch);
     return branch;
@@ -93,10 +108,16 @@ export class Branches implements XaResource {
     return branch;
   }
 
+  /** The branches of a global transaction that are on this instance. */
+  ofTransaction(transactionKey: string): Branch[] {
+    return [...this.#branches.values()].filter((branch) => branch.transactionKey === transactionKey);
+  }
+
   /** Undoes the work of a branch that can only be rolled back from now on; the next call about it is told so. */
   async undo(branch: Branch, work: BranchWork, code: NonNullable<Branch['rollbackCode']>): Promise<void> {
     branch.rollbackCode = code;
     branch.work = undefined;
+    branch.tight?.abandon();
     this.#startTimer(branch); // a transaction manager that never asks must not keep it in memory
     await work.transaction.rollback();
   }
@@ -129,7 +150,9 @@ export class Branches implements XaResource {
 
   #forgetInMemory(branch: Branch): void {
     branch.timer?.cancel();
+    branch.tight?.abandon();
     this.#branches.delete(branch.key);
+    this.#options.rowLockWaits.release(branch.key);
   }
 
   /** Answers for a branch that can only be rolled back, which is forgotten. */
@@ -139,26 +162,41 @@ export class Branches implements XaResource {
     throw new QueueError(branch.rollbackCode!);
   }
 
-  /** `time`: of the session that asks; its wait for the disk is counted there. */
-  async prepare(xid: Xid, time?: RecordedTime): Promise<XaVote> {
+  async prepare(xid: Xid, waiter: LockWaiter = noSession): Promise<XaVote> {
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     branch.apply('prepare');
     branch.timer?.cancel();
     const work = branch.work!;
     branch.work = undefined;
-    const { transaction } = work;
     try {
-      stageAcknowledged(work);
-      if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
+      if (branch.tight?.isShipped === true && (await branch.tight.settle(waiter))) {
         this.#finish(branch);
         return 'read-only';
       }
-      await this.#writePrepared(branch, transaction, time);
+      return await underLock(branch, waiter, () => this.#prepareWork(branch, work, waiter));
     } catch (error) {
-      await transaction.rollback();
+      await work.transaction.rollback();
       this.#finish(branch);
-      throw xaError(error, 'XA_RBOTHER');
+      throw xaError(error, rollbackCodeOf(error));
+    }
+  }
+
+  async #prepareWork(branch: Branch, work: BranchWork, { time }: LockWaiter): Promise<XaVote> {
+    const { transaction } = work;
+    stageAcknowledged(work);
+    this.#options.homes.shipped.giveTo(branch, transaction);
+    if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
+      this.#finish(branch);
+      return 'read-only';
+    }
+    await this.#options.rowLockWaits.run(() => this.#writePrepared(branch, transaction, time), {
+      time,
+      transaction: branch.transactionKey,
+    });
+    if (branch.prepared === undefined) {
+      this.#finish(branch); // its statements have changed no row
+      return 'read-only';
     }
     transaction.settleHolds(); // the branch holds their messages from now on
     branch.apply('becomePrepared');
@@ -169,12 +207,14 @@ export class Branches implements XaResource {
   #giveToAnother(branch: Branch, transaction: ShardedTransaction): boolean {
     for (const other of this.#branches.values()) {
       if (other.transactionKey !== branch.transactionKey || other.state !== 'ended') continue;
+      if (other.tight?.isShipped === true) continue; // all of its work is elsewhere, or none
       try {
         other.work!.transaction.absorb(transaction);
       } catch (error) {
         if (error instanceof QueueError && error.code === 'TX_TOO_LARGE') return false; // each is prepared by itself
         throw error;
       }
+      for (const key of branch.absorbed) other.absorbed.add(key);
       return true;
     }
     return false;
@@ -187,23 +227,35 @@ export class Branches implements XaResource {
   ): Promise<void> {
     const { groupCommit, ports } = this.#options;
     const preparable = transaction.contentToPrepare();
-    const { deliveries } = preparable;
-    const content = encodeBranch(preparable);
+    const { runs, deliveries, delayed, statements } = preparable;
+    const content = encodeBranch(preparable, branch.absorbed);
     const row = { ...branch.xid, content, preparedAtMs: ports.clock.epochMs() };
     const evacuated = new Map<SubscriberCursor, SeqRange[]>();
     assertCanEvacuate(deliveries);
     this.#assertCanKeep(content.length);
+    const hasMessages = runs.length + deliveries.length + delayed.length > 0;
+    const sql: StagedSql | undefined =
+      statements.length === 0
+        ? undefined
+        : { statements: [...statements], results: [], branch: { kind: 'prepare', row, hasMessages } };
+    const withoutRows = { kind: 'prepare branch', row: { ...row, rows: '' } } as const;
     await groupCommit.write({
       sync: 'FULL',
       bytes: content.length,
       ...(time !== undefined && { time }),
       terminalRanges: evacuated,
-      onClose: () => [...evacuationWrites(deliveries, evacuated), { kind: 'prepare branch', row }],
+      sql,
+      // With statements the writer knows the rows, and writes the branch's row.
+      onClose: () => [
+        ...evacuationWrites(deliveries, evacuated),
+        ...(sql === undefined ? [withoutRows] : []),
+      ],
       onDurable: () => {
         for (const [cursor, ranges] of evacuated) cursor.markEvacuated(ranges);
       },
     });
-    branch.prepared = { content, deliveries: [...deliveries] };
+    const hasRows = sql !== undefined && sql.results.length > 0;
+    if (hasMessages || hasRows) branch.prepared = { content, hasRows, deliveries: [...deliveries] };
     for (const { log } of evacuated.keys()) groupCommit.truncateDrained(log);
   }
 
@@ -222,36 +274,39 @@ export class Branches implements XaResource {
   async commit(
     xid: Xid,
     { onePhase = false }: { onePhase?: boolean } = {},
-    time?: RecordedTime,
+    waiter: LockWaiter = noSession,
   ): Promise<void> {
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
-    if (onePhase) await this.#commitOnePhase(branch);
-    else await this.#commitPrepared(branch, time);
+    if (onePhase) await this.#commitOnePhase(branch, waiter);
+    else await this.#commitPrepared(branch, waiter);
   }
 
-  async #commitOnePhase(branch: Branch): Promise<void> {
+  async #commitOnePhase(branch: Branch, waiter: LockWaiter): Promise<void> {
     branch.apply('commitOnePhase');
     const work = branch.work!;
+    const { transaction } = work;
+    let isStaged = false;
     try {
-      try {
+      if (branch.tight?.isShipped === true) await branch.tight.withdraw(waiter);
+      await underLock(branch, waiter, async () => {
         stageAcknowledged(work);
-      } catch (error) {
-        await work.transaction.rollback();
-        throw error;
-      }
-      await work.transaction.commit();
+        this.#options.homes.shipped.giveTo(branch, transaction);
+        isStaged = true;
+        await transaction.commit();
+      });
     } catch (error) {
-      throw xaError(error, 'XA_RBOTHER');
+      if (!isStaged) await transaction.rollback();
+      throw xaError(error, rollbackCodeOf(error));
     } finally {
       this.#finish(branch);
     }
   }
 
-  async #commitPrepared(branch: Branch, time: RecordedTime | undefined): Promise<void> {
+  async #commitPrepared(branch: Branch, { time }: LockWaiter): Promise<void> {
     const { groupCommit, delayed, transactions } = this.#options;
     branch.apply('commit');
-    const { content, deliveries } = branch.prepared!;
+    const { content, hasRows, deliveries } = branch.prepared!;
     const staged = stageBranch(content, this.#findLog);
     const consumed = deliveries.filter(({ cursor }) => !cursor.removed && !cursor.log.dropped);
     await this.#endPrepared(branch, 'XA_RETRY', () =>
@@ -261,6 +316,9 @@ export class Branches implements XaResource {
         deliveries: consumed,
         bytes: content.byteLength,
         ...(time !== undefined && { time }),
+        sql: hasRows
+          ? { statements: [], results: [], branch: { kind: 'commit', key: branch.xid } }
+          : undefined,
         onClose: () => [
           { kind: 'end branch', key: branch.xid },
           ...staged.delayed.map((message) => ({ kind: 'insert delayed', message }) as const),
@@ -318,6 +376,21 @@ export class Branches implements XaResource {
   close(): void {
     for (const { timer } of this.#branches.values()) timer?.cancel();
   }
+}
+
+/** The code for a branch that is rolled back because of an error of the engine. */
+function rollbackCodeOf(error: unknown): 'XA_RBINTEGRITY' | 'XA_RBTIMEOUT' | 'XA_RBOTHER' {
+  if (!(error instanceof QueueError)) return 'XA_RBOTHER';
+  if (error.code === 'SQL_LOCK_TIMEOUT') return 'XA_RBTIMEOUT';
+  const { sqlite } = error.details;
+  return typeof sqlite === 'string' && sqlite.startsWith('SQLITE_CONSTRAINT')
+    ? 'XA_RBINTEGRITY'
+    : 'XA_RBOTHER';
+}
+
+/** Does the work under the lock of the branch's global transaction if it is tightly coupled. */
+function underLock<T>({ tight }: Branch, waiter: LockWaiter, work: () => Promise<T>): Promise<T> {
+  return tight === undefined ? work() : tight.run(waiter, work);
 }
 
 /** Throws `RECEIPT_STALE`, `TX_TOO_LARGE`. */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { connect, type Instance, type RemoteInstance, serveInstance } from '../../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
+import { isWaiting, rows, run } from './rows-support.ts';
 import { code, put, takeAll, xaOf } from './support.ts';
 import { xidOf } from './xid-of.ts';
 
@@ -37,6 +38,25 @@ describe('a remote session', () => {
     expect(await takeAll(instance, 'orders')).toEqual(['local']);
   });
 
+  it('changes rows in a branch, and waits for those that another has locked', async () => {
+    const { instance, client } = await openServed();
+    await run(
+      instance,
+      'CREATE TABLE stock (item TEXT PRIMARY KEY, count)',
+      "INSERT INTO stock VALUES ('a', 5)",
+    );
+    const session = client.openSession();
+    await xaOf(session).start(xid);
+    session.execute("UPDATE stock SET count = 4 WHERE item = 'a'");
+    await xaOf(session).end(xid);
+    expect(await xaOf(session).prepare(xid)).toBe('ok');
+    const waits = run(client, "UPDATE stock SET count = count - 1 WHERE item = 'a'");
+    expect(await isWaiting(instance, waits)).toBe(true);
+    await client.xa.commit(xid);
+    await waits;
+    expect(await rows(instance, 'SELECT * FROM stock')).toEqual([{ item: 'a', count: 3 }]);
+  });
+
   it('suspends and resumes, joins, fails and commits in one phase as an embedded one', async () => {
     const { instance, client } = await openServed();
     const [session, other] = [client.openSession(), client.openSession()];
@@ -67,6 +87,36 @@ describe('a remote session', () => {
     await xaOf(session).start(xid);
     session.enqueue('nowhere', { payload: 's1' });
     await expect(xaOf(session).end(xid)).rejects.toEqual(code('QUEUE_NOT_FOUND'));
+    await expect(client.xa.prepare(xid)).rejects.toEqual(code('XA_RBROLLBACK'));
+    session.enqueue('shipments', { payload: 'local' });
+    await session.commit();
+    expect(await takeAll(instance, 'shipments')).toEqual(['local']);
+  });
+
+  it('stays in its branch when it ends a suspended one, or asks about one that there is not', async () => {
+    const { instance, client } = await openServed();
+    const session = client.openSession();
+    await xaOf(session).start(xidOf('suspended'));
+    await xaOf(session).end(xidOf('suspended'), 'suspend');
+    await xaOf(session).start(xid);
+    session.enqueue('shipments', { payload: 's1' });
+    await xaOf(session).end(xidOf('suspended'));
+    await expect(xaOf(session).end(xidOf('unknown'))).rejects.toEqual(code('XAER_NOTA'));
+    await expect(session.commit()).rejects.toEqual(code('XAER_PROTO'));
+    await xaOf(session).end(xid);
+    await client.xa.commit(xid, { onePhase: true });
+    expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
+  });
+
+  it('learns what is wrong with its work when it flushes it, and has left the branch then', async () => {
+    const { instance, client } = await openServed();
+    const session = client.openSession();
+    await xaOf(session).start(xid);
+    session.enqueue('shipments', { payload: 's1' });
+    await xaOf(session).flush(xid);
+    await expect(xaOf(session).flush(xidOf('another'))).rejects.toEqual(code('XAER_NOTA'));
+    session.enqueue('nowhere', { payload: 's2' });
+    await expect(xaOf(session).flush(xid)).rejects.toEqual(code('QUEUE_NOT_FOUND'));
     await expect(client.xa.prepare(xid)).rejects.toEqual(code('XA_RBROLLBACK'));
     session.enqueue('shipments', { payload: 'local' });
     await session.commit();
@@ -113,6 +163,34 @@ describe('a remote session', () => {
 });
 
 describe('a coordinator', () => {
+  it('moves rows and messages between two folders, over clients, and leaves nothing where one refuses', async () => {
+    const [one, two] = [await openServed(), await openServed()];
+    for (const { instance } of [one, two]) {
+      await run(instance, 'CREATE TABLE account (id INTEGER PRIMARY KEY, balance CHECK (balance >= 0))');
+      await run(instance, 'INSERT INTO account VALUES (1, 10)');
+    }
+    const coordinator = one.instance.coordinator({ one: one.client.xa, two: two.client.xa });
+    const move = async (amount: number) => {
+      const transaction = coordinator.begin();
+      const [payer, payee] = [one.client.openSession(), two.client.openSession()];
+      await transaction.enlist('one', payer);
+      await transaction.enlist('two', payee);
+      payer.execute('UPDATE account SET balance = balance - ?', [amount]);
+      payer.enqueue('shipments', { payload: `paid ${amount}` });
+      payee.execute('UPDATE account SET balance = balance + ?', [amount]);
+      payee.enqueue('shipments', { payload: `got ${amount}` });
+      await transaction.commit();
+    };
+    await move(4);
+    await expect(move(7)).rejects.toEqual(code('XA_RBINTEGRITY'));
+    await move(6);
+    expect(await rows(one.instance, 'SELECT balance FROM account')).toEqual([{ balance: 0 }]);
+    expect(await rows(two.instance, 'SELECT balance FROM account')).toEqual([{ balance: 20 }]);
+    expect(await takeAll(one.instance, 'shipments')).toEqual(['paid 4', 'paid 6']);
+    expect(await takeAll(two.instance, 'shipments')).toEqual(['got 4', 'got 6']);
+    coordinator.close();
+  });
+
   it('commits over clients of two instances: ten round trips, five to each', async () => {
     const dir = makeFolder();
     const one = await openTestInstance({ dir });

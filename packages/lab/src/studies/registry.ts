@@ -61,12 +61,13 @@ export class StudyRegistry {
     );
     return {
       studies: this.studies.map(
-        ({ id, document, claims, notMeasured, notBuilt = [], documentNumbers = [] }) => ({
+        ({ id, document, claims, notMeasured, notBuilt = [], tables = [], documentNumbers = [] }) => ({
           id,
           document,
           claims: claims.map((claim) => claim.id),
           notMeasured: [...notMeasured],
           notBuilt: [...notBuilt],
+          tables: [...tables],
           slips: lintDocument(documentNumbers),
         }),
       ),

@@ -102,6 +102,12 @@ function Outcome({ run }: { run: Run }) {
         </span>
       </p>
       <div className="row">
+        <Link className="button" to="/runs/$runId/explain" params={{ runId: run.id }}>
+          Explain
+        </Link>
+        <Link className="button" to="/compare" search={{ runs: [run.id] }}>
+          Compare
+        </Link>
         <a className="button" href={exportHref(run.id, 'json')}>
           Export JSON
         </a>

@@ -157,11 +157,7 @@ export class Loop {
     const { coupling } = this.#params;
     if (coupling === 'loose') return {};
     const home = this.#works[0]!.session.instance;
-    return {
-      coupling: 'tight',
-      home,
-      lock: coupling === 'tight' ? 'call' : 'branch',
-    } as XaStartOptions;
+    return { coupling: 'tight', home, lock: coupling === 'tight' ? 'call' : 'branch' };
   }
 
   /** All have ended, so that a branch can leave its work to another. */

@@ -5,8 +5,8 @@ import { accountedShare } from '../../trial/session-times.ts';
 import type { XaResult } from './xa-job.ts';
 import type { XaParams } from './xa-params.ts';
 
-/** Of branches that wait for the lock of their transaction: stands for the document's DFS lock handle. */
-export const lockEvent = 'global transaction lock';
+/** Stands for the document's DFS lock handle. */
+const lockEvent = 'global transaction lock';
 
 const figure = (
   name: string,

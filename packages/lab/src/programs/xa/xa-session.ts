@@ -23,14 +23,6 @@ export interface XaClientOptions {
   isEmulated(event: string): boolean;
 }
 
-/** As far as the engine counts requests, and sends what is staged in a branch before its end. */
-interface CountingSession extends Session {
-  readonly roundTrips?: number;
-}
-interface SendingXa extends XaSession {
-  flush?(xid: Xid): Promise<void>;
-}
-
 export const queueOf = (session: number) => `queue-${session}`;
 
 export class XaClientSession {
@@ -66,9 +58,8 @@ export class XaClientSession {
   get roundTrips(): number | null {
     let sum = 0;
     for (const session of this.#sessions.values()) {
-      const { roundTrips } = session as CountingSession;
-      if (roundTrips === undefined) return null;
-      sum += roundTrips;
+      if (session.roundTrips === undefined) return null;
+      sum += session.roundTrips;
     }
     return sum;
   }
@@ -97,18 +88,13 @@ export class XaClientSession {
   }
 
   start = (xid: Xid, options: XaStartOptions) =>
-    this.#xa('xa_start', this.instance, async (xa) => {
-      const isTight = Object.hasOwn(options, 'coupling');
-      if (isTight && (xa as SendingXa).flush === undefined)
-        throw new Error('The engine does not couple branches tightly');
-      await xa.start(xid, options);
-    });
+    this.#xa('xa_start', this.instance, (xa) => xa.start(xid, options));
 
   /** `xid`: of the branch in which it enqueues; what is staged is sent at once, as a statement would be. */
   enqueue(payload: Buffer, xid?: Xid): Promise<void> {
     return this.#call('enqueue', this.instance, async (session) => {
       session.enqueue(queueOf(this.number), { payload });
-      if (xid !== undefined) await (session.xa as SendingXa).flush?.(xid);
+      if (xid !== undefined) await session.xa!.flush(xid);
     });
   }
 

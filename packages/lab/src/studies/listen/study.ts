@@ -5,6 +5,7 @@ import { listenProgram } from '../../programs/listen/listen-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
 import { documentNumbers } from './document-numbers.ts';
+import { documentTables } from './document-tables.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 
 export const study: Study = {
@@ -21,6 +22,7 @@ export const study: Study = {
   documentNumbers,
   notMeasured,
   notBuilt,
+  tables: documentTables,
   programs: [listenProgram, listenCasesProgram, listenHerdProgram],
   reportFigures: {
     listen: [
