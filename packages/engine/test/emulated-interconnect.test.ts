@@ -2,6 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openInstance, serveInstance } from '../src/index.ts';
 import { makeFolder, openTestInstance, text } from './folder.ts';
+import { xidOf } from './xa/xid-of.ts';
 
 const emulatedInterconnectMs = 80;
 
@@ -27,6 +28,18 @@ it('makes forwarded messages come later, and marks the wait', async () => {
   expect(performance.now() - startedMs).toBeGreaterThanOrEqual(2 * emulatedInterconnectMs);
   const forwarding = owner.waits.snapshot().find(({ event }) => event === 'forwarding');
   expect(forwarding).toMatchObject({ emulated: true });
+});
+
+it('makes calls to the home instance of a tightly coupled branch later, and marks the wait for its lock', async () => {
+  const dir = makeFolder();
+  await serve(dir, 1, { emulatedInterconnectMs });
+  const other = await serve(dir, 2, { emulatedInterconnectMs });
+  const session = other.openSession();
+  const startedMs = performance.now();
+  await session.xa!.start(xidOf('a'), { coupling: 'tight', home: 1 });
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(emulatedInterconnectMs - 1);
+  const lock = other.waits.snapshot().find(({ event }) => event === 'global transaction lock');
+  expect(lock).toMatchObject({ emulated: true, waits: 1 });
 });
 
 it.each([-1, 1_001])('of %s ms is refused', async (ms) => {

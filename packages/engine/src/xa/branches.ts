@@ -168,7 +168,6 @@ export class Branches implements XaResource {
     branch.apply('prepare');
     branch.timer?.cancel();
     const work = branch.work!;
-    branch.work = undefined;
     try {
       if (branch.tight?.isShipped === true && (await branch.tight.settle(waiter))) {
         this.#finish(branch);
@@ -184,6 +183,7 @@ export class Branches implements XaResource {
 
   async #prepareWork(branch: Branch, work: BranchWork, { time }: LockWaiter): Promise<XaVote> {
     const { transaction } = work;
+    branch.work = undefined;
     stageAcknowledged(work);
     this.#options.homes.shipped.giveTo(branch, transaction);
     if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
@@ -206,7 +206,8 @@ export class Branches implements XaResource {
   /** Whether another branch of the same transaction that is not prepared yet has taken the work. */
   #giveToAnother(branch: Branch, transaction: ShardedTransaction): boolean {
     for (const other of this.#branches.values()) {
-      if (other.transactionKey !== branch.transactionKey || other.state !== 'ended') continue;
+      if (other.transactionKey !== branch.transactionKey) continue;
+      if (other.state !== 'ended' && !other.waitsToPrepare) continue;
       if (other.tight?.isShipped === true) continue; // all of its work is elsewhere, or none
       try {
         other.work!.transaction.absorb(transaction);

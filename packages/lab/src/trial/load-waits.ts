@@ -20,6 +20,7 @@ export const clientRoundTrip = registerWaitEvent({
 export const otherBranch = registerWaitEvent({
   name: 'other branch',
   class: 'idle',
+  standsFor: null,
   about: 'a session of the lab, until the other branch of its transaction is as far',
 });
 
