@@ -29,10 +29,20 @@ it('has the times, the longest and the total of each event, which add up to what
   const point = { system: 'xa-embedded', params: {}, sessionWaits: [table] };
   expect(sessionWaitsInWords([point as never], { parameters: [] }).split('\n')).toEqual([
     'xa-embedded: session 1 on instance 1, elapsed 0.12 s, CPU 0.01 s',
-    `  ${'Event waited on'.padEnd(44)}   Times  Max. Wait  Total Waited`,
-    `  ${'log file sync'.padEnd(44)}       2       0.08          0.09`,
-    `  ${'client round trip (emulated)'.padEnd(44)}       2       0.02          0.03`,
+    `  ${'Event waited on'.padEnd(44)}   Times  Max. Wait  Total Waited  In Oracle`,
+    `  ${'log file sync'.padEnd(44)}       2       0.08          0.09  log file sync`,
+    `  ${'client round trip (emulated)'.padEnd(44)}       2       0.02          0.03  SQL*Net message from client`,
   ]);
+});
+
+it('names what Oracle calls the wait for the lock of a transaction, and nothing for states that are no waits', () => {
+  const { trace, tell } = traceOf();
+  tell('global transaction lock', 0, 20);
+  tell('runnable', 20, 30);
+  const point = { system: 'xa-embedded', params: {}, sessionWaits: [trace.table()] };
+  const [, , lock, runnable] = sessionWaitsInWords([point as never], { parameters: [] }).split('\n');
+  expect(lock).toMatch(/^ {2}global transaction lock .* 0\.02 {2}DFS lock handle$/);
+  expect(runnable).toMatch(/0\.01$/);
 });
 
 it('keeps the states and calls of a recorded transaction, in times from its beginning', () => {

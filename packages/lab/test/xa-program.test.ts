@@ -54,6 +54,7 @@ describe('the program xa', () => {
     expect(provenance).toBe('measured');
     expect(figures).toMatchObject({
       callsPerTransaction: 9,
+      roundTripsPerTransaction: 9,
       readOnlyPerTransaction: 1,
       syncsPerTransaction: 2,
       inDoubt: 0,
@@ -84,11 +85,45 @@ describe('the program xa', () => {
     expect(integrity).toEqual(whole);
     expect(figures).toMatchObject({
       callsPerTransaction: 10,
+      roundTripsPerTransaction: 10,
       readOnlyPerTransaction: 0,
       syncsPerTransaction: 4,
       inDoubt: 0,
     });
     expect(figures.cpuUsPerTransaction).toBeGreaterThanOrEqual(0);
+  });
+
+  it('ships the work of the other instance if branches are tightly coupled: nine round trips, and one branch at a time', async () => {
+    const { figures, integrity, waits } = await runTrial('xa-remote', {
+      ...twoBranches,
+      instances: 2,
+      coupling: 'tight-branches',
+      interconnectMs: 2,
+    });
+    expect(integrity).toEqual(whole);
+    expect(figures).toMatchObject({
+      callsPerTransaction: 9,
+      roundTripsPerTransaction: 9,
+      readOnlyPerTransaction: 1,
+      syncsPerTransaction: 2,
+      activeTogetherShare: 0,
+      inDoubt: 0,
+    });
+    // Its start, flush or end, and prepare at least are messages to the home instance.
+    expect(figures.lockWaitsPerTransaction).toBeGreaterThanOrEqual(3);
+    expect(figures.lockMsPerTransaction).toBeGreaterThanOrEqual(3 * 2 * 0.9);
+    expect(waits.find(({ event }) => event === 'global transaction lock')).toMatchObject({ emulated: true });
+  });
+
+  it('takes nine on one instance too if tightly coupled branches are prepared at the same time', async () => {
+    const { figures, integrity } = await runTrial('xa-remote', {
+      ...twoBranches,
+      instances: 1,
+      coupling: 'tight',
+      work: 'dequeue',
+    });
+    expect(integrity).toEqual(whole);
+    expect(figures).toMatchObject({ roundTripsPerTransaction: 9, readOnlyPerTransaction: 1, inDoubt: 0 });
   });
 
   it('marks what it emulates, and prepares in the other session', async () => {

@@ -14,7 +14,7 @@ export const notMeasured: readonly NotMeasured[] = [
   {
     statement: 'enq: TX - contention: 773 waits, 1.27 s',
     reason:
-      'these branches enqueue messages, which need no lock of a row; rows of tables in prepared branches have locks of their own',
+      'the branches of these runs enqueue or dequeue messages, which lock no row; with rows the event of this name counts who waits for a branch in doubt',
   },
   {
     statement: 'latch: ges resource hash list, latch: enqueue hash chains',

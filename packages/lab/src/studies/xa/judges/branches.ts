@@ -5,7 +5,7 @@ import { exactClauses } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
 import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf } from '../../../judging/sample.ts';
-import { perInsertS, roundTripsOfXa, waitOf, xaDocument } from '../document-figures.ts';
+import { dfsWaitsOfTen, perInsertS, roundTripsOfXa, waitOf, xaDocument } from '../document-figures.ts';
 import { conditionOf, find, linesBy, perMessageInWords, type XaPoint, xaPoints } from './xa-points.ts';
 
 const { C3, C4, C5, C6 } = xaDocument;
@@ -46,11 +46,11 @@ export const judgeX3: Judge = (all) => {
         elapsedClause(
           [xa, local],
           perInsertS(C4) / perInsertS(C3),
-          `XA on one instance, ${xa.params.coupling}, about halves the rate`,
+          'XA on one instance about halves the rate',
         ),
         clauseOf({
           condition: conditionOf(xa),
-          statement: `the calls for a message more than double, ${xa.params.coupling}`,
+          statement: 'the calls for a message more than double',
           unit: '× the calls',
           // Of a transaction with two branches, which has two messages.
           sample: combined(
@@ -73,6 +73,8 @@ export const judgeX3: Judge = (all) => {
 const lockRise = 10;
 /** What a lock may cost without a message to another instance, milliseconds of a transaction. */
 const lockNoiseMs = 0.1;
+const lockInWords = ({ point }: XaPoint) =>
+  `${figureOf(point, 'lockMsPerTransaction').toPrecision(3)} ms in ${figureOf(point, 'lockWaitsPerTransaction').toPrecision(2)} waits`;
 
 export const judgeX4: Judge = (all) => {
   const points = twoBranches(xaPoints(all)).filter(({ params }) => params.preparedBy === 'own');
@@ -88,6 +90,15 @@ export const judgeX4: Judge = (all) => {
         }),
       ];
     }
+    if (two.params.coupling === 'tight-branches') {
+      return [
+        clauseWithout('not-comparable', {
+          condition: conditionOf(two),
+          statement: 'a lock from start to end',
+          reason: `Who waits for this lock waits for all calls of the other branch and for the program between them, on one instance as on two: ${lockInWords(one)} and ${lockInWords(two)} a transaction. The document's is held during calls.`,
+        }),
+      ];
+    }
     const rise = perInsertS(C5) / perInsertS(C4);
     const lock = ({ point }: XaPoint) => figureSample(point, 'lockMsPerTransaction');
     return [
@@ -100,7 +111,7 @@ export const judgeX4: Judge = (all) => {
         over: 0,
         noise: lockNoiseMs,
         provenance: provenance(one, two),
-        numbers: `${figureOf(one.point, 'lockMsPerTransaction')} ms in ${figureOf(one.point, 'lockWaitsPerTransaction')} waits on one instance, ${figureOf(two.point, 'lockMsPerTransaction')} ms in ${figureOf(two.point, 'lockWaitsPerTransaction')} on two. In the document ${waitOf(C4, 'DFS lock handle').totalS} and ${waitOf(C5, 'DFS lock handle').totalS} s.`,
+        numbers: `${lockInWords(one)} a transaction on one instance, ${lockInWords(two)} on two. In the document ${waitOf(C4, 'DFS lock handle').totalS} and ${waitOf(C5, 'DFS lock handle').totalS} s of one session in 1,000 transactions; of ten transactions ${dfsWaitsOfTen['one instance'].length} and ${dfsWaitsOfTen['two instances'].length} waits.`,
       }),
     ];
   });
@@ -170,7 +181,7 @@ export const judgeX6: Judge = (all) => {
       clauseWithout('not-comparable', {
         condition: conditionOf(point),
         statement: 'work in two files',
-        reason: `Each instance has a file of its own, where the document has one database, so both branches are prepared and committed: ${figureOf(point.point, 'callsPerTransaction')} calls.`,
+        reason: `Each instance has a file of its own, where the document has one database, so both branches are prepared and committed: ${figureOf(point.point, 'callsPerTransaction')} calls${'roundTripsPerTransaction' in point.point.figures ? `, ${figureOf(point.point, 'roundTripsPerTransaction')} round trips` : ''}.`,
       }),
     ),
   ];

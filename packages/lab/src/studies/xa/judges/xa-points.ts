@@ -25,9 +25,15 @@ export function linesBy(points: readonly XaPoint[], ...axes: readonly Axis[]): X
 export const find = (line: readonly XaPoint[], wanted: Partial<XaParams>): XaPoint | undefined =>
   line.find(({ params }) => Object.entries(wanted).every(([name, value]) => params[name as Axis] === value));
 
-/** "embedded, with a 1.2 ms round trip, 0.72 ms of one redo device and a 4 ms interconnect, emulated" */
+const couplingInWords: Readonly<Record<XaParams['coupling'], string>> = {
+  loose: 'loosely coupled',
+  tight: 'tightly coupled',
+  'tight-branches': 'tightly coupled from start to end',
+};
+
+/** "tightly coupled, embedded, emulated: a 1.2 ms round trip, 0.72 ms syncs of one redo device, a 4 ms interconnect" */
 export function conditionOf({ point: { system }, params }: XaPoint): string {
-  const { roundTripMs, syncMs, redo, interconnectMs } = params;
+  const { roundTripMs, syncMs, redo, interconnectMs, transaction, coupling, work } = params;
   const parts = [
     ...(roundTripMs > 0 ? [`a ${roundTripMs} ms round trip`] : []),
     ...(syncMs > 0
@@ -35,7 +41,11 @@ export function conditionOf({ point: { system }, params }: XaPoint): string {
       : []),
     ...(interconnectMs > 0 ? [`a ${interconnectMs} ms interconnect`] : []),
   ];
-  const place = system === 'xa-remote' ? 'remote' : 'embedded';
+  const place = [
+    ...(transaction === 'two-branches' ? [couplingInWords[coupling]] : []),
+    ...(work === 'dequeue' ? ['dequeues'] : []),
+    system === 'xa-remote' ? 'remote' : 'embedded',
+  ].join(', ');
   return isEmulatedHardware(params) ? `${place}, emulated: ${parts.join(', ')}` : `${place}, as it is`;
 }
 
