@@ -42,6 +42,8 @@ export const judgeX3: Judge = (all) => {
     if (local === undefined) return [];
     return line
       .filter(({ params }) => params.transaction === 'two-branches' && params.instances === 1)
+      // The document's lock is held during calls: two branches are under way at once.
+      .filter(({ params }) => params.coupling !== 'tight-branches')
       .flatMap((xa) => [
         elapsedClause(
           [xa, local],
