@@ -40,31 +40,36 @@ export const judgeX3: Judge = (all) => {
   const clauses = linesBy(points, 'transaction', 'instances', 'coupling').flatMap((line) => {
     const local = find(line, { transaction: 'local', instances: 2 });
     if (local === undefined) return [];
-    return line
-      .filter(({ params }) => params.transaction === 'two-branches' && params.instances === 1)
-      // The document's lock is held during calls: two branches are under way at once.
-      .filter(({ params }) => params.coupling !== 'tight-branches')
-      .flatMap((xa) => [
-        elapsedClause(
-          [xa, local],
-          perInsertS(C4) / perInsertS(C3),
-          'XA on one instance about halves the rate',
-        ),
-        clauseOf({
-          condition: conditionOf(xa),
-          statement: 'the calls for a message more than double',
-          unit: '× the calls',
-          // Of a transaction with two branches, which has two messages.
-          sample: combined(
-            [figureSample(xa.point, 'callsPerTransaction'), figureSample(local.point, 'callsPerTransaction')],
-            ([ofXa, ofLocal]) => ofXa! / 2 / ofLocal!,
+    return (
+      line
+        .filter(({ params }) => params.transaction === 'two-branches' && params.instances === 1)
+        // The document's lock is held during calls: two branches are under way at once.
+        .filter(({ params }) => params.coupling !== 'tight-branches')
+        .flatMap((xa) => [
+          elapsedClause(
+            [xa, local],
+            perInsertS(C4) / perInsertS(C3),
+            'XA on one instance about halves the rate',
           ),
-          over: 2,
-          noise: 0.01,
-          provenance: provenance(xa, local),
-          numbers: `${figureOf(xa.point, 'callsPerTransaction')} calls for two messages, ${figureOf(local.point, 'callsPerTransaction')} for one.`,
-        }),
-      ]);
+          clauseOf({
+            condition: conditionOf(xa),
+            statement: 'the calls for a message more than double',
+            unit: '× the calls',
+            // Of a transaction with two branches, which has two messages.
+            sample: combined(
+              [
+                figureSample(xa.point, 'callsPerTransaction'),
+                figureSample(local.point, 'callsPerTransaction'),
+              ],
+              ([ofXa, ofLocal]) => ofXa! / 2 / ofLocal!,
+            ),
+            over: 2,
+            noise: 0.01,
+            provenance: provenance(xa, local),
+            numbers: `${figureOf(xa.point, 'callsPerTransaction')} calls for two messages, ${figureOf(local.point, 'callsPerTransaction')} for one.`,
+          }),
+        ])
+    );
   });
   return clauses.length > 0
     ? clauses
