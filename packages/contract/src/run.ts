@@ -140,6 +140,52 @@ export const Swimlane = Type.Object(
 );
 export type Swimlane = Static<typeof Swimlane>;
 
+/** What one session waited for, from its first call to its last, as a database prints it. */
+export const SessionWaits = Type.Object(
+  {
+    session: Type.String({ description: 'Which one: "session 1 on instance 1"' }),
+    elapsedMs: Type.Number(),
+    cpuMs: Type.Number({ description: 'Time in which its program ran' }),
+    rows: Type.Array(
+      Type.Object(
+        {
+          event: Type.String({
+            description:
+              'Wait event; "runnable": its thread was busy with others; "unnamed": in a call that named no wait',
+          }),
+          waits: Type.Integer(),
+          maxMs: Type.Number(),
+          totalMs: Type.Number(),
+          emulated: Type.Boolean(),
+        },
+        closed,
+      ),
+      { description: 'Longest in all first' },
+    ),
+  },
+  closed,
+);
+export type SessionWaits = Static<typeof SessionWaits>;
+
+const TraceSpan = Type.Object({ name: Type.String(), fromUs: Type.Number(), toUs: Type.Number() }, closed);
+
+/** One participant of one transaction as it really ran. Times are microseconds from the transaction's first call. */
+export const SequenceLane = Type.Object(
+  {
+    name: Type.String({ description: '"coordinator", "branch 1: session 1 on instance 1"' }),
+    calls: Type.Array(TraceSpan, {
+      description:
+        'Calls in their order, or, of the coordinator, its phases; emulated round trips are before a call',
+    }),
+    states: Type.Array(Type.Object({ ...TraceSpan.properties, emulated: Type.Boolean() }, closed), {
+      description:
+        'What the session was in: on CPU, runnable, unnamed or a wait event; none of a coordinator',
+    }),
+  },
+  closed,
+);
+export type SequenceLane = Static<typeof SequenceLane>;
+
 /** Identifies one combination of the sweep. */
 export const Combination = Type.Object(
   { program: Type.String(), system: Type.String(), params: Params },
@@ -170,6 +216,12 @@ export const Point = Type.Object(
         description:
           'Of the first repeat: who did what after one message was enqueued, or which instance had the service when',
       }),
+    ),
+    sessionWaits: Type.Optional(
+      Type.Array(SessionWaits, { description: 'Of the first repeat, of programs that trace their sessions' }),
+    ),
+    sequence: Type.Optional(
+      Type.Array(SequenceLane, { description: 'Of the first repeat: one transaction, call by call' }),
     ),
     waits: Type.Array(WaitSummary),
     integrity: Integrity,

@@ -18,6 +18,17 @@ export const StudyDocument = Type.Object(
 );
 export type StudyDocument = Static<typeof StudyDocument>;
 
+/** A contradiction of a document's own numbers. */
+export const Slip = Type.Object(
+  {
+    claims: Type.Array(Type.String(), { description: 'Ids of the claims that rest on these numbers' }),
+    what: Type.String({ description: 'The quantity' }),
+    slip: Type.String({ description: 'What contradicts what, with both places' }),
+  },
+  closed,
+);
+export type Slip = Static<typeof Slip>;
+
 /** Numbers as a document prints them, to be shown beside those that are measured here. */
 export const DocumentTable = Type.Object(
   {
@@ -44,6 +55,7 @@ export const StudyInfo = Type.Object(
     notBuilt: Type.Array(Type.Object({ feature: Type.String(), instead: Type.String() }, closed), {
       description: 'What the document names and the engine does not have, and what it has instead',
     }),
+    slips: Type.Array(Slip, { description: "Where the document's own numbers contradict each other" }),
     tables: Type.Array(DocumentTable),
   },
   closed,

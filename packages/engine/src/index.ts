@@ -37,6 +37,8 @@ export {
   registerWaitEvent,
   type SessionTime,
   type SessionTimes,
+  type StateObserver,
+  sessionStates,
   type WaitClass,
   type WaitEvent,
   type WaitEventInfo,

@@ -1,6 +1,8 @@
 /** A slow disk, emulated in the writer thread: a commit waits for it, the thread that runs sessions does not. */
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openTestInstance } from './folder.ts';
+import type { Instance } from '../src/index.ts';
+import { makeFolder, openTestInstance } from './folder.ts';
 
 const syncMs = 50;
 
@@ -27,5 +29,53 @@ describe('an emulated sync', () => {
     await expect(openTestInstance({ emulatedSyncMs })).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
     });
+  });
+});
+
+describe('an emulated disk', () => {
+  const commitOne = async (instance: Instance) => {
+    const session = instance.openSession();
+    session.enqueue('orders', { payload: 'a' });
+    const startedMs = performance.now();
+    await session.commit();
+    return performance.now() - startedMs;
+  };
+
+  it('takes its times in turn', async () => {
+    const instance = await openTestInstance({ emulatedSyncMs: [0, 200, 0, 400] });
+    await instance.createQueue({ name: 'orders' });
+    const took: number[] = [];
+    for (let each = 0; each < 4; each += 1) took.push(await commitOne(instance));
+    // A busy machine makes any of them longer, and none shorter.
+    expect(took[1]).toBeGreaterThanOrEqual(200);
+    expect(took[3]).toBeGreaterThanOrEqual(400);
+  });
+
+  it('that two instances share serves one sync after the other, and else each has its own', async () => {
+    const dir = makeFolder();
+    const options = { dir, emulatedSyncMs: 150, emulatedSyncDevice: join(dir, 'redo') };
+    const one = await openTestInstance({ ...options, instance: 1 });
+    const two = await openTestInstance({ ...options, instance: 2 });
+    await one.createQueue({ name: 'orders' });
+    const both = await Promise.all([commitOne(one), commitOne(two)]);
+    expect(Math.max(...both)).toBeGreaterThanOrEqual(300);
+  });
+
+  it('is used by the process that writes once the application uses SQL', async () => {
+    const dir = makeFolder();
+    const instance = await openTestInstance({
+      dir,
+      emulatedSyncMs: 150,
+      emulatedSyncDevice: join(dir, 'redo'),
+    });
+    const session = instance.openSession();
+    session.execute('CREATE TABLE orders (id INTEGER PRIMARY KEY)');
+    const startedMs = performance.now();
+    await session.commit();
+    expect(performance.now() - startedMs).toBeGreaterThanOrEqual(150);
+  });
+
+  it.each([[], [1, -1], [0, 1_001]])('with the times %j is refused', async (...emulatedSyncMs) => {
+    await expect(openTestInstance({ emulatedSyncMs })).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
   });
 });

@@ -114,6 +114,38 @@ describe('the time of a session', () => {
     expect(waits.sessionTimes()).toMatchObject({ elapsedMs: 0, waitMs: 0, runnableMs: 0 });
   });
 
+  it('tells an observer each state with its beginning and end, as long as there is one', () => {
+    const { waits, pass } = book();
+    const time = waits.openSession();
+    const told: [string, number, number][] = [];
+    time.observe((...interval) => told.push(interval));
+    pass(5); // not marked: in no state
+    time.resume();
+    pass(1);
+    time.begin(logFileSync);
+    time.suspend(undefined);
+    pass(10);
+    time.reassign(partitionMaintenance, 4);
+    time.end();
+    pass(2);
+    time.resume();
+    pass(3);
+    time.suspend(undefined);
+    pass(1);
+    time.resume();
+    time.observe(undefined);
+    pass(1);
+    time.close();
+    expect(told).toEqual([
+      ['on CPU', 1_005, 1_006],
+      ['partition maintenance', 1_006, 1_010],
+      ['log file sync', 1_010, 1_016],
+      ['runnable', 1_016, 1_018],
+      ['on CPU', 1_018, 1_021],
+      ['unnamed', 1_021, 1_022],
+    ]);
+  });
+
   it('ends with its close, once', () => {
     const { waits, pass } = book();
     const time = waits.openSession();

@@ -1,5 +1,5 @@
 /** A sequence diagram as data: who called whom, and what each did meanwhile. The input of the sequence chart, whatever the study. */
-import type { Point } from '@shardlab/contract';
+import type { Point, SequenceLane } from '@shardlab/contract';
 
 export interface SequenceParticipant {
   id: string;
@@ -38,29 +38,14 @@ export interface SequenceDiagram {
   unit: 'us' | 'ms';
 }
 
-interface TracedSpan {
-  name: string;
-  fromUs: number;
-  toUs: number;
-}
-
-/** One participant of a transaction that was traced, with its calls and what its session was in meanwhile. */
-export interface TracedLane {
-  name: string;
-  /** Of a coordinator, its phases. */
-  calls: readonly TracedSpan[];
-  states: readonly (TracedSpan & { emulated: boolean })[];
-}
-
 /** The traced transaction of a point; empty for programs that trace none. */
-export const tracedIn = (point: Point): readonly TracedLane[] =>
-  (point as Point & { sequence?: readonly TracedLane[] }).sequence ?? [];
+export const tracedIn = ({ sequence = [] }: Point): readonly SequenceLane[] => sequence;
 
 /** Whoever calls the branches: a coordinator, or the application itself. */
-const isCaller = ({ name }: TracedLane): boolean => name === 'coordinator';
+const isCaller = ({ name }: SequenceLane): boolean => name === 'coordinator';
 
 /** Calls of the branches, made by the coordinator or, without one, by the application. */
-export function sequenceOf(lanes: readonly TracedLane[]): SequenceDiagram {
+export function sequenceOf(lanes: readonly SequenceLane[]): SequenceDiagram {
   const caller = lanes.find(isCaller)?.name ?? 'application';
   const called = lanes.filter((lane) => !isCaller(lane));
   return {

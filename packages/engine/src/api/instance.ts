@@ -21,8 +21,15 @@ export interface InstanceOptions {
   cacheBytesMax?: number;
   /** Messages after which a partition is full, 1 to 32,768 (the default). Smaller ones are truncated sooner and more often. */
   partitionMessagesMax?: number;
-  /** Time added to each sync to emulate a slower disk, 0 (the default) to 1,000 ms. */
-  emulatedSyncMs?: number;
+  /** Time added to each sync to emulate a slower disk, 0 (the default) to 1,000 ms; of several, syncs take one after the other in turn. */
+  emulatedSyncMs?: number | readonly number[];
+  /**
+   * Path of a file, created if it is missing: instances that name the same one share the emulated disk, which serves one sync after
+   * the other. Default: each instance has a disk of its own.
+   */
+  emulatedSyncDevice?: string;
+  /** Time added to each request to another instance, to emulate a slower interconnect, 0 (the default) to 1,000 ms. */
+  emulatedInterconnectMs?: number;
   /** Bytes of a write-ahead log at which commits are refused with `LOG_FULL`; 64 MiB to 64 GiB, default 1 GiB. */
   logBytesMax?: number;
   /** How often changed metrics are written to the instance's file for its views; 10 to 3,600,000 ms, default 1,000. */

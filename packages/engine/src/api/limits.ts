@@ -96,6 +96,10 @@ export const limits = {
   logBytesMaxMax: 64 * 1024 ** 3,
   /** Latency added to each sync to emulate a slow disk. */
   emulatedSyncMsMax: 1_000,
+  /** Latency added to each request between instances. */
+  emulatedInterconnectMsMax: 1_000,
+  /** Of a distribution, twenty quantiles say enough. */
+  emulatedSyncTimesMax: 1_000,
   cacheBytesDefault: 256 * 1024 * 1024,
   /** Cache sizes that a conversion can set for every instance: 1 MiB holds a few large messages, 64 GiB is a whole machine. */
   cacheBytesMin: 1024 * 1024,

@@ -107,9 +107,19 @@ export interface SessionTime {
   begin(event: WaitEvent): void;
   /** The wait has ended: the session is runnable. Does nothing without a wait. */
   end(): void;
+  /**
+   * From now on each state is told when it ends: the name of a wait event, or one of `sessionStates`, and its beginning and end on the
+   * monotonic clock of the process. One observer at a time; undefined: none any more. For traces of single sessions.
+   */
+  observe(observer: StateObserver | undefined): void;
   /** The session has ended, and its time with it. */
   close(): void;
 }
+
+/** Names of the states that are no waits. */
+export const sessionStates = { onCpu: 'on CPU', runnable: 'runnable', unnamed: 'unnamed' } as const;
+
+export type StateObserver = (state: string, fromMs: number, toMs: number) => void;
 
 /** The times of the sessions whose programs mark when they run, summed, milliseconds. */
 export interface SessionTimes {

@@ -141,7 +141,7 @@ export class GroupCommit {
     reject: (error: QueueError) => void,
     reservation?: WriterReservation,
   ): PendingMember {
-    if (content.kind === 'transaction') content.time?.begin(logFileSync);
+    content.time?.begin(logFileSync);
     const submittedAtMs = this.#options.clock.monotonicMs();
     const reservedMs = this.#reservedMsAt(submittedAtMs);
     return { content, reservation, submittedAtMs, reservedMs, resolve, reject };

@@ -98,7 +98,7 @@ export class CallerResumption {
     nowMs: number,
     maintenanceMs: number | undefined,
   ): void {
-    if (content.kind === 'transaction' && content.time !== undefined) {
+    if (content.time !== undefined) {
       const { time } = content;
       if (reservedMs > 0) time.reassign(writerReservation, reservedMs);
       if (maintenanceMs !== undefined) time.reassign(partitionMaintenance, maintenanceMs);

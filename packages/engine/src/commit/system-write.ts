@@ -6,6 +6,7 @@ import type { Delivery } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { SeqRange } from '../model/consumption.ts';
 import type { TableWrite } from '../model/table-write.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
 import type { StagedRun, StagedSql, StagedTransaction, SyncMode } from './staged-transaction.ts';
 
 export interface SystemWrite {
@@ -29,6 +30,8 @@ export interface SystemWrite {
   readonly exclusive: boolean;
   /** No session waits for it: it counts neither as a commit nor as a wait. */
   readonly background: boolean;
+  /** Of the session that waits for it, if the wait is to be in its time. */
+  readonly time: RecordedTime | undefined;
 }
 
 /** One member of a group. */
@@ -48,6 +51,7 @@ export function newSystemWrite({
   sql,
   exclusive = false,
   background = false,
+  time,
 }: SystemWriteInput): SystemWrite {
   return {
     kind: 'system write',
@@ -62,5 +66,6 @@ export function newSystemWrite({
     sql,
     exclusive,
     background,
+    time,
   };
 }

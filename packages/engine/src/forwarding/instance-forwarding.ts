@@ -20,7 +20,7 @@ import { QueueForwarding, type QueueForwardingHost } from './queue-forwarding.ts
 import { InterconnectUnavailable } from './receiver-contact.ts';
 import { ForwardingClosed } from './retry-pause.ts';
 
-const forwardingWait = registerWaitEvent({
+export const forwardingWait = registerWaitEvent({
   name: 'forwarding',
   class: 'network',
   standsFor: null,

@@ -7,6 +7,8 @@ import {
   registerWaitEvent,
   type SessionTime,
   type SessionTimes,
+  type StateObserver,
+  sessionStates,
   type WaitEvent,
   type WaitLog,
   type WaitStats,
@@ -31,6 +33,12 @@ const known = counters();
 /** An event may come from another copy of the registry, in a program that loads the engine twice: it is known by its name. */
 const stateOf = (event: WaitEvent): number =>
   firstWait + (events[event.index] === event ? event.index : registerWaitEvent(event).index);
+/** Undefined for a session that is not marked. */
+function nameOf(state: number): string | undefined {
+  if (state >= firstWait) return events[state - firstWait]!.name;
+  return [sessionStates.onCpu, sessionStates.runnable, sessionStates.unnamed][state];
+}
+
 /** An event that is registered later makes the arrays grow. */
 const spareEvents = 8;
 
@@ -172,6 +180,7 @@ export class RecordedTime implements SessionTime {
   #markedAtMs = 0;
   /** The result of the call under way is there: the session waits for nothing but its turn. */
   #isAnswered = false;
+  #observer: StateObserver | undefined;
 
   constructor(book: Book) {
     this.#book = book;
@@ -268,7 +277,12 @@ export class RecordedTime implements SessionTime {
     totals.ms[state]! += part;
     if (this.#isMarked) totals.markedMs[state]! += part;
     totals.count(state, part);
+    this.#observer?.(event.name, this.#sinceMs, this.#sinceMs + part);
     this.#sinceMs += part;
+  }
+
+  observe(observer: StateObserver | undefined): void {
+    this.#observer = observer;
   }
 
   close(): void {
@@ -287,8 +301,14 @@ export class RecordedTime implements SessionTime {
     if (this.#isMarked) totals.markedMs[before]! += ms;
     if (before >= firstWait) totals.count(before, ms);
     else if (before === onCpu && this.#book.running === this) this.#book.running = undefined;
+    if (this.#observer !== undefined) this.#tell(before, nowMs);
     this.#state = state;
     this.#sinceMs = nowMs;
     totals.makeRoomFor(state);
+  }
+
+  #tell(state: number, nowMs: number): void {
+    const name = nameOf(state);
+    if (name !== undefined) this.#observer!(name, this.#sinceMs, nowMs);
   }
 }

@@ -4,7 +4,9 @@ import type { InstanceOptions } from '../api/instance.ts';
 import type { DamageFinding } from '../api/instance-stats.ts';
 import { limits } from '../api/limits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
+import { forwardingWait } from '../forwarding/instance-forwarding.ts';
 import { logFileSync } from '../model/commit-waits.ts';
+import { type EmulatedSync, isEmulated } from '../model/emulated-sync.ts';
 import type { InstancePorts } from '../model/ports.ts';
 import { servicesOf, validateServices } from '../model/validate-services.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
@@ -16,6 +18,7 @@ import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
+import { globalTransactionLock } from '../xa/tight/homes.ts';
 import { LocalInstance } from './local-instance.ts';
 import { openSharded } from './open-sharded.ts';
 import { Scrubber } from './scrubber.ts';
@@ -40,7 +43,8 @@ export async function assembleInstance(
   { lease, processOf = id, ...hooks }: InstanceHooks,
   ports: InstancePorts,
 ): Promise<LocalInstance> {
-  const { dir, emulatedSyncMs = 0, services = [] } = options;
+  const { dir, emulatedInterconnectMs = 0, services = [] } = options;
+  const emulatedSync = emulatedSyncOf(options);
   validateServices(services);
   const partitionMessagesMax = validatePartitionMessagesMax(
     options.partitionMessagesMax ?? limits.partitionMessagesMax,
@@ -56,7 +60,10 @@ export async function assembleInstance(
   const catalog = new Catalog(dir, { onFailed: onFatal, processes: ports.processes });
   const waits = new WaitRecorder({
     clock: ports.clock,
-    emulated: emulatedSyncMs > 0 ? [logFileSync] : [],
+    emulated: [
+      ...(isEmulated(emulatedSync) ? [logFileSync] : []),
+      ...(emulatedInterconnectMs > 0 ? [forwardingWait, globalTransactionLock] : []),
+    ],
   });
   const outcomes = new CommitOutcomes(ports.clock);
   try {
@@ -67,7 +74,7 @@ export async function assembleInstance(
       ports,
       cacheBytesMax: options.cacheBytesMax ?? catalog.cacheBytesMax() ?? limits.cacheBytesDefault,
       partitionMessagesMax,
-      emulatedSyncMs: validateRange('emulatedSyncMs', emulatedSyncMs, 0, limits.emulatedSyncMsMax),
+      emulatedSync,
       logBytesMax,
       sampleIntervalMs: validateRange(
         'sampleIntervalMs',
@@ -161,6 +168,12 @@ export async function assembleInstance(
       scrubber,
       createServices,
       followsCacheSize,
+      emulatedInterconnectMs: validateRange(
+        'emulatedInterconnectMs',
+        emulatedInterconnectMs,
+        0,
+        limits.emulatedInterconnectMsMax,
+      ),
     };
     opened.instance = new LocalInstance({ ...parts, ...hooks });
     await opened.instance.applyCatalogSubscribers();
@@ -169,6 +182,15 @@ export async function assembleInstance(
     catalog.close();
     throw error;
   }
+}
+
+/** Throws `OPTIONS_INVALID`. */
+function emulatedSyncOf({ emulatedSyncMs = 0, emulatedSyncDevice }: InstanceOptions): EmulatedSync {
+  const { emulatedSyncMsMax, emulatedSyncTimesMax } = limits;
+  const times = typeof emulatedSyncMs === 'number' ? [emulatedSyncMs] : [...emulatedSyncMs];
+  validateRange('The number of emulatedSyncMs', times.length, 1, emulatedSyncTimesMax);
+  for (const ms of times) validateRange('emulatedSyncMs', ms, 0, emulatedSyncMsMax);
+  return { times, device: emulatedSyncDevice };
 }
 
 function validatePartitionMessagesMax(partitionMessagesMax: number): number {

@@ -12,6 +12,7 @@ import { InstanceForwarding } from '../forwarding/instance-forwarding.ts';
 import type { Delivery } from '../log/delivery.ts';
 import { MessageCache } from '../log/message-cache.ts';
 import { DelayClock } from '../model/delay-clock.ts';
+import type { EmulatedSync } from '../model/emulated-sync.ts';
 import { groupsPerEpoch } from '../model/group-number.ts';
 import type { QueueId } from '../model/ids.ts';
 import { type InvariantViolation, invariantBroken } from '../model/invariant.ts';
@@ -58,7 +59,7 @@ export interface ShardedOptions {
   ports: Ports;
   cacheBytesMax: number;
   partitionMessagesMax: number;
-  emulatedSyncMs: number;
+  emulatedSync: EmulatedSync;
   logBytesMax: number;
   sampleIntervalMs: number;
   writerReservationMsMax: number;

@@ -54,6 +54,7 @@ interface LocalInstanceParts {
   /** Its singleton services, which use it in turn. */
   createServices(instance: LocalInstance): ServiceHost;
   /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
+  emulatedInterconnectMs: number;
   followsCacheSize: boolean;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;
@@ -65,6 +66,8 @@ export class LocalInstance implements Instance {
   readonly id: number;
   /** Folder of its cluster. */
   readonly dir: string;
+  /** Added to each request to another instance. */
+  readonly emulatedInterconnectMs: number;
   readonly waits: WaitRecorder;
   readonly xa: XaResource;
   readonly #outcomes: CommitOutcomes;
@@ -90,6 +93,7 @@ export class LocalInstance implements Instance {
   constructor(parts: LocalInstanceParts) {
     this.id = parts.id;
     this.dir = parts.dir;
+    this.emulatedInterconnectMs = parts.emulatedInterconnectMs;
     this.waits = parts.waits;
     this.xa = new ServedBranches(() => this.#queues.branches());
     this.#outcomes = parts.outcomes;

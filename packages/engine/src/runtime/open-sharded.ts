@@ -10,8 +10,8 @@ import { assertCatalogKnows, recoverSharded } from './recover-sharded.ts';
 /** Opens or recovers the instance's file. Throws the storage errors, `COMMITS_MISSING`. */
 export async function openSharded(options: ShardedOptions & { ports: InstancePorts }): Promise<ShardedParts> {
   const path = instanceFilePath(options.dir, options.instance);
-  const { emulatedSyncMs, logBytesMax, ports } = options;
-  const { writer, recovered } = await WriterThread.start({ path, emulatedSyncMs, logBytesMax }, ports);
+  const { emulatedSync, logBytesMax, ports } = options;
+  const { writer, recovered } = await WriterThread.start({ path, emulatedSync, logBytesMax }, ports);
   try {
     assertCatalogKnows(options, recovered);
     const parts = assembleParts(options, { writer, reader: new ReaderThread(path), recovered });

@@ -39,7 +39,7 @@ export class Branch {
   readonly xid: Xid;
   readonly key: string;
   readonly transactionKey: string;
-  /** Undefined once it is prepared, and while a session works in it. */
+  /** Undefined once it is being written, and while a session works in it. */
   work: BranchWork | undefined;
   prepared: PreparedContent | undefined;
   /** Why it can only be rolled back. */
@@ -64,12 +64,17 @@ export class Branch {
 
   /** Work can still become part of it. */
   get isOpen(): boolean {
-    return openStates.has(this.#state);
+    return openStates.has(this.#state) || this.waitsToPrepare;
+  }
+
+  /** Its prepare waits for the lock of its global transaction, and has not looked at its work. */
+  get waitsToPrepare(): boolean {
+    return this.#state === 'preparing' && this.work !== undefined;
   }
 
   /** Its work is complete: being prepared or prepared, or being ended after that. */
   get isClosed(): boolean {
-    return closedStates.has(this.#state);
+    return closedStates.has(this.#state) && !this.waitsToPrepare;
   }
 
   can(command: BranchCommand): boolean {

@@ -168,13 +168,12 @@ export class Branches implements XaResource {
     branch.apply('prepare');
     branch.timer?.cancel();
     const work = branch.work!;
-    branch.work = undefined;
     try {
       if (branch.tight?.isShipped === true && (await branch.tight.settle(waiter))) {
         this.#finish(branch);
         return 'read-only';
       }
-      return await underLock(branch, waiter, () => this.#prepareWork(branch, work));
+      return await underLock(branch, waiter, () => this.#prepareWork(branch, work, waiter));
     } catch (error) {
       await work.transaction.rollback();
       this.#finish(branch);
@@ -182,16 +181,17 @@ export class Branches implements XaResource {
     }
   }
 
-  async #prepareWork(branch: Branch, work: BranchWork): Promise<XaVote> {
+  async #prepareWork(branch: Branch, work: BranchWork, { time }: LockWaiter): Promise<XaVote> {
     const { transaction } = work;
+    branch.work = undefined;
     stageAcknowledged(work);
     this.#options.homes.shipped.giveTo(branch, transaction);
     if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
       this.#finish(branch);
       return 'read-only';
     }
-    await this.#options.rowLockWaits.run(() => this.#writePrepared(branch, transaction), {
-      time: transaction.time,
+    await this.#options.rowLockWaits.run(() => this.#writePrepared(branch, transaction, time), {
+      time,
       transaction: branch.transactionKey,
     });
     if (branch.prepared === undefined) {
@@ -206,7 +206,8 @@ export class Branches implements XaResource {
   /** Whether another branch of the same transaction that is not prepared yet has taken the work. */
   #giveToAnother(branch: Branch, transaction: ShardedTransaction): boolean {
     for (const other of this.#branches.values()) {
-      if (other.transactionKey !== branch.transactionKey || other.state !== 'ended') continue;
+      if (other.transactionKey !== branch.transactionKey) continue;
+      if (other.state !== 'ended' && !other.waitsToPrepare) continue;
       if (other.tight?.isShipped === true) continue; // all of its work is elsewhere, or none
       try {
         other.work!.transaction.absorb(transaction);
@@ -220,7 +221,11 @@ export class Branches implements XaResource {
     return false;
   }
 
-  async #writePrepared(branch: Branch, transaction: ShardedTransaction): Promise<void> {
+  async #writePrepared(
+    branch: Branch,
+    transaction: ShardedTransaction,
+    time: RecordedTime | undefined,
+  ): Promise<void> {
     const { groupCommit, ports } = this.#options;
     const preparable = transaction.contentToPrepare();
     const { runs, deliveries, delayed, statements } = preparable;
@@ -238,6 +243,7 @@ export class Branches implements XaResource {
     await groupCommit.write({
       sync: 'FULL',
       bytes: content.length,
+      ...(time !== undefined && { time }),
       terminalRanges: evacuated,
       sql,
       // With statements the writer knows the rows, and writes the branch's row.
@@ -274,7 +280,7 @@ export class Branches implements XaResource {
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     if (onePhase) await this.#commitOnePhase(branch, waiter);
-    else await this.#commitPrepared(branch);
+    else await this.#commitPrepared(branch, waiter);
   }
 
   async #commitOnePhase(branch: Branch, waiter: LockWaiter): Promise<void> {
@@ -298,7 +304,7 @@ export class Branches implements XaResource {
     }
   }
 
-  async #commitPrepared(branch: Branch): Promise<void> {
+  async #commitPrepared(branch: Branch, { time }: LockWaiter): Promise<void> {
     const { groupCommit, delayed, transactions } = this.#options;
     branch.apply('commit');
     const { content, hasRows, deliveries } = branch.prepared!;
@@ -310,6 +316,7 @@ export class Branches implements XaResource {
         runs: staged.runs,
         deliveries: consumed,
         bytes: content.byteLength,
+        ...(time !== undefined && { time }),
         sql: hasRows
           ? { statements: [], results: [], branch: { kind: 'commit', key: branch.xid } }
           : undefined,

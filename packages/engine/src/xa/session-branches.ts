@@ -195,11 +195,15 @@ export class SessionBranches implements XaSession {
   }
 
   async prepare(xid: Xid): Promise<XaVote> {
-    return this.#host.guard.run(this.#branches().prepare(xid, this.#waiter));
+    const { guard, time } = this.#host;
+    const prepared = this.#branches().prepare(xid, this.#waiter);
+    return guard.run(prepared.finally(() => time.end()));
   }
 
   async commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
-    await this.#host.guard.run(this.#branches().commit(xid, options, this.#waiter));
+    const { guard, time } = this.#host;
+    const committed = this.#branches().commit(xid, options, this.#waiter);
+    await guard.run(committed.finally(() => time.end()));
   }
 
   async rollback(xid: Xid): Promise<void> {

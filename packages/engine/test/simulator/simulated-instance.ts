@@ -59,7 +59,7 @@ export class SimulatedInstance {
       ports,
       cacheBytesMax: this.#options.cacheBytesMax,
       partitionMessagesMax: this.#options.partitionMessagesMax,
-      emulatedSyncMs: 0,
+      emulatedSync: { times: [0], device: undefined },
       logBytesMax: 2 ** 30,
       sampleIntervalMs: 60_000,
       writerReservationMsMax: 1_000,

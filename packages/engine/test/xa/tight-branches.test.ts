@@ -105,6 +105,29 @@ describe('two tightly coupled branches on two instances', () => {
     expect(first.roundTrips! + second.roundTrips!).toBe(9);
   });
 
+  it.each([
+    ['on two instances', 'two'],
+    ['on one instance', 'one'],
+  ] as const)('%s that are prepared at the same time take nine', async (_, ofSecond) => {
+    const opened = await openTwo();
+    const [first, second] = [opened.one.openSession(), opened[ofSecond].openSession()];
+    const rounds = 5;
+    for (let each = 0; each < rounds; each += 1) {
+      const [x, y] = [xidOf(`transfer ${each}`, 'a'), xidOf(`transfer ${each}`, 'b')];
+      await ship(first, x, `first ${each}`);
+      await ship(second, y, `second ${each}`);
+      // The one that asks first has the lock at once if it is at the home instance; the order differs.
+      const asked = each % 2 === 0 ? ([second, first] as const) : ([first, second] as const);
+      const xids = each % 2 === 0 ? [y, x] : [x, y];
+      const votes = await Promise.all(asked.map((session, index) => xaOf(session).prepare(xids[index]!)));
+      expect(votes.toSorted()).toEqual(['ok', 'read-only']);
+      const prepared = votes.indexOf('ok');
+      await xaOf(asked[prepared]!).commit(xids[prepared]!);
+    }
+    expect(first.roundTrips! + second.roundTrips!).toBe(9 * rounds);
+    expect(await takeAll(opened.one, 'shipments')).toHaveLength(2 * rounds);
+  });
+
   it('take ten where the second one consumes messages of its own instance: nothing of it is shipped', async () => {
     const { one, two, clients } = await openTwo();
     await put(two, 'orders', 'o1');

@@ -1,3 +1,4 @@
+import type { Slip } from '@shardlab/contract';
 import { byEvidence, readVerdicts, type StoredVerdict } from '../judging/verdict-history.ts';
 import { listRecorded } from '../recorded/recorded-run.ts';
 import { type RecordedVerdict, recordedVerdicts } from '../recorded/recorded-verdicts.ts';
@@ -14,6 +15,8 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   const judgedBy = await scenariosByClaim();
   const recorded = recordedVerdicts(await listRecorded());
   const { claims, studies } = bundledStudies;
+  const { studies: described } = bundledStudies.describe();
+  const slips = described.flatMap((study) => study.slips);
   const lines = claims.map(({ id, title, document, grade, weak = null }) => {
     const verdicts = kept.filter((verdict) => verdict.id === id);
     const [strongest] = verdicts.toSorted(byEvidence);
@@ -23,10 +26,10 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
       const source =
         scenarios.length === 0 ? 'No scenario tests it' : `Run ${scenarios.join(' or ')} to test it`;
       const known = elsewhere === undefined ? '' : `\n   ${recordedInWords(elsewhere)}`;
-      return `${id} NOT MEASURED YET\n   ${title}. ${document}\n   ${source}${known}`;
+      return `${id} NOT MEASURED YET\n   ${title}. ${document}${slipsInWords(slips, id)}\n   ${source}${known}`;
     }
     const words = verdictsInWords([{ ...strongest, title, document, grade, weak }]);
-    return `${words}\n   The document: ${document} (${grade})\n   ${sourceInWords(strongest)}; ${countsInWords(verdicts)}`;
+    return `${words}\n   The document: ${document} (${grade})${slipsInWords(slips, id)}\n   ${sourceInWords(strongest)}; ${countsInWords(verdicts)}`;
   });
   process.stdout.write(`${lines.join('\n\n')}\n\n`);
   for (const study of studies) process.stdout.write(notMeasuredInWords(study));
@@ -42,6 +45,13 @@ export async function claimsCommand(flags: { 'data-dir'?: string | undefined }):
   );
   return exitCodes.done;
 }
+
+/** A line for each slip in the numbers on which the claim rests. */
+const slipsInWords = (slips: readonly Slip[], id: string) =>
+  slips
+    .filter(({ claims }) => claims.includes(id))
+    .map(({ what, slip }) => `\n   Slip in the document: ${what}: ${slip}`)
+    .join('');
 
 function notMeasuredInWords({ document, notMeasured, notBuilt = [] }: Study): string {
   const statements = notMeasured.map(({ statement, reason }) => `   ${statement}: ${reason}\n`);

@@ -6,6 +6,7 @@ import { conversionsInWords } from './conversion-words.ts';
 import { durationInWords } from './duration.ts';
 import { faultsInWords } from './fault-words.ts';
 import { environmentInWords, resultTable, verdictsInWords } from './result-table.ts';
+import { sessionWaitsInWords } from './session-waits.ts';
 
 /** The parts of the report, separated by empty lines. */
 export function reportInWords(run: Run): string {
@@ -16,8 +17,9 @@ export function reportInWords(run: Run): string {
   return [
     points.length > 0 ? resultTable(points, program) : 'No point was finished.',
     emulated
-      ? 'Points with a round trip are emulated: the real engine, with every call delayed by that time.'
+      ? 'Emulated points: the real engine, with calls, syncs or requests between instances delayed as their parameters say.'
       : '',
+    sessionWaitsInWords(points, program),
     faultsInWords(points),
     conversionsInWords(points),
     verdictsInWords(claims),

@@ -1,5 +1,6 @@
 /** All studies: what scenarios may name, what the claims page lists, and who judges a claim. */
 import type { ClaimResult, Point, StudyList } from '@shardlab/contract';
+import { lintDocument } from '../document-lint/lint-document.ts';
 import { needs } from '../judging/clause.ts';
 import { combine } from '../judging/combine.ts';
 import { isDisturbed, isFaulty, type JudgeContext } from '../judging/judgement.ts';
@@ -59,14 +60,17 @@ export class StudyRegistry {
       this.programs.flatMap((program) => program.systems.map((each) => [each.id, each])),
     );
     return {
-      studies: this.studies.map(({ id, document, claims, notMeasured, notBuilt = [], tables = [] }) => ({
-        id,
-        document,
-        claims: claims.map((claim) => claim.id),
-        notMeasured: [...notMeasured],
-        notBuilt: [...notBuilt],
-        tables: [...tables],
-      })),
+      studies: this.studies.map(
+        ({ id, document, claims, notMeasured, notBuilt = [], tables = [], documentNumbers = [] }) => ({
+          id,
+          document,
+          claims: claims.map((claim) => claim.id),
+          notMeasured: [...notMeasured],
+          notBuilt: [...notBuilt],
+          tables: [...tables],
+          slips: lintDocument(documentNumbers),
+        }),
+      ),
       programs: this.programs.map(({ id, title, parameters, figures }) => ({
         id,
         title,

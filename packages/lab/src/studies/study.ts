@@ -1,5 +1,6 @@
 /** What a study is: a document, what it claims, and how each claim is judged. Each study is a folder beside this file. */
 import type { ClaimResult, DocumentTable, Point, StudyDocument } from '@shardlab/contract';
+import type { DocumentNumbers } from '../document-lint/document-numbers.ts';
 import type { Judge } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 
@@ -34,6 +35,8 @@ export interface Study {
   claims: readonly Claim[];
   notMeasured: readonly NotMeasured[];
   notBuilt?: readonly NotBuilt[];
+  /** Numbers of the document that can be compared with each other. */
+  documentNumbers?: readonly DocumentNumbers[];
   /** The document's own numbers, for charts that show them beside measured ones. */
   tables?: readonly DocumentTable[];
   /** Programs that only its scenarios need. */

@@ -17,6 +17,13 @@ export const clientRoundTrip = registerWaitEvent({
   isIdle: true,
 });
 
+export const otherBranch = registerWaitEvent({
+  name: 'other branch',
+  class: 'idle',
+  standsFor: null,
+  about: 'a session of the lab, until the other branch of its transaction is as far',
+});
+
 export const retryPause = registerWaitEvent({
   name: 'retry pause',
   class: 'idle',

@@ -59,6 +59,8 @@ function summarise(
     ),
     ...summedHistograms(outcomes),
     ...(outcomes[0]!.swimlanes === undefined ? {} : { swimlanes: outcomes[0]!.swimlanes }),
+    ...(outcomes[0]!.sessionWaits === undefined ? {} : { sessionWaits: outcomes[0]!.sessionWaits }),
+    ...(outcomes[0]!.sequence === undefined ? {} : { sequence: outcomes[0]!.sequence }),
     waits: summariseWaits(mergeWaits(outcomes.map(({ waits }) => waits))),
     integrity: { ...integrityOf(outcomes, killed), durability: evidence },
     conditions: {

@@ -7,6 +7,8 @@ import type {
   Provenance,
   Repeat,
   Scenario,
+  SequenceLane,
+  SessionWaits,
   Steadiness,
   Swimlane,
   Tick,
@@ -48,6 +50,9 @@ export interface TrialOutcome {
   histograms?: Record<string, number[]>;
   /** What each session did after one message was enqueued, or which instance had a service; of the programs that ask. */
   swimlanes?: Swimlane[];
+  /** What each session waited for, and one transaction call by call; of the programs that trace them. */
+  sessionWaits?: SessionWaits[];
+  sequence?: SequenceLane[];
   /** Figures that each instance has for itself, by name. */
   byInstance: Record<string, number[]>;
   waits: WaitStats[];

@@ -27,6 +27,7 @@ export function mergeWaits(all: readonly (readonly WaitStats[])[]): WaitStats[] 
         ? stats
         : {
             ...known,
+            emulated: known.emulated || stats.emulated, // where the waits were, and not where the name is only known
             waits: known.waits + stats.waits,
             totalMs: known.totalMs + stats.totalMs,
             buckets: known.buckets.map((count, index) => count + (stats.buckets[index] ?? 0)),

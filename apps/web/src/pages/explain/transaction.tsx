@@ -1,11 +1,11 @@
-import type { Run } from '@shardlab/contract';
+import type { Run, SequenceLane } from '@shardlab/contract';
 import { useCallback, useMemo, useState } from 'react';
 import { createSequenceChart, sequenceHeight } from '../../charts/sequence-chart.ts';
 import type { EventColor } from '../../charts/waits-color.ts';
 import type { DataTable } from '../../model/data-table.ts';
 import { formatMs } from '../../model/format.ts';
 import { runProvenance } from '../../model/run-provenance.ts';
-import { sequenceOf, sequenceTotals, type TracedLane } from '../../model/sequence.ts';
+import { sequenceOf, sequenceTotals } from '../../model/sequence.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
 import { Swatch } from '../../parts/legend-marks.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
@@ -15,7 +15,7 @@ const format = (us: number): string => (us === 0 ? '0' : formatMs(us / 1_000));
 /** One transaction as it ran: its calls in their order, and what each branch waited for. */
 export function Transaction(props: {
   run: Run;
-  lanes: readonly TracedLane[];
+  lanes: readonly SequenceLane[];
   colors: ReadonlyMap<string, EventColor>;
 }) {
   const { run, lanes, colors } = props;

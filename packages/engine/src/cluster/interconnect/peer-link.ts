@@ -8,7 +8,7 @@ import type { Peer } from '../../forwarding/interconnect.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../../model/forwarded-batch.ts';
 import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
 import type { QueueId } from '../../model/ids.ts';
-import type { InstancePorts, MachineClock } from '../../model/ports.ts';
+import type { InstancePorts, MachineClock, Timers } from '../../model/ports.ts';
 import type { FrameWriter } from '../../wire/frame-writer.ts';
 import { type PeerCall, writeBatch } from '../../wire/peer-messages.ts';
 import { requests } from '../../wire/protocol.ts';
@@ -19,6 +19,8 @@ export interface PeerLinkOptions {
   instance: number;
   /** The instance at this end. */
   self: { instance: number; forwarding: InstanceForwarding };
+  /** Added to each request. */
+  emulatedMs: number;
   ports: InstancePorts;
 }
 
@@ -27,17 +29,21 @@ export class PeerLink implements Peer {
   readonly #self: PeerLinkOptions['self'];
   readonly #link: ClientLink;
   readonly #clock: MachineClock;
+  readonly #timers: Timers;
+  readonly #emulatedMs: number;
   #linkGeneration = 0;
   #connectionNumber = 0;
   /** No attempt to connect before this time, monotonic ms. The delay doubles with every failed attempt. */
   #retryNotBeforeMs = 0;
   #retryDelayMs: number = limits.forwardRetryMs;
 
-  constructor({ path, instance, self, ports }: PeerLinkOptions) {
+  constructor({ path, instance, self, emulatedMs, ports }: PeerLinkOptions) {
     this.instance = instance;
     this.#self = self;
     this.#link = new ClientLink({ path, connectMs: limits.forwardConnectMs, ports });
     this.#clock = ports.machineClock;
+    this.#timers = ports.timers;
+    this.#emulatedMs = emulatedMs;
   }
 
   async requestBatch(queueId: QueueId, messagesMax: number): Promise<void> {
@@ -50,6 +56,7 @@ export class PeerLink implements Peer {
   }
 
   async forward(batch: ForwardedBatch): Promise<boolean> {
+    await this.#travel();
     await this.#ensureConnected();
     while (this.#link.full) await this.#link.drained();
     return this.#request(requests.forwardBatch, (writer) =>
@@ -75,8 +82,15 @@ export class PeerLink implements Peer {
   }
 
   async #call<T>(call: PeerCall): Promise<T> {
+    await this.#travel();
     await this.#ensureConnected();
     return this.#request(requests.peerCall, (writer) => writer.remainingText(JSON.stringify(call)));
+  }
+
+  /** The emulated latency of the interconnect. Equal for all, so requests keep their order. */
+  async #travel(): Promise<void> {
+    const ms = this.#emulatedMs;
+    if (ms > 0) await new Promise<void>((arrive) => this.#timers.deadline(ms, arrive));
   }
 
   async #ensureConnected(): Promise<void> {

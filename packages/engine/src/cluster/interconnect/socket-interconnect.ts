@@ -32,9 +32,9 @@ export class SocketInterconnect implements Interconnect, HomePeers {
   peer(instance: number): PeerLink {
     let link = this.#links.get(instance);
     if (link === undefined) {
-      const { id, forwarding } = this.#instance;
+      const { id, forwarding, emulatedInterconnectMs: emulatedMs } = this.#instance;
       const self = { instance: id, forwarding };
-      link = new PeerLink({ path: this.#pathOf(instance), instance, self, ports: this.#ports });
+      link = new PeerLink({ path: this.#pathOf(instance), instance, self, emulatedMs, ports: this.#ports });
       this.#links.set(instance, link);
     }
     return link;

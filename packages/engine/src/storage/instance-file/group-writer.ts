@@ -10,6 +10,7 @@ import type { Group, GroupResult, StatementAnswer } from '../../model/group-mess
 import type { Clock } from '../../model/ports.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
+import type { EmulatedDisk } from '../emulated-disk.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import type { InstanceFile, StatementSteps } from './instance-file.ts';
 
@@ -23,8 +24,8 @@ export const newWriterState: WriterState = { generation: 0, failure: null };
 
 export interface GroupWriterOptions {
   path: string;
-  /** Added to each sync, milliseconds. */
-  emulatedSyncMs: number;
+  /** Makes each sync wait; undefined: the disk is as it is. */
+  emulatedDisk: EmulatedDisk | undefined;
   clock: Clock;
   /** The file took its last group: a checkpoint failed after it was acknowledged. */
   onFileFailed(failure: StorageFailure): void;
@@ -39,7 +40,6 @@ export function cpuUsOfThread(): number {
 export class GroupWriter {
   readonly #file: InstanceFile;
   readonly #options: GroupWriterOptions;
-  readonly #emulatedSyncSignal = new Int32Array(new SharedArrayBuffer(4));
   #generation: number;
   #failure: StorageFailure | null;
 
@@ -96,7 +96,7 @@ export class GroupWriter {
   }
 
   #commit(group: Group, statements: StatementSteps | undefined): GroupResult {
-    const { path, emulatedSyncMs, clock } = this.#options;
+    const { path, emulatedDisk, clock } = this.#options;
     const startedAt = clock.monotonicMs();
     let maintainedAt = startedAt;
     let failure: GroupResult['failure'] = null;
@@ -109,8 +109,7 @@ export class GroupWriter {
     };
     try {
       done = this.#file.commit(group, onMaintained, statements);
-      if (emulatedSyncMs > 0 && group.sync === 'FULL')
-        Atomics.wait(this.#emulatedSyncSignal, 0, 0, emulatedSyncMs);
+      if (group.sync === 'FULL') emulatedDisk?.sync();
     } catch (error) {
       failure = toStorageFailure(error, path);
     }

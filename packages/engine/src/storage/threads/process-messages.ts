@@ -1,5 +1,6 @@
 /** What the session thread and the writer process tell each other, in frames (`process-frames.ts`). */
 import { QueueError, type QueueErrorCode } from '../../api/errors.ts';
+import type { EmulatedSync } from '../../model/emulated-sync.ts';
 import type { Group, GroupResult, StatementAnswer } from '../../model/group-message.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
@@ -14,7 +15,7 @@ export const outputDescriptor = 1;
 export interface OpenRequest {
   kind: 'open';
   path: string;
-  emulatedSyncMs: number;
+  emulatedSync: EmulatedSync;
   logBytesMax: number;
   /** The process that the request comes from. */
   parentPid: number;

@@ -182,9 +182,9 @@ export class WriterProcess {
 
   #open(): void {
     if (this.#process === undefined) return; // ended before the former writer: the next request starts another
-    const { path, emulatedSyncMs, logBytesMax, epoch, ports } = this.#options;
+    const { path, emulatedSync, logBytesMax, epoch, ports } = this.#options;
     const parentPid = ports.processes.self.pid;
-    this.#request({ kind: 'open', path, emulatedSyncMs, logBytesMax, parentPid, epoch, state: this.#state! });
+    this.#request({ kind: 'open', path, emulatedSync, logBytesMax, parentPid, epoch, state: this.#state! });
   }
 
   #request(request: WriterProcessRequest, body?: Uint8Array): void {

@@ -9,6 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { limits } from '../../api/limits.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
+import { openEmulatedDisk } from '../emulated-disk.ts';
 import { cpuUsOfThread, GroupWriter } from '../instance-file/group-writer.ts';
 import { InstanceFile, type StatementSteps } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
@@ -53,9 +54,10 @@ interface Served {
   watchdog: StatementWatchdog;
 }
 
-function serve({ file, watchdog }: Served, { path, emulatedSyncMs, state }: OpenRequest): void {
+function serve({ file, watchdog }: Served, { path, emulatedSync, state }: OpenRequest): void {
   const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-  const writer = new GroupWriter(file, { path, emulatedSyncMs, clock, onFileFailed }, state);
+  const emulatedDisk = openEmulatedDisk(emulatedSync, nodeClocks.machineClock);
+  const writer = new GroupWriter(file, { path, emulatedDisk, clock, onFileFailed }, state);
 
   const commit = ({ group: content, failed, announce, refusal }: GroupRequest, buffer: SharedArrayBuffer) => {
     const group = { ...content, buffer };

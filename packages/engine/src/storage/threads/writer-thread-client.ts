@@ -5,6 +5,7 @@
  */
 import type { Worker } from 'node:worker_threads';
 import { QueueError } from '../../api/errors.ts';
+import type { EmulatedSync } from '../../model/emulated-sync.ts';
 import type {
   Group,
   GroupResult,
@@ -28,7 +29,7 @@ import { WriterProcess } from './writer-process-client.ts';
 
 export interface WriterOptions {
   path: string;
-  emulatedSyncMs: number;
+  emulatedSync: EmulatedSync;
   logBytesMax: number;
 }
 

@@ -7,17 +7,18 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { WriterReply } from '../../model/group-message.ts';
 import type { StorageFailure } from '../../model/storage-failure.ts';
 import { nodeClocks } from '../../node-clocks.ts';
+import { openEmulatedDisk } from '../emulated-disk.ts';
 import { cpuUsOfThread, GroupWriter, newWriterState } from '../instance-file/group-writer.ts';
 import { InstanceFile } from '../instance-file/instance-file.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { AnswerSender, GroupReceiver } from './writer-channel.ts';
 import type { WriterOptions } from './writer-thread-client.ts';
 
-const { path, emulatedSyncMs, logBytesMax, groups, answers } = workerData as WriterOptions & {
+const { path, emulatedSync, logBytesMax, groups, answers } = workerData as WriterOptions & {
   groups: SharedArrayBuffer;
   answers: SharedArrayBuffer;
 };
-const { clock } = nodeClocks;
+const { clock, machineClock } = nodeClocks;
 const port = parentPort!;
 const reply: (message: WriterReply) => void = port.postMessage.bind(port);
 
@@ -39,10 +40,12 @@ const answer = sender.send.bind(sender);
 const file = open();
 if (file !== undefined) {
   const onFileFailed = (failure: StorageFailure) => reply({ kind: 'file failed', failure });
-  const writer = new GroupWriter(file, { path, emulatedSyncMs, clock, onFileFailed }, newWriterState);
+  const emulatedDisk = openEmulatedDisk(emulatedSync, machineClock);
+  const writer = new GroupWriter(file, { path, emulatedDisk, clock, onFileFailed }, newWriterState);
   let request = channel.next();
   for (; request.kind === 'group'; request = channel.next()) writer.write(request, answer);
   file.close();
+  emulatedDisk?.close();
   reply({ kind: 'closed' });
   port.close();
 }

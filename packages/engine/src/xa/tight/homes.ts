@@ -15,6 +15,7 @@ import { TransactionLocks } from './transaction-locks.ts';
 export const globalTransactionLock = registerWaitEvent({
   name: 'global transaction lock',
   class: 'concurrency',
+  standsFor: 'DFS lock handle',
   about:
     'a branch waits for the lock of its tightly coupled transaction, with the messages to its home instance and back',
 });

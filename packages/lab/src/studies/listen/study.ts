@@ -4,6 +4,7 @@ import { listenHerdProgram } from '../../programs/listen/herd-program.ts';
 import { listenProgram } from '../../programs/listen/listen-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
+import { documentNumbers } from './document-numbers.ts';
 import { documentTables } from './document-tables.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 
@@ -18,6 +19,7 @@ export const study: Study = {
       'Sessions that listen for messages all wake at every message, and contend for one mutex and one latch; sessions that dequeue by the name of a subscriber do not. It traces the gets of a dequeue, makes a model of them, and counts them with 1 to 64 sessions.',
   },
   claims,
+  documentNumbers,
   notMeasured,
   notBuilt,
   tables: documentTables,

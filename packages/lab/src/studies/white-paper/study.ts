@@ -1,6 +1,7 @@
 /** The study of Oracle's white paper about JMS sharded queues. */
 import { unseenByKernel } from '../../judging/evidence.ts';
 import type { Study } from '../study.ts';
+import { documentNumbers } from './document-numbers.ts';
 import { figureClaims } from './figure-claims.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 import { wordClaims } from './word-claims.ts';
@@ -20,5 +21,6 @@ export const study: Study = {
     weakAt: unseenByKernel,
   })),
   notMeasured,
+  documentNumbers,
   notBuilt,
 };

@@ -1,11 +1,12 @@
 /** Judges of the claims that are about exact counts of single calls: L5, L8, L9 and L10. */
 import type { ClaimClause } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
+import { type ExactCounts, exactClauses } from '../../../judging/exact-counts.ts';
 import type { Judge } from '../../../judging/judgement.ts';
+import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import type { CaseName } from '../../../programs/listen/cases.ts';
 import { listenDocument } from '../document-figures.ts';
-import { type ExactCounts, exactClauses } from './exact-counts.ts';
-import { casePoints, figureSample, provenanceOfPoints } from './listen-points.ts';
+import { casePoints } from './listen-points.ts';
 
 type Stage = 'waiting' | 'woken' | '';
 /** Locks, pins, latch gets, mutex gets. */

@@ -1,7 +1,5 @@
 /** The points of the study's two programs, and what judges read of them. */
-import { figureOf, numberParam, type Point, type Provenance } from '@shardlab/contract';
-import { provenanceOf } from '../../../judging/queue-points.ts';
-import { type Sample, sampleOf } from '../../../judging/sample.ts';
+import { figureOf, numberParam, type Point } from '@shardlab/contract';
 import type { CaseName } from '../../../programs/listen/cases.ts';
 import type { ListenParams } from '../../../programs/listen/listen-params.ts';
 
@@ -9,15 +7,9 @@ export const pairsOf = ({ params }: Point): number => numberParam(params, 'pairs
 export const copiesOf = ({ params }: Point): number => numberParam(params, 'copies');
 export const methodOf = ({ params }: Point) => params.method as ListenParams['method'];
 
-export const figureSample = ({ figures }: Point, name: string): Sample =>
-  sampleOf(figures[name]?.repeats ?? []);
-
 /** The sum over repeats where each has it; an empty sample if the point has no such figure. */
 export const hasFigure = ({ figures }: Point, name: string): boolean =>
   (figures[name]?.repeats.length ?? 0) > 0;
-
-export const provenanceOfPoints = (points: readonly Point[]): Provenance =>
-  provenanceOf(points.flatMap(({ figures }) => Object.values(figures)));
 
 const listens = (point: Point) => point.program === 'listen';
 

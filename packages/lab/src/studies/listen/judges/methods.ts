@@ -1,20 +1,12 @@
 /** Judges of the claims about what to do instead: dequeue by name (L4), and copies of the hot object (L7). */
 import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
 import { clauseOf, needs } from '../../../judging/clause.ts';
+import { exactClauses } from '../../../judging/exact-counts.ts';
 import { type Judge, percent } from '../../../judging/judgement.ts';
+import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf, type Sample, sampleOf } from '../../../judging/sample.ts';
 import { listenDocument } from '../document-figures.ts';
-import { exactClauses } from './exact-counts.ts';
-import {
-  casePoints,
-  conditionOf,
-  copiesOf,
-  figureSample,
-  linesBy,
-  methodOf,
-  pairsOf,
-  provenanceOfPoints,
-} from './listen-points.ts';
+import { casePoints, conditionOf, copiesOf, linesBy, methodOf, pairsOf } from './listen-points.ts';
 
 /** Of a repeat: sleeps for the mutex for each thousand dequeues. Zero is a value too. */
 function sleepsOf(point: Point): Sample {

@@ -3,16 +3,10 @@ import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
 import { fitLogLog } from '@shardlab/model';
 import { clauseOf, needs, onLessHardware } from '../../../judging/clause.ts';
 import { type Judge, type JudgeContext, perSec } from '../../../judging/judgement.ts';
+import { figureSample, provenanceOfPoints } from '../../../judging/point-samples.ts';
 import { combined, ratioOf, type Sample } from '../../../judging/sample.ts';
 import { type GuardName, listenDocument, modelGets } from '../document-figures.ts';
-import {
-  conditionOf,
-  figureSample,
-  fillsCores,
-  listenLines,
-  pairsOf,
-  provenanceOfPoints,
-} from './listen-points.ts';
+import { conditionOf, fillsCores, listenLines, pairsOf } from './listen-points.ts';
 
 const { peakSessions } = listenDocument;
 const guards: readonly GuardName[] = ['mutex', 'latch'];

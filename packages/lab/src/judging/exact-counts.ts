@@ -1,8 +1,8 @@
 /** Statements about exact counts: a single repeat that is off refutes them. */
 import { type ClaimClause, figureOf, type Point } from '@shardlab/contract';
-import { clauseOf, failed } from '../../../judging/clause.ts';
-import { combined, sampleOf } from '../../../judging/sample.ts';
-import { provenanceOfPoints } from './listen-points.ts';
+import { clauseOf, failed } from './clause.ts';
+import { provenanceOfPoints } from './point-samples.ts';
+import { combined, sampleOf } from './sample.ts';
 
 export interface ExactCounts {
   statement: string;

@@ -1,0 +1,49 @@
+/** A slow interconnect, emulated: requests between instances take longer, and the waits for them are marked. */
+import { expect, it, onTestFinished } from 'vitest';
+import { openInstance, serveInstance } from '../src/index.ts';
+import { makeFolder, openTestInstance, text } from './folder.ts';
+import { xidOf } from './xa/xid-of.ts';
+
+const emulatedInterconnectMs = 80;
+
+async function serve(dir: string, instance: number, options = {}) {
+  const opened = await openInstance({ dir, instance, ...options });
+  const served = await serveInstance(opened);
+  onTestFinished(() => served.close().then(() => opened.close()));
+  return opened;
+}
+
+it('makes forwarded messages come later, and marks the wait', async () => {
+  const dir = makeFolder();
+  const owner = await serve(dir, 1, { emulatedInterconnectMs });
+  await owner.createQueue({ name: 'orders' });
+  const other = await serve(dir, 2, { emulatedInterconnectMs });
+  const producer = owner.openSession();
+  const consumer = other.openSession();
+  const startedMs = performance.now();
+  producer.enqueue('orders', { payload: 'a' });
+  await producer.commit();
+  expect(text(await consumer.dequeue('orders', { waitMs: 60_000 }))).toEqual(['a']);
+  // The request for messages, and the batch.
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(2 * emulatedInterconnectMs);
+  const forwarding = owner.waits.snapshot().find(({ event }) => event === 'forwarding');
+  expect(forwarding).toMatchObject({ emulated: true });
+});
+
+it('makes calls to the home instance of a tightly coupled branch later, and marks the wait for its lock', async () => {
+  const dir = makeFolder();
+  await serve(dir, 1, { emulatedInterconnectMs });
+  const other = await serve(dir, 2, { emulatedInterconnectMs });
+  const session = other.openSession();
+  const startedMs = performance.now();
+  await session.xa!.start(xidOf('a'), { coupling: 'tight', home: 1 });
+  expect(performance.now() - startedMs).toBeGreaterThanOrEqual(emulatedInterconnectMs - 1);
+  const lock = other.waits.snapshot().find(({ event }) => event === 'global transaction lock');
+  expect(lock).toMatchObject({ emulated: true, waits: 1 });
+});
+
+it.each([-1, 1_001])('of %s ms is refused', async (ms) => {
+  await expect(openTestInstance({ emulatedInterconnectMs: ms })).rejects.toMatchObject({
+    code: 'OPTIONS_INVALID',
+  });
+});

@@ -1,0 +1,43 @@
+/** What each session waited for, as databases print it: event, times waited, longest wait, total, and Oracle's name of it. */
+import { type Point, paramInWords, type SessionWaits } from '@shardlab/contract';
+import { waitEvents } from '@shardlab/engine';
+import type { Program } from '../programs/program.ts';
+import '../trial/load-waits.ts'; // registers what the lab's own sessions wait for
+import { variedAndSorted } from './result-table.ts';
+
+/** Empty if no point has such tables. */
+export function sessionWaitsInWords(points: readonly Point[], program: Pick<Program, 'parameters'>): string {
+  const { varied, sorted } = variedAndSorted(points, program);
+  const tables = sorted.flatMap((point) => {
+    if (point.sessionWaits === undefined) return [];
+    const words = varied.map((parameter) => paramInWords(parameter, point.params[parameter.name]!));
+    const title = [point.system, ...words].join(', ');
+    return point.sessionWaits.map((session) => tableOf(title, session));
+  });
+  return tables.join('\n\n');
+}
+
+const columns = { event: 44, waits: 8, maxS: 11, totalS: 14 } as const;
+const seconds = (ms: number) => (ms / 1_000).toFixed(2);
+
+/** Empty for what is no wait event, or stands for none. */
+const inOracle = (event: string) => waitEvents().find(({ name }) => name === event)?.standsFor ?? '';
+
+/** In seconds with two digits, so that it lies beside the table of a document. */
+function tableOf(title: string, { session, elapsedMs, cpuMs, rows }: SessionWaits): string {
+  const line = (event: string, waits: string, maxS: string, totalS: string, oracle: string) =>
+    `  ${event.padEnd(columns.event)}${waits.padStart(columns.waits)}${maxS.padStart(columns.maxS)}${totalS.padStart(columns.totalS)}  ${oracle}`.trimEnd();
+  return [
+    `${title}: ${session}, elapsed ${seconds(elapsedMs)} s, CPU ${seconds(cpuMs)} s`,
+    line('Event waited on', 'Times', 'Max. Wait', 'Total Waited', 'In Oracle'),
+    ...rows.map(({ event, waits, maxMs, totalMs, emulated }) =>
+      line(
+        `${event}${emulated ? ' (emulated)' : ''}`,
+        String(waits),
+        seconds(maxMs),
+        seconds(totalMs),
+        inOracle(event),
+      ),
+    ),
+  ].join('\n');
+}

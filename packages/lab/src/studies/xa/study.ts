@@ -1,0 +1,38 @@
+/** The study of a blog post about XA transactions whose branches are on several instances of a cluster. */
+import { xaProgram } from '../../programs/xa/xa-program.ts';
+import type { Study } from '../study.ts';
+import { claims } from './claims.ts';
+import { documentNumbers } from './document-numbers.ts';
+import { notBuilt, notMeasured } from './not-measured.ts';
+
+export const study: Study = {
+  id: 'xa',
+  document: {
+    letter: 'C',
+    title: 'XA performance considerations with Oracle Clusterwide XA Transaction',
+    kind: 'Blog post',
+    date: 'undated',
+    about:
+      'Inserts in local transactions and in XA transactions with two branches, on one instance and on two, on a slow redo disk that all share and on an SSD; with what a session waited for in each, and the round trips that it made.',
+  },
+  claims,
+  documentNumbers,
+  notMeasured,
+  notBuilt,
+  programs: [xaProgram],
+  reportFigures: {
+    xa: [
+      'elapsedMs',
+      'transactionsPerSec',
+      'callsPerTransaction',
+      'roundTripsPerTransaction',
+      'syncsPerTransaction',
+      'syncMsPerWait',
+      'lockWaitsPerTransaction',
+      'lockMsPerTransaction',
+      'cpuUsPerTransaction',
+      'activeTogetherShare',
+      'timeAccounted',
+    ],
+  },
+};
