@@ -21,17 +21,21 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Twice the two cores that this is meant for: the tests wait for disks and for processes that end.
     maxWorkers: 4,
-    // Files of a worker share what they import: loading it anew for each took a tenth of the time of all tests.
-    isolate: false,
     sequence: { sequencer: LongestFirst },
     projects: [
+      // Files of a worker share what they import: loading it anew for each took a tenth of the time of all tests.
       {
         extends: true,
         plugins: [importBundles()],
-        test: { name: 'fast', include: fast, pool: 'threads' },
+        test: { name: 'fast', include: fast, pool: 'threads', isolate: false },
       },
       // The engine loads a native module and starts threads: a crash must not end the tests of other workers.
-      { extends: true, plugins: [importBundles()], test: { name: 'engine', include: engine, pool: 'forks' } },
+      {
+        extends: true,
+        plugins: [importBundles()],
+        test: { name: 'engine', include: engine, pool: 'forks', isolate: false },
+      },
+      // These change the environment that their child processes get, so each file has a process of its own.
       { extends: true, plugins: [importBundles()], test: { name: 'system', include: system, pool: 'forks' } },
     ],
   },
