@@ -30,6 +30,7 @@ import { setSecurityHeaders } from './http/security-headers.ts';
 import { validateRequest } from './http/validation.ts';
 import { limits } from './limits.ts';
 import { LoadService } from './load/load-service.ts';
+import { type CpuTimes, readCpu } from './machine-cpu.ts';
 import { ConversionService } from './queues/conversion-service.ts';
 import { QueueService } from './queues/queue-service.ts';
 import { TransactionService } from './queues/transaction-service.ts';
@@ -40,6 +41,7 @@ import { dashboardRoutes, loginUrl, wantsLogin } from './routes/dashboard-routes
 import { hardwareRoutes } from './routes/hardware-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
 import { loadRoutes } from './routes/load-routes.ts';
+import { machineRoutes } from './routes/machine-routes.ts';
 import { messageRoutes } from './routes/message-routes.ts';
 import { metricsRoutes } from './routes/metrics-routes.ts';
 import { openApi } from './routes/openapi.ts';
@@ -84,6 +86,8 @@ export interface AppOptions {
   /** Monotonic milliseconds. */
   monotonicMs?: () => number;
   heartbeatMs?: number;
+  /** The machine's cores since its start; default: `readCpu`. */
+  cpu?: () => CpuTimes;
   streamsMax?: number;
   /** Default: `limits.bodyPace`. */
   bodyPace?: Pace;
@@ -195,6 +199,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   metricsRoutes(app, { cluster, admission, runs: store, streams });
   scenarioRoutes(app, { library, now });
   hardwareRoutes(app);
+  machineRoutes(app, { runs, loads, cpu: options.cpu ?? readCpu });
   runRoutes(app, { runs, library, streams });
   claimRoutes(app, { history });
   queueRoutes(app, { cluster });

@@ -39,10 +39,13 @@ const references = [
   },
 ] as const;
 
+const allSeries = () => scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program });
 const scalingData = (width: number, height: number) => ({
   width,
   height,
-  series: scalingSeries(sweep(), { metric, roundTrip: 'all', sweep: overThreads, program }),
+  panels: [{ id: 'all', title: '', series: allSeries(), live: null }],
+  domain: null,
+  hasLineLabels: false,
   axis: sweepAxis(overThreads, program),
   xs: [1, 4, 16, 32],
   references,
@@ -61,7 +64,7 @@ test('the scaling chart of a whole sweep, with reference lines of the document',
 test('the scaling chart on a phone, in the dark theme, with a cursor and a selected point', async () => {
   const element = svgElement();
   const data = scalingData(320, 300);
-  const [first, second] = data.series;
+  const [first, second] = allSeries();
   createScalingChart(element, noEvents).update({
     ...data,
     cursor: first!.points[2]!.key,
@@ -78,7 +81,7 @@ test('an updated chart equals a new chart with the same data', () => {
   const chart = createScalingChart(twice, noEvents);
   chart.update({
     ...scalingData(400, 300),
-    series: scalingData(400, 300).series.slice(0, 2),
+    panels: [{ id: 'all', title: '', series: allSeries().slice(0, 2), live: null }],
     references: [],
   });
   chart.update(scalingData(720, 440));

@@ -58,8 +58,8 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
       schema: { summary: 'Runs, newest first', tags, querystring: RunListQuery, response: { 200: RunList } },
     },
     async (request) => {
-      const { limit = runListLimits.limitDefault, after } = request.query;
-      return runs.list({ limit, after });
+      const { limit = runListLimits.limitDefault, after, scenario } = request.query;
+      return runs.list({ limit, after, scenario });
     },
   );
   app.get(

@@ -11,7 +11,7 @@ import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
 import type { HidePaths } from '../http/private-paths.ts';
 import { limits } from '../limits.ts';
-import { interrupted, type RunStore } from '../store/run-store.ts';
+import { interrupted, type RunListOptions, type RunStore } from '../store/run-store.ts';
 import type { ClaimHistory } from './claim-history.ts';
 import { endEventId, frameOf } from './event-log.ts';
 import type { RecordedRuns } from './recorded-runs.ts';
@@ -84,7 +84,7 @@ export class RunService {
     return this.#channels.get(id)?.run.points ?? this.#store.points(id);
   }
 
-  list(options: { limit: number; after: string | undefined }): RunList {
+  list(options: RunListOptions): RunList {
     return this.#store.list(options);
   }
 
@@ -126,6 +126,11 @@ export class RunService {
     follower.send(frameOf('end', { run }, endEventId));
     follower.end();
     return () => {};
+  }
+
+  /** Runs that have not ended, waiting ones included. */
+  get underWay(): number {
+    return this.#channels.size;
   }
 
   hasEnded(id: string): boolean {

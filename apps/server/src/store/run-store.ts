@@ -15,6 +15,14 @@ export interface RunStoreOptions {
   now: () => number;
 }
 
+export interface RunListOptions {
+  limit: number;
+  /** The `next` of the previous page. */
+  after?: string | undefined;
+  /** Id of the scenario whose runs are listed; default: all. */
+  scenario?: string | undefined;
+}
+
 const runNumberQuery = '(SELECT run_number FROM run WHERE id = ?)';
 
 export class RunStore {
@@ -144,11 +152,14 @@ export class RunStore {
   }
 
   /** Newest first. `after` is the `next` of the previous page. */
-  list(options: { limit: number; after: string | undefined }): { runs: RunSummary[]; next: string | null } {
+  list(options: RunListOptions): { runs: RunSummary[]; next: string | null } {
     const before = options.after === undefined ? Number.MAX_SAFE_INTEGER : Number(options.after);
     const rows = this.#file
-      .prepare(`SELECT ${summaryColumns} FROM run WHERE run_number < ? ORDER BY run_number DESC LIMIT ?`)
-      .all(before, options.limit + 1) as SummaryRow[];
+      .prepare(
+        `SELECT ${summaryColumns} FROM run WHERE run_number < @before
+           AND (@scenario IS NULL OR scenario_id = @scenario) ORDER BY run_number DESC LIMIT @limit`,
+      )
+      .all({ before, scenario: options.scenario ?? null, limit: options.limit + 1 }) as SummaryRow[];
     const page = rows.slice(0, options.limit);
     const last = page.at(-1);
     const next = rows.length > page.length && last !== undefined ? String(last.run_number) : null;

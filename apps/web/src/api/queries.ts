@@ -15,6 +15,7 @@ import {
   type Id,
   type Kill,
   type LoadAnswer,
+  type MachineState,
   type NewMessage,
   parseKeepingPayloads,
   type QueueInfo,
@@ -73,6 +74,14 @@ export const runsQuery = (limit: number) =>
     queryFn: ({ signal }) => call<RunList>('GET', `/api/runs?limit=${limit}`, { signal }),
     // Cheap, and the only way to notice a run that was started elsewhere.
     refetchInterval: 3_000,
+  });
+
+/** The newest runs of one scenario. Under the key of lists, so that a run which begins or ends refreshes it. */
+export const runsOfScenarioQuery = (scenario: string) =>
+  queryOptions({
+    queryKey: ['runs', 'list', 'of', scenario],
+    queryFn: ({ signal }) =>
+      call<RunList>('GET', `/api/runs?limit=50&scenario=${path(scenario)}`, { signal }),
   });
 
 /** Never out of date: the recorded runs come with the server's code. */
@@ -169,6 +178,8 @@ export const conversionQuery = ({ name, kind }: QueueInfo) =>
     },
   });
 
+/** Takes a quarter of a second, in which the server watches its machine. */
+export const readMachine = () => call<MachineState>('GET', '/api/machine');
 export const startRun = (scenario: string, scale: Scale) =>
   call<Id>('POST', '/api/runs', { body: { scenario, scale } });
 export const cancelRun = (id: string) => call<RunCancelled>('POST', `/api/runs/${path(id)}/cancel`);
