@@ -1,5 +1,6 @@
-/** The main journey: Figure 3 from the gallery to its verdicts. */
-import { expect, readRun, shortScenario, test } from './journey.ts';
+/** The main journey: Figure 3 from the start page to its verdicts, and back to the sentence that the start page makes of it. */
+import type { Page } from '@playwright/test';
+import { expect, idleMachine, type RunAnswer, readRun, shortScenario, test } from './journey.ts';
 import { expectReadable, showIn, sizes, themes } from './readable.ts';
 
 /** A timeout for hangs: it has 24 points, and tests run beside it. */
@@ -8,8 +9,9 @@ const scenario = 'white-paper-figure-3';
 /** The fewest and the most of its quick sweep: what lies between takes as long and shows nothing else on a page. */
 const ends = { instances: [1, 4], threads: [1, 32] };
 
-test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request }) => {
+test('Figure 3, quick, from the start page to its verdicts and back', async ({ page, request }) => {
   test.setTimeout(runWithinMs + 60_000);
+  await idleMachine(page);
   // The page asks for the scenario by its id; the server gets the ends of its sweep, with shorter phases.
   await page.route('**/api/runs', async (route) => {
     if (route.request().method() !== 'POST') return route.fallback();
@@ -18,8 +20,11 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
     return route.fallback({ postData: { ...asked, scenario: shortScenario(scenario, ends) } });
   });
   await page.goto('/');
-  const card = page.getByRole('article', { name: /^Figure 3/ });
-  await card.getByRole('button', { name: 'Run quick' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await expect(result.getByRole('heading', { level: 1 })).toContainText('How many messages a second');
+  await expect(result.getByText('its verdicts are provisional')).toBeVisible();
+  await expect(result.getByText('76,000/s in the document').first(), "the paper's line").toBeVisible();
+  await result.getByRole('button', { name: 'Reproduce Figure 3' }).click();
 
   await expect(page).toHaveURL(/\/runs\/[^/]+$/);
   const status = page.getByRole('status', { name: 'Run status' });
@@ -54,6 +59,7 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
   for (const { integrity } of run.points) {
     expect(integrity).toMatchObject({ lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0 });
   }
+  await expectBoard(page, run);
   await expect(
     page.getByRole('definition').filter({ hasText: /^None$/ }),
     'no fault of integrity',
@@ -81,7 +87,7 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
 
   // The picture of the README; written into docs/ only on request, so that a test leaves the work tree as it is.
   const folder = process.env.UPDATE_IMAGES === undefined ? 'test-results/screens' : 'docs/images';
-  await page.setViewportSize({ width: 1280, height: 1300 });
+  await page.setViewportSize({ width: 1440, height: 900 });
   await page.mouse.move(0, 0);
   await page.evaluate(() => scrollTo(0, 0));
   await page.screenshot({ path: `${folder}/run.png` });
@@ -96,4 +102,58 @@ test('Figure 3, quick, from the gallery to its verdicts', async ({ page, request
       await expectReadable(page);
     }
   }
+  await showIn(page, themes[0], 'desktop');
+  await expectHeadline(page, run);
 });
+
+/** One viewport of 1440 × 900 has the claim, the chart, both queues' sessions and the strip of trials, which moves the time. */
+async function expectBoard(page: Page, run: RunAnswer) {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const strip = page.getByRole('slider', { name: 'Trials: time that is shown' });
+  const box = await strip.boundingBox();
+  expect(box!.y + box!.height, 'the strip is on the first screen').toBeLessThanOrEqual(900);
+  const verdict = page.getByRole('region', { name: 'Verdict' });
+  await verdict.getByRole('button', { name: /^A4, / }).click();
+  const a4 = run.claims.find(({ id }) => id === 'A4')!;
+  await expect(verdict).toContainText(a4.document);
+  await expect(page).toHaveURL(/claim=A4/);
+  await expect(
+    page.getByRole('heading', { name: /^At 4 × 32, .* of the unsharded queue wait for/ }),
+    'why, from the waits at the largest point',
+  ).toBeVisible();
+  const before = await strip.getAttribute('aria-valuetext');
+  expect(before).toContain('sharded, 4 instances, 32 threads');
+  await strip.focus();
+  await page.keyboard.press('Home');
+  await expect(strip).not.toHaveAttribute('aria-valuetext', before!);
+  await strip.click({ position: { x: 5, y: 10 } });
+  await expect(strip).toHaveAttribute('aria-valuetext', /1 instance, 1 thread/);
+}
+
+/** The start page compares both queues at one point of this run, and nothing else. */
+async function expectHeadline(page: Page, run: RunAnswer) {
+  const at = (system: string) =>
+    run.points.find(
+      (point) =>
+        point.system === system &&
+        point.params.instances === 4 &&
+        point.params.threads === 32 &&
+        point.params.roundTripMs === 0,
+    )!.figures.dequeuePerSec!.value;
+  await page.getByRole('link', { name: 'Lab', exact: true }).click();
+  const headline = page.getByRole('region', { name: 'Result' }).getByRole('heading', { level: 1 });
+  await expect(headline).toContainText('With 32 threads on 4 instances');
+  for (const system of ['sharded', 'unsharded'])
+    await expect(headline).toContainText(Math.round(at(system)).toLocaleString('en-US'));
+  await expect(page.getByRole('region', { name: 'Result' })).toContainText(
+    '1 repeat, too few for an interval',
+  );
+
+  const cell = page.getByRole('button', { name: /^A4, .*provisional/ });
+  await cell.click();
+  const opened = page.getByRole('article', { name: 'Claim A4' });
+  await expect(opened).toContainText(run.claims.find(({ id }) => id === 'A4')!.document);
+  await expect(opened.getByRole('figure', { name: /^The run that judged A4/ })).toBeVisible();
+  await opened.getByRole('link', { name: /^white-paper-figure-3, quick/ }).click();
+  await expect(page).toHaveURL(/\/runs\/[^/]+\?claim=A4$/);
+}

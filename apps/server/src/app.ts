@@ -55,6 +55,7 @@ import { transactionRoutes } from './routes/transaction-routes.ts';
 import { unsupportedApiRoutes } from './routes/unsupported-routes.ts';
 import { ClaimHistory } from './runs/claim-history.ts';
 import { RecordedRuns } from './runs/recorded-runs.ts';
+import { RunJournals } from './runs/run-journals.ts';
 import { RunService } from './runs/run-service.ts';
 import { ScenarioLibrary } from './scenarios/scenario-library.ts';
 import { prepareDataDir } from './store/data-dir.ts';
@@ -146,6 +147,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
     recorded,
     history,
     scratchDir: join(dataDir, 'runs'),
+    journals: new RunJournals(join(dataDir, 'interrupted')),
     now,
     hidePaths,
     onFault: (error) => app.log.error({ err: error }, 'a run could not be recorded'),

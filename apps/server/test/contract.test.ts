@@ -178,6 +178,7 @@ describe('the description of the API', () => {
         'GET /api/runs/{id}/events',
         'GET /api/runs/{id}/export',
         'POST /api/runs/{id}/cancel',
+        'POST /api/runs/{id}/resume',
         'GET /api/queues',
         'POST /api/queues',
         'GET /api/queues/{queue}',

@@ -77,7 +77,20 @@ const scenario = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([lab, login, runs, run, queues, cluster, documents, document, claims, whatIf, scenarios, scenario]),
+  routeTree: root.addChildren([
+    lab,
+    login,
+    runs,
+    run,
+    queues,
+    cluster,
+    documents,
+    document,
+    claims,
+    whatIf,
+    scenarios,
+    scenario,
+  ]),
   scrollRestoration: true,
 });
 

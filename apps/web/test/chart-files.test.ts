@@ -75,6 +75,33 @@ test('the scaling chart on a phone, in the dark theme, with a cursor and a selec
   );
 });
 
+test('small multiples on shared axes, with intervals, labels at the lines and the trial under way', async () => {
+  const element = svgElement();
+  const repeated = sweep().map((point) => {
+    const { value } = point.figures.dequeuePerSec!;
+    const repeats = [0.8, 0.9, 1, 1.1, 1.25].map((factor) => factor * value);
+    return {
+      ...point,
+      figures: { ...point.figures, dequeuePerSec: { ...point.figures.dequeuePerSec!, repeats } },
+    };
+  });
+  const panels = [0, 1].map((roundTrip) => ({
+    id: `trip-${roundTrip}`,
+    title: roundTrip === 0 ? 'No round trip' : '1 ms round trip, emulated',
+    series: scalingSeries(repeated, { metric, roundTrip, sweep: overThreads, program }),
+    live: roundTrip === 0 ? null : { x: 16, value: 3_000, system: 'sharded' },
+  }));
+  createScalingChart(element, noEvents).update({
+    ...scalingData(820, 300),
+    panels,
+    domain: [100, 100_000],
+    hasLineLabels: true,
+  });
+  await expect(savedFile(element, 'Dequeue rate over threads')).toMatchFileSnapshot(
+    '__svg__/scaling-panels.svg',
+  );
+});
+
 test('an updated chart equals a new chart with the same data', () => {
   const [once, twice] = [svgElement(), svgElement()];
   createScalingChart(once, noEvents).update(scalingData(720, 440));

@@ -125,7 +125,10 @@ export const MachineState = Type.Object(
       description: 'Cores kept busy by all processes, over the last quarter of a second',
     }),
     loadRunning: Type.Boolean({ description: 'Whether the load of the cluster page is on' }),
-    runsUnderWay: Type.Integer({ minimum: 0, description: 'Runs that have not ended, waiting ones included' }),
+    runsUnderWay: Type.Integer({
+      minimum: 0,
+      description: 'Runs that have not ended, waiting ones included',
+    }),
   },
   closed,
 );

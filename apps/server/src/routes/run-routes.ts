@@ -111,6 +111,21 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
       return reply.code(202).send({ id, status });
     },
   );
+  app.post(
+    '/api/runs/:id/resume',
+    {
+      schema: {
+        summary: 'Resume a run that the end of the server interrupted; what it has measured is kept',
+        tags,
+        params,
+        response: { 202: Id, ...refusals(409) },
+      },
+    },
+    async (request, reply) => {
+      const { id } = runs.resume(request.params.id);
+      return reply.code(202).send({ id });
+    },
+  );
   app.get(
     '/api/runs/:id/export',
     {

@@ -183,6 +183,7 @@ export const readMachine = () => call<MachineState>('GET', '/api/machine');
 export const startRun = (scenario: string, scale: Scale) =>
   call<Id>('POST', '/api/runs', { body: { scenario, scale } });
 export const cancelRun = (id: string) => call<RunCancelled>('POST', `/api/runs/${path(id)}/cancel`);
+export const resumeRun = (id: string) => call<Id>('POST', `/api/runs/${path(id)}/resume`);
 export const uploadScenario = (text: string) => call<Id>('POST', '/api/scenarios', { text });
 export const deleteScenario = (id: string) => call<undefined>('DELETE', `/api/scenarios/${path(id)}`);
 export const exportHref = (id: string, format: 'json' | 'csv') =>

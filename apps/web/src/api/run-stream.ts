@@ -53,6 +53,13 @@ export class RunStream {
     this.#connect();
   }
 
+  /** Follows a run again that had ended and goes on. */
+  restart(): void {
+    this.#disconnect();
+    this.#set({ followed: null, connection: 'connecting', lostAtMs: null }, 'now');
+    this.#connect();
+  }
+
   #connect(): void {
     const { followed } = this.#state;
     if (this.#source !== null || (followed !== null && isFinished(followed.run.status))) return;
@@ -79,7 +86,10 @@ export class RunStream {
     const ended = followed !== null && isFinished(followed.run.status) && event.type !== 'status';
     if (ended) this.#disconnect();
     const canWait = event.type === 'tick' || event.type === 'progress' || event.type === 'point';
-    this.#set({ followed, ...(ended ? { connection: 'closed' as const, lostAtMs: null } : {}) }, canWait ? 'soon' : 'now');
+    this.#set(
+      { followed, ...(ended ? { connection: 'closed' as const, lostAtMs: null } : {}) },
+      canWait ? 'soon' : 'now',
+    );
   }
 
   #disconnect(): void {

@@ -62,9 +62,20 @@ function drawSide(group: Group<ContentionSide>, side: ContentionSide): void {
   const color = systemColor(side.system);
   const right = side.x + side.width;
   const text = (name: string) => group.select(`[data-text=${name}]`);
-  text('title').attr('fill', color).attr('x', px(side.x)).attr('y', px(side.y + 13)).text(side.title);
-  text('figure').attr('fill', color).attr('x', px(right)).attr('y', px(side.y + 14)).text(side.figure);
-  text('when').attr('x', px(side.x)).attr('y', px(side.y + 29)).text(side.when);
+  text('title')
+    .attr('fill', color)
+    .attr('x', px(side.x))
+    .attr('y', px(side.y + 13))
+    .text(side.title);
+  text('figure')
+    .attr('fill', color)
+    .attr('x', px(right))
+    .attr('y', px(side.y + 14))
+    .text(side.figure);
+  text('when')
+    .attr('x', px(side.x))
+    .attr('y', px(side.y + 29))
+    .text(side.when);
   text('counter')
     .attr('x', px(side.counter?.x ?? 0))
     .attr('y', px(side.counter?.y ?? 0))
@@ -96,11 +107,7 @@ function drawLanes(group: Group<ContentionSide>, side: ContentionSide, color: st
       lane.append('line').attr('data-box', 'bar').attr('stroke-linecap', 'round');
       lane.append('line').attr('data-box', 'flow').attr('stroke-width', 1.5);
       lane.append('rect').attr('data-box', 'file').attr('rx', 4).attr('fill', themeColor.well);
-      lane
-        .append('text')
-        .attr('font-size', 11)
-        .attr('fill', themeColor.muted)
-        .attr('text-anchor', 'middle');
+      lane.append('text').attr('font-size', 11).attr('fill', themeColor.muted).attr('text-anchor', 'middle');
       return lane;
     });
   lanes

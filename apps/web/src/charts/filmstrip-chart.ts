@@ -55,10 +55,16 @@ export function createFilmstripChart(element: SVGSVGElement, events: FilmstripEv
     update(data) {
       shown = data;
       const { width, height, frames } = data;
-      svg.attr('viewBox', `0 0 ${px(width)} ${height}`).attr('width', px(width)).attr('height', height);
+      svg
+        .attr('viewBox', `0 0 ${px(width)} ${height}`)
+        .attr('width', px(width))
+        .attr('height', height);
       drawSlots(slots, data);
       drawBars(bars, data);
-      drawHead(head, { data, x: data.position === null ? null : data.position * frameWidth(data) * frames.length });
+      drawHead(head, {
+        data,
+        x: data.position === null ? null : data.position * frameWidth(data) * frames.length,
+      });
     },
     destroy() {
       svg.on('pointerdown', null).on('pointermove', null).on('pointerup pointercancel', null);

@@ -149,12 +149,15 @@ function geometryOf(data: ScalingChartData, index: number): ScalingGeometry {
       right: width - (left + each) + right,
     },
   };
-  return scalingGeometry(panels.flatMap(({ series }) => series), {
-    frame,
-    xs: data.xs,
-    references: references.map((reference) => reference.value),
-    domain: data.domain ?? undefined,
-  });
+  return scalingGeometry(
+    panels.flatMap(({ series }) => series),
+    {
+      frame,
+      xs: data.xs,
+      references: references.map((reference) => reference.value),
+      domain: data.domain ?? undefined,
+    },
+  );
 }
 
 const columnsOf = ({ width, panels }: Pick<ScalingChartData, 'width' | 'panels'>): number =>

@@ -77,8 +77,12 @@ const footPx = 16;
 const sideGapPx = 18;
 /** Below this width the sides stand one above the other. */
 const besideMinPx = 560;
-const sideHeightPx = 176;
-const gateWidthPx = 54;
+const sideHeightPx = 162;
+/** Wider than this, dots and gate would be too far apart to be seen at once. */
+const sideWidthMax = 680;
+/** Width of a gate: room for all sessions of its lane, as far as the side allows. */
+const gateWidthMin = 54;
+const gateShareMax = 0.36;
 
 export function contentionHeight(width: number, sides: number): number {
   return width >= besideMinPx ? sideHeightPx : sides * sideHeightPx + (sides - 1) * sideGapPx;
@@ -87,7 +91,7 @@ export function contentionHeight(width: number, sides: number): number {
 export function layoutContention(inputs: readonly SideInput[], width: number): ContentionLayout {
   const beside = width >= besideMinPx;
   const count = Math.max(1, inputs.length);
-  const sideWidth = beside ? (width - sideGapPx * (count - 1)) / count : width;
+  const sideWidth = Math.min(sideWidthMax, beside ? (width - sideGapPx * (count - 1)) / count : width);
   const most = Math.max(1, ...inputs.map(({ sessions }) => sessions?.sessions ?? 0));
   const perDot = Math.max(1, Math.ceil(most / dotsMax));
   const sides = inputs.map((input, index) =>
@@ -113,25 +117,29 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
   const { system, title, when, isNow, sessions } = input;
   const { perDot, ...place } = box;
   const common = { system, title, when, isNow, ...place };
-  if (sessions === null)
-    return { ...common, figure: 'not measured yet', counter: null, lanes: [], dots: [] };
+  if (sessions === null) return { ...common, figure: 'not measured yet', counter: null, lanes: [], dots: [] };
   const figure = `${formatRate(sessions.dequeuePerSec)}`;
   const hasOneGate = system !== 'sharded';
   const groups = hasOneGate
     ? [{ id: 'all', sessions: summed(sessions.instances) }]
     : sessions.instances.map((each) => ({ id: String(each.instance), sessions: each }));
-  const fileWidth = Math.max(56, place.width * 0.17);
+  const fileWidth = Math.min(110, Math.max(56, place.width * 0.17));
   const fileX = place.x + place.width - fileWidth;
-  const gateX = fileX - gateWidthPx - 10;
   const top = place.y + headPx;
   const bottom = place.y + place.height - footPx;
   const laneHeight = (bottom - top) / Math.max(1, groups.length);
+  const perLane = Math.round(sessions.sessions / Math.max(1, groups.length) / perDot);
+  const gateWidth = Math.min(
+    gateShareMax * place.width,
+    Math.max(gateWidthMin, Math.ceil(perLane / rowsIn(laneHeight - 3)) * dotPx + 4),
+  );
+  const gateX = fileX - gateWidth - 10;
   const lanes = groups.map(
     (group, index): Lane => ({
       id: group.id,
       x: gateX,
       y: top + index * laneHeight + 1.5,
-      width: gateWidthPx,
+      width: gateWidth,
       height: laneHeight - 3,
       fileX,
       fileWidth,
@@ -157,7 +165,7 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
     lanes,
     dots,
     counter: {
-      x: gateX + gateWidthPx,
+      x: gateX + gateWidth,
       y: place.y + place.height - 3,
       ...(waiting >= committing && waiting >= 0.5
         ? { value: String(Math.round(waiting)), label: `wait for ${input.gate}` }
@@ -168,6 +176,8 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
     },
   };
 }
+
+const rowsIn = (height: number): number => Math.max(1, Math.floor(height / dotPx));
 
 function summed(instances: readonly InstanceSessions[]): Omit<InstanceSessions, 'instance'> {
   const sum = (read: (each: InstanceSessions) => number) =>
@@ -198,18 +208,27 @@ function placeDots(
   const waiting = take(sessions.concurrency);
   const paused = take(sessions.configuration + sessions.network);
   const working = take(sessions.cores);
-  const rows = Math.max(1, Math.floor(lane.height / dotPx));
+  const rows = rowsIn(lane.height);
+  // What has no room is drawn closer together.
+  const columnPx = (count: number, room: number) =>
+    Math.min(dotPx, room / Math.max(1, Math.ceil(count / rows)));
   const startY = lane.y + (lane.height - rows * dotPx) / 2 + dotPx / 2;
   const at = (index: number, fromX: number, step: number) => ({
-    x: fromX + step * Math.floor(index / rows) * dotPx,
+    x: fromX + Math.floor(index / rows) * step,
     y: startY + (index % rows) * dotPx,
   });
+  const away = { fromX: left + dotPx / 2, step: columnPx(paused + working + free, (lane.x - left) / 2) };
   const roles: { role: DotRole; count: number; fromX: number; step: number }[] = [
-    { role: 'committing', count: committing, fromX: lane.x + dotPx / 2 + 1, step: 1 },
-    { role: 'waiting', count: waiting, fromX: lane.x - dotPx, step: -1 },
-    { role: 'paused', count: paused, fromX: left + dotPx / 2, step: 1 },
-    { role: 'working', count: working, fromX: left + dotPx / 2, step: 1 },
-    { role: 'elsewhere', count: free, fromX: left + dotPx / 2, step: 1 },
+    {
+      role: 'committing',
+      count: committing,
+      fromX: lane.x + dotPx / 2 + 1,
+      step: columnPx(committing, lane.width - 4),
+    },
+    { role: 'waiting', count: waiting, fromX: lane.x - dotPx, step: -columnPx(waiting, (lane.x - left) / 2) },
+    { role: 'paused', count: paused, ...away },
+    { role: 'working', count: working, ...away },
+    { role: 'elsewhere', count: free, ...away },
   ];
   const dots: Dot[] = [];
   let atLeft = 0;

@@ -62,10 +62,13 @@ export interface SessionsNow {
 
 /** `spanMs`: time since the previous tick of the trial. */
 export function sessionsAt(tick: Tick, spanMs: number): SessionsNow {
-  const waiting = (waitMs: number | undefined) => (waitMs ?? 0) / Math.max(1, spanMs);
+  const sessions = sessionsOf(tick.params);
+  // A wait is counted when it ends, so after a long one the average of a short span exceeds the sessions there are.
+  const most = sessions / Math.max(1, tick.instances.length);
+  const waiting = (waitMs: number | undefined) => Math.min(most, (waitMs ?? 0) / Math.max(1, spanMs));
   return {
     system: tick.system,
-    sessions: sessionsOf(tick.params),
+    sessions,
     dequeuePerSec: tick.instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0),
     instances: tick.instances.map(({ instance, cpu, waitMsByClass }) => ({
       instance,

@@ -25,8 +25,7 @@ export function documentNumbers(
       .filter(({ claim }) => claim === id)
       .map(({ label }) => label.replace(/^[^:]*: /, ''));
     const interval = last?.interval ?? null;
-    const range =
-      interval === null ? '' : ` (${formatValue(interval[0])} to ${formatValue(interval[1])})`;
+    const range = interval === null ? '' : ` (${formatValue(interval[0])} to ${formatValue(interval[1])})`;
     return {
       id,
       entry,

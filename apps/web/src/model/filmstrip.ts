@@ -47,7 +47,8 @@ export function framesOf(ticks: readonly Tick[]): Frame[] {
     });
 }
 
-const rateOf = (tick: Tick): number => tick.instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0);
+const rateOf = (tick: Tick): number =>
+  tick.instances.reduce((sum, { dequeuePerSec }) => sum + dequeuePerSec, 0);
 const meanRate = (ticks: readonly Tick[]): number =>
   ticks.length === 0 ? 0 : ticks.reduce((sum, tick) => sum + rateOf(tick), 0) / ticks.length;
 
@@ -120,17 +121,19 @@ export function momentsAt(
     const frame =
       own.system === system
         ? own
-        : frames.findLast(
-            (each) => each.system === system && parametersKey(each.ticks[0]!) === parameters,
-          );
+        : frames.findLast((each) => each.system === system && parametersKey(each.ticks[0]!) === parameters);
     if (frame === undefined) return null;
-    const at = frame === own ? time : isNow ? middleOf(frame) : frame.fromMs + share * (frame.toMs - frame.fromMs);
+    const at =
+      frame === own ? time : isNow ? middleOf(frame) : frame.fromMs + share * (frame.toMs - frame.fromMs);
     return momentOf(frame, at, isNow && frame === own);
   });
 }
 
 function momentOf(frame: Frame, atMs: number, isNow: boolean): Moment {
-  const index = Math.max(0, frame.ticks.findLastIndex((tick) => tick.atMs <= atMs));
+  const index = Math.max(
+    0,
+    frame.ticks.findLastIndex((tick) => tick.atMs <= atMs),
+  );
   const tick = frame.ticks[index]!;
   const before = frame.ticks[index - 1];
   return { frame, tick, spanMs: before === undefined ? tickMs : tick.atMs - before.atMs, isNow };

@@ -12,6 +12,9 @@ export interface LineLabel {
   y: number;
 }
 
+/** From this width of a chart on, its lines have room for labels at their ends. */
+export const lineLabelsFromPx = 540;
+
 const lineHeightPx = 12;
 const gapPx = 8;
 /** From the middle of a line of text to its baseline. */

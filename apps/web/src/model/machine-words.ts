@@ -11,7 +11,9 @@ const busyShare = 0.3;
 export function reasonsToAsk({ cores, coresBusy, loadRunning, runsUnderWay }: MachineState): string[] {
   if (runsUnderWay > 0) return [];
   return [
-    ...(loadRunning ? ['The load of the cluster page is on. It ends by itself, or can be stopped there.'] : []),
+    ...(loadRunning
+      ? ['The load of the cluster page is on. It ends by itself, or can be stopped there.']
+      : []),
     ...(coresBusy > busyShare * cores
       ? [`Other work keeps ${formatValue(coresBusy)} of ${cores} cores busy.`]
       : []),

@@ -30,7 +30,10 @@ export const cellMarks: Readonly<Record<CellState, string>> = {
   unjudged: '',
 };
 
-export const cellLabels: Readonly<Record<CellState, string>> = { ...verdictLabels, unjudged: 'Not judged yet' };
+export const cellLabels: Readonly<Record<CellState, string>> = {
+  ...verdictLabels,
+  unjudged: 'Not judged yet',
+};
 
 export const cellOf = ({ id, title, last }: ClaimLedgerEntry): ClaimCell => ({
   id,

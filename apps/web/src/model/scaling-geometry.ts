@@ -68,7 +68,10 @@ export function decadeDomain(
   values: readonly number[],
   usual: readonly number[] = [],
 ): [low: number, high: number] {
-  const [low = 100, high = 10_000] = extent([...values, ...usual]) as [number | undefined, number | undefined];
+  const [low = 100, high = 10_000] = extent([...values, ...usual]) as [
+    number | undefined,
+    number | undefined,
+  ];
   const from = 10 ** Math.floor(Math.log10(low) + 1e-9);
   const to = 10 ** Math.ceil(Math.log10(high) - 1e-9);
   return [from, Math.max(to, from * 10)];

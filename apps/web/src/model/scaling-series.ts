@@ -78,10 +78,6 @@ export function repeatRange(repeats: readonly number[]): [low: number, high: num
   return low > 0 ? [low, high] : null;
 }
 
-/** The distinct round trips of the points, in ascending order. */
-export const roundTripsIn = (points: readonly Point[]): number[] =>
-  [...new Set(points.map(({ params }) => numberParam(params, 'roundTripMs')))].sort((a, b) => a - b);
-
 /** "sharded, 2 instances, 1 ms round trip" */
 export function describeSeries(
   series: Pick<ScalingSeries, 'system' | 'instances' | 'roundTripMs' | 'otherParams'>,

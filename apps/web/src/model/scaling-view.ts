@@ -1,11 +1,5 @@
 /** What the scaling chart shows of a run: axes from the plan, a panel for each round trip, the document's lines. */
-import {
-  numberParam,
-  type ParamValue,
-  type ProgramInfo,
-  type Run,
-  type Tick,
-} from '@shardlab/contract';
+import { numberParam, type ParamValue, type ProgramInfo, type Run, type Tick } from '@shardlab/contract';
 import type { Metric } from './point-metrics.ts';
 import { decadeDomain } from './scaling-geometry.ts';
 import { type RunPoint, type ScalingSeries, scalingSeries } from './scaling-series.ts';
@@ -41,13 +35,14 @@ export function scalingView(
   const { scenario, points } = run;
   const axis = sweepAxis(scenario.sweep, program);
   const trips = plannedNumbers(run, 'roundTripMs');
-  const panels = (trips.length > 1 ? trips : [null]).map((trip): ScalingViewPanel => ({
-    id: trip === null ? 'all' : `trip-${trip}`,
-    title: trip === null ? '' : tripTitle(trip),
-    series: scalingSeries(points, { metric, roundTrip: trip ?? 'all', sweep: scenario.sweep, program }),
-    live:
-      live !== null && metric.id === liveMetric && isIn(live, trip) ? liveMark(live, axis.id) : null,
-  }));
+  const panels = (trips.length > 1 ? trips : [null]).map(
+    (trip): ScalingViewPanel => ({
+      id: trip === null ? 'all' : `trip-${trip}`,
+      title: trip === null ? '' : tripTitle(trip),
+      series: scalingSeries(points, { metric, roundTrip: trip ?? 'all', sweep: scenario.sweep, program }),
+      live: live !== null && metric.id === liveMetric && isIn(live, trip) ? liveMark(live, axis.id) : null,
+    }),
+  );
   const references = (scenario.references ?? [])
     .filter((reference) => reference.figure === metric.id)
     .map(({ label, value, system }) => ({
@@ -70,7 +65,8 @@ export function scalingView(
   };
 }
 
-const tripTitle = (trip: number): string => (trip === 0 ? 'No round trip' : `${trip} ms round trip, emulated`);
+const tripTitle = (trip: number): string =>
+  trip === 0 ? 'No round trip' : `${trip} ms round trip, emulated`;
 const isIn = ({ params }: Tick, trip: number | null): boolean =>
   trip === null || numberParam(params, 'roundTripMs') === trip;
 

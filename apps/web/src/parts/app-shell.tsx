@@ -29,7 +29,7 @@ export function AppShell() {
           {isLogin ? null : (
             <nav className="nav" aria-label="Pages">
               {pages.map(({ to, label, exact }) => (
-                <Link key={to} to={to} activeOptions={{ exact }}>
+                <Link key={to} to={to} activeOptions={{ exact, includeSearch: false }}>
                   {label}
                 </Link>
               ))}

@@ -1,7 +1,7 @@
 import type { Scale } from '@shardlab/contract';
 import { type ReactNode, useId, useRef } from 'react';
-import { useStartRun } from './use-start-run.ts';
 import { ErrorNotice } from './query-states.tsx';
+import { useStartRun } from './use-start-run.ts';
 
 /** Starts a run and opens its page. If the machine is busy with something else, it asks first. */
 export function RunButton(props: {

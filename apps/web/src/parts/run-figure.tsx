@@ -2,6 +2,7 @@ import type { ProgramInfo, Run } from '@shardlab/contract';
 import { useCallback, useMemo, useState } from 'react';
 import { createScalingChart } from '../charts/scaling-chart.ts';
 import type { DataTable } from '../model/data-table.ts';
+import { lineLabelHint, lineLabelsFromPx } from '../model/line-labels.ts';
 import { chosenMetric, metricsOf } from '../model/point-metrics.ts';
 import {
   type CursorKey,
@@ -35,6 +36,8 @@ export function RunFigure({ run, program, title, selected, height }: RunFigurePr
   const series = view.panels.flatMap((panel) => panel.series);
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
+  const hasLineLabels = width >= lineLabelsFromPx;
+  const hint = hasLineLabels ? lineLabelHint(series) : '';
   const create = useCallback(
     (svg: SVGSVGElement) => createScalingChart(svg, { onCursor: setCursor, onSelect: setCursor }),
     [],
@@ -46,12 +49,12 @@ export function RunFigure({ run, program, title, selected, height }: RunFigurePr
         ...view,
         width: Math.max(width, 240),
         height,
-        hasLineLabels: false,
+        hasLineLabels,
         formatAxis: metric.formatAxis,
         cursor,
         selected,
       }),
-      [view, width, height, metric, cursor, selected],
+      [view, width, height, hasLineLabels, metric, cursor, selected],
     ),
   );
   const found = findPoint(series, cursor) ?? findPoint(series, selected);
@@ -63,13 +66,15 @@ export function RunFigure({ run, program, title, selected, height }: RunFigurePr
   return (
     <ChartFrame
       title={title}
-      unit={`${metric.unit}; wide pale lines: the document, on its hardware`}
+      unit={[metric.unit, 'wide pale lines: the document', ...(hint === '' ? [] : [hint])].join('; ')}
       fileName={`${run.scenario.id}-${metric.id}`}
       table={() => scalingTable(series, metric.label, view)}
       svg={element}
       box={box}
       height={height}
-      legend={<ScalingLegend series={series} references={view.references.length > 0} />}
+      legend={
+        hasLineLabels ? undefined : <ScalingLegend series={series} references={view.references.length > 0} />
+      }
       readout={text === '' ? 'No points yet: the axes are those of the plan.' : text}
       spoken={text === '' ? 'no point selected' : text}
       cursor={{

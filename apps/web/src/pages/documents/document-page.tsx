@@ -9,7 +9,6 @@ import { QueryResult } from '../../parts/query-states.tsx';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 import { useTitle } from '../../parts/use-title.ts';
-import { NotFoundPage } from '../not-found/not-found-page.tsx';
 
 /** One document: where it is from, what it claims and where, its numbers beside ours, and what is not measured of it. */
 export function DocumentPage() {
@@ -19,7 +18,15 @@ export function DocumentPage() {
   const scenarios = useQuery(scenariosQuery);
   const study = studies.data?.studies.find(({ id }) => id === studyId);
   useTitle(study?.document.title ?? 'Document');
-  if (studies.data !== undefined && study === undefined) return <NotFoundPage />;
+  if (studies.data !== undefined && study === undefined)
+    return (
+      <header className="page-head">
+        <h1>There is no document “{studyId}”</h1>
+        <p>
+          <Link to="/documents">All documents</Link>
+        </p>
+      </header>
+    );
   return (
     <>
       {study === undefined ? <h1>Document</h1> : <DocumentHead study={study} />}
@@ -75,10 +82,7 @@ function DocumentHead({ study: { document } }: { study: StudyInfo }) {
   );
 }
 
-function DocumentClaims(props: {
-  claims: readonly ClaimLedgerEntry[];
-  scenarios: readonly ScenarioEntry[];
-}) {
+function DocumentClaims(props: { claims: readonly ClaimLedgerEntry[]; scenarios: readonly ScenarioEntry[] }) {
   const { claims, scenarios } = props;
   return (
     <>
@@ -141,7 +145,7 @@ function NumbersTable({ claims, scenarios }: Parameters<typeof DocumentClaims>[0
               </th>
               <td className="wrap">{row.stated}</td>
               <td>
-                {row.where ?? '–'} <span className="small muted">{describeGrade(row.entry.grade)}</span>
+                {row.where ?? ''} <span className="small muted">{describeGrade(row.entry.grade)}</span>
               </td>
               <td className="number">{row.here ?? '–'}</td>
               <td className="wrap small muted">{row.unit}</td>

@@ -40,22 +40,20 @@ export function RunClaimBoard(props: {
         ))}
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <div className="board-claim-body" tabIndex={0} role="region" aria-label={`Claim ${claim.id}`}>
+      <section className="board-claim-body" tabIndex={0} aria-label={`Claim ${claim.id}`}>
         <blockquote className="document-words">
           <p>{claim.document}</p>
-          <footer className="small muted">
-            The document, in our words, {describeGrade(claim.grade)}
-          </footer>
+          <footer className="small muted">The document, in our words, {describeGrade(claim.grade)}</footer>
         </blockquote>
         <div className="row" aria-live="polite">
           <VerdictBadge verdict={claim.verdict} provisional={claim.provisional} />
           <span className="small muted">{isFinal ? 'on all points' : 'on the points so far'}</span>
         </div>
         <ClaimFigure claim={claim} />
-        <p className="small">{claim.reason}</p>
+        {claim.clauses.length < 2 ? <p className="small">{claim.reason}</p> : null}
         <ClaimClauses clauses={claim.clauses} />
         {claim.weak === null ? null : <p className="small muted">Weak: {claim.weak}</p>}
-      </div>
+      </section>
     </section>
   );
 }

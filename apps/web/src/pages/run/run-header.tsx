@@ -17,9 +17,17 @@ import { isFinished } from '../../model/run-state.ts';
 import { SourceBadge, StatusBadge } from '../../parts/badges.tsx';
 import { ErrorNotice } from '../../parts/query-states.tsx';
 import { RunButton } from '../../parts/run-button.tsx';
+import { ResumeRun } from './resume-run.tsx';
 
 /** The title of a run, its progress or outcome, and what can be done with it. */
-export function RunHeader({ run, lostAtMs }: { run: Run; lostAtMs: number | null }) {
+export function RunHeader(props: {
+  run: Run;
+  /** Since when the server does not answer, epoch milliseconds; null while it does. */
+  lostAtMs: number | null;
+  /** Called when an interrupted run goes on. */
+  onResumed(): void;
+}) {
+  const { run, lostAtMs, onResumed } = props;
   const finished = isFinished(run.status);
   return (
     <header className="run-head">
@@ -35,6 +43,7 @@ export function RunHeader({ run, lostAtMs }: { run: Run; lostAtMs: number | null
             <Link to="/scenarios/$scenarioId" params={{ scenarioId: run.scenario.id }} className="muted">
               {run.scenario.id}
             </Link>
+            {finished ? <Outcome run={run} /> : null}
           </p>
         </div>
         <div className="row run-actions">
@@ -64,14 +73,15 @@ export function RunHeader({ run, lostAtMs }: { run: Run; lostAtMs: number | null
           then; the page connects again by itself.
         </p>
       )}
-      <Interruption run={run} />
+      <Interruption run={run} onResumed={onResumed} />
       <Noise run={run} />
-      {finished ? <Outcome run={run} /> : <RunProgress run={run} isStale={lostAtMs !== null} />}
+      {finished ? null : <RunProgress run={run} isStale={lostAtMs !== null} />}
     </header>
   );
 }
 
-function Interruption({ run: { error, progress } }: { run: Run }) {
+function Interruption({ run, onResumed }: { run: Run; onResumed(): void }) {
+  const { id, error, progress } = run;
   if (error === null) return null;
   if (error.code !== 'RUN_INTERRUPTED')
     return (
@@ -81,9 +91,14 @@ function Interruption({ run: { error, progress } }: { run: Run }) {
       </div>
     );
   return (
-    <p className="notice" role="alert">
-      {error.message}. It had {formatCount(progress.done)} of {plural(progress.total, 'trial')}.
-    </p>
+    <div className="notice" role="alert">
+      <p>
+        {`${error.message}. It had finished ${formatCount(progress.done)} of ${plural(progress.total, 'trial')}. Resumed, it measures the others.`}
+      </p>
+      <div className="row">
+        <ResumeRun id={id} onResumed={onResumed} />
+      </div>
+    </div>
   );
 }
 
@@ -94,7 +109,8 @@ function Noise({ run }: { run: Run }) {
   if (!trust.isNoisy || run.points.length === 0) return null;
   return (
     <p className="notice trust small" data-noisy="">
-      Measured on a busy machine: {trust.load}; {trust.noise}. A run on a quiet machine may find something else.
+      Measured on a busy machine: {trust.load}; {trust.noise}. A run on a quiet machine may find something
+      else.
     </p>
   );
 }
@@ -163,19 +179,19 @@ function Outcome({ run }: { run: Run }) {
     timeStyle: 'short',
   });
   return (
-    <p className="small">
-        {formatCount(progress.done)} of {plural(progress.total, 'trial')}
-        {progress.measuredAgain === undefined
-          ? null
-          : `, ${formatCount(progress.measuredAgain)} measured again`}
-        {duration}
-        {status === 'cancelled' ? '; the points finished before it was cancelled are kept' : ''}.{' '}
-        <span className="muted">
-          {run.recordedOn === undefined ? '' : `Recorded on ${run.recordedOn}; it comes with the lab. `}
-          Started {startTime}
-          {run.watched ? ', with a dashboard open during the measurement' : ''}.
-        </span>
-    </p>
+    <span>
+      {formatCount(progress.done)} of {plural(progress.total, 'trial')}
+      {progress.measuredAgain === undefined
+        ? null
+        : `, ${formatCount(progress.measuredAgain)} measured again`}
+      {duration}
+      {status === 'cancelled' ? '; the points finished before it was cancelled are kept' : ''}.{' '}
+      <span className="muted">
+        {run.recordedOn === undefined ? '' : `Recorded on ${run.recordedOn}; it comes with the lab. `}
+        Started {startTime}
+        {run.watched ? ', with a dashboard open during the measurement' : ''}.
+      </span>
+    </span>
   );
 }
 

@@ -1,3 +1,4 @@
+import type { Tick } from '@shardlab/contract';
 import { useMemo } from 'react';
 import { heroOf } from '../../model/hero.ts';
 import { runAnnotations } from '../../model/run-annotations.ts';
@@ -7,7 +8,6 @@ import type { TimeCursor } from '../../parts/time-cursor.ts';
 import { RunScaling, type RunScalingProps } from './run-scaling.tsx';
 import { CpuLegend, RateLegend } from './time-legends.tsx';
 import { TimePanel } from './time-panel.tsx';
-import type { Tick } from '@shardlab/contract';
 import type { TimeView } from './use-time-view.ts';
 
 /** The chart that a run is about: its figure over the sweep, the rate over time with kills, or the CPU of each instance. */

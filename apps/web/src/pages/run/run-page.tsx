@@ -10,9 +10,9 @@ import { TimeCursor } from '../../parts/time-cursor.ts';
 import { useProgram } from '../../parts/use-program.ts';
 import { useRunStream } from '../../parts/use-run-stream.ts';
 import { useTitle } from '../../parts/use-title.ts';
+import { RunClaimBoard } from './run-claim-board.tsx';
 import { RunClaims } from './run-claims.tsx';
 import { RunDetails } from './run-details.tsx';
-import { RunClaimBoard } from './run-claim-board.tsx';
 import { RunHeader, RunHighlights } from './run-header.tsx';
 import { RunHero } from './run-hero.tsx';
 import { RunOverTime } from './run-over-time.tsx';
@@ -39,7 +39,8 @@ export function RunPage() {
     const timer = setTimeout(() => stream.reconnect(), reconnectMs);
     return () => clearTimeout(timer);
   }, [refused, isKnown, stream]);
-  if (followed !== null) return <RunView followed={followed} lostAtMs={lostAtMs} />;
+  if (followed !== null)
+    return <RunView followed={followed} lostAtMs={lostAtMs} onResumed={() => stream.restart()} />;
   const error = run.error ?? run.failureReason;
   return (
     <>
@@ -49,7 +50,8 @@ export function RunPage() {
   );
 }
 
-function RunView({ followed, lostAtMs }: { followed: FollowedRun; lostAtMs: number | null }) {
+function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResumed(): void }) {
+  const { followed, lostAtMs, onResumed } = props;
   const { run, ticks } = followed;
   const search = useSearch({ from: '/runs/$runId' });
   const [cursor] = useState(() => {
@@ -76,7 +78,7 @@ function RunView({ followed, lostAtMs }: { followed: FollowedRun; lostAtMs: numb
   return (
     <>
       <div className="board">
-        <RunHeader run={run} lostAtMs={lostAtMs} />
+        <RunHeader run={run} lostAtMs={lostAtMs} onResumed={onResumed} />
         <div className="board-main">
           <RunHero
             {...{ run, program, ticks, view, selected, cursor, search, onSearch }}

@@ -2,7 +2,7 @@ import { distributionOf, type ProgramInfo, type Run, type Tick } from '@shardlab
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { createScalingChart, type ScalingChartEvents } from '../../charts/scaling-chart.ts';
 import { formatMs, formatValue } from '../../model/format.ts';
-import { lineLabelHint } from '../../model/line-labels.ts';
+import { lineLabelHint, lineLabelsFromPx } from '../../model/line-labels.ts';
 import { chosenMetric, type Metric, metricsOf } from '../../model/point-metrics.ts';
 import {
   type CursorKey,
@@ -16,7 +16,6 @@ import {
 import { scalingView } from '../../model/scaling-view.ts';
 import type { SweepAxis } from '../../model/sweep-axis.ts';
 import { ChartFrame } from '../../parts/chart-frame.tsx';
-import { Choice } from '../../parts/choice.tsx';
 import { scalingTable } from '../../parts/run-figure.tsx';
 import { ScalingLegend } from '../../parts/scaling-legend.tsx';
 import { useChart, useWidth } from '../../parts/use-chart.ts';
@@ -31,9 +30,7 @@ export interface RunScalingProps {
   onSearch(change: { metric?: string; point?: string | undefined }): void;
 }
 
-/** From this width on a line's label has room at its end. */
-const labelsFromPx = 620;
-const heightPx = 292;
+const heightPx = 262;
 /** Of each plot where they stand one above the other. */
 const stackedPx = 280;
 
@@ -45,7 +42,7 @@ export function RunScaling({ run, program, live, search, onSearch }: RunScalingP
   const series = useMemo(() => panels.flatMap((panel) => panel.series), [panels]);
   const [cursor, setCursor] = useState<string | null>(null);
   const { box, width } = useWidth();
-  const hasLineLabels = width >= labelsFromPx;
+  const hasLineLabels = width >= lineLabelsFromPx;
   const height = hasLineLabels ? heightPx : stackedPx * panels.length;
   const events = useRef<ScalingChartEvents>({ onCursor: () => {}, onSelect: () => {} });
   events.current = {
@@ -98,12 +95,20 @@ export function RunScaling({ run, program, live, search, onSearch }: RunScalingP
       box={box}
       height={height}
       controls={
-        <Choice
-          label="Show"
-          value={metric.id}
-          options={metricsOf(program).map(({ id, label }) => ({ value: id, label }))}
-          onChange={(id) => onSearch({ metric: id })}
-        />
+        <label className="chart-choice small">
+          <span className="muted">Show</span>
+          <select
+            className="input"
+            value={metric.id}
+            onChange={(event) => onSearch({ metric: event.target.value })}
+          >
+            {metricsOf(program).map(({ id, label }) => (
+              <option key={id} value={id}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
       }
       legend={
         hasLineLabels ? undefined : <ScalingLegend series={series} references={references.length > 0} />
@@ -133,9 +138,7 @@ function Readout({ metric, axis, series, point }: Found & { metric: Metric; axis
   return (
     <>
       <b>{metric.format(point.value)}</b>
-      {point.range === undefined
-        ? ''
-        : ` (${formatValue(point.range[0])} to ${formatValue(point.range[1])})`}{' '}
+      {point.range === undefined ? '' : ` (${formatValue(point.range[0])} to ${formatValue(point.range[1])})`}{' '}
       {describeSeries(series)}, {axis.describe(point.x)}; latency p50 {formatMs(latency.p50)}, p99{' '}
       {formatMs(latency.p99)}
     </>

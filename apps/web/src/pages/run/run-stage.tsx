@@ -5,7 +5,12 @@ import { createFilmstripChart, type FilmstripEvents } from '../../charts/filmstr
 import { systemsIn } from '../../charts/visual-encoding.ts';
 import { describeCombination } from '../../model/combination-words.ts';
 import { sessionsAt, whySentence } from '../../model/contention.ts';
-import { contentionHeight, type DotRole, layoutContention, type SideInput } from '../../model/contention-layout.ts';
+import {
+  contentionHeight,
+  type DotRole,
+  layoutContention,
+  type SideInput,
+} from '../../model/contention-layout.ts';
 import { contentionTable } from '../../model/contention-table.ts';
 import { comparableEvidence, parametersKey } from '../../model/evidence.ts';
 import { type Frame, framesOf, type Moment, momentsAt, positionOf, timeAt } from '../../model/filmstrip.ts';
@@ -68,13 +73,13 @@ export function RunStage({ run, ticks, selected, cursor }: RunStageProps) {
     <div className="stage panel">
       <ChartFrame
         title={why ?? (shown === undefined ? 'Sessions' : `Sessions: ${describeCombination(shown)}`)}
-        unit={`One dot is ${layout.perDot === 1 ? 'a session' : plural(layout.perDot, 'session')}, enqueuer or dequeuer`}
+        unit=""
         fileName={`${run.scenario.id}-sessions`}
         table={() => contentionTable(moments)}
         svg={element}
         box={box}
         height={contentionHeight(width, systems.length)}
-        legend={<DotLegend />}
+        legend={<DotLegend perDot={layout.perDot} />}
       />
       <Filmstrip
         frames={frames}
@@ -83,7 +88,10 @@ export function RunStage({ run, ticks, selected, cursor }: RunStageProps) {
         selected={selected === null ? null : pointKey(selected)}
         isUnderWay={isUnderWay}
         cursor={cursor}
-        spoken={moments.map(describeMoment).filter((text) => text !== '').join('; ')}
+        spoken={moments
+          .map(describeMoment)
+          .filter((text) => text !== '')
+          .join('; ')}
       />
     </div>
   );
@@ -148,9 +156,10 @@ const dotWords: readonly [DotRole, string][] = [
   ['elsewhere', 'idle, or between calls'],
 ];
 
-function DotLegend() {
+function DotLegend({ perDot }: { perDot: number }) {
   return (
     <ul className="legend" aria-label="Dots">
+      <li>One dot is {perDot === 1 ? 'a session' : plural(perDot, 'session')}:</li>
       {dotWords.map(([role, words]) => (
         <li key={role}>
           <Swatch color={dotColor[role]} />
