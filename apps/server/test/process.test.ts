@@ -91,7 +91,7 @@ describe('SIGKILL', () => {
     const id = await startedRun(url, manyPoints());
     const reader = new EventReader(`${url}/api/runs/${id}/events`);
     const pointsOf = (events: EventReader['events']) => events.filter(({ type }) => type === 'point').length;
-    await vi.waitFor(() => expect(pointsOf(reader.events)).toBeGreaterThan(2), waiting);
+    await vi.waitFor(() => expect(pointsOf(reader.events)).toBeGreaterThan(0), waiting);
     first.child.kill('SIGKILL');
     await first.ended;
     await reader.closed;
@@ -109,13 +109,12 @@ describe('SIGKILL', () => {
     const run = await show(again, id);
     expect(run).toMatchObject({ status: 'running', error: null });
     expect(JSON.stringify(run.points[0]), 'the first point as it was').toBe(measuredBefore);
-    const [snapshot] = resumed.events;
-    const ticks = snapshot?.type === 'snapshot' ? snapshot.ticks : [];
-    expect(ticks.length, 'the ticks from before').toBeGreaterThan(0);
-    const times = [
-      ...ticks,
-      ...resumed.events.flatMap((event) => (event.type === 'tick' ? [event.tick] : [])),
-    ].map(({ atMs }) => atMs);
+    const times = resumed.events.flatMap(({ data }) => {
+      if (data.type === 'snapshot') return data.ticks.map(({ atMs }) => atMs);
+      return data.type === 'tick' ? [data.tick.atMs] : [];
+    });
+    const snapshot = resumed.events[0]!.data;
+    expect(snapshot.type === 'snapshot' && snapshot.ticks.length, 'the ticks from before').toBeGreaterThan(0);
     expect(times, 'its time goes on').toEqual([...times].sort((a, b) => a - b));
     expect((await post(`${again}/api/runs/${id}/resume`)).status, 'while it is under way').toBe(409);
     expect((await post(`${again}/api/runs/${id}/cancel`)).status).toBe(202);

@@ -171,7 +171,7 @@ function layoutSide(input: SideInput, box: Box & { perDot: number }): Contention
         ? { value: String(Math.round(waiting)), label: `wait for ${input.gate}` }
         : {
             value: String(Math.round(committing)),
-            label: hasOneGate ? 'commit' : `commit, ${plural(lanes.length, 'file')} at once`,
+            label: lanes.length > 1 ? `commit, ${plural(lanes.length, 'file')} at once` : 'commit',
           }),
     },
   };

@@ -30,6 +30,7 @@ export function DocumentsPage() {
               const studyOf = (claim: string) => ledger.claims.find(({ id }) => id === claim)?.study ?? '';
               return (
                 <>
+                  <h2 className="visually-hidden">Claims</h2>
                   <Mosaic
                     rows={rows}
                     selected={null}

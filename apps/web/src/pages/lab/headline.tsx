@@ -37,7 +37,10 @@ export function Headline({ entry }: { entry: ScenarioEntry | undefined }) {
         {entry === undefined ? null : <Reproduce entry={entry} isFirst={best === null} />}
       </div>
       {program === undefined || entry === undefined ? null : (
-        <Figure run={run.data} entry={entry} program={program} evidence={evidence} />
+        <div>
+          <h2 className="visually-hidden">The figure behind it</h2>
+          <Figure run={run.data} entry={entry} program={program} evidence={evidence} />
+        </div>
       )}
     </section>
   );

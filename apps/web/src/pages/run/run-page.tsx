@@ -79,6 +79,7 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
     <>
       <div className="board">
         <RunHeader run={run} lostAtMs={lostAtMs} onResumed={onResumed} />
+        <h2 className="visually-hidden">Result</h2>
         <div className="board-main">
           <RunHero
             {...{ run, program, ticks, view, selected, cursor, search, onSearch }}

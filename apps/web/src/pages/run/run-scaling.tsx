@@ -30,7 +30,7 @@ export interface RunScalingProps {
   onSearch(change: { metric?: string; point?: string | undefined }): void;
 }
 
-const heightPx = 262;
+const heightPx = 238;
 /** Of each plot where they stand one above the other. */
 const stackedPx = 280;
 

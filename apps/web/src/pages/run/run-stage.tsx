@@ -68,7 +68,7 @@ export function RunStage({ run, ticks, selected, cursor }: RunStageProps) {
   );
   const { element } = useChart(createContentionChart, layout);
   if (frames.length === 0) return <NoStage isUnderWay={isUnderWay} />;
-  const now = atMs ?? shown?.atMs ?? 0;
+  const now = atMs ?? moments.find((moment) => moment?.isNow)?.tick.atMs ?? shown?.atMs ?? 0;
   return (
     <div className="stage panel">
       <ChartFrame

@@ -16,11 +16,14 @@ export function ScenariosPage() {
       </header>
       <QueryResult query={scenarios} name="scenarios">
         {(data) => (
-          <div className="split split-even">
-            {data.scenarios.map((entry) => (
-              <ScenarioCard key={entry.scenario.id} entry={entry} />
-            ))}
-          </div>
+          <section className="section" aria-labelledby="all">
+            <h2 id="all">All {data.scenarios.length}</h2>
+            <div className="split split-even">
+              {data.scenarios.map((entry) => (
+                <ScenarioCard key={entry.scenario.id} entry={entry} />
+              ))}
+            </div>
+          </section>
         )}
       </QueryResult>
     </>
