@@ -1,6 +1,7 @@
 /**
- * Starts the test files that take longest first, so that no worker is left with one of them when the others are done. How
- * long one takes is known from its last run on this machine, else from `test-durations.json`, which
+ * Starts the test files that take longest first, so that no worker is left with one of them when the others are done: those of
+ * one project after those of another, since a worker goes on with the next file only if that is of the same project. How
+ * long a file takes is known from its last run on this machine, else from `test-durations.json`, which
  * `node scripts/record-durations.mjs` writes anew from the last `npm test`.
  */
 import { readFileSync } from 'node:fs';
@@ -14,8 +15,16 @@ const recorded: Record<string, number> = JSON.parse(
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const durations = new Map(files.map((file) => [file, this.#durationMs(file)]));
-    return files.toSorted((a, b) => durations.get(b)! - durations.get(a)!);
+    const timed = files.map((file) => ({ file, durationMs: this.#durationMs(file) }));
+    const longestOf = new Map<string, number>();
+    for (const { file, durationMs } of timed) {
+      const { name } = file.project;
+      longestOf.set(name, Math.max(longestOf.get(name) ?? 0, durationMs));
+    }
+    const longestOfProject = ({ file }: (typeof timed)[number]) => longestOf.get(file.project.name)!;
+    return timed
+      .toSorted((a, b) => longestOfProject(b) - longestOfProject(a) || b.durationMs - a.durationMs)
+      .map(({ file }) => file);
   }
 
   #durationMs(file: TestSpecification): number {

@@ -81,6 +81,18 @@ describe.each(['sharded', 'unsharded'])('messages of a %s queue', (kind) => {
     expect(body).toMatchObject({ messages: [{ payload: 0 }, { payload: 2 }], next: null });
   });
 
+  it('are kept and shown when they were consumed, if their queue has a retention', async () => {
+    const retention = kind === 'sharded' ? { retentionMs: 3_600_000 } : {};
+    const test = await withQueue({ kind, ...retention });
+    await enqueue(test, { payload: 'a' }, { payload: 'b' });
+    const [message] = (await dequeue(test)).body.messages;
+    await finish(test, 'ack', [message!.receipt]);
+    const answer = await test.get<Browsed>('/api/queues/q/messages?processed=true');
+    if (kind === 'sharded')
+      expect(answer.body).toMatchObject({ messages: [{ payload: 'a', state: 'processed' }], next: null });
+    else expect(answer).toMatchObject({ status: 422, body: { code: 'OPTIONS_INVALID' } });
+  });
+
   it('are held until acknowledged, and an acknowledgement is final', async () => {
     const test = await withQueue({ kind });
     await enqueue(test, { payload: 'a' });

@@ -154,9 +154,16 @@ export const MessageOut = Type.Object(
     priority: Type.Optional(Type.Integer({ description: 'Absent if 0' })),
     recipients: Type.Optional(Type.Array(Type.String())),
     enqueuedAtMs: Type.Integer(),
-    deliveryCount: Type.Integer(),
+    deliveryCount: Type.Integer({ description: '0 if the message is processed: it is not kept' }),
     receipt: Type.Optional(Type.String()),
-    state: Type.Optional(Type.Union([Type.Literal('ready'), Type.Literal('held'), Type.Literal('delayed')])),
+    state: Type.Optional(
+      Type.Union(
+        [Type.Literal('ready'), Type.Literal('held'), Type.Literal('delayed'), Type.Literal('processed')],
+        {
+          description: 'In a page of browsed messages. Processed: consumed, or moved to the exception queue',
+        },
+      ),
+    ),
     untilMs: Type.Optional(
       Type.Integer({ description: 'When the hold or delay expires; epoch milliseconds' }),
     ),
@@ -195,6 +202,12 @@ export const BrowseQuery = Type.Object(
         maxLength: queueLimits.keyBytesMax,
         description:
           'Only messages with this correlation id; without a correlationIndex this reads the whole backlog',
+      }),
+    ),
+    processed: Type.Optional(
+      Type.Boolean({
+        description:
+          'True: the messages that were consumed instead, as far back as the retentionMs of the queue',
       }),
     ),
   },

@@ -48,6 +48,7 @@ export const queueLimits = {
   delayMsMax: 400 * 24 * 60 * 60_000,
   attemptsMax: 1_000,
   retryDelayMsMax: 60 * 60_000,
+  retentionMsMax: 14 * 24 * 60 * 60_000,
   /** One queue's share of the message cache. */
   cacheBytesMax: 64 * 1024 ** 3,
   /** Undelivered messages of a buffered queue. */
@@ -102,10 +103,18 @@ export const CreateQueue = Type.Object(
         description: 'Pause before a returned message is delivered again; doubles with each delivery',
       }),
     ),
+    retentionMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: queueLimits.retentionMsMax,
+        description:
+          'How long consumed messages are kept at least, for browsing with processed=true; default 0. Persistent sharded queues without forwarding only',
+      }),
+    ),
     forwarding: Type.Optional(
       Type.Boolean({
         description:
-          'Whether messages without a consumer on their instance are forwarded to instances where consumers wait. By default on for persistent sharded queues, off for topics and all others',
+          'Whether messages without a consumer on their instance are forwarded to instances where consumers wait. By default on for persistent sharded queues, off for topics, queues with retentionMs and all others',
       }),
     ),
     cacheBytesMin: Type.Optional(
@@ -138,7 +147,7 @@ export const CreateQueue = Type.Object(
   {
     ...closed,
     description:
-      'Settings depend on each other: an unsharded queue or topic is not in memory and has no attemptsMax, retryDelayMs or cache; priorities need a sharded queue or a topic, temporarySubscribers an unsharded topic; attemptsMax, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; forwarding and correlationIndex need a sharded queue, forwarding one that is no topic; cacheBytesMin is at most cacheBytesMax. Else 422',
+      'Settings depend on each other: an unsharded queue or topic is not in memory and has no attemptsMax, retryDelayMs or cache; priorities need a sharded queue or a topic, temporarySubscribers an unsharded topic; attemptsMax, retentionMs, forwarding and correlationIndex need a queue that is not in memory; with attemptsMax the name has at most 53 characters; retentionMs, forwarding and correlationIndex need a sharded queue, forwarding one that is no topic and has no retentionMs; cacheBytesMin is at most cacheBytesMax. Else 422',
   },
 );
 export type CreateQueue = Static<typeof CreateQueue>;
@@ -155,6 +164,7 @@ export const QueueInfo = Type.Object(
     priorities: Type.Boolean(),
     attemptsMax: Type.Union([Type.Integer(), Type.Null()]),
     retryDelayMs: Type.Integer(),
+    retentionMs: Type.Integer(),
     forwarding: Type.Boolean(),
     cacheBytesMin: Type.Integer(),
     cacheBytesMax: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: whatever is free' }),

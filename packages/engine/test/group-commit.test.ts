@@ -33,6 +33,7 @@ function setUp() {
       firstSeq: 1,
       endSeq: 1,
       partitionMessagesMax: 100,
+      retentionMs: 0,
       correlationIndexed: false,
     },
     new MessageCache(1_000_000).openShare(),
@@ -54,6 +55,7 @@ function setUp() {
     },
     onVisible: () => undefined,
     onOldPartition: () => undefined,
+    onRetained: () => undefined,
     onFatal: (error) => {
       fatal = error;
     },

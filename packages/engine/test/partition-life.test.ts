@@ -3,8 +3,8 @@ import { Consumption } from '../src/model/consumption.ts';
 import { InvariantViolation } from '../src/model/invariant.ts';
 import { LogPartitions } from '../src/model/partitions.ts';
 
-function threePartitions(): LogPartitions {
-  const life = new LogPartitions(10);
+function threePartitions(retentionMs = 0): LogPartitions {
+  const life = new LogPartitions(10, retentionMs);
   for (const [partition, firstSeq] of [
     [1, 1],
     [2, 11],
@@ -29,12 +29,28 @@ describe('the life of partitions', () => {
 
   it('drains in order, never the one that fills, and each once', () => {
     const life = threePartitions();
-    expect(life.beginTruncatingDrained(10)).toEqual([]);
-    expect(life.beginTruncatingDrained(11).map((partition) => partition.id)).toEqual([1]);
-    expect(life.beginTruncatingDrained(11)).toEqual([]);
-    expect(life.beginTruncatingDrained(25).map((partition) => partition.id)).toEqual([2]);
+    expect(life.beginTruncatingDrained(10, 0)).toEqual([]);
+    expect(life.beginTruncatingDrained(11, 0).map((partition) => partition.id)).toEqual([1]);
+    expect(life.beginTruncatingDrained(11, 0)).toEqual([]);
+    expect(life.beginTruncatingDrained(25, 0).map((partition) => partition.id)).toEqual([2]);
     life.remove(1);
     expect(life.all.map((partition) => partition.id)).toEqual([2, 3]);
+  });
+
+  it('keeps drained partitions for the retention, each from the time when it was found drained', () => {
+    const life = threePartitions(100);
+    const truncatedAt = (nowMs: number, watermark: number) =>
+      life.beginTruncatingDrained(watermark, nowMs).map((partition) => partition.id);
+    expect(truncatedAt(1_000, 11)).toEqual([]);
+    expect(life.retainedUntilMs).toBe(1_100);
+    expect(truncatedAt(1_050, 25)).toEqual([]);
+    expect(life.retainedUntilMs).toBe(1_100);
+    expect(truncatedAt(1_100, 25)).toEqual([1]);
+    expect(life.retainedUntilMs).toBe(1_150);
+    life.remove(1);
+    expect(truncatedAt(1_149, 25)).toEqual([]);
+    expect(truncatedAt(1_150, 25)).toEqual([2]);
+    expect(life.retainedUntilMs).toBeUndefined();
   });
 
   it('finds the partition of a number and where it ends', () => {

@@ -199,7 +199,7 @@ export class QueueService {
     await this.#withSession(async (session) => session.extend(queue, receipts, holdMs));
   }
 
-  /** A page of committed, unconsumed messages; shorter than `limit` if the payloads are large. */
+  /** A page of committed messages, unconsumed or processed; shorter than `limit` if the payloads are large. */
   async browse(
     queue: string,
     options: BrowseQuery,
@@ -207,7 +207,7 @@ export class QueueService {
     const messages: MessageOut[] = [];
     let bytes = 0;
     let next: string | null = options.after ?? null;
-    const { limit = 100, correlationId } = options;
+    const { limit = 100, correlationId, processed = false } = options;
     for (;;) {
       const step = stepWithin(limit - messages.length, bytes);
       if (step < 1) return { messages, next };
@@ -215,6 +215,7 @@ export class QueueService {
         limit: step,
         ...subscriberOf(options),
         ...(correlationId === undefined ? {} : { correlationId }),
+        processed,
         ...(next === null ? {} : { after: next }),
       });
       for (const message of page.messages) {

@@ -62,7 +62,7 @@ export function messageRoutes(app: App, { queues, admission, closing }: MessageR
     {
       serializerCompiler,
       schema: {
-        summary: 'Browse committed, unconsumed messages without holding or consuming them',
+        summary: 'Browse committed messages, unconsumed or processed, without holding or consuming them',
         tags,
         params,
         querystring: BrowseQuery,

@@ -22,6 +22,8 @@ function sentenceOf(message: WaitingMessage, queue: WaitingIn, nowMs: number): s
       return deliveryCount > 0
         ? `Returned after ${attempts(deliveryCount, queue)}; delayed${until}.`
         : `Delayed${until}.`;
+    case 'processed':
+      return 'Consumed, or moved to the exception queue. Kept for now.';
     default:
       break;
   }

@@ -64,11 +64,18 @@ export interface Instance {
   /**
    * Pages through the messages that are committed and not consumed (for a topic, by the named subscriber): oldest first in
    * each shard, then those that are not due yet. Nothing is consumed or held. `correlationId` selects exact matches;
-   * without a `correlationIndex` that reads the whole backlog.
+   * without a `correlationIndex` that reads the whole backlog. `processed` shows the messages that were consumed instead, as
+   * far back as the queue keeps them (`retentionMs`).
    */
   browse(
     queue: string,
-    options?: { limit?: number; after?: string; subscriber?: string; correlationId?: string },
+    options?: {
+      limit?: number;
+      after?: string;
+      subscriber?: string;
+      correlationId?: string;
+      processed?: boolean;
+    },
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }>;
   stats(): InstanceStats;
   /**

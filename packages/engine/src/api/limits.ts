@@ -111,6 +111,8 @@ export const limits = {
   attemptsMax: 1_000,
   /** Pause before a returned message is delivered again; it doubles up to this. */
   retryDelayMsMax: 60 * 60_000,
+  /** How long consumed messages can be kept: two weeks. */
+  retentionMsMax: 14 * 24 * 60 * 60_000,
   /** Undelivered messages of a buffered queue past which it refuses more: Oracle's default, and what memory can have. */
   undeliveredDefault: 5_000,
   undeliveredMax: 10_000_000,

@@ -74,8 +74,11 @@ export interface PayloadStream extends NodeJS.ReadableStream {
 }
 
 export interface BrowsedMessage extends Omit<Message, 'receipt'> {
-  /** `delayed`: it is not due yet, or was returned and waits for its retry delay. */
-  state: 'ready' | 'held' | 'delayed';
+  /**
+   * `delayed`: it is not due yet, or was returned and waits for its retry delay. `processed`: it was consumed, or moved to the
+   * exception queue; how often it was delivered is not kept (`deliveryCount` 0), nor is a streamed payload.
+   */
+  state: 'ready' | 'held' | 'delayed' | 'processed';
   /** When its delay or timed hold expires, epoch ms. A transaction's hold does not expire. */
   untilMs?: number;
 }

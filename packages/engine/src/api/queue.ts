@@ -51,7 +51,14 @@ export interface QueueSpec {
   /** Delay before a returned message is delivered again, doubled each time; default 0, at most an hour. */
   retryDelayMs?: number;
   /**
-   * Default true for a persistent sharded queue; other kinds cannot. Messages move from an instance without a local
+   * How long consumed messages are kept at least, for `browse` with `processed`; default 0, at most two weeks. They keep their
+   * partitions, so they count in what the disk and the pool of partitions must hold (`BACKLOG_FULL`). The time begins when
+   * all of a partition is consumed, and anew when the instance is opened again. Persistent sharded queues without forwarding
+   * only.
+   */
+  retentionMs?: number;
+  /**
+   * Default true for a persistent sharded queue without retention; others cannot. Messages move from an instance without a local
    * consumer to instances where consumers wait. Without it, or while no other instance is served, a dequeue on an instance
    * whose own shards are empty returns no messages (Oracle reports ORA-25228).
    */
@@ -93,6 +100,7 @@ export interface QueueInfo {
   /** Null: no limit. */
   attemptsMax: number | null;
   retryDelayMs: number;
+  retentionMs: number;
   forwarding: boolean;
   cacheBytesMin: number;
   /** Null: all that is free. */

@@ -58,6 +58,8 @@ export interface GroupCommitOptions {
   onVisible(logs: Iterable<MessageLog>): void;
   /** Called for a log with an old partition after partitions were assigned, perhaps to this log. */
   onOldPartition(log: MessageLog): void;
+  /** Called for a log with drained partitions that are kept for now. */
+  onRetained(log: MessageLog): void;
   /** Called when nothing more can be committed until the instance is opened again. */
   onFatal(error: QueueError): void;
 }
@@ -359,12 +361,14 @@ export class GroupCommit {
     if (this.#maintenanceDue) this.schedule();
   }
 
-  /** Has partitions in which everything is terminal emptied, with the next group. */
+  /** Has partitions in which everything is terminal emptied, with the next group, unless they are kept for now. */
   truncateDrained(log: MessageLog): void {
     if (!log.persistent) return;
-    for (const drained of log.beginTruncatingDrained()) {
-      this.#options.pool.truncate(drained.id, log.partitions);
+    const { pool, clock, onRetained } = this.#options;
+    for (const drained of log.beginTruncatingDrained(clock.monotonicMs())) {
+      pool.truncate(drained.id, log.partitions);
     }
+    if (log.partitions.retainedUntilMs !== undefined) onRetained(log);
   }
 
   #undoGroup(group: InFlightGroup, error: QueueError): void {

@@ -19,6 +19,7 @@ export interface MessageLogOptions {
   firstSeq: number;
   endSeq: number;
   partitionMessagesMax: number;
+  retentionMs: number;
   correlationIndexed: boolean;
   /** Stops the instance. */
   onInvariantBroken?: ((violation: InvariantViolation) => void) | undefined;
@@ -56,7 +57,7 @@ export class MessageLog implements CursorLog {
     this.persistent = start.persistent;
     this.correlationIndexed = start.correlationIndexed;
     this.firstSeq = start.firstSeq;
-    this.partitions = new LogPartitions(start.partitionMessagesMax);
+    this.partitions = new LogPartitions(start.partitionMessagesMax, start.retentionMs);
     this.nextSeq = start.endSeq;
     this.committedEndSeq = start.endSeq;
     this.#recoveredEndSeq = start.endSeq;
@@ -175,9 +176,9 @@ export class MessageLog implements CursorLog {
     for (const cursor of this.#cursors.values()) cursor.assertConsistent();
   }
 
-  /** Starts truncating the full partitions in which all is terminal for every cursor. */
-  beginTruncatingDrained(): Partition[] {
-    const drained = this.partitions.beginTruncatingDrained(this.watermark);
+  /** Starts truncating the full partitions in which all has been terminal for every cursor for as long as the queue keeps it. */
+  beginTruncatingDrained(nowMs: number): Partition[] {
+    const drained = this.partitions.beginTruncatingDrained(this.watermark, nowMs);
     for (const partition of drained) {
       const end = this.partitions.endSeqOf(partition);
       if (this.terminalCountBetween(partition.firstSeq, end) === end - partition.firstSeq) continue;

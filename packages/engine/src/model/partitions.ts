@@ -44,6 +44,8 @@ export class Partition {
   /** End of the messages in it, exclusive. */
   endSeq: number;
   bytes = 0;
+  /** When all in it was found consumed, by the monotonic clock, ms; until then 0. */
+  drainedAtMs = 0;
   #state: PartitionState = 'free';
 
   constructor(id: PartitionId, firstSeq: number) {
@@ -78,10 +80,16 @@ export class Partition {
 export class LogPartitions {
   readonly #partitions: Partition[] = [];
   readonly #messagesMax: number;
+  readonly #retentionMs: number;
+  /** So many of the first ones were found drained. */
+  #drainedCount = 0;
+  /** When the first drained partition that is kept may be truncated, by the monotonic clock; undefined if there is none. */
+  retainedUntilMs: number | undefined;
 
-  /** `messagesMax`: messages after which a partition is full. */
-  constructor(messagesMax: number = limits.partitionMessagesMax) {
+  /** `messagesMax`: messages after which a partition is full. `retentionMs`: how long a drained one is kept. */
+  constructor(messagesMax: number = limits.partitionMessagesMax, retentionMs = 0) {
     this.#messagesMax = messagesMax;
+    this.#retentionMs = retentionMs;
   }
 
   /** In order of sequence. */
@@ -147,17 +155,30 @@ export class LogPartitions {
     return next?.firstSeq ?? Number.MAX_SAFE_INTEGER;
   }
 
-  /** Starts truncating the partitions before the last one with nothing live below `watermark`; returns them. */
-  beginTruncatingDrained(watermark: number): Partition[] {
-    const drained: Partition[] = [];
-    for (let i = 0; i < this.#partitions.length - 1; i += 1) {
-      const partition = this.#partitions[i]!;
-      if (this.#partitions[i + 1]!.firstSeq > watermark) break;
-      if (partition.truncating) continue;
-      partition.apply('truncate');
-      drained.push(partition);
+  /**
+   * Starts truncating the partitions before the last one with nothing live below `watermark`, once they were kept for the
+   * retention; returns them. `nowMs`: by the monotonic clock.
+   */
+  beginTruncatingDrained(watermark: number, nowMs: number): Partition[] {
+    while (this.#drainedCount < this.#partitions.length - 1) {
+      if (this.#partitions[this.#drainedCount + 1]!.firstSeq > watermark) break;
+      this.#partitions[this.#drainedCount]!.drainedAtMs = nowMs;
+      this.#drainedCount += 1;
     }
-    return drained;
+    const truncated: Partition[] = [];
+    this.retainedUntilMs = undefined;
+    for (let i = 0; i < this.#drainedCount; i += 1) {
+      const partition = this.#partitions[i]!;
+      if (partition.truncating) continue;
+      const untilMs = partition.drainedAtMs + this.#retentionMs;
+      if (nowMs < untilMs) {
+        this.retainedUntilMs = untilMs;
+        break; // those behind it were drained later
+      }
+      partition.apply('truncate');
+      truncated.push(partition);
+    }
+    return truncated;
   }
 
   get hasDamage(): boolean {
@@ -201,6 +222,7 @@ export class LogPartitions {
     if (index < 0) return;
     this.#partitions[index]!.apply('release');
     this.#partitions.splice(index, 1);
+    if (index < this.#drainedCount) this.#drainedCount -= 1;
   }
 }
 

@@ -36,6 +36,8 @@ export const queueSettings = {
   /** Deliveries of a message before it moves to the exception queue; null: no limit. */
   attemptsMax: orNull(wholeNumber({ min: 1, max: limits.attemptsMax })),
   retryDelayMs: wholeNumber({ min: 0, max: limits.retryDelayMsMax, default: 0 }),
+  /** Consumed messages are kept this long at least. */
+  retentionMs: wholeNumber({ min: 0, max: limits.retentionMsMax, default: 0 }),
   /** Messages move to another instance if consumers wait there and none waits here. */
   forwarding: flag(true),
   /** Bytes of each instance's message cache that are reserved for the queue. */

@@ -1,6 +1,6 @@
 /**
  * Browsing: pages of the messages that are committed, not consumed and not damaged, those of each log in order, then the
- * delayed ones. Nothing is consumed or held.
+ * delayed ones; or of those that were consumed and are kept. Nothing is consumed or held.
  */
 import { QueueError } from '../api/errors.ts';
 import type { BrowsedMessage } from '../api/message.ts';
@@ -28,7 +28,7 @@ export interface BrowseSources {
   delayClock: DelayClock;
 }
 
-type BrowseInput = BrowseSources & Pick<BrowseOptions, 'key'>;
+type BrowseInput = BrowseSources & Pick<BrowseOptions, 'key' | 'processed'>;
 
 /** A message and its place. `seq` is undefined if it is delayed. */
 interface BrowseEntry {
@@ -47,12 +47,12 @@ export class ShardedBrowser implements QueueBrowser {
 
   async browse(
     row: QueueRow,
-    { subscriber, limit, after, key }: BrowseOptions & { subscriber: string | undefined },
+    { subscriber, limit, after, ...selected }: BrowseOptions & { subscriber: string | undefined },
   ): Promise<BrowsedPage> {
     const { cursors } = this.#sources.queues.getOrCreate(row).subscription(subscriber);
     const found: BrowseEntry[] = [];
     let next: string | null = null;
-    for await (const entry of allEntries(cursors, { ...this.#sources, key }, after)) {
+    for await (const entry of allEntries(cursors, { ...this.#sources, ...selected }, after)) {
       if (found.length === limit) {
         next = found.at(-1)!.pageMark;
         break;
@@ -74,11 +74,15 @@ async function* allEntries(
     for (const cursor of cursors.toSorted((a, b) => a.log.id - b.log.id)) {
       if (cursor.log.id < from.shard) continue;
       const afterSeq = cursor.log.id === from.shard ? from.seq : 0;
-      yield* evacuatedEntries(cursor, sources, afterSeq);
-      yield* partitionEntries(cursor, sources, afterSeq);
+      if (sources.processed) yield* processedEntries(cursor, sources, afterSeq);
+      else {
+        yield* evacuatedEntries(cursor, sources, afterSeq);
+        yield* partitionEntries(cursor, sources, afterSeq);
+      }
     }
   }
-  yield* delayedEntries(cursors, sources, from.delayed ?? { dueAtMs: 0, delayedId: 0 });
+  if (!sources.processed)
+    yield* delayedEntries(cursors, sources, from.delayed ?? { dueAtMs: 0, delayedId: 0 });
 }
 
 /** Evacuated messages are older than all that is in partitions. */
@@ -103,20 +107,51 @@ async function* partitionEntries(
   const { log, consumption } = cursor;
   let seq = Math.max(afterSeq + 1, consumption.watermark);
   while (seq < log.committedEndSeq) {
-    // It may be gone since the last read, and its partitions with it.
-    if (log.dropped) throw new QueueError('QUEUE_DROPPED');
-    if (cursor.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
+    assertPresent(cursor);
     const damaged = backlogReader.damagedEndSeq(cursor, seq);
     if (damaged !== undefined) {
       seq = damaged;
       continue;
     }
     const { runs, readEnd } = await readRunsFrom(cursor, seq, { backlogReader, key });
-    for (const record of liveRecords(cursor, runs, seq))
+    for (const record of recordsOf(cursor, runs, { fromSeq: seq, consumed: false }))
       if (matchesKey(key, record.buffer, record.start))
         yield toEntry(cursor, record.seq, { ...record, payloads });
     seq = Math.max(readEnd, seq + 1, consumption.watermark);
   }
+}
+
+/** Consumed messages whose partitions are kept. The partitions may be truncated while they are read. */
+async function* processedEntries(
+  cursor: SubscriberCursor,
+  { backlogReader, payloads, key }: BrowseInput,
+  afterSeq: number,
+): AsyncGenerator<BrowseEntry> {
+  const { log } = cursor;
+  const { partitions } = log;
+  let seq = Math.max(afterSeq + 1, cursor.firstSeq);
+  for (;;) {
+    assertPresent(cursor);
+    const partition = partitions.all.find((each) => !each.truncating && partitions.endSeqOf(each) > seq);
+    if (partition === undefined || seq >= log.committedEndSeq) return;
+    seq = Math.max(seq, partition.firstSeq);
+    const end = Math.min(partitions.endSeqOf(partition), log.committedEndSeq);
+    const { runs, readEnd } = partition.damaged
+      ? { runs: [], readEnd: end }
+      : await readRunsFrom(cursor, seq, { backlogReader, key });
+    for (const record of recordsOf(cursor, runs, { fromSeq: seq, consumed: true })) {
+      if (!matchesKey(key, record.buffer, record.start)) continue;
+      const entry = toEntry(cursor, record.seq, { ...record, payloads });
+      yield { ...entry, message: { ...entry.message, state: 'processed', deliveryCount: 0 } };
+    }
+    seq = runs.length === 0 ? end : readEnd;
+  }
+}
+
+/** The queue or the subscriber may be gone since the last read, and the partitions with it. */
+function assertPresent(cursor: SubscriberCursor): void {
+  if (cursor.log.dropped) throw new QueueError('QUEUE_DROPPED');
+  if (cursor.removed) throw new QueueError('SUBSCRIBER_NOT_FOUND');
 }
 
 /** The next messages of a log; with a key, at least those that have it. */
@@ -134,31 +169,32 @@ async function readRunsFrom(
 const matchesKey = (key: CorrelationKey | undefined, buffer: Buffer, start: number) =>
   key === undefined || key.matches(buffer, start);
 
-interface LiveRecord {
+interface FoundRecord {
   seq: number;
   buffer: Buffer;
   start: number;
 }
 
-function* liveRecords(
+/** The subscriber's messages in these runs that are consumed, or that are not. */
+function* recordsOf(
   cursor: SubscriberCursor,
   runs: readonly CachedRun[],
-  fromSeq: number,
-): Generator<LiveRecord> {
+  wanted: { fromSeq: number; consumed: boolean },
+): Generator<FoundRecord> {
   const { log, consumption } = cursor;
-  const terminal = consumption.ranges();
+  const ranges = consumption.ranges();
   let range = 0;
   for (const { firstSeq, count, buffer, start: runStart } of runs) {
     let at = runStart;
     for (let seq = firstSeq; seq < firstSeq + count; seq += 1) {
       const start = at;
       at = recordEnd(buffer, at);
-      while (range < terminal.length && terminal[range]![1] <= seq) range += 1;
-      const consumed =
-        seq < consumption.watermark || (terminal[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
-      if (consumed || seq < fromSeq || seq >= log.committedEndSeq || !cursor.isRecipient(buffer, start))
-        continue;
-      yield { seq, buffer, start };
+      while (range < ranges.length && ranges[range]![1] <= seq) range += 1;
+      if (seq < wanted.fromSeq || seq >= log.committedEndSeq) continue;
+      const terminal = seq < consumption.watermark || (ranges[range]?.[0] ?? Number.POSITIVE_INFINITY) <= seq;
+      // An evacuated message is terminal in its partition, and lives elsewhere.
+      const isWanted = wanted.consumed ? terminal && !cursor.evacuated.has(seq) : !terminal;
+      if (isWanted && cursor.isRecipient(buffer, start)) yield { seq, buffer, start };
     }
   }
 }
@@ -166,7 +202,7 @@ function* liveRecords(
 function toEntry(
   cursor: SubscriberCursor,
   seq: number,
-  { buffer, start, payloads }: Omit<LiveRecord, 'seq'> & { payloads: PayloadStore },
+  { buffer, start, payloads }: Omit<FoundRecord, 'seq'> & { payloads: PayloadStore },
 ): BrowseEntry {
   const mark = `${cursor.log.id}.${seq}`;
   const id = readId(buffer, start) ?? mark;

@@ -143,6 +143,8 @@ export interface BrowseOptions {
   after: string | undefined;
   /** Only messages with this correlation id. */
   key: CorrelationKey | undefined;
+  /** Those that were consumed and are kept, instead of the others. */
+  processed: boolean;
 }
 
 export interface BrowsedPage {

@@ -54,7 +54,7 @@ export class QueueLogs {
     const { row, epoch, recovered, partitionMessagesMax, onInvariantBroken } = this.#options;
     const persistent = row.durability !== 'memory';
     const firstSeq = persistent ? 1 : epoch * 2 ** 32 + 1;
-    const { queueId, correlationIndex: correlationIndexed } = row;
+    const { queueId, retentionMs, correlationIndex: correlationIndexed } = row;
     const bounds = recovered.get(logId) ?? { firstSeq, endSeq: firstSeq };
     const log = new MessageLog(
       {
@@ -62,6 +62,7 @@ export class QueueLogs {
         id: logId,
         persistent,
         partitionMessagesMax,
+        retentionMs,
         correlationIndexed,
         ...bounds,
         onInvariantBroken,

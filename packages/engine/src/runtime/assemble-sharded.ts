@@ -36,6 +36,7 @@ import { ShardedImmediateCalls } from '../queues/immediate-calls.ts';
 import { PayloadStore } from '../queues/payloads/payload-store.ts';
 import type { QueueEngine } from '../queues/queue-engine.ts';
 import { deliveryMarksOf } from '../queues/recovery.ts';
+import { Retention } from '../queues/retention.ts';
 import { Retries } from '../queues/retries.ts';
 import { ShardedLifecycle } from '../queues/sharded-lifecycle.ts';
 import { ShardedPayloadStreams } from '../queues/sharded-payload-streams.ts';
@@ -146,12 +147,14 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     writer,
     onVisible: queues.serveWaitersOf,
     onOldPartition: (log) => evacuation.evacuateOldest(log),
+    onRetained: (log) => retention.watch(log),
     onFatal: (error) => {
       queues.rejectWaiters(error.code === 'INVARIANT_BROKEN' ? error : 'INSTANCE_FAILED');
       options.onFatal(error);
     },
   });
   const evacuation = new Evacuation(groupCommit);
+  const retention = new Retention({ groupCommit, ports });
   const payloads = new PayloadStore({
     groupCommit,
     waits,
@@ -295,6 +298,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     await forwarding.close();
     payloads.close();
     retries.close();
+    retention.close();
     await delayed.close();
     await sampler.close();
     await groupCommit.whenIdle();

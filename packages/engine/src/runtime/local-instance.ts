@@ -261,16 +261,26 @@ export class LocalInstance implements Instance {
 
   async browse(
     queue: string,
-    { limit = 100, after, subscriber, correlationId }: Parameters<Instance['browse']>[1] = {},
+    {
+      limit = 100,
+      after,
+      subscriber,
+      correlationId,
+      processed = false,
+    }: Parameters<Instance['browse']>[1] = {},
   ): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
     const { row, engine } = this.#queues.findQueue(queue);
     if (!Number.isInteger(limit) || limit < 1 || limit > limits.browseMessagesMax) {
       throw new QueueError('OPTIONS_INVALID', { message: `limit must be 1 to ${limits.browseMessagesMax}` });
     }
+    if (processed && row.retentionMs === 0)
+      throw new QueueError('OPTIONS_INVALID', {
+        message: `${queue} keeps no consumed messages: its retentionMs is 0`,
+      });
     validateSubscriber(row, subscriber);
     if (correlationId !== undefined) validateText('correlationId', correlationId);
     const key = correlationId === undefined ? undefined : new CorrelationKey(correlationId);
-    return engine.browser.browse(row, { limit, after, subscriber, key });
+    return engine.browser.browse(row, { limit, after, subscriber, key, processed });
   }
 
   stats(): InstanceStats {

@@ -33,8 +33,8 @@ function withDefaults(spec: QueueSpec): QueueSettings {
   };
 }
 
-function canForward({ kind, type, durability }: QueueSettings): boolean {
-  return kind === 'sharded' && type === 'queue' && durability !== 'memory';
+function canForward({ kind, type, durability, retentionMs }: QueueSettings): boolean {
+  return kind === 'sharded' && type === 'queue' && durability !== 'memory' && retentionMs === 0;
 }
 
 function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: string][] {
@@ -69,7 +69,11 @@ function rulesBetweenSettings(row: NewQueueRow): [holds: boolean, sentence: stri
     ],
     [
       !row.forwarding || canForward(row),
-      'forwarding is true only for a persistent sharded queue that is no topic',
+      'forwarding is true only for a persistent sharded queue that is no topic and keeps no consumed messages',
+    ],
+    [
+      row.retentionMs === 0 || (sharded && persistent),
+      'retentionMs is over 0 only for a persistent sharded queue, whose partitions keep what was consumed',
     ],
     [
       !row.correlationIndex || (sharded && persistent),

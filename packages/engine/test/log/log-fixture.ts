@@ -27,6 +27,7 @@ export function cursorOver(
       firstSeq: 1,
       endSeq: recoveredEndSeq,
       partitionMessagesMax: 10,
+      retentionMs: 0,
       correlationIndexed: false,
       onInvariantBroken: (violation) => violations.push(violation),
     },

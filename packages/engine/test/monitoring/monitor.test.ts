@@ -23,6 +23,7 @@ const row: QueueRow = {
   priorities: false,
   attemptsMax: null,
   retryDelayMs: 0,
+  retentionMs: 0,
   forwarding: false,
   cacheBytesMin: 0,
   cacheBytesMax: null,

@@ -41,6 +41,7 @@ const states = {
   ready: { label: 'Ready', tone: 'good' },
   held: { label: 'Held', tone: 'live' },
   delayed: { label: 'Delayed', tone: 'finding' },
+  processed: { label: 'Processed', tone: 'good' },
 } as const;
 
 function MessageBadges({ message: { state, priority } }: { message: MessageOut }) {

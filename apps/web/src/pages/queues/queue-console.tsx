@@ -2,7 +2,7 @@ import type { QueueInfo } from '@shardlab/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { conversionQuery, subscribersQuery } from '../../api/queries.ts';
-import { formatMs, plural } from '../../model/format.ts';
+import { formatDuration, formatMs, plural } from '../../model/format.ts';
 import { Tabs } from '../../parts/tabs.tsx';
 import { ConversionProgress } from './conversion-progress.tsx';
 import { ConvertQueueDialog } from './convert-queue-dialog.tsx';
@@ -91,7 +91,7 @@ function QueueMessages({ queue }: { queue: QueueInfo }) {
 
 /** How the queue orders, retries and gives up on messages, with links between a queue and its exception queue. */
 function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly QueueInfo[] }) {
-  const { attemptsMax, retryDelayMs, exceptionQueue, priorities, correlationIndex } = queue;
+  const { attemptsMax, retryDelayMs, retentionMs, exceptionQueue, priorities, correlationIndex } = queue;
   const { visibility, messagesMax, refused } = queue;
   const source = queues.find((candidate) => candidate.exceptionQueue === queue.name);
   const exceptions = queues.find(({ name }) => name === exceptionQueue);
@@ -106,6 +106,7 @@ function QueueFacts({ queue, queues }: { queue: QueueInfo; queues: readonly Queu
         </p>
       ) : null}
       {correlationIndex ? <p>Correlation ids are indexed.</p> : null}
+      {retentionMs > 0 ? <p>Consumed messages are kept for at least {formatDuration(retentionMs)}.</p> : null}
       {retryDelayMs > 0 ? (
         <p>A returned message is delayed by {formatMs(retryDelayMs)}, twice as long after each attempt.</p>
       ) : null}
