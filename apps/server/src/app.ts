@@ -47,6 +47,7 @@ import { metricsRoutes } from './routes/metrics-routes.ts';
 import { openApi } from './routes/openapi.ts';
 import { payloadRoutes } from './routes/payload-routes.ts';
 import { queueRoutes } from './routes/queue-routes.ts';
+import { runLabelRoutes } from './routes/run-label-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
@@ -203,6 +204,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   hardwareRoutes(app);
   machineRoutes(app, { runs, loads, cpu: options.cpu ?? readCpu });
   runRoutes(app, { runs, library, streams });
+  runLabelRoutes(app, { runs });
   claimRoutes(app, { history });
   queueRoutes(app, { cluster });
   conversionRoutes(app, { cluster, conversions });

@@ -173,6 +173,8 @@ describe('the description of the API', () => {
         'GET /api/runs',
         'POST /api/runs',
         'GET /api/runs/recorded',
+        'POST /api/runs/import',
+        'PUT /api/runs/{id}/labels',
         'GET /api/runs/{id}',
         'DELETE /api/runs/{id}',
         'GET /api/runs/{id}/events',

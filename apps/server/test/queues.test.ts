@@ -103,6 +103,7 @@ describe('queues', () => {
       name: 'client round trip',
       class: 'network',
       about: 'an injected delay before each call of a session',
+      standsFor: 'SQL*Net message from client',
       emulated: true,
     });
     expect(body.events.map(({ name }) => name)).toContain('log file sync');

@@ -1,10 +1,18 @@
 /**
  * The addresses of the dashboard. Selections on a page are kept in the query string, so that a link reproduces them.
  */
-import { createRootRoute, createRoute, createRouter, redirect } from '@tanstack/react-router';
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
 import { ClusterPage } from './pages/cluster/cluster-page.tsx';
+import { readCompareSearch } from './pages/compare/compare-search.ts';
 import { DocumentPage } from './pages/documents/document-page.tsx';
 import { DocumentsPage } from './pages/documents/documents-page.tsx';
+import { readExplainSearch } from './pages/explain/explain-search.ts';
 import { LabPage } from './pages/lab/lab-page.tsx';
 import { readLabSearch } from './pages/lab/lab-search.ts';
 import { LoginPage } from './pages/login/login-page.tsx';
@@ -41,6 +49,18 @@ const run = createRoute({
   path: '/runs/$runId',
   component: RunPage,
   validateSearch: readRunSearch,
+});
+const explain = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$runId/explain',
+  component: lazyRouteComponent(() => import('./pages/explain/explain-page.tsx'), 'ExplainPage'),
+  validateSearch: readExplainSearch,
+});
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: '/compare',
+  component: lazyRouteComponent(() => import('./pages/compare/compare-page.tsx'), 'ComparePage'),
+  validateSearch: readCompareSearch,
 });
 const queues = createRoute({
   getParentRoute: () => root,
@@ -82,6 +102,8 @@ export const router = createRouter({
     login,
     runs,
     run,
+    explain,
+    compare,
     queues,
     cluster,
     documents,

@@ -98,5 +98,6 @@ test('the run of a headline is done, at full scale before quick, then the newest
   ];
   expect(chosenRun(runs)?.id).toBe('full');
   expect(chosenRun(runs.slice(0, 2))?.id).toBe('new-quick');
+  expect(chosenRun(runs.map((each) => ({ ...each, imported: true as const })))).toBeNull();
   expect(chosenRun([])).toBeNull();
 });

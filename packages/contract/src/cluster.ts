@@ -84,6 +84,9 @@ export const WaitRegistry = Type.Object(
           name: Type.String(),
           class: WaitClass,
           about: Type.String(),
+          standsFor: Type.Union([Type.String(), Type.Null()], {
+            description: "Oracle's event, or group of events, that it corresponds to; null if there is none",
+          }),
           emulated: Type.Boolean({ description: 'Injected, and never a wait for something real' }),
         },
         closed,

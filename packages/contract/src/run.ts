@@ -45,6 +45,12 @@ export const WaitSummary = Type.Object(
     totalMs: Type.Number(),
     p99Ms: Type.Number(),
     emulated: Type.Boolean(),
+    histogram: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description:
+          'Waits by duration: element i counts those over 2^(i-1) and up to 2^i microseconds, the first all up to 1; left out where durations are not kept',
+      }),
+    ),
   },
   closed,
 );
@@ -245,6 +251,31 @@ export const ErrorBody = Type.Object(
 );
 export type ErrorBody = Static<typeof ErrorBody>;
 
+/** Characters of what a user writes of a run. */
+export const runLabelLimits = { nameMax: 120, noteMax: 4_000, textMax: 120 } as const;
+
+/** What a user says of a run. */
+export const RunLabels = Type.Object(
+  {
+    name: Type.String({ maxLength: runLabelLimits.nameMax, description: 'Empty for none' }),
+    note: Type.String({ maxLength: runLabelLimits.noteMax, description: 'Empty for none' }),
+    baseline: Type.Boolean({
+      description: 'Others of its scenario are compared with it; one run of a scenario can be',
+    }),
+  },
+  closed,
+);
+export type RunLabels = Static<typeof RunLabels>;
+
+const ofUser = {
+  labels: Type.Optional(RunLabels),
+  imported: Type.Optional(
+    Type.Literal(true, {
+      description: 'It was exported elsewhere: what it says of its machine is of another',
+    }),
+  ),
+};
+
 export const Run = Type.Object(
   {
     id: Type.String(),
@@ -265,6 +296,7 @@ export const Run = Type.Object(
         description: 'Of a run that comes with the lab: the machine that measured it, and when',
       }),
     ),
+    ...ofUser,
   },
   closed,
 );
@@ -285,6 +317,7 @@ export const RunSummary = Type.Object(
     verdicts: Type.Array(
       Type.Object({ id: Type.String(), verdict: Verdict, provisional: Type.Boolean() }, closed),
     ),
+    ...ofUser,
   },
   closed,
 );

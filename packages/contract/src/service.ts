@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { ClaimResult } from './claim.ts';
 import { DamageFinding } from './cluster.ts';
 import { faultsListedMax } from './find-faults.ts';
-import { ErrorBody, RunStatus, RunSummary } from './run.ts';
+import { ErrorBody, RunStatus, RunSummary, runLabelLimits } from './run.ts';
 import { Scale, Scenario } from './scenario.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -106,6 +106,12 @@ export const RunListQuery = Type.Object(
     ),
     scenario: Type.Optional(
       Type.String({ minLength: 1, maxLength: 64, description: 'Only runs of this scenario' }),
+    ),
+    text: Type.Optional(
+      Type.String({
+        maxLength: runLabelLimits.textMax,
+        description: 'Only runs whose name, note, title, scenario or id contain it, in upper or lower case',
+      }),
     ),
   },
   closed,

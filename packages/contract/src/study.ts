@@ -1,6 +1,6 @@
 /** A study as clients see it: the document, and what of it cannot be measured here. */
 import Type, { type Static } from 'typebox';
-import { ProgramInfo, SystemInfo } from './parameter.ts';
+import { ParamValue, ProgramInfo, SystemInfo } from './parameter.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -18,6 +18,21 @@ export const StudyDocument = Type.Object(
 );
 export type StudyDocument = Static<typeof StudyDocument>;
 
+/** Numbers as a document prints them, to be shown beside those that are measured here. */
+export const DocumentTable = Type.Object(
+  {
+    id: Type.String({ description: 'Unique in its study' }),
+    title: Type.String(),
+    source: Type.String({ description: 'Where the document has them' }),
+    columns: Type.Array(Type.Object({ name: Type.String(), title: Type.String() }, closed)),
+    rows: Type.Array(Type.Array(Type.Union([ParamValue, Type.Null()])), {
+      description: 'A value for each column',
+    }),
+  },
+  closed,
+);
+export type DocumentTable = Static<typeof DocumentTable>;
+
 export const StudyInfo = Type.Object(
   {
     id: Type.String(),
@@ -29,6 +44,7 @@ export const StudyInfo = Type.Object(
     notBuilt: Type.Array(Type.Object({ feature: Type.String(), instead: Type.String() }, closed), {
       description: 'What the document names and the engine does not have, and what it has instead',
     }),
+    tables: Type.Array(DocumentTable),
   },
   closed,
 );

@@ -5,6 +5,7 @@ export {
   type ErrorContext,
   type ErrorDefinition,
 } from './api/coded-error.ts';
+export type * from './api/consumer.ts';
 export {
   type Conversion,
   type ConversionStage,
@@ -33,6 +34,7 @@ export {
   type WaitEventInfo,
   type WaitLog,
   type WaitStats,
+  waitBucketsPerDoubling,
   waitEvents,
   waitQuantileMs,
 } from './api/waits.ts';

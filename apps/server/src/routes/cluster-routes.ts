@@ -53,10 +53,11 @@ export function clusterRoutes(app: App, { cluster, watch, streams }: ClusterRout
       },
     },
     async () => ({
-      events: waitEvents().map(({ name, class: ofClass, about, emulated }) => ({
+      events: waitEvents().map(({ name, class: ofClass, about, standsFor, emulated }) => ({
         name,
         class: ofClass,
         about,
+        standsFor,
         emulated,
       })),
       counters: counters().map(({ name, unit, about }) => ({ name, unit, about })),

@@ -58,8 +58,8 @@ export function runRoutes(app: App, { runs, library, streams }: RunRoutesOptions
       schema: { summary: 'Runs, newest first', tags, querystring: RunListQuery, response: { 200: RunList } },
     },
     async (request) => {
-      const { limit = runListLimits.limitDefault, after, scenario } = request.query;
-      return runs.list({ limit, after, scenario });
+      const { limit = runListLimits.limitDefault, after, scenario, text } = request.query;
+      return runs.list({ limit, after, scenario, text });
     },
   );
   app.get(

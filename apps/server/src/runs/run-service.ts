@@ -5,7 +5,7 @@
  * stored, and exported point by point.
  */
 import { randomUUID } from 'node:crypto';
-import type { RecordedRunList, Run, RunEvent, RunList, Scale, Scenario } from '@shardlab/contract';
+import type { RecordedRunList, Run, RunEvent, RunLabels, RunList, Scale, Scenario } from '@shardlab/contract';
 import { assertSystemsAvailable, LabError, newRun, startRunInThread } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import { mapError } from '../http/map-error.ts';
@@ -144,11 +144,35 @@ export class RunService {
 
   /** Deletes a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
   remove(id: string): void {
+    this.#assertOwnAndEnded(id);
+    this.#store.remove(id);
+    this.#options.journals.remove(id);
+  }
+
+  #assertOwnAndEnded(id: string): void {
     this.head(id);
     if (this.#recorded.has(id)) throw new ServerError('RUN_RECORDED', { details: { id } });
     if (this.#channels.has(id)) throw new ServerError('RUN_ACTIVE', { details: { id } });
-    this.#store.remove(id);
-    this.#options.journals.remove(id);
+  }
+
+  /** What a user says of a run that has ended. Throws `RUN_NOT_FOUND`, `RUN_ACTIVE`, `RUN_RECORDED`. */
+  label(id: string, labels: RunLabels): RunLabels {
+    this.#assertOwnAndEnded(id);
+    this.#store.label(id, labels);
+    return labels;
+  }
+
+  /**
+   * Adds a run that was exported elsewhere, under its id or, if that is taken, a new one. Its verdicts are kept with it and are
+   * none of this machine's. Throws `RUN_ACTIVE` if it had not ended when it was exported.
+   */
+  import(run: Run): string {
+    if (!['done', 'failed', 'cancelled'].includes(run.status))
+      throw new ServerError('RUN_ACTIVE', { details: { id: run.id.slice(0, 64), status: run.status } });
+    const isFree = isId(run.id) && !this.#store.has(run.id) && !this.#recorded.has(run.id);
+    const id = isFree ? run.id : randomUUID();
+    this.#store.import({ ...run, id });
+    return id;
   }
 
   /** Streams a run to a client, see `RunChannel.follow`. A run that has ended is sent as a snapshot and an `end` event. */
@@ -284,3 +308,6 @@ export class RunService {
     channel.end();
   }
 }
+
+/** As this server makes them. */
+const isId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);

@@ -8,7 +8,7 @@ import { makePrivate } from './data-dir.ts';
 
 export type LabDatabase = Database.Database;
 
-export const formatVersion = 4;
+export const formatVersion = 5;
 
 const schema = `
   CREATE TABLE run (
@@ -27,7 +27,11 @@ const schema = `
     claims TEXT NOT NULL,                     -- JSON
     environment TEXT,                         -- JSON
     watched INTEGER NOT NULL,
-    error TEXT                                -- JSON
+    error TEXT,                               -- JSON
+    name TEXT NOT NULL DEFAULT '',            -- what a user calls it
+    note TEXT NOT NULL DEFAULT '',
+    baseline INTEGER NOT NULL DEFAULT 0,      -- 1: others of its scenario are compared with it
+    imported INTEGER NOT NULL DEFAULT 0       -- 1: measured elsewhere
   ) STRICT;
   CREATE TABLE point (
     run_number INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,

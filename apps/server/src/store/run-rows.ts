@@ -1,5 +1,5 @@
 /** Converts runs to rows of the history and back. */
-import type { Run, RunSummary } from '@shardlab/contract';
+import type { Run, RunLabels, RunSummary } from '@shardlab/contract';
 
 export interface RunRow {
   run_number: number;
@@ -18,9 +18,16 @@ export interface RunRow {
   environment: string | null;
   watched: number;
   error: string | null;
+  name: string;
+  note: string;
+  baseline: number;
+  imported: number;
 }
 
-export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_number'> {
+type LabelColumns = 'name' | 'note' | 'baseline' | 'imported';
+
+/** Without what a user says of the run, which is written apart. */
+export function toRow(run: Run, updatedAtMs: number): Omit<RunRow, 'run_number' | LabelColumns> {
   return {
     id: run.id,
     scenario_id: run.scenario.id,
@@ -55,14 +62,27 @@ export function toRun(row: RunRow, points: Run['points']): Run {
     environment: row.environment === null ? null : JSON.parse(row.environment),
     watched: row.watched === 1,
     error: row.error === null ? null : JSON.parse(row.error),
+    ...ofUser(row),
   };
+}
+
+/** Nothing of a run of which nobody said anything. */
+function ofUser({
+  name,
+  note,
+  baseline,
+  imported,
+}: Pick<RunRow, LabelColumns>): Pick<Run, 'labels' | 'imported'> {
+  const labels: RunLabels = { name, note, baseline: baseline === 1 };
+  const isLabelled = name !== '' || note !== '' || labels.baseline;
+  return { ...(isLabelled ? { labels } : {}), ...(imported === 1 ? { imported: true } : {}) };
 }
 
 /** The columns that a list needs; scenario and environment, which may be long, are left out. */
 export type SummaryRow = Omit<RunRow, 'scenario' | 'environment' | 'updated_at_ms' | 'watched' | 'error'>;
 
 export const summaryColumns =
-  'run_number, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms, progress, claims';
+  'run_number, id, scenario_id, scenario_title, scale, status, created_at_ms, started_at_ms, ended_at_ms, progress, claims, name, note, baseline, imported';
 
 export function toSummary(row: SummaryRow): RunSummary {
   return {
@@ -80,5 +100,6 @@ export function toSummary(row: SummaryRow): RunSummary {
       verdict,
       provisional,
     })),
+    ...ofUser(row),
   };
 }

@@ -2,7 +2,14 @@
  * The history of runs. Rows are written while a run is active, so a killed server loses at most the current point.
  * `run_number` gives the order; the API knows runs by their ids.
  */
-import { type Point, pointKey, type Run, type RunSummary, type Tick } from '@shardlab/contract';
+import {
+  type Point,
+  pointKey,
+  type Run,
+  type RunLabels,
+  type RunSummary,
+  type Tick,
+} from '@shardlab/contract';
 import { LabError, type StoredVerdict, verdictsOf } from '@shardlab/lab';
 import { ServerError, toBody } from '../errors.ts';
 import type { LabDatabase } from './lab-database.ts';
@@ -21,6 +28,8 @@ export interface RunListOptions {
   after?: string | undefined;
   /** Id of the scenario whose runs are listed; default: all. */
   scenario?: string | undefined;
+  /** Only runs whose name, note, title, scenario or id contain it. */
+  text?: string | undefined;
 }
 
 const runNumberQuery = '(SELECT run_number FROM run WHERE id = ?)';
@@ -175,19 +184,26 @@ export class RunStore {
     const rows = this.#file
       .prepare(
         `SELECT ${summaryColumns} FROM run WHERE run_number < @before
-           AND (@scenario IS NULL OR scenario_id = @scenario) ORDER BY run_number DESC LIMIT @limit`,
+           AND (@scenario IS NULL OR scenario_id = @scenario)
+           AND (@text = '' OR instr(lower(name || char(10) || note || char(10) || scenario_title || char(10) || scenario_id || char(10) || id), @text) > 0)
+           ORDER BY run_number DESC LIMIT @limit`,
       )
-      .all({ before, scenario: options.scenario ?? null, limit: options.limit + 1 }) as SummaryRow[];
+      .all({
+        before,
+        scenario: options.scenario ?? null,
+        text: options.text?.toLowerCase() ?? '',
+        limit: options.limit + 1,
+      }) as SummaryRow[];
     const page = rows.slice(0, options.limit);
     const last = page.at(-1);
     const next = rows.length > page.length && last !== undefined ? String(last.run_number) : null;
     return { runs: page.map(toSummary), next };
   }
 
-  /** The ids of finished runs with verdicts, for the claim history. */
+  /** The ids of runs of this machine that finished with verdicts, for the claim history. */
   judgedRuns(): string[] {
     return this.#file
-      .prepare(`SELECT id FROM run WHERE status = 'done' AND claims <> '[]'`)
+      .prepare(`SELECT id FROM run WHERE status = 'done' AND claims <> '[]' AND imported = 0`)
       .pluck()
       .all() as string[];
   }
@@ -221,6 +237,40 @@ export class RunStore {
       status: Run['status'];
       count: number;
     }[];
+  }
+
+  /** A new baseline takes the place of the one that its scenario had. Returns whether the run existed. */
+  label(id: string, { name, note, baseline }: RunLabels): boolean {
+    const file = this.#file;
+    return (
+      file
+        .transaction(() => {
+          if (baseline) {
+            file
+              .prepare(
+                'UPDATE run SET baseline = 0 WHERE scenario_id = (SELECT scenario_id FROM run WHERE id = ?)',
+              )
+              .run(id);
+          }
+          return file
+            .prepare('UPDATE run SET name = ?, note = ?, baseline = ? WHERE id = ?')
+            .run(name, note, Number(baseline), id);
+        })
+        .immediate().changes === 1
+    );
+  }
+
+  /** Adds a run that was measured elsewhere, with its points. */
+  import(run: Run): void {
+    const file = this.#file;
+    file
+      .transaction(() => {
+        this.add(run);
+        file.prepare('UPDATE run SET imported = 1 WHERE id = ?').run(run.id);
+        for (const [index, point] of run.points.entries()) this.savePoint(run.id, point, index + 1);
+        if (run.labels !== undefined) this.label(run.id, { ...run.labels, baseline: false });
+      })
+      .immediate();
   }
 
   /** Returns whether the run existed. */

@@ -24,6 +24,7 @@ import {
   type RecordedRunList,
   type Run,
   type RunCancelled,
+  type RunLabels,
   type RunList,
   type Scale,
   type ScenarioEntry,
@@ -68,10 +69,16 @@ export const scenarioQuery = (id: string) =>
     queryFn: ({ signal }) => call<ScenarioEntry>('GET', `/api/scenarios/${path(id)}`, { signal }),
   });
 
-export const runsQuery = (limit: number) =>
+/** `text`: only runs that contain it, see `RunListQuery`. */
+export const runsQuery = (limit: number, text = '') =>
   queryOptions({
-    queryKey: ['runs', 'list', limit],
-    queryFn: ({ signal }) => call<RunList>('GET', `/api/runs?limit=${limit}`, { signal }),
+    queryKey: ['runs', 'list', limit, text],
+    queryFn: ({ signal }) =>
+      call<RunList>(
+        'GET',
+        `/api/runs?${new URLSearchParams({ limit: String(limit), ...(text === '' ? {} : { text }) })}`,
+        { signal },
+      ),
     // Cheap, and the only way to notice a run that was started elsewhere.
     refetchInterval: 3_000,
   });
@@ -184,6 +191,11 @@ export const startRun = (scenario: string, scale: Scale) =>
   call<Id>('POST', '/api/runs', { body: { scenario, scale } });
 export const cancelRun = (id: string) => call<RunCancelled>('POST', `/api/runs/${path(id)}/cancel`);
 export const resumeRun = (id: string) => call<Id>('POST', `/api/runs/${path(id)}/resume`);
+export const deleteRun = (id: string) => call<undefined>('DELETE', `/api/runs/${path(id)}`);
+export const labelRun = (id: string, labels: RunLabels) =>
+  call<RunLabels>('PUT', `/api/runs/${path(id)}/labels`, { body: labels });
+/** `text`: an exported run, as JSON. */
+export const importRun = (text: string) => call<Id>('POST', '/api/runs/import', { text });
 export const uploadScenario = (text: string) => call<Id>('POST', '/api/scenarios', { text });
 export const deleteScenario = (id: string) => call<undefined>('DELETE', `/api/scenarios/${path(id)}`);
 export const exportHref = (id: string, format: 'json' | 'csv') =>

@@ -298,7 +298,7 @@ function drawLines(group: Group, { x, y }: ScalingGeometry, series: readonly Sca
     )
     .join('path')
     .attr('data-series', (entry) => entry.id)
-    .attr('stroke', (entry) => systemColor(entry.system))
+    .attr('stroke', (entry) => entry.color ?? systemColor(entry.system))
     .attr('stroke-width', (entry) => (entry.drawnAs === 'simulated' ? 2.5 : 1.75))
     .attr('stroke-linejoin', 'round')
     .attr('stroke-linecap', (entry) => (entry.drawnAs === 'simulated' ? 'round' : null))
@@ -370,7 +370,7 @@ function drawPoints(group: Group, { x, y }: ScalingGeometry, shown: readonly Sca
     .join((enter) => enter.append('path').attr('data-new', ''))
     .attr('data-point', (item) => item.point.key)
     .attr('d', (item) => symbol(instanceShape(item.series.instances), pointArea)())
-    .attr('fill', (item) => systemColor(item.series.system))
+    .attr('fill', (item) => item.series.color ?? systemColor(item.series.system))
     .attr('stroke', themeColor.surface)
     .attr('stroke-width', 1.25)
     .attr('transform', (item) => `translate(${px(x(item.point.x))},${px(y(item.point.value))})`);

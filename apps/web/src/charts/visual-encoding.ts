@@ -57,6 +57,16 @@ export const waitColor: Readonly<Record<string, string>> = {
   network: 'var(--wait-network)',
 };
 
+/** Of lines that are no system: the runs of a comparison, a document beside our measurement. Told apart by dash too. */
+export const lineColors: readonly string[] = [
+  'var(--sharded)',
+  'var(--unsharded)',
+  'var(--grouped)',
+  'var(--grouped-once)',
+  'var(--unsharded-once)',
+  'var(--wait-cpu)',
+];
+
 /** Solid without an emulated round trip, dashed with one. */
 export const roundTripDash = (roundTripMs: number): string | null => (roundTripMs > 0 ? '6 4' : null);
 

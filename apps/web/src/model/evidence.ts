@@ -113,13 +113,16 @@ export function trustOf(run: Pick<Run, 'environment' | 'points' | 'watched'>, re
   };
 }
 
-/** The run that a headline speaks of: done, full scale before quick, then the newest. Null if none is done. */
-export function chosenRun<Summary extends Pick<RunSummary, 'status' | 'scale' | 'createdAtMs'>>(
+/**
+ * The run that a headline speaks of: done, measured on this machine, full scale before quick, then the newest. Null if there
+ * is none.
+ */
+export function chosenRun<Summary extends Pick<RunSummary, 'status' | 'scale' | 'createdAtMs' | 'imported'>>(
   runs: readonly Summary[],
 ): Summary | null {
   const rank: Readonly<Record<Scale, number>> = { full: 0, quick: 1 };
   const [best] = runs
-    .filter(({ status }) => status === 'done')
+    .filter(({ status, imported }) => status === 'done' && !imported)
     .sort((a, b) => rank[a.scale] - rank[b.scale] || b.createdAtMs - a.createdAtMs);
   return best ?? null;
 }

@@ -30,6 +30,8 @@ export interface ScalingSeries<P extends ScalingPoint = ScalingPoint> {
   otherParams: string[];
   /** In order of `x`. */
   points: P[];
+  /** Instead of the colour of the system. */
+  color?: string;
   /** Left out: a line with its points. `simulated`: a dotted line without points; `measured`: points without a line. */
   drawnAs?: 'simulated' | 'measured';
 }

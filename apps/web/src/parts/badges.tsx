@@ -18,10 +18,11 @@ export function StatusBadge({ status }: { status: RunStatus }) {
   );
 }
 
-/** Whether the data shown is live, was measured here earlier, or comes with the lab. */
-export function SourceBadge({ run }: { run: Pick<Run, 'status' | 'recordedOn'> }) {
+/** Whether the data shown is live, was measured here earlier, was imported, or comes with the lab. */
+export function SourceBadge({ run }: { run: Pick<Run, 'status' | 'recordedOn' | 'imported'> }) {
   const live = run.status === 'running' || run.status === 'queued';
-  const source = run.recordedOn === undefined ? 'Measured here' : 'Recorded elsewhere';
+  const source =
+    run.recordedOn !== undefined ? 'Recorded elsewhere' : run.imported ? 'Imported' : 'Measured here';
   return (
     <span className="badge" data-tone={live ? 'live' : 'quiet'}>
       {live ? 'Live' : source}

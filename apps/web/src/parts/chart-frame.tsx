@@ -1,6 +1,8 @@
 import { type KeyboardEvent, type ReactNode, type RefObject, useId, useState } from 'react';
+import type { LegendItem } from '../charts/svg-document.ts';
 import type { DataTable } from '../model/data-table.ts';
 import { DataTableView } from './data-table-view.tsx';
+import { useReported } from './report.tsx';
 import { saveCsv, savePng, saveSvg } from './save-chart.ts';
 
 export interface ChartFrameProps {
@@ -14,6 +16,8 @@ export interface ChartFrameProps {
   svg: RefObject<SVGSVGElement | null>;
   box: RefObject<HTMLDivElement | null>;
   legend?: ReactNode;
+  /** What saved images say of their colours and of where the data come from. */
+  saved?: { legend: readonly LegendItem[]; provenance: string };
   controls?: ReactNode;
   /** The values at the cursor, shown above the plot. */
   readout?: ReactNode;
@@ -32,6 +36,13 @@ export function ChartFrame(props: ChartFrameProps) {
   const { title, unit, table, svg, box, cursor, height } = props;
   const [showsTable, setShowsTable] = useState(false);
   const titleId = useId();
+  useReported({
+    title,
+    text: props.spoken ?? '',
+    svg,
+    table,
+    ...(props.saved === undefined ? {} : { saved: props.saved }),
+  });
   return (
     <figure className="panel chart" aria-labelledby={titleId}>
       <figcaption className="chart-head">
@@ -81,8 +92,8 @@ export function ChartFrame(props: ChartFrameProps) {
   );
 }
 
-function SaveMenu({ title, fileName, table, svg }: ChartFrameProps) {
-  const options = { title, fileName };
+function SaveMenu({ title, fileName, table, svg, saved }: ChartFrameProps) {
+  const options = { title, fileName, ...saved };
   const items: { label: string; save(): void }[] = [
     { label: 'SVG image', save: () => saveSvg(svg.current!, options) },
     { label: 'PNG image', save: () => void savePng(svg.current!, options) },

@@ -31,9 +31,16 @@ export function ClaimEvidence({ entry }: { entry: ClaimLedgerEntry }) {
               ? ''
               : `Recorded on ${last.recordedOn}, not measured on this machine yet: `}
             {last.runKept ? (
-              <Link to="/runs/$runId" params={{ runId: last.runId }} search={{ claim: entry.id }}>
-                {last.scenarioId}, {last.scale}
-              </Link>
+              <>
+                <Link to="/runs/$runId" params={{ runId: last.runId }} search={{ claim: entry.id }}>
+                  {last.scenarioId}, {last.scale}
+                </Link>{' '}
+                (
+                <Link to="/runs/$runId/explain" params={{ runId: last.runId }}>
+                  where its time goes
+                </Link>
+                )
+              </>
             ) : (
               `${last.scenarioId}, ${last.scale}`
             )}

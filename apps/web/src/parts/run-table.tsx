@@ -1,18 +1,32 @@
 import type { RunSummary } from '@shardlab/contract';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { formatAgo, formatDuration } from '../model/format.ts';
 import { countVerdicts, describeVerdictCount } from '../model/verdicts.ts';
 import { StatusBadge } from './badges.tsx';
 import { ScrollX } from './scroll-x.tsx';
 
-/** Runs, newest first. */
-export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
+/** Runs, newest first. `chosen`: with a check box for each, such as for a comparison. `tools`: what can be done with a run. */
+export function RunTable({
+  runs,
+  chosen,
+  tools,
+}: {
+  runs: readonly RunSummary[];
+  chosen?: { ids: readonly string[]; onChoose(id: string): void };
+  tools?(run: RunSummary): ReactNode;
+}) {
   if (runs.length === 0) return <p className="empty">No runs yet.</p>;
   return (
     <ScrollX label="Runs" framed>
       <table className="table">
         <thead>
           <tr>
+            {chosen === undefined ? null : (
+              <th scope="col">
+                <span className="visually-hidden">Compare</span>
+              </th>
+            )}
             <th scope="col">Scenario</th>
             <th scope="col">Scale</th>
             <th scope="col">Status</th>
@@ -21,15 +35,38 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
             <th scope="col" className="number">
               Duration
             </th>
+            {tools === undefined ? null : (
+              <th scope="col">
+                <span className="visually-hidden">Tools</span>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody>
           {runs.map((run) => (
-            <tr key={run.id}>
+            <tr key={run.id} data-selected={chosen?.ids.includes(run.id) ? '' : undefined}>
+              {chosen === undefined ? null : (
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label={`Compare ${titleOf(run)}, run ${run.id.slice(0, 8)}`}
+                    checked={chosen.ids.includes(run.id)}
+                    onChange={() => chosen.onChoose(run.id)}
+                  />
+                </td>
+              )}
               <th scope="row" className="wrap">
                 <Link to="/runs/$runId" params={{ runId: run.id }}>
-                  {run.scenarioTitle}
-                </Link>
+                  {titleOf(run)}
+                </Link>{' '}
+                {run.labels?.baseline ? <span className="tag">baseline</span> : null}{' '}
+                {run.imported ? <span className="tag">imported</span> : null}
+                {run.labels === undefined || run.labels.name === '' ? null : (
+                  <div className="small muted">{run.scenarioTitle}</div>
+                )}
+                {run.labels === undefined || run.labels.note === '' ? null : (
+                  <div className="small run-note">{run.labels.note}</div>
+                )}
               </th>
               <td>{run.scale}</td>
               <td>
@@ -45,6 +82,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
               <td className="small">{verdictsOf(run)}</td>
               <td>{formatAgo(run.startedAtMs ?? run.createdAtMs, Date.now())}</td>
               <td className="number">{durationOf(run)}</td>
+              {tools === undefined ? null : <td>{tools(run)}</td>}
             </tr>
           ))}
         </tbody>
@@ -52,6 +90,8 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
     </ScrollX>
   );
 }
+
+const titleOf = ({ labels, scenarioTitle }: RunSummary): string => labels?.name || scenarioTitle;
 
 function verdictsOf({ verdicts }: RunSummary): string {
   const counts = countVerdicts(verdicts);

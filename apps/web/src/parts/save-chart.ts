@@ -1,5 +1,5 @@
 /** Saves a chart or its table as a file on the computer of the user. */
-import { svgDocument } from '../charts/svg-document.ts';
+import { type LegendItem, svgDocument } from '../charts/svg-document.ts';
 import { type DataTable, toCsv } from '../model/data-table.ts';
 
 /** Image pixels per CSS pixel: sharp on dense screens and in print. */
@@ -9,17 +9,16 @@ export interface SaveOptions {
   /** Without extension. */
   fileName: string;
   title: string;
+  legend?: readonly LegendItem[];
+  provenance?: string;
 }
 
 export function saveSvg(element: SVGSVGElement, options: SaveOptions): void {
-  saveBlob(
-    new Blob([svgTextOf(element, options.title)], { type: 'image/svg+xml' }),
-    `${options.fileName}.svg`,
-  );
+  saveBlob(new Blob([svgTextOf(element, options)], { type: 'image/svg+xml' }), `${options.fileName}.svg`);
 }
 
 export async function savePng(element: SVGSVGElement, options: SaveOptions): Promise<void> {
-  const url = URL.createObjectURL(new Blob([svgTextOf(element, options.title)], { type: 'image/svg+xml' }));
+  const url = URL.createObjectURL(new Blob([svgTextOf(element, options)], { type: 'image/svg+xml' }));
   try {
     const image = new Image();
     image.src = url;
@@ -39,18 +38,19 @@ export function saveCsv(table: DataTable, options: Pick<SaveOptions, 'fileName'>
   saveBlob(new Blob([toCsv(table)], { type: 'text/csv' }), `${options.fileName}.csv`);
 }
 
-function svgTextOf(element: SVGSVGElement, title: string): string {
+/** The drawing as a file, in the theme of the page. */
+export function svgTextOf(element: SVGSVGElement, options: Omit<SaveOptions, 'fileName'>): string {
   const style = getComputedStyle(document.documentElement);
   const { theme } = document.documentElement.dataset;
   const dark = theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';
   return svgDocument(element, {
-    title,
+    ...options,
     theme: dark ? 'dark' : 'light',
     token: (name) => style.getPropertyValue(name),
   });
 }
 
-function saveBlob(blob: Blob, fileName: string): void {
+export function saveBlob(blob: Blob, fileName: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = fileName;

@@ -140,6 +140,16 @@ const definitions = {
     retryable: true,
     message: 'Statements of other transactions took all of the time; nothing of this transaction is done',
   },
+  SQL_LOCKED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The statement writes to what a branch in doubt has locked; it was rolled back',
+  },
+  SQL_LOCK_TIMEOUT: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'A branch in doubt kept locked for too long what the transaction writes to; it was rolled back',
+  },
   SQL_ELSEWHERE: {
     kind: 'conflict',
     retryable: false,
@@ -182,6 +192,23 @@ const definitions = {
     kind: 'conflict',
     retryable: false,
     message: 'The receipt is no longer valid: its hold has ended, or the message was consumed',
+  },
+  CONSUMER_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'Consumers with a pipeline are for sharded queues and topics only',
+  },
+  CONSUMER_STALLED: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The consumer took nothing for longer than its visibility timeout; its messages are ready again',
+  },
+  CONSUMER_CLOSED: { kind: 'conflict', retryable: false, message: 'The consumer or producer is closed' },
+  PREFETCH_ACTIVE: {
+    kind: 'conflict',
+    retryable: false,
+    message:
+      'The session has a consumer that prefetches: it can have no second one and do no work in a branch of a distributed transaction',
   },
   SUBSCRIBER_NOT_FOUND: {
     kind: 'not-found',
@@ -335,6 +362,16 @@ const definitions = {
     kind: 'conflict',
     retryable: true,
     message: 'The connection was lost while the branch was active, and the branch was rolled back',
+  },
+  XA_RBDEADLOCK: {
+    kind: 'conflict',
+    retryable: true,
+    message: 'The branch waited for rows of another one that may wait for it, and was rolled back',
+  },
+  XA_RBINTEGRITY: {
+    kind: 'conflict',
+    retryable: false,
+    message: 'A statement of the branch violates a constraint, and the branch was rolled back',
   },
   XA_RBOTHER: {
     kind: 'conflict',

@@ -1,4 +1,5 @@
 /** An instance, hosted in this process or by another one, and a client of all instances of a cluster. */
+import type { ClientSession } from './consumer.ts';
 import type { TransactionCoordinator } from './coordinator.ts';
 import type { QueueError } from './errors.ts';
 import type { InstanceStats } from './instance-stats.ts';
@@ -29,6 +30,8 @@ export interface InstanceOptions {
   scrubIntervalMs?: number;
   /** How long a session may reserve the writer, from its first `query` to its commit; 1 to 10,000 ms, default 1,000. */
   writerReservationMsMax?: number;
+  /** How long a commit waits for rows that a branch in doubt has locked; 1 to 60,000 ms, default 8,000. */
+  sqlLockMsMax?: number;
 }
 
 /** One instance, hosted in this process. Several processes may each host another instance of one folder. */
@@ -105,7 +108,8 @@ export interface InstanceProbe {
  * from any. A transaction touches one instance, and so do the receipts of one call (`TX_SPANS_INSTANCES`).
  */
 export interface ClusterClient
-  extends Omit<RemoteInstance, 'id' | 'stats' | 'probe' | 'queueStats' | 'waits' | 'xa'> {
+  extends Omit<RemoteInstance, 'id' | 'stats' | 'probe' | 'queueStats' | 'waits' | 'xa' | 'openSession'> {
+  openSession(): Session;
   /** Probes every instance, wherever it is hosted. One entry for each, after 2.5 s at the latest; never rejects. */
   probe(): Promise<InstanceProbe[]>;
   /** One entry for each instance that answers; a single one for an unsharded queue, whose file they share. */
@@ -127,10 +131,10 @@ export interface RemoteInstance
     | 'stopQueue'
     | 'subscribe'
     | 'unsubscribe'
-    | 'openSession'
     | 'browse'
     | 'xa'
   > {
+  openSession(): ClientSession;
   queues(): Promise<QueueInfo[]>;
   /** Rejects with `QUEUE_NOT_FOUND`. */
   queue(name: string): Promise<QueueInfo>;

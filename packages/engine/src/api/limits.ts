@@ -121,6 +121,19 @@ export const limits = {
   enqueueRetryMsMax: 10_000,
   enqueueRetryMsUnknown: 1_000,
   dequeueMessagesMax: 10_000,
+  /** Messages that are pushed to a consumer ahead of its calls: JMS's MessagesMaximum. */
+  pipelineMessagesDefault: 10,
+  pipelineMessagesMax: 10_000,
+  /** Messages pushed in one step, so that a pipeline overshoots `pipelineBytesMax` by no more. */
+  pipelineStepMessagesMax: 256,
+  /** Payload bytes in one pipeline past which nothing is pushed: they are in the consumer's memory. */
+  pipelineBytesMax: 16 * 1024 * 1024,
+  /** A fair pipeline holds what its consumer takes in this time. */
+  pipelineTargetMs: 100,
+  /** Open consumers of one session. */
+  consumersPerSessionMax: 64,
+  /** One-way sends without an answer. */
+  sendWindowMessagesMax: 10_000,
   waitMsMax: 24 * 60 * 60_000,
   holdMsMin: 10,
   holdMsMax: 7 * 24 * 60 * 60_000,
@@ -142,6 +155,16 @@ export const limits = {
   branchesMax: 1_000,
   /** What all prepared branches of an instance enqueue, bytes: it is in memory until they end. */
   preparedBytesMax: 256 * 1024 * 1024,
+  /** Rows of the application that a prepared branch changes, and about what they take in its row. Written at once when it commits. */
+  xaRowsMax: 10_000,
+  xaRowBytesMax: 16 * 1024 * 1024,
+  /** Keys of rows that all prepared branches of an instance have locked, about 200 bytes each in the writer's memory. */
+  lockedKeysMax: 100_000,
+  /** How long a transaction waits for rows that a branch in doubt has locked: a prepare must answer within `xaCallMsMax`. */
+  sqlLockMsDefault: 8_000,
+  sqlLockMsMax: 60_000,
+  /** How long a branch waits for a row where that may close a circle of transactions that wait for each other. */
+  xaDeadlockMs: 1_000,
   /** How long a branch may take until it is prepared: it holds messages meanwhile. */
   xaTimeoutMsDefault: 60_000,
   xaTimeoutMsMax: 24 * 60 * 60_000,

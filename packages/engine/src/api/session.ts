@@ -109,14 +109,16 @@ export interface Session {
    * Stages one statement of the application's own SQL: rows and messages commit together or not at all. The statements
    * run in order at the commit, which returns their results. If one fails, the commit rejects (`SQL_INVALID`,
    * `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`, `SQL_TOO_SLOW`; `details.statement` is its index), as it does if those of
-   * other transactions left no time for them (`SQL_NOT_RUN`), and nothing of the transaction is done. The application's tables are in the file of one instance, the one that ran the first statement
+   * other transactions left no time for them (`SQL_NOT_RUN`), or if a branch in doubt has locked rows for longer than
+   * `sqlLockMsMax` that they write to (`SQL_LOCK_TIMEOUT`), and nothing of the transaction is done. The application's tables are in the file of one instance, the one that ran the first statement
    * (`SQL_ELSEWHERE` on others). Which statements are allowed: `docs/decisions/application-sql.md`.
    */
   execute(sql: string, parameters?: SqlParameters): void;
   /**
    * Runs one statement of the application's own SQL in the transaction and returns its result at once, so that later
    * statements and messages can depend on it. All of it commits together or not at all. A statement that fails
-   * (`SQL_INVALID`, `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`) is undone alone, and the transaction stays open. One that
+   * (`SQL_INVALID`, `SQL_REFUSED`, `SQL_FAILED`, `SQL_TOO_LARGE`), or meets rows that a branch in doubt has locked (`SQL_LOCKED`),
+   * is undone alone, and the transaction stays open. One that
    * takes too long (`SQL_TOO_SLOW`) or ends its process (too much memory: `SQL_TOO_LARGE` with `details.memoryBytesMax`)
    * ends the transaction: all of it is undone, and query and commit reject with the same error.
    *

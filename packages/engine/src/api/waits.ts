@@ -10,6 +10,8 @@ export interface WaitEventInfo {
   class: WaitClass;
   /** What it measures, as a phrase. */
   about: string;
+  /** Oracle's event, or group of events, that it corresponds to, where its name is another; null if there is none. Default: its own name. */
+  standsFor?: string | null;
   /** Injected, and never a wait for something real. Default: no. */
   emulated?: boolean;
   /** Whether the program waits by its own choice: for messages, or for an emulated round trip. Default: if its class is idle. */
@@ -31,6 +33,7 @@ const registered: WaitEvent[] = [];
 export function registerWaitEvent(info: WaitEventInfo): WaitEvent {
   const event: WaitEvent = {
     emulated: false,
+    standsFor: info.name,
     isIdle: info.class === 'idle',
     ...info,
     index: registered.length,

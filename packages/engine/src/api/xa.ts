@@ -33,7 +33,8 @@ export type XaVote = 'ok' | 'read-only';
  */
 export interface XaResource {
   /**
-   * When it resolves with `ok`, the branch is on disk: it is committed or rolled back as the transaction manager says, whatever
+   * Runs the statements of the branch, and waits for rows that another branch has locked, at most `sqlLockMsMax`
+   * (`XA_RBTIMEOUT`, `XA_RBDEADLOCK`). When it resolves with `ok`, the branch is on disk and its rows are locked: it is committed or rolled back as the transaction manager says, whatever
    * crashes. Rejects with `XA_RB…` if the branch was rolled back instead, `XAER_NOTA`, `XAER_PROTO`, and with `XAER_RMFAIL` if
    * the instance ended meanwhile, so that only `recover` tells.
    */
@@ -71,6 +72,8 @@ export interface XaSession extends XaResource {
 export const xaCodes = {
   XA_RBROLLBACK: 100,
   XA_RBCOMMFAIL: 101,
+  XA_RBDEADLOCK: 102,
+  XA_RBINTEGRITY: 103,
   XA_RBOTHER: 104,
   XA_RBTIMEOUT: 106,
   XA_RETRY: 4,

@@ -11,7 +11,7 @@ import type { Clock, Ports, Timers } from '../model/ports.ts';
 import { FrameReader } from '../wire/frame-reader.ts';
 import { FrameWriter } from '../wire/frame-writer.ts';
 import { protocolMagic, protocolVersion, requests } from '../wire/protocol.ts';
-import { ConnectionLost, PendingRequests } from './pending-requests.ts';
+import { ConnectionLost, PendingRequests, type PushedMessages } from './pending-requests.ts';
 
 const retryMsMin = 5;
 const retryMsMax = 100;
@@ -104,9 +104,9 @@ export class ClientLink {
     socket.on('error', () => undefined); // 'close' follows
     socket.on('close', () => {
       const lost = new ConnectionLost(this.path);
+      if (this.#connection?.socket === socket) this.#connection = undefined; // whoever is told connects again
       pending.rejectAll(lost);
       ending.abort(lost);
-      if (this.#connection?.socket === socket) this.#connection = undefined;
     });
     writer.beginFrame(requests.hello, 0);
     writer.u32(protocolMagic);
@@ -145,6 +145,21 @@ export class ClientLink {
     write(writer);
     writer.endFrame();
     return pending.add<T>(request);
+  }
+
+  /**
+   * Sends the request that opens a consumer. `opened` resolves when it is open; its messages come until `close`, or until it
+   * is told that it has ended. The link must be open.
+   */
+  openConsumer(
+    consumer: PushedMessages,
+    write: (writer: FrameWriter) => void,
+  ): { number: number; opened: Promise<void>; close(): void } {
+    const { pending } = this.#connection!;
+    const opened = this.request<void>(requests.openConsumer, write);
+    const number = this.#lastRequest;
+    pending.addConsumer(number, consumer);
+    return { number, opened, close: () => pending.removeConsumer(number) };
   }
 
   /** Aborted when the current connection ends. The link must be open. */

@@ -16,8 +16,17 @@ interface PendingRequest {
   messages?: Message[];
 }
 
+/** What an instance pushes to a consumer, under the number of the request that opened it. */
+export interface PushedMessages {
+  /** Throws nothing. */
+  onMessages(messages: Message[]): void;
+  /** The consumer has ended at the instance, or the connection was lost. Nothing more comes. */
+  onEnded(error: unknown): void;
+}
+
 export class PendingRequests {
   readonly #requests = new Map<number, PendingRequest>();
+  readonly #consumers = new Map<number, PushedMessages>();
   readonly #readChunk: ReadChunk;
 
   constructor(readChunk: ReadChunk) {
@@ -31,7 +40,18 @@ export class PendingRequests {
     });
   }
 
+  addConsumer(request: number, consumer: PushedMessages): void {
+    this.#consumers.set(request, consumer);
+  }
+
+  removeConsumer(request: number): void {
+    this.#consumers.delete(request);
+  }
+
   rejectAll(error: unknown): void {
+    const consumers = [...this.#consumers.values()];
+    this.#consumers.clear();
+    for (const consumer of consumers) consumer.onEnded(error);
     for (const { reject } of this.#requests.values()) reject(error);
     this.#requests.clear();
   }
@@ -43,6 +63,7 @@ export class PendingRequests {
     const body = new BodyReader(source, start + 5, end);
     const pending = this.#requests.get(request);
     if (pending === undefined) {
+      if (this.#onConsumerFrame(kind, request, body)) return;
       if (kind === replies.failed) throw errorFromJson(body.remainingText());
       throw protocolError('An answer has the number of no pending request');
     }
@@ -56,6 +77,21 @@ export class PendingRequests {
     else if (kind === replies.failed) pending.reject(errorFromJson(body.remainingText()));
     else pending.resolve(readReply(kind, body));
   };
+
+  /** Returns false if the frame is for no consumer. */
+  #onConsumerFrame(kind: number, request: number, body: BodyReader): boolean {
+    const consumer = this.#consumers.get(request);
+    if (kind === replies.pushed) {
+      const messages: Message[] = [];
+      readDeliveries(body, messages, this.#readChunk);
+      consumer?.onMessages(messages); // to one that was just closed they are on their way back already
+      return true;
+    }
+    if (kind !== replies.failed || consumer === undefined) return false;
+    this.#consumers.delete(request);
+    consumer.onEnded(errorFromJson(body.remainingText()));
+    return true;
+  }
 }
 
 function readReply(kind: number, body: BodyReader): unknown {

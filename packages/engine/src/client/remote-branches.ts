@@ -53,6 +53,8 @@ export class RemoteResource implements XaResource {
 export interface RemoteBranchHost {
   readonly guard: SessionGuard;
   readonly hasWork: boolean;
+  /** Throws what keeps the session from starting a branch. */
+  beforeStart(): void;
   /** Sends a call, with what is staged where that is to go along. */
   send(json: string, options: { withStaged: boolean }): Promise<void>;
   /** What is dequeued from now on is lost with the connection. */
@@ -82,6 +84,7 @@ export class RemoteBranches implements XaSession {
     if (this.#isActive)
       throw new QueueError('XAER_PROTO', { message: 'The session works in a branch already' });
     if (hasWork) throw new QueueError('XAER_OUTSIDE');
+    this.#host.beforeStart();
     await this.#send(xaCallToJson({ call: 'start', xid, options }), { withStaged: false });
     this.#isActive = true;
     this.#host.onStarted();

@@ -5,10 +5,10 @@
  * The session outlives its connection. A transaction that has dequeued or uploaded ends with the connection, because its
  * messages go back to their queues. The outcome of a commit whose answer was lost is learned over the next connection.
  */
+import type { ClientSession, ConsumerOptions, ProducerOptions } from '../api/consumer.ts';
 import { QueueError } from '../api/errors.ts';
-import { limits } from '../api/limits.ts';
 import type { Message, NewMessage, StreamedMessage } from '../api/message.ts';
-import type { CommitOptions, DequeueOptions, ReceiveOptions, Session } from '../api/session.ts';
+import type { CommitOptions, DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { SqlParameters } from '../api/sql.ts';
 import {
   contentOfStreamed,
@@ -17,28 +17,24 @@ import {
   SessionGuard,
   validateHoldMs,
   validateIdempotencyKey,
-  validateMaxAndWait,
 } from '../model/session-calls.ts';
 import { validateStatement } from '../model/sql-statement.ts';
 import { uploadAll } from '../payloads/upload-all.ts';
 import { assertReceipts, assertText, requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';
+import { type DeliveryRequest, validateDeliveryRequest, writeDeliveryRequest } from './delivery-request.ts';
 import { learnOutcome, type SentAt, sentNow } from './learn-outcome.ts';
 import { ConnectionLost } from './pending-requests.ts';
 import { RemoteBranches } from './remote-branches.ts';
+import type { ConsumerSession, RemoteConsumer } from './remote-consumer.ts';
+import { type ProducerSession, RemoteProducer } from './remote-producer.ts';
 import { RemoteUpload } from './remote-upload.ts';
 import { SessionAttachment } from './session-attachment.ts';
+import { SessionConsumers } from './session-consumers.ts';
 import type { SessionIds } from './session-ids.ts';
 import { StagedOperations, writeIdempotencyKey } from './staged-operations.ts';
 
-interface DeliveryRequest extends Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> {
-  kind: number;
-  queue: string;
-  subscriber: string | undefined;
-  signal: AbortSignal | undefined;
-}
-
-export class RemoteSession implements Session {
+export class RemoteSession implements ClientSession {
   readonly id: string;
   readonly #link: ClientLink;
   readonly #sessionNumber: number;
@@ -54,7 +50,10 @@ export class RemoteSession implements Session {
   #hasServerState = false;
   #lastTransaction = 0;
   #lastUpload = 0;
+  #lastProducer = 0;
+  readonly #producers = new Set<RemoteProducer>();
   #branches: RemoteBranches | undefined;
+  #consumers: SessionConsumers | undefined;
 
   constructor(link: ClientLink, ids: SessionIds, onClosed: (session: RemoteSession) => void) {
     const { sessionNumber, sessionId } = ids.next();
@@ -79,6 +78,7 @@ export class RemoteSession implements Session {
       get hasWork() {
         return session.#staged.count > 0 || session.#hasServerState;
       },
+      beforeStart: () => this.#consumers?.assertMayStartBranch(),
       send: (json, options) => this.#sendBranchCall(json, options),
       onStarted: () => {
         this.#isStartedAtServer = this.#hasServerState = true;
@@ -94,6 +94,40 @@ export class RemoteSession implements Session {
       writer.text(json);
       if (withStaged) this.#staged.writeTo(writer);
     });
+  }
+
+  async openConsumer(queue: string, options: ConsumerOptions = {}): Promise<RemoteConsumer> {
+    this.#guard.assertOpen();
+    this.#consumers ??= new SessionConsumers(this.#asConsumerSession());
+    return await this.#consumers.open(queue, options);
+  }
+
+  openProducer(queue: string, options: ProducerOptions = {}): RemoteProducer {
+    this.#guard.assertOpen();
+    this.#lastProducer += 1;
+    const producer = new RemoteProducer(this.#asConsumerSession(), this.#lastProducer, queue, options);
+    this.#producers.add(producer);
+    return producer;
+  }
+
+  #asConsumerSession(): ConsumerSession & ProducerSession {
+    const session = this;
+    return {
+      link: this.#link,
+      sessionNumber: this.#sessionNumber,
+      get isInBranch() {
+        return session.#branches?.isActive === true;
+      },
+      assertOpen: () => this.#guard.assertOpen(),
+      attach: async () => {
+        if (!this.#attachment.isCurrent) await this.#attach();
+      },
+      onTransacted: () => {
+        this.#isStartedAtServer = this.#hasServerState = true;
+      },
+      dequeue: (queue, options) => this.dequeue(queue, options),
+      onProducerClosed: (producer) => this.#producers.delete(producer),
+    };
   }
 
   /** A branch of a distributed transaction ends by the calls of its transaction manager. */
@@ -133,9 +167,13 @@ export class RemoteSession implements Session {
     }
   }
 
-  /** Resolves when the session is attached and the instance reads what is sent. */
+  /** Whether the session is attached and the instance reads what is sent. */
+  get #isSendable(): boolean {
+    return this.#attachment.isCurrent && !this.#link.full;
+  }
+
   async #whenSendable(): Promise<void> {
-    while (!this.#attachment.isCurrent || this.#link.full) {
+    while (!this.#isSendable) {
       await (this.#attachment.isCurrent ? this.#link.drained() : this.#attach());
     }
   }
@@ -238,16 +276,12 @@ export class RemoteSession implements Session {
   }
 
   #sendDeliveryRequest(request: DeliveryRequest): Promise<Message[]> {
-    const { kind, queue, max, waitMs, holdMs, subscriber, signal } = request;
+    const { kind, signal } = request;
     if (kind === requests.dequeue) this.#isStartedAtServer = true;
-    return this.#link.request<Message[]>(kind, (writer) => {
-      writer.u32(this.#sessionNumber);
-      writer.u32(max);
-      writer.u32(signal?.aborted || this.#guard.isClosed ? 0 : waitMs);
-      writer.u32(holdMs);
-      writer.text(queue);
-      if (subscriber !== undefined) writer.text(subscriber);
-    });
+    const isEnded = signal?.aborted || this.#guard.isClosed;
+    return this.#link.request<Message[]>(kind, (writer) =>
+      writeDeliveryRequest(writer, this.#sessionNumber, isEnded ? { ...request, waitMs: 0 } : request),
+    );
   }
 
   #cancelWait(): void {
@@ -305,17 +339,21 @@ export class RemoteSession implements Session {
     let sentAt: SentAt | undefined;
     const { hasStatements } = this.#staged;
     try {
-      await this.#whenSendable();
+      if (!this.#isSendable) await this.#whenSendable();
       this.#lastTransaction += 1;
       sentAt = sentNow(this.#link.ports.clock);
       return await this.#link.request<LazyCommitResult>(requests.commit, (writer) => {
         writer.u32(this.#sessionNumber);
         writer.f64(this.#lastTransaction);
         if (idempotencyKey !== undefined) writeIdempotencyKey(writer, idempotencyKey);
+        this.#consumers?.writeConsumed(writer);
         this.#staged.writeTo(writer);
       });
     } catch (error) {
-      if (sentAt === undefined || !(error instanceof ConnectionLost)) throw error;
+      if (sentAt === undefined || !(error instanceof ConnectionLost)) {
+        await this.#consumers?.recoverTransacted();
+        throw error;
+      }
       this.#resetTransaction(); // its part at the instance ended with the commit or with the connection
       const transactionNumber = this.#lastTransaction;
       const { idRuns } = await learnOutcome(this.#attachment, { transactionNumber, sentAt });
@@ -326,18 +364,48 @@ export class RemoteSession implements Session {
     }
   }
 
+  async commitAndDequeue(
+    queue: string,
+    options: DequeueOptions = {},
+  ): Promise<{ committed: LazyCommitResult; messages: Message[] }> {
+    this.#guard.assertFree();
+    this.#assertNotInBranch('commitAndDequeue');
+    const request = validateDeliveryRequest(requests.dequeue, queue, options);
+    if (!this.#isSendable) await this.#guard.run(this.#whenSendable());
+    const committing = this.commit();
+    const dequeuing = this.#sendDeliveryRequest(request);
+    dequeuing.catch(() => undefined); // refused together with the commit
+    const committed = await committing;
+    this.#guard.begin(dequeuing);
+    try {
+      this.#isStartedAtServer = true;
+      const messages = await dequeuing;
+      if (messages.length > 0) this.#hasServerState = true;
+      return { committed, messages };
+    } catch (error) {
+      if (error instanceof ConnectionLost) return { committed, messages: [] };
+      throw error;
+    } finally {
+      this.#guard.end();
+    }
+  }
+
   async rollback(): Promise<void> {
     this.#guard.assertFree();
     this.#assertNotInBranch('rollback');
     const isAtServer = this.#isStartedAtServer && this.#attachment.isCurrent;
     this.#resetTransaction();
-    if (isAtServer) await this.#guard.run(this.#endAtServer(requests.rollback));
+    if (!isAtServer) return;
+    const ended = this.#endAtServer(requests.rollback);
+    await this.#guard.run(Promise.all([ended, this.#consumers?.recoverTransacted()]));
   }
 
   async close(): Promise<void> {
     if (!this.#guard.beginClose()) return;
     if (this.#guard.isBusy) this.#cancelWait();
     await this.#guard.whenIdle();
+    await this.#consumers?.closeAll();
+    for (const producer of this.#producers) producer.abandon();
     this.#resetTransaction();
     if (this.#attachment.isCurrent) await this.#endAtServer(requests.closeSession);
     this.#onClosed(this);
@@ -371,13 +439,4 @@ export class RemoteSession implements Session {
     }
     await this.#attachment.attach();
   }
-}
-
-function validateDeliveryRequest(kind: number, queue: string, options: ReceiveOptions): DeliveryRequest {
-  const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, subscriber, signal } = options;
-  assertText('queue', queue);
-  if (subscriber !== undefined) assertText('subscriber', subscriber);
-  validateMaxAndWait(max, waitMs);
-  if (kind === requests.receive) validateHoldMs(holdMs);
-  return { kind, queue, max, waitMs, holdMs, subscriber, signal };
 }

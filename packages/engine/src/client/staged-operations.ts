@@ -35,6 +35,10 @@ export class StagedOperations {
     return this.#count;
   }
 
+  get bytes(): number {
+    return this.#usedBytes;
+  }
+
   /** Whether SQL statements are staged; then the answer to the commit has their results. */
   get hasStatements(): boolean {
     return this.#statements > 0;

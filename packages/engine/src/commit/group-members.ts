@@ -19,7 +19,7 @@ export function takeMembers(pending: PendingMember[]): PendingMember[] {
   for (const member of pending) {
     const { content } = member;
     bytes += content.bytes;
-    if (content.kind === 'transaction' && content.sql !== undefined) {
+    if (content.sql !== undefined) {
       // A statement that is killed takes with it what was executed under the reservation, which nobody could repeat.
       if (hasReservation(pending[0])) break;
       withStatements += 1;

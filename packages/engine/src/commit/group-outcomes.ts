@@ -26,7 +26,7 @@ export class GroupOutcomes {
   readonly #stored: StoredOutcome[] = [];
   readonly #ownCount: number;
   /** Where the outcomes of transactions with statements were written. */
-  readonly #locations = new Map<StagedTransaction, { offset: number; length: number }>();
+  readonly #locations = new Map<GroupMember, { offset: number; length: number }>();
   readonly #retiredRows: StoredOutcomeRow[];
   readonly #outcomes: CommitOutcomes;
 
@@ -66,8 +66,8 @@ export class GroupOutcomes {
   }
 
   /** Where the outcome of a transaction with statements was written; null if it has none. */
-  locationOf(transaction: StagedTransaction): { offset: number; length: number } | null {
-    return this.#locations.get(transaction) ?? null;
+  locationOf(member: GroupMember): { offset: number; length: number } | null {
+    return this.#locations.get(member) ?? null;
   }
 
   /** The group is durable, without the members in `failed`. */

@@ -19,11 +19,10 @@ import type {
 } from '../model/group-message.ts';
 import type { GroupNumber, SubscriberId } from '../model/ids.ts';
 import type { PartitionPool } from '../model/partitions.ts';
-import type { SqlStatement } from '../model/sql-statement.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { CommitOutcomes } from './commit-outcomes.ts';
 import { GroupOutcomes } from './group-outcomes.ts';
-import { appendRun, numberRun, type StagedRun, type StagedTransaction } from './staged-transaction.ts';
+import { appendRun, numberRun, type StagedRun, type StagedSql } from './staged-transaction.ts';
 import type { GroupMember } from './system-write.ts';
 import type { WriterReservation } from './writer-reservation.ts';
 
@@ -34,8 +33,8 @@ export interface BuiltGroup {
   consumed: Map<SubscriberCursor, ConsumedByCursor>;
   /** Undefined if no member is a transaction of a remote session. */
   outcomes: GroupOutcomes | undefined;
-  /** Transactions with statements, in the order of `message.sqlTransactions`. */
-  sql: Map<StagedTransaction, SqlTransactionPart>;
+  /** Members with statements, in the order of `message.sqlTransactions`. */
+  sql: Map<GroupMember, SqlTransactionPart>;
 }
 
 /** A transaction with statements is encoded apart from the others, since it can fail where they succeed. */
@@ -111,7 +110,7 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
   const numberedRanges = new Map<MessageLog, SeqRange>();
   const consumed = new Map<SubscriberCursor, ConsumedByCursor>();
   const tableWrites: TableWrite[] = [];
-  const sql = new Map<StagedTransaction, SqlTransactionPart>();
+  const sql = new Map<GroupMember, SqlTransactionPart>();
   const sqlOfSegment = new Map<CachedRun, SqlTransaction>();
   let bytes = 0;
   let relaxed = true;
@@ -119,15 +118,15 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
   for (const member of members) {
     if (member.sync === 'FULL') relaxed = false;
     let part: SqlTransactionPart | undefined;
+    if (member.sql !== undefined) {
+      part = newSqlPart(member.sql);
+      sql.set(member, part);
+    }
+    const writes = part?.message.tableWrites ?? tableWrites;
     if (member.kind === 'transaction') {
-      if (member.sql !== undefined) {
-        part = newSqlPart(member.sql.statements);
-        sql.set(member, part);
-      }
       if (member.outcome !== undefined) hasOutcomes = true;
-      const writes = part?.message.tableWrites ?? tableWrites;
       for (const message of member.delayed ?? []) writes.push({ kind: 'insert delayed', message });
-    } else if (member.onClose !== undefined) tableWrites.push(...member.onClose());
+    } else if (member.onClose !== undefined) writes.push(...member.onClose());
     for (const run of member.runs) {
       const { log } = run;
       numberRun(run);
@@ -146,14 +145,18 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
 
   const terminal = new Map<SubscriberCursor, readonly SeqRange[]>();
   for (const member of members) {
-    if (member.kind === 'transaction' || member.terminalRanges === undefined) continue;
+    if (member.kind === 'transaction' || member.terminalRanges === undefined || member.sql !== undefined)
+      continue;
     for (const [cursor, ranges] of member.terminalRanges)
       terminal.set(cursor, [...(terminal.get(cursor) ?? []), ...ranges]);
   }
   const deltas = deltasOf({ consumed, terminal, gaps, tableWrites });
   for (const delta of deltas) bytes += delta.ranges.length;
-  for (const { message, consumed } of sql.values())
-    message.consumptionDeltas = deltasOf({ consumed, tableWrites: message.tableWrites });
+  for (const [member, { message, consumed }] of sql) {
+    const ofMember = member.kind === 'system write' ? member.terminalRanges : undefined;
+    const tableWrites = message.tableWrites;
+    message.consumptionDeltas = deltasOf({ consumed, tableWrites, ...(ofMember && { terminal: ofMember }) });
+  }
   const outcomes = hasOutcomes ? new GroupOutcomes(members, allOutcomes) : undefined;
   bytes += outcomes?.bytes ?? 0;
 
@@ -164,9 +167,9 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
   for (const [log, segments] of segmentsByLog)
     offset = packBlocks({ log, segments, sqlOfSegment, pool, target, offset, blocks });
   for (const member of members) {
-    if (member.kind === 'system write') tableWrites.push(...(member.onNumbered?.() ?? []));
+    const writes = sql.get(member)?.message.tableWrites ?? tableWrites;
+    if (member.kind === 'system write') writes.push(...(member.onNumbered?.() ?? []));
     else if (member.payloads !== undefined || member.keyWrite !== undefined) {
-      const writes = sql.get(member)?.message.tableWrites ?? tableWrites;
       if (member.payloads !== undefined) writes.push(...member.payloads.onNumbered());
       if (member.keyWrite !== undefined) writes.push(member.keyWrite());
     }
@@ -185,9 +188,9 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
     consumptionDeltas: deltaEntries,
     outcomes: outcomes?.write(target, offset) ?? noEncodedOutcomes,
     tableWrites,
-    sqlTransactions: [...sql].map(([transaction, part]) => ({
+    sqlTransactions: [...sql].map(([member, part]) => ({
       ...part.message,
-      outcomeRange: outcomes?.locationOf(transaction) ?? null,
+      outcomeRange: outcomes?.locationOf(member) ?? null,
     })),
     poolChanges: pool.takeChanges(),
   } as const;
@@ -211,10 +214,8 @@ export function applyGroup(
     }
     for (const run of content.runs) appendRun(run);
     if (content.kind === 'system write') content.onDurable?.();
-    else {
-      if (content.sql !== undefined) allConsumed.push(sql.get(content)!.consumed);
-      content.payloads?.onDurable();
-    }
+    else content.payloads?.onDurable();
+    if (content.sql !== undefined) allConsumed.push(sql.get(content)!.consumed);
   }
   const changedLogs = new Set(numberedRanges.keys());
   for (const byCursor of allConsumed) {
@@ -227,9 +228,10 @@ export function applyGroup(
   return changedLogs;
 }
 
-function newSqlPart(statements: SqlStatement[]): SqlTransactionPart {
+function newSqlPart({ statements, branch }: StagedSql): SqlTransactionPart {
   const message = {
     statements,
+    branch,
     blocks: [],
     consumptionDeltas: [],
     tableWrites: [],

@@ -2,14 +2,14 @@
 import type { QueueError } from '../api/errors.ts';
 import type { GroupResult } from '../model/group-message.ts';
 import { fromStorageFailure } from '../model/storage-failure.ts';
-import type { StagedTransaction } from './staged-transaction.ts';
+import type { GroupMember } from './system-write.ts';
 
 /** Puts into each transaction the results of its statements; returns the transactions in which one failed. */
 export function applySqlResults(
-  transactions: readonly StagedTransaction[],
+  transactions: readonly GroupMember[],
   outcomes: GroupResult['sqlOutcomes'],
-): ReadonlyMap<StagedTransaction, QueueError> {
-  const failed = new Map<StagedTransaction, QueueError>();
+): ReadonlyMap<GroupMember, QueueError> {
+  const failed = new Map<GroupMember, QueueError>();
   for (const [index, transaction] of transactions.entries()) {
     const { results, failure } = outcomes[index]!;
     if (failure === null) transaction.sql!.results = results;

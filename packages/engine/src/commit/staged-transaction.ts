@@ -6,6 +6,7 @@ import type { Delivery } from '../log/delivery.ts';
 import type { CachedRun } from '../log/message-cache.ts';
 import type { MessageLog } from '../log/message-log.ts';
 import type { DelayedRow } from '../model/delayed-message.ts';
+import type { SqlBranch } from '../model/group-message.ts';
 import type { IdRun } from '../model/id-runs.ts';
 import { delayedLogId } from '../model/log-id.ts';
 import {
@@ -37,6 +38,14 @@ export interface PayloadHooks {
   onDurable(): void;
 }
 
+/** The application's statements; `results` is filled in when the group is durable. */
+export interface StagedSql {
+  statements: SqlStatement[];
+  results: readonly SqlResult[];
+  /** They are those of a branch of a distributed transaction, or the rows that they have left. */
+  branch?: SqlBranch;
+}
+
 /** What a session's transaction commits. What the engine writes on its own account is a `SystemWrite`. */
 export interface StagedTransaction {
   readonly kind: 'transaction';
@@ -45,8 +54,7 @@ export interface StagedTransaction {
   readonly deliveries: Delivery[];
   /** Messages that are appended to a log when they are due. */
   delayed: DelayedRow[] | undefined;
-  /** The application's statements; `results` is filled in when the group is durable. */
-  sql: { statements: SqlStatement[]; results: readonly SqlResult[] } | undefined;
+  sql: StagedSql | undefined;
   /** The session's statements have run already, in the writer's open transaction. */
   reservation: WriterReservation | undefined;
   payloads: PayloadHooks | undefined;

@@ -6,7 +6,7 @@ import type { Delivery } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import type { SeqRange } from '../model/consumption.ts';
 import type { TableWrite } from '../model/table-write.ts';
-import type { StagedRun, StagedTransaction, SyncMode } from './staged-transaction.ts';
+import type { StagedRun, StagedSql, StagedTransaction, SyncMode } from './staged-transaction.ts';
 
 export interface SystemWrite {
   readonly kind: 'system write';
@@ -23,6 +23,8 @@ export interface SystemWrite {
   readonly onDurable: (() => void) | undefined;
   /** Filled by `onClose`: what becomes terminal in its partition without being consumed. */
   readonly terminalRanges: ReadonlyMap<SubscriberCursor, readonly SeqRange[]> | undefined;
+  /** A branch of a distributed transaction with rows of the application: it can fail alone. */
+  readonly sql: StagedSql | undefined;
   /** Its group has no other member, and no other group is in flight meanwhile. */
   readonly exclusive: boolean;
   /** No session waits for it: it counts neither as a commit nor as a wait. */
@@ -43,6 +45,7 @@ export function newSystemWrite({
   onNumbered,
   onDurable,
   terminalRanges,
+  sql,
   exclusive = false,
   background = false,
 }: SystemWriteInput): SystemWrite {
@@ -56,6 +59,7 @@ export function newSystemWrite({
     onNumbered,
     onDurable,
     terminalRanges,
+    sql,
     exclusive,
     background,
   };

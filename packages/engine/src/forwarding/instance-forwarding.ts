@@ -23,6 +23,7 @@ import { ForwardingClosed } from './retry-pause.ts';
 const forwardingWait = registerWaitEvent({
   name: 'forwarding',
   class: 'network',
+  standsFor: null,
   about:
     'a batch between instances, until its receiver has committed it; a session waits for it only if nothing else is ready',
 });

@@ -103,6 +103,15 @@ export class CursorDeliveries<Run extends DeliveryRun> {
     return singles;
   }
 
+  /** Replaces a delivery by that of its first `count` messages and that of the rest, so that each can be settled separately. */
+  splitHeld(delivery: Run, count: number): [first: Run, rest: Run] {
+    const parts = splitDelivery(delivery, count);
+    for (const held of [this.#heldRedelivered, this.#heldMemoryOnly]) {
+      if (held.delete(delivery)) for (const part of parts) held.add(part);
+    }
+    return parts;
+  }
+
   #release(deliveries: readonly Run[]): void {
     for (const delivery of deliveries) {
       this.held -= delivery.count;

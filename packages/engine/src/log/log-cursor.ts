@@ -295,6 +295,11 @@ export class LogCursor<Log extends CursorLog> {
     return this.#deliveries.holdIndividually(delivery);
   }
 
+  /** Replaces a delivery by that of its first `count` messages and that of the rest, so that each can be settled separately. */
+  splitHeld(delivery: CursorDelivery<Log>, count: number): [CursorDelivery<Log>, CursorDelivery<Log>] {
+    return this.#deliveries.splitHeld(delivery, count);
+  }
+
   /**
    * Cancels deliveries that no consumer has seen. The messages become ready with their delivery count unchanged, unlike
    * after a nack.

@@ -46,6 +46,8 @@ export class MessageLog implements CursorLog {
   cacheBytes = 0;
   /** Called with the number of a message that a cursor passed over because it is addressed to others. */
   onNotForSubscriber: ((seq: number) => void) | undefined;
+  /** Called when messages of a nonpersistent log were consumed: there may be room for others. */
+  onReleased: (() => void) | undefined;
   readonly firstSeq: number;
   readonly #recoveredEndSeq: number;
   readonly #cursors = new Map<SubscriberId, LogCursor<MessageLog>>();
@@ -202,6 +204,7 @@ export class MessageLog implements CursorLog {
 
   releaseCached(run: CachedRun, times: number): void {
     run.retainCount -= times;
+    this.onReleased?.();
     if (run.retainCount > 0) return;
     this.cacheBytes -= run.end - run.start;
     this.cacheShare.remove(run.end - run.start);

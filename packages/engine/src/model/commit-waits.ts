@@ -11,12 +11,14 @@ export const logFileSync = registerWaitEvent({
 export const writerReservation = registerWaitEvent({
   name: 'writer reservation',
   class: 'concurrency',
+  standsFor: null,
   about: 'another session has the writer reserved',
 });
 
 export const partitionMaintenance = registerWaitEvent({
   name: 'partition maintenance',
   class: 'configuration',
+  standsFor: null,
   about: 'the part of a commit that creates, assigns and truncates partitions',
 });
 

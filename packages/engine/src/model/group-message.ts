@@ -6,6 +6,7 @@ import type { RecoveredInstance } from './recovered-instance.ts';
 import type { SqlStatement } from './sql-statement.ts';
 import type { StorageFailure } from './storage-failure.ts';
 import type { TableWrite } from './table-write.ts';
+import type { PreparedBranchKey, PreparedBranchRow } from './xa-rows.ts';
 
 /** A run of messages for one partition; its bytes are in the group's buffer. */
 export interface BlockEntry {
@@ -61,6 +62,8 @@ export interface ConsumptionDelta {
 /** A transaction with statements of the application. The rest of it is written only if they succeed. */
 export interface SqlTransaction {
   statements: SqlStatement[];
+  /** It is no commit of statements, but a branch of a distributed transaction. */
+  branch: SqlBranch | undefined;
   blocks: BlockEntry[];
   consumptionDeltas: ConsumptionDelta[];
   tableWrites: TableWrite[];
@@ -69,6 +72,14 @@ export interface SqlTransaction {
   /** Written instead if they fail: the numbers of its messages are terminal for everyone. */
   gapDeltas: ConsumptionDelta[];
 }
+
+/**
+ * What becomes of a branch with statements: at the prepare they run, what they do to rows is stored, and they are undone; at the
+ * commit these rows are written. `hasMessages`: it is stored even if no row changes.
+ */
+export type SqlBranch =
+  | { kind: 'prepare'; row: Omit<PreparedBranchRow, 'rows'>; hasMessages: boolean }
+  | { kind: 'commit'; key: PreparedBranchKey };
 
 /** How the statements of a transaction ended. */
 export interface SqlOutcome {

@@ -7,6 +7,8 @@ export interface PreparedBranchRow {
   bqual: Uint8Array;
   /** What its commit does: `xa/branch-content.ts`. */
   content: Uint8Array;
+  /** What it does to the application's rows, as JSON: `storage/application-sql/branch-rows.ts`; '' if nothing. */
+  rows: string;
   /** Epoch ms. */
   preparedAtMs: number;
 }

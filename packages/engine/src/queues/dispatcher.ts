@@ -20,6 +20,7 @@ import { waitingForMessages } from './waiters.ts';
 const backlogRead = registerWaitEvent({
   name: 'backlog read',
   class: 'configuration',
+  standsFor: 'db file sequential read',
   about: 'a dequeue: messages that the cache does not hold are read',
 });
 
@@ -65,9 +66,7 @@ export class Dispatcher implements MessageReceiver {
     try {
       await this.#options.retries.recordAttempts(queue.row, deliveries);
     } catch (error) {
-      for (const [cursor, ofCursor] of Map.groupBy(deliveries, (delivery) => delivery.cursor))
-        cursor.cancelDelivery(ofCursor);
-      queue.serveWaiters();
+      this.returnDeliveries({ seen: [], unseen: deliveries });
       throw error;
     }
     for (const delivery of deliveries) onDelivery(delivery);
@@ -197,6 +196,22 @@ export class Dispatcher implements MessageReceiver {
   extend(row: QueueRow, receipts: readonly string[], holdMs: number): void {
     const { holds } = this.#options;
     for (const hold of holds.find(row, receipts)) holds.extend(hold, holdMs);
+  }
+
+  /**
+   * Returns messages to their queues: those that a consumer has seen count as delivered, the others do not. Nobody is served
+   * before all are back, so that they are delivered again in their order.
+   */
+  returnDeliveries({ seen, unseen }: { seen: readonly Delivery[]; unseen: readonly Delivery[] }): void {
+    const queues = new Set<ShardedQueue>();
+    for (const [cursor, ofCursor] of Map.groupBy(unseen, (delivery) => delivery.cursor)) {
+      const queue = this.#options.queueOfLog(cursor.log);
+      if (queue === undefined) continue; // dropped meanwhile
+      cursor.cancelDelivery(ofCursor);
+      queues.add(queue);
+    }
+    this.nack(seen);
+    for (const queue of queues) queue.serveWaiters();
   }
 
   /** Returns messages to their queues, and delivers them to calls that wait there. */

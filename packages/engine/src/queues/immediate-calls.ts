@@ -3,12 +3,19 @@
  * other and committed in memory before the call resolves.
  */
 import type { Message, NewMessage } from '../api/message.ts';
-import type { RecordRun } from '../model/message-record.ts';
+import type { IdRun } from '../model/id-runs.ts';
+import { type RecordRun, recordEnd } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
-import type { LazyCommitResult } from '../model/session-calls.ts';
+import { LazyCommitResult } from '../model/session-calls.ts';
 import type { DeliveryLease } from './delivery-lease.ts';
 import { assertMayEnqueue, type ConsumedPerSec } from './flow-control.ts';
-import type { ImmediateCalls, MaybeLater, ValidDequeueOptions } from './queue-engine.ts';
+import type {
+  ImmediateCalls,
+  MaybeLater,
+  SendContent,
+  SendOptions,
+  ValidDequeueOptions,
+} from './queue-engine.ts';
 import type { ShardedTransaction, ShardedTransactions } from './sharded-transaction.ts';
 import type { TurnBudget } from './turn-budget.ts';
 
@@ -27,19 +34,71 @@ export class ShardedImmediateCalls implements ImmediateCalls {
   }
 
   enqueue(row: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult> {
-    return this.#inTurn(messages.length, () => {
-      const transaction = this.#beginEnqueue(row, session, messages.length);
-      for (const message of messages) transaction.enqueue(row, message);
-      return transaction.commitNow();
-    });
+    return this.#inTurn(messages.length, () => this.#enqueueNow(row, session, messages));
   }
 
   enqueueRecords(row: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult> {
-    return this.#inTurn(records.count, () => {
-      const transaction = this.#beginEnqueue(row, session, records.count);
-      transaction.enqueueRecords(row, records);
-      return transaction.commitNow();
-    });
+    return this.#inTurn(records.count, () => this.#enqueueNow(row, session, records));
+  }
+
+  send(
+    row: QueueRow,
+    session: number,
+    content: SendContent,
+    options: SendOptions,
+  ): MaybeLater<LazyCommitResult> {
+    const count = countOf(content);
+    if (count > (row.messagesMax ?? count)) return this.#sendInParts(row, session, content, options);
+    const enqueue = () => this.#enqueueNow(row, session, content);
+    return options.blockMs === 0
+      ? this.#inTurn(count, enqueue)
+      : this.#sendWhenRoom(row, { count, enqueue }, options);
+  }
+
+  /** More messages than the queue may have at once are no less welcome than each of them. */
+  async #sendInParts(
+    row: QueueRow,
+    session: number,
+    content: SendContent,
+    options: SendOptions,
+  ): Promise<LazyCommitResult> {
+    const idRuns: IdRun[] = [];
+    for (const part of partsOf(content, row.messagesMax!))
+      idRuns.push(...(await this.send(row, session, part, options)).idRuns);
+    return new LazyCommitResult(idRuns);
+  }
+
+  /** However often it is tried, a send that is refused in the end counts as refused once. */
+  async #sendWhenRoom(
+    row: QueueRow,
+    { count, enqueue }: { count: number; enqueue: () => LazyCommitResult },
+    options: SendOptions,
+  ): Promise<LazyCommitResult> {
+    const queue = this.#options.transactions.context.queues.getOrCreate(row);
+    const tryEnqueue = () => {
+      const { refused } = queue;
+      try {
+        return enqueue();
+      } finally {
+        queue.refused = refused;
+      }
+    };
+    try {
+      return await queue.blockedSends.send(tryEnqueue, options);
+    } catch (error) {
+      queue.refused += count;
+      throw error;
+    } finally {
+      const turn = this.#options.budget.take(Math.max(1, count));
+      if (turn !== undefined) await turn;
+    }
+  }
+
+  #enqueueNow(row: QueueRow, session: number, content: SendContent): LazyCommitResult {
+    const transaction = this.#beginEnqueue(row, session, countOf(content));
+    if (isMessages(content)) for (const message of content) transaction.enqueue(row, message);
+    else transaction.enqueueRecords(row, content);
+    return transaction.commitNow();
   }
 
   #beginEnqueue(row: QueueRow, session: number, count: number): ShardedTransaction {
@@ -63,6 +122,31 @@ export class ShardedImmediateCalls implements ImmediateCalls {
     if (turn !== undefined) await turn;
     return messages;
   }
+}
+
+function countOf(content: SendContent): number {
+  return isMessages(content) ? content.length : content.count;
+}
+
+function* partsOf(content: SendContent, messagesMax: number): Generator<SendContent> {
+  if (isMessages(content)) {
+    for (let from = 0; from < content.length; from += messagesMax)
+      yield content.slice(from, from + messagesMax);
+    return;
+  }
+  const { source, end } = content;
+  for (let { start, count } = content; count > 0; ) {
+    const taken = Math.min(count, messagesMax);
+    let partEnd = start;
+    for (let i = 0; i < taken; i += 1) partEnd = recordEnd(source, partEnd);
+    yield { source, start, end: Math.min(partEnd, end), count: taken };
+    start = partEnd;
+    count -= taken;
+  }
+}
+
+function isMessages(content: SendContent): content is readonly NewMessage[] {
+  return Array.isArray(content);
 }
 
 async function resumeIn<T>(turn: Promise<void>, work: () => T): Promise<T> {

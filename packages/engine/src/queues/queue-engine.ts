@@ -33,6 +33,8 @@ export interface QueueEngine {
   readonly immediate: ImmediateCalls | undefined;
   /** Undefined where payloads cannot be streamed. */
   readonly streams: PayloadStreams | undefined;
+  /** Undefined where messages are not delivered ahead of a consumer's calls. */
+  readonly pipelines: PipelineSource | undefined;
 }
 
 export interface ValidDequeueOptions extends DequeueOptions {
@@ -102,8 +104,45 @@ export interface ImmediateCalls {
   enqueue(queue: QueueRow, session: number, messages: readonly NewMessage[]): MaybeLater<LazyCommitResult>;
   /** The same for messages that came as records, as `QueueTransaction.enqueueRecords`. */
   enqueueRecords(queue: QueueRow, session: number, records: RecordRun): MaybeLater<LazyCommitResult>;
+  /** Either of these. If the queue has reached its quota, waits for room behind the sends that wait already. */
+  send(
+    queue: QueueRow,
+    session: number,
+    content: SendContent,
+    options: SendOptions,
+  ): MaybeLater<LazyCommitResult>;
   /** The messages are consumed when it resolves. */
   dequeue(queue: QueueRow, session: number, options: ValidDequeueOptions): Promise<Message[]>;
+}
+
+export type SendContent = RecordRun | readonly NewMessage[];
+
+export interface SendOptions {
+  /** How long to wait for room, ms; 0: not at all. */
+  blockMs: number;
+  /** Ends the wait, with its reason. */
+  signal: AbortSignal;
+}
+
+export interface PipelineSource {
+  open(session: number): DeliveryPipeline;
+}
+
+/**
+ * Messages that were delivered to one consumer ahead of its calls, in the order of their delivery. They are held until they
+ * are consumed or returned; the consumer sees and acknowledges them from the first one on.
+ */
+export interface DeliveryPipeline {
+  /** Number of messages that are held. */
+  readonly size: number;
+  /** Delivers more, as a dequeue does. */
+  deliver(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]>;
+  /** Stages the consumption of the first `count` messages, at most `size`. Rolled back, they return to their queue. */
+  consumeIn(transaction: QueueTransaction, queue: QueueRow, count: number): void;
+  /** Consumes the first `count` messages, at most `size`. If that fails they return to their queue. */
+  consume(queue: QueueRow, count: number): MaybeLater<void>;
+  /** Returns all: the consumer has seen the first `seen` messages, so that their delivery counts. */
+  returnAll(seen: number): void;
 }
 
 /** The application's own SQL statements in a transaction, validated by `validateStatement`. */

@@ -14,6 +14,7 @@ import type { InvariantViolation } from '../model/invariant.ts';
 import { priorityOfLog } from '../model/log-id.ts';
 import type { QueueRow } from '../model/queue-row.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
+import { BlockedSends } from './blocked-sends.ts';
 import type { QueueForwardingPort } from './queue-forwarding-port.ts';
 import { type LogBounds, QueueLogs, type QueueLogsOptions } from './queue-logs.ts';
 import type { WaiterPorts, WaitOptions } from './waiters.ts';
@@ -53,6 +54,8 @@ export class ShardedQueue {
   readonly #subscriptions = new Map<string | undefined, Subscription>();
   /** Messages that flow control refused. */
   refused = 0;
+  /** Sends that wait for room. */
+  readonly blockedSends: BlockedSends;
   /** Messages of a nonpersistent queue that ended with the opening before. */
   readonly lost: number;
   /** Undefined for a queue whose messages are not forwarded. */
@@ -65,6 +68,7 @@ export class ShardedQueue {
     this.#cache = cache.openShare({ bytesMin: row.cacheBytesMin, bytesMax: row.cacheBytesMax });
     this.#waits = waits;
     this.#ports = ports;
+    this.blockedSends = new BlockedSends(ports.timers);
     this.#logs = new QueueLogs(ofLogs, this.#cache);
     this.logs = this.#logs.all;
     this.#shards = this.#logs.byShard.map((lanes) => new Shard(lanes));
@@ -353,7 +357,10 @@ export class ShardedQueues {
   createRecovered(row: QueueRow, recovered: ReadonlyMap<LogId, LogBounds>): ShardedQueue {
     const { onNotForSubscriber } = this.#options;
     const queue = new ShardedQueue({ row, recovered, ...this.#options });
-    for (const log of queue.logs) log.onNotForSubscriber = (seq) => onNotForSubscriber(log, seq);
+    for (const log of queue.logs) {
+      log.onNotForSubscriber = (seq) => onNotForSubscriber(log, seq);
+      if (!log.persistent) log.onReleased = queue.blockedSends.onRoom;
+    }
     this.#queues.set(row.queueId, queue);
     return queue;
   }

@@ -5,6 +5,7 @@ import type { Message, NewMessage } from '../api/message.ts';
 import type { SqlResult } from '../api/sql.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { ImmediateCommit } from '../commit/immediate-commit.ts';
+import type { RowLockWaits } from '../commit/row-lock-waits.ts';
 import type { Slab } from '../commit/staged-transaction.ts';
 import {
   enqueuedIds,
@@ -62,6 +63,7 @@ export interface ShardedTransactionContext {
   delayed: DelayedMessages;
   delayClock: DelayClock;
   groupCommit: GroupCommit;
+  rowLockWaits: RowLockWaits;
   idempotencyKeys: IdempotencyKeys;
   immediateCommit: ImmediateCommit;
   /** Resolves when the writer is the caller's alone, until its commit or the release of the reservation. */
@@ -88,6 +90,8 @@ export interface PreparableContent {
   runs: readonly StagedRun[];
   deliveries: readonly Delivery[];
   delayed: readonly DelayedRow[];
+  /** Of the application, to be run at the prepare. */
+  statements: readonly SqlStatement[];
 }
 
 export class ShardedTransaction implements QueueTransaction, TransactionStatements {
@@ -120,6 +124,10 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
 
   get statements(): TransactionStatements {
     return this;
+  }
+
+  get time(): RecordedTime | undefined {
+    return this.#staged.time;
   }
 
   enqueue(queue: QueueRow, message: RecordContent): void {
@@ -220,6 +228,12 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.#deliveredCount += delivery.count;
   };
 
+  /** Consumes messages that were delivered ahead of it (`ShardedPipeline`). */
+  consumeDelivered(row: QueueRow, deliveries: readonly Delivery[]): void {
+    for (const delivery of deliveries) this.#addDelivery(delivery);
+    this.#applyDurability(row);
+  }
+
   acknowledge(queue: QueueRow, receipts: readonly string[]): void {
     this.#assertWithinLimits(receipts.length, 0);
     for (const hold of this.#context.holds.find(queue, receipts)) {
@@ -278,8 +292,12 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     this.#staged.payloads = this.#payloadReferences?.hooks;
     try {
       this.#staged.reservation?.stopExpiry();
-      this.assertQueuesExist();
-      await this.#context.groupCommit.commit(this.#staged);
+      const { groupCommit, rowLockWaits } = this.#context;
+      const attempt = async () => {
+        this.assertQueuesExist();
+        await groupCommit.commit(this.#staged);
+      };
+      await (this.#staged.sql === undefined ? attempt() : rowLockWaits.run(attempt, this.#staged));
     } catch (error) {
       this.#staged.time?.end();
       await this.rollback();
@@ -362,8 +380,8 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     const { runs, deliveries, delayed } = this.#staged;
     const logs = [...runs.map(({ log }) => log), ...deliveries.map(({ cursor }) => cursor.log)];
     const reason =
-      this.#staged.sql !== undefined || this.#queryCount > 0
-        ? 'has statements of the application'
+      this.#queryCount > 0
+        ? 'has queries, which have run already,'
         : this.#uploadedPayloads !== undefined
           ? 'has a streamed payload'
           : logs.some(({ persistent }) => !persistent) || deliveries.some(({ cursor }) => !cursor.durable)
@@ -371,13 +389,14 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
             : undefined;
     if (reason !== undefined)
       throw new QueueError('XA_UNSUPPORTED', { message: `A branch that ${reason} cannot be prepared` });
-    return { runs, deliveries, delayed: delayed ?? [] };
+    return { runs, deliveries, delayed: delayed ?? [], statements: this.#staged.sql?.statements ?? [] };
   }
 
   /** Takes over the work of another branch of the same distributed transaction, which is then empty. */
   absorb(other: ShardedTransaction): void {
-    const { runs, deliveries, delayed } = other.contentToPrepare();
+    const { runs, deliveries, delayed, statements } = other.contentToPrepare();
     this.#assertWithinLimits(other.#operationCount, other.#staged.bytes);
+    if (statements.length > 0) this.#absorbStatements(statements);
     const runIndexes = runs.map(({ log, segments, count }) => {
       const index = this.#runIndexFor(log);
       const run = this.#staged.runs[index]!;
@@ -394,6 +413,13 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     if (delayed.length > 0) this.#staged.delayed = [...(this.#staged.delayed ?? []), ...delayed];
     this.#staged.bytes += other.#staged.bytes;
     if (other.#staged.sync === 'FULL') this.#staged.sync = 'FULL';
+  }
+
+  #absorbStatements(others: readonly SqlStatement[]): void {
+    this.#staged.sql ??= { statements: [], results: [] };
+    const { statements } = this.#staged.sql;
+    if (statements.length + others.length > limits.sqlStatementsMax) throw new QueueError('TX_TOO_LARGE');
+    statements.push(...others);
   }
 
   async rollback(): Promise<void> {

@@ -9,6 +9,7 @@ import type { RecordedTime, WaitRecorder } from '../model/wait-recorder.ts';
 export const waitingForMessages = registerWaitEvent({
   name: 'waiting for messages',
   class: 'idle',
+  standsFor: 'Streams AQ: waiting for messages in the queue',
   about: 'a dequeue on an empty queue',
 });
 

@@ -75,6 +75,12 @@ export async function assembleInstance(
         1,
         limits.writerReservationMsMax,
       ),
+      sqlLockMsMax: validateRange(
+        'sqlLockMsMax',
+        options.sqlLockMsMax ?? limits.sqlLockMsDefault,
+        1,
+        limits.sqlLockMsMax,
+      ),
       waits,
       outcomes,
       queues: catalog.queues(),

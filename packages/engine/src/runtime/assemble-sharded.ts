@@ -4,6 +4,7 @@ import type { QueueError } from '../api/errors.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
 import { ImmediateCommit } from '../commit/immediate-commit.ts';
+import { RowLockWaits } from '../commit/row-lock-waits.ts';
 import { Slab } from '../commit/staged-transaction.ts';
 import type { WriterPort } from '../commit/writer-port.ts';
 import { WriterReservation } from '../commit/writer-reservation.ts';
@@ -40,6 +41,7 @@ import { Retention } from '../queues/retention.ts';
 import { Retries } from '../queues/retries.ts';
 import { ShardedLifecycle } from '../queues/sharded-lifecycle.ts';
 import { ShardedPayloadStreams } from '../queues/sharded-payload-streams.ts';
+import { ShardedPipelines } from '../queues/sharded-pipeline.ts';
 import { ShardedQueues } from '../queues/sharded-queues.ts';
 import { ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { SubscriberChanges } from '../queues/subscriber-changes.ts';
@@ -58,6 +60,7 @@ export interface ShardedOptions {
   logBytesMax: number;
   sampleIntervalMs: number;
   writerReservationMsMax: number;
+  sqlLockMsMax: number;
   waits: WaitRecorder;
   /** Remembers the transactions of remote sessions; filled from the file. */
   outcomes: CommitOutcomes;
@@ -247,14 +250,37 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     nowMs: () => delayClock.nowMs(),
     read: (key) => backlogReader.readIdempotencyKey(key),
   });
+  const rowLockWaits = new RowLockWaits({
+    clock,
+    timers,
+    waits,
+    lockMsMax: options.sqlLockMsMax,
+    isHeld: (branch) => branches.has(branch),
+  });
   const shared = { queues, holds, payloads, delayed, delayClock, groupCommit };
   const immediateCommit = new ImmediateCommit({
     groupCommit,
     onVisible: (log) => queues.queueOfLog(log)?.serveWaiters(),
   });
-  const ofTransactions = { slab, clock, dispatcher, idempotencyKeys, immediateCommit, reserveWriter };
+  const ofTransactions = {
+    slab,
+    clock,
+    dispatcher,
+    idempotencyKeys,
+    immediateCommit,
+    reserveWriter,
+    rowLockWaits,
+  };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
-  const branches = new Branches({ groupCommit, queues, dispatcher, delayed, transactions, ports });
+  const branches = new Branches({
+    groupCommit,
+    queues,
+    dispatcher,
+    delayed,
+    transactions,
+    rowLockWaits,
+    ports,
+  });
   const decisions = new Decisions(groupCommit, clock, recovered.decisions);
   const lifecycle = new ShardedLifecycle({
     ...shared,
@@ -283,6 +309,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
       consumedPerSec: (queue) => sampler.rates.consumedPerSec(queue, readClock(clock)),
     }),
     streams: new ShardedPayloadStreams(payloads, dispatcher),
+    pipelines: new ShardedPipelines(transactions),
   };
 
   const writeClose = () =>
@@ -317,6 +344,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     payloads,
     delayed,
     branches,
+    rowLockWaits,
     decisions,
     forwarding,
     sampler,

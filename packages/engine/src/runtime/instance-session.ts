@@ -26,6 +26,8 @@ import type {
   MaybeLater,
   QueueEngine,
   QueueTransaction,
+  SendContent,
+  SendOptions,
   TransactionStatements,
   ValidDequeueOptions,
 } from '../queues/queue-engine.ts';
@@ -35,6 +37,7 @@ import { ServedBranches } from '../xa/served-branches.ts';
 import { SessionBranches } from '../xa/session-branches.ts';
 import { PayloadUploads, streamsOf } from './payload-uploads.ts';
 import type { FoundQueue, SessionContext } from './served-queues.ts';
+import { SessionPipeline } from './session-pipeline.ts';
 
 export class InstanceSession implements Session {
   readonly id: string;
@@ -116,6 +119,14 @@ export class InstanceSession implements Session {
   async enqueueRecordsNow(queue: string, records: RecordRun): Promise<LazyCommitResult> {
     const { row, immediate } = this.#findForEnqueueNow(queue);
     return this.#busyUntil(immediate.enqueueRecords(row, this.#sessionNumber, records));
+  }
+
+  /** Enqueues to a queue with immediate visibility, beside whatever call is under way; waits for room if it may. */
+  send(queue: string, content: SendContent, options: SendOptions): MaybeLater<LazyCommitResult> {
+    this.#guard.assertOpen();
+    const { row, immediate } = withImmediate(this.#findForEnqueueAlways(queue));
+    if (Array.isArray(content)) for (const message of content) validateMessage(row, message);
+    return immediate.send(row, this.#sessionNumber, content, options);
   }
 
   #busyUntil<T>(call: MaybeLater<T>): MaybeLater<T> {
@@ -212,6 +223,26 @@ export class InstanceSession implements Session {
     this.#guard.assertFree();
     const { statement } = validateStatement(sql, parameters);
     return await this.#guard.run(this.#statements().query(statement));
+  }
+
+  /**
+   * Messages of a queue for one consumer of the session, ahead of its calls. They are no part of the transaction until it
+   * consumes them. Throws `CONSUMER_UNSUPPORTED`, and what a dequeue throws.
+   */
+  openPipeline(queue: string, subscriber: string | undefined): SessionPipeline {
+    this.#guard.assertOpen();
+    const find = () => this.#findForDequeue(queue, subscriber);
+    const { engine } = find();
+    if (engine.pipelines === undefined) throw new QueueError('CONSUMER_UNSUPPORTED');
+    return new SessionPipeline({
+      pipeline: engine.pipelines.open(this.#sessionNumber),
+      find,
+      subscriber,
+      transaction: () => {
+        this.#guard.assertFree();
+        return this.#transactionOf(engine);
+      },
+    });
   }
 
   /** Ends a wait for messages, which then resolves without messages. */

@@ -381,6 +381,7 @@ export class LocalInstance implements Instance {
     if (this.endReason !== undefined) return;
     this.#queues.endReason = error;
     this.#sharded.queues.rejectWaiters(error);
+    this.#sharded.rowLockWaits.close(error);
     this.#unsharded.rejectWaiters(error);
     this.#grouped.rejectWaiters(error);
     this.#onEnded?.(error);
@@ -402,6 +403,7 @@ export class LocalInstance implements Instance {
     const closed = new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
     const fenced = this.endReason?.code === 'INSTANCE_FENCED';
     try {
+      this.#sharded.rowLockWaits.close(closed); // a session that waits would not close
       await this.#scrubber.close();
       await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
       this.#queues.endReason = closed;

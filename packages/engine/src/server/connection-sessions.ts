@@ -1,5 +1,6 @@
 /** The sessions that a client has opened over one connection, by the numbers that it gave them. */
 import { limits } from '../api/limits.ts';
+import type { Ports } from '../model/ports.ts';
 import type { LocalInstance } from '../runtime/local-instance.ts';
 import { protocolError } from '../wire/protocol.ts';
 import { ServerSession } from './server-session.ts';
@@ -11,12 +12,14 @@ export interface SessionOpening {
 
 export class ConnectionSessions {
   readonly #instance: LocalInstance;
+  readonly #ports: Pick<Ports, 'clock' | 'timers'>;
   readonly #sessions = new Map<number, ServerSession>();
   /** Sessions that could not be opened. Each of their calls tries again. */
   readonly #refused = new Map<number, SessionOpening>();
 
-  constructor(instance: LocalInstance) {
+  constructor(instance: LocalInstance, ports: Pick<Ports, 'clock' | 'timers'>) {
     this.#instance = instance;
+    this.#ports = ports;
   }
 
   /** The client does not wait for the answer: a refusal is reported to the first call. Throws `PROTOCOL_INVALID`. */
@@ -25,7 +28,7 @@ export class ConnectionSessions {
       throw protocolError(`Session ${sessionNumber} is already open`);
     }
     try {
-      this.#sessions.set(sessionNumber, new ServerSession(this.#instance, opening));
+      this.#sessions.set(sessionNumber, new ServerSession(this.#instance, opening, this.#ports));
     } catch {
       if (this.#refused.size >= limits.sessionsMax) throw protocolError('Too many sessions were refused');
       this.#refused.set(sessionNumber, opening);
@@ -38,7 +41,7 @@ export class ConnectionSessions {
     if (session !== undefined) return session;
     const opening = this.#refused.get(sessionNumber);
     if (opening === undefined) throw protocolError(`Session ${sessionNumber} is not open`);
-    const opened = new ServerSession(this.#instance, opening);
+    const opened = new ServerSession(this.#instance, opening, this.#ports);
     this.#refused.delete(sessionNumber);
     this.#sessions.set(sessionNumber, opened);
     return opened;

@@ -11,6 +11,8 @@ export interface OperationHandler {
   acknowledge(queue: string, receipts: string[]): void;
   execute(statement: SqlStatement): void;
   idempotencyKey(key: string): void;
+  /** The oldest messages of a consumer, which were delivered ahead of its calls. */
+  consumeDelivered(consumer: number, messages: number): void;
   /** The record begins at `start` and must end at or before `end`; returns its end. */
   enqueueUploaded(uploadNumber: number, source: Buffer, start: number, end: number): number;
 }
@@ -40,6 +42,9 @@ export function readOperations(body: BodyReader, handler: OperationHandler): voi
       }
     } else if (kind === operations.idempotencyKey) {
       handler.idempotencyKey(queue);
+    } else if (kind === operations.consumeDelivered) {
+      const consumed = new BodyReader(body.source, start, end);
+      while (consumed.bytesLeft > 0) handler.consumeDelivered(consumed.u32(), consumed.u32());
     } else if (kind === operations.execute) {
       const statements = new BodyReader(body.source, start, end);
       while (statements.bytesLeft > 0) {

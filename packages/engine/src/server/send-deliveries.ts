@@ -14,31 +14,50 @@ export function sendDeliveries(
   writer: FrameWriter,
   request: number,
   messages: readonly Message[],
+  kinds: FrameKinds = ofAnswer,
 ): Promise<void> | undefined {
   for (let sent = 0; ; ) {
-    if (writer.full) return sendWhenDrained(writer, request, messages.slice(sent));
-    sent += sendFrame(writer, request, messages, sent);
+    if (writer.full) return sendWhenDrained(writer, request, messages.slice(sent), kinds);
+    sent += sendFrame(writer, request, { messages, from: sent, kinds });
     if (sent === messages.length) return undefined;
   }
 }
+
+/** Kinds of the frames: of those that others follow, and of the last one. */
+interface FrameKinds {
+  part: number;
+  last: number;
+}
+
+const ofAnswer: FrameKinds = { part: replies.deliveryPart, last: replies.delivered };
+
+/** Messages that are pushed to a consumer: any number of frames may follow. */
+export const ofPush: FrameKinds = { part: replies.pushed, last: replies.pushed };
 
 async function sendWhenDrained(
   writer: FrameWriter,
   request: number,
   messages: readonly Message[],
+  kinds: FrameKinds,
 ): Promise<void> {
   while (writer.full) await writer.drained();
-  await sendDeliveries(writer, request, messages);
+  await sendDeliveries(writer, request, messages, kinds);
+}
+
+interface FrameContent {
+  messages: readonly Message[];
+  from: number;
+  kinds: FrameKinds;
 }
 
 /** Sends as many messages, beginning with index `from`, as one frame takes; returns their number. */
-function sendFrame(writer: FrameWriter, request: number, messages: readonly Message[], from: number): number {
-  writer.beginFrame(replies.delivered, request);
+function sendFrame(writer: FrameWriter, request: number, { messages, from, kinds }: FrameContent): number {
+  writer.beginFrame(kinds.last, request);
   let bytes = 0;
   let index = from;
   while (index < messages.length) {
     if (bytes >= limits.deliveryFrameBytes) {
-      writer.endFrameAs(replies.deliveryPart);
+      writer.endFrameAs(kinds.part);
       return index - from;
     }
     const message = messages[index]!;

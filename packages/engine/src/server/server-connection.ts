@@ -29,7 +29,7 @@ import { answerResourceCall } from './answer-resource-call.ts';
 import { ConnectionSessions } from './connection-sessions.ts';
 import { PeerRequestHandler } from './peer-request-handler.ts';
 import { readTexts } from './read-operations.ts';
-import { sendDeliveries } from './send-deliveries.ts';
+import { ofPush, sendDeliveries } from './send-deliveries.ts';
 import type { ServerSession } from './server-session.ts';
 
 /** How long a client may take to read the last answers of a connection that ends. */
@@ -57,7 +57,7 @@ export class ServerConnection {
     this.#socket = socket;
     this.#instance = instance;
     this.#ports = ports;
-    this.#sessions = new ConnectionSessions(instance);
+    this.#sessions = new ConnectionSessions(instance, ports);
     this.#writer = new FrameWriter(socket, ports.timers);
     const frames = new FrameReader((source, start, end) => this.#onFrame(source, start, end));
     socket.on('data', (chunk: Buffer) => {
@@ -205,7 +205,9 @@ export class ServerConnection {
     }
     const sessionNumber = body.u32();
     if (kind === requests.openSession) this.#openSession(sessionNumber, body);
-    else if (kind === requests.cancelWait) this.#sessions.findOpen(sessionNumber)?.stopWait();
+    else if (kind === requests.cancelPull) {
+      this.#sessions.findOpen(sessionNumber)?.consumers.cancelPull(body.u32());
+    } else if (kind === requests.cancelWait) this.#sessions.findOpen(sessionNumber)?.stopWait();
     else if (kind === requests.cancelUpload) {
       this.#sessions.findOpen(sessionNumber)?.uploads.cancel(body.u32());
     } else if (kind === requests.closeSession) {
@@ -232,6 +234,14 @@ export class ServerConnection {
       kind === requests.finishUpload
     ) {
       this.#answerWith(request, session.uploads.handleRequest(kind, body), done);
+    } else if (kind === requests.openConsumer) {
+      this.#answerWith(request, this.#openConsumer(session, request, body), done);
+    } else if (isConsumerRequest(kind)) {
+      this.#answerConsumer(request, session.consumers.handleRequest(kind, body));
+    } else if (kind === requests.send) {
+      this.#answerWith(request, session.sends.handleRequest(request, body), () => {
+        if (request !== 0) this.#sendDone(request);
+      });
     } else if (kind === requests.messageOfReceipt) {
       const message = session.messageOfReceipt(body.text(), body.text());
       this.#answerWith(request, message, (found) => this.#sendDeliveries(request, [found]));
@@ -242,6 +252,29 @@ export class ServerConnection {
         this.#writer.endFrame();
       });
     } else throw protocolError(`Unknown request ${kind}`);
+  }
+
+  /** `request` is the number of the consumer, under which its messages are pushed. */
+  async #openConsumer(session: ServerSession, request: number, body: BodyReader): Promise<void> {
+    await session.whenAttached();
+    session.consumers.open(request, body, {
+      push: (messages) => sendDeliveries(this.#writer, request, messages, ofPush),
+      fail: (error) => this.#onFailure(request, error),
+    });
+  }
+
+  /** Without a request number there is no answer: the consumer itself has ended if the request failed. */
+  #answerConsumer(request: number, work: Promise<Message[] | undefined>): void {
+    if (request === 0) {
+      work.catch((error: unknown) => {
+        if (isProtocolError(error)) this.#failConnection(error);
+      });
+      return;
+    }
+    this.#answerWith(request, work, (messages) => {
+      if (messages === undefined) this.#sendDone(request);
+      else this.#sendDeliveries(request, messages);
+    });
   }
 
   /** Reads one chunk at a time, however many the client requests, and only as fast as the client reads the answers. */
@@ -346,6 +379,10 @@ export class ServerConnection {
 
 function isDeliveryRequest(kind: number): boolean {
   return kind === requests.dequeue || kind === requests.receive || kind === requests.dequeueNow;
+}
+
+function isConsumerRequest(kind: number): boolean {
+  return kind >= requests.consumerFlow && kind <= requests.closeConsumer && kind !== requests.cancelPull;
 }
 
 function isProtocolError(error: unknown): boolean {

@@ -7,8 +7,8 @@
 import type { Message } from '../api/message.ts';
 import type { DequeueOptions, ReceiveOptions } from '../api/session.ts';
 import type { CommitOutcomes, OutcomeEntry, SessionConnection } from '../commit/commit-outcomes.ts';
-import { hasNoRoutingFields } from '../model/inspect-record.ts';
-import { type RecordContent, type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import { type RecordRun, readRecord } from '../model/message-record.ts';
+import type { Ports } from '../model/ports.ts';
 import { LazyCommitResult, validateIdempotencyKey } from '../model/session-calls.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import { validateRecord } from '../model/validate-record.ts';
@@ -18,6 +18,9 @@ import type { BodyReader } from '../wire/body-reader.ts';
 import { protocolError } from '../wire/protocol.ts';
 import { branchCallFromJson } from '../wire/xa-calls.ts';
 import { type OperationHandler, readEnqueue, readOperations } from './read-operations.ts';
+import { readRecords, validateRecords } from './received-records.ts';
+import { SessionConsumers } from './session-consumers.ts';
+import { SessionSends } from './session-sends.ts';
 import { SessionUploads } from './session-uploads.ts';
 
 export class ServerSession implements OperationHandler, SessionConnection {
@@ -25,6 +28,10 @@ export class ServerSession implements OperationHandler, SessionConnection {
   readonly #outcomeEntry: OutcomeEntry;
   readonly #outcomes: CommitOutcomes;
   readonly uploads: SessionUploads;
+  readonly consumers: SessionConsumers;
+  readonly sends: SessionSends;
+  /** Settled when the last commit that the client sent has ended; a dequeue may follow it without waiting for its answer. */
+  #lastCommit: Promise<unknown> | undefined;
   /** Set while the same session is ending on an earlier connection. */
   #previousEnded: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -32,10 +39,16 @@ export class ServerSession implements OperationHandler, SessionConnection {
   #idempotencyKey: string | undefined;
 
   /** Throws `SESSIONS_FULL`, `SESSION_CLOSED` if a later connection has the session, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
-  constructor(instance: LocalInstance, client: { session: Buffer; attachment: number }) {
+  constructor(
+    instance: LocalInstance,
+    client: { session: Buffer; attachment: number },
+    ports: Pick<Ports, 'clock' | 'timers'>,
+  ) {
     this.#outcomes = instance.recoverOutcomes();
     this.#session = instance.openSession();
     this.uploads = new SessionUploads(this.#session);
+    this.consumers = new SessionConsumers(this.#session, ports);
+    this.sends = new SessionSends(this.#session);
     try {
       const { entry, replaced } = this.#outcomes.attach({ ...client, owner: this });
       this.#outcomeEntry = entry;
@@ -54,7 +67,13 @@ export class ServerSession implements OperationHandler, SessionConnection {
     return work();
   }
 
+  /** Resolves once the session has ended on the earlier connection. */
+  async whenAttached(): Promise<void> {
+    await this.#previousEnded;
+  }
+
   dequeue(queue: string, options: DequeueOptions): Promise<Message[]> {
+    if (this.#lastCommit !== undefined) return this.#lastCommit.then(() => this.dequeue(queue, options));
     if (this.#previousEnded !== undefined) return this.#afterPrevious(() => this.dequeue(queue, options));
     return this.#session.dequeue(queue, options);
   }
@@ -83,8 +102,18 @@ export class ServerSession implements OperationHandler, SessionConnection {
 
   /** Carries out the staged operations and commits. If one is refused, the whole transaction is rolled back. */
   commit(transactionNumber: number, staged: BodyReader): Promise<LazyCommitResult> {
+    const committing = this.#commit(transactionNumber, staged);
+    this.#lastCommit = committing;
+    const onEnded = () => {
+      if (this.#lastCommit === committing) this.#lastCommit = undefined;
+    };
+    committing.then(onEnded, onEnded);
+    return committing;
+  }
+
+  #commit(transactionNumber: number, staged: BodyReader): Promise<LazyCommitResult> {
     if (this.#previousEnded !== undefined)
-      return this.#afterPrevious(() => this.commit(transactionNumber, staged));
+      return this.#afterPrevious(() => this.#commit(transactionNumber, staged));
     if (
       !Number.isSafeInteger(transactionNumber) ||
       transactionNumber <= this.#outcomeEntry.transactionNumber
@@ -160,6 +189,10 @@ export class ServerSession implements OperationHandler, SessionConnection {
     this.#session.acknowledge(queue, receipts);
   }
 
+  consumeDelivered(consumer: number, messages: number): void {
+    this.consumers.find(consumer).consumeInTransaction(messages);
+  }
+
   execute({ sql, parameters }: SqlStatement): void {
     this.#session.execute(sql, parameters);
   }
@@ -199,27 +232,12 @@ export class ServerSession implements OperationHandler, SessionConnection {
 
   #end(): Promise<void> {
     this.uploads.cancelAll();
-    this.#closing ??= this.#afterPrevious(() => this.#session.close());
+    this.consumers.endAll();
+    const sent = this.sends.end();
+    this.#closing ??= this.#afterPrevious(async () => {
+      await sent;
+      await this.#session.close();
+    });
     return this.#closing;
   }
-}
-
-/** `arePlain`: none has a group key, recipients or a priority. Throws `PROTOCOL_INVALID`, `MESSAGE_INVALID`. */
-function validateRecords({ source, start, end, count: expected }: RecordRun): { arePlain: boolean } {
-  let arePlain = true;
-  let count = 0;
-  for (let at = start; at < end; count += 1) {
-    const next = validateRecord(source, at, end);
-    arePlain &&= hasNoRoutingFields(source, at);
-    at = next;
-  }
-  if (count === 0 || count !== expected)
-    throw protocolError('The number of enqueued records differs from what the header says');
-  return { arePlain };
-}
-
-function readRecords({ source, start, end }: RecordRun): RecordContent[] {
-  const messages: RecordContent[] = [];
-  for (let at = start; at < end; at = recordEnd(source, at)) messages.push(readRecord(source, at));
-  return messages;
 }

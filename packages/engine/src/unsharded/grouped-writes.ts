@@ -30,6 +30,7 @@ import { writeLock } from './write-lock.ts';
 const claimWait = registerWaitEvent({
   name: 'claim',
   class: 'concurrency',
+  standsFor: null,
   about: 'a dequeue of a grouped unsharded queue: the group of its claim is written',
 });
 

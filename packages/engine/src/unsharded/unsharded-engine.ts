@@ -70,6 +70,7 @@ export class UnshardedEngine
   readonly statistics: UnshardedStatistics;
   readonly immediate = undefined;
   readonly streams = undefined;
+  readonly pipelines = undefined;
   readonly slab = new Slab();
   readonly holds: TimedHolds<UnshardedDelivery>;
   readonly #options: UnshardedEngineOptions;

@@ -35,6 +35,7 @@ const recallTag = 'C';
 export const writeLock = registerWaitEvent({
   name: 'write lock',
   class: 'concurrency',
+  standsFor: 'buffer busy waits and gc buffer busy',
   about: 'other sessions, of this process or another, write to the file of the unsharded queues',
 });
 

@@ -5,7 +5,8 @@
  *
  * with little-endian numbers; `docs/decisions/remote-protocol.md` lists the bodies and gives the reasons. Each
  * request has one answer, which carries the request's number. Answers to different sessions may come in any order. Only
- * `deliveryPart` is followed by another frame with the same number.
+ * `deliveryPart` is followed by another frame with the same number, and `openConsumer` by any number of `pushed` frames
+ * and, if the consumer ends before it is closed, by `failed`.
  *
  * The messages of a delivery travel as runs of consecutive records in the engine's own format:
  *
@@ -22,6 +23,7 @@
  *     u8 acknowledge · text queue · u32 count · u32 bytes · receipts, each a text
  *     u8 enqueueUploaded · text queue · u32 count · u32 bytes · for each: u32 upload, record without its payload
  *     u8 idempotencyKey · text key · u32 0 · u32 0, at most once, in front of the others
+ *     u8 consumeDelivered · empty text · u32 count · u32 bytes · for each: u32 consumer, u32 messages, in front of the rest
  *     u8 execute · empty text · u32 count · u32 bytes · statements, each u32 length, JSON (`sql-json.ts`)
  *
  * `enqueueNow` carries one such operation, an enqueue, and is answered as a commit; `dequeueNow` is as a dequeue.
@@ -31,7 +33,7 @@ import { errorRegistry, QueueError, type QueueErrorCode } from '../api/errors.ts
 import { assertTransactionSize } from '../model/session-calls.ts';
 
 /** Raised with every incompatible change. Client and server must have the same version. */
-export const protocolVersion = 7;
+export const protocolVersion = 8;
 
 /** "SHRD", to recognise a peer that speaks another protocol. */
 export const protocolMagic = 0x44524853;
@@ -69,6 +71,14 @@ export const requests = {
   /** Branches of distributed transactions: `xa-calls.ts`. */
   branchCall: 23,
   resourceCall: 24,
+  /** Consumers and producers: `server/session-consumers.ts`, `server/session-sends.ts`. */
+  openConsumer: 25,
+  consumerFlow: 26,
+  pull: 27,
+  cancelPull: 28,
+  recoverConsumer: 29,
+  closeConsumer: 30,
+  send: 31,
 } as const;
 
 export const replies = {
@@ -86,6 +96,8 @@ export const replies = {
   payloadChunk: 74,
   /** A transaction of this idempotency key was committed before. */
   replayed: 75,
+  /** Messages for a consumer, under the number of the request that opened it. */
+  pushed: 76,
 } as const;
 
 /** Kinds of the operations in a commit. */
@@ -95,6 +107,7 @@ export const operations = {
   execute: 3,
   enqueueUploaded: 4,
   idempotencyKey: 5,
+  consumeDelivered: 6,
 } as const;
 
 export function protocolError(sentence: string): QueueError {

@@ -17,6 +17,8 @@ export interface BranchWork {
 
 export interface PreparedContent {
   content: Uint8Array;
+  /** It has changes to the application's rows: in the file only. */
+  hasRows: boolean;
   /** The messages that the branch holds. */
   deliveries: Delivery[];
 }

@@ -6,6 +6,8 @@ import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
 import type { XaResource, XaVote, Xid } from '../api/xa.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
+import type { RowLockWaits } from '../commit/row-lock-waits.ts';
+import type { StagedSql } from '../commit/staged-transaction.ts';
 import type { Delivery } from '../log/delivery.ts';
 import type { SubscriberCursor } from '../log/subscriber-cursor.ts';
 import { mergeRanges, type SeqRange } from '../model/consumption.ts';
@@ -30,6 +32,7 @@ export interface BranchesOptions {
   dispatcher: Pick<Dispatcher, 'nack'>;
   delayed: DelayedMessages;
   transactions: ShardedTransactions;
+  rowLockWaits: RowLockWaits;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
@@ -46,14 +49,19 @@ export class Branches implements XaResource {
     };
   }
 
+  /** Whether a branch with this xid's key has not ended. */
+  has(key: string): boolean {
+    return this.#branches.has(key);
+  }
+
   /** Branches of any state. */
   get size(): number {
     return this.#branches.size;
   }
 
   /** Holds the messages of branches that were prepared before the instance opened. Nothing may have been delivered yet. */
-  recoverPrepared(rows: readonly PreparedBranchRow[]): void {
-    for (const { formatId, gtrid, bqual, content } of rows) {
+  recoverPrepared(prepared: readonly PreparedBranchRow[]): void {
+    for (const { formatId, gtrid, bqual, content, rows: ofApplication } of prepared) {
       const branch = new Branch(validateXid({ formatId, gtrid, bqual }));
       branch.apply('recover');
       const deliveries: Delivery[] = [];
@@ -61,7 +69,7 @@ export class Branches implements XaResource {
         const cursor = this.#findLog(queueId, log)?.cursorOf(subscriber);
         if (cursor !== undefined) deliveries.push(...cursor.holdEvacuated(seqsOf(ranges)));
       }
-      branch.prepared = { content, deliveries };
+      branch.prepared = { content, hasRows: ofApplication !== '', deliveries };
       this.#branches.set(branch.key, branch);
     }
   }
@@ -130,6 +138,7 @@ export class Branches implements XaResource {
   #forgetInMemory(branch: Branch): void {
     branch.timer?.cancel();
     this.#branches.delete(branch.key);
+    this.#options.rowLockWaits.release(branch.key);
   }
 
   /** Answers for a branch that can only be rolled back, which is forgotten. */
@@ -153,11 +162,18 @@ export class Branches implements XaResource {
         this.#finish(branch);
         return 'read-only';
       }
-      await this.#writePrepared(branch, transaction);
+      await this.#options.rowLockWaits.run(() => this.#writePrepared(branch, transaction), {
+        time: transaction.time,
+        transaction: branch.transactionKey,
+      });
     } catch (error) {
       await transaction.rollback();
       this.#finish(branch);
-      throw xaError(error, 'XA_RBOTHER');
+      throw xaError(error, rollbackCodeOf(error));
+    }
+    if (branch.prepared === undefined) {
+      this.#finish(branch); // its statements have changed no row
+      return 'read-only';
     }
     transaction.settleHolds(); // the branch holds their messages from now on
     branch.apply('becomePrepared');
@@ -182,22 +198,34 @@ export class Branches implements XaResource {
   async #writePrepared(branch: Branch, transaction: ShardedTransaction): Promise<void> {
     const { groupCommit, ports } = this.#options;
     const preparable = transaction.contentToPrepare();
-    const { deliveries } = preparable;
+    const { runs, deliveries, delayed, statements } = preparable;
     const content = encodeBranch(preparable);
     const row = { ...branch.xid, content, preparedAtMs: ports.clock.epochMs() };
     const evacuated = new Map<SubscriberCursor, SeqRange[]>();
     assertCanEvacuate(deliveries);
     this.#assertCanKeep(content.length);
+    const hasMessages = runs.length + deliveries.length + delayed.length > 0;
+    const sql: StagedSql | undefined =
+      statements.length === 0
+        ? undefined
+        : { statements: [...statements], results: [], branch: { kind: 'prepare', row, hasMessages } };
+    const withoutRows = { kind: 'prepare branch', row: { ...row, rows: '' } } as const;
     await groupCommit.write({
       sync: 'FULL',
       bytes: content.length,
       terminalRanges: evacuated,
-      onClose: () => [...evacuationWrites(deliveries, evacuated), { kind: 'prepare branch', row }],
+      sql,
+      // With statements the writer knows the rows, and writes the branch's row.
+      onClose: () => [
+        ...evacuationWrites(deliveries, evacuated),
+        ...(sql === undefined ? [withoutRows] : []),
+      ],
       onDurable: () => {
         for (const [cursor, ranges] of evacuated) cursor.markEvacuated(ranges);
       },
     });
-    branch.prepared = { content, deliveries: [...deliveries] };
+    const hasRows = sql !== undefined && sql.results.length > 0;
+    if (hasMessages || hasRows) branch.prepared = { content, hasRows, deliveries: [...deliveries] };
     for (const { log } of evacuated.keys()) groupCommit.truncateDrained(log);
   }
 
@@ -232,7 +260,7 @@ export class Branches implements XaResource {
       }
       await work.transaction.commit();
     } catch (error) {
-      throw xaError(error, 'XA_RBOTHER');
+      throw xaError(error, rollbackCodeOf(error));
     } finally {
       this.#finish(branch);
     }
@@ -241,7 +269,7 @@ export class Branches implements XaResource {
   async #commitPrepared(branch: Branch): Promise<void> {
     const { groupCommit, delayed, transactions } = this.#options;
     branch.apply('commit');
-    const { content, deliveries } = branch.prepared!;
+    const { content, hasRows, deliveries } = branch.prepared!;
     const staged = stageBranch(content, this.#findLog);
     const consumed = deliveries.filter(({ cursor }) => !cursor.removed && !cursor.log.dropped);
     await this.#endPrepared(branch, 'XA_RETRY', () =>
@@ -250,6 +278,9 @@ export class Branches implements XaResource {
         runs: staged.runs,
         deliveries: consumed,
         bytes: content.byteLength,
+        sql: hasRows
+          ? { statements: [], results: [], branch: { kind: 'commit', key: branch.xid } }
+          : undefined,
         onClose: () => [
           { kind: 'end branch', key: branch.xid },
           ...staged.delayed.map((message) => ({ kind: 'insert delayed', message }) as const),
@@ -307,6 +338,16 @@ export class Branches implements XaResource {
   close(): void {
     for (const { timer } of this.#branches.values()) timer?.cancel();
   }
+}
+
+/** The code for a branch that is rolled back because of an error of the engine. */
+function rollbackCodeOf(error: unknown): 'XA_RBINTEGRITY' | 'XA_RBTIMEOUT' | 'XA_RBOTHER' {
+  if (!(error instanceof QueueError)) return 'XA_RBOTHER';
+  if (error.code === 'SQL_LOCK_TIMEOUT') return 'XA_RBTIMEOUT';
+  const { sqlite } = error.details;
+  return typeof sqlite === 'string' && sqlite.startsWith('SQLITE_CONSTRAINT')
+    ? 'XA_RBINTEGRITY'
+    : 'XA_RBOTHER';
 }
 
 /** Throws `RECEIPT_STALE`, `TX_TOO_LARGE`. */

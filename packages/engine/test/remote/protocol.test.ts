@@ -99,6 +99,9 @@ function read(
     acknowledge: (name, receipts) => {
       for (const receipt of receipts) found.push({ queue: name, receipt });
     },
+    consumeDelivered: () => {
+      throw new Error('no consumer has messages');
+    },
     execute: (statement) => found.push({ statement }),
     idempotencyKey: () => {
       throw new Error('no key was staged');

@@ -7,13 +7,14 @@ import type { DelayMoment } from '../../src/model/delay-clock.ts';
 import { type DelayedRow, delayedSinceMs } from '../../src/model/delayed-message.ts';
 import type { EvacuatedRow } from '../../src/model/evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from '../../src/model/forwarding-row.ts';
-import type { PoolChanges } from '../../src/model/group-message.ts';
+import type { PoolChanges, SqlOutcome, SqlTransaction } from '../../src/model/group-message.ts';
 import { readPayload, recordEnd } from '../../src/model/message-record.ts';
 import type { ReadBlock, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { RecoveredInstance, RecoveredPartition } from '../../src/model/recovered-instance.ts';
 import type { TableWrite } from '../../src/model/table-write.ts';
 import type { DecisionRow, PreparedBranchRow } from '../../src/model/xa-rows.ts';
 import { xidKey } from '../../src/model/xid.ts';
+import { runStatements } from './memory-statements.ts';
 import type { Chance } from './scheduler.ts';
 import { expectThat, SimulationFailure } from './simulation-failure.ts';
 
@@ -36,6 +37,13 @@ export interface WrittenGroup {
   blocks: (ReadBlock & { partition: number })[];
   deltas: { partition: number; ranges: Uint8Array }[];
   tableWrites: readonly TableWrite[];
+  sqlTransactions: WrittenSqlTransaction[];
+}
+
+export interface WrittenSqlTransaction
+  extends Pick<WrittenGroup, 'blocks' | 'deltas' | 'tableWrites'>,
+    Pick<SqlTransaction, 'statements' | 'branch'> {
+  gapDeltas: WrittenGroup['deltas'];
 }
 
 /** The tables. */
@@ -49,6 +57,8 @@ class Tables {
   readonly forwardedIn: Map<string, ForwardedInRow>;
   readonly preparedBranches: Map<string, PreparedBranchRow>;
   readonly decisions: Map<string, DecisionRow>;
+  /** The application's one table: balances by account. */
+  readonly balances: Map<number, number>;
   /** By log: the end of the numbers that it ever had. */
   readonly logEnds: Map<string, number>;
   /** Payloads of partitions that were truncated. */
@@ -73,11 +83,13 @@ class Tables {
     this.forwardedIn = new Map(from?.forwardedIn);
     this.preparedBranches = new Map(from?.preparedBranches);
     this.decisions = new Map(from?.decisions);
+    this.balances = new Map(from?.balances);
     this.logEnds = new Map(from?.logEnds);
     this.truncatedPayloads = new Set(from?.truncatedPayloads);
   }
 
-  apply({ poolChanges, blocks, deltas, tableWrites }: WrittenGroup): void {
+  /** Returns how the group's statements ended. */
+  apply({ poolChanges, sqlTransactions, ...content }: WrittenGroup): SqlOutcome[] {
     for (const partition of poolChanges.create) this.partitions.set(partition, null);
     for (const partition of poolChanges.truncate) this.#truncate(partition);
     for (const { partition, queueId, shard, firstSeq } of poolChanges.assign) {
@@ -88,6 +100,22 @@ class Tables {
       const empty = { blocks: [], deltas: [], attempts: new Map<number, number>() };
       this.partitions.set(partition, { queueId, shard, firstSeq, ...empty });
     }
+    this.#applyContent(content);
+    return sqlTransactions.map((transaction) => {
+      const outcome = runStatements(transaction, this);
+      if (outcome.failure === null) this.#applyContent(transaction);
+      else
+        for (const { partition, ranges } of transaction.gapDeltas)
+          this.#addDelta(this.#assigned(partition), ranges);
+      return outcome;
+    });
+  }
+
+  #applyContent({
+    blocks,
+    deltas,
+    tableWrites,
+  }: Pick<WrittenGroup, 'blocks' | 'deltas' | 'tableWrites'>): void {
     for (const { partition, ...block } of blocks) {
       const stored = this.#assigned(partition);
       const log = `${stored.queueId} ${stored.shard}`;
@@ -256,9 +284,10 @@ export class MemoryFile {
   #unsynced: WrittenGroup[] = [];
   #epoch = 0;
 
-  write(group: WrittenGroup): void {
-    this.#written.apply(group);
+  /** Returns how the group's statements ended. */
+  write(group: WrittenGroup): SqlOutcome[] {
     this.#unsynced.push(group);
+    return this.#written.apply(group);
   }
 
   /** Everything up to this group is on disk from now on. */

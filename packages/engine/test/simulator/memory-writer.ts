@@ -1,6 +1,12 @@
 /** The writer and the reader of a file in memory, beneath the same ports as the real ones: each answers after a simulated while. */
 import type { WriterPort } from '../../src/commit/writer-port.ts';
-import type { Group, GroupResult } from '../../src/model/group-message.ts';
+import type {
+  BlockEntry,
+  ConsumptionDelta,
+  Group,
+  GroupResult,
+  SqlOutcome,
+} from '../../src/model/group-message.ts';
 import type { FileReader, ReadOperation, ReadResults } from '../../src/model/read-request.ts';
 import type { StorageFailure } from '../../src/model/storage-failure.ts';
 import type { MemoryFile, WrittenGroup } from './memory-file.ts';
@@ -41,8 +47,11 @@ export class MemoryWriter implements WriterPort {
     const answerAtMs = Math.max(this.#lastAnswerAtMs, writeAtMs + this.#delayMs());
     this.#lastAnswerAtMs = answerAtMs;
     let failure: StorageFailure | null = null;
+    let sqlOutcomes: SqlOutcome[] = [];
     this.#ports.after(writeAtMs - nowMs, () => {
-      failure = this.#write(group);
+      failure = this.#write(group, (outcomes) => {
+        sqlOutcomes = outcomes;
+      });
     });
     this.#ports.after(answerAtMs - nowMs, () => {
       if (failure === null && group.sync === 'FULL') this.#file.sync(group.groupNumber);
@@ -52,7 +61,7 @@ export class MemoryWriter implements WriterPort {
         generation: group.generation,
         failure,
         unusablePartitions: [],
-        sqlOutcomes: [],
+        sqlOutcomes,
         maintenanceMs: 0,
         commitMs: 0,
         cpuUs: 0,
@@ -65,7 +74,7 @@ export class MemoryWriter implements WriterPort {
   }
 
   /** Groups behind a failed one fail too, until one comes that was built after it. */
-  #write(group: Group): StorageFailure | null {
+  #write(group: Group, onStatements: (outcomes: SqlOutcome[]) => void): StorageFailure | null {
     const failed = this.#failure;
     if (failed !== undefined && (failed.fatal || group.generation === this.#generation)) return failed;
     this.#generation = group.generation;
@@ -80,7 +89,7 @@ export class MemoryWriter implements WriterPort {
       this.#failure = { code, message: `simulated: ${fault}`, details: {}, fatal };
       return this.#failure;
     }
-    this.#file.write(toWritten(group));
+    onStatements(this.#file.write(toWritten(group)));
     return null;
   }
 
@@ -95,16 +104,28 @@ export class MemoryWriter implements WriterPort {
 
 function toWritten(group: Group): WrittenGroup {
   const copy = (offset: number, length: number) => Buffer.from(Buffer.from(group.buffer, offset, length));
+  const blocksOf = (blocks: readonly BlockEntry[]) =>
+    blocks.map(({ partition, firstSeq, count, offset, length }) => {
+      return { partition, firstSeq, count, body: copy(offset, length) };
+    });
+  const deltasOf = (deltas: readonly ConsumptionDelta[]) =>
+    deltas.map(({ partition, ranges }) => ({ partition, ranges: Uint8Array.from(ranges) }));
   return {
     groupNumber: group.groupNumber,
     poolChanges: group.poolChanges,
-    blocks: group.blocks.map(({ partition, firstSeq, count, offset, length }) => {
-      return { partition, firstSeq, count, body: copy(offset, length) };
-    }),
+    blocks: blocksOf(group.blocks),
     deltas: group.consumptionDeltas.map(({ partition, offset, length }) => {
       return { partition, ranges: copy(offset, length) };
     }),
     tableWrites: group.tableWrites,
+    sqlTransactions: group.sqlTransactions.map((transaction) => ({
+      statements: transaction.statements,
+      branch: transaction.branch,
+      blocks: blocksOf(transaction.blocks),
+      deltas: deltasOf(transaction.consumptionDeltas),
+      tableWrites: transaction.tableWrites,
+      gapDeltas: deltasOf(transaction.gapDeltas),
+    })),
   };
 }
 

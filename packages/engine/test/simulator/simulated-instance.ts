@@ -63,6 +63,7 @@ export class SimulatedInstance {
       logBytesMax: 2 ** 30,
       sampleIntervalMs: 60_000,
       writerReservationMsMax: 1_000,
+      sqlLockMsMax: 5_000,
       waits: new WaitRecorder({ clock: ports.clock }),
       outcomes: new CommitOutcomes(ports.clock),
       queues,

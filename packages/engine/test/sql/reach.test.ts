@@ -87,7 +87,12 @@ beforeAll(async () => {
     .pluck()
     .all() as string[];
   engineTables = engineTables.filter((name) => !name.startsWith('sqlite_'));
-  sql = new ApplicationSqlExecutor(file, engineSchemaNames(), nodePorts.clock);
+  sql = new ApplicationSqlExecutor({
+    file,
+    engineNames: engineSchemaNames(),
+    clock: nodePorts.clock,
+    readPreparedBranches: () => [],
+  });
   file.exec('CREATE TABLE own (a INTEGER PRIMARY KEY, b)');
 });
 
@@ -99,7 +104,7 @@ function attempt(statement: string): string {
     return failure?.code ?? 'done';
   } finally {
     file.exec('ROLLBACK');
-    sql.invalidateCompiled();
+    sql.onGroupUndone();
   }
 }
 
@@ -130,7 +135,7 @@ describe('a statement of the application', () => {
     const rootPages = file
       .prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'own' AND rootpage > 0")
       .pluck();
-    expect([...schema.rootPages()]).toEqual(rootPages.all());
+    expect([...schema.tableOfRoots().keys()]).toEqual(rootPages.all());
     expect([...schema.snapshot().applicationViews]).toEqual([]);
   });
 });

@@ -206,7 +206,7 @@ describe('a read-only answer', () => {
 });
 
 describe('one phase', () => {
-  it('commits what a branch cannot prepare: statements of the application', async () => {
+  it('commits what a branch cannot prepare: a change of the schema', async () => {
     const instance = await openWithQueues();
     const session = instance.openSession();
     await xaOf(session).start(xid);
@@ -230,7 +230,7 @@ describe('one phase', () => {
 describe('what cannot be prepared', () => {
   it.each<[string, (instance: Instance) => Promise<ReturnType<Instance['openSession']>>]>([
     [
-      'statements of the application',
+      'a change of the schema',
       async (instance) => {
         const session = instance.openSession();
         await xaOf(session).start(xid);

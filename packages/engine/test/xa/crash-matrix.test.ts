@@ -84,6 +84,7 @@ describe('the matrix finds a planted bug', () => {
     ['a branch commits before the decision', ['coordinator', 'first']],
     ['recovery presumes a commit', ['coordinator', 'first']],
     ['a prepared branch is forgotten with its instance', ['first']],
+    ['a commit leaves out the rows', ['coordinator']],
   ])('%s', async (bug, roles) => {
     const failures: string[] = [];
     for (const seed of seeds) {

@@ -1,7 +1,7 @@
 /**
  * One distributed transaction over simulated instances, with a crash at one event of it and a second one at an event of the
- * recovery. The transaction consumes a message and enqueues one on each of two instances; afterwards either all of that has
- * happened or nothing.
+ * recovery. The transaction consumes a message, enqueues one and changes a row on each of two instances; afterwards either all of
+ * that has happened or nothing, and no row is locked.
  */
 import { QueueError } from '../../src/api/errors.ts';
 import type { Session } from '../../src/api/session.ts';
@@ -9,6 +9,7 @@ import type { XaResource, Xid } from '../../src/api/xa.ts';
 import { Coordinator } from '../../src/xa/coordinator/coordinator.ts';
 import type { Decisions } from '../../src/xa/coordinator/decisions.ts';
 import type { DistributedTransaction } from '../../src/xa/coordinator/distributed-transaction.ts';
+import { addToBalance } from '../simulator/memory-statements.ts';
 import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
 import { type Opening, SimulatedInstance } from '../simulator/simulated-instance.ts';
 import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';
@@ -24,6 +25,7 @@ export type PlantedBug =
   | 'a branch says that it is prepared before it is on disk'
   | 'a branch commits before the decision'
   | 'recovery presumes a commit'
+  | 'a commit leaves out the rows'
   | 'a prepared branch is forgotten with its instance';
 
 export interface CrashRunOptions {
@@ -92,11 +94,19 @@ class Node {
     const branches = () => this.opening.parts.branches;
     return {
       prepare: (xid) => this.#prepare(xid),
-      commit: (xid, options) => this.reach(branches().commit(xid, options)),
+      commit: (xid, options) => this.#commit(xid, options),
       rollback: (xid) => this.reach(branches().rollback(xid)),
       recover: () => this.reach(branches().recover()),
       forget: (xid) => this.reach(branches().forget(xid)),
     };
+  }
+
+  #commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
+    if (this.#bug === 'a commit leaves out the rows') {
+      const { preparedBranches } = this.simulated.file.tables;
+      for (const [key, row] of preparedBranches) preparedBranches.set(key, { ...row, rows: '[]' });
+    }
+    return this.reach(this.opening.parts.branches.commit(xid, options));
   }
 
   #prepare(xid: Xid): Promise<'ok' | 'read-only'> {
@@ -178,6 +188,7 @@ export class CrashRun {
     const { first, second } = this.#nodes;
     await this.#finish(put(first, 'in 1', 'more 1'));
     await this.#finish(put(second, 'in 2'));
+    for (const node of [first, second]) await this.#finish(addTo(node, 100));
 
     let point = 'after the end';
     void this.#transact();
@@ -252,6 +263,7 @@ export class CrashRun {
         const [message] = await session.dequeue('orders');
         expectThat(message !== undefined, () => 'there is no message to consume');
         session.enqueue('alerts', { payload: name });
+        session.execute(addToBalance, [session === one ? -10 : 10, 1]);
         this.#progress = `after the work of ${name}`;
         await roundTrip();
       }
@@ -337,8 +349,18 @@ export class CrashRun {
   async #verify(): Promise<boolean> {
     const left = [await this.#takeAll(this.#nodes.first), await this.#takeAll(this.#nodes.second)];
     const seen = JSON.stringify(left);
-    const committed = seen === JSON.stringify([['more 1', 'out 1'], ['out 2']]);
-    const rolledBack = seen === JSON.stringify([['in 1', 'more 1'], ['in 2']]);
+    const committed =
+      seen ===
+      JSON.stringify([
+        ['more 1', 'out 1', '90'],
+        ['out 2', '110'],
+      ]);
+    const rolledBack =
+      seen ===
+      JSON.stringify([
+        ['in 1', 'more 1', '100'],
+        ['in 2', '100'],
+      ]);
     expectThat(committed || rolledBack, () => `the instances do not agree: ${seen}`);
     expectThat(
       this.#told === undefined || this.#told === 'unknown' || (this.#told === 'committed') === committed,
@@ -365,7 +387,8 @@ export class CrashRun {
       }
     }
     await this.#finish(session.commit());
-    return payloads.sort();
+    await this.#finish(addTo(node, 0)); // nothing of it is locked
+    return [...payloads.sort(), String(node.simulated.file.tables.balances.get(1))];
   }
 }
 
@@ -376,5 +399,11 @@ function isUnknown(error: unknown): boolean {
 async function put(node: Node, ...payloads: string[]): Promise<void> {
   const session = node.simulated.openSession();
   for (const payload of payloads) session.enqueue('orders', { payload });
+  await session.commit();
+}
+
+async function addTo(node: Node, amount: number): Promise<void> {
+  const session = node.simulated.openSession();
+  session.execute(addToBalance, [amount, 1]);
   await session.commit();
 }

@@ -1,6 +1,7 @@
 /**
  * Processes of two instances and of a coordinator are killed again and again while tokens move between the instances, each in a
- * distributed transaction. No token is lost or doubled, and none is behind a hop that was acknowledged.
+ * distributed transaction. No token is lost or doubled, none is behind a hop that was acknowledged, and the rows that count hops
+ * agree with the messages.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,6 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openInstance } from '../../src/index.ts';
 import { makeFolder, openTestInstance } from '../folder.ts';
 import { drawnSeed, random } from '../random.ts';
+import { rows, run } from './rows-support.ts';
 import { put, takeAll } from './support.ts';
 
 type Role = 'one' | 'two' | 'coordinator';
@@ -28,6 +30,8 @@ it('transfers are all or nothing, whoever is killed', { timeout: 120_000 }, asyn
   const first = await openInstance({ dir });
   await first.createQueue({ name: 'tokens', forwarding: false });
   await put(first, 'tokens', ...tokens.map((token) => `${token} 0`));
+  await run(first, 'CREATE TABLE token (name TEXT PRIMARY KEY, hops INTEGER) WITHOUT ROWID');
+  for (const token of tokens) await run(first, ['INSERT INTO token VALUES (?, 0)', [token]]);
   await first.close();
 
   const draw = random(drawnSeed);
@@ -73,8 +77,10 @@ it('transfers are all or nothing, whoever is killed', { timeout: 120_000 }, asyn
   await coordinator.resolve();
   coordinator.close();
   expect([await one.xa.recover(), await two.xa.recover()]).toEqual([[], []]);
+  const counted = await rows(one, "SELECT name || ' ' || hops AS hop FROM token ORDER BY hop");
   const left = [...(await takeAll(one, 'tokens')), ...(await takeAll(two, 'tokens'))];
   const hops = left.map((payload) => payload.split(' ') as [string, string]);
+  expect(counted.map(({ hop }) => hop)).toEqual([...left].sort());
   expect(hops.map(([token]) => token).sort()).toEqual([...tokens].sort());
   for (const [token, count] of hops)
     expect(Number(count), token).toBeGreaterThanOrEqual(acknowledged.get(token)!);

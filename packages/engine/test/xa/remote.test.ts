@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { connect, type Instance, type RemoteInstance, serveInstance } from '../../src/index.ts';
 import { makeFolder, openTestClient, openTestInstance } from '../folder.ts';
+import { isWaiting, rows, run } from './rows-support.ts';
 import { code, put, takeAll, xaOf } from './support.ts';
 import { xidOf } from './xid-of.ts';
 
@@ -35,6 +36,25 @@ describe('a remote session', () => {
     await expect(client.xa.commit(xid)).rejects.toEqual(code('XAER_NOTA'));
     expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
     expect(await takeAll(instance, 'orders')).toEqual(['local']);
+  });
+
+  it('changes rows in a branch, and waits for those that another has locked', async () => {
+    const { instance, client } = await openServed();
+    await run(
+      instance,
+      'CREATE TABLE stock (item TEXT PRIMARY KEY, count)',
+      "INSERT INTO stock VALUES ('a', 5)",
+    );
+    const session = client.openSession();
+    await xaOf(session).start(xid);
+    session.execute("UPDATE stock SET count = 4 WHERE item = 'a'");
+    await xaOf(session).end(xid);
+    expect(await xaOf(session).prepare(xid)).toBe('ok');
+    const waits = run(client, "UPDATE stock SET count = count - 1 WHERE item = 'a'");
+    expect(await isWaiting(instance, waits)).toBe(true);
+    await client.xa.commit(xid);
+    await waits;
+    expect(await rows(instance, 'SELECT * FROM stock')).toEqual([{ item: 'a', count: 3 }]);
   });
 
   it('suspends and resumes, joins, fails and commits in one phase as an embedded one', async () => {
@@ -113,6 +133,34 @@ describe('a remote session', () => {
 });
 
 describe('a coordinator', () => {
+  it('moves rows and messages between two folders, over clients, and leaves nothing where one refuses', async () => {
+    const [one, two] = [await openServed(), await openServed()];
+    for (const { instance } of [one, two]) {
+      await run(instance, 'CREATE TABLE account (id INTEGER PRIMARY KEY, balance CHECK (balance >= 0))');
+      await run(instance, 'INSERT INTO account VALUES (1, 10)');
+    }
+    const coordinator = one.instance.coordinator({ one: one.client.xa, two: two.client.xa });
+    const move = async (amount: number) => {
+      const transaction = coordinator.begin();
+      const [payer, payee] = [one.client.openSession(), two.client.openSession()];
+      await transaction.enlist('one', payer);
+      await transaction.enlist('two', payee);
+      payer.execute('UPDATE account SET balance = balance - ?', [amount]);
+      payer.enqueue('shipments', { payload: `paid ${amount}` });
+      payee.execute('UPDATE account SET balance = balance + ?', [amount]);
+      payee.enqueue('shipments', { payload: `got ${amount}` });
+      await transaction.commit();
+    };
+    await move(4);
+    await expect(move(7)).rejects.toEqual(code('XA_RBINTEGRITY'));
+    await move(6);
+    expect(await rows(one.instance, 'SELECT balance FROM account')).toEqual([{ balance: 0 }]);
+    expect(await rows(two.instance, 'SELECT balance FROM account')).toEqual([{ balance: 20 }]);
+    expect(await takeAll(one.instance, 'shipments')).toEqual(['paid 4', 'paid 6']);
+    expect(await takeAll(two.instance, 'shipments')).toEqual(['got 4', 'got 6']);
+    coordinator.close();
+  });
+
   it('commits over clients of two instances: ten round trips, five to each', async () => {
     const dir = makeFolder();
     const one = await openTestInstance({ dir });

@@ -1,6 +1,6 @@
 /**
  * A process of a test that kills it. As a participant it serves an instance; as the coordinator it moves tokens between the
- * instances, each time with one more hop, and tells of each transfer that it was told is committed.
+ * instances, each time with one more hop, which a row on the first one counts too, and tells of each transfer that it was told is committed.
  */
 import { connect, openInstance, QueueError, type Session, serveInstance } from '../../src/index.ts';
 
@@ -52,6 +52,8 @@ async function coordinate(): Promise<void> {
       const [token, hops] = message.payload.toString().split(' ');
       const hop = `${token} ${Number(hops) + 1}`;
       producer.enqueue('tokens', { payload: hop });
+      const atFirst = from === 'one' ? consumer : producer;
+      atFirst.execute('UPDATE token SET hops = hops + 1 WHERE name = ?', [token!]);
       await transaction.commit();
       return hop;
     } catch (error) {

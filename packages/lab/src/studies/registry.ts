@@ -59,12 +59,13 @@ export class StudyRegistry {
       this.programs.flatMap((program) => program.systems.map((each) => [each.id, each])),
     );
     return {
-      studies: this.studies.map(({ id, document, claims, notMeasured, notBuilt = [] }) => ({
+      studies: this.studies.map(({ id, document, claims, notMeasured, notBuilt = [], tables = [] }) => ({
         id,
         document,
         claims: claims.map((claim) => claim.id),
         notMeasured: [...notMeasured],
         notBuilt: [...notBuilt],
+        tables: [...tables],
       })),
       programs: this.programs.map(({ id, title, parameters, figures }) => ({
         id,

@@ -1,5 +1,5 @@
 /** What a study is: a document, what it claims, and how each claim is judged. Each study is a folder beside this file. */
-import type { ClaimResult, Point, StudyDocument } from '@shardlab/contract';
+import type { ClaimResult, DocumentTable, Point, StudyDocument } from '@shardlab/contract';
 import type { Judge } from '../judging/judgement.ts';
 import type { Program } from '../programs/program.ts';
 
@@ -34,6 +34,8 @@ export interface Study {
   claims: readonly Claim[];
   notMeasured: readonly NotMeasured[];
   notBuilt?: readonly NotBuilt[];
+  /** The document's own numbers, for charts that show them beside measured ones. */
+  tables?: readonly DocumentTable[];
   /** Programs that only its scenarios need. */
   programs?: readonly Program[];
   /** Names of the figures that its report shows, by program; default: all that were measured. */

@@ -21,8 +21,8 @@ import type { WorkerConfig } from './protocol.ts';
 /** Maximum age of a cached subscriber list: hundreds of sessions need it, and one call lists all subscribers. */
 const refreshMs = 20;
 
-export interface Host
-  extends Pick<RemoteInstance, 'id' | 'openSession' | 'createQueue' | 'subscribe' | 'browse' | 'close'> {
+export interface Host extends Pick<RemoteInstance, 'id' | 'createQueue' | 'subscribe' | 'browse' | 'close'> {
+  openSession(): Session;
   /** Waits of the instance and of the load; for a remote instance only those of the load. */
   readonly waits: WaitLog;
   /** What a session waits for in its calls; undefined if the instance marks that itself. */

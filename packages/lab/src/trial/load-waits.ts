@@ -4,12 +4,14 @@ import { registerWaitEvent } from '@shardlab/engine';
 export const flowControl = registerWaitEvent({
   name: 'flow control',
   class: 'configuration',
+  standsFor: null,
   about: "an enqueuer of the lab pauses, because its instance's backlog exceeds the scenario's bound",
 });
 
 export const clientRoundTrip = registerWaitEvent({
   name: 'client round trip',
   class: 'network',
+  standsFor: 'SQL*Net message from client',
   about: 'an injected delay before each call of a session',
   emulated: true,
   isIdle: true,
@@ -18,11 +20,13 @@ export const clientRoundTrip = registerWaitEvent({
 export const retryPause = registerWaitEvent({
   name: 'retry pause',
   class: 'idle',
+  standsFor: null,
   about: 'a session of the lab, before it repeats a transaction that a failover or a conversion undid',
 });
 
 export const serverCall = registerWaitEvent({
   name: 'server call',
   class: 'network',
+  standsFor: null,
   about: 'a call of a remote session, from sending until its program continues',
 });

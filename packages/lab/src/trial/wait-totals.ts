@@ -1,6 +1,6 @@
 /** Sums and differences of wait events. */
 import type { WaitSummary } from '@shardlab/contract';
-import { type WaitStats, waitQuantileMs } from '@shardlab/engine';
+import { type WaitStats, waitBucketsPerDoubling, waitQuantileMs } from '@shardlab/engine';
 
 /** The waits between two snapshots of one instance. */
 export function waitsBetween(before: readonly WaitStats[], after: readonly WaitStats[]): WaitStats[] {
@@ -47,8 +47,21 @@ export function summariseWaits(stats: readonly WaitStats[]): WaitSummary[] {
       totalMs: Number(totalMs.toFixed(3)),
       p99Ms: Number(waitQuantileMs(buckets, 0.99).toFixed(4)),
       emulated,
+      ...histogramOf(buckets),
     }))
     .sort((a, b) => b.totalMs - a.totalMs);
+}
+
+/** By powers of two, which is as fine as a chart shows; without the empty end. Nothing where no durations were kept. */
+function histogramOf(buckets: readonly number[]): Pick<WaitSummary, 'histogram'> {
+  const histogram: number[] = [];
+  for (const [index, count] of buckets.entries()) {
+    if (count === 0) continue;
+    const power = Math.ceil(index / waitBucketsPerDoubling);
+    while (histogram.length <= power) histogram.push(0);
+    histogram[power]! += count;
+  }
+  return histogram.length === 0 ? {} : { histogram };
 }
 
 /** Waiting time in milliseconds by wait class. */

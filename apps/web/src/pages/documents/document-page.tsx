@@ -9,6 +9,7 @@ import { QueryResult } from '../../parts/query-states.tsx';
 import { ScenarioCard } from '../../parts/scenario-card.tsx';
 import { ScrollX } from '../../parts/scroll-x.tsx';
 import { useTitle } from '../../parts/use-title.ts';
+import { DocumentTables } from './document-tables.tsx';
 
 /** One document: where it is from, what it claims and where, its numbers beside ours, and what is not measured of it. */
 export function DocumentPage() {
@@ -40,6 +41,7 @@ export function DocumentPage() {
       </QueryResult>
       {study === undefined ? null : (
         <>
+          <DocumentTables tables={study.tables} />
           <Remarks
             title="Not measured"
             remarks={study.notMeasured.map(({ statement, reason }) => ({ what: statement, remark: reason }))}

@@ -1,5 +1,6 @@
 import { distributionOf, type Point, type ProgramInfo, pointKey, provenanceOf } from '@shardlab/contract';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { waitsQuery } from '../../api/queries.ts';
 import { formatCores, formatCount, formatMs, formatValue } from '../../model/format.ts';
@@ -145,53 +146,60 @@ function PointTable(
 }
 
 /** The wait events of each system, ranked by total time. */
-export function WaitsTable({ points }: { points: readonly Point[] }) {
+export function WaitsTable({ points, runId }: { points: readonly Point[]; runId: string }) {
   const waits = topWaits(points);
   const { data: registry } = useQuery(waitsQuery);
   const aboutOf = (event: string) => registry?.events.find(({ name }) => name === event)?.about;
   if (waits.length === 0) return <p className="empty">No waits recorded yet.</p>;
   return (
-    <ScrollX label="Top waits">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Queue</th>
-            <th scope="col">Wait event</th>
-            <th scope="col">Class</th>
-            <th scope="col" className="number">
-              Waits
-            </th>
-            <th scope="col" className="number">
-              Total time
-            </th>
-            <th scope="col" className="number">
-              Mean
-            </th>
-            <th scope="col" className="number">
-              Highest p99 of any point
-            </th>
-            <th scope="col" className="number">
-              Share of wait time without idle
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {waits.map((wait) => (
-            <tr key={`${wait.system}/${wait.event}`}>
-              <td>{wait.system}</td>
-              <td title={aboutOf(wait.event)}>
-                {wait.event} {wait.emulated ? <span className="tag">emulated</span> : null}
-              </td>
-              <td>{wait.class}</td>
-              <td className="number">{formatCount(wait.waits)}</td>
-              <td className="number">{formatMs(wait.totalMs)}</td>
-              <td className="number">{formatMs(wait.totalMs / wait.waits)}</td>
-              <td className="number">{formatMs(wait.p99MsMax)}</td>
-              <td className="number">{wait.share === null ? '–' : `${formatValue(wait.share * 100)} %`}</td>
+    <>
+      <p className="small">
+        <Link to="/runs/$runId/explain" params={{ runId }}>
+          Explain: active sessions by wait event, point by point
+        </Link>
+      </p>
+      <ScrollX label="Top waits">
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Queue</th>
+              <th scope="col">Wait event</th>
+              <th scope="col">Class</th>
+              <th scope="col" className="number">
+                Waits
+              </th>
+              <th scope="col" className="number">
+                Total time
+              </th>
+              <th scope="col" className="number">
+                Mean
+              </th>
+              <th scope="col" className="number">
+                Highest p99 of any point
+              </th>
+              <th scope="col" className="number">
+                Share of wait time without idle
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollX>
+          </thead>
+          <tbody>
+            {waits.map((wait) => (
+              <tr key={`${wait.system}/${wait.event}`}>
+                <td>{wait.system}</td>
+                <td title={aboutOf(wait.event)}>
+                  {wait.event} {wait.emulated ? <span className="tag">emulated</span> : null}
+                </td>
+                <td>{wait.class}</td>
+                <td className="number">{formatCount(wait.waits)}</td>
+                <td className="number">{formatMs(wait.totalMs)}</td>
+                <td className="number">{formatMs(wait.totalMs / wait.waits)}</td>
+                <td className="number">{formatMs(wait.p99MsMax)}</td>
+                <td className="number">{wait.share === null ? '–' : `${formatValue(wait.share * 100)} %`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollX>
+    </>
   );
 }

@@ -26,7 +26,7 @@ export function RunDetails(props: {
             label: 'Points',
             content: () => <PointsTable points={points} program={program} selected={search.point ?? null} />,
           },
-          { id: 'waits', label: 'Top waits', content: () => <WaitsTable points={points} /> },
+          { id: 'waits', label: 'Top waits', content: () => <WaitsTable points={points} runId={run.id} /> },
           {
             id: 'integrity',
             label: 'Integrity',

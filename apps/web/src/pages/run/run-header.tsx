@@ -1,4 +1,4 @@
-import type { Run } from '@shardlab/contract';
+import { type Point, pointKey, type Run } from '@shardlab/contract';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -22,12 +22,14 @@ import { ResumeRun } from './resume-run.tsx';
 /** The title of a run, its progress or outcome, and what can be done with it. */
 export function RunHeader(props: {
   run: Run;
+  /** The point that was chosen in a chart; null for none. */
+  selected: Point | null;
   /** Since when the server does not answer, epoch milliseconds; null while it does. */
   lostAtMs: number | null;
   /** Called when an interrupted run goes on. */
   onResumed(): void;
 }) {
-  const { run, lostAtMs, onResumed } = props;
+  const { run, selected, lostAtMs, onResumed } = props;
   const finished = isFinished(run.status);
   return (
     <header className="run-head">
@@ -55,6 +57,17 @@ export function RunHeader(props: {
           <CopyLink />
           {finished ? (
             <>
+              <Link
+                className="button"
+                to="/runs/$runId/explain"
+                params={{ runId: run.id }}
+                search={selected === null ? {} : { point: pointKey(selected) }}
+              >
+                Explain
+              </Link>
+              <Link className="button" to="/compare" search={{ runs: [run.id] }}>
+                Compare
+              </Link>
               <a className="button" href={exportHref(run.id, 'json')}>
                 Export JSON
               </a>
@@ -81,7 +94,7 @@ export function RunHeader(props: {
 }
 
 function Interruption({ run, onResumed }: { run: Run; onResumed(): void }) {
-  const { id, error, progress } = run;
+  const { id, error, progress, imported = false } = run;
   if (error === null) return null;
   if (error.code !== 'RUN_INTERRUPTED')
     return (
@@ -93,11 +106,14 @@ function Interruption({ run, onResumed }: { run: Run; onResumed(): void }) {
   return (
     <div className="notice" role="alert">
       <p>
-        {`${error.message}. It had finished ${formatCount(progress.done)} of ${plural(progress.total, 'trial')}. Resumed, it measures the others.`}
+        {`${error.message}. It had finished ${formatCount(progress.done)} of ${plural(progress.total, 'trial')}.`}
+        {imported ? '' : ' Resumed, it measures the others.'}
       </p>
-      <div className="row">
-        <ResumeRun id={id} onResumed={onResumed} />
-      </div>
+      {imported ? null : (
+        <div className="row">
+          <ResumeRun id={id} onResumed={onResumed} />
+        </div>
+      )}
     </div>
   );
 }

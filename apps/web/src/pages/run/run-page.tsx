@@ -78,7 +78,7 @@ function RunView(props: { followed: FollowedRun; lostAtMs: number | null; onResu
   return (
     <>
       <div className="board">
-        <RunHeader run={run} lostAtMs={lostAtMs} onResumed={onResumed} />
+        <RunHeader run={run} selected={selected} lostAtMs={lostAtMs} onResumed={onResumed} />
         <h2 className="visually-hidden">Result</h2>
         <div className="board-main">
           <RunHero

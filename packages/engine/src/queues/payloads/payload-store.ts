@@ -25,11 +25,13 @@ import type { WaitRecorder } from '../../model/wait-recorder.ts';
 const payloadWrite = registerWaitEvent({
   name: 'payload write',
   class: 'configuration',
+  standsFor: 'direct path write',
   about: 'an upload: a chunk is written',
 });
 const payloadRead = registerWaitEvent({
   name: 'payload read',
   class: 'configuration',
+  standsFor: 'direct path read',
   about: 'a chunk of a streamed payload is read',
 });
 

@@ -7,6 +7,7 @@ import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import { sqlRefused } from '../../model/sql-statement.ts';
 import type { SqliteFile, SqliteStatement } from '../sqlite/open-sqlite.ts';
+import { touchFunction } from './sql-program.ts';
 
 interface SchemaRow {
   type: 'table' | 'index' | 'view' | 'trigger';
@@ -51,11 +52,11 @@ export class ApplicationSchema {
     return { engine, application };
   }
 
-  /** Root pages of the application's tables and indexes. */
-  rootPages(): Set<number> {
-    return new Set(
-      this.#readRowsByOwner().application.flatMap(({ rootPage }) =>
-        rootPage === null || rootPage === 0 ? [] : [rootPage],
+  /** Root pages of the application's tables and indexes, each with its table. */
+  tableOfRoots(): Map<number, string> {
+    return new Map(
+      this.#readRowsByOwner().application.flatMap(({ rootPage, tableName }) =>
+        rootPage === null || rootPage === 0 ? [] : [[rootPage, tableName]],
       ),
     );
   }
@@ -85,6 +86,7 @@ export class ApplicationSchema {
   #assertObjectAllowed({ type, name, rootPage, sql }: SchemaRow): void {
     if (type === 'trigger') throw sqlRefused('triggers are not for the application');
     if (this.isEngineName(name)) throw sqlRefused(`the name ${name} is the engine's`);
+    if (sql?.toLowerCase().includes(touchFunction)) throw sqlRefused("it uses a function of the engine's");
     if (type !== 'table') return;
     if (rootPage === null || rootPage === 0) throw sqlRefused('it makes a virtual table');
     // The engine's deletes would check the application's table, and cascade into it.

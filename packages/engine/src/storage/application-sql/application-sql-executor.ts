@@ -21,19 +21,34 @@ import {
   fromSqliteValue,
   toSqliteParameters,
 } from '../../model/sql-values.ts';
+import type { StorageFailure } from '../../model/storage-failure.ts';
+import type { PreparedBranchKey } from '../../model/xa-rows.ts';
 import { isSqliteError, type SqliteFile, type SqliteStatement } from '../sqlite/open-sqlite.ts';
 import { toStorageFailure } from '../sqlite/storage-failure.ts';
 import { ApplicationSchema } from './application-schema.ts';
+import { PreparedRows, type ReadPreparedBranches } from './prepared-rows.ts';
 import { SqlBudget } from './sql-budget.ts';
-import { type Instruction, insertsRows, refusalReason } from './sql-program.ts';
+import { type Instruction, insertsRows, refusalReason, writtenRoots } from './sql-program.ts';
 
 interface CompiledStatement {
   statement: SqliteStatement;
   keyword: StatementKeyword;
   insertsRows: boolean;
+  /** Tables that it writes to, cascades included. */
+  writes: string[];
+}
+
+export interface ApplicationSqlOptions {
+  file: SqliteFile;
+  engineNames: ReadonlySet<string>;
+  /** Bounds the time of statements. */
+  clock: Clock;
+  readPreparedBranches: ReadPreparedBranches;
 }
 
 export class ApplicationSqlExecutor {
+  /** The rows of prepared branches, and their locks. */
+  readonly prepared: PreparedRows;
   readonly #clock: Clock;
   readonly #file: SqliteFile;
   readonly #schema: ApplicationSchema;
@@ -44,13 +59,14 @@ export class ApplicationSqlExecutor {
   readonly #selectLastRowid: SqliteStatement;
   /** By text, as judged at `#judgedAt`. */
   readonly #compiled = new Map<string, CompiledStatement>();
-  #rootPages: ReadonlySet<number> = new Set();
+  #tableOfRoots: ReadonlyMap<number, string> = new Map();
   #compiledSchemaVersion: unknown;
 
-  constructor(file: SqliteFile, engineNames: ReadonlySet<string>, clock: Clock) {
+  constructor({ file, engineNames, clock, readPreparedBranches }: ApplicationSqlOptions) {
     this.#clock = clock;
     this.#file = file;
     this.#schema = new ApplicationSchema(file, engineNames);
+    this.prepared = new PreparedRows(file, readPreparedBranches);
     this.#savepoint = file.prepare('SAVEPOINT application');
     this.#release = file.prepare('RELEASE application');
     this.#rollback = file.prepare('ROLLBACK TO application');
@@ -63,26 +79,107 @@ export class ApplicationSqlExecutor {
     statements: readonly SqlStatement[],
     onStatement: (index: number) => void = () => undefined,
   ): SqlOutcome {
-    this.#savepoint.run();
+    this.prepared.load();
+    return this.#underSavepoint((progress) => ({
+      results: this.#executeAll(statements, progress, onStatement),
+      failure: null,
+    }));
+  }
+
+  /**
+   * Runs the statements of a branch, keeps what they do to rows as `rows`, and undoes it; from then on the rows are locked.
+   * Results have no rows, and there are none if no row has changed. Throws as `run`.
+   */
+  prepareBranch(
+    branch: string,
+    statements: readonly SqlStatement[],
+    onStatement: (index: number) => void = () => undefined,
+  ): { outcome: SqlOutcome; rows: string } {
+    let rows = '';
+    this.prepared.load();
+    const refusal = this.#guardTables(statements);
+    if (refusal !== null) return { outcome: { results: [], failure: refusal }, rows };
+    const outcome = this.#underSavepoint((progress) => {
+      let results: SqlResult[] = [];
+      rows = this.prepared.capture(branch, {
+        run: () => {
+          results = this.#executeAll(statements, progress, onStatement);
+        },
+        undo: () => this.#rollback.run(),
+      });
+      return {
+        results: rows === '' ? [] : results.map((result) => ({ ...result, rows: [] })),
+        failure: null,
+      };
+    });
+    return { outcome, rows: outcome.failure === null ? rows : '' };
+  }
+
+  /** Has all writes to the tables seen that the statements write to. Outside of a savepoint: that could undo it. */
+  #guardTables(statements: readonly SqlStatement[]): StorageFailure | null {
     let at = 0;
     try {
-      const budget = new SqlBudget(this.#clock);
-      const results: SqlResult[] = [];
-      for (const statement of statements) {
-        onStatement(at);
-        results.push(this.#execute(statement, budget));
+      for (const { sql, parameters } of statements) {
+        const { keyword, writes } = this.#getCompiled(sql, toSqliteParameters(parameters));
+        if (changesSchema(keyword)) {
+          const message = 'A branch that changes the schema cannot be prepared';
+          throw new QueueError('XA_UNSUPPORTED', { message });
+        }
+        this.prepared.guard(writes);
         at += 1;
       }
+      return null;
+    } catch (error) {
+      const failed = toStatementError(error, at);
+      if (failed === undefined) throw error;
+      return toStorageFailure(failed, this.#file.name);
+    }
+  }
+
+  /** Writes the rows of a prepared branch, whose locks stay until its row is deleted. Throws as `run`. */
+  commitBranch(key: PreparedBranchKey): SqlOutcome {
+    this.prepared.load();
+    return this.#underSavepoint(() => {
+      this.prepared.apply(key);
+      return { results: [], failure: null };
+    });
+  }
+
+  #executeAll(
+    statements: readonly SqlStatement[],
+    progress: { at: number },
+    onStatement: (index: number) => void,
+  ): SqlResult[] {
+    const budget = new SqlBudget(this.#clock);
+    return statements.map((statement, index) => {
+      progress.at = index;
+      onStatement(index);
+      return this.#execute(statement, budget);
+    });
+  }
+
+  /** Undoes what `work` did if it fails, and says why. `progress.at`: the index of the statement that it was at. */
+  #underSavepoint(work: (progress: { at: number }) => SqlOutcome): SqlOutcome {
+    this.#savepoint.run();
+    const progress = { at: 0 };
+    try {
+      const outcome = work(progress);
       this.#release.run();
-      return { results, failure: null };
+      return outcome;
     } catch (error) {
       this.invalidateCompiled();
-      const failed = toStatementError(error, at);
+      const failed = toStatementError(error, progress.at);
       if (failed === undefined || !this.#file.inTransaction) throw error;
       this.#rollback.run();
       this.#release.run();
       return { results: [], failure: toStorageFailure(failed, this.#file.name) };
     }
+  }
+
+  /** A rollback of the whole group: it may have undone locks too. */
+  onGroupUndone(): void {
+    this.invalidateCompiled();
+    this.prepared.forget();
   }
 
   /** Forgets the checked programs: a rollback can restore a schema version number that they were checked against. */
@@ -92,8 +189,13 @@ export class ApplicationSqlExecutor {
 
   #execute({ sql, parameters }: SqlStatement, budget: SqlBudget): SqlResult {
     const bound = toSqliteParameters(parameters);
+    // Before it is compiled, since with a table it would drop the triggers of its locks.
+    if (changesSchema(keywordOf(sql))) this.prepared.locks.prepareSchemaChange();
     const compiled = this.#getCompiled(sql, bound);
-    if (!changesSchema(compiled.keyword)) return this.#runCompiled(compiled, bound, budget);
+    if (!changesSchema(compiled.keyword)) {
+      this.prepared.locks.assertTablesFree(compiled.writes);
+      return this.#runCompiled(compiled, bound, budget);
+    }
     const before = this.#schema.snapshot();
     const result = this.#runCompiled(compiled, bound, budget);
     this.invalidateCompiled();
@@ -129,7 +231,7 @@ export class ApplicationSqlExecutor {
     const version = this.#schemaVersion.get();
     if (version !== this.#compiledSchemaVersion) {
       this.#compiled.clear();
-      this.#rootPages = this.#schema.rootPages();
+      this.#tableOfRoots = this.#schema.tableOfRoots();
       this.#compiledSchemaVersion = version;
     }
     const known = this.#compiled.get(sql);
@@ -145,12 +247,15 @@ export class ApplicationSqlExecutor {
     const statement = this.#prepare(sql).safeIntegers();
     if (statement.reader) statement.raw(); // rows as arrays, because names of columns can repeat
     const program = this.#file.prepare(`EXPLAIN ${sql}`).all(bound) as Instruction[];
-    const reason = refusalReason(program, { keyword, rootPages: this.#rootPages });
+    const reason = refusalReason(program, { keyword, rootPages: this.#tableOfRoots });
     if (reason !== undefined) throw sqlRefused(reason);
     // It might never end: refused at once instead of killed after its time.
     const plan = this.#file.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(bound) as { detail: string }[];
     if (plan.some(({ detail }) => detail === 'RECURSIVE STEP')) throw sqlRefused('it is recursive');
-    return { statement, keyword, insertsRows: insertsRows(program) };
+    const roots = changesSchema(keyword) ? [] : [...writtenRoots(program)];
+    const written = new Set(roots.flatMap((root) => this.#tableOfRoots.get(root) ?? []));
+    const writes = [...written].filter((table) => !table.startsWith('sqlite_')); // AUTOINCREMENT's numbers
+    return { statement, keyword, insertsRows: insertsRows(program), writes };
   }
 
   #prepare(sql: string): SqliteStatement {

@@ -48,6 +48,8 @@ const databaseOperands: Record<string, 'p1' | 'p2' | 'p3'> = {
   ReopenIdx: 'p3',
 };
 
+const temporaryDatabase = 1;
+
 const rootOperands: Record<string, 'p1' | 'p2'> = {
   Destroy: 'p1',
   Clear: 'p1',
@@ -75,17 +77,23 @@ const newTableCheckPrefix = 'SELECT*FROM"main".';
 /** The instruction sets the rowid that `last_insert_rowid()` returns. */
 const lastRowidFlag = 0x20;
 
-const refusedFunctions = /^(load_extension|fts3_tokenizer|sqlite_attach|sqlite_detach)\(/;
+/** The engine's own function, which its triggers call with the keys of a row that a statement writes to (`row-locks.ts`). */
+export const touchFunction = 'shardlab_touch';
+export const guardTriggerPrefix = 'shardlab_row_';
+
+const refusedFunctions = new RegExp(
+  `^(load_extension|fts3_tokenizer|sqlite_attach|sqlite_detach|${touchFunction})\\(`,
+);
 
 export interface ProgramContext {
   keyword: StatementKeyword;
   /** Root pages of the application's tables and indexes. */
-  rootPages: ReadonlySet<number>;
+  rootPages: Pick<ReadonlySet<number>, 'has'>;
 }
 
 /** Why the program may not run, in words; undefined: it may. */
 export function refusalReason(program: readonly Instruction[], judged: ProgramContext): string | undefined {
-  for (const instruction of program) {
+  for (const instruction of withoutGuards(program)) {
     const reason = instructionRefusalReason(instruction, judged);
     if (reason !== undefined) return reason;
   }
@@ -116,6 +124,8 @@ function instructionRefusalReason(instruction: Instruction, judged: ProgramConte
   if (database === undefined) {
     return opcode.startsWith('V') ? 'it uses a virtual table' : `it has the instruction ${opcode}`;
   }
+  // `DROP … IF EXISTS` of nothing looks into all schemas: reading that of the engine's temporary triggers changes nothing.
+  if (opcode === 'Transaction' && p1 === temporaryDatabase && p2 === 0) return undefined;
   if (instruction[database] !== 0 && !(keyword === 'ALTER' && isTemporarySchemaAccess(instruction))) {
     return 'it makes or uses something temporary';
   }
@@ -143,6 +153,26 @@ function rootRefusalReason(
     return isChange ? undefined : "it reads the file's schema";
   }
   return rootPages.has(root) ? undefined : "it reaches a table that is not the application's";
+}
+
+/** The instructions of the statement and of what its foreign keys do, without those of the engine's triggers. */
+function withoutGuards(program: readonly Instruction[]): Instruction[] {
+  let isGuard = false;
+  return program.filter(({ addr, opcode, p4 }) => {
+    if (addr === 0 && opcode === 'Init')
+      isGuard = p4?.startsWith(`-- TRIGGER ${guardTriggerPrefix}`) ?? false;
+    return !isGuard;
+  });
+}
+
+/** Root pages of the tables and indexes that a statement of rows writes to, cascades included. */
+export function writtenRoots(program: readonly Instruction[]): Set<number> {
+  const roots = new Set<number>();
+  for (const { opcode, p1, p2 } of program) {
+    if (opcode === 'OpenWrite') roots.add(p2);
+    else if (opcode === 'Clear') roots.add(p1);
+  }
+  return roots;
 }
 
 /** Whether the statement itself, not what it triggers, inserts rows that have a rowid. */

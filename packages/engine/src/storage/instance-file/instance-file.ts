@@ -5,13 +5,15 @@
 import { join } from 'node:path';
 import { QueueError } from '../../api/errors.ts';
 import { addSqlTransactions, type GroupContent } from '../../model/group-content.ts';
-import type { Group, GroupResult, SqlOutcome } from '../../model/group-message.ts';
+import type { Group, GroupResult, SqlOutcome, SqlTransaction } from '../../model/group-message.ts';
 import { groupsPerEpoch } from '../../model/group-number.ts';
 import type { GroupNumber } from '../../model/ids.ts';
 import type { Clock } from '../../model/ports.ts';
 import type { RecoveredInstance } from '../../model/recovered-instance.ts';
 import type { SqlStatement } from '../../model/sql-statement.ts';
 import type { TableWrite } from '../../model/table-write.ts';
+import type { PreparedBranchRow } from '../../model/xa-rows.ts';
+import { xidKey } from '../../model/xid.ts';
 import { ApplicationSqlExecutor } from '../application-sql/application-sql-executor.ts';
 import { prepareFormat, schemaNamesOf } from '../sqlite/file-format.ts';
 import {
@@ -52,6 +54,7 @@ import {
   recoverTables,
 } from './tables/registered-tables.ts';
 import { SessionOutcomeWriter } from './tables/session-outcome-table.ts';
+import { readBranchesWithRows } from './tables/xa-tables.ts';
 
 /** The names of all tables, indexes and views of the engine, in lower case: others may be the application's. */
 export function engineSchemaNames(): Set<string> {
@@ -180,11 +183,17 @@ export class InstanceFile {
       this.#assertEpoch();
       unusable = this.#applyPoolChanges(group.poolChanges);
       onMaintained();
+      const preparedRows: PreparedBranchRow[] = [];
       sql = group.sqlTransactions.map((transaction, index) =>
-        statements.run(index, (onStatement) => this.#sqlExecutor.run(transaction.statements, onStatement)),
+        statements.run(index, (onStatement) => {
+          const { outcome, prepared } = this.#runSqlTransaction(transaction, onStatement);
+          if (prepared !== undefined) preparedRows.push(prepared);
+          return outcome;
+        }),
       );
       let content = contentOf(group);
       if (sql.length > 0) content = addSqlTransactions(content, group, sql);
+      for (const row of preparedRows) content.tableWrites.push({ kind: 'prepare branch', row });
       for (const block of content.blocks) {
         const body = Buffer.from(group.buffer, block.offset, block.length);
         this.#blockWriter.write(block, group.groupNumber, body);
@@ -196,15 +205,17 @@ export class InstanceFile {
       const { outcomes } = content;
       if (outcomes.length + outcomes.retiredThroughGroup > 0)
         this.#sessionOutcomes.writeGroup(group.groupNumber, group.buffer, outcomes);
-      for (const write of content.tableWrites) this.#applyTableWrite(write);
+      for (const write of content.tableWrites) {
+        this.#applyTableWrite(write);
+        if (write.kind === 'end branch') this.#createdSqlExecutor?.prepared.locks.release(xidKey(write.key));
+      }
       if (this.#recordsEveryGroup || needsGroupRecord(content, group.poolChanges))
         this.#writeLastGroup.run(group.groupNumber);
       statements.onCommitting({ unusablePartitions: unusable, sqlOutcomes: sql });
       this.#commit.run();
     } catch (error) {
       if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
-      if (this.#writtenBytesUnknown || poolChangeCount(group.poolChanges) > 0)
-        this.#createdSqlExecutor?.invalidateCompiled();
+      this.#createdSqlExecutor?.onGroupUndone();
       if (group.poolChanges.assign.length > 0) this.#correlationIndexes.reloadAfterRollback();
       // The disk may have no space for the log to grow: after a checkpoint SQLite writes it from its start again.
       if (isDiskFull(error)) this.#checkpoints.runPassive();
@@ -247,13 +258,32 @@ export class InstanceFile {
     if (!this.#transactionOpen) return;
     this.#transactionOpen = false;
     if (this.#file.inTransaction) this.#file.exec('ROLLBACK');
-    this.#createdSqlExecutor?.invalidateCompiled();
+    this.#createdSqlExecutor?.onGroupUndone();
   }
 
   /** Created at first use: most instances have no application tables. */
   get #sqlExecutor(): ApplicationSqlExecutor {
-    this.#createdSqlExecutor ??= new ApplicationSqlExecutor(this.#file, engineSchemaNames(), this.#clock);
+    this.#createdSqlExecutor ??= new ApplicationSqlExecutor({
+      file: this.#file,
+      engineNames: engineSchemaNames(),
+      clock: this.#clock,
+      readPreparedBranches: (only) => readBranchesWithRows(this.#file, only),
+    });
     return this.#createdSqlExecutor;
+  }
+
+  /** `prepared`: the row of a branch that has work to keep. */
+  #runSqlTransaction(
+    { statements, branch }: SqlTransaction,
+    onStatement: (index: number) => void,
+  ): { outcome: SqlOutcome; prepared?: PreparedBranchRow } {
+    const executor = this.#sqlExecutor;
+    if (branch === undefined) return { outcome: executor.run(statements, onStatement) };
+    if (branch.kind === 'commit') return { outcome: executor.commitBranch(branch.key) };
+    const { row, hasMessages } = branch;
+    const { outcome, rows } = executor.prepareBranch(xidKey(row), statements, onStatement);
+    const isKept = outcome.failure === null && (hasMessages || rows !== '');
+    return isKept ? { outcome, prepared: { ...row, rows } } : { outcome };
   }
 
   /** Call after each commit, once it is acknowledged. Throws if a checkpoint failed: then nothing more may be written. */

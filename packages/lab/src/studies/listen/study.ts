@@ -4,6 +4,7 @@ import { listenHerdProgram } from '../../programs/listen/herd-program.ts';
 import { listenProgram } from '../../programs/listen/listen-program.ts';
 import type { Study } from '../study.ts';
 import { claims } from './claims.ts';
+import { documentTables } from './document-tables.ts';
 import { notBuilt, notMeasured } from './not-measured.ts';
 
 export const study: Study = {
@@ -19,6 +20,7 @@ export const study: Study = {
   claims,
   notMeasured,
   notBuilt,
+  tables: documentTables,
   programs: [listenProgram, listenCasesProgram, listenHerdProgram],
   reportFigures: {
     listen: [

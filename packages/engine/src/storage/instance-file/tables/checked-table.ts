@@ -57,7 +57,7 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
   }
 
   /** Rows in the order of the primary key. Throws `STORAGE_CORRUPT` if one is not what was written. */
-  read(file: SqliteFile, where = '', ...values: (number | string)[]): Row[] {
+  read(file: SqliteFile, where = '', ...values: Value[]): Row[] {
     const rows = this.#select(file, where, values);
     const damaged = rows.find((row) => !this.isUndamaged(row));
     if (damaged !== undefined) throw this.#damagedError(file, 'a row');
@@ -81,7 +81,7 @@ export class CheckedTable<Row extends { [Column in keyof Row]: Value }> {
     return selectList([...this.#columns, 'crc']);
   }
 
-  #select(file: SqliteFile, where: string, values: (number | string)[]): (Row & { crc: number })[] {
+  #select(file: SqliteFile, where: string, values: Value[]): (Row & { crc: number })[] {
     return file.prepare(`SELECT ${this.selectList} FROM ${this.name} ${where}`).all(...values) as (Row & {
       crc: number;
     })[];

@@ -2,13 +2,15 @@
  * Distributed transactions: the branches that are prepared on this instance, and the transactions that its coordinator has
  * decided to commit. A row of either is a promise, and there is none for what is rolled back.
  */
-import type { DecisionRow, PreparedBranchRow } from '../../../model/xa-rows.ts';
+import type { DecisionRow, PreparedBranchKey, PreparedBranchRow } from '../../../model/xa-rows.ts';
+import { xidKey } from '../../../model/xid.ts';
+import type { SqliteFile } from '../../sqlite/open-sqlite.ts';
 import { CheckedTable } from './checked-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
 
 const branches = new CheckedTable<PreparedBranchRow>({
   name: 'xa_branch',
-  columns: ['formatId', 'gtrid', 'bqual', 'content', 'preparedAtMs'],
+  columns: ['formatId', 'gtrid', 'bqual', 'content', 'rows', 'preparedAtMs'],
   key: ['formatId', 'gtrid', 'bqual'],
 });
 const decisions = new CheckedTable<DecisionRow>({
@@ -17,6 +19,24 @@ const decisions = new CheckedTable<DecisionRow>({
   key: ['gtrid'],
 });
 
+/** The branches in doubt that have rows of the application, by their xid's key; `only` the one of this xid. Throws `STORAGE_CORRUPT`. */
+export function readBranchesWithRows(
+  file: SqliteFile,
+  only?: PreparedBranchKey,
+): (readonly [branch: string, rows: string])[] {
+  const found =
+    only === undefined
+      ? branches.read(file, "WHERE rows <> ''")
+      : branches.read(
+          file,
+          'WHERE format_id = ? AND gtrid = ? AND bqual = ?',
+          only.formatId,
+          only.gtrid,
+          only.bqual,
+        );
+  return found.map((row) => [xidKey(row), row.rows]);
+}
+
 export const xaTables = {
   schemaSql: `
     CREATE TABLE xa_branch (
@@ -24,6 +44,8 @@ export const xaTables = {
       gtrid BLOB NOT NULL,
       bqual BLOB NOT NULL,
       content BLOB NOT NULL,       -- messages that it enqueues and consumes: xa/branch-content.ts
+      rows TEXT NOT NULL,          -- the application's rows as it leaves them, and what is locked meanwhile:
+                                   -- storage/application-sql/branch-rows.ts; '' without any
       prepared_at_ms INTEGER NOT NULL,
       crc INTEGER NOT NULL,
       PRIMARY KEY (format_id, gtrid, bqual)

@@ -1,0 +1,101 @@
+import type { ErrorBody, Run, RunLabels, RunList } from '@shardlab/contract';
+import { newRun } from '@shardlab/lab';
+import { describe, expect, it } from 'vitest';
+import { point } from '../../../packages/lab/test/support.ts';
+import { shareApp, smallScenario } from './start-app.ts';
+
+const exported = (id: string, change: Partial<Run> = {}): Run => ({
+  ...newRun({ id, scenario: smallScenario(), scale: 'quick', createdAtMs: 1 }),
+  status: 'done',
+  points: [point({ threads: 1, deq: 100, waits: [{}] }), point({ threads: 2, deq: 150, waits: [{}] })],
+  ...change,
+});
+const idOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`;
+
+const app = shareApp();
+const add = (run: unknown) => app().post<{ id: string } & ErrorBody>('/api/runs/import', run);
+const show = async (id: string) => (await app().get<Run>(`/api/runs/${id}`)).body;
+const label = (id: string, labels: RunLabels) =>
+  app().put<RunLabels & ErrorBody>(`/api/runs/${id}/labels`, labels);
+const list = async (text: string) =>
+  (await app().get<RunList>(`/api/runs?text=${encodeURIComponent(text)}`)).body.runs.map(({ id }) => id);
+
+describe('an imported run', () => {
+  it('is the run that was exported, marked as imported', async () => {
+    const run = exported(idOf(1));
+    const { status, body } = await add(run);
+    expect([status, body.id]).toEqual([201, run.id]);
+    expect(await show(run.id)).toEqual({ ...run, imported: true });
+    const again = await app().get<Run>(`/api/runs/${run.id}/export`);
+    expect(again.body).toEqual({ ...run, imported: true });
+  });
+
+  it('gets an id of its own if its id is taken, or is none of ours', async () => {
+    const twice = (await add(exported(idOf(1)))).body.id;
+    const strange = (await add(exported('../../etc'))).body.id;
+    for (const id of [twice, strange]) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(new Set([idOf(1), twice, strange]).size).toBe(3);
+  });
+
+  it('has verdicts of another machine, which are none of this one', async () => {
+    const claim = {
+      id: 'A3',
+      title: 't',
+      document: 'd',
+      grade: 'table',
+      weak: null,
+      disturbed: false,
+      verdict: 'holds',
+      value: 1,
+      unit: '×',
+      interval: null,
+      repeats: 1,
+      provenance: 'measured',
+      provisional: true,
+      reason: 'r',
+      clauses: [],
+    } as Run['claims'][number];
+    const { status } = await add(exported(idOf(2), { claims: [claim] }));
+    expect(status).toBe(201);
+    const { body } = await app().get<{ claims: { id: string; judged: number }[] }>('/api/claims');
+    expect(body.claims.find(({ id }) => id === 'A3')!.judged).toBe(0);
+  });
+
+  it('is refused if it has not ended, if its scenario cannot be read, or if it is no run', async () => {
+    const running = await add(exported(idOf(3), { status: 'running' }));
+    expect([running.status, running.body.code]).toEqual([409, 'RUN_ACTIVE']);
+    const unknown = await add(
+      exported(idOf(3), { scenario: { ...smallScenario(), program: 'no-such' } as never }),
+    );
+    expect([unknown.status, unknown.body.code]).toEqual([422, 'SCENARIO_INVALID']);
+    expect((await add({ id: 'x' })).status).toBe(400);
+    expect(await list(idOf(3))).toEqual([]);
+  });
+});
+
+describe('labels', () => {
+  it('are kept with the run and found by a search, in upper or lower case', async () => {
+    await add(exported(idOf(4)));
+    const labels = { name: 'Slow disk 100%', note: 'after the move', baseline: true };
+    expect((await label(idOf(4), labels)).status).toBe(200);
+    expect((await show(idOf(4))).labels).toEqual(labels);
+    expect(await list('slow DISK')).toEqual([idOf(4)]);
+    expect(await list('the move')).toEqual([idOf(4)]);
+    expect(await list('%')).toEqual([idOf(4)]);
+    expect(await list('no such text')).toEqual([]);
+  });
+
+  it('name one baseline for a scenario: a new one takes the place of the other', async () => {
+    await add(exported(idOf(5)));
+    await label(idOf(4), { name: '', note: '', baseline: true });
+    await label(idOf(5), { name: '', note: '', baseline: true });
+    expect((await show(idOf(5))).labels?.baseline).toBe(true);
+    expect((await show(idOf(4))).labels).toBeUndefined();
+  });
+
+  it('are refused of an unknown run, and beyond their limits', async () => {
+    const none = { name: '', note: '', baseline: false };
+    expect((await label(idOf(9), none)).body.code).toBe('RUN_NOT_FOUND');
+    expect((await label(idOf(4), { ...none, name: 'x'.repeat(121) })).status).toBe(400);
+  });
+});

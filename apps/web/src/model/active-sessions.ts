@@ -1,0 +1,203 @@
+/**
+ * Where sessions spend their time at each point of a run, as Oracle's active session history shows it for a database: average
+ * active sessions by wait event. Points take the place of the wall clock, because a point is one load and one system.
+ */
+import {
+  figureOf,
+  numberParam,
+  type Point,
+  type ProgramInfo,
+  paramInWords,
+  pointKey,
+  type Scenario,
+} from '@shardlab/contract';
+import { sweepAxis } from './sweep-axis.ts';
+
+/** Sessions: average number that are in a state. Microseconds: their time there for each message delivered. */
+export type ActivityUnit = 'sessions' | 'us';
+
+export type ActivityClass = 'cpu' | 'commit' | 'concurrency' | 'configuration' | 'network';
+
+/** One state of sessions at a point: on CPU, ready for a core or in a wait event. */
+export interface Activity {
+  name: string;
+  class: ActivityClass;
+  /** Average number of sessions in it. */
+  sessions: number;
+  /** Completed waits over all repeats; null for what is no wait event. */
+  waits: number | null;
+  /** Milliseconds over all repeats. */
+  totalMs: number;
+  p99Ms: number | null;
+  emulated: boolean;
+  /** Waits by duration, see `WaitSummary`; null where durations are not kept. */
+  histogram: readonly number[] | null;
+}
+
+export interface PointActivity {
+  key: string;
+  point: Point;
+  /** Value of the run's axis: "16". */
+  label: string;
+  /** "16 threads" */
+  words: string;
+  /** Not idle, most sessions first. */
+  activities: Activity[];
+  /** Sum of the activities. */
+  sessions: number;
+  /** Average number of sessions that wait for messages, or wait by their own choice. */
+  idleSessions: number;
+  /** Cores that the processes keep busy, threads of writers included. */
+  coresBusy: number;
+  /** Messages delivered in a second; 0 if the program does not count any. */
+  messagesPerSec: number;
+}
+
+/** Points that differ only in the axis, in its order. */
+export interface ActivityGroup {
+  /** "sharded, 2 instances" */
+  title: string;
+  points: PointActivity[];
+}
+
+export const onCpu = 'on CPU';
+export const forACore = 'ready, waiting for a core';
+/** In the background: no session waits for it unless nothing else is ready. */
+const background: readonly string[] = ['forwarding'];
+
+export function activityOf(point: Point): Omit<PointActivity, 'label' | 'words'> {
+  const measuredMs = point.repeats.reduce((sum, repeat) => sum + repeat.measuredMs, 0);
+  const mean = (totalMs: number) => (measuredMs > 0 ? totalMs / measuredMs : 0);
+  const ofSessions = point.waits.filter(({ event }) => !background.includes(event));
+  const waits = ofSessions.filter((wait) => wait.class !== 'idle');
+  const coresBusy =
+    point.byInstance.cpuShare?.reduce((sum, cores) => sum + cores, 0) ?? figureOf(point, 'cpuCores');
+  const activities: Activity[] = [
+    ...timesWithoutWait(point, mean(sum(ofSessions.map(({ totalMs }) => totalMs))), coresBusy).map(
+      (each) => ({
+        ...each,
+        totalMs: each.sessions * measuredMs,
+      }),
+    ),
+    ...waits.map(({ event, class: ofClass, waits: count, totalMs, p99Ms, emulated, histogram = null }) => ({
+      name: event,
+      class: ofClass as ActivityClass,
+      sessions: mean(totalMs),
+      waits: count,
+      totalMs,
+      p99Ms,
+      emulated,
+      histogram,
+    })),
+  ]
+    .filter(({ sessions }) => sessions > 0)
+    .sort((a, b) => b.sessions - a.sessions);
+  return {
+    key: pointKey(point),
+    point,
+    activities,
+    sessions: sum(activities.map(({ sessions }) => sessions)),
+    idleSessions: mean(sum(ofSessions.filter((wait) => wait.class === 'idle').map(({ totalMs }) => totalMs))),
+    coresBusy,
+    messagesPerSec: figureOf(point, 'dequeuePerSec'),
+  };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/**
+ * Sessions on CPU, and those that are ready. The time book gives both as shares of the sessions' time; how many sessions there
+ * are follows from the share that waits. Without a book there is only the CPU of the processes.
+ */
+function timesWithoutWait(point: Point, waiting: number, coresBusy: number): Omit<Activity, 'totalMs'>[] {
+  const entry = (name: string, sessions: number): Omit<Activity, 'totalMs'> => ({
+    name,
+    class: 'cpu',
+    sessions,
+    waits: null,
+    p99Ms: null,
+    emulated: false,
+    histogram: null,
+  });
+  const waitShare = figureOf(point, 'timeWaiting') + figureOf(point, 'timeIdle');
+  if (waitShare <= 0 || waiting <= 0) return [entry(onCpu, coresBusy)];
+  const sessions = waiting / waitShare;
+  return [
+    entry(onCpu, figureOf(point, 'timeOnCpu') * sessions),
+    entry(forACore, figureOf(point, 'timeRunnable') * sessions),
+  ];
+}
+
+/** The value of a number of sessions in a unit. By Little's law a session that is there all the time costs 1 s of each second's messages. */
+export function inUnit(sessions: number, unit: ActivityUnit, messagesPerSec: number): number {
+  if (unit === 'sessions') return sessions;
+  return messagesPerSec > 0 ? (sessions * 1e6) / messagesPerSec : 0;
+}
+
+/** The points of a run grouped by all parameters that vary except its axis, in the order of the run. */
+export function activityGroups(
+  points: readonly Point[],
+  { sweep, program }: { sweep: Scenario['sweep']; program: ProgramInfo },
+): ActivityGroup[] {
+  const axis = sweepAxis(sweep, program);
+  const varied = program.parameters.filter(
+    ({ name }) => name !== axis.id && new Set(points.map(({ params }) => params[name])).size > 1,
+  );
+  const systems = new Set(points.map(({ system }) => system));
+  const groups = new Map<string, ActivityGroup>();
+  for (const point of points) {
+    const words = varied.flatMap((parameter) => {
+      const value = point.params[parameter.name];
+      return value === undefined ? [] : [paramInWords(parameter, value)];
+    });
+    const title = [...(systems.size > 1 || words.length === 0 ? [point.system] : []), ...words].join(', ');
+    const group = groups.get(title) ?? { title, points: [] };
+    groups.set(title, group);
+    const x = point.params[axis.id];
+    group.points.push({
+      ...activityOf(point),
+      label: typeof x === 'number' ? axis.format(x) : (x ?? ''),
+      words: typeof x === 'number' ? axis.describe(x) : (x ?? ''),
+    });
+  }
+  for (const group of groups.values())
+    group.points.sort((a, b) => numberParam(a.point.params, axis.id) - numberParam(b.point.params, axis.id));
+  return [...groups.values()];
+}
+
+/** Names of all activities, by the sessions that are in them over all points, most first; CPU before waits. */
+export function activityOrder(groups: readonly ActivityGroup[]): { name: string; class: ActivityClass }[] {
+  const totals = new Map<string, { name: string; class: ActivityClass; sessions: number }>();
+  for (const { activities } of groups.flatMap(({ points }) => points))
+    for (const { name, class: ofClass, sessions } of activities) {
+      const known = totals.get(name) ?? { name, class: ofClass, sessions: 0 };
+      known.sessions += sessions;
+      totals.set(name, known);
+    }
+  const rank = ({ name, class: ofClass }: { name: string; class: ActivityClass }) =>
+    name === onCpu ? 0 : ofClass === 'cpu' ? 1 : 2;
+  return [...totals.values()]
+    .sort((a, b) => rank(a) - rank(b) || b.sessions - a.sessions)
+    .map(({ name, class: ofClass }) => ({ name, class: ofClass }));
+}
+
+/** The point at which most sessions wait, the one worth explaining first; undefined without points. */
+export function busiestPoint(groups: readonly ActivityGroup[]): PointActivity | undefined {
+  const waiting = ({ activities }: PointActivity) =>
+    sum(activities.filter((each) => each.class !== 'cpu').map(({ sessions }) => sessions));
+  return groups.flatMap(({ points }) => points).toSorted((a, b) => waiting(b) - waiting(a))[0];
+}
+
+/** "unsharded, 16 threads: 30.1 of 32 active sessions are in write lock. 1.2 of 2 cores are busy." */
+export function whyInWords(
+  title: string,
+  at: PointActivity,
+  options: { cores: number | null; format(value: number): string },
+): string {
+  const { cores, format } = options;
+  const [most] = at.activities.filter((each) => each.class !== 'cpu');
+  const busy = cores === null ? '' : ` ${format(at.coresBusy)} of ${cores} cores are busy.`;
+  const place = [title, at.words].filter((part) => part !== '').join(', ');
+  if (most === undefined) return `${place}: no session waits for another or for the disk.${busy}`;
+  return `${place}: ${format(most.sessions)} of ${format(at.sessions)} active sessions are in ${most.name}${most.emulated ? ' (emulated)' : ''}.${busy}`;
+}

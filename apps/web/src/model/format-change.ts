@@ -1,0 +1,18 @@
+/** Formats differences: with their sign, a minus that is as wide as a plus. */
+import { formatMicros, formatMs } from './format.ts';
+
+/** "+74 µs", "−1.2 ms" */
+export function formatUsShort(us: number): string {
+  const size = Math.abs(us);
+  const text = size === 0 ? '0 µs' : size < 1_000 ? formatMicros(size) : formatMs(size / 1_000);
+  return `${signOf(us)}${text}`;
+}
+
+/** Of a ratio: "+12 %", "−3.4 %" */
+export function formatRatioChange(ratio: number): string {
+  const percent = (ratio - 1) * 100;
+  const digits = Math.abs(percent) < 10 ? 1 : 0;
+  return `${signOf(Number(percent.toFixed(digits)))}${Math.abs(percent).toFixed(digits)}\u202f%`;
+}
+
+const signOf = (value: number): string => (value > 0 ? '+' : value < 0 ? '−' : '±');

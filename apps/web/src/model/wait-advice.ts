@@ -1,0 +1,99 @@
+/** What would make a wait shorter, and which sliders of the what-if page show it. */
+import { numberParam, type Point } from '@shardlab/contract';
+import type { WhatIfSettings } from './what-if.ts';
+
+export interface Advice {
+  text: string;
+  /** A change of the point's settings that the model can show; null if it has no slider for it. */
+  change: Partial<WhatIfSettings> | null;
+}
+
+type Advise = (settings: WhatIfSettings) => Advice[];
+
+const fasterSync: Advice = { text: 'A device that syncs faster', change: { syncUs: 20 } };
+const moreInstances = ({ instances }: WhatIfSettings): Advice => ({
+  text: `Twice as many instances: ${instances * 2}`,
+  change: { instances: instances * 2 },
+});
+const moreOperations = ({ operations }: WhatIfSettings): Advice => ({
+  text: `Ten times as many messages in a transaction: ${operations * 10}`,
+  change: { operations: operations * 10 },
+});
+
+const byEvent: Readonly<Record<string, Advise>> = {
+  'log file sync': (settings) => [fasterSync, moreOperations(settings)],
+  'write lock': (settings) => [
+    { text: 'A sharded queue: sessions commit in parallel, without a common index', change: {} },
+    moreOperations(settings),
+    fasterSync,
+  ],
+  claim: () => [{ text: 'A sharded queue: a dequeue writes no claim', change: {} }],
+  'ready, waiting for a core': (settings) => [
+    { text: 'More cores', change: { cores: 16 } },
+    moreInstances(settings),
+  ],
+  'on CPU': (settings) => [moreInstances(settings), { text: 'More cores', change: { cores: 16 } }],
+  'client round trip': (settings) => [
+    { text: 'A client that is closer', change: { roundTripMs: 0 } },
+    moreOperations(settings),
+    { text: 'More sessions: each waits for its own round trip', change: null },
+  ],
+  'server call': () => [
+    { text: 'Sessions in the process of the instance (embedded)', change: null },
+    { text: 'More messages in a call', change: null },
+  ],
+  'partition maintenance': () => [
+    { text: 'Larger partitions, so that fewer are created and truncated', change: null },
+  ],
+  'backlog read': () => [{ text: 'A larger message cache', change: null }],
+  'payload write': () => [fasterSync],
+  'payload read': () => [{ text: 'Payloads of up to 1 MiB, which are not streamed', change: null }],
+  'writer reservation': () => [
+    { text: 'Shorter transactions with SQL statements: each reserves the writer', change: null },
+  ],
+  'flow control': () => [{ text: 'More dequeuers: the backlog is at its bound', change: null }],
+  'library cache: mutex X': () => [
+    { text: 'Dequeue by the name of a subscriber instead of listen', change: null },
+    { text: 'Copies of the metadata object (the parameter copies)', change: null },
+  ],
+  'latch free': () => [
+    { text: 'Dequeue by the name of a subscriber: it does not use the broadcast channel', change: null },
+  ],
+};
+
+/** The settings of a point on the what-if page. */
+export function settingsOf({ params }: Pick<Point, 'params'>): WhatIfSettings {
+  const or = (name: string, usual: number) =>
+    params[name] === undefined ? usual : numberParam(params, name);
+  return {
+    instances: or('instances', 1),
+    operations: or('operationsPerTransaction', 10),
+    subscribers: or('subscribers', 0),
+    payloadBytes: or('payloadBytes', 512),
+    roundTripMs: or('roundTripMs', 0),
+    cores: null,
+    syncUs: null,
+  };
+}
+
+/** Whether the model simulates points of this program. */
+export const isSimulated = ({ program }: Pick<Point, 'program'>): boolean =>
+  program === 'queue' || program === 'topic';
+
+/** Nothing for an event that is not known here. Changes of settings help only where the program has these settings. */
+export function adviceFor(event: string, point: Point): Advice[] {
+  const advice = byEvent[event]?.(settingsOf(point)) ?? [];
+  return isSimulated(point) ? advice : advice.filter(({ change }) => change === null);
+}
+
+/** What the states of a session mean that are no wait events. */
+export const meaningOfState: Readonly<Record<string, { about: string; standsFor: string | null }>> = {
+  'on CPU': {
+    about: 'the session runs: its program, the engine, or SQLite on its thread',
+    standsFor: 'DB CPU',
+  },
+  'ready, waiting for a core': {
+    about: 'its wait has ended, but its thread is busy with other sessions, or has no core',
+    standsFor: 'CPU queue (wait for CPU)',
+  },
+};

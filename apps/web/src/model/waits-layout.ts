@@ -1,0 +1,97 @@
+/** The geometry of the chart of active sessions: a panel of bars for each group, in rows that fit the width; one scale for all. */
+import { max } from 'd3-array';
+import { type ScaleLinear, scaleLinear } from 'd3-scale';
+
+export interface WaitSegment {
+  name: string;
+  /** In the unit of the chart. */
+  value: number;
+}
+
+export interface WaitBar {
+  key: string;
+  label: string;
+  segments: readonly WaitSegment[];
+}
+
+export interface WaitPanel {
+  title: string;
+  bars: readonly WaitBar[];
+}
+
+export interface PlacedBar extends WaitBar {
+  /** CSS pixels of the chart. */
+  x: number;
+  width: number;
+  total: number;
+}
+
+export interface PlacedPanel {
+  title: string;
+  left: number;
+  /** Of the whole panel, title included. */
+  top: number;
+  /** Edges of the plot. */
+  plotLeft: number;
+  plotRight: number;
+  plotTop: number;
+  plotBottom: number;
+  bars: PlacedBar[];
+  /** Vertical position of a value. */
+  y: ScaleLinear<number, number>;
+  ticks: number[];
+}
+
+const titleHeight = 24;
+const plotHeight = 168;
+const axisHeight = 26;
+const gap = 18;
+const axisWidth = 44;
+const barStepMin = 26;
+const barStepMax = 110;
+
+/** `reference`: a value that the scale must include, such as the number of cores. */
+export function layoutWaits(
+  panels: readonly WaitPanel[],
+  options: { width: number; reference: number | null },
+): { panels: PlacedPanel[]; height: number } {
+  const { width, reference } = options;
+  const totalOf = ({ segments }: WaitBar) => segments.reduce((sum, { value }) => sum + value, 0);
+  const bars = panels.flatMap((panel) => panel.bars);
+  const top = Math.max(max(bars, totalOf) ?? 0, reference ?? 0) || 1;
+  const most = Math.max(1, ...panels.map((panel) => panel.bars.length));
+  const needed = axisWidth + most * barStepMin + gap;
+  const columnsMax = Math.max(1, Math.floor((width + gap) / Math.max(needed, 200)));
+  // Rows of about the same length: 3 and 3 rather than 5 and 1.
+  const columns = Math.max(1, Math.ceil(panels.length / Math.ceil(panels.length / columnsMax)));
+  const panelWidth = (width + gap) / columns - gap;
+  const step = Math.min(barStepMax, (panelWidth - axisWidth) / most);
+  const rowHeight = titleHeight + plotHeight + axisHeight + gap;
+  const placed = panels.map((panel, index): PlacedPanel => {
+    const left = (index % columns) * (panelWidth + gap);
+    const rowTop = Math.floor(index / columns) * rowHeight;
+    const plotTop = rowTop + titleHeight;
+    const plotBottom = plotTop + plotHeight;
+    const plotLeft = left + axisWidth;
+    const y = scaleLinear().domain([0, top]).nice(4).range([plotBottom, plotTop]);
+    return {
+      title: panel.title,
+      left,
+      top: rowTop,
+      plotLeft,
+      plotRight: Math.min(left + panelWidth, plotLeft + Math.max(3, panel.bars.length) * step),
+      plotTop,
+      plotBottom,
+      bars: panel.bars.map((bar, at) => ({
+        ...bar,
+        x: plotLeft + at * step + step * 0.14,
+        width: step * 0.72,
+        total: totalOf(bar),
+      })),
+      y,
+      ticks: y.ticks(4),
+    };
+  });
+  const rows = Math.ceil(panels.length / columns);
+  return { panels: placed, height: Math.max(rowHeight, rows * rowHeight) - gap + 4 };
+}

@@ -1,0 +1,140 @@
+import type { ProgramInfo, Run } from '@shardlab/contract';
+import { useCallback, useMemo, useState } from 'react';
+import { createScalingChart } from '../../charts/scaling-chart.ts';
+import { lineColors, systemsIn } from '../../charts/visual-encoding.ts';
+import { runLetter, runsProvenance } from '../../model/compare-runs.ts';
+import type { DataTable } from '../../model/data-table.ts';
+import type { Metric } from '../../model/point-metrics.ts';
+import {
+  type CursorKey,
+  cursorKeys,
+  describeSeries,
+  findPoint,
+  moveCursor,
+  scalingSeries,
+} from '../../model/scaling-series.ts';
+import { sweepAxis } from '../../model/sweep-axis.ts';
+import { ChartFrame } from '../../parts/chart-frame.tsx';
+import { Choice } from '../../parts/choice.tsx';
+import { LineSample } from '../../parts/legend-marks.tsx';
+import { useChart, useWidth } from '../../parts/use-chart.ts';
+
+/** The lines of all runs in one chart, of one system, since colours tell the runs apart. */
+export function ComparedLines({
+  runs,
+  program,
+  metric,
+}: {
+  runs: readonly Run[];
+  program: ProgramInfo;
+  metric: Metric;
+}) {
+  const [first] = runs;
+  const systems = useMemo(() => systemsIn(runs.flatMap(({ points }) => points)), [runs]);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const system = chosen ?? systems[0] ?? '';
+  const series = useMemo(
+    () =>
+      runs.flatMap((run, index) =>
+        scalingSeries(
+          run.points.filter((point) => point.system === system),
+          { metric, roundTrip: 'all', sweep: first!.scenario.sweep, program },
+        ).map((each) => ({
+          ...each,
+          id: `${index}/${each.id}`,
+          color: lineColors[index]!,
+          otherParams: [...each.otherParams, `run ${runLetter(index)}`],
+          points: each.points.map((point) => ({ ...point, key: `${index}/${point.key}` })),
+        })),
+      ),
+    [runs, first, metric, program, system],
+  );
+  const axis = useMemo(() => sweepAxis(first!.scenario.sweep, program), [first, program]);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const { box, width } = useWidth();
+  const create = useCallback(
+    (svg: SVGSVGElement) => createScalingChart(svg, { onCursor: setCursor, onSelect: setCursor }),
+    [],
+  );
+  const height = 340;
+  const data = useMemo(
+    () => ({
+      width: Math.max(width, 240),
+      height,
+      panels: [{ id: 'all', title: '', series, live: null }],
+      axis,
+      xs: series.flatMap(({ points }) => points.map(({ x }) => x)),
+      domain: null,
+      references: [],
+      hasLineLabels: false,
+      hasLinearGuide: false,
+      formatAxis: metric.formatAxis,
+      cursor,
+      selected: null,
+    }),
+    [width, series, axis, metric, cursor],
+  );
+  const { element } = useChart(create, data);
+  const found = findPoint(series, cursor);
+  const keys = series.flatMap(({ points }) => points.map(({ key }) => key));
+  const words =
+    found === null
+      ? `${metric.label} of ${system} in ${runs.length} runs.`
+      : `${describeSeries(found.series)}, ${axis.describe(found.point.x)}: ${metric.format(found.point.value)}`;
+  return (
+    <ChartFrame
+      title={`${metric.title} over ${axis.over}, all runs`}
+      unit={`${metric.unit}, both axes logarithmic; shapes stand for instances`}
+      fileName={`comparison-${metric.id}-lines`}
+      table={(): DataTable => ({
+        columns: ['Series', axis.title, metric.unit],
+        rows: series.flatMap((each) =>
+          each.points.map((point) => [describeSeries(each), point.x, point.value]),
+        ),
+      })}
+      svg={element}
+      box={box}
+      height={height}
+      saved={{
+        legend: runs.map((run, index) => ({
+          label: `${runLetter(index)} ${run.id.slice(0, 8)}`,
+          color: lineColors[index]!,
+        })),
+        provenance: runsProvenance(runs),
+      }}
+      controls={
+        systems.length > 1 ? (
+          <Choice
+            label="System"
+            value={system}
+            options={systems.map((value) => ({ value, label: value }))}
+            onChange={setChosen}
+          />
+        ) : undefined
+      }
+      legend={
+        <ul className="legend" aria-label="Legend">
+          {runs.map((run, index) => (
+            <li key={run.id}>
+              <LineSample dash={null} color={lineColors[index]!} />
+              {runLetter(index)}
+              {index === 0 ? ', baseline' : ''}
+            </li>
+          ))}
+        </ul>
+      }
+      readout={words}
+      spoken={words}
+      cursor={{
+        now: Math.max(0, keys.indexOf(cursor ?? '')),
+        max: Math.max(1, keys.length - 1),
+        onKey(key) {
+          if (key === 'Escape') setCursor(null);
+          else if (cursorKeys.includes(key)) setCursor(moveCursor(series, cursor, key as CursorKey));
+          else return false;
+          return true;
+        },
+      }}
+    />
+  );
+}

@@ -1,0 +1,109 @@
+import type { DocumentTable, Point, Run } from '@shardlab/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { studiesQuery } from '../../api/queries.ts';
+import type { EventColor } from '../../charts/waits-color.ts';
+import { findTable, rowsByName } from '../../model/document-tables.ts';
+import type { Guard } from '../../model/gets-model.ts';
+import { methodReports } from '../../model/method-report.ts';
+import { bucketsFrom, formatPowerNs } from '../../model/power-buckets.ts';
+import { tracedIn } from '../../model/sequence.ts';
+import { serviceLanes } from '../../model/swimlanes.ts';
+import { DistributionChart, type DistributionSeries } from './event-durations.tsx';
+import { GetsOverPairs } from './gets-over-pairs.tsx';
+import { Herd } from './herd.tsx';
+import { MethodReports } from './method-reports.tsx';
+import { ServiceOwners } from './service-owners.tsx';
+import { Transaction } from './transaction.tsx';
+
+const guards: readonly Guard[] = ['mutex', 'latch'];
+
+/** What the programs of single studies record of a point: lanes, a transaction, and of sessions that listen gets and methods. */
+export function StudyFigures({
+  run,
+  point,
+  colors,
+}: {
+  run: Run;
+  point: Point;
+  colors: ReadonlyMap<string, EventColor>;
+}) {
+  const { data: studies } = useQuery(studiesQuery);
+  const table = (id: string) => findTable(studies, run.scenario.study, id);
+  const [pairs, model, histograms] = [table('pairs'), table('model'), table('get-histograms')];
+  const swimlanes = useMemo(() => point.swimlanes ?? [], [point]);
+  const owners = useMemo(() => serviceLanes(swimlanes), [swimlanes]);
+  const traced = useMemo(() => tracedIn(point), [point]);
+  const isListen = run.scenario.program === 'listen';
+  const varies = new Set(run.points.map(({ params }) => params.pairs)).size > 1;
+  return (
+    <>
+      {swimlanes.length === 0 ? null : (
+        <section className="section" aria-labelledby="lanes">
+          <h2 id="lanes">{owners === null ? 'Holder and waiters' : 'Owners'}</h2>
+          {owners === null ? (
+            <Herd run={run} swimlanes={swimlanes} />
+          ) : (
+            <ServiceOwners run={run} lanes={owners} />
+          )}
+        </section>
+      )}
+      {traced.length === 0 ? null : (
+        <section className="section" aria-labelledby="transaction">
+          <h2 id="transaction">A transaction</h2>
+          <Transaction run={run} lanes={traced} colors={colors} />
+        </section>
+      )}
+      {isListen ? <MethodReports reports={methodReports(run.points, table('top-events'))} /> : null}
+      {isListen && varies && pairs !== undefined && model !== undefined ? (
+        <section className="section" aria-labelledby="formulas">
+          <h2 id="formulas">Gets as the sessions grow</h2>
+          <div className="split split-even">
+            {guards.map((guard) => (
+              <GetsOverPairs key={guard} run={run} guard={guard} tables={{ pairs, model }} />
+            ))}
+          </div>
+        </section>
+      ) : null}
+      {point.histograms === undefined ? null : (
+        <section className="section" aria-labelledby="get-times">
+          <h2 id="get-times">Time of a get</h2>
+          <div className="split split-even">
+            {guards.map((guard) => (
+              <DistributionChart
+                key={guard}
+                run={run}
+                title={`Nanoseconds of a get of the ${guard}`}
+                unit="share of gets, by powers of two: 1 µs stands for 1,024 ns"
+                fileName={`${run.scenario.id}-${guard}-ns`}
+                formatEdge={formatPowerNs}
+                series={seriesOf(point, guard, histograms)}
+              />
+            ))}
+          </div>
+        </section>
+      )}
+    </>
+  );
+}
+
+function seriesOf(point: Point, guard: Guard, table: DocumentTable | undefined): DistributionSeries[] {
+  const ours = point.histograms?.[`${guard}GetNs`] ?? [];
+  const document = Map.groupBy(
+    (table === undefined ? [] : rowsByName(table)).filter((row) => row.guard === guard),
+    ({ pairs }) => Number(pairs),
+  );
+  return [
+    { label: 'here', counts: ours, color: 'var(--wait-concurrency)', drawnAs: 'bars' },
+    ...[...document].map(
+      ([pairs, rows], index): DistributionSeries => ({
+        label: `the document, ${pairs} pairs`,
+        counts: bucketsFrom(
+          rows.map(({ fromNs, count }) => ({ from: Number(fromNs), count: Number(count) })),
+        ),
+        color: index === 0 ? 'var(--ink-3)' : 'var(--ink)',
+        drawnAs: 'outline',
+      }),
+    ),
+  ];
+}

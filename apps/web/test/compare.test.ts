@@ -1,0 +1,169 @@
+import type { Point, Run } from '@shardlab/contract';
+import { describe, expect, test } from 'vitest';
+import { createCompareChart } from '../src/charts/compare-chart.ts';
+import { svgDocument } from '../src/charts/svg-document.ts';
+import { lineColors } from '../src/charts/visual-encoding.ts';
+import { comparedPoints, comparisonInWords, configDifferences, isClear } from '../src/model/compare-runs.ts';
+import { formatValue } from '../src/model/format.ts';
+import { toHgrm } from '../src/model/hgrm.ts';
+import { htmlReport } from '../src/model/html-report.ts';
+import { runProvenance } from '../src/model/run-provenance.ts';
+import { readCompareSearch } from '../src/pages/compare/compare-search.ts';
+import { readExplainSearch } from '../src/pages/explain/explain-search.ts';
+import { point } from './fixtures/points.ts';
+import { program } from './fixtures/program.ts';
+import { recorded } from './fixtures/recorded.ts';
+import { savedFile, svgElement } from './fixtures/svg-page.ts';
+
+const noise = [0.98, 1.01, 1, 1.02, 0.99];
+const measured = (
+  threads: number,
+  perSec: number,
+  options: { payloadBytes?: number; repeats?: number } = {},
+): Point => {
+  const { payloadBytes = 512, repeats = 5 } = options;
+  const made = point({ threads, dequeuePerSec: perSec });
+  return {
+    ...made,
+    params: { ...made.params, payloadBytes },
+    figures: {
+      dequeuePerSec: {
+        ...made.figures.dequeuePerSec!,
+        repeats: noise.slice(0, repeats).map((factor) => factor * perSec),
+      },
+    },
+  };
+};
+const run = (id: string, points: Point[], parameters: Run['scenario']['parameters'] = {}): Run => ({
+  ...recorded.run,
+  id,
+  points,
+  scenario: { ...recorded.run.scenario, parameters: { ...recorded.run.scenario.parameters, ...parameters } },
+});
+
+const slow = run('a', [measured(1, 1_000), measured(8, 4_000), measured(32, 5_000)]);
+const fast = run(
+  'b',
+  [
+    measured(1, 1_500, { payloadBytes: 2_048 }),
+    measured(8, 4_010, { payloadBytes: 2_048 }),
+    measured(32, 2_500, { payloadBytes: 2_048 }),
+    measured(64, 9_000, { payloadBytes: 2_048 }),
+  ],
+  { payloadBytes: 2_048 },
+);
+
+describe('a comparison of runs', () => {
+  test('names the settings in which they differ, and no other', () => {
+    expect(configDifferences([slow, fast])).toEqual([{ name: 'payloadBytes', values: ['512', '2048'] }]);
+    expect(configDifferences([slow, slow])).toEqual([]);
+    const elsewhere = { ...slow, environment: { ...slow.environment!, cores: 64 } };
+    expect(configDifferences([slow, elsewhere])).toEqual([
+      { name: 'machine cores', values: [String(slow.environment!.cores), '64'] },
+    ]);
+  });
+
+  test('matches points by what the runs vary, without the parameter that is examined', () => {
+    const rows = comparedPoints([slow, fast], 'dequeuePerSec', program);
+    expect(rows.map(({ words }) => words)).toEqual([
+      'sharded, 1 thread',
+      'sharded, 8 threads',
+      'sharded, 32 threads',
+    ]);
+    expect(rows.map(({ ratios }) => ratios[0])).toEqual([null, null, null]);
+  });
+
+  test('has an interval from five repeats on, which says whether a figure changed', () => {
+    const rows = comparedPoints([slow, fast], 'dequeuePerSec', program);
+    const ratios = rows.map(({ ratios: each }) => each[1]!);
+    expect(ratios.map(({ ratio }) => Math.round(ratio * 100) / 100)).toEqual([1.5, 1, 0.5]);
+    expect(ratios.map(isClear)).toEqual([true, false, true]);
+    expect(comparisonInWords(rows, 1)).toBe(
+      '1.00 × the baseline at the middle of 3 points; clearly higher at 1, lower at 1',
+    );
+  });
+
+  test('has no interval from fewer repeats, and says so', () => {
+    const few = run('c', [measured(1, 1_200, { repeats: 2 })]);
+    const rows = comparedPoints([slow, few], 'dequeuePerSec', program);
+    expect(rows[0]!.ratios[1]!.interval).toBeNull();
+    expect(comparisonInWords(rows, 1)).toContain('no interval');
+    expect(comparisonInWords([], 1)).toBe('no points in common with the baseline');
+  });
+
+  test('is drawn with a bar for an interval and a line for a range', async () => {
+    const few = run('c', [measured(1, 1_200, { repeats: 2 }), measured(8, 3_000, { repeats: 2 })]);
+    const rows = comparedPoints([slow, fast, few], 'dequeuePerSec', program);
+    const element = svgElement();
+    createCompareChart(element, { onCursor: () => {}, onSelect: () => {} }).update({
+      width: 480,
+      rows,
+      colors: lineColors.slice(0, 3),
+      format: (ratio) => `${formatValue(ratio)} ×`,
+      cursor: null,
+      selected: rows[0]!.key,
+    });
+    await expect(savedFile(element, 'Dequeue rate as a multiple')).toMatchFileSnapshot('__svg__/compare.svg');
+  });
+});
+
+test('links keep what can be shown: at most six different runs, and known words', () => {
+  expect(readCompareSearch({ runs: 'a,b,a' })).toEqual({ runs: ['a', 'b'] });
+  expect(readCompareSearch({ runs: [1, '', ...'abcdefgh'], metric: 'x' })).toEqual({
+    runs: ['a', 'b', 'c', 'd', 'e', 'f'],
+    metric: 'x',
+  });
+  expect(readCompareSearch({})).toEqual({ runs: [] });
+  expect(readExplainSearch({ unit: 'miles', point: 'p', against: 3 })).toEqual({ point: 'p' });
+});
+
+test('a percentile file has the form that the plotter of HdrHistogram reads', () => {
+  const lines = toHgrm({ p50: 1, p90: 2, p99: 4, p999: 8, max: 16, count: 10_000 }).split('\n');
+  expect(lines[0]!.trim().split(/\s+/)).toEqual(['Value', 'Percentile', 'TotalCount', '1/(1-Percentile)']);
+  expect(lines[4]!.trim().split(/\s+/)).toEqual(['4.000', '0.990000000000', '9900', '100.00']);
+  expect(lines[6]!.trim().split(/\s+/)).toEqual(['16.000', '1.000000000000', '10000', 'inf']);
+});
+
+test('a report stands alone: no script, nothing to load, and texts are no markup', () => {
+  const html = htmlReport({
+    title: 'A <b>',
+    lead: 'what & why',
+    provenance: runProvenance(recorded.run),
+    address: 'http://127.0.0.1/compare',
+    sections: [
+      {
+        title: 'Rate',
+        text: '"fast"',
+        svg: '<svg xmlns="http://www.w3.org/2000/svg"></svg>',
+        table: { columns: ['x'], rows: [[1], [null], ['<i>']] },
+      },
+    ],
+  });
+  expect(html).not.toMatch(/<script|<link|<img|<b>|<i>|url\(/);
+  expect(html).toContain('A &lt;b&gt;');
+  expect(html).toContain('<td class="number">1</td>');
+  expect(html).toContain(recorded.run.scenario.id);
+});
+
+test('a saved picture carries its legend and where its data come from, in rows that fit', () => {
+  const element = svgElement();
+  element.setAttribute('width', '300');
+  element.setAttribute('height', '100');
+  const text = svgDocument(element, {
+    title: 'x',
+    theme: 'light',
+    token: () => '#123456',
+    legend: ['write lock', 'log file sync', 'ready, waiting for a core', 'on CPU'].map((label) => ({
+      label,
+      color: 'var(--wait-commit)',
+    })),
+    provenance: 'Shardlab, measured on this machine at full scale with five repeats, and more words <here>',
+  });
+  expect(text).toContain('>write lock<');
+  expect(text).toContain('fill="#123456"');
+  expect(text).toContain('&lt;here&gt;');
+  const height = Number(/height="(\d+)"/.exec(text)![1]);
+  const lowest = Math.max(...[...text.matchAll(/ y="(-?\d+)"/g)].map(([, y]) => Number(y)));
+  expect(lowest).toBeLessThan(height - 34);
+  expect(lowest).toBeGreaterThan(100);
+});

@@ -1,0 +1,137 @@
+/**
+ * What a branch in doubt costs the others. The same sessions work on two instances in turn, 250 ms each: every transaction is a message and
+ * a change of a row, in a table of which a prepared branch has locked other rows on one of the two. Each pair of windows gives a
+ * ratio of rates, so that what else the machine does concerns both alike. Prints the median ratio before the branch is prepared,
+ * which should be 1, and that while it is in doubt.
+ *
+ *     node packages/engine/bench/in-doubt.ts [--inDoubtMs 60000] [--beforeMs 20000] [--sessions 8] [--rows 200] [--dataDir .]
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Instance, openInstance, type Session } from '../src/index.ts';
+
+const { values } = parseArgs({
+  options: {
+    inDoubtMs: { type: 'string', default: '60000' },
+    beforeMs: { type: 'string', default: '20000' },
+    sessions: { type: 'string', default: '8' },
+    rows: { type: 'string', default: '200' },
+    dataDir: { type: 'string', default: '.' },
+  },
+});
+const inDoubtMs = Number(values.inDoubtMs);
+const beforeMs = Number(values.beforeMs);
+const rows = Number(values.rows);
+const windowMs = 250;
+const accounts = 10_000;
+const payload = 'x'.repeat(512);
+const xid = { formatId: 1, gtrid: Buffer.from('in doubt'), bqual: Buffer.from('a') };
+
+/** An instance, and the sessions that work on it. */
+class Bank {
+  readonly instance: Instance;
+  readonly #sessions: Session[];
+  #transactions = 0;
+
+  constructor(instance: Instance) {
+    this.instance = instance;
+    this.#sessions = Array.from({ length: Number(values.sessions) }, () => instance.openSession());
+  }
+
+  async fill(): Promise<void> {
+    await this.instance.createQueue({ name: 'moved' });
+    await this.instance.createQueue({ name: 'held' });
+    const session = this.instance.openSession();
+    session.execute('CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT UNIQUE, balance INTEGER)');
+    await session.commit();
+    for (let id = 0; id < accounts; id += 500) {
+      for (let each = id; each < id + 500; each += 1)
+        session.execute('INSERT INTO account VALUES (?, ?, 100)', [each, `account ${each}`]);
+      await session.commit();
+    }
+    for (let row = 0; row < rows; row += 1) session.enqueue('held', { payload });
+    await session.commit();
+    await session.close();
+  }
+
+  /** Commits per second of all sessions. */
+  async work(ms: number): Promise<number> {
+    const startedAtMs = performance.now();
+    const before = this.#transactions;
+    const untilMs = startedAtMs + ms;
+    await Promise.all(
+      this.#sessions.map(async (session) => {
+        while (performance.now() < untilMs) await this.#transact(session);
+      }),
+    );
+    return ((this.#transactions - before) * 1_000) / (performance.now() - startedAtMs);
+  }
+
+  /** Consumes what it enqueues, so that the file does not grow with the run. */
+  async #transact(session: Session): Promise<void> {
+    this.#transactions += 1;
+    const id = rows + (this.#transactions % (accounts - rows));
+    session.execute('UPDATE account SET balance = balance + 1 WHERE id = ?', [id]);
+    if (this.#transactions % 2 === 0) session.enqueue('moved', { payload });
+    else await session.dequeue('moved');
+    await session.commit();
+  }
+
+  async prepareBranch(): Promise<void> {
+    const session = this.instance.openSession();
+    await session.xa!.start(xid);
+    for (let held = 0; held < rows; )
+      held += (await session.dequeue('held', { max: rows - held, waitMs: 10_000 })).length;
+    session.execute('UPDATE account SET balance = balance - 1 WHERE id < ?', [rows]);
+    await session.xa!.end(xid);
+    await session.xa!.prepare(xid);
+    await session.close();
+  }
+}
+
+interface Pairs {
+  ratio: number;
+  perSec: [first: number, second: number];
+  pairs: number;
+}
+
+/** Medians over pairs of windows; the instance that begins changes with each pair. */
+async function measure(first: Bank, second: Bank, ms: number): Promise<Pairs> {
+  const found: { rates: [number, number]; ratio: number }[] = [];
+  const startedAtMs = performance.now();
+  while (performance.now() - startedAtMs < ms) {
+    const begins = found.length % 2 === 0 ? first : second;
+    const one = await begins.work(windowMs);
+    const two = await (begins === first ? second : first).work(windowMs);
+    const rates: [number, number] = begins === first ? [one, two] : [two, one];
+    found.push({ rates, ratio: rates[0] / rates[1] });
+  }
+  const median = (numbers: number[]) => numbers.sort((a, b) => a - b)[numbers.length >> 1]!;
+  return {
+    ratio: Math.round(median(found.map(({ ratio }) => ratio)) * 1_000) / 1_000,
+    perSec: [
+      Math.round(median(found.map(({ rates }) => rates[0]))),
+      Math.round(median(found.map(({ rates }) => rates[1]))),
+    ],
+    pairs: found.length,
+  };
+}
+
+const dir = mkdtempSync(join(values.dataDir, '.bench-in-doubt-'));
+const banks = [
+  new Bank(await openInstance({ dir: join(dir, 'a') })),
+  new Bank(await openInstance({ dir: join(dir, 'b') })),
+] as const;
+try {
+  for (const bank of banks) await bank.fill();
+  await measure(...banks, 3_000); // until all is compiled
+  const before = await measure(...banks, beforeMs);
+  await banks[0].prepareBranch();
+  const inDoubt = await measure(...banks, inDoubtMs);
+  await banks[0].instance.xa.commit(xid);
+  console.log(JSON.stringify({ sessions: Number(values.sessions), rows, inDoubtMs, before, inDoubt }));
+} finally {
+  for (const { instance } of banks) await instance.close();
+  rmSync(dir, { recursive: true, force: true });
+}

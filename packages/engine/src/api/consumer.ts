@@ -1,0 +1,119 @@
+/**
+ * Consumers and producers of a session in another process, after JMS: messages come to a consumer ahead of its calls, in a
+ * pipeline, and a producer does not wait for the answer to each message. `docs/decisions/pipelining.md` has the reasons.
+ */
+
+import type { Message, NewMessage } from './message.ts';
+import type { CommitResult, DequeueOptions, Session } from './session.ts';
+
+/**
+ * When a message that the consumer was given is consumed.
+ *
+ * - `auto`: once `receive` has returned it, or the listener has returned. The acknowledgement leaves in the same turn of the
+ *   event loop; what is lost with the connection is delivered again.
+ * - `dups-ok`: the same, but acknowledged several at a time, so that more of them are delivered again after a failure.
+ * - `client`: with `acknowledge()`, which covers all that this consumer was given.
+ * - `transacted`: with the session's `commit()`; its `rollback()` delivers them again.
+ */
+export type AckMode = 'auto' | 'client' | 'dups-ok' | 'transacted';
+
+export interface ConsumerOptions {
+  /** Name of the subscriber: required for a topic, refused for a queue. */
+  subscriber?: string;
+  /** Default `auto`. */
+  ackMode?: AckMode;
+  /**
+   * Messages that may be on their way to the consumer or wait in its process, 1 to 10,000; default 10, and 1 switches the
+   * pipeline off. They are in the destination's order when they leave the instance: what arrives there later, however urgent,
+   * comes after them. Where the queue has `attemptsMax` it is 1, because each delivery is an attempt.
+   */
+  messagesMaximum?: number;
+  /**
+   * Default false: each `receive` is a round trip. True: from the first `receive` on the pipeline is filled as for a listener.
+   * Ignored, for the rest of the session, if that first `receive` is part of a branch of a distributed transaction or the
+   * session has several consumers by then; afterwards either of these fails with `PREFETCH_ACTIVE`.
+   */
+  prefetch?: boolean;
+  /** Called with one message after the other; the next one comes when it has returned or resolved. */
+  listener?: (message: Message) => void | Promise<void>;
+  /** Called with what a listener throws, and why its consumer ended (`CONSUMER_STALLED`, `INSTANCE_UNREACHABLE`, …). */
+  onError?: (error: unknown) => void;
+  /**
+   * Default true: the pipeline holds what the consumer takes in about 100 ms, 10 messages at least, however many
+   * `messagesMaximum` allows, so that a slow consumer keeps no messages from others. False: all that it may.
+   */
+  fair?: boolean;
+  /**
+   * Visibility timeout, ms, 10 to 7 days, default 30,000: a consumer that holds messages and takes or acknowledges none for
+   * so long ends with `CONSUMER_STALLED`, and its messages return to the queue.
+   */
+  holdMs?: number;
+}
+
+export interface ReceiveMessageOptions {
+  /** How long to wait for a message, ms; default: 24 hours. */
+  waitMs?: number;
+  /** Ends the wait: the call then resolves without a message. */
+  signal?: AbortSignal;
+}
+
+/** A consumer is used by one caller at a time, as its session is. */
+export interface Consumer {
+  /** Whether messages come ahead of the calls. Undefined until the first `receive` has decided it. */
+  readonly prefetching: boolean | undefined;
+  /** Resolves with the next message, or without one after `waitMs`. Rejects with `TX_NOT_COMMITTED` as a dequeue does. */
+  receive(options?: ReceiveMessageOptions): Promise<Message | undefined>;
+  /** The next message, if one is ready. */
+  receiveNoWait(): Promise<Message | undefined>;
+  /** Up to `max` of the messages that are there, once there is one. Default `max`: `messagesMaximum`. */
+  receiveBatch(options?: ReceiveMessageOptions & { max?: number }): Promise<Message[]>;
+  /**
+   * In mode `client`: consumes all messages that were received; durable when it resolves. Rejects with `RECEIPT_STALE` if the
+   * connection was lost since: they are delivered again.
+   */
+  acknowledge(): Promise<void>;
+  /** Returns all that was received and not acknowledged; delivery starts again with the oldest of it. */
+  recover(): Promise<void>;
+  /** Returns what is not acknowledged. What the application has not been given does not count as delivered. */
+  close(): Promise<void>;
+}
+
+export interface ProducerOptions {
+  /**
+   * One-way sends: up to `windowMessages` messages, 1 to 10,000, leave without an answer each; the last one of a window waits
+   * for the answer to all. Default: each send is answered.
+   */
+  oneWay?: { windowMessages: number };
+  /**
+   * How long a send waits for room when the queue has reached its quota (`messagesMax`, or `cacheBytesMax` in bytes), ms;
+   * default 0: it fails at once with `ENQUEUE_RATE_TOO_HIGH` or `BACKLOG_FULL`, and else with these after that time.
+   */
+  blockMs?: number;
+}
+
+/** Sends to one queue or topic with immediate visibility. Messages of one producer keep their order. */
+export interface Producer {
+  /**
+   * Resolves when the message is in the queue, or with one-way sends when it may leave. What a one-way send came to is
+   * reported by a later `send`, `flush` or `close`: messages behind a refused one of its window are not enqueued.
+   */
+  send(message: NewMessage): Promise<void>;
+  /** Resolves when all that was sent is in the queue. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A session of a client: it can do what any session does, and has consumers and producers. */
+export interface ClientSession extends Session {
+  /** Rejects with `QUEUE_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`, `CONSUMER_UNSUPPORTED`, `PREFETCH_ACTIVE`, `DEQUEUE_STOPPED`. */
+  openConsumer(queue: string, options?: ConsumerOptions): Promise<Consumer>;
+  openProducer(queue: string, options?: ProducerOptions): Producer;
+  /**
+   * `commit` and the `dequeue` that follows it in one round trip. If the commit is refused it rejects with its error, and
+   * nothing is dequeued.
+   */
+  commitAndDequeue(
+    queue: string,
+    options?: DequeueOptions,
+  ): Promise<{ committed: CommitResult; messages: Message[] }>;
+}

@@ -1,0 +1,40 @@
+/** What a session asks for with a dequeue, a dequeueNow or a receive. */
+import { limits } from '../api/limits.ts';
+import type { ReceiveOptions } from '../api/session.ts';
+import { validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
+import type { FrameWriter } from '../wire/frame-writer.ts';
+import { assertText, requests } from '../wire/protocol.ts';
+
+export interface DeliveryRequest extends Required<Pick<ReceiveOptions, 'max' | 'waitMs' | 'holdMs'>> {
+  kind: number;
+  queue: string;
+  subscriber: string | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** Throws `OPTIONS_INVALID`. */
+export function validateDeliveryRequest(
+  kind: number,
+  queue: string,
+  options: ReceiveOptions,
+): DeliveryRequest {
+  const { max = 1, waitMs = 0, holdMs = limits.holdMsDefault, subscriber, signal } = options;
+  assertText('queue', queue);
+  if (subscriber !== undefined) assertText('subscriber', subscriber);
+  validateMaxAndWait(max, waitMs);
+  if (kind === requests.receive) validateHoldMs(holdMs);
+  return { kind, queue, max, waitMs, holdMs, subscriber, signal };
+}
+
+export function writeDeliveryRequest(
+  writer: FrameWriter,
+  sessionNumber: number,
+  { max, waitMs, holdMs, queue, subscriber }: DeliveryRequest,
+): void {
+  writer.u32(sessionNumber);
+  writer.u32(max);
+  writer.u32(waitMs);
+  writer.u32(holdMs);
+  writer.text(queue);
+  if (subscriber !== undefined) writer.text(subscriber);
+}

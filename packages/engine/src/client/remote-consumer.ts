@@ -1,0 +1,407 @@
+/**
+ * A consumer of a remote session. Messages that came ahead of its calls are in `#buffer`, in the order in which they left the
+ * instance. The instance keeps all messages that are not acknowledged, so what this process has of them can be dropped at any
+ * time: at `recover` and with the connection they come again.
+ */
+import type { AckMode, Consumer, ConsumerOptions, ReceiveMessageOptions } from '../api/consumer.ts';
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Message } from '../api/message.ts';
+import type { DequeueOptions } from '../api/session.ts';
+import { validateHoldMs, validateMaxAndWait } from '../model/session-calls.ts';
+import { assertText } from '../wire/protocol.ts';
+import type { ClientLink } from './client-link.ts';
+import { type ConsumerSettings, ConsumerStream } from './consumer-stream.ts';
+import { ConnectionLost } from './pending-requests.ts';
+
+/** The session, as its consumers need it. */
+export interface ConsumerSession {
+  readonly link: ClientLink;
+  readonly sessionNumber: number;
+  /** Whether its work belongs to a branch of a distributed transaction. */
+  readonly isInBranch: boolean;
+  /** Opens the session on the current connection. Throws `INSTANCE_UNREACHABLE`, `TX_NOT_COMMITTED`. */
+  attach(): Promise<void>;
+  /** A message that its transaction is to consume was handed out. */
+  onTransacted(): void;
+  dequeue(queue: string, options: DequeueOptions): Promise<Message[]>;
+}
+
+export interface ConsumerHost {
+  readonly session: ConsumerSession;
+  /** Whether the session's consumer may prefetch; the first call decides it. */
+  decidePrefetch(isWanted: boolean): boolean;
+  onClosed(consumer: RemoteConsumer): void;
+}
+
+export class RemoteConsumer implements Consumer {
+  readonly ackMode: AckMode;
+  readonly #host: ConsumerHost;
+  readonly #settings: ConsumerSettings;
+  readonly #isPrefetchWanted: boolean;
+  readonly #listener: ConsumerOptions['listener'];
+  readonly #onError: (error: unknown) => void;
+  /** While it is open at the instance. */
+  #stream: ConsumerStream | undefined;
+  #prefetching: boolean | undefined;
+  #buffer: Message[] = [];
+  #firstInBuffer = 0;
+  /** Messages that the application was given and nobody acknowledged. */
+  #unacknowledged = 0;
+  /** Set if such messages were lost with a connection: they are delivered again. */
+  #hasLostMessages = false;
+  /** What comes was returned to the queue meanwhile. */
+  #isRecovering = false;
+  #isReceiving = false;
+  #isDispatching = false;
+  #closing: Promise<void> | undefined;
+  /** Why it ended; reported by its next call. */
+  #failure: { error: unknown } | undefined;
+  /** Ends the wait for a pushed message. */
+  #onChange: (() => void) | undefined;
+
+  constructor(host: ConsumerHost, queue: string, options: ConsumerOptions) {
+    const { subscriber, ackMode = 'auto', messagesMaximum = limits.pipelineMessagesDefault } = options;
+    const { prefetch = false, fair = true, holdMs = limits.holdMsDefault } = options;
+    assertText('queue', queue);
+    if (subscriber !== undefined) assertText('subscriber', subscriber);
+    validateMaxAndWait(messagesMaximum, 0);
+    validateHoldMs(holdMs);
+    if (!ackModes.includes(ackMode))
+      throw new QueueError('OPTIONS_INVALID', {
+        message: `ackMode must be one of ${ackModes.join(', ')}`,
+        details: { option: 'ackMode' },
+      });
+    this.#host = host;
+    this.ackMode = ackMode;
+    this.#settings = { queue, subscriber, messagesMaximum, fair, holdMs };
+    this.#isPrefetchWanted = prefetch && messagesMaximum > 1;
+    this.#listener = options.listener;
+    this.#onError = options.onError ?? (() => undefined);
+    if (this.#listener !== undefined) this.#prefetching = true;
+  }
+
+  get prefetching(): boolean | undefined {
+    return this.#prefetching;
+  }
+
+  get isListening(): boolean {
+    return this.#listener !== undefined;
+  }
+
+  /** Opens it at the instance; a listener gets messages from then on. */
+  async open(): Promise<void> {
+    await this.#ensureOpen();
+  }
+
+  async #ensureOpen(): Promise<ConsumerStream> {
+    this.#assertUsable();
+    if (this.#stream !== undefined) return this.#stream;
+    await this.#host.session.attach();
+    const stream = new ConsumerStream(this.#host.session.link, this.#host.session.sessionNumber);
+    this.#stream = stream;
+    try {
+      await stream.open(this.#settings, {
+        onMessages: (messages) => this.#onMessages(messages),
+        onEnded: (error) => this.#onEnded(stream, error),
+      });
+    } catch (error) {
+      if (this.#stream === stream) this.#stream = undefined;
+      throw error;
+    }
+    if (this.#prefetching === true) this.#giveCredit(stream);
+    return stream;
+  }
+
+  #giveCredit(stream: ConsumerStream): void {
+    stream.add({ acknowledged: 0, credit: this.#settings.messagesMaximum });
+  }
+
+  #assertUsable(): void {
+    if (this.#closing !== undefined) throw new QueueError('CONSUMER_CLOSED');
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  #onMessages(messages: Message[]): void {
+    if (this.#isRecovering || this.#closing !== undefined) return;
+    if (this.#firstInBuffer === this.#buffer.length) {
+      this.#buffer = messages;
+      this.#firstInBuffer = 0;
+    } else for (const message of messages) this.#buffer.push(message);
+    this.#onChange?.();
+    if (this.#listener !== undefined) void this.#dispatch(this.#listener);
+  }
+
+  #onEnded(stream: ConsumerStream, error: unknown): void {
+    if (this.#stream !== stream) return;
+    this.#stream = undefined;
+    this.#dropBuffer();
+    if (this.#unacknowledged > 0) this.#hasLostMessages = true;
+    this.#unacknowledged = 0;
+    if (!(error instanceof ConnectionLost)) {
+      this.#failure = { error };
+      this.#host.onClosed(this);
+      stream.close(0).catch(() => undefined); // the instance has returned its messages
+    }
+    this.#onChange?.();
+    if (this.#listener === undefined || this.#closing !== undefined) return;
+    if (error instanceof ConnectionLost) this.open().catch(this.#onError);
+    else this.#onError(error);
+  }
+
+  #dropBuffer(): void {
+    this.#buffer = [];
+    this.#firstInBuffer = 0;
+  }
+
+  async #dispatch(listener: NonNullable<ConsumerOptions['listener']>): Promise<void> {
+    if (this.#isDispatching) return;
+    this.#isDispatching = true;
+    try {
+      for (let message = this.#shift(); message !== undefined; message = this.#shift()) {
+        const stream = this.#stream;
+        this.#unacknowledged += 1;
+        this.#onHandedOut(1);
+        try {
+          const pending = listener(message);
+          if (pending !== undefined) await pending;
+        } catch (error) {
+          this.#onError(error);
+          if (!this.#acknowledgesItself) continue;
+          // After JMS: delivered again, before what came after it.
+          if (this.#stream === stream && this.#closing === undefined) await this.recover();
+          continue;
+        }
+        if (this.#stream === stream) this.#acknowledgeHandedOut();
+      }
+    } catch (error) {
+      this.#onError(error);
+    } finally {
+      this.#isDispatching = false;
+    }
+  }
+
+  #shift(): Message | undefined {
+    if (this.#closing !== undefined || this.#firstInBuffer === this.#buffer.length) return undefined;
+    this.#firstInBuffer += 1;
+    return this.#buffer[this.#firstInBuffer - 1];
+  }
+
+  get #buffered(): number {
+    return this.#buffer.length - this.#firstInBuffer;
+  }
+
+  get #acknowledgesItself(): boolean {
+    return this.ackMode === 'auto' || this.ackMode === 'dups-ok';
+  }
+
+  #onHandedOut(count: number): void {
+    if (this.#prefetching === true) this.#stream?.add({ acknowledged: 0, credit: count });
+    if (this.ackMode === 'transacted') this.#host.session.onTransacted();
+  }
+
+  /** The consumer acknowledges by itself what the application was given: `dups-ok` when there is much of it, or nothing else to do. */
+  #acknowledgeHandedOut(): void {
+    if (!this.#acknowledgesItself) return;
+    const isLazy = this.ackMode === 'dups-ok' && this.#buffered > 0;
+    if (isLazy && this.#unacknowledged < this.#settings.messagesMaximum / 2) return;
+    this.#stream?.add({ acknowledged: this.#unacknowledged, credit: 0 });
+    this.#unacknowledged = 0;
+  }
+
+  async receive(options: ReceiveMessageOptions = {}): Promise<Message | undefined> {
+    const [message] = await this.receiveBatch({ ...options, max: 1 });
+    return message;
+  }
+
+  receiveNoWait(): Promise<Message | undefined> {
+    return this.receive({ waitMs: 0 });
+  }
+
+  async receiveBatch(options: ReceiveMessageOptions & { max?: number } = {}): Promise<Message[]> {
+    const { max = this.#settings.messagesMaximum, waitMs = limits.waitMsMax, signal } = options;
+    validateMaxAndWait(max, waitMs);
+    this.#assertUsable();
+    if (this.#listener !== undefined)
+      throw new QueueError('OPTIONS_INVALID', { message: 'A consumer with a listener cannot receive' });
+    if (this.#isReceiving) throw new QueueError('SESSION_BUSY');
+    this.#isReceiving = true;
+    try {
+      if (this.#host.session.isInBranch) return await this.#receiveInBranch(max, waitMs, signal);
+      return await this.#receiveSome(max, waitMs, signal);
+    } finally {
+      this.#isReceiving = false;
+    }
+  }
+
+  /** The branch consumes what is received in it, whatever the mode. */
+  async #receiveInBranch(max: number, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
+    this.#prefetching = this.#host.decidePrefetch(false);
+    const { queue, subscriber } = this.#settings;
+    return await this.#host.session.dequeue(queue, {
+      max,
+      waitMs,
+      ...(subscriber !== undefined && { subscriber }),
+      ...(signal !== undefined && { signal }),
+    });
+  }
+
+  /** Waits again over the next connection if one is lost meanwhile. */
+  async #receiveSome(max: number, waitMs: number, signal: AbortSignal | undefined): Promise<Message[]> {
+    const { clock } = this.#host.session.link.ports;
+    const untilMs = clock.monotonicMs() + waitMs;
+    for (;;) {
+      const stream = await this.#ensureOpen();
+      this.#decidePrefetch(stream);
+      const leftMs = Math.max(0, Math.ceil(untilMs - clock.monotonicMs()));
+      try {
+        const messages =
+          this.#prefetching === true
+            ? await this.#takePushed(stream, max, leftMs, signal)
+            : await this.#pull(stream, max, leftMs, signal);
+        if (messages !== undefined) return this.#handOut(messages);
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+      }
+      this.#assertUsable();
+    }
+  }
+
+  #decidePrefetch(stream: ConsumerStream): void {
+    if (this.#prefetching !== undefined) return;
+    this.#prefetching = this.#host.decidePrefetch(this.#isPrefetchWanted);
+    if (this.#prefetching) this.#giveCredit(stream);
+  }
+
+  #handOut(messages: Message[]): Message[] {
+    if (messages.length === 0) return messages;
+    this.#unacknowledged += messages.length;
+    this.#onHandedOut(messages.length);
+    this.#acknowledgeHandedOut();
+    return messages;
+  }
+
+  /** Undefined if the connection was lost meanwhile. */
+  async #takePushed(
+    stream: ConsumerStream,
+    max: number,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Message[] | undefined> {
+    // What is ready may be on its way: the answer comes behind it.
+    if (this.#buffered === 0 && waitMs === 0) await stream.settle();
+    else if (this.#buffered === 0) await this.#whenChanged(waitMs, signal);
+    if (this.#stream !== stream) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      return undefined;
+    }
+    const end = Math.min(this.#buffer.length, this.#firstInBuffer + max);
+    const messages = this.#buffer.slice(this.#firstInBuffer, end);
+    this.#firstInBuffer = end;
+    return messages;
+  }
+
+  /** Resolves when messages have come, the consumer has ended, or the wait has. */
+  #whenChanged(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted || this.#closing !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = this.#host.session.link.ports.timers.deadline(waitMs, () => this.#onChange?.());
+      const onAbort = () => this.#onChange?.();
+      this.#onChange = () => {
+        this.#onChange = undefined;
+        timer.cancel();
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  async #pull(
+    stream: ConsumerStream,
+    max: number,
+    waitMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Message[]> {
+    const cancel = () => stream.cancelPull();
+    const pulled = stream.pull(max, signal?.aborted ? 0 : waitMs);
+    this.#onChange = cancel;
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      return await pulled;
+    } finally {
+      this.#onChange = undefined;
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** For the session's commit: how many of its messages that consumes, under which number. */
+  get toCommit(): { consumer: number; messages: number } | undefined {
+    if (this.ackMode !== 'transacted' || this.#unacknowledged === 0 || this.#stream === undefined)
+      return undefined;
+    return { consumer: this.#stream.number, messages: this.#unacknowledged };
+  }
+
+  /** A commit that consumes them was sent: they are the transaction's. */
+  onCommitSent(): void {
+    this.#unacknowledged = 0;
+  }
+
+  async acknowledge(): Promise<void> {
+    this.#assertUsable();
+    if (this.ackMode !== 'client')
+      throw new QueueError('OPTIONS_INVALID', { message: 'Only a consumer of mode client acknowledges' });
+    const hasLost = this.#hasLostMessages;
+    this.#hasLostMessages = false;
+    if (hasLost) throw new QueueError('RECEIPT_STALE');
+    const stream = this.#stream;
+    if (stream === undefined || this.#unacknowledged === 0) return;
+    stream.add({ acknowledged: this.#unacknowledged, credit: 0 });
+    this.#unacknowledged = 0;
+    try {
+      await stream.settle();
+    } catch (error) {
+      if (error instanceof ConnectionLost) throw new QueueError('COMMIT_OUTCOME_UNKNOWN', { cause: error });
+      throw error;
+    }
+  }
+
+  async recover(): Promise<void> {
+    this.#assertUsable();
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const seen = this.#unacknowledged;
+    this.#unacknowledged = 0;
+    this.#dropBuffer();
+    this.#isRecovering = true;
+    try {
+      await stream.recover(seen);
+    } catch (error) {
+      if (error instanceof ConnectionLost) return; // the instance returns them by itself
+      throw error;
+    } finally {
+      this.#isRecovering = false;
+    }
+    if (this.#prefetching === true && this.#stream === stream) this.#giveCredit(stream);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#host.onClosed(this);
+    const stream = this.#stream;
+    this.#dropBuffer();
+    queueMicrotask(() => this.#onChange?.());
+    if (stream === undefined) return;
+    try {
+      await stream.close(this.#unacknowledged);
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) throw error;
+    }
+  }
+}
+
+const ackModes: readonly AckMode[] = ['auto', 'client', 'dups-ok', 'transacted'];

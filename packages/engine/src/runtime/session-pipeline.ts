@@ -1,0 +1,54 @@
+/** The pipeline of one consumer of a session: its queue is found anew at each call, as it may have been stopped or dropped. */
+import type { Message } from '../api/message.ts';
+import type { QueueRow } from '../model/queue-row.ts';
+import type { DeliveryPipeline, MaybeLater, QueueTransaction } from '../queues/queue-engine.ts';
+
+export interface SessionPipelineOptions {
+  pipeline: DeliveryPipeline;
+  /** Throws `QUEUE_NOT_FOUND`, `DEQUEUE_STOPPED`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
+  find(): { row: QueueRow };
+  subscriber: string | undefined;
+  /** The session's transaction; begun if there is none. */
+  transaction(): QueueTransaction;
+}
+
+export class SessionPipeline {
+  readonly #options: SessionPipelineOptions;
+  /** As it was when the pipeline was opened. */
+  readonly row: QueueRow;
+
+  constructor(options: SessionPipelineOptions) {
+    this.#options = options;
+    this.row = options.find().row;
+  }
+
+  /** Number of messages that are held. */
+  get size(): number {
+    return this.#options.pipeline.size;
+  }
+
+  /** Delivers more. An abort ends the wait, without messages. */
+  async deliver(options: { max: number; waitMs: number; signal?: AbortSignal }): Promise<Message[]> {
+    const { pipeline, find, subscriber } = this.#options;
+    return await pipeline.deliver(find().row, {
+      ...options,
+      ...(subscriber !== undefined && { subscriber }),
+    });
+  }
+
+  /** Stages the consumption of the first `count` messages, at most `size`, for the session's commit. */
+  consumeInTransaction(count: number): void {
+    const { pipeline, transaction } = this.#options;
+    pipeline.consumeIn(transaction(), this.row, count);
+  }
+
+  /** Consumes the first `count` messages, at most `size`, outside the session's transaction. */
+  consume(count: number): MaybeLater<void> {
+    return this.#options.pipeline.consume(this.row, count);
+  }
+
+  /** Returns all messages; the first `seen` count as delivered. */
+  returnAll(seen: number): void {
+    this.#options.pipeline.returnAll(seen);
+  }
+}

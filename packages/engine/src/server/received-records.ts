@@ -1,0 +1,25 @@
+/** The records of messages that a client enqueues. */
+import { hasNoRoutingFields } from '../model/inspect-record.ts';
+import { type RecordContent, type RecordRun, readRecord, recordEnd } from '../model/message-record.ts';
+import { validateRecord } from '../model/validate-record.ts';
+import { protocolError } from '../wire/protocol.ts';
+
+/** `arePlain`: none has a group key, recipients or a priority. Throws `PROTOCOL_INVALID`, `MESSAGE_INVALID`. */
+export function validateRecords({ source, start, end, count: expected }: RecordRun): { arePlain: boolean } {
+  let arePlain = true;
+  let count = 0;
+  for (let at = start; at < end; count += 1) {
+    const next = validateRecord(source, at, end);
+    arePlain &&= hasNoRoutingFields(source, at);
+    at = next;
+  }
+  if (count === 0 || count !== expected)
+    throw protocolError('The number of enqueued records differs from what the header says');
+  return { arePlain };
+}
+
+export function readRecords({ source, start, end }: RecordRun): RecordContent[] {
+  const messages: RecordContent[] = [];
+  for (let at = start; at < end; at = recordEnd(source, at)) messages.push(readRecord(source, at));
+  return messages;
+}

@@ -1,0 +1,98 @@
+/** The consumers of one remote session, by the numbers of the requests that opened them, and the requests about them. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Message } from '../api/message.ts';
+import type { Ports } from '../model/ports.ts';
+import { validateHoldMs } from '../model/session-calls.ts';
+import type { SessionPipeline } from '../runtime/session-pipeline.ts';
+import type { BodyReader } from '../wire/body-reader.ts';
+import { protocolError, requests } from '../wire/protocol.ts';
+import { type ConsumerStream, ServerConsumer } from './server-consumer.ts';
+
+export interface ConsumersSession {
+  openPipeline(queue: string, subscriber: string | undefined): SessionPipeline;
+}
+
+export class SessionConsumers {
+  readonly #session: ConsumersSession;
+  readonly #ports: Pick<Ports, 'clock' | 'timers'>;
+  readonly #consumers = new Map<number, ServerConsumer>();
+
+  constructor(session: ConsumersSession, ports: Pick<Ports, 'clock' | 'timers'>) {
+    this.#session = session;
+    this.#ports = ports;
+  }
+
+  /** `request` is the consumer's number from now on. Throws what opening a pipeline throws, and `PROTOCOL_INVALID`. */
+  open(request: number, body: BodyReader, stream: ConsumerStream): void {
+    const messagesMaximum = body.u32();
+    const fair = body.u8() === 1;
+    const holdMs = validateHoldMs(body.u32());
+    const queue = body.text();
+    const subscriber = body.bytesLeft > 0 ? body.text() : undefined;
+    body.assertEnd();
+    if (messagesMaximum < 1 || messagesMaximum > limits.pipelineMessagesMax || this.#consumers.has(request))
+      throw protocolError('The pipeline of a consumer is too large or open already');
+    if (this.#consumers.size >= limits.consumersPerSessionMax) {
+      const { consumersPerSessionMax } = limits;
+      throw new QueueError('OPTIONS_INVALID', {
+        message: `A session has at most ${consumersPerSessionMax} consumers`,
+        details: { consumersPerSessionMax },
+      });
+    }
+    const pipeline = this.#session.openPipeline(queue, subscriber);
+    const consumer = new ServerConsumer({
+      pipeline,
+      messagesMaximum,
+      fair,
+      holdMs,
+      ports: this.#ports,
+      stream,
+    });
+    this.#consumers.set(request, consumer);
+  }
+
+  /** Throws `PROTOCOL_INVALID`. */
+  find(consumer: number): ServerConsumer {
+    const found = this.#consumers.get(consumer);
+    if (found === undefined) throw protocolError(`Consumer ${consumer} is not open`);
+    return found;
+  }
+
+  /** Resolves with the messages of a pull, or with undefined. Throws `PROTOCOL_INVALID`, and why the consumer has ended. */
+  async handleRequest(kind: number, body: BodyReader): Promise<Message[] | undefined> {
+    const number = body.u32();
+    const consumer = this.find(number);
+    if (kind === requests.pull) {
+      const [acknowledged, max, waitMs] = [body.u32(), body.u32(), body.u32()];
+      body.assertEnd();
+      if (max < 1 || max > limits.pipelineMessagesMax || waitMs > limits.waitMsMax)
+        throw protocolError('A pull asks for too much');
+      return await consumer.pull(acknowledged, max, waitMs);
+    }
+    if (kind === requests.consumerFlow) {
+      const [acknowledged, credit] = [body.u32(), body.u32()];
+      body.assertEnd();
+      await consumer.flow(acknowledged, credit);
+      return undefined;
+    }
+    const seen = body.u32();
+    body.assertEnd();
+    if (kind === requests.recoverConsumer) await consumer.recover(seen);
+    else {
+      this.#consumers.delete(number);
+      consumer.end(new QueueError('CONSUMER_CLOSED'), seen);
+    }
+    return undefined;
+  }
+
+  /** Ends a wait of a pull; a consumer that is closed has none. */
+  cancelPull(consumer: number): void {
+    this.#consumers.get(consumer)?.cancelPull();
+  }
+
+  endAll(): void {
+    for (const consumer of this.#consumers.values()) consumer.end(new QueueError('SESSION_CLOSED'));
+    this.#consumers.clear();
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The sends of one remote session's producers, one after the other for each. Most are one-way: what such a one came to is kept
+ * for the next one that is answered, and those in between are not enqueued, so that a producer's messages keep their order.
+ */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { InstanceSession } from '../runtime/instance-session.ts';
+import type { BodyReader } from '../wire/body-reader.ts';
+import { protocolError } from '../wire/protocol.ts';
+import { readEnqueue } from './read-operations.ts';
+import { readRecords, validateRecords } from './received-records.ts';
+
+interface Sends {
+  /** Set while sends are under way, or wait for room. */
+  last: Promise<void> | undefined;
+  /** Of a one-way send, until it is reported. */
+  failure: { error: unknown } | undefined;
+  /** Sends that wait for the one before. */
+  waiting: number;
+}
+
+export class SessionSends {
+  readonly #session: Pick<InstanceSession, 'send'>;
+  readonly #byProducer = new Map<number, Sends>();
+  readonly #ending = new AbortController();
+
+  constructor(session: Pick<InstanceSession, 'send'>) {
+    this.#session = session;
+  }
+
+  /**
+   * `request` is 0 for a one-way send; without a message it asks how those before ended. Resolves when all that its producer
+   * sent is enqueued. Rejects with the first failure since the last answer, and with `PROTOCOL_INVALID`.
+   */
+  async handleRequest(request: number, body: BodyReader): Promise<void> {
+    const producer = body.u32();
+    const sends = this.#sendsOf(producer);
+    if (sends.waiting > limits.sendWindowMessagesMax)
+      throw protocolError('A producer has more sends without an answer than a window has');
+    sends.waiting += 1;
+    const done = this.#follow(sends, body);
+    sends.last = done;
+    await done;
+    sends.waiting -= 1;
+    if (sends.last === done) sends.last = undefined;
+    if (request === 0) return;
+    const { failure } = sends;
+    sends.failure = undefined;
+    if (sends.waiting === 0) this.#byProducer.delete(producer);
+    if (failure !== undefined) throw failure.error;
+  }
+
+  #sendsOf(producer: number): Sends {
+    let sends = this.#byProducer.get(producer);
+    if (sends === undefined) {
+      if (this.#byProducer.size >= limits.consumersPerSessionMax)
+        throw protocolError('A session has too many producers');
+      sends = { last: undefined, failure: undefined, waiting: 0 };
+      this.#byProducer.set(producer, sends);
+    }
+    return sends;
+  }
+
+  async #follow(sends: Sends, body: BodyReader): Promise<void> {
+    if (sends.last !== undefined) await sends.last;
+    if (sends.failure !== undefined || body.bytesLeft === 0) return;
+    try {
+      await this.#send(body);
+    } catch (error) {
+      if (error instanceof QueueError && error.code === 'PROTOCOL_INVALID') throw error;
+      sends.failure = { error };
+    }
+  }
+
+  #send(body: BodyReader): unknown {
+    const blockMs = body.u32();
+    if (blockMs > limits.waitMsMax) throw protocolError('A send waits too long for room');
+    const { queue, records } = readEnqueue(body);
+    const content = validateRecords(records).arePlain ? records : readRecords(records);
+    return this.#session.send(queue, content, { blockMs, signal: this.#ending.signal });
+  }
+
+  /** Sends that wait for room end. Resolves when those that had room are enqueued. */
+  async end(): Promise<void> {
+    this.#ending.abort(new QueueError('SESSION_CLOSED'));
+    await Promise.allSettled([...this.#byProducer.values()].map(({ last }) => last));
+  }
+}

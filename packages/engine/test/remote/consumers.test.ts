@@ -1,0 +1,420 @@
+/** Consumers with a pipeline: what they are given, in which order, and what goes back when they end. */
+import { describe, expect, it, vi } from 'vitest';
+import type {
+  ClientSession,
+  ConsumerOptions,
+  Instance,
+  Message,
+  QueueSpec,
+  RemoteInstance,
+} from '../../src/index.ts';
+import { connect } from '../../src/index.ts';
+import { openTestClient, openTestInstance, text } from '../folder.ts';
+import { code, connectTo, drain, serve } from './serving.ts';
+
+const modes = ['auto', 'client', 'dups-ok', 'transacted'] as const;
+
+async function openQueue(
+  spec: Partial<QueueSpec> = {},
+): Promise<{ instance: Instance; client: RemoteInstance; session: ClientSession }> {
+  const instance = await openTestInstance();
+  await instance.createQueue({ name: 'q', ...spec });
+  const client = await openTestClient(instance);
+  return { instance, client, session: client.openSession() };
+}
+
+async function fill(instance: Instance, payloads: readonly string[], priority = 0): Promise<void> {
+  const session = instance.openSession();
+  for (const payload of payloads) session.enqueue('q', { payload, priority });
+  await session.commit();
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => String(i));
+const payloadOf = (message: Message | undefined) => message?.payload.toString();
+const held = async (instance: Instance) => instance.queue('q').held;
+
+async function receiveAll(consumer: { receive(o: object): Promise<Message | undefined> }, count: number) {
+  const messages: Message[] = [];
+  while (messages.length < count) messages.push((await consumer.receive({ waitMs: 10_000 }))!);
+  return messages;
+}
+
+describe.each(['durable', 'memory'] as const)('a consumer of a %s queue', (durability) => {
+  it.each(modes.flatMap((ackMode) => [false, true].map((prefetch) => ({ ackMode, prefetch }))))(
+    'gets all messages in order and consumes them ($ackMode, prefetch $prefetch)',
+    async (options) => {
+      const { instance, session } = await openQueue({ durability });
+      await fill(instance, numbers(40));
+      const consumer = await session.openConsumer('q', options);
+      const messages = await receiveAll(consumer, 40);
+      expect(text(messages)).toEqual(numbers(40));
+      expect(messages.every(({ deliveryCount }) => deliveryCount === 1)).toBe(true);
+      if (options.ackMode === 'client') await consumer.acknowledge();
+      if (options.ackMode === 'transacted') await session.commit();
+      await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ held: 0, ready: 0, consumed: 40 }));
+      expect(await consumer.receiveNoWait()).toBeUndefined();
+      await consumer.close();
+    },
+  );
+
+  it.each(modes)('with a listener gets what comes, one after the other (%s)', async (ackMode) => {
+    const { instance, session } = await openQueue({ durability });
+    const got: string[] = [];
+    let active = 0;
+    await session.openConsumer('q', {
+      ackMode,
+      listener: async (message) => {
+        active += 1;
+        expect(active).toBe(1);
+        got.push(message.payload.toString());
+        await new Promise((resolve) => setImmediate(resolve));
+        active -= 1;
+        if (ackMode === 'transacted') await session.commit();
+      },
+    });
+    await fill(instance, numbers(15));
+    await fill(instance, ['last']);
+    await vi.waitFor(() => expect(got).toEqual([...numbers(15), 'last']));
+    const consumed = ackMode === 'client' ? 0 : 16;
+    await vi.waitFor(() => expect(instance.queue('q').consumed).toBe(consumed));
+  });
+
+  it('rolled back gets the same again first, counted as redelivered, and what it had not been given as new', async () => {
+    const { instance, session } = await openQueue({ durability });
+    await fill(instance, numbers(12));
+    const consumer = await session.openConsumer('q', { ackMode: 'transacted', prefetch: true });
+    await receiveAll(consumer, 2);
+    await session.commit();
+    expect(text(await receiveAll(consumer, 3))).toEqual(['2', '3', '4']);
+    await session.rollback();
+    const again = await receiveAll(consumer, 10);
+    expect(text(again)).toEqual(numbers(12).slice(2));
+    expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 2, 2, 1, 1, 1, 1, 1, 1, 1]);
+    await session.commit();
+    expect(instance.queue('q').consumed).toBe(12);
+  });
+
+  it('that is closed returns what it had not acknowledged, in order', async () => {
+    const { instance, session } = await openQueue({ durability });
+    await fill(instance, numbers(12));
+    const consumer = await session.openConsumer('q', { ackMode: 'client', prefetch: true });
+    await receiveAll(consumer, 3);
+    await consumer.acknowledge();
+    await receiveAll(consumer, 2);
+    await consumer.close();
+    const left = await instance.openSession().dequeue('q', { max: 100 });
+    expect(text(left)).toEqual(numbers(12).slice(3));
+    expect(left.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 2, 1, 1, 1, 1, 1, 1, 1]);
+  });
+});
+
+describe('a pipeline', () => {
+  it('holds as many messages as it may, and no more', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(100));
+    const options: ConsumerOptions = { ackMode: 'client', prefetch: true, messagesMaximum: 7 };
+    const consumer = await session.openConsumer('q', options);
+    expect(payloadOf(await consumer.receive())).toBe('0');
+    // those in the pipeline, and the one that the application has
+    await expect.poll(() => held(instance)).toBe(8);
+    await consumer.recover();
+    expect(payloadOf(await consumer.receive())).toBe('0');
+  });
+
+  it('is not filled before the first receive, and never without prefetch', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(100));
+    const consumer = await session.openConsumer('q', { ackMode: 'client' });
+    expect(consumer.prefetching).toBeUndefined();
+    await consumer.receive();
+    expect(consumer.prefetching).toBe(false);
+    expect(await held(instance)).toBe(1);
+  });
+
+  it('has its messages in the order of the queue when they leave, and what comes later behind them', async () => {
+    const { instance, session } = await openQueue({ priorities: true });
+    await fill(instance, ['low 1', 'low 2', 'low 3', 'low 4'], 1);
+    await fill(instance, ['urgent'], 9);
+    const consumer = await session.openConsumer('q', { prefetch: true, messagesMaximum: 3 });
+    expect(payloadOf(await consumer.receive())).toBe('urgent');
+    await expect.poll(() => held(instance)).toBeGreaterThanOrEqual(3);
+    await fill(instance, ['more urgent'], 9);
+    const rest = text(await receiveAll(consumer, 5));
+    expect(rest.slice(0, 2)).toEqual(['low 1', 'low 2']); // in the pipeline already
+    expect(rest).toContain('more urgent');
+  });
+
+  it('of a queue with a limit of attempts holds one message, so that none is used up unseen', async () => {
+    const { instance, session } = await openQueue({ attemptsMax: 2 });
+    await fill(instance, numbers(10));
+    const consumer = await session.openConsumer('q', { ackMode: 'client', prefetch: true });
+    await consumer.receive();
+    await expect.poll(() => held(instance)).toBe(2);
+    await consumer.close();
+    const left = await instance.openSession().dequeue('q', { max: 100 });
+    expect(left.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+  });
+
+  it('grows with what its consumer takes, and leaves the rest to others while that is slow', async () => {
+    const { instance, client, session } = await openQueue();
+    await fill(instance, numbers(1_000));
+    const options: ConsumerOptions = { ackMode: 'client', prefetch: true, messagesMaximum: 1_000 };
+    const slow = await session.openConsumer('q', options);
+    await slow.receive();
+    await expect.poll(() => held(instance)).toBe(11);
+    const unfair = await client.openSession().openConsumer('q', { ...options, fair: false });
+    await unfair.receive();
+    await expect.poll(() => instance.queue('q').ready).toBe(0); // all that there was
+    await unfair.close();
+    const taken = await receiveAll(slow, 300); // as fast as they come
+    expect(taken).toHaveLength(300);
+    await expect.poll(() => held(instance)).toBeGreaterThan(320);
+  });
+});
+
+describe('prefetch', () => {
+  const prefetch: ConsumerOptions = { prefetch: true };
+
+  it('is off for the session if it has a second consumer before the first receive', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(50));
+    const first = await session.openConsumer('q', prefetch);
+    const second = await session.openConsumer('q', prefetch);
+    expect(payloadOf(await first.receive())).toBe('0');
+    expect(payloadOf(await second.receive())).toBe('1');
+    expect([first.prefetching, second.prefetching]).toEqual([false, false]);
+  });
+
+  it('makes a second consumer, and a branch, an error after the first receive', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(50));
+    const consumer = await session.openConsumer('q', prefetch);
+    expect(payloadOf(await consumer.receive())).toBe('0');
+    await expect(session.openConsumer('q')).rejects.toThrow(code('PREFETCH_ACTIVE'));
+    const xid = { formatId: 1, gtrid: Buffer.from('g'), bqual: Buffer.from('b') };
+    await expect(session.xa!.start(xid)).rejects.toThrow(code('PREFETCH_ACTIVE'));
+    expect(payloadOf(await consumer.receive())).toBe('1');
+  });
+
+  it('is off if the first receive is part of a branch, which consumes what it received', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(3));
+    const consumer = await session.openConsumer('q', prefetch);
+    const xid = { formatId: 1, gtrid: Buffer.from('g'), bqual: Buffer.from('b') };
+    await session.xa!.start(xid);
+    expect(payloadOf(await consumer.receive())).toBe('0');
+    expect(consumer.prefetching).toBe(false);
+    await session.xa!.end(xid);
+    await session.xa!.prepare(xid);
+    await session.xa!.commit(xid);
+    expect(payloadOf(await consumer.receive())).toBe('1');
+    await expect.poll(() => instance.queue('q').consumed).toBe(2);
+  });
+});
+
+describe('a consumer', () => {
+  it('of a topic gets what its subscriber gets', async () => {
+    const { instance, session } = await openQueue({
+      type: 'topic',
+      durability: 'memory',
+      visibility: 'immediate',
+    });
+    await instance.subscribe('q', { name: 'one' });
+    await instance.subscribe('q', { name: 'two' });
+    const got: Record<string, string[]> = { one: [], two: [] };
+    for (const subscriber of ['one', 'two']) {
+      await session.openConsumer('q', {
+        subscriber,
+        listener: (message) => void got[subscriber]!.push(message.payload.toString()),
+      });
+    }
+    await instance.openSession().enqueueNow('q', ...numbers(25).map((payload) => ({ payload })));
+    await vi.waitFor(() => expect(got).toEqual({ one: numbers(25), two: numbers(25) }));
+    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 }));
+  });
+
+  it('whose listener throws gets the message again, before what came after it', async () => {
+    const { instance, session } = await openQueue();
+    const got: string[] = [];
+    const errors: unknown[] = [];
+    await session.openConsumer('q', {
+      listener: (message) => {
+        got.push(`${message.payload} ${message.deliveryCount}`);
+        if (payloadOf(message) === '1' && message.deliveryCount < 3) throw new Error('not yet');
+      },
+      onError: (error) => errors.push(error),
+    });
+    await fill(instance, numbers(4));
+    await vi.waitFor(() => expect(got).toEqual(['0 1', '1 1', '1 2', '1 3', '2 1', '3 1']));
+    expect(errors).toHaveLength(2);
+    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ held: 0, consumed: 4 }));
+  });
+
+  it('that takes nothing for its visibility timeout ends, and its messages are ready again', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(20));
+    const options: ConsumerOptions = { ackMode: 'client', prefetch: true, holdMs: 50 };
+    const consumer = await session.openConsumer('q', options);
+    await consumer.receive();
+    await vi.waitFor(() => expect(instance.queue('q')).toMatchObject({ ready: 20, held: 0 }));
+    await expect(consumer.acknowledge()).rejects.toThrow(code('CONSUMER_STALLED'));
+    await expect(consumer.receive()).rejects.toThrow(code('CONSUMER_STALLED'));
+    const other = await session.openConsumer('q');
+    expect(await other.receive()).toMatchObject({ deliveryCount: 2 });
+  });
+
+  it('of a process that ends without a word returns all that it was sent, in order', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    await fill(instance, numbers(20));
+    const served = await serve(instance);
+    const client = await connect({ path: served.path });
+    const consumer = await client.openSession().openConsumer('q', { ackMode: 'client', prefetch: true });
+    await consumer.receive();
+    await client.close();
+    expect(await drain(instance)).toEqual(numbers(20));
+  });
+
+  it('waits as long as it is told, and until its wait is aborted or it is closed', async () => {
+    const { session } = await openQueue();
+    for (const prefetch of [false, true]) {
+      const consumer = await session.openConsumer('q', { prefetch });
+      expect(await consumer.receive({ waitMs: 5 })).toBeUndefined();
+      const abort = new AbortController();
+      const aborted = consumer.receive({ signal: abort.signal });
+      abort.abort();
+      expect(await aborted).toBeUndefined();
+      const waiting = consumer.receive();
+      await expect(consumer.receive()).rejects.toThrow(code('SESSION_BUSY'));
+      await consumer.close();
+      expect(await waiting).toBeUndefined();
+      await expect(consumer.receive()).rejects.toThrow(code('CONSUMER_CLOSED'));
+    }
+  });
+
+  it('refuses what is not so', async () => {
+    const { instance, session } = await openQueue({ type: 'topic' });
+    await instance.createQueue({ name: 'plain', kind: 'unsharded' });
+    const open = (queue: string, options: object) => session.openConsumer(queue, options);
+    await expect(open('none', {})).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+    await expect(open('plain', {})).rejects.toThrow(code('CONSUMER_UNSUPPORTED'));
+    await expect(open('q', {})).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(open('q', { subscriber: 's', messagesMaximum: 0 })).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(open('q', { subscriber: 's', ackMode: 'never' })).rejects.toThrow(code('OPTIONS_INVALID'));
+    await expect(open('q', { subscriber: 's', holdMs: 1 })).rejects.toThrow(code('OPTIONS_INVALID'));
+  });
+});
+
+describe('a session that is closed', () => {
+  it('while a listener works and sends are on their way disturbs no other session of its connection', async () => {
+    const { instance, client, session } = await openQueue();
+    await instance.createQueue({ name: 'm', durability: 'memory', visibility: 'immediate' });
+    await fill(instance, numbers(2));
+    const working = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    await session.openConsumer('q', {
+      listener: async () => {
+        working.resolve();
+        await end.promise;
+      },
+    });
+    await working.promise;
+    const producer = session.openProducer('m', { oneWay: { windowMessages: 10 } });
+    await producer.send({ payload: 'a' });
+    await session.close();
+    end.resolve();
+    await expect(producer.send({ payload: 'b' })).rejects.toThrow(code('CONSUMER_CLOSED'));
+    const other = client.openSession();
+    expect(text(await other.dequeueNow('m'))).toEqual(['a']);
+    const again = await other.dequeue('q', { max: 2 });
+    expect(again.map(({ deliveryCount }) => deliveryCount)).toEqual([2, 1]);
+    await new Promise((resolve) => setImmediate(resolve)); // what the listener acknowledges now has left
+    await other.commit();
+    expect(instance.queue('q').consumed).toBe(2);
+  });
+});
+
+describe('a transaction', () => {
+  it('leaves alone what consumers of other modes were given', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(4));
+    const transacted = await session.openConsumer('q', { ackMode: 'transacted' });
+    const client = await session.openConsumer('q', { ackMode: 'client' });
+    await transacted.receive();
+    await client.receive();
+    await session.commit();
+    expect(instance.queue('q')).toMatchObject({ consumed: 1, held: 1 });
+    await client.acknowledge();
+    expect(instance.queue('q')).toMatchObject({ consumed: 2, held: 0 });
+  });
+
+  it('consumes what the consumers of its session were given, and enqueues, all or nothing', async () => {
+    const { instance, session } = await openQueue();
+    await instance.createQueue({ name: 'out' });
+    await fill(instance, numbers(6));
+    const consumer = await session.openConsumer('q', { ackMode: 'transacted', prefetch: true });
+    expect(text(await consumer.receiveBatch({ max: 3 }))).toEqual(numbers(3).slice(0, 3));
+    session.enqueue('out', { payload: 'a' });
+    await session.commit();
+    expect(instance.queue('out').ready).toBe(1);
+    expect(instance.queue('q').consumed).toBe(3);
+    await consumer.receiveBatch({ max: 2 });
+    session.enqueue('none', { payload: 'b' });
+    await expect(session.commit()).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+    const again = await receiveAll(consumer, 3);
+    expect(again.map((each) => `${each.payload} ${each.deliveryCount}`)).toEqual(['3 2', '4 2', '5 1']);
+    await session.commit();
+    expect(instance.queue('q')).toMatchObject({ held: 0, ready: 0, consumed: 6 });
+  });
+
+  it('and the dequeue that follows it are one round trip', async () => {
+    const { instance, session } = await openQueue();
+    await fill(instance, numbers(4));
+    expect(text(await session.dequeue('q', { max: 2 }))).toEqual(['0', '1']);
+    session.enqueue('q', { payload: 'new' });
+    const { committed, messages } = await session.commitAndDequeue('q', { max: 2 });
+    expect(committed.ids).toHaveLength(1);
+    expect(text(messages)).toEqual(['2', '3']);
+    expect(instance.queue('q').consumed).toBe(2);
+    await session.rollback();
+    expect(instance.queue('q')).toMatchObject({ ready: 3, held: 0 });
+    session.enqueue('none', { payload: 'b' });
+    await expect(session.commitAndDequeue('q')).rejects.toThrow(code('QUEUE_NOT_FOUND'));
+    expect(instance.queue('q').held).toBe(0);
+    expect(text(await session.dequeue('q', { max: 9 }))).toEqual(['2', '3', 'new']);
+  });
+});
+
+describe('a consumer whose connection is lost', () => {
+  it('goes on over the next one; its transaction is over', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    await fill(instance, numbers(20));
+    const served = await serve(instance);
+    const session = (await connectTo(served.path)).openSession();
+    const consumer = await session.openConsumer('q', { ackMode: 'transacted', prefetch: true });
+    expect(text(await receiveAll(consumer, 3))).toEqual(numbers(3));
+    await served.close();
+    await serve(instance, served.path);
+    await expect(receiveAll(consumer, 20)).rejects.toThrow(code('TX_NOT_COMMITTED')); // past what had come before
+    expect(text(await receiveAll(consumer, 20))).toEqual(numbers(20));
+    await session.commit();
+    expect(instance.queue('q')).toMatchObject({ ready: 0, held: 0 });
+  });
+
+  it('with a listener is opened again by itself', async () => {
+    const instance = await openTestInstance();
+    await instance.createQueue({ name: 'q' });
+    const served = await serve(instance);
+    const got: string[] = [];
+    const session = (await connectTo(served.path)).openSession();
+    await session.openConsumer('q', { listener: (message) => void got.push(message.payload.toString()) });
+    await fill(instance, ['before']);
+    await vi.waitFor(() => expect(got).toEqual(['before']));
+    await expect.poll(() => instance.queue('q').consumed).toBe(1);
+    await served.close();
+    await serve(instance, served.path);
+    await fill(instance, ['after']);
+    await vi.waitFor(() => expect(got).toEqual(['before', 'after']));
+  });
+});

@@ -1,0 +1,46 @@
+/** The process of a trial of the program `pipelining-cases`: serves the instance, and is its own client. */
+import { connect, openInstance, serveInstance } from '@shardlab/engine';
+import { bindToTrial, failTrial, sendToTrial } from '../client-failure.ts';
+import { type PipelineCaseFigures, type PipelineCaseName, queueName, runPipelineCase } from './cases.ts';
+
+export interface PipelineCaseJob {
+  dir: string;
+  name: PipelineCaseName;
+  messages: number;
+  messagesMaximum: number;
+}
+
+export interface PipelineCaseResult {
+  figures: PipelineCaseFigures;
+  measuredMs: number;
+  /** Messages that were committed and neither consumed nor left. */
+  lost: number;
+}
+
+async function runJob({ dir, name, messages, messagesMaximum }: PipelineCaseJob): Promise<void> {
+  const instance = await openInstance({ dir });
+  // What is counted is the same whatever the disk does.
+  await instance.createQueue({ name: queueName, durability: 'relaxed', priorities: true });
+  const served = await serveInstance(instance);
+  const client = await connect({ path: served.path });
+  const session = instance.openSession();
+  const enqueue = async (count: number, priority = 0) => {
+    for (let index = 0; index < count; index += 1)
+      session.enqueue(queueName, { payload: String(index), priority });
+    await session.commit();
+  };
+  const startMs = performance.now();
+  const figures = await runPipelineCase(name, { instance, client, enqueue, messages, messagesMaximum });
+  const measuredMs = performance.now() - startMs;
+  await client.close();
+  await served.close();
+  const { enqueued, consumed, ready } = instance.queue(queueName);
+  await instance.close();
+  const result: PipelineCaseResult = { figures, measuredMs, lost: enqueued - consumed - ready };
+  sendToTrial({ type: 'result', result });
+}
+
+bindToTrial();
+process.once('message', ({ job }: { type: 'job'; job: PipelineCaseJob }) => {
+  runJob(job).catch(failTrial);
+});

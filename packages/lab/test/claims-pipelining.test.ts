@@ -1,0 +1,157 @@
+/**
+ * The judges of the claims about pipelining: with what the document says they hold, with other systems they do not, and exact
+ * counts that are off by one are noticed.
+ */
+import type { Scenario } from '@shardlab/contract';
+import { bundledStudies, readScenarioFolder } from '@shardlab/lab';
+import { Random } from '@shardlab/model';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { noisy } from '../src/impostors/books.ts';
+import type { PipelineCaseName } from '../src/programs/pipelining/cases.ts';
+import { pipelineCaseParamsOf } from '../src/programs/pipelining/cases-program.ts';
+import { type PipeliningParams, pipeliningParamsOf } from '../src/programs/pipelining/pipelining-params.ts';
+import { planRun } from '../src/run/plan-run.ts';
+import { summarisePoint } from '../src/trial/point.ts';
+
+const study = bundledStudies.studies.find(({ id }) => id === 'pipelining')!;
+const seeds = 100;
+
+/** Figures of a system that is a formula. */
+interface Formula {
+  rate(params: PipeliningParams, chance: Random): number;
+  deviation(params: PipeliningParams, chance: Random): number;
+  cpuCores: number;
+  cases(name: PipelineCaseName, messages: number): Record<string, number>;
+}
+
+const documentCases: Formula['cases'] = (name, messages) => {
+  if (name === 'urgent-after-leaving') return { sortedBeforeLeaving: 1, deliveredBeforeUrgent: 10 };
+  if (name === 'huge-pipeline') return { inPipeline: messages - 1, leftToAnother: 0 };
+  if (name === 'huge-fair-pipeline') return { inPipeline: 10, leftToAnother: messages - 11 };
+  const isAfter = name.endsWith('after-receive') ? 1 : 0;
+  return { refused: isAfter, prefetching: isAfter };
+};
+
+/** Linear to 4 producers with prefetch; the consumer's round trip is the limit without. */
+const reference: Formula = {
+  rate: ({ configuration, producers, payloadBytes }, chance) => {
+    const limit = { base: 12_000, quotas: 22_000, 'one-way': 22_000, prefetch: 130_000 }[configuration];
+    const each = { base: 4_000, quotas: 6_000, 'one-way': 24_000, prefetch: 32_000 }[configuration];
+    const rate = Math.min(limit, each * producers);
+    // Sending the bytes takes the same time with and without a pipeline: 2 µs a kilobyte.
+    return noisy(1 / (1 / rate + (payloadBytes / 1_024) * 2e-6), chance);
+  },
+  deviation: ({ configuration }, chance) => noisy(configuration === 'base' ? 0.6 : 0.1, chance),
+  cpuCores: 4,
+  cases: documentCases,
+};
+
+/** As fast whatever is asked of it. */
+const constant: Formula = {
+  rate: (_, chance) => noisy(30_000, chance),
+  deviation: (_, chance) => noisy(0.2, chance),
+  cpuCores: 1,
+  cases: () => ({
+    sortedBeforeLeaving: 0,
+    deliveredBeforeUrgent: 0,
+    refused: 0,
+    prefetching: 0,
+    inPipeline: 0,
+    leftToAnother: 0,
+  }),
+};
+
+/** Other numbers in each trial. */
+const random: Formula = {
+  rate: (_, chance) => 1_000 * 200 ** chance.next(),
+  deviation: (_, chance) => chance.next(),
+  cpuCores: 1,
+  cases: constant.cases,
+};
+
+let scenarios: Scenario[];
+beforeAll(async () => {
+  const all = (await readScenarioFolder()).flatMap(({ parsed }) => (parsed.ok ? [parsed.scenario] : []));
+  scenarios = all.filter((each) => each.study === study.id && each.claims.length > 0);
+});
+
+function verdictsOf(formula: Formula, seed = 1, cores = 8): Record<string, string> {
+  const chance = new Random(seed);
+  const figuresOf = (program: string, params: Record<string, unknown>): Record<string, number> => {
+    if (program === 'pipelining-cases') {
+      const { case: name, messages } = pipelineCaseParamsOf(params as never);
+      return formula.cases(name, messages);
+    }
+    const of = pipeliningParamsOf(params as never);
+    const messagesPerSec = formula.rate(of, chance);
+    return { messagesPerSec, rateDeviation: formula.deviation(of, chance), cpuCores: formula.cpuCores };
+  };
+  const results = scenarios.flatMap((scenario) => {
+    const { program, trials } = planRun(scenario, 'full', bundledStudies);
+    const points = [...Map.groupBy(trials, ({ key }) => key).values()].map((repeats) =>
+      summarisePoint(
+        repeats[0]!,
+        repeats.map((trial) => ({
+          figures: figuresOf(scenario.program, trial.params),
+          provenance: 'measured' as const,
+          latencies: {},
+          byInstance: {},
+          waits: [],
+          integrity: { lost: 0, duplicated: 0, damaged: 0, outOfOrder: 0, left: 0 },
+          measuredMs: 1_000,
+        })),
+        program,
+      ),
+    );
+    return bundledStudies.judge(scenario.claims, points, { cores });
+  });
+  return Object.fromEntries(results.map(({ id, verdict }) => [id, verdict]));
+}
+
+const held = (verdicts: Record<string, string>) =>
+  Object.keys(verdicts)
+    .filter((id) => verdicts[id] === 'holds')
+    .toSorted();
+
+describe('the claims about pipelining', () => {
+  test('hold for a system that does what the document says', () => {
+    expect(held(verdictsOf(reference))).toEqual(study.claims.map(({ id }) => id));
+  });
+
+  test('do not hold for one that is as fast whatever is asked of it', () => {
+    expect(held(verdictsOf(constant))).toEqual([]);
+  });
+
+  test('hold for random numbers no more often than one in twenty', () => {
+    const count: Record<string, number> = {};
+    for (let seed = 1; seed <= seeds; seed += 1)
+      for (const id of held(verdictsOf(random, seed))) count[id] = (count[id] ?? 0) + 1;
+    for (const times of Object.values(count)) expect(times / seeds).toBeLessThanOrEqual(0.05);
+  });
+
+  test('about exact counts do not hold if one of them is off by one', () => {
+    const off = (claim: string, change: Partial<Record<PipelineCaseName, Record<string, number>>>) => {
+      const cases: Formula['cases'] = (name, messages) => ({
+        ...documentCases(name, messages),
+        ...change[name],
+      });
+      expect(verdictsOf({ ...reference, cases })[claim]).toBe('does-not-hold');
+    };
+    off('D5', { 'urgent-after-leaving': { deliveredBeforeUrgent: 9 } });
+    off('D5', { 'urgent-after-leaving': { sortedBeforeLeaving: 0 } });
+    off('D6', { 'branch-before-receive': { refused: 1 } });
+    off('D6', { 'second-consumer-after-receive': { refused: 0 } });
+    off('D8', { 'huge-pipeline': { leftToAnother: 1 } });
+    off('D8', { 'huge-fair-pipeline': { leftToAnother: 0 } });
+  });
+
+  test('about rates are not comparable where all cores are full and the bar is not reached', () => {
+    const slow: Formula = {
+      ...reference,
+      rate: (params, chance) => reference.rate(params, chance) ** 0.8,
+      cpuCores: 8,
+    };
+    const verdicts = verdictsOf(slow);
+    expect([verdicts.D3, verdicts.D4]).toEqual(['not-comparable', 'not-comparable']);
+  });
+});
