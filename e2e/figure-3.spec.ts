@@ -161,4 +161,7 @@ async function expectHeadline(page: Page, run: RunAnswer) {
   await expect(opened.getByRole('figure', { name: /^The run that judged A4/ })).toBeVisible();
   await opened.getByRole('link', { name: /^white-paper-figure-3, quick/ }).click();
   await expect(page).toHaveURL(/\/runs\/[^/]+\?claim=A4$/);
+  await page.goBack();
+  await opened.getByRole('link', { name: 'where its time goes' }).click();
+  await expect(page).toHaveURL(new RegExp(`/runs/${run.id}/explain$`));
 }

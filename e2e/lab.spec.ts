@@ -1,5 +1,6 @@
 /** The start page, the documents, the pill of the run under way, and what is asked and said when something is not as usual. */
 import { expect, longScenario, machineIs, startRun, test } from './journey.ts';
+import { expectReadable } from './readable.ts';
 import { LabServer } from './server.ts';
 
 test('the mosaic of claims is walked by keyboard, and an unjudged claim can be run', async ({ page }) => {
@@ -32,6 +33,14 @@ test('the old address of the claims leads to the documents', async ({ page }) =>
   await expect(documents.first()).toContainText('2015-03');
   await documents.first().getByRole('link').click();
   await expect(page.getByRole('heading', { name: 'Its numbers beside ours' })).toBeVisible();
+});
+
+test('a document shows the tables that it prints', async ({ page }) => {
+  await page.goto('/documents/listen');
+  await page.getByText('Nanoseconds of a get, by powers of two').click();
+  const histograms = page.getByRole('region', { name: 'Nanoseconds of a get, by powers of two' });
+  await expect(histograms.getByRole('row').filter({ hasText: 'mutex' }).first()).toBeVisible();
+  await expectReadable(page);
 });
 
 test('a run on a busy machine is asked about first', async ({ page, request }) => {
