@@ -26,7 +26,12 @@ it('a batch that arrives during a report is not reported as delivered before it 
   const instance = (await openTestInstance({ instance: 2 })) as LocalInstance;
   await instance.createQueue({ name: 'q' });
   const unreachable = () => undefined as never;
-  instance.connectInterconnect({ consumerIdleMs: 60_000, peers: () => [], peer: unreachable });
+  instance.connectInterconnect({
+    consumerIdleMs: 60_000,
+    peers: () => [],
+    peer: unreachable,
+    callHome: unreachable,
+  });
   const session = instance.openSession();
   const { forwarding } = instance;
   expect(await forwarding.acceptBatch(sender, batch(1, 'first'), 0)).toBe(true);

@@ -1,6 +1,9 @@
 /** A transaction manager of the engine's own: see `docs/decisions/xa.md`. */
 import type { Session } from './session.ts';
-import type { Xid } from './xa.ts';
+import type { XaStartOptions, Xid } from './xa.ts';
+
+/** What its branches have in common. */
+export type GlobalTransactionOptions = Omit<XaStartOptions, 'flag'>;
 
 /** A distributed transaction of a coordinator. */
 export interface GlobalTransaction {
@@ -28,8 +31,11 @@ export interface ResolvedBranch {
 
 /** A transaction manager for applications that have none. Its decisions are stored with the instance that it was made for. */
 export interface TransactionCoordinator {
-  /** Each branch has `timeoutMs` from its start until it is prepared: see `XaStartOptions`. */
-  begin(options?: { timeoutMs?: number }): GlobalTransaction;
+  /**
+   * Each branch has `timeoutMs` from its start until it is prepared: see `XaStartOptions`. The home instance of a tightly coupled
+   * transaction is by default that of its first branch.
+   */
+  begin(options?: GlobalTransactionOptions): GlobalTransaction;
   /**
    * Ends the branches in doubt of this coordinator's earlier transactions. To be called once all participants can be asked;
    * then it repeats itself as long as some do not answer. Branches of other transaction managers are left alone.

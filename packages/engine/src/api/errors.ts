@@ -361,12 +361,14 @@ const definitions = {
   XA_RBCOMMFAIL: {
     kind: 'conflict',
     retryable: true,
-    message: 'The connection was lost while the branch was active, and the branch was rolled back',
+    message:
+      'The connection was lost while the branch was active, or its home instance, and the branch was rolled back',
   },
   XA_RBDEADLOCK: {
     kind: 'conflict',
     retryable: true,
-    message: 'The branch waited for rows of another one that may wait for it, and was rolled back',
+    message:
+      'The branch waited for a lock that another transaction keeps, which may wait for it, and was rolled back',
   },
   XA_RBINTEGRITY: {
     kind: 'conflict',
@@ -381,7 +383,8 @@ const definitions = {
   XA_RBTIMEOUT: {
     kind: 'conflict',
     retryable: true,
-    message: 'The branch was not prepared within its time and was rolled back',
+    message:
+      'The branch was not prepared within its time, or waited too long for a lock, and was rolled back',
   },
   XA_RETRY: {
     kind: 'unavailable',

@@ -170,6 +170,15 @@ export const limits = {
   xaTimeoutMsMax: 24 * 60 * 60_000,
   /** How long a coordinator waits for one answer of a participant: longer than any healthy disk syncs. */
   xaCallMsMax: 10_000,
+  /** How long a call of a tightly coupled branch waits for the lock of its transaction: a call that writes takes one sync. */
+  xaLockWaitMsDefault: 5_000,
+  xaLockWaitMsMax: 60_000,
+  /** How long the home instance of a transaction may take to answer, besides waiting for the lock. */
+  homeAnswerMs: 2_000,
+  /** Messages that one branch ships to its home instance, in base64: they travel in one frame. More stay where they are. */
+  shippedBranchBytesMax: 1024 * 1024,
+  /** The same of all branches at one home instance, until they prepare: it is in memory. */
+  shippedBytesMax: 64 * 1024 * 1024,
   /** Pause before a coordinator asks participants again that did not answer. */
   xaResolveMs: 1_000,
   waitersMax: 10_000,

@@ -62,8 +62,13 @@ export interface Session {
   readonly id: string;
   /** The session's time book; undefined for one of a client, which has none yet. */
   readonly time?: SessionTime;
-  /** Branches of distributed transactions; undefined for a client of a whole cluster. */
+  /** Branches of distributed transactions; undefined for a session on a worker thread. */
   readonly xa?: XaSession;
+  /**
+   * Requests that the session has sent to its instance, each with its answer; of an embedded session the calls for which a remote one
+   * sends a request. What is staged travels with `commit`, `xa.flush` and `xa.end`. Undefined for a session on a worker thread.
+   */
+  readonly roundTrips?: number;
   /**
    * Stages a message for the commit. Throws what the message itself shows (`PAYLOAD_TOO_LARGE`, `MESSAGE_INVALID`). Errors
    * that only the instance can find (`QUEUE_NOT_FOUND`, `ENQUEUE_STOPPED`, `TX_SPANS_FILES`, …) are thrown here or, at the

@@ -19,6 +19,24 @@ export interface XaStartOptions {
   flag?: 'join' | 'resume';
   /** Of a new branch: prepared or committed within this time from now, or rolled back; 1 to 86,400,000 ms, default 60,000. */
   timeoutMs?: number;
+  /**
+   * Of a new branch. `tight`: of the branches of one global transaction only one has a call under way at a time, on whichever
+   * instance; and one that only enqueues ships its messages to the transaction's home instance, where they get their place, when
+   * it ends. Default `loose`: each branch is on its own.
+   */
+  coupling?: 'loose' | 'tight';
+  /**
+   * The home instance of a tightly coupled transaction, 1 to 64: the same for all its branches, and served where it is not this one.
+   * Default: the instance of this branch.
+   */
+  home?: number;
+  /** How long a call of a tightly coupled branch waits for the lock of its transaction, 1 to 60,000 ms, default 5,000. */
+  lockWaitMs?: number;
+  /**
+   * When a tightly coupled branch has the lock: during its calls (default), or from its start to its end, while it is suspended too, so
+   * that no other branch of the transaction is active.
+   */
+  lock?: 'call' | 'branch';
 }
 
 /** How a session ends its work in a branch: `fail` lets the branch be rolled back only. */
@@ -53,12 +71,21 @@ export interface XaResource {
   forget(xid: Xid): Promise<void>;
 }
 
-/** A session's part in distributed transactions. */
+/**
+ * A session's part in distributed transactions. A call of a tightly coupled branch, a dequeue included, also rejects with `XA_RBTIMEOUT` if it
+ * waited too long for the lock of the transaction, `XA_RBDEADLOCK` if it must not wait, and `XA_RBCOMMFAIL` if the home instance
+ * does not answer: then the branch can only be rolled back, and after `start` there is none.
+ */
 export interface XaSession extends XaResource {
+  /**
+   * The home instance of the branch that the session works in; undefined if it works in none, or in a loosely coupled one. A remote
+   * session knows it of a branch that it has started, and not of one that it has joined or resumed.
+   */
+  readonly home: number | undefined;
   /**
    * The session's work belongs to the branch until `end`; its own commit and rollback are refused meanwhile (`XAER_PROTO`).
    * Rejects with `XAER_DUPID`, `XAER_NOTA`, `XAER_OUTSIDE` (the session has work of a local transaction), `XAER_PROTO`,
-   * `XAER_INVAL`, `XA_RBTIMEOUT`.
+   * `XAER_INVAL`, `XAER_RMFAIL` (the home instance does not answer), `XA_RBTIMEOUT`, `XA_RBDEADLOCK`.
    */
   start(xid: Xid, options?: XaStartOptions): Promise<void>;
   /**
@@ -66,6 +93,12 @@ export interface XaSession extends XaResource {
    * what it has staged with it: if that is refused, with the same errors as a commit, the branch can only be rolled back.
    */
   end(xid: Xid, how?: XaEnd): Promise<void>;
+  /**
+   * Sends what the session has staged in the branch to its instance, in one round trip; `end` does the same for what is left. If it
+   * is refused, with the same errors as a commit or as a call that has not got the lock, the branch has ended and can only be
+   * rolled back. An embedded session has nothing to send. Rejects with `XAER_NOTA`, `XAER_PROTO`.
+   */
+  flush(xid: Xid): Promise<void>;
 }
 
 /** The specification's numbers of the codes, for a transaction manager that wants them. */

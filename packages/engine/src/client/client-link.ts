@@ -57,6 +57,11 @@ export class ClientLink {
     return this.#connection !== undefined;
   }
 
+  /** The number of the instance; undefined while there is no connection. */
+  get instance(): number | undefined {
+    return this.#connection?.instance;
+  }
+
   /** Connects unless connected; returns the number of the instance. Throws `INSTANCE_UNREACHABLE`, `PROTOCOL_VERSION`. */
   async ensureConnected(): Promise<number> {
     if (this.#connection !== undefined) return this.#connection.instance;

@@ -18,6 +18,7 @@ import type {
 import type { SqlParameters } from '../api/sql.ts';
 import type { Clock, Ports } from '../model/ports.ts';
 import { LazyCommitResult, SessionGuard, validateIdempotencyKey } from '../model/session-calls.ts';
+import { ClusterBranches } from './cluster-branches.ts';
 import type { RemoteSession } from './remote-session.ts';
 
 export interface ClusterConnections {
@@ -26,6 +27,8 @@ export interface ClusterConnections {
   servedInstances(): number[];
   /** Instances that accept messages, whether they are served at the moment or not. */
   activeInstances(): number[];
+  /** Those, and instances that are to leave. */
+  memberInstances(): number[];
   openSessionOn(instance: number): RemoteSession;
   /** The instance that has the application's tables, or the one that is to get them. */
   sqlInstance(): number;
@@ -50,6 +53,7 @@ export class ClusterSession implements Session {
   #isBound = false;
   /** The keys that the uploads of the open transaction named; undefined for one without. */
   readonly #uploadKeys = new Set<string | undefined>();
+  #branches: ClusterBranches | undefined;
 
   constructor(connections: ClusterConnections, onClosed: (session: ClusterSession) => void) {
     const { random, clock } = connections.ports;
@@ -58,6 +62,36 @@ export class ClusterSession implements Session {
     this.#clock = clock;
     this.#guard = new SessionGuard(this.id);
     this.#onClosed = onClosed;
+  }
+
+  get roundTrips(): number {
+    return [...this.#sessions.values()].reduce((sum, { roundTrips }) => sum + roundTrips, 0);
+  }
+
+  get xa(): ClusterBranches {
+    this.#branches ??= this.#createBranches();
+    return this.#branches;
+  }
+
+  #createBranches(): ClusterBranches {
+    const session = this;
+    return new ClusterBranches({
+      guard: this.#guard,
+      get hasWork() {
+        return session.#transactionInstance !== undefined;
+      },
+      chooseInstance: () => this.#chooseEnqueueInstance(),
+      memberInstances: () => this.#connections.memberInstances(),
+      branchesOn: (instance) => this.#sessionOn(instance).xa,
+      onStarted: (instance) => this.#bindTransaction(instance),
+      onEnded: () => void this.#detachTransaction(),
+    });
+  }
+
+  /** A branch of a distributed transaction ends by the calls of its transaction manager. */
+  #assertNotInBranch(call: string): void {
+    if (this.#branches?.isActive !== true) return;
+    throw new QueueError('XAER_PROTO', { message: `The session works in a branch: ${call} is not its own` });
   }
 
   enqueue(queue: string, message: NewMessage): void {
@@ -238,6 +272,7 @@ export class ClusterSession implements Session {
 
   async commit(options?: CommitOptions): Promise<CommitResult> {
     this.#guard.assertFree();
+    this.#assertNotInBranch('commit');
     const key = options?.idempotencyKey;
     if (key !== undefined) validateIdempotencyKey(key);
     const { instance, isBound, uploadKeys } = this.#detachTransaction();
@@ -285,6 +320,7 @@ export class ClusterSession implements Session {
 
   async rollback(): Promise<void> {
     this.#guard.assertFree();
+    this.#assertNotInBranch('rollback');
     const { instance } = this.#detachTransaction();
     if (instance !== undefined) await this.#guard.run(this.#sessionOn(instance).rollback());
   }

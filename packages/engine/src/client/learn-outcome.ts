@@ -58,7 +58,7 @@ async function askOutcome(
   for (;;) {
     try {
       if (!attachment.isCurrent) await attachment.attach();
-      return await link.request<LazyCommitResult | undefined>(requests.commitOutcome, (writer) => {
+      return await attachment.request<LazyCommitResult | undefined>(requests.commitOutcome, (writer) => {
         writer.u32(sessionNumber);
         writer.f64(transactionNumber);
       });

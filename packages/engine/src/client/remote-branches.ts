@@ -3,15 +3,19 @@ import { QueueError } from '../api/errors.ts';
 import type { XaEnd, XaResource, XaSession, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
 import type { SessionGuard } from '../model/session-calls.ts';
 import { xaError } from '../model/xa-error.ts';
+import { validateXid, xidKey } from '../model/xid.ts';
 import { requests } from '../wire/protocol.ts';
 import { type ResourceCall, xaCallToJson, xidFromWire } from '../wire/xa-calls.ts';
 import type { ClientLink } from './client-link.ts';
 
+/** The connection, or a session that counts what it sends over it. */
+type Requester = Pick<ClientLink, 'ensureConnected' | 'request' | 'instance'>;
+
 /** The instance as a resource manager: one round trip a call. */
 export class RemoteResource implements XaResource {
-  readonly #link: ClientLink;
+  readonly #link: Requester;
 
-  constructor(link: ClientLink) {
+  constructor(link: Requester) {
     this.#link = link;
   }
 
@@ -59,53 +63,79 @@ export interface RemoteBranchHost {
   send(json: string, options: { withStaged: boolean }): Promise<void>;
   /** What is dequeued from now on is lost with the connection. */
   onStarted(): void;
+  /** What was staged is at the instance. */
+  onFlushed(): void;
   /** The session has no work any more. */
   onEnded(): void;
 }
 
 export class RemoteBranches implements XaSession {
   readonly #resource: XaResource;
+  readonly #link: Requester;
   readonly #host: RemoteBranchHost;
-  #isActive = false;
+  /** Of the branch that the session works in. */
+  #activeKey: string | undefined;
+  #home: number | undefined;
 
-  constructor(link: ClientLink, host: RemoteBranchHost) {
+  constructor(link: Requester, host: RemoteBranchHost) {
     this.#resource = new RemoteResource(link);
+    this.#link = link;
     this.#host = host;
+  }
+
+  get home(): number | undefined {
+    return this.#home;
   }
 
   /** The work of the session belongs to a branch. */
   get isActive(): boolean {
-    return this.#isActive;
+    return this.#activeKey !== undefined;
   }
 
   async start(xid: Xid, options: XaStartOptions = {}): Promise<void> {
     const { guard, hasWork } = this.#host;
     guard.assertFree();
-    if (this.#isActive)
+    if (this.isActive)
       throw new QueueError('XAER_PROTO', { message: 'The session works in a branch already' });
     if (hasWork) throw new QueueError('XAER_OUTSIDE');
     this.#host.beforeStart();
     await this.#send(xaCallToJson({ call: 'start', xid, options }), { withStaged: false });
-    this.#isActive = true;
+    this.#activeKey = xidKey(validateXid(xid));
+    if (options.coupling === 'tight') this.#home = options.home ?? this.#link.instance;
     this.#host.onStarted();
   }
 
   async end(xid: Xid, how: XaEnd = 'success'): Promise<void> {
     this.#host.guard.assertFree();
-    const wasActive = this.#isActive;
+    const isActive = this.#isActiveIn(xid);
     try {
-      await this.#send(xaCallToJson({ call: 'end', xid, how }), { withStaged: wasActive && how !== 'fail' });
+      await this.#send(xaCallToJson({ call: 'end', xid, how }), { withStaged: isActive && how !== 'fail' });
+    } finally {
+      // Refused or not, it has ended at the instance, or is not there any more.
+      if (isActive) this.#leave();
+    }
+  }
+
+  async flush(xid: Xid): Promise<void> {
+    this.#host.guard.assertFree();
+    const isActive = this.#isActiveIn(xid);
+    try {
+      await this.#send(xaCallToJson({ call: 'flush', xid }), { withStaged: isActive });
     } catch (error) {
-      // Of another branch than the one that it works in: nothing has changed.
-      if (error instanceof QueueError && error.code === 'XAER_PROTO') throw error;
-      this.#leave();
+      if (isActive) this.#leave(); // as after an end
       throw error;
     }
-    if (wasActive) this.#leave();
+    this.#host.onFlushed();
+  }
+
+  /** Whether the session works in this branch, and not in another one or none. Throws `XAER_INVAL`. */
+  #isActiveIn(xid: Xid): boolean {
+    return this.#activeKey === xidKey(validateXid(xid));
   }
 
   #leave(): void {
-    this.#isActive = false;
+    this.#activeKey = undefined;
+    this.#home = undefined;
     this.#host.onEnded();
   }
 

@@ -66,6 +66,10 @@ export class RemoteSession implements ClientSession {
     this.#onClosed = onClosed;
   }
 
+  get roundTrips(): number {
+    return this.#attachment.roundTrips;
+  }
+
   get xa(): RemoteBranches {
     this.#branches ??= this.#createBranches();
     return this.#branches;
@@ -73,7 +77,7 @@ export class RemoteSession implements ClientSession {
 
   #createBranches(): RemoteBranches {
     const session = this;
-    return new RemoteBranches(this.#link, {
+    return new RemoteBranches(this.#attachment, {
       guard: this.#guard,
       get hasWork() {
         return session.#staged.count > 0 || session.#hasServerState;
@@ -83,13 +87,14 @@ export class RemoteSession implements ClientSession {
       onStarted: () => {
         this.#isStartedAtServer = this.#hasServerState = true;
       },
+      onFlushed: () => this.#staged.clear(),
       onEnded: () => this.#resetTransaction(),
     });
   }
 
   async #sendBranchCall(json: string, { withStaged }: { withStaged: boolean }): Promise<void> {
     await this.#whenSendable();
-    await this.#link.request(requests.branchCall, (writer) => {
+    await this.#attachment.request(requests.branchCall, (writer) => {
       writer.u32(this.#sessionNumber);
       writer.text(json);
       if (withStaged) this.#staged.writeTo(writer);
@@ -155,7 +160,7 @@ export class RemoteSession implements ClientSession {
       for (const message of messages) operation.enqueue(queue, message);
       await this.#whenSendable();
       isSent = true;
-      return await this.#link.request<LazyCommitResult>(requests.enqueueNow, (writer) => {
+      return await this.#attachment.request<LazyCommitResult>(requests.enqueueNow, (writer) => {
         writer.u32(this.#sessionNumber);
         operation.writeTo(writer);
       });
@@ -203,11 +208,7 @@ export class RemoteSession implements ClientSession {
   async #upload(queue: string, source: StreamedMessage, content: NewMessage): Promise<{ bytes: number }> {
     if (!this.#attachment.isCurrent) await this.#attach();
     this.#lastUpload += 1;
-    const upload = new RemoteUpload({
-      link: this.#link,
-      sessionNumber: this.#sessionNumber,
-      uploadNumber: this.#lastUpload,
-    });
+    const upload = new RemoteUpload({ attachment: this.#attachment, uploadNumber: this.#lastUpload });
     await upload.begin(queue);
     const signals = [
       this.#guard.closingSignal,
@@ -235,7 +236,7 @@ export class RemoteSession implements ClientSession {
 
   async #requestMessage(queue: string, receipt: string): Promise<Message> {
     if (!this.#attachment.isCurrent) await this.#attach();
-    const [message] = await this.#link.request<[Message]>(requests.messageOfReceipt, (writer) => {
+    const [message] = await this.#attachment.request<[Message]>(requests.messageOfReceipt, (writer) => {
       writer.u32(this.#sessionNumber);
       writer.text(queue);
       writer.text(receipt);
@@ -279,7 +280,7 @@ export class RemoteSession implements ClientSession {
     const { kind, signal } = request;
     if (kind === requests.dequeue) this.#isStartedAtServer = true;
     const isEnded = signal?.aborted || this.#guard.isClosed;
-    return this.#link.request<Message[]>(kind, (writer) =>
+    return this.#attachment.request<Message[]>(kind, (writer) =>
       writeDeliveryRequest(writer, this.#sessionNumber, isEnded ? { ...request, waitMs: 0 } : request),
     );
   }
@@ -304,7 +305,7 @@ export class RemoteSession implements ClientSession {
     assertText('queue', queue);
     assertReceipts(receipts);
     if (!this.#attachment.isCurrent) await this.#attach();
-    await this.#link.request(kind, (writer) => {
+    await this.#attachment.request(kind, (writer) => {
       writer.u32(this.#sessionNumber);
       if (holdMs !== undefined) writer.u32(holdMs);
       writer.text(queue);
@@ -342,7 +343,7 @@ export class RemoteSession implements ClientSession {
       if (!this.#isSendable) await this.#whenSendable();
       this.#lastTransaction += 1;
       sentAt = sentNow(this.#link.ports.clock);
-      return await this.#link.request<LazyCommitResult>(requests.commit, (writer) => {
+      return await this.#attachment.request<LazyCommitResult>(requests.commit, (writer) => {
         writer.u32(this.#sessionNumber);
         writer.f64(this.#lastTransaction);
         if (idempotencyKey !== undefined) writeIdempotencyKey(writer, idempotencyKey);
@@ -414,7 +415,7 @@ export class RemoteSession implements ClientSession {
   /** Rolls back or closes at the instance, which does the same by itself when the connection is lost. */
   async #endAtServer(kind: number): Promise<void> {
     try {
-      await this.#link.request(kind, (writer) => writer.u32(this.#sessionNumber));
+      await this.#attachment.request(kind, (writer) => writer.u32(this.#sessionNumber));
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
     }

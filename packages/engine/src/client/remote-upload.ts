@@ -7,11 +7,10 @@ import { limits } from '../api/limits.ts';
 import { assertStreamedSize, type UploadTarget } from '../payloads/upload-all.ts';
 import type { FrameWriter } from '../wire/frame-writer.ts';
 import { requests } from '../wire/protocol.ts';
-import type { ClientLink } from './client-link.ts';
+import type { SessionAttachment } from './session-attachment.ts';
 
 interface UploadContext {
-  link: ClientLink;
-  sessionNumber: number;
+  attachment: SessionAttachment;
   uploadNumber: number;
 }
 
@@ -35,12 +34,13 @@ export class RemoteUpload implements UploadTarget<RemotePayload | Buffer> {
   /** The session must be open on the current connection. */
   constructor(context: UploadContext) {
     this.#context = context;
-    this.#generation = context.link.generation;
-    this.connectionLost = context.link.connectionEnded;
+    const { link } = context.attachment;
+    this.#generation = link.generation;
+    this.connectionLost = link.connectionEnded;
   }
 
   get #isAttached(): boolean {
-    const { link } = this.#context;
+    const { link } = this.#context.attachment;
     return link.isOpen && link.generation === this.#generation;
   }
 
@@ -78,12 +78,13 @@ export class RemoteUpload implements UploadTarget<RemotePayload | Buffer> {
 
   abandon(): void {
     if (!this.#isAttached) return; // the instance discarded it with the connection
-    this.#context.link.sendOneWay(requests.cancelUpload, (writer) => this.#writeNumbers(writer));
+    this.#context.attachment.link.sendOneWay(requests.cancelUpload, (writer) => this.#writeNumbers(writer));
   }
 
   async #sendPart(): Promise<void> {
     if (this.#unanswered.length >= limits.uploadPartsMax) await this.#unanswered.shift();
-    while (this.#isAttached && this.#context.link.full) await this.#context.link.drained();
+    while (this.#isAttached && this.#context.attachment.link.full)
+      await this.#context.attachment.link.drained();
     const answer = this.#request(requests.uploadPart, (writer) =>
       writer.bytes(this.#partBuffer, 0, this.#partBytes),
     );
@@ -95,14 +96,14 @@ export class RemoteUpload implements UploadTarget<RemotePayload | Buffer> {
 
   async #request(kind: number, write: (writer: FrameWriter) => void): Promise<void> {
     if (!this.#isAttached) throw this.connectionLost.reason;
-    await this.#context.link.request(kind, (writer) => {
+    await this.#context.attachment.request(kind, (writer) => {
       this.#writeNumbers(writer);
       write(writer);
     });
   }
 
   #writeNumbers(writer: FrameWriter): void {
-    writer.u32(this.#context.sessionNumber);
+    writer.u32(this.#context.attachment.sessionNumber);
     writer.u32(this.#context.uploadNumber);
   }
 }

@@ -2,6 +2,7 @@
  * Where a remote session is open: on one connection of its link. After the connection is lost, the session is opened again
  * on the next one under the same id and with a higher attachment number, which closes it on the earlier connection.
  */
+import type { FrameWriter } from '../wire/frame-writer.ts';
 import { requests } from '../wire/protocol.ts';
 import type { ClientLink } from './client-link.ts';
 
@@ -12,6 +13,7 @@ export class SessionAttachment {
   /** Generation of the link at the last `attach`; 0: never attached. */
   #generation = 0;
   #attachmentNumber = 0;
+  #roundTrips = 0;
 
   constructor(link: ClientLink, session: { sessionNumber: number; sessionId: Buffer }) {
     this.link = link;
@@ -22,6 +24,27 @@ export class SessionAttachment {
   /** Whether the session is open on the current connection. */
   get isCurrent(): boolean {
     return this.link.isOpen && this.#generation === this.link.generation;
+  }
+
+  /** Requests that were sent for the session, each answered or lost. */
+  get roundTrips(): number {
+    return this.#roundTrips;
+  }
+
+  /** The number of the instance; undefined while there is no connection. */
+  get instance(): number | undefined {
+    return this.link.instance;
+  }
+
+  /** The number of the instance. Throws `INSTANCE_UNREACHABLE`. */
+  ensureConnected(): Promise<number> {
+    return this.link.ensureConnected();
+  }
+
+  /** Sends a request of the session: one round trip. As `ClientLink.request`. */
+  request<T>(kind: number, write: (writer: FrameWriter) => void): Promise<T> {
+    this.#roundTrips += 1;
+    return this.link.request<T>(kind, write);
   }
 
   /** Opens the session on the current connection; connects first if necessary. Throws `INSTANCE_UNREACHABLE`. */

@@ -79,6 +79,11 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     return this.#membership.members().flatMap(({ instance, leaving }) => (leaving ? [] : [instance]));
   }
 
+  memberInstances(): number[] {
+    this.#assertOpen();
+    return this.#membership.members().map(({ instance }) => instance);
+  }
+
   /** Before the first application table: the member with the lowest number, because `resize` removes the highest first. */
   sqlInstance(): number {
     const instance = this.#membership.sqlInstance() ?? this.activeInstances()[0];

@@ -29,6 +29,7 @@ export class SessionGuard {
   /** Ends a wait for messages. Replaced once it was used. */
   #waitEnd = new AbortController();
   #waiting = false;
+  #calls = 0;
   /** Kept because callers pass the same signal again and again, and joining two signals costs 5 µs. */
   #joinedSignal: { waitEnd: AbortSignal; callers: AbortSignal; signal: AbortSignal } | undefined;
 
@@ -62,6 +63,15 @@ export class SessionGuard {
 
   #refusal(code: 'SESSION_CLOSED' | 'SESSION_BUSY'): QueueError {
     return new QueueError(code, { details: { session: this.#sessionId } });
+  }
+
+  /** Calls for which a remote session sends a request, of an embedded one. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  countCall(): void {
+    this.#calls += 1;
   }
 
   /** Keeps the session busy until the call ends. */

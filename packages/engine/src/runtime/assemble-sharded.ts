@@ -1,6 +1,6 @@
 /** Puts the sharded queues of one instance together: each part gets the others that it needs, and the ports. */
 
-import type { QueueError } from '../api/errors.ts';
+import { QueueError } from '../api/errors.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { GroupCommit } from '../commit/group-commit.ts';
 import { ImmediateCommit } from '../commit/immediate-commit.ts';
@@ -49,6 +49,8 @@ import { TimedHolds } from '../queues/timed-holds.ts';
 import { TurnBudget } from '../queues/turn-budget.ts';
 import { Branches } from '../xa/branches.ts';
 import { Decisions } from '../xa/coordinator/decisions.ts';
+import { Homes } from '../xa/tight/homes.ts';
+import { ShippedBranches } from '../xa/tight/shipped-branches.ts';
 
 export interface ShardedOptions {
   dir: string;
@@ -272,6 +274,13 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     rowLockWaits,
   };
   const transactions = new ShardedTransactions({ ...shared, ...ofTransactions });
+  const shipped: ShippedBranches = new ShippedBranches({
+    transactions,
+    timers,
+    findQueue: options.queueById,
+    branchesOf: (transactionKey) => branches.ofTransaction(transactionKey),
+  });
+  const homes = new Homes({ instance, shipped, waits, ports });
   const branches = new Branches({
     groupCommit,
     queues,
@@ -279,6 +288,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     delayed,
     transactions,
     rowLockWaits,
+    homes,
     ports,
   });
   const decisions = new Decisions(groupCommit, clock, recovered.decisions);
@@ -321,6 +331,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
   const close = async () => {
     queues.rejectWaiters('INSTANCE_CLOSED');
     branches.close();
+    homes.end(new QueueError('INSTANCE_CLOSED', { details: { instance } }));
     holds.close();
     await forwarding.close();
     payloads.close();
@@ -345,6 +356,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     delayed,
     branches,
     rowLockWaits,
+    homes,
     decisions,
     forwarding,
     sampler,

@@ -63,6 +63,10 @@ export class InstanceSession implements Session {
     this.#guard = new SessionGuard(this.id);
   }
 
+  get roundTrips(): number {
+    return this.#guard.calls;
+  }
+
   get xa(): SessionBranches {
     this.#branches ??= this.#createBranches();
     return this.#branches;
@@ -92,7 +96,7 @@ export class InstanceSession implements Session {
   #detachWork(): BranchWork {
     const transaction = this.#branchTransaction!;
     this.#branchTransaction = undefined;
-    return { transaction, acknowledged: this.#detachTransaction() };
+    return { session: this.#sessionNumber, transaction, acknowledged: this.#detachTransaction() };
   }
 
   /** A branch of a distributed transaction ends by the calls of its transaction manager. */
@@ -135,6 +139,7 @@ export class InstanceSession implements Session {
 
   #findForEnqueueNow(queue: string): { row: QueueRow; immediate: ImmediateCalls } {
     this.#guard.assertFree();
+    this.#guard.countCall();
     return withImmediate(this.#findForEnqueueAlways(queue));
   }
 
@@ -148,6 +153,7 @@ export class InstanceSession implements Session {
 
   async enqueueStream(queue: string, message: StreamedMessage): Promise<{ bytes: number }> {
     this.#assertWriterFree('enqueueStream');
+    this.#guard.countCall();
     return await this.uploads.enqueueStream(queue, message);
   }
 
@@ -167,6 +173,7 @@ export class InstanceSession implements Session {
   async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
     this.#guard.assertFree();
     const found = this.#context.findQueue(queue);
+    this.#guard.countCall();
     return streamsOf(found).messageOfReceipt(found.row, receipt);
   }
 
@@ -188,13 +195,18 @@ export class InstanceSession implements Session {
     validateVisibility(row, 'commit');
     const validated = validateDequeueOptions(options);
     const transaction = this.#transactionOf(engine);
-    return await this.#guard.run(transaction.dequeue(row, this.#ofSession(validated)));
+    this.#guard.countCall();
+    const ofSession = this.#ofSession(validated);
+    if (this.#branchTransaction === undefined)
+      return await this.#guard.run(transaction.dequeue(row, ofSession));
+    return await this.#guard.run(this.xa.underLock(() => transaction.dequeue(row, ofSession)));
   }
 
   async dequeueNow(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
     this.#assertWriterFree('dequeueNow');
     const { row, immediate } = withImmediate(this.#findForDequeue(queue, options.subscriber));
     const validated = this.#ofSession(validateDequeueOptions(options));
+    this.#guard.countCall();
     return await this.#guard.run(immediate.dequeue(row, this.#sessionNumber, validated));
   }
 
@@ -203,6 +215,7 @@ export class InstanceSession implements Session {
     const { row, engine } = this.#findForDequeue(queue, options.subscriber);
     const holdMs = validateHoldMs(options.holdMs ?? limits.holdMsDefault);
     const validated = validateDequeueOptions(options);
+    this.#guard.countCall();
     return await this.#guard.run(engine.receiver.receive(row, { ...this.#ofSession(validated), holdMs }));
   }
 
@@ -222,6 +235,7 @@ export class InstanceSession implements Session {
   async query(sql: string, parameters: SqlParameters = []): Promise<SqlResult> {
     this.#guard.assertFree();
     const { statement } = validateStatement(sql, parameters);
+    this.#guard.countCall();
     return await this.#guard.run(this.#statements().query(statement));
   }
 
@@ -253,12 +267,14 @@ export class InstanceSession implements Session {
   async release(queue: string, receipts: string[]): Promise<void> {
     this.#assertWriterFree('release');
     const { row, engine } = this.#context.findQueue(queue);
+    this.#guard.countCall();
     await this.#guard.run(engine.receiver.release(row, receipts));
   }
 
   async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
     this.#guard.assertFree();
     const { row, engine } = this.#context.findQueue(queue);
+    this.#guard.countCall();
     engine.receiver.extend(row, receipts, validateHoldMs(holdMs));
   }
 
@@ -270,6 +286,7 @@ export class InstanceSession implements Session {
     if (key !== undefined) validateIdempotencyKey(key);
     const transaction = this.#transaction;
     if (transaction === undefined) return new LazyCommitResult([]);
+    this.#guard.countCall();
     if (key !== undefined) return await this.#guard.run(this.#commitOnce(key, transaction, outcome));
     try {
       this.#closeTransaction(transaction);
@@ -312,7 +329,9 @@ export class InstanceSession implements Session {
     this.#assertNotInBranch('rollback');
     const transaction = this.#transaction;
     this.#detachTransaction();
-    if (transaction !== undefined) await this.#guard.run(transaction.rollback());
+    if (transaction === undefined) return;
+    this.#guard.countCall();
+    await this.#guard.run(transaction.rollback());
   }
 
   /** The next operation begins a new transaction. */

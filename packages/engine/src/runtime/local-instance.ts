@@ -25,6 +25,8 @@ import { unshardedPath } from '../storage/unsharded/unsharded-file.ts';
 import type { UnshardedEngine } from '../unsharded/unsharded-engine.ts';
 import { Coordinator } from '../xa/coordinator/coordinator.ts';
 import { ServedBranches } from '../xa/served-branches.ts';
+import type { HomeCaller } from '../xa/tight/home-caller.ts';
+import type { HomePeers } from '../xa/tight/homes.ts';
 import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
 import type { Scrubber } from './scrubber.ts';
@@ -123,6 +125,7 @@ export class LocalInstance implements Instance {
   set acceptsMessages(accepts: boolean) {
     this.#queues.acceptsMessages = accepts;
     this.#sharded.forwarding.acceptsMessages = accepts;
+    this.#sharded.homes.shipped.acceptsMessages = accepts;
   }
 
   get forwarding(): InstanceForwarding {
@@ -138,14 +141,21 @@ export class LocalInstance implements Instance {
     return this.#otherHostedInstances;
   }
 
-  /** From now on messages can come from the other instances and go to them. */
-  connectInterconnect(interconnect: Interconnect): void {
+  /** Answers calls of one connection about tightly coupled transactions that have this instance as their home. */
+  openHomeCaller(): HomeCaller {
+    return this.#sharded.homes.openCaller();
+  }
+
+  /** From now on messages can come from the other instances and go to them, and branches have homes there. */
+  connectInterconnect(interconnect: Interconnect & HomePeers): void {
     this.#interconnect = interconnect;
+    this.#sharded.homes.peers = interconnect;
     this.#sharded.forwarding.connect(interconnect);
   }
 
   async disconnect(): Promise<void> {
     this.#interconnect = undefined;
+    this.#sharded.homes.peers = undefined;
     await this.#sharded.forwarding.disconnect();
   }
 
@@ -382,6 +392,7 @@ export class LocalInstance implements Instance {
     this.#queues.endReason = error;
     this.#sharded.queues.rejectWaiters(error);
     this.#sharded.rowLockWaits.close(error);
+    this.#sharded.homes.end(error);
     this.#unsharded.rejectWaiters(error);
     this.#grouped.rejectWaiters(error);
     this.#onEnded?.(error);

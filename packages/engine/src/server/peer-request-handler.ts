@@ -4,15 +4,18 @@ import type { MachineClock } from '../model/ports.ts';
 import type { BodyReader } from '../wire/body-reader.ts';
 import { type PeerCall, readBatch } from '../wire/peer-messages.ts';
 import { protocolError } from '../wire/protocol.ts';
+import type { HomeCaller } from '../xa/tight/home-caller.ts';
 
 export class PeerRequestHandler {
   readonly #forwarding: InstanceForwarding;
+  readonly #home: HomeCaller;
   readonly #clock: MachineClock;
   readonly #requestingPeers = new Set<number>();
 
-  constructor(forwarding: InstanceForwarding, clock: MachineClock) {
-    this.#forwarding = forwarding;
-    this.#clock = clock;
+  constructor(parts: { forwarding: InstanceForwarding; home: HomeCaller; clock: MachineClock }) {
+    this.#forwarding = parts.forwarding;
+    this.#home = parts.home;
+    this.#clock = parts.clock;
   }
 
   /** Resolves with whether this instance has committed the batch. */
@@ -41,6 +44,8 @@ export class PeerRequestHandler {
       case 'recall':
         this.#forwarding.recall(call);
         return null;
+      case 'home':
+        return this.#home.call(call.ofHome);
       default:
         throw protocolError(`Unknown call between instances: ${String((call as { call: unknown }).call)}`);
     }
@@ -49,5 +54,6 @@ export class PeerRequestHandler {
   /** The connection is lost: the peer repeats its requests over the next one. */
   end(): void {
     for (const peer of this.#requestingPeers) this.#forwarding.cancelRequest(peer);
+    this.#home.end();
   }
 }

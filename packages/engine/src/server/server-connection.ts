@@ -186,7 +186,11 @@ export class ServerConnection {
       return;
     }
     if (kind === requests.forwardBatch || kind === requests.peerCall) {
-      this.#peerRequests ??= new PeerRequestHandler(this.#instance.forwarding, this.#ports.machineClock);
+      this.#peerRequests ??= new PeerRequestHandler({
+        forwarding: this.#instance.forwarding,
+        home: this.#instance.openHomeCaller(),
+        clock: this.#ports.machineClock,
+      });
       const work =
         kind === requests.forwardBatch
           ? this.#peerRequests.acceptBatch(body)

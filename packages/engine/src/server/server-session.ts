@@ -137,7 +137,7 @@ export class ServerSession implements OperationHandler, SessionConnection {
     return this.#session.commit(options, { entry: this.#outcomeEntry, transactionNumber });
   }
 
-  /** Starts or ends a branch; at its end the client sends what it has staged. If that is refused, the branch can only be rolled back. */
+  /** Starts or ends a branch, or sends what the client has staged, as the end does too. If that is refused, the branch can only be rolled back. */
   async branchCall(body: BodyReader): Promise<void> {
     await this.#previousEnded;
     const call = branchCallFromJson(body.text());
@@ -153,7 +153,8 @@ export class ServerSession implements OperationHandler, SessionConnection {
       await xa.end(call.xid, 'fail');
       throw error;
     }
-    await xa.end(call.xid, call.how);
+    if (call.call === 'flush') await xa.flush(call.xid);
+    else await xa.end(call.xid, call.how);
   }
 
   enqueue(queue: string, records: RecordRun): void {

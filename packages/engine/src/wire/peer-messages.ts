@@ -1,5 +1,5 @@
 /**
- * What instances say to each other about forwarding, over the sockets on which they are served (`protocol.ts`). Calls are
+ * What instances say to each other about forwarding and about distributed transactions, over the sockets on which they are served (`protocol.ts`). Calls are
  * rare and travel as JSON. A batch is a frame of its own:
  *
  *     u32 sender · f64 epoch of the sender · u32 connection number · u32 queue · u32 shard · f64 batch number
@@ -8,6 +8,7 @@
  */
 
 import type { BatchSender, ForwardedBatch, ShardKey } from '../model/forwarded-batch.ts';
+import type { HomeCall } from '../model/home-calls.ts';
 import { readIdRuns } from '../model/id-runs.ts';
 import type { InstanceId, QueueId } from '../model/ids.ts';
 import { recordEnd } from '../model/message-record.ts';
@@ -21,7 +22,9 @@ export type PeerCall =
   | { call: 'cancel-request'; peer: InstanceId; queueId: QueueId }
   /** Answered with a `ReceiverReport`; with `whenDelivered` not before `allDelivered` is true. */
   | ({ call: 'report-received'; sender: BatchSender; whenDelivered: boolean } & ShardKey)
-  | ({ call: 'recall' } & ShardKey);
+  | ({ call: 'recall' } & ShardKey)
+  /** Answered with a `HomeAnswer`. */
+  | { call: 'home'; ofHome: HomeCall };
 
 export interface ReceivedBatch {
   sender: BatchSender;

@@ -2,9 +2,10 @@
 import type { XaEnd, XaResource, XaStartOptions, Xid } from '../api/xa.ts';
 import { protocolError } from './protocol.ts';
 
-/** Of a session; with `end` the operations of the branch that the client has staged follow. */
+/** Of a session; with `flush` and `end` the operations of the branch that the client has staged follow. */
 export type BranchCall =
   | { call: 'start'; xid: Xid; options: XaStartOptions }
+  | { call: 'flush'; xid: Xid }
   | { call: 'end'; xid: Xid; how: XaEnd };
 
 /** Of the instance. */
@@ -40,16 +41,19 @@ export function xaCallToJson(call: BranchCall | ResourceCall): string {
 export function branchCallFromJson(json: string): BranchCall {
   const { xid, ...call } = parse(json) as BranchCall & { xid: Xid };
   if (call.call === 'start') {
-    const { flag, timeoutMs } = call.options;
+    const { flag } = call.options;
     if (flag === undefined || flag === 'join' || flag === 'resume')
-      return {
-        ...call,
-        xid,
-        options: { ...(flag && { flag }), ...(timeoutMs !== undefined && { timeoutMs }) },
-      };
-  } else if (call.call === 'end' && ['success', 'fail', 'suspend'].includes(call.how))
-    return { ...call, xid };
+      return { call: 'start', xid, options: startOptions(call.options) };
+  } else if (call.call === 'flush') return { call: 'flush', xid };
+  else if (call.call === 'end' && ['success', 'fail', 'suspend'].includes(call.how)) return { ...call, xid };
   throw invalid();
+}
+
+/** The options that there are; the instance checks their values. */
+function startOptions(given: XaStartOptions): XaStartOptions {
+  const { flag, timeoutMs, coupling, home, lockWaitMs, lock } = given;
+  const options = { flag, timeoutMs, coupling, home, lockWaitMs, lock };
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 const resourceCalls: readonly string[] = ['prepare', 'commit', 'rollback', 'forget', 'recover'];

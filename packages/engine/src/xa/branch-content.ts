@@ -3,8 +3,8 @@
  *
  *     u32 bytes of the header · header, JSON · records
  *
- * The header lists runs of messages for each log, delayed messages, and the messages that are consumed; the records are in its
- * order. Little-endian.
+ * The header lists runs of messages for each log, delayed messages, the messages that are consumed, and the branches of other
+ * instances whose work it has; the records are in its order. Little-endian.
  */
 import { newStagedRun, type StagedRun } from '../commit/staged-transaction.ts';
 import type { MessageLog } from '../log/message-log.ts';
@@ -17,6 +17,8 @@ interface Header {
   runs: ContentRun[];
   delayed: (Omit<DelayedRow, 'record'> & { bytes: number })[];
   consumed: ConsumedMessages[];
+  /** Keys of branches. */
+  absorbed?: string[];
 }
 
 /** Messages for one log, in pieces of consecutive records that fit a block. */
@@ -33,7 +35,10 @@ export interface ConsumedMessages {
   ranges: SeqRange[];
 }
 
-export function encodeBranch({ runs, deliveries, delayed }: PreparableContent): Buffer {
+export function encodeBranch(
+  { runs, deliveries, delayed }: PreparableContent,
+  absorbed: ReadonlySet<string>,
+): Buffer {
   const byCursor = Map.groupBy(deliveries, ({ cursor }) => cursor);
   const header: Header = {
     runs: runs.map(({ log, segments }) => ({
@@ -48,6 +53,7 @@ export function encodeBranch({ runs, deliveries, delayed }: PreparableContent): 
       subscriber,
       ranges: mergeRanges(own.map(({ firstSeq, count }) => [firstSeq, firstSeq + count])),
     })),
+    ...(absorbed.size > 0 && { absorbed: [...absorbed] }),
   };
   const text = Buffer.from(JSON.stringify(header));
   const records = [
@@ -72,6 +78,7 @@ export interface StagedContent {
   runs: StagedRun[];
   delayed: DelayedRow[];
   consumed: ConsumedMessages[];
+  absorbed: readonly string[];
   /** Messages that it enqueues, delayed ones included. */
   messages: number;
 }
@@ -100,5 +107,5 @@ export function stageBranch(stored: Uint8Array, findLog: FindLog): StagedContent
     if (findLog(row.queueId, row.shard) !== undefined) delayed.push({ ...row, record });
   }
   const messages = runs.reduce((sum, { count }) => sum + count, delayed.length);
-  return { runs, delayed, consumed: header.consumed, messages };
+  return { runs, delayed, consumed: header.consumed, absorbed: header.absorbed ?? [], messages };
 }

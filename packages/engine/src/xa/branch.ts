@@ -7,9 +7,12 @@ import { transactionKey, xidKey } from '../model/xid.ts';
 import type { Acknowledgement } from '../queues/queue-engine.ts';
 import type { ShardedTransaction } from '../queues/sharded-transaction.ts';
 import { type BranchCommand, type BranchState, branchLife } from './branch-life.ts';
+import type { TightBranch } from './tight/tight-branch.ts';
 
 /** What sessions have done in a branch that is not prepared. */
 export interface BranchWork {
+  /** The session that did the last of it. */
+  session: number;
   transaction: ShardedTransaction;
   /** Receipts that are checked when the branch is prepared or committed. */
   acknowledged: Acknowledgement[];
@@ -23,6 +26,15 @@ export interface PreparedContent {
   deliveries: Delivery[];
 }
 
+const openStates: ReadonlySet<BranchState> = new Set(['active', 'suspended', 'ended']);
+const closedStates: ReadonlySet<BranchState> = new Set([
+  'preparing',
+  'prepared',
+  'committingOnePhase',
+  'committing',
+  'rollingBack',
+]);
+
 export class Branch {
   readonly xid: Xid;
   readonly key: string;
@@ -32,6 +44,10 @@ export class Branch {
   prepared: PreparedContent | undefined;
   /** Why it can only be rolled back. */
   rollbackCode: Extract<QueueErrorCode, `XA_RB${string}`> | undefined;
+  /** Undefined of a loosely coupled branch. */
+  tight: TightBranch | undefined;
+  /** Keys of branches on other instances whose shipped work is part of this one. */
+  readonly absorbed = new Set<string>();
   timeoutMs = 0;
   timer: Timer | undefined;
   #state: BranchState = 'nonexistent';
@@ -44,6 +60,16 @@ export class Branch {
 
   get state(): BranchState {
     return this.#state;
+  }
+
+  /** Work can still become part of it. */
+  get isOpen(): boolean {
+    return openStates.has(this.#state);
+  }
+
+  /** Its work is complete: being prepared or prepared, or being ended after that. */
+  get isClosed(): boolean {
+    return closedStates.has(this.#state);
   }
 
   can(command: BranchCommand): boolean {

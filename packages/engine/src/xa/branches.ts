@@ -4,7 +4,7 @@
  */
 import { QueueError, type QueueErrorCode } from '../api/errors.ts';
 import { limits } from '../api/limits.ts';
-import type { XaResource, XaVote, Xid } from '../api/xa.ts';
+import type { XaResource, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
 import type { GroupCommit } from '../commit/group-commit.ts';
 import type { RowLockWaits } from '../commit/row-lock-waits.ts';
 import type { StagedSql } from '../commit/staged-transaction.ts';
@@ -25,6 +25,8 @@ import type { ShardedQueues } from '../queues/sharded-queues.ts';
 import type { ShardedTransaction, ShardedTransactions } from '../queues/sharded-transaction.ts';
 import { Branch, type BranchWork } from './branch.ts';
 import { encodeBranch, type FindLog, stageBranch } from './branch-content.ts';
+import type { Homes } from './tight/homes.ts';
+import { type LockWaiter, noSession, tightBranchOf } from './tight/tight-branch.ts';
 
 export interface BranchesOptions {
   groupCommit: GroupCommit;
@@ -33,6 +35,7 @@ export interface BranchesOptions {
   delayed: DelayedMessages;
   transactions: ShardedTransactions;
   rowLockWaits: RowLockWaits;
+  homes: Homes;
   ports: Pick<Ports, 'clock' | 'timers'>;
 }
 
@@ -65,7 +68,9 @@ export class Branches implements XaResource {
       const branch = new Branch(validateXid({ formatId, gtrid, bqual }));
       branch.apply('recover');
       const deliveries: Delivery[] = [];
-      for (const { queueId, log, subscriber, ranges } of stageBranch(content, this.#findLog).consumed) {
+      const { consumed, absorbed } = stageBranch(content, this.#findLog);
+      for (const key of absorbed) branch.absorbed.add(key);
+      for (const { queueId, log, subscriber, ranges } of consumed) {
         const cursor = this.#findLog(queueId, log)?.cursorOf(subscriber);
         if (cursor !== undefined) deliveries.push(...cursor.holdEvacuated(seqsOf(ranges)));
       }
@@ -75,7 +80,8 @@ export class Branches implements XaResource {
   }
 
   /** A new branch, for a session to work in. Throws `XAER_DUPID`, `XAER_INVAL`, and `XAER_RMERR` if there are too many. */
-  start(given: Xid, timeoutMs: number = limits.xaTimeoutMsDefault): Branch {
+  start(given: Xid, options: XaStartOptions = {}): Branch {
+    const { timeoutMs = limits.xaTimeoutMsDefault } = options;
     const branch = new Branch(validateXid(given));
     if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > limits.xaTimeoutMsMax) {
       throw new QueueError('XAER_INVAL', { message: `timeoutMs must be 1 to ${limits.xaTimeoutMsMax}` });
@@ -83,8 +89,9 @@ export class Branches implements XaResource {
     if (this.#branches.has(branch.key)) throw new QueueError('XAER_DUPID');
     const { branchesMax } = limits;
     if (this.#branches.size >= branchesMax) throw new QueueError('XAER_RMERR', { details: { branchesMax } });
-    branch.apply('start');
     branch.timeoutMs = timeoutMs;
+    branch.tight = tightBranchOf(branch, this.#options.homes, options);
+    branch.apply('start');
     this.#branches.set(branch.key, branch);
     this.#startTimer(branch);
     return branch;
@@ -101,10 +108,16 @@ export class Branches implements XaResource {
     return branch;
   }
 
+  /** The branches of a global transaction that are on this instance. */
+  ofTransaction(transactionKey: string): Branch[] {
+    return [...this.#branches.values()].filter((branch) => branch.transactionKey === transactionKey);
+  }
+
   /** Undoes the work of a branch that can only be rolled back from now on; the next call about it is told so. */
   async undo(branch: Branch, work: BranchWork, code: NonNullable<Branch['rollbackCode']>): Promise<void> {
     branch.rollbackCode = code;
     branch.work = undefined;
+    branch.tight?.abandon();
     this.#startTimer(branch); // a transaction manager that never asks must not keep it in memory
     await work.transaction.rollback();
   }
@@ -137,6 +150,7 @@ export class Branches implements XaResource {
 
   #forgetInMemory(branch: Branch): void {
     branch.timer?.cancel();
+    branch.tight?.abandon();
     this.#branches.delete(branch.key);
     this.#options.rowLockWaits.release(branch.key);
   }
@@ -148,29 +162,38 @@ export class Branches implements XaResource {
     throw new QueueError(branch.rollbackCode!);
   }
 
-  async prepare(xid: Xid): Promise<XaVote> {
+  async prepare(xid: Xid, waiter: LockWaiter = noSession): Promise<XaVote> {
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
     branch.apply('prepare');
     branch.timer?.cancel();
     const work = branch.work!;
     branch.work = undefined;
-    const { transaction } = work;
     try {
-      stageAcknowledged(work);
-      if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
+      if (branch.tight?.isShipped === true && (await branch.tight.settle(waiter))) {
         this.#finish(branch);
         return 'read-only';
       }
-      await this.#options.rowLockWaits.run(() => this.#writePrepared(branch, transaction), {
-        time: transaction.time,
-        transaction: branch.transactionKey,
-      });
+      return await underLock(branch, waiter, () => this.#prepareWork(branch, work));
     } catch (error) {
-      await transaction.rollback();
+      await work.transaction.rollback();
       this.#finish(branch);
       throw xaError(error, rollbackCodeOf(error));
     }
+  }
+
+  async #prepareWork(branch: Branch, work: BranchWork): Promise<XaVote> {
+    const { transaction } = work;
+    stageAcknowledged(work);
+    this.#options.homes.shipped.giveTo(branch, transaction);
+    if (transaction.isEmpty || this.#giveToAnother(branch, transaction)) {
+      this.#finish(branch);
+      return 'read-only';
+    }
+    await this.#options.rowLockWaits.run(() => this.#writePrepared(branch, transaction), {
+      time: transaction.time,
+      transaction: branch.transactionKey,
+    });
     if (branch.prepared === undefined) {
       this.#finish(branch); // its statements have changed no row
       return 'read-only';
@@ -184,12 +207,14 @@ export class Branches implements XaResource {
   #giveToAnother(branch: Branch, transaction: ShardedTransaction): boolean {
     for (const other of this.#branches.values()) {
       if (other.transactionKey !== branch.transactionKey || other.state !== 'ended') continue;
+      if (other.tight?.isShipped === true) continue; // all of its work is elsewhere, or none
       try {
         other.work!.transaction.absorb(transaction);
       } catch (error) {
         if (error instanceof QueueError && error.code === 'TX_TOO_LARGE') return false; // each is prepared by itself
         throw error;
       }
+      for (const key of branch.absorbed) other.absorbed.add(key);
       return true;
     }
     return false;
@@ -199,7 +224,7 @@ export class Branches implements XaResource {
     const { groupCommit, ports } = this.#options;
     const preparable = transaction.contentToPrepare();
     const { runs, deliveries, delayed, statements } = preparable;
-    const content = encodeBranch(preparable);
+    const content = encodeBranch(preparable, branch.absorbed);
     const row = { ...branch.xid, content, preparedAtMs: ports.clock.epochMs() };
     const evacuated = new Map<SubscriberCursor, SeqRange[]>();
     assertCanEvacuate(deliveries);
@@ -241,25 +266,32 @@ export class Branches implements XaResource {
     });
   }
 
-  async commit(xid: Xid, { onePhase = false }: { onePhase?: boolean } = {}): Promise<void> {
+  async commit(
+    xid: Xid,
+    { onePhase = false }: { onePhase?: boolean } = {},
+    waiter: LockWaiter = noSession,
+  ): Promise<void> {
     const branch = this.find(xid);
     this.#assertNotRollbackOnly(branch);
-    if (onePhase) await this.#commitOnePhase(branch);
+    if (onePhase) await this.#commitOnePhase(branch, waiter);
     else await this.#commitPrepared(branch);
   }
 
-  async #commitOnePhase(branch: Branch): Promise<void> {
+  async #commitOnePhase(branch: Branch, waiter: LockWaiter): Promise<void> {
     branch.apply('commitOnePhase');
     const work = branch.work!;
+    const { transaction } = work;
+    let isStaged = false;
     try {
-      try {
+      if (branch.tight?.isShipped === true) await branch.tight.withdraw(waiter);
+      await underLock(branch, waiter, async () => {
         stageAcknowledged(work);
-      } catch (error) {
-        await work.transaction.rollback();
-        throw error;
-      }
-      await work.transaction.commit();
+        this.#options.homes.shipped.giveTo(branch, transaction);
+        isStaged = true;
+        await transaction.commit();
+      });
     } catch (error) {
+      if (!isStaged) await transaction.rollback();
       throw xaError(error, rollbackCodeOf(error));
     } finally {
       this.#finish(branch);
@@ -348,6 +380,11 @@ function rollbackCodeOf(error: unknown): 'XA_RBINTEGRITY' | 'XA_RBTIMEOUT' | 'XA
   return typeof sqlite === 'string' && sqlite.startsWith('SQLITE_CONSTRAINT')
     ? 'XA_RBINTEGRITY'
     : 'XA_RBOTHER';
+}
+
+/** Does the work under the lock of the branch's global transaction if it is tightly coupled. */
+function underLock<T>({ tight }: Branch, waiter: LockWaiter, work: () => Promise<T>): Promise<T> {
+  return tight === undefined ? work() : tight.run(waiter, work);
 }
 
 /** Throws `RECEIPT_STALE`, `TX_TOO_LARGE`. */

@@ -7,6 +7,7 @@ import { validateXid, xidKey } from '../model/xid.ts';
 import type { Branch, BranchWork } from './branch.ts';
 import type { Branches } from './branches.ts';
 import type { ServedBranches } from './served-branches.ts';
+import type { LockWaiter, TightBranch } from './tight/tight-branch.ts';
 
 /** The session itself. */
 export interface BranchHost {
@@ -28,8 +29,28 @@ export class SessionBranches implements XaSession {
   /** Of the instance, once it was asked for: closing needs it when nothing is served any more. */
   #known: Branches | undefined;
 
+  readonly #waiter: LockWaiter;
+
   constructor(host: BranchHost) {
     this.#host = host;
+    this.#waiter = {
+      time: host.time,
+      mayWaitFor: (transactionKey) => this.#mayWaitFor(transactionKey),
+    };
+  }
+
+  get home(): number | undefined {
+    return this.#active?.tight?.home;
+  }
+
+  /**
+   * While the session keeps locks it waits for others in the order of their transactions only, so no two sessions wait for each
+   * other: without it a cycle could close over several home instances, which no one of them sees.
+   */
+  #mayWaitFor(transactionKey: string): boolean {
+    for (const branch of this.#active === undefined ? this.#suspended : [...this.#suspended, this.#active])
+      if (branch.tight?.keepsLock === true && branch.transactionKey >= transactionKey) return false;
+    return true;
   }
 
   /** The work of the session belongs to a branch. */
@@ -42,30 +63,89 @@ export class SessionBranches implements XaSession {
     return this.#active?.key === xidKey(validateXid(xid));
   }
 
-  async start(xid: Xid, { flag, timeoutMs }: XaStartOptions = {}): Promise<void> {
+  async start(xid: Xid, options: XaStartOptions = {}): Promise<void> {
+    const { flag } = options;
     const branches = this.#branches();
     if (this.#active !== undefined)
       throw new QueueError('XAER_PROTO', { message: 'The session works in a branch already' });
     if (this.#host.hasWork) throw new QueueError('XAER_OUTSIDE');
     if (flag !== undefined) {
-      this.#continue(branches.find(xid), flag);
+      await this.#continue(branches.find(xid), flag);
       return;
     }
-    const { sessionNumber, time } = this.#host;
-    this.#active = branches.start(xid, timeoutMs);
-    this.#host.attach({ transaction: branches.newTransaction(sessionNumber, time), acknowledged: [] });
+    const { sessionNumber: session, time, guard } = this.#host;
+    const branch = branches.start(xid, options);
+    const work = { session, transaction: branches.newTransaction(session, time), acknowledged: [] };
+    if (branch.tight !== undefined) {
+      try {
+        await guard.run(branch.tight.enter(this.#waiter));
+      } catch (error) {
+        await branches.discard(branch, work);
+        throw error;
+      }
+    }
+    this.#active = branch;
+    this.#host.attach(work);
   }
 
-  #continue(branch: Branch, flag: NonNullable<XaStartOptions['flag']>): void {
+  async #continue(branch: Branch, flag: NonNullable<XaStartOptions['flag']>): Promise<void> {
     if (flag === 'resume' && branch.state === 'suspended' && !this.#suspended.has(branch))
       throw new QueueError('XAER_PROTO', { message: 'Another session has suspended the branch' });
+    if (branch.tight !== undefined && branch.can(flag)) await this.#enterAgain(branch, branch.tight);
     branch.apply(flag);
     this.#suspended.delete(branch);
-    const work = branch.work!;
-    work.transaction.attachTo(this.#host.sessionNumber, this.#host.time);
+    const { sessionNumber: session, time } = this.#host;
+    const work = { ...branch.work!, session };
+    work.transaction.attachTo(session, time);
     branch.work = undefined;
     this.#active = branch;
     this.#host.attach(work);
+  }
+
+  /** Rejects with `XAER_PROTO` if nothing has changed; else, the branch can only be rolled back. */
+  async #enterAgain(branch: Branch, tight: TightBranch): Promise<void> {
+    const { guard } = this.#host;
+    try {
+      await guard.run(tight.enter(this.#waiter));
+    } catch (error) {
+      const isRefused = error instanceof QueueError && error.code === 'XAER_PROTO';
+      if (!isRefused && branch.can('expire')) {
+        branch.apply('expire');
+        this.#suspended.delete(branch);
+        await guard.run(this.#known!.undo(branch, branch.work!, rollbackCodeOf(error)));
+      }
+      throw error;
+    }
+  }
+
+  /** A call about the branch has failed, and the branch with it. */
+  async #rollBackWorkOf(branch: Branch, work: BranchWork, error: unknown): Promise<void> {
+    const branches = this.#known!;
+    branch.apply('fail');
+    this.#suspended.delete(branch);
+    await this.#host.guard.run(branches.undo(branch, work, rollbackCodeOf(error)));
+  }
+
+  /**
+   * Runs a call of the session that works in a branch: under the lock of its transaction, if it is tightly coupled. Rejects with
+   * `XA_RB…` if it has not got the lock; the branch can then only be rolled back.
+   */
+  async underLock<T>(call: () => Promise<T>): Promise<T> {
+    const branch = this.#active;
+    if (branch?.tight === undefined) return call();
+    let isLocked = false;
+    try {
+      return await branch.tight.run(this.#waiter, () => {
+        isLocked = true;
+        return call();
+      });
+    } catch (error) {
+      if (!isLocked && branch.can('expire')) {
+        branch.apply('expire');
+        branch.rollbackCode = rollbackCodeOf(error);
+      }
+      throw error;
+    }
   }
 
   async end(xid: Xid, how: XaEnd = 'success'): Promise<void> {
@@ -76,16 +156,37 @@ export class SessionBranches implements XaSession {
       if (branch.rollbackCode !== undefined) throw new QueueError(branch.rollbackCode);
       throw new QueueError('XAER_PROTO', { message: 'The session does not work in this branch' });
     }
+    const work = branch === this.#active ? this.#detach() : branch.work!;
+    if (branch.tight !== undefined && how === 'success' && branch.rollbackCode === undefined) {
+      try {
+        await this.#host.guard.run(branch.tight.leave(this.#waiter, work));
+      } catch (error) {
+        await this.#rollBackWorkOf(branch, work, error);
+        throw error;
+      }
+    }
     const expired = branch.state === 'activeRollbackOnly';
     branch.apply(how === 'success' ? 'end' : how);
     this.#suspended.delete(branch);
-    const work = branch === this.#active ? this.#detach() : branch.work!;
     branch.work = work;
     if (expired || how === 'fail') {
-      const code = expired ? 'XA_RBTIMEOUT' : 'XA_RBROLLBACK';
+      const code = expired ? branch.rollbackCode! : 'XA_RBROLLBACK';
       await this.#host.guard.run(branches.undo(branch, work, code));
       if (expired) throw new QueueError(code);
     } else if (how === 'suspend') this.#suspended.add(branch);
+  }
+
+  /** Its work is at the instance already. */
+  async flush(xid: Xid): Promise<void> {
+    const branch = this.#branches().find(xid);
+    if (branch !== this.#active)
+      throw new QueueError('XAER_PROTO', { message: 'The session does not work in this branch' });
+    try {
+      await this.#host.guard.run(this.underLock(async () => undefined));
+    } catch (error) {
+      await this.#rollBackWorkOf(branch, this.#detach(), error);
+      throw error;
+    }
   }
 
   #detach(): BranchWork {
@@ -94,11 +195,11 @@ export class SessionBranches implements XaSession {
   }
 
   async prepare(xid: Xid): Promise<XaVote> {
-    return this.#host.guard.run(this.#branches().prepare(xid));
+    return this.#host.guard.run(this.#branches().prepare(xid, this.#waiter));
   }
 
   async commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
-    await this.#host.guard.run(this.#branches().commit(xid, options));
+    await this.#host.guard.run(this.#branches().commit(xid, options, this.#waiter));
   }
 
   async rollback(xid: Xid): Promise<void> {
@@ -128,7 +229,14 @@ export class SessionBranches implements XaSession {
   /** Throws `SESSION_BUSY`, `SESSION_CLOSED`, `XAER_RMFAIL`. */
   #branches(): Branches {
     this.#host.guard.assertFree();
+    this.#host.guard.countCall();
     this.#known = this.#host.branches.current;
     return this.#known;
   }
+}
+
+/** What the branch is told from now on. */
+function rollbackCodeOf(error: unknown): NonNullable<Branch['rollbackCode']> {
+  const code = error instanceof QueueError ? error.code : undefined;
+  return code === 'XA_RBTIMEOUT' || code === 'XA_RBDEADLOCK' ? code : 'XA_RBCOMMFAIL';
 }

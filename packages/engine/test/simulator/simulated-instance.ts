@@ -76,13 +76,15 @@ export class SimulatedInstance {
       },
     };
     const parts = assembleParts(options, { writer, reader, recovered });
-    const end: NetworkEnd = { instance, forwarding: parts.forwarding, alive: true };
+    const { forwarding, homes } = parts;
+    const end: NetworkEnd = { instance, forwarding, homes, alive: true };
     const opening: Opening = { parts, ports, end, waits: options.waits, failed: undefined };
     writer.onResult = (result) => parts.groupCommit.onResult(result);
     recoverSharded(parts, options, recovered);
     network.attach(end);
-    if (instances.length > 1)
-      parts.forwarding.connect(network.interconnectOf(end, instances, this.#options.consumerIdleMs));
+    const interconnect = network.interconnectOf(end, instances, this.#options.consumerIdleMs);
+    homes.peers = interconnect;
+    if (instances.length > 1) forwarding.connect(interconnect);
     this.opening = opening;
   }
 

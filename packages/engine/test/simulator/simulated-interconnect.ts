@@ -1,14 +1,17 @@
-/** Forwarding between simulated instances: messages take a while, and connections break with what is on its way on them. */
+/** What simulated instances say to each other, about forwarding and about distributed transactions: messages take a while, and connections break with what is on its way on them. */
 import { QueueError } from '../../src/api/errors.ts';
 import type { InstanceForwarding } from '../../src/forwarding/instance-forwarding.ts';
 import type { Interconnect, Peer } from '../../src/forwarding/interconnect.ts';
 import type { BatchSender } from '../../src/model/forwarded-batch.ts';
+import type { HomeCaller } from '../../src/xa/tight/home-caller.ts';
+import type { HomePeers, Homes } from '../../src/xa/tight/homes.ts';
 import type { Chance, Scheduler } from './scheduler.ts';
 
 /** One opening of an instance, as the network sees it. */
 export interface NetworkEnd {
   instance: number;
   forwarding: InstanceForwarding;
+  homes: Homes;
   alive: boolean;
 }
 
@@ -24,6 +27,7 @@ class Connection {
   readonly number: number;
   readonly calls = new Set<Call>();
   open = true;
+  readonly home: HomeCaller;
   /** Requests arrive in the order in which they were sent. */
   lastArrivalMs = 0;
 
@@ -31,6 +35,7 @@ class Connection {
     this.from = from;
     this.to = to;
     this.number = from.forwarding.nextConnectionNumber();
+    this.home = to.homes.openCaller();
   }
 }
 
@@ -78,15 +83,26 @@ export class SimulatedNetwork {
     const { from, to } = connection;
     if (to.alive) {
       this.#scheduler.after(this.#chance.below(20), () => {
-        if (to.alive) to.forwarding.cancelRequest(from.instance);
+        if (!to.alive) return;
+        to.forwarding.cancelRequest(from.instance);
+        connection.home.end();
       });
     }
   }
 
-  interconnectOf(from: NetworkEnd, instances: readonly number[], consumerIdleMs: number): Interconnect {
+  interconnectOf(
+    from: NetworkEnd,
+    instances: readonly number[],
+    consumerIdleMs: number,
+  ): Interconnect & HomePeers {
     const others = instances.filter((instance) => instance !== from.instance);
     const peers = new Map(others.map((instance) => [instance, this.#peer(from, instance)]));
-    return { consumerIdleMs, peers: () => others, peer: (instance) => peers.get(instance)! };
+    return {
+      consumerIdleMs,
+      peers: () => others,
+      peer: (instance) => peers.get(instance)!,
+      callHome: (home, call) => this.#call(from, home, (_to, _sender, caller) => caller.call(call)),
+    };
   }
 
   #peer(from: NetworkEnd, instance: number): Peer {
@@ -119,7 +135,7 @@ export class SimulatedNetwork {
   #call<T>(
     from: NetworkEnd,
     instance: number,
-    work: (to: NetworkEnd, sender: BatchSender) => Promise<T>,
+    work: (to: NetworkEnd, sender: BatchSender, home: HomeCaller) => Promise<T>,
   ): Promise<T> {
     const connection = this.#connect(from, instance);
     if (connection === undefined) return Promise.reject(new QueueError('INSTANCE_UNREACHABLE'));
@@ -137,7 +153,7 @@ export class SimulatedNetwork {
       };
       const arrive = () => {
         if (call.lost || !to.alive) return;
-        work(to, sender).then(
+        work(to, sender, connection.home).then(
           (result) => answer(() => resolve(result)),
           (error) => answer(() => reject(error)),
         );

@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { drawnSeed } from '../random.ts';
-import { CrashRun, type CrashRunOptions, type PlantedBug, type Role } from './crash-run.ts';
+import type { PlantedBug } from './crash-node.ts';
+import { CrashRun, type CrashRunOptions, type Role } from './crash-run.ts';
 
 /** Points that must have been met, or the matrix has a hole. */
 const points = [
@@ -21,6 +22,20 @@ const points = [
   'before the sync of a commit',
   'between the commits',
   'before the forget',
+];
+
+/** The same where the second branch has shipped its work to the first one's instance, which is the home of both. */
+const pointsOfShipped = [
+  'after one start',
+  'after both starts',
+  'after the work of out 1',
+  'after the work of out 2',
+  'before the shipping',
+  'after the shipping',
+  'after the read-only answer, before the prepare',
+  'before the sync of the prepare',
+  'after the prepare with the shipped work',
+  'before the sync of the commit',
 ];
 
 const crashing: Role[][] = [
@@ -57,17 +72,7 @@ describe.each([
   it.each(crashing.map((roles) => [roles.join(', '), roles] as const))(
     'and a crash of %s at any point, and again in the recovery: all or nothing',
     async (_who, roles) => {
-      const met = new Map<string, Set<boolean>>();
-      for (const seed of seeds) {
-        const { events } = await run({ seed, shared, roles: [], crashAt: none });
-        for (let crashAt = 0; crashAt <= events; crashAt += 1) {
-          const { point, committed, recoveryEvents } = await run({ seed, shared, roles, crashAt });
-          met.set(point, (met.get(point) ?? new Set()).add(committed));
-          // Every third event of the recovery, another third for each point: all of them over the seeds.
-          for (let crashAgainAt = (crashAt + seed) % 3; crashAgainAt < recoveryEvents; crashAgainAt += 3)
-            await run({ seed, shared, roles, crashAt, crashAgainAt });
-        }
-      }
+      const met = await crashEverywhere({ shared, roles });
       for (const point of points) expect([...met.keys()], point).toContain(point);
       // A decision that is on disk is never undone, and one that is not was none.
       expect([...(met.get('between the commits') ?? [])]).toEqual([true]);
@@ -75,6 +80,76 @@ describe.each([
       expect([...(met.get('after the work of out 1') ?? [])]).toEqual([false]);
     },
   );
+});
+
+/**
+ * Crashes at each event of the transaction, and again at every third event of the recovery, another third for each point: all of
+ * them over the seeds. Returns the points that were met, with the outcomes.
+ */
+async function crashEverywhere(
+  options: Omit<CrashRunOptions, 'seed' | 'crashAt'>,
+  withSeeds = seeds,
+): Promise<Map<string, Set<boolean>>> {
+  const met = new Map<string, Set<boolean>>();
+  for (const seed of withSeeds) {
+    const { events } = await run({ ...options, seed, roles: [], crashAt: none });
+    for (let crashAt = 0; crashAt <= events; crashAt += 1) {
+      const { point, committed, recoveryEvents } = await run({ ...options, seed, crashAt });
+      met.set(point, (met.get(point) ?? new Set()).add(committed));
+      for (let crashAgainAt = (crashAt + seed) % 3; crashAgainAt < recoveryEvents; crashAgainAt += 3)
+        await run({ ...options, seed, crashAt, crashAgainAt });
+    }
+  }
+  return met;
+}
+
+describe('tightly coupled branches', () => {
+  it('commit where nothing crashes', async () => {
+    for (const seed of seeds)
+      for (const shippable of [true, false])
+        expect(await run({ seed, tight: true, shippable, roles: [], crashAt: none })).toMatchObject({
+          committed: true,
+        });
+  });
+
+  it.each(crashing.map((roles) => [roles.join(', '), roles] as const))(
+    'of which one ships its work, and a crash of %s at any point: all or nothing',
+    async (_who, roles) => {
+      // More seeds: the second branch asks who commits its work before the home instance has prepared it, and afterwards.
+      const bothOrders = seeds.flatMap((seed) => [seed, seed + 50]);
+      const met = await crashEverywhere({ tight: true, shippable: true, roles }, bothOrders);
+      for (const point of pointsOfShipped) expect([...met.keys()], point).toContain(point);
+      expect([...(met.get('after both starts') ?? [])]).toEqual([false]);
+      if (!roles.includes('first'))
+        expect([...(met.get('before the sync of the commit') ?? [])]).toEqual([true]);
+    },
+  );
+
+  it.each([
+    ['the home instance', ['first']],
+    ['the other one', ['second']],
+    ['both', ['first', 'second']],
+  ] as [string, Role[]][])(
+    'that both consume, and a crash of %s at any point: all or nothing',
+    async (_who, roles) => {
+      const met = await crashEverywhere({ tight: true, roles });
+      for (const point of points) expect([...met.keys()], point).toContain(point);
+      expect([...(met.get('between the commits') ?? [])]).toEqual([true]);
+    },
+  );
+
+  it.each<PlantedBug>([
+    'the home instance leaves out what was shipped',
+    'shipped work counts as taken and is dropped',
+    'shipped work is kept by both instances',
+  ])('that have a bug are found out: %s', async (bug) => {
+    const failures: string[] = [];
+    for (let seed = 0; seed < 20; seed += 1)
+      await run({ seed, roles: [], crashAt: none, bug, tight: true, shippable: true }).catch((error: Error) =>
+        failures.push(error.message),
+      );
+    expect(failures).not.toEqual([]);
+  });
 });
 
 describe('the matrix finds a planted bug', () => {

@@ -1,32 +1,23 @@
 /**
  * One distributed transaction over simulated instances, with a crash at one event of it and a second one at an event of the
- * recovery. The transaction consumes a message, enqueues one and changes a row on each of two instances; afterwards either all of
- * that has happened or nothing, and no row is locked.
+ * recovery. The transaction consumes a message, enqueues one and changes a row on each of two instances, or ships what it enqueues on
+ * the second one to the first; afterwards either all of that has happened or nothing, and no row is locked.
  */
 import { QueueError } from '../../src/api/errors.ts';
 import type { Session } from '../../src/api/session.ts';
-import type { XaResource, Xid } from '../../src/api/xa.ts';
 import { Coordinator } from '../../src/xa/coordinator/coordinator.ts';
 import type { Decisions } from '../../src/xa/coordinator/decisions.ts';
 import type { DistributedTransaction } from '../../src/xa/coordinator/distributed-transaction.ts';
 import { addToBalance } from '../simulator/memory-statements.ts';
 import { Chance, drainPromises, Scheduler } from '../simulator/scheduler.ts';
-import { type Opening, SimulatedInstance } from '../simulator/simulated-instance.ts';
+import { SimulatedInstance } from '../simulator/simulated-instance.ts';
 import { SimulatedNetwork } from '../simulator/simulated-interconnect.ts';
 import { simulatedQueues } from '../simulator/simulated-queues.ts';
 import { expectThat } from '../simulator/simulation-failure.ts';
+import { type Application, Node, type PlantedBug, resourceOf } from './crash-node.ts';
 
 /** The instances, by what they are in the transaction. */
 export type Role = 'coordinator' | 'first' | 'second';
-
-/** To see that the checks find what they should. */
-export type PlantedBug =
-  | 'the decision is not written'
-  | 'a branch says that it is prepared before it is on disk'
-  | 'a branch commits before the decision'
-  | 'recovery presumes a commit'
-  | 'a commit leaves out the rows'
-  | 'a prepared branch is forgotten with its instance';
 
 export interface CrashRunOptions {
   bug?: PlantedBug;
@@ -39,6 +30,10 @@ export interface CrashRunOptions {
   crashAgainAt?: number;
   /** The coordinator's decisions are stored with the first participant. */
   shared?: boolean;
+  /** The branches are tightly coupled, and the first one's instance is their home. */
+  tight?: boolean;
+  /** The second branch only enqueues, so that it can ship its work. */
+  shippable?: boolean;
 }
 
 export interface CrashRunResult {
@@ -55,113 +50,22 @@ const expiredMs = 130_000;
 /** More than the time after which a coordinator gives a call up. */
 const settledMs = 25_000;
 
-/** One instance, and the sessions and calls of those that reach it from outside. */
-class Node {
-  readonly simulated: SimulatedInstance;
-  #onKilled: ((error: QueueError) => void)[] = [];
-  readonly #hangs: () => boolean;
-  readonly #bug: PlantedBug | undefined;
-
-  /** `hangs`: whether a call that is under way at a crash is never answered, instead of failing with the connection. */
-  constructor(simulated: SimulatedInstance, hangs: () => boolean, bug: PlantedBug | undefined) {
-    this.simulated = simulated;
-    this.#hangs = hangs;
-    this.#bug = bug;
-  }
-
-  get opening(): Opening {
-    return this.simulated.opening!;
-  }
-
-  crash(): void {
-    this.simulated.kill();
-    if (this.#bug === 'a prepared branch is forgotten with its instance')
-      this.simulated.file.tables.preparedBranches.clear();
-    const error = new QueueError('XAER_RMFAIL');
-    for (const reject of this.#onKilled.splice(0)) reject(error);
-    this.simulated.open();
-  }
-
-  /** A call that ends with the opening that it was made in. */
-  reach<T>(call: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (!this.#hangs()) this.#onKilled.push(reject);
-      call.then(resolve, reject);
-    });
-  }
-
-  get resource(): XaResource {
-    const branches = () => this.opening.parts.branches;
-    return {
-      prepare: (xid) => this.#prepare(xid),
-      commit: (xid, options) => this.#commit(xid, options),
-      rollback: (xid) => this.reach(branches().rollback(xid)),
-      recover: () => this.reach(branches().recover()),
-      forget: (xid) => this.reach(branches().forget(xid)),
-    };
-  }
-
-  #commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
-    if (this.#bug === 'a commit leaves out the rows') {
-      const { preparedBranches } = this.simulated.file.tables;
-      for (const [key, row] of preparedBranches) preparedBranches.set(key, { ...row, rows: '[]' });
-    }
-    return this.reach(this.opening.parts.branches.commit(xid, options));
-  }
-
-  #prepare(xid: Xid): Promise<'ok' | 'read-only'> {
-    const { branches } = this.opening.parts;
-    const preparing = this.reach(branches.prepare(xid));
-    if (this.#bug === 'a branch says that it is prepared before it is on disk') {
-      preparing.catch(() => undefined);
-      return Promise.resolve('ok');
-    }
-    if (this.#bug === 'a branch commits before the decision') {
-      return preparing.then(async (vote) => {
-        await this.reach(branches.commit(xid));
-        return vote;
-      });
-    }
-    return preparing;
-  }
-
-  openSession(): Session {
-    const { opening } = this;
-    const session = this.simulated.openSession();
-    const gone = () => Promise.reject(new QueueError('XAER_RMFAIL'));
-    const call = <T>(make: () => Promise<T>): Promise<T> =>
-      this.simulated.opening === opening ? this.reach(make()) : gone();
-    const { xa } = session;
-    return new Proxy<Session>(session, {
-      get: (target, property) => {
-        if (property === 'dequeue') return (queue: string) => call(() => session.dequeue(queue));
-        if (property === 'xa') {
-          return {
-            ...this.resource,
-            start: (xid: Xid) => call(() => xa.start(xid)),
-            end: (xid: Xid, how: 'success' | 'fail') => call(() => xa.end(xid, how)),
-          };
-        }
-        const value = Reflect.get(target, property, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
-  }
-}
-
 export class CrashRun {
   readonly #options: CrashRunOptions;
   readonly #scheduler = new Scheduler();
   readonly #chance: Chance;
+  readonly #network: SimulatedNetwork;
   readonly #nodes: Record<Role, Node>;
   #progress = 'before the start';
   #told: 'committed' | 'rolled back' | 'unknown' | undefined;
   #transaction: DistributedTransaction | undefined;
   readonly #sessions: Session[] = [];
+  readonly #application: Application = { isAlive: true };
 
   constructor(options: CrashRunOptions) {
     this.#options = options;
     this.#chance = new Chance(options.seed);
+    this.#network = new SimulatedNetwork(this.#scheduler, this.#chance, () => undefined);
     const first = this.#newNode(1);
     const second = this.#newNode(2);
     this.#nodes = { first, second, coordinator: options.shared === true ? first : this.#newNode(3) };
@@ -174,14 +78,21 @@ export class CrashRun {
       instances: [instance], // nothing is forwarded
       scheduler: this.#scheduler,
       chance,
-      network: new SimulatedNetwork(this.#scheduler, chance, () => undefined),
+      network: this.#network,
       queues: simulatedQueues,
       cacheBytesMax: 1_000_000,
       partitionMessagesMax: 4,
       consumerIdleMs: 500,
     });
-    simulated.open();
-    return new Node(simulated, () => chance.percent(50), this.#options.bug);
+    const arrival = () =>
+      new Promise<void>((resolve) => void this.#scheduler.after(chance.below(12), resolve));
+    const node = new Node(simulated, {
+      hangs: () => chance.percent(50),
+      onTheWay: this.#options.tight === true ? arrival : async () => undefined,
+      bug: this.#options.bug,
+    });
+    node.open();
+    return node;
   }
 
   async run(): Promise<CrashRunResult> {
@@ -203,6 +114,7 @@ export class CrashRun {
 
     void Promise.allSettled(this.#sessions.map((session) => session.close())); // the connections of whoever has crashed
     const { coordinator } = this.#nodes;
+    this.#application.isAlive = false;
     const recovery = this.#newCoordinator(coordinator);
     let isResolved = false;
     const resolve = (by: Coordinator) =>
@@ -223,11 +135,11 @@ export class CrashRun {
     return { point, committed: await this.#verify(), events, recoveryEvents };
   }
 
-  #newCoordinator({ opening: { parts, ports } }: Node): Coordinator {
+  #newCoordinator({ opening: { parts, ports } }: Node, application = { isAlive: true }): Coordinator {
     const { first, second } = this.#nodes;
     const participants = new Map([
-      ['first', first.resource],
-      ['second', second.resource],
+      ['first', resourceOf(first, application)],
+      ['second', resourceOf(second, application)],
     ]);
     const { epoch, decisions } = parts;
     const instance = this.#options.shared === true ? 1 : 3;
@@ -246,8 +158,10 @@ export class CrashRun {
     const { ports } = coordinator.opening;
     // The application runs in the coordinator's process, and ends with it.
     const roundTrip = () => new Promise<void>((resolve) => void ports.after(1, resolve));
-    this.#transaction = this.#newCoordinator(coordinator).begin();
-    const [one, two] = [first.openSession(), second.openSession()];
+    const coupling = this.#options.tight === true ? 'tight' : 'loose';
+    const application = this.#application;
+    this.#transaction = this.#newCoordinator(coordinator, application).begin({ coupling });
+    const [one, two] = [first.openSession(application), second.openSession(application)];
     this.#sessions.push(one, two);
     try {
       await this.#transaction.enlist('first', one);
@@ -260,10 +174,12 @@ export class CrashRun {
         [one, 'out 1'],
         [two, 'out 2'],
       ] as const) {
-        const [message] = await session.dequeue('orders');
-        expectThat(message !== undefined, () => 'there is no message to consume');
+        if (session === one || this.#options.shippable !== true) {
+          const [message] = await session.dequeue('orders');
+          expectThat(message !== undefined, () => 'there is no message to consume');
+          session.execute(addToBalance, [session === one ? -10 : 10, 1]);
+        }
         session.enqueue('alerts', { payload: name });
-        session.execute(addToBalance, [session === one ? -10 : 10, 1]);
         this.#progress = `after the work of ${name}`;
         await roundTrip();
       }
@@ -299,6 +215,7 @@ export class CrashRun {
 
   #crash(): void {
     const nodes = new Set(this.#options.roles.map((role) => this.#nodes[role]));
+    if (nodes.has(this.#nodes.coordinator)) this.#application.isAlive = false;
     for (const node of nodes) node.crash();
   }
 
@@ -322,6 +239,7 @@ export class CrashRun {
   /** Where the transaction is, by what its files have: written, or synced. */
   #pointOf(): string {
     if (this.#progress !== 'ended') return this.#progress;
+    if (this.#options.shippable === true) return this.#pointOfShipped();
     const { first, second, coordinator } = this.#nodes;
     const rows = (synced: boolean) =>
       [first, second].filter(
@@ -345,16 +263,36 @@ export class CrashRun {
 
   #wasDecided = false;
 
+  /** The same where one branch has the work of both. */
+  #pointOfShipped(): string {
+    const { file, opening } = this.#nodes.first.simulated;
+    const isWritten = file.tables.preparedBranches.size > 0;
+    if (file.syncedTables.preparedBranches.size > 0) {
+      this.#wasDecided = true;
+      return isWritten ? 'after the prepare with the shipped work' : 'before the sync of the commit';
+    }
+    if (isWritten) return 'before the sync of the prepare';
+    if (this.#wasDecided) return 'after the commit';
+    if (opening!.parts.homes.shipped.size === 0) return 'before the shipping';
+    const { branches } = this.#nodes.second.opening.parts;
+    return branches.size > 0 ? 'after the shipping' : 'after the read-only answer, before the prepare';
+  }
+
   /** Whether the transaction was committed. Throws a `SimulationFailure` if that is not the same everywhere. */
   async #verify(): Promise<boolean> {
     const left = [await this.#takeAll(this.#nodes.first), await this.#takeAll(this.#nodes.second)];
     const seen = JSON.stringify(left);
-    const committed =
-      seen ===
-      JSON.stringify([
-        ['more 1', 'out 1', '90'],
-        ['out 2', '110'],
-      ]);
+    const outcome =
+      this.#options.shippable === true
+        ? [
+            ['more 1', 'out 1', 'out 2', '90'],
+            ['in 2', '100'],
+          ]
+        : [
+            ['more 1', 'out 1', '90'],
+            ['out 2', '110'],
+          ];
+    const committed = seen === JSON.stringify(outcome);
     const rolledBack =
       seen ===
       JSON.stringify([
@@ -368,7 +306,10 @@ export class CrashRun {
     );
     for (const {
       simulated: { file, instance },
+      opening: { parts },
     } of Object.values(this.#nodes)) {
+      expectThat(parts.homes.shipped.size === 0, () => `shipped work is left on instance ${instance}`);
+      expectThat(parts.branches.size === 0, () => `a branch is left on instance ${instance}`);
       const { preparedBranches, decisions } = file.tables;
       expectThat(preparedBranches.size === 0, () => `a branch is in doubt on instance ${instance}`);
       expectThat(decisions.size === 0, () => `a decision is left on instance ${instance}`);

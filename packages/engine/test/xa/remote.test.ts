@@ -93,6 +93,36 @@ describe('a remote session', () => {
     expect(await takeAll(instance, 'shipments')).toEqual(['local']);
   });
 
+  it('stays in its branch when it ends a suspended one, or asks about one that there is not', async () => {
+    const { instance, client } = await openServed();
+    const session = client.openSession();
+    await xaOf(session).start(xidOf('suspended'));
+    await xaOf(session).end(xidOf('suspended'), 'suspend');
+    await xaOf(session).start(xid);
+    session.enqueue('shipments', { payload: 's1' });
+    await xaOf(session).end(xidOf('suspended'));
+    await expect(xaOf(session).end(xidOf('unknown'))).rejects.toEqual(code('XAER_NOTA'));
+    await expect(session.commit()).rejects.toEqual(code('XAER_PROTO'));
+    await xaOf(session).end(xid);
+    await client.xa.commit(xid, { onePhase: true });
+    expect(await takeAll(instance, 'shipments')).toEqual(['s1']);
+  });
+
+  it('learns what is wrong with its work when it flushes it, and has left the branch then', async () => {
+    const { instance, client } = await openServed();
+    const session = client.openSession();
+    await xaOf(session).start(xid);
+    session.enqueue('shipments', { payload: 's1' });
+    await xaOf(session).flush(xid);
+    await expect(xaOf(session).flush(xidOf('another'))).rejects.toEqual(code('XAER_NOTA'));
+    session.enqueue('nowhere', { payload: 's2' });
+    await expect(xaOf(session).flush(xid)).rejects.toEqual(code('QUEUE_NOT_FOUND'));
+    await expect(client.xa.prepare(xid)).rejects.toEqual(code('XA_RBROLLBACK'));
+    session.enqueue('shipments', { payload: 'local' });
+    await session.commit();
+    expect(await takeAll(instance, 'shipments')).toEqual(['local']);
+  });
+
   it('loses an active branch with its connection, and keeps one that has ended', async () => {
     const instance = await openTestInstance();
     await instance.createQueue({ name: 'orders' });

@@ -1,6 +1,7 @@
 /**
  * A process of a test that kills it. As a participant it serves an instance; as the coordinator it moves tokens between the
- * instances, each time with one more hop, which a row on the first one counts too, and tells of each transfer that it was told is committed.
+ * instances, each time with one more hop, which a row on the first one counts too, and tells of each transfer that it was told is
+ * committed. Every other transfer is tightly coupled: its token is shipped back to the instance that it comes from.
  */
 import { connect, openInstance, QueueError, type Session, serveInstance } from '../../src/index.ts';
 
@@ -18,6 +19,7 @@ async function coordinate(): Promise<void> {
   const coordinator = instance.coordinator({ one: clients.one.xa, two: clients.two.xa });
   await coordinator.resolve();
   process.send!('serving');
+  let transfers = 0;
   await Promise.all([move('one', 'two'), move('two', 'one'), move('one', 'two'), move('two', 'one')]);
 
   async function move(from: keyof typeof clients, to: keyof typeof clients): Promise<never> {
@@ -40,7 +42,9 @@ async function coordinate(): Promise<void> {
     from: string,
     to: string,
   ): Promise<string | undefined> {
-    const transaction = coordinator.begin({ timeoutMs: 2_000 });
+    transfers += 1;
+    const tight = { coupling: 'tight', lockWaitMs: 1_000 } as const;
+    const transaction = coordinator.begin({ timeoutMs: 2_000, ...(transfers % 2 === 0 && tight) });
     try {
       await transaction.enlist(from, consumer);
       await transaction.enlist(to, producer);

@@ -6,6 +6,7 @@ import { ClientLink } from '../../client/client-link.ts';
 import type { InstanceForwarding } from '../../forwarding/instance-forwarding.ts';
 import type { Peer } from '../../forwarding/interconnect.ts';
 import type { BatchSender, ForwardedBatch, ReceiverReport, ShardKey } from '../../model/forwarded-batch.ts';
+import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
 import type { QueueId } from '../../model/ids.ts';
 import type { InstancePorts, MachineClock } from '../../model/ports.ts';
 import type { FrameWriter } from '../../wire/frame-writer.ts';
@@ -66,6 +67,11 @@ export class PeerLink implements Peer {
 
   async recall(shardKey: ShardKey): Promise<void> {
     await this.#call({ call: 'recall', ...shardKey });
+  }
+
+  /** A call about a tightly coupled transaction that has the peer as its home. */
+  callHome(call: HomeCall): Promise<HomeAnswer> {
+    return this.#call({ call: 'home', ofHome: call });
   }
 
   async #call<T>(call: PeerCall): Promise<T> {

@@ -1,10 +1,12 @@
 /** Connects an instance to the other instances of its cluster, each over the socket on which it is served. */
-import type { Interconnect, Peer } from '../../forwarding/interconnect.ts';
+import type { Interconnect } from '../../forwarding/interconnect.ts';
+import type { HomeAnswer, HomeCall } from '../../model/home-calls.ts';
 import type { InstancePorts } from '../../model/ports.ts';
 import type { LocalInstance } from '../../runtime/local-instance.ts';
+import type { HomePeers } from '../../xa/tight/homes.ts';
 import { PeerLink } from './peer-link.ts';
 
-export class SocketInterconnect implements Interconnect {
+export class SocketInterconnect implements Interconnect, HomePeers {
   readonly consumerIdleMs: number;
   readonly #instance: LocalInstance;
   readonly #pathOf: (instance: number) => string;
@@ -27,7 +29,7 @@ export class SocketInterconnect implements Interconnect {
     return this.#instance.otherHostedInstances;
   }
 
-  peer(instance: number): Peer {
+  peer(instance: number): PeerLink {
     let link = this.#links.get(instance);
     if (link === undefined) {
       const { id, forwarding } = this.#instance;
@@ -36,6 +38,10 @@ export class SocketInterconnect implements Interconnect {
       this.#links.set(instance, link);
     }
     return link;
+  }
+
+  callHome(home: number, call: HomeCall): Promise<HomeAnswer> {
+    return this.peer(home).callHome(call);
   }
 
   /** Ends forwarding in order as far as that is quick, then closes the connections. */

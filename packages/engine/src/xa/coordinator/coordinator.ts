@@ -2,7 +2,11 @@
  * A transaction manager for applications that have none: two-phase commit with presumed abort over participants that speak XA. Its
  * decisions are rows of the instance that it belongs to (`decisions.ts`). After a crash `resolve` ends what was left in doubt.
  */
-import type { ResolvedBranch, TransactionCoordinator } from '../../api/coordinator.ts';
+import type {
+  GlobalTransactionOptions,
+  ResolvedBranch,
+  TransactionCoordinator,
+} from '../../api/coordinator.ts';
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { XaResource, Xid } from '../../api/xa.ts';
@@ -29,7 +33,7 @@ export class Coordinator implements TransactionCoordinator {
     this.#options = options;
   }
 
-  begin(options: { timeoutMs?: number } = {}): DistributedTransaction {
+  begin(options: GlobalTransactionOptions = {}): DistributedTransaction {
     if (this.#closed) throw new QueueError('INSTANCE_CLOSED', { message: 'The coordinator is closed' });
     const { instance, epoch, decisions, participants } = this.#options;
     const gtrid = gtridOf({ instance, epoch, number: decisions.nextNumber() });

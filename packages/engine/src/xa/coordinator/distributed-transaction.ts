@@ -1,5 +1,5 @@
 /** One distributed transaction of a coordinator, from its first branch to its end. It lives in memory only. */
-import type { GlobalTransaction } from '../../api/coordinator.ts';
+import type { GlobalTransaction, GlobalTransactionOptions } from '../../api/coordinator.ts';
 import { QueueError } from '../../api/errors.ts';
 import type { Session } from '../../api/session.ts';
 import type { XaResource, XaVote, Xid } from '../../api/xa.ts';
@@ -7,7 +7,7 @@ import type { Decisions } from './decisions.ts';
 import { coordinatorFormatId } from './transaction-name.ts';
 
 export interface TransactionContext {
-  startOptions: { timeoutMs?: number };
+  startOptions: GlobalTransactionOptions;
   /** Throws `XAER_INVAL`. */
   participantOf(name: string): XaResource;
   decisions: Decisions;
@@ -30,10 +30,13 @@ export class DistributedTransaction implements GlobalTransaction {
   readonly #context: TransactionContext;
   readonly #branches: EnlistedBranch[] = [];
   #ended = false;
+  /** Of a tightly coupled transaction, once it is known. */
+  #home: number | undefined;
 
   constructor(gtrid: Uint8Array, context: TransactionContext) {
     this.gtrid = gtrid;
     this.#context = context;
+    this.#home = context.startOptions.home;
   }
 
   async enlist(name: string, session: Session): Promise<void> {
@@ -50,7 +53,9 @@ export class DistributedTransaction implements GlobalTransaction {
     };
     this.#branches.push({ ...branch, vote: undefined });
     try {
-      await this.#context.within(xa.start(branch.xid, this.#context.startOptions));
+      const home = this.#home === undefined ? undefined : { home: this.#home };
+      await this.#context.within(xa.start(branch.xid, { ...this.#context.startOptions, ...home }));
+      this.#home ??= xa.home;
     } catch (error) {
       await this.rollback();
       throw error;

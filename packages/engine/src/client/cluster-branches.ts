@@ -1,0 +1,157 @@
+/**
+ * Branches of distributed transactions of a session over a whole cluster. A branch is on one instance: its home instance, if it is
+ * tightly coupled and names one, else the instance that the session enqueues to. Calls about a branch that the session has not
+ * started ask the members in turn.
+ */
+import { QueueError } from '../api/errors.ts';
+import type { XaEnd, XaSession, XaStartOptions, XaVote, Xid } from '../api/xa.ts';
+import type { SessionGuard } from '../model/session-calls.ts';
+import { validateXid, xidKey } from '../model/xid.ts';
+
+/** The branches of the session on one instance. */
+export type BranchesOfInstance = XaSession & { readonly isActive: boolean };
+
+/** The session itself. */
+export interface ClusterBranchHost {
+  readonly guard: SessionGuard;
+  readonly hasWork: boolean;
+  /** For a branch that may be anywhere. Throws `INSTANCE_UNREACHABLE`. */
+  chooseInstance(): number;
+  /** Members of the cluster, served at the moment or not. */
+  memberInstances(): number[];
+  branchesOn(instance: number): BranchesOfInstance;
+  /** The session's work is on this instance until `onEnded`. */
+  onStarted(instance: number): void;
+  onEnded(): void;
+}
+
+export class ClusterBranches implements XaSession {
+  readonly #host: ClusterBranchHost;
+  /** Instances of the branches that the session has started and that may not have ended, by xid. */
+  readonly #instances = new Map<string, number>();
+  /** Of the branch that the session works in. */
+  #active: number | undefined;
+
+  constructor(host: ClusterBranchHost) {
+    this.#host = host;
+  }
+
+  /** The work of the session belongs to a branch. */
+  get isActive(): boolean {
+    return this.#active !== undefined;
+  }
+
+  get home(): number | undefined {
+    return this.#active === undefined ? undefined : this.#host.branchesOn(this.#active).home;
+  }
+
+  start(xid: Xid, options: XaStartOptions = {}): Promise<void> {
+    return this.#call(async () => {
+      if (this.isActive)
+        throw new QueueError('XAER_PROTO', { message: 'The session works in a branch already' });
+      if (this.#host.hasWork) throw new QueueError('XAER_OUTSIDE');
+      const start = async (branches: XaSession, instance: number) => {
+        await branches.start(xid, options);
+        this.#instances.set(xidKey(validateXid(xid)), instance);
+        this.#active = instance;
+        this.#host.onStarted(instance);
+      };
+      if (options.flag !== undefined) await this.#atBranch(xid, start);
+      else await this.#at(options.home ?? this.#host.chooseInstance(), start);
+    });
+  }
+
+  end(xid: Xid, how?: XaEnd): Promise<void> {
+    return this.#call(async () => {
+      try {
+        await this.#atBranch(xid, (branches) => branches.end(xid, how));
+      } finally {
+        this.#leaveIfEnded();
+      }
+    });
+  }
+
+  flush(xid: Xid): Promise<void> {
+    return this.#call(async () => {
+      try {
+        await this.#atBranch(xid, (branches) => branches.flush(xid));
+      } finally {
+        this.#leaveIfEnded();
+      }
+    });
+  }
+
+  /** A suspended branch may have been ended, beside the one that the session works in. */
+  #leaveIfEnded(): void {
+    if (this.#active !== undefined && !this.#host.branchesOn(this.#active).isActive) this.#leave();
+  }
+
+  #leave(): void {
+    this.#active = undefined;
+    this.#host.onEnded();
+  }
+
+  async prepare(xid: Xid): Promise<XaVote> {
+    const vote = await this.#call(() => this.#atBranch(xid, (branches) => branches.prepare(xid)));
+    if (vote === 'read-only') this.#forgetInstance(xid);
+    return vote;
+  }
+
+  async commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
+    await this.#call(() => this.#atBranch(xid, (branches) => branches.commit(xid, options)));
+    this.#forgetInstance(xid);
+  }
+
+  async rollback(xid: Xid): Promise<void> {
+    await this.#call(() => this.#atBranch(xid, (branches) => branches.rollback(xid)));
+    this.#forgetInstance(xid);
+  }
+
+  /** Rejects with `XAER_RMFAIL` if a member does not answer: without its branches the list would say too little. */
+  recover(): Promise<Xid[]> {
+    return this.#call(async () => {
+      const lists: Xid[][] = [];
+      for (const instance of this.#host.memberInstances())
+        lists.push(await this.#at(instance, (branches) => branches.recover()));
+      return lists.flat();
+    });
+  }
+
+  forget(xid: Xid): Promise<void> {
+    return this.#call(() => this.#atBranch(xid, (branches) => branches.forget(xid)));
+  }
+
+  #forgetInstance(xid: Xid): void {
+    this.#instances.delete(xidKey(validateXid(xid)));
+  }
+
+  /** Calls the instance of the branch. `XAER_NOTA` only if every member says so, since to a commit it means that it is done. */
+  async #atBranch<T>(
+    xid: Xid,
+    call: (branches: BranchesOfInstance, instance: number) => Promise<T>,
+  ): Promise<T> {
+    const key = xidKey(validateXid(xid));
+    const known = this.#instances.get(key);
+    let failure: unknown;
+    for (const instance of known === undefined ? this.#host.memberInstances() : [known]) {
+      try {
+        return await this.#at(instance, call);
+      } catch (error) {
+        const code = error instanceof QueueError ? error.code : undefined;
+        if (code === 'XAER_NOTA') this.#instances.delete(key);
+        if (code !== 'XAER_NOTA' && (code !== 'XAER_RMFAIL' || known !== undefined)) throw error;
+        if (failure === undefined || code === 'XAER_RMFAIL') failure = error;
+      }
+    }
+    throw failure ?? new QueueError('XAER_NOTA');
+  }
+
+  #at<T>(instance: number, call: (branches: BranchesOfInstance, instance: number) => Promise<T>): Promise<T> {
+    return call(this.#host.branchesOn(instance), instance);
+  }
+
+  async #call<T>(call: () => Promise<T>): Promise<T> {
+    this.#host.guard.assertFree();
+    return await this.#host.guard.run(call());
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * What an instance asks the home instance of a tightly coupled global transaction. Calls travel as JSON. `transaction` and `branch`
+ * are the keys of `xid.ts`.
+ */
+import type { QueueId } from './ids.ts';
+
+export type HomeCall =
+  /**
+   * Answered with null once the caller has the lock of the transaction, for `holdMs` at most: until then it is refused to others.
+   * Without `mayWait` a lock that another has is refused at once (`XA_RBDEADLOCK`).
+   */
+  | {
+      call: 'lock';
+      transaction: string;
+      token: number;
+      waitMs: number;
+      holdMs: number;
+      mayWait: boolean;
+    }
+  /** Gives up the lock, or the request for it. Answered with null. */
+  | { call: 'unlock'; token: number }
+  /** Leaves a copy of the branch's work at the home instance, for the first of its own branches that prepares. */
+  | ({ call: 'ship'; work: ShippedWork; holdMs: number } & UnderLock)
+  /** The branch prepares: whether a branch of the home instance answers for the work that was shipped. */
+  | ({ call: 'settle' } & UnderLock)
+  /** Takes the shipped copy back. */
+  | ({ call: 'withdraw' } & UnderLock);
+
+export interface UnderLock {
+  transaction: string;
+  branch: string;
+  /** Of the lock that the caller has; without one it is acquired for the call. */
+  token?: number;
+  waitMs: number;
+  mayWait: boolean;
+}
+
+/** Messages that a branch enqueues, nothing else: what it consumes is in the file of its own instance. */
+export interface ShippedWork {
+  /** Of the session that enqueued them, at its instance. */
+  session: number;
+  instance: number;
+  runs: {
+    queueId: QueueId;
+    count: number /** Records, one after the other, in base64. */;
+    records: string;
+  }[];
+}
+
+/** `refused`: the work stays where it is, and the branch is prepared there. */
+export type ShipAnswer = 'accepted' | 'refused';
+
+/**
+ * `taken`: a branch of the home instance commits the work with its own. `not taken`: none does, and none will. `unknown`: the home
+ * instance has lost it, or had it in a branch that has ended.
+ */
+export type SettleAnswer = 'taken' | 'not taken' | 'unknown';
+
+/** `absorbed`: a branch that is prepared has the work. */
+export type WithdrawAnswer = 'withdrawn' | 'absorbed';
+
+export type HomeAnswer = null | ShipAnswer | SettleAnswer | WithdrawAnswer;

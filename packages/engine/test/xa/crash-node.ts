@@ -1,0 +1,156 @@
+/** One instance of a crash run, as it is reached from outside: calls fail or hang at a crash, and bugs can be planted. */
+import { QueueError } from '../../src/api/errors.ts';
+import type { Session } from '../../src/api/session.ts';
+import type { XaResource, XaStartOptions, Xid } from '../../src/api/xa.ts';
+import type { Opening, SimulatedInstance } from '../simulator/simulated-instance.ts';
+
+/** To see that the checks find what they should. */
+export type PlantedBug =
+  | 'the decision is not written'
+  | 'a branch says that it is prepared before it is on disk'
+  | 'a branch commits before the decision'
+  | 'recovery presumes a commit'
+  | 'a commit leaves out the rows'
+  | 'a prepared branch is forgotten with its instance'
+  | 'the home instance leaves out what was shipped'
+  | 'shipped work counts as taken and is dropped'
+  | 'shipped work is kept by both instances';
+
+/** The process of the application and its coordinator. */
+export interface Application {
+  isAlive: boolean;
+}
+
+/** The calls of a process that has ended are not made. */
+export function resourceOf({ resource }: Node, application: Application): XaResource {
+  const call = <T>(make: () => Promise<T>): Promise<T> =>
+    application.isAlive ? make() : new Promise(() => undefined);
+  return {
+    prepare: (xid) => call(() => resource.prepare(xid)),
+    commit: (xid, options) => call(() => resource.commit(xid, options)),
+    rollback: (xid) => call(() => resource.rollback(xid)),
+    recover: () => call(() => resource.recover()),
+    forget: (xid) => call(() => resource.forget(xid)),
+  };
+}
+
+/** One instance, and the sessions and calls of those that reach it from outside. */
+export class Node {
+  readonly simulated: SimulatedInstance;
+  #onKilled: ((error: QueueError) => void)[] = [];
+  readonly #hangs: () => boolean;
+  readonly #bug: PlantedBug | undefined;
+
+  readonly #onTheWay: () => Promise<void>;
+
+  /**
+   * `hangs`: whether a call that is under way at a crash is never answered, instead of failing with the connection. `onTheWay`: while a
+   * prepare is on its way to the instance, so that prepares arrive in any order.
+   */
+  constructor(
+    simulated: SimulatedInstance,
+    options: { hangs(): boolean; onTheWay(): Promise<void>; bug: PlantedBug | undefined },
+  ) {
+    this.simulated = simulated;
+    this.#hangs = options.hangs;
+    this.#onTheWay = options.onTheWay;
+    this.#bug = options.bug;
+  }
+
+  get opening(): Opening {
+    return this.simulated.opening!;
+  }
+
+  crash(): void {
+    this.simulated.kill();
+    if (this.#bug === 'a prepared branch is forgotten with its instance')
+      this.simulated.file.tables.preparedBranches.clear();
+    const error = new QueueError('XAER_RMFAIL');
+    for (const reject of this.#onKilled.splice(0)) reject(error);
+    this.open();
+  }
+
+  open(): void {
+    this.simulated.open();
+    const { shipped } = this.opening.parts.homes;
+    if (this.#bug === 'the home instance leaves out what was shipped') shipped.giveTo = () => undefined;
+    if (this.#bug === 'shipped work counts as taken and is dropped')
+      shipped.settle = (...branch) => {
+        shipped.withdraw(...branch);
+        return 'taken';
+      };
+    if (this.#bug === 'shipped work is kept by both instances') shipped.settle = () => 'not taken';
+  }
+
+  /** A call that ends with the opening that it was made in. */
+  reach<T>(call: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (!this.#hangs()) this.#onKilled.push(reject);
+      call.then(resolve, reject);
+    });
+  }
+
+  get resource(): XaResource {
+    const branches = () => this.opening.parts.branches;
+    return {
+      prepare: (xid) => this.#prepare(xid),
+      commit: (xid, options) => this.#commit(xid, options),
+      rollback: (xid) => this.reach(branches().rollback(xid)),
+      recover: () => this.reach(branches().recover()),
+      forget: (xid) => this.reach(branches().forget(xid)),
+    };
+  }
+
+  #commit(xid: Xid, options?: { onePhase?: boolean }): Promise<void> {
+    if (this.#bug === 'a commit leaves out the rows') {
+      const { preparedBranches } = this.simulated.file.tables;
+      for (const [key, row] of preparedBranches) preparedBranches.set(key, { ...row, rows: '[]' });
+    }
+    return this.reach(this.opening.parts.branches.commit(xid, options));
+  }
+
+  async #prepare(xid: Xid): Promise<'ok' | 'read-only'> {
+    await this.#onTheWay();
+    const { branches } = this.opening.parts;
+    const preparing = this.reach(branches.prepare(xid));
+    if (this.#bug === 'a branch says that it is prepared before it is on disk') {
+      preparing.catch(() => undefined);
+      return 'ok';
+    }
+    if (this.#bug === 'a branch commits before the decision') {
+      return preparing.then(async (vote) => {
+        await this.reach(branches.commit(xid));
+        return vote;
+      });
+    }
+    return preparing;
+  }
+
+  openSession(application: Application): Session {
+    const { opening } = this;
+    const session = this.simulated.openSession();
+    const gone = () => Promise.reject(new QueueError('XAER_RMFAIL'));
+    const call = <T>(make: () => Promise<T>): Promise<T> => {
+      if (!application.isAlive) return new Promise(() => undefined);
+      return this.simulated.opening === opening ? this.reach(make()) : gone();
+    };
+    const { xa } = session;
+    return new Proxy<Session>(session, {
+      get: (target, property) => {
+        if (property === 'dequeue') return (queue: string) => call(() => session.dequeue(queue));
+        if (property === 'xa') {
+          return {
+            ...resourceOf(this, application),
+            get home() {
+              return xa.home;
+            },
+            start: (xid: Xid, options: XaStartOptions) => call(() => xa.start(xid, options)),
+            end: (xid: Xid, how: 'success' | 'fail') => call(() => xa.end(xid, how)),
+          };
+        }
+        const value = Reflect.get(target, property, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+}
