@@ -30,8 +30,15 @@ export interface RunStageProps {
 }
 
 /** Where the sessions are, of both systems side by side, and the trials as a strip that moves the time. */
-export function RunStage({ run, ticks, selected, cursor }: RunStageProps) {
+export function RunStage({ ticks, ...props }: RunStageProps) {
   const frames = useMemo(() => framesOf(ticks), [ticks]);
+  // The charts are a component of their own, which measures its width when it has something to show.
+  if (frames.length === 0) return <NoStage isUnderWay={!isFinished(props.run.status)} />;
+  return <Stage {...props} frames={frames} />;
+}
+
+function Stage(props: Omit<RunStageProps, 'ticks'> & { frames: readonly Frame[] }) {
+  const { run, frames, selected, cursor } = props;
   const atMs = useCursorTime(cursor);
   const isUnderWay = !isFinished(run.status);
   const systems = useMemo(() => shownSystems(run), [run]);
@@ -67,7 +74,6 @@ export function RunStage({ run, ticks, selected, cursor }: RunStageProps) {
     [moments, systems, points, width],
   );
   const { element } = useChart(createContentionChart, layout);
-  if (frames.length === 0) return <NoStage isUnderWay={isUnderWay} />;
   const now = atMs ?? moments.find((moment) => moment?.isNow)?.tick.atMs ?? shown?.atMs ?? 0;
   return (
     <div className="stage panel">
