@@ -30,6 +30,7 @@ const files = [
   'damaged-partition',
   'cluster/failover',
   'cluster/random-faults',
+  'singletons/',
   'engine/test/property',
 ];
 const tested = run('vitest', ['run', '--project=fast', '--project=engine', '--project=system', ...files], {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { ErrorBody } from '@shardlab/contract';
-import type { QueueError } from '@shardlab/engine';
+import type { QueueError, ServiceSpec } from '@shardlab/engine';
 import fastify, { type FastifyReply, type FastifyServerOptions } from 'fastify';
 import { ClusterService } from './cluster/cluster-service.ts';
 import { ClusterWatch } from './cluster/cluster-watch.ts';
@@ -50,6 +50,7 @@ import { queueRoutes } from './routes/queue-routes.ts';
 import { runLabelRoutes } from './routes/run-label-routes.ts';
 import { runRoutes } from './routes/run-routes.ts';
 import { scenarioRoutes } from './routes/scenario-routes.ts';
+import { serviceRoutes } from './routes/service-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { subscriberRoutes } from './routes/subscriber-routes.ts';
 import { transactionRoutes } from './routes/transaction-routes.ts';
@@ -82,6 +83,8 @@ export interface AppOptions {
   onUnrecoverable?: (error: QueueError) => void;
   /** Certificate and its private key as PEM. Null, the default: plain HTTP. */
   tls?: TlsFiles | null;
+  /** Singleton services of the cluster; default none. */
+  services?: readonly ServiceSpec[];
   logger?: FastifyServerOptions['logger'];
   /** Epoch milliseconds. */
   now?: () => number;
@@ -106,9 +109,10 @@ export async function createApp(options: AppOptions): Promise<App> {
   const { dataDir, now = Date.now } = options;
   prepareDataDir(dataDir);
   // First, because the claim on the cluster keeps a second server out of the whole folder.
-  const cluster = await ClusterService.open(join(dataDir, 'cluster'), (error) =>
-    options.onUnrecoverable?.(error),
-  );
+  const cluster = await ClusterService.open(join(dataDir, 'cluster'), {
+    services: options.services ?? [],
+    onUnrecoverable: (error) => options.onUnrecoverable?.(error),
+  });
   try {
     return await assemble(cluster, { ...options, now });
   } catch (error) {
@@ -213,6 +217,7 @@ async function assemble(cluster: ClusterService, options: AppOptions & { now: ()
   transactionRoutes(app, { transactions: new TransactionService(cluster) });
   await payloadRoutes(app, { queues, admission, bodyPace });
   clusterRoutes(app, { cluster, watch: new ClusterWatch({ cluster, loads, now }), streams });
+  serviceRoutes(app, { cluster });
   loadRoutes(app, { loads });
   unsupportedApiRoutes(app);
   await dashboardRoutes(app, { webDir });

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import type { ServiceSpec } from '@shardlab/engine';
 import { ServerError } from './errors.ts';
+import { readServices } from './read-services.ts';
 
 /** As PEM. */
 export interface TlsFiles {
@@ -19,6 +21,8 @@ export interface Config {
   /** Null: plain HTTP. */
   tls: TlsFiles | null;
   logLevel: string;
+  /** Singleton services of the cluster. */
+  services: ServiceSpec[];
 }
 
 const defaults = { host: '127.0.0.1', port: 7070, dataDir: './data' } as const;
@@ -41,7 +45,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     });
   }
   const dataDir = resolve(env.DATA_DIR || defaults.dataDir);
-  return { host, key, port: readPort(env.PORT), dataDir, tls: readTls(env), logLevel };
+  const services = env.SERVICES ? readServices(resolve(env.SERVICES)) : [];
+  return { host, key, port: readPort(env.PORT), dataDir, tls: readTls(env), logLevel, services };
 }
 
 function readTls({ TLS_CERT, TLS_KEY }: Readonly<Record<string, string | undefined>>): TlsFiles | null {

@@ -38,7 +38,6 @@ const table = {
     retryable: false,
     message: 'The body must be application/json in UTF-8',
   },
-  FEATURE_UNSUPPORTED: { status: 422, retryable: false, message: 'This is not supported yet' },
   HOST_REFUSED: {
     status: 403,
     retryable: false,

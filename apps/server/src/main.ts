@@ -44,6 +44,7 @@ try {
     dataDir: config.dataDir,
     key: config.key,
     tls: config.tls,
+    services: config.services,
     onUnrecoverable: (error) => {
       console.error(`shardlab: ${sentenceOf(error)}`);
       exitNow(exitCodeOf(error));

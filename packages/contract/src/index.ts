@@ -19,5 +19,6 @@ export * from './run.ts';
 export * from './scenario.ts';
 export * from './service.ts';
 export * from './session.ts';
+export * from './singleton.ts';
 export * from './study.ts';
 export * from './transaction.ts';

@@ -119,12 +119,14 @@ export const Swimlane = Type.Object(
       Type.Literal('posted'),
       Type.Literal('got the message'),
       Type.Literal('woke for nothing'),
+      Type.Literal('had the service'),
     ]),
     spans: Type.Array(
       Type.Object(
         {
           kind: Type.String({
-            description: 'mutex and latch: a get. posted, woken, found, found nothing, dequeued: a moment',
+            description:
+              'mutex and latch: a get. posted, woken, found, found nothing, dequeued: a moment. epoch 7: the time in which a process had the service, called when the one before had ended',
           }),
           calledUs: Type.Number(),
           gotUs: Type.Number({ description: 'Of a get, when it succeeded; until then the session waited' }),
@@ -165,7 +167,8 @@ export const Point = Type.Object(
     ),
     swimlanes: Type.Optional(
       Type.Array(Swimlane, {
-        description: 'Of the first repeat: who did what after one message was enqueued',
+        description:
+          'Of the first repeat: who did what after one message was enqueued, or which instance had the service when',
       }),
     ),
     waits: Type.Array(WaitSummary),

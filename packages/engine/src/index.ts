@@ -1,6 +1,13 @@
 /** All that is public of the engine. */
 
 export {
+  type Capability,
+  localCapabilities,
+  type StoreCapabilities,
+  type StoreFeature,
+  storeFeatures,
+} from './api/capabilities.ts';
+export {
   CodedError,
   type ErrorContext,
   type ErrorDefinition,
@@ -21,6 +28,7 @@ export type * from './api/instance-stats.ts';
 export type * from './api/message.ts';
 export type * from './api/queue.ts';
 export type * from './api/queue-stats.ts';
+export type * from './api/service.ts';
 export type * from './api/session.ts';
 export type * from './api/shared-queue.ts';
 export type * from './api/sql.ts';

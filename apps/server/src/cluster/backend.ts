@@ -6,6 +6,8 @@ import {
   QueueError,
   type QueueInfo,
   type QueueStats,
+  type ServiceInfo,
+  type ServiceSpec,
   type Session,
   type SubscriberInfo,
   type WaitStats,
@@ -18,7 +20,8 @@ type Changes =
   | 'stopQueue'
   | 'subscribe'
   | 'unsubscribe'
-  | 'browse';
+  | 'browse'
+  | 'callService';
 
 /** Access to the queues: implemented by an instance in this process and by a client of a whole cluster. */
 export interface QueueHost extends Pick<Instance, Changes> {
@@ -28,6 +31,7 @@ export interface QueueHost extends Pick<Instance, Changes> {
   queueStats(name: string): QueueStats | Promise<QueueStats[]>;
   subscribers(topic: string): SubscriberInfo[] | Promise<SubscriberInfo[]>;
   openSession(): Session;
+  services(): ServiceInfo[] | Promise<ServiceInfo[]>;
 }
 
 export interface HostedMetrics {
@@ -43,6 +47,12 @@ export interface ProbeResult {
 
 /** Called once if the queues cannot be served any more unless the server is started anew. */
 export type OnUnrecoverable = (error: QueueError) => void;
+
+/** What every backend is opened with. */
+export interface BackendOptions {
+  services: readonly ServiceSpec[];
+  onUnrecoverable: OnUnrecoverable;
+}
 
 export type ProcessSignal = NonNullable<Kill['signal']>;
 

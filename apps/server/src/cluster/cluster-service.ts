@@ -11,15 +11,15 @@ import type {
   InstanceMetrics,
   WaitSummary,
 } from '@shardlab/contract';
-import { readMembers, type WaitStats, waitQuantileMs } from '@shardlab/engine';
+import { readMembers, type ServiceSpec, type WaitStats, waitQuantileMs } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 import { createPathHider, type HidePaths } from '../http/private-paths.ts';
 import { limits } from '../limits.ts';
 import type {
   Backend,
+  BackendOptions,
   HostedMetrics,
   InstanceState,
-  OnUnrecoverable,
   ProbeResult,
   ProcessSignal,
   QueueHost,
@@ -41,26 +41,26 @@ export class ClusterService {
   #backend: Backend | undefined;
   #changing: Promise<unknown> = Promise.resolve();
   #closed = false;
-  readonly #onUnrecoverable: OnUnrecoverable;
+  readonly #options: BackendOptions;
   #probed: { atMs: number; results: readonly ProbeResult[] } = { atMs: 0, results: [] };
 
   /**
    * `onUnrecoverable` is called if the queues cannot be served any more unless the server is started anew. Throws what
    * opening an instance or starting a cluster throws.
    */
-  static async open(dir: string, onUnrecoverable: OnUnrecoverable): Promise<ClusterService> {
+  static async open(dir: string, options: BackendOptions): Promise<ClusterService> {
     const backend =
       readMembers(dir).length > 1
-        ? await ProcessBackend.open(dir, onUnrecoverable)
-        : await LocalBackend.open(dir, onUnrecoverable);
-    return new ClusterService(dir, backend, onUnrecoverable);
+        ? await ProcessBackend.open(dir, options)
+        : await LocalBackend.open(dir, options);
+    return new ClusterService(dir, backend, options);
   }
 
-  private constructor(dir: string, backend: Backend, onUnrecoverable: OnUnrecoverable) {
+  private constructor(dir: string, backend: Backend, options: BackendOptions) {
     this.dir = dir;
     this.hidePaths = createPathHider(dir);
     this.#backend = backend;
-    this.#onUnrecoverable = onUnrecoverable;
+    this.#options = options;
   }
 
   /** Throws `TOPOLOGY_CHANGING` while the instance is being moved out of the server. */
@@ -71,6 +71,11 @@ export class ClusterService {
   get #current(): Backend {
     if (this.#backend === undefined) throw new ServerError('TOPOLOGY_CHANGING');
     return this.#backend;
+  }
+
+  /** The singleton services that the server is configured with. */
+  get services(): readonly ServiceSpec[] {
+    return this.#options.services;
   }
 
   topology(): InstanceState[] {
@@ -187,9 +192,9 @@ export class ClusterService {
     this.#backend = undefined;
     await previous.close();
     try {
-      this.#backend = await ProcessBackend.open(this.dir, this.#onUnrecoverable, instances);
+      this.#backend = await ProcessBackend.open(this.dir, this.#options, instances);
     } catch (error) {
-      this.#backend = await LocalBackend.open(this.dir, this.#onUnrecoverable);
+      this.#backend = await LocalBackend.open(this.dir, this.#options);
       throw error;
     }
   }

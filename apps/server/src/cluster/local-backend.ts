@@ -4,6 +4,7 @@ import { type Instance, openInstance } from '@shardlab/engine';
 import { ServerError } from '../errors.ts';
 import {
   type Backend,
+  type BackendOptions,
   failureOf,
   type HostedMetrics,
   type InstanceState,
@@ -21,8 +22,8 @@ export class LocalBackend implements Backend {
   readonly #endWatch: () => void;
 
   /** Throws what `openInstance` throws. */
-  static async open(dir: string, onUnrecoverable: OnUnrecoverable): Promise<LocalBackend> {
-    return new LocalBackend(await openInstance({ dir, instance: instanceId }), onUnrecoverable);
+  static async open(dir: string, { services, onUnrecoverable }: BackendOptions): Promise<LocalBackend> {
+    return new LocalBackend(await openInstance({ dir, instance: instanceId, services }), onUnrecoverable);
   }
 
   private constructor(instance: Instance, onUnrecoverable: OnUnrecoverable) {

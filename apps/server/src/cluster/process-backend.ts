@@ -3,10 +3,10 @@ import type { ClusterEvent, ClusterProcess } from '@shardlab/contract';
 import { type Cluster, type ClusterClient, connectCluster, startCluster } from '@shardlab/engine';
 import {
   type Backend,
+  type BackendOptions,
   failureOf,
   type HostedMetrics,
   type InstanceState,
-  type OnUnrecoverable,
   type ProbeResult,
   type ProcessSignal,
 } from './backend.ts';
@@ -20,7 +20,7 @@ export class ProcessBackend implements Backend {
   /** Without `instances`, the number of instances that the folder records. Throws what `startCluster` throws. */
   static async open(
     dir: string,
-    onUnrecoverable: OnUnrecoverable,
+    { services, onUnrecoverable }: BackendOptions,
     instances?: number,
   ): Promise<ProcessBackend> {
     const restarts = new Map<number, number>();
@@ -28,7 +28,7 @@ export class ProcessBackend implements Backend {
       if (type === 'process:restarting') restarts.set(instance, (restarts.get(instance) ?? 0) + 1);
     };
     const size = instances === undefined ? {} : { instances };
-    const cluster = await startCluster({ dir, ...size, onEvent, onUnrecoverable });
+    const cluster = await startCluster({ dir, ...size, services, onEvent, onUnrecoverable });
     try {
       return new ProcessBackend(cluster, connectCluster({ dir }), restarts);
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Maps every error to a response; no other file does. */
 import type { ErrorBody } from '@shardlab/contract';
-import { type ErrorKind, QueueError } from '@shardlab/engine';
+import { CodedError, type ErrorKind, QueueError } from '@shardlab/engine';
 import { LabError } from '@shardlab/lab';
 import { ServerError, serverErrorRegistry, toBody } from '../errors.ts';
 
@@ -21,6 +21,8 @@ const statusOfCode: Readonly<Record<string, number>> = {
   IDEMPOTENCY_KEY_REUSED: 422,
   // The request is not at fault: nothing is served until the instance is opened again.
   INSTANCE_FAILED: 503,
+  // The service's own code refused it; the server is well.
+  SERVICE_CALL_FAILED: 422,
   // The server is well; this client is too fast. Retry-After has the hint.
   ENQUEUE_RATE_TOO_HIGH: 429,
 };
@@ -52,7 +54,8 @@ export function mapError(error: unknown): MappedError {
 
 /** Fastify's own errors as `ServerError`; undefined for everything else. */
 function fromFastify(error: unknown): ServerError | undefined {
-  if (!(error instanceof Error) || error instanceof ServerError) return undefined;
+  // Coded ones too may have a `statusCode`: Fastify adds it to those of our validation.
+  if (!(error instanceof Error) || error instanceof CodedError) return undefined;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':

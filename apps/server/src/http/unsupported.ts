@@ -2,7 +2,7 @@
  * Features of the designed API that the engine does not support yet. They are refused by name, so that no client
  * believes, for example, that a selector was applied when it was ignored.
  */
-import { ServerError } from '../errors.ts';
+import { QueueError } from '@shardlab/engine';
 
 interface Unsupported {
   fields: readonly string[];
@@ -32,8 +32,8 @@ export function isUnsupportedValue(route: string, path: string, value: unknown):
 }
 
 /** `feature` begins the sentence: "The field ...", "The value ...", a route. */
-export function unsupported(feature: string, details: Record<string, unknown> = {}): ServerError {
-  return new ServerError('FEATURE_UNSUPPORTED', {
+export function unsupported(feature: string, details: Record<string, unknown> = {}): QueueError {
+  return new QueueError('FEATURE_UNSUPPORTED', {
     message: `${feature} is not supported yet`,
     details: { feature, ...details },
   });

@@ -3,6 +3,7 @@
  * a refused request are then listed by `findFaults`, whose cost is bounded whatever the body is.
  */
 import { type FoundFaults, faultsListedMax, findFaults, type SchemaFault } from '@shardlab/contract';
+import type { QueueError } from '@shardlab/engine';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 import { ServerError } from '../errors.ts';
@@ -39,7 +40,7 @@ const partNames: Readonly<Record<string, string>> = {
   headers: 'header',
 };
 
-function toError({ faults, more }: FoundFaults, route: string, part: string): ServerError {
+function toError({ faults, more }: FoundFaults, route: string, part: string): ServerError | QueueError {
   const features = faults.map((fault) => unsupportedFeature(fault, route));
   const [feature] = features;
   if (feature !== undefined && !features.includes(undefined)) {

@@ -6,4 +6,5 @@ const name = Type.String({ minLength: 1, maxLength: limits.pathParameterUnitsMax
 
 export const queueParams = Type.Object({ queue: name });
 export const subscriberParams = Type.Object({ queue: name, subscriber: name });
+export const serviceParams = Type.Object({ service: name });
 export const idParams = Type.Object({ id: name });

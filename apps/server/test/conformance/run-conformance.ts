@@ -85,6 +85,7 @@ function startServer(dataDir: string) {
       PATH,
       ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
       DATA_DIR: dataDir,
+      SERVICES: here('services.json'),
       PORT: '0',
       LOG_LEVEL: 'error',
     },

@@ -396,6 +396,40 @@ const definitions = {
     retryable: false,
     message: 'The instance cannot take the branch',
   },
+  SERVICE_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'There is no service of this name' },
+  SERVICE_SPEC_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The definition of a service is invalid',
+  },
+  SERVICE_NOT_ACTIVE: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The service is not active at the moment; the call was not begun',
+  },
+  SERVICE_BUSY: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'Too many calls wait for the service; the call was not begun',
+  },
+  SERVICE_CALL_NOT_FOUND: { kind: 'not-found', retryable: false, message: 'The service has no such call' },
+  SERVICE_CALL_INVALID: {
+    kind: 'invalid',
+    retryable: false,
+    message: 'The argument of the call is no JSON, or too large',
+  },
+  SERVICE_CALL_FAILED: { kind: 'failed', retryable: false, message: 'The service failed to answer the call' },
+  SERVICE_CALL_UNKNOWN: {
+    kind: 'unavailable',
+    retryable: false,
+    message: 'The answer of the service was lost: the call may have taken effect',
+  },
+  SERVICE_FAILED: { kind: 'failed', retryable: true, message: 'The service could not be activated' },
+  SERVICE_STATE_TOO_LARGE: {
+    kind: 'too-large',
+    retryable: false,
+    message: 'The state of the service is larger than it may be',
+  },
   XAER_NOTA: { kind: 'not-found', retryable: false, message: 'There is no branch of this xid' },
   XAER_INVAL: { kind: 'invalid', retryable: false, message: 'The xid or an option of the call is invalid' },
   XAER_PROTO: {
@@ -429,7 +463,7 @@ const definitions = {
     kind: 'conflict',
     retryable: false,
     message:
-      "The application's tables or the idempotency keys are stored on this instance, so it cannot leave the cluster",
+      "The application's tables, the idempotency keys or a service's state are stored on this instance, so it cannot leave the cluster",
   },
   PROCESS_NOT_RUNNING: {
     kind: 'conflict',
@@ -460,6 +494,32 @@ const definitions = {
     kind: 'unavailable',
     retryable: true,
     message: 'The instance did not commit a probe in time',
+  },
+  FEATURE_UNSUPPORTED: {
+    kind: 'unsupported',
+    retryable: false,
+    message: 'This is not supported here; nothing was done',
+  },
+  STORE_UNAUTHORIZED: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The servers of the store refused the credentials or the right to do this',
+  },
+  STORE_TOO_OLD: {
+    kind: 'failed',
+    retryable: false,
+    message: 'The servers of the store are older than the store needs',
+  },
+  STREAM_FOREIGN: {
+    kind: 'conflict',
+    retryable: false,
+    message:
+      'A stream that is no queue of ours has the name or the subjects of the queue; it was not touched',
+  },
+  REPLICAS_UNAVAILABLE: {
+    kind: 'unavailable',
+    retryable: true,
+    message: 'The cluster has too few servers for the replicas of the queue',
   },
   SQLITE_TOO_OLD: {
     kind: 'failed',

@@ -6,6 +6,7 @@ import type { InstanceStats } from './instance-stats.ts';
 import type { BrowsedMessage } from './message.ts';
 import type { QueueInfo, QueueSpec } from './queue.ts';
 import type { QueueStats } from './queue-stats.ts';
+import type { Json, ServiceInfo, ServiceSpec } from './service.ts';
 import type { Session } from './session.ts';
 import type { SubscriberInfo, SubscriberSpec } from './subscriber.ts';
 import type { WaitLog, WaitStats } from './waits.ts';
@@ -32,6 +33,8 @@ export interface InstanceOptions {
   writerReservationMsMax?: number;
   /** How long a commit waits for rows that a branch in doubt has locked; 1 to 60,000 ms, default 8,000. */
   sqlLockMsMax?: number;
+  /** The singleton services of the cluster, at most 64, the same in every process. Those of this instance are activated in the background. */
+  services?: readonly ServiceSpec[];
 }
 
 /** One instance, hosted in this process. Several processes may each host another instance of one folder. */
@@ -91,6 +94,14 @@ export interface Instance {
    * thread owes an answer for longer than `writerSilentMsMax`, by default 5,000 ms. Undefined while it is healthy.
    */
   unhealthyReason(writerSilentMsMax?: number): QueueError | undefined;
+  /** The singleton services whose preferred instance this is. */
+  services(): ServiceInfo[];
+  /**
+   * Calls a singleton service of this instance. Throws `SERVICE_NOT_FOUND`, `SERVICE_CALL_NOT_FOUND`, `SERVICE_CALL_INVALID`,
+   * `SERVICE_CALL_FAILED` if the service threw; `SERVICE_NOT_ACTIVE`, `SERVICE_BUSY` if the call was not begun; and
+   * `SERVICE_CALL_UNKNOWN` if the answer did not come within 30 s or was lost: such a call may have taken effect.
+   */
+  callService(name: string, call: string, argument?: Json): Promise<Json>;
   /** Statistics of a queue on this instance. Throws `QUEUE_NOT_FOUND`. */
   queueStats(name: string): QueueStats;
   /** Rolls back open transactions, finishes the commits in flight and closes the files. */
@@ -132,6 +143,7 @@ export interface RemoteInstance
     | 'subscribe'
     | 'unsubscribe'
     | 'browse'
+    | 'callService'
     | 'xa'
   > {
   openSession(): ClientSession;
@@ -142,6 +154,7 @@ export interface RemoteInstance
   stats(): Promise<InstanceStats>;
   /** As `Instance.probe`. */
   probe(): Promise<void>;
+  services(): Promise<ServiceInfo[]>;
   queueStats(name: string): Promise<QueueStats>;
   /** Wait events of the instance since it opened. */
   waits(): Promise<WaitStats[]>;

@@ -297,6 +297,43 @@ export const limits = {
   dequeuePollMs: 3_000,
   /** How long closing a shared queue waits for sessions that take or commit a message. */
   sharedCloseMsMax: 5_000,
+  /** Services of a cluster, and characters of a name: they are in paths of URLs and in keys of tables. */
+  servicesMax: 64,
+  serviceNameCharactersMax: 100,
+  /** JSON of what a service keeps: it is written whole with each change. */
+  serviceStateBytesMax: 256 * 1024,
+  /** Activations of a service whose times are kept. */
+  serviceTenuresKept: 100,
+  /** Longest activation; past it the service counts as failed. */
+  serviceActivateMsMax: 10_000,
+  /** How long a service may take to stop before its instance closes without it; less than `processCloseMsMax`. */
+  serviceDeactivateMsMax: 3_000,
+  /** Pause before a service that failed is activated again; it doubles up to the second. */
+  serviceRetryMsMin: 100,
+  serviceRetryMsMax: 5_000,
+  /** Calls that wait for the ones before them, of one service. */
+  serviceCallsWaitingMax: 1_000,
+  /** How long a caller waits for its answer. */
+  serviceCallMsMax: 30_000,
+  /** JSON of an argument or a result. */
+  serviceCallBytesMax: 256 * 1024,
+  /** How long a client of a cluster looks for a service that is moving: a failover after a hang takes 1.4 s. */
+  serviceLookupMsMax: 10_000,
+  serviceLookupPauseMs: 50,
+  /** How late a missed tick of a timer is still enqueued. A week of seconds is 605,000 messages. */
+  timerCatchUpMsDefault: 24 * 3_600_000,
+  timerCatchUpMsMax: 7 * 24 * 3_600_000,
+  /** Ticks of one commit while it catches up. */
+  timerTicksPerCommitMax: 100,
+  /** Longest sleep of a timer, so that it notices a wall clock that was set. */
+  timerSleepMsMax: 1_000,
+  /** How often a folder is read. */
+  folderPollMsDefault: 1_000,
+  folderPollMsMin: 10,
+  folderPollMsMax: 3_600_000,
+  /** A file that was changed less long ago may still be being written. */
+  folderSettleMsDefault: 1_000,
+  folderSettleMsMax: 3_600_000,
   /** How long a process can take to finish its commits and close its files before it is killed. */
   processCloseMsMax: 10_000,
   processStatsMsMax: 1_000,

@@ -9,6 +9,7 @@ import { type ReadChunk, streamPayload } from '../payloads/payload-stream.ts';
 import type { AdminArguments, AdminCall, AdminResult, WireBrowsedMessage } from '../wire/admin-call-types.ts';
 import { requests } from '../wire/protocol.ts';
 import { ClientLink, type ClientLinkOptions } from './client-link.ts';
+import { ConnectionLost } from './pending-requests.ts';
 import { RemoteResource } from './remote-branches.ts';
 import { RemoteSession } from './remote-session.ts';
 import { SessionIds } from './session-ids.ts';
@@ -93,6 +94,21 @@ export class LinkedRemoteInstance implements RemoteInstance {
 
   async probe() {
     await this.#call('probe', []);
+  }
+
+  services() {
+    return this.#call('services', []);
+  }
+
+  async callService(...args: AdminArguments<'callService'>) {
+    try {
+      return await this.#call('callService', args);
+    } catch (error) {
+      // The request was sent. Before that the link says that the instance cannot be reached.
+      if (error instanceof ConnectionLost)
+        throw new QueueError('SERVICE_CALL_UNKNOWN', { details: { service: args[0] }, cause: error });
+      throw error;
+    }
   }
 
   queueStats(...args: AdminArguments<'queueStats'>) {

@@ -188,6 +188,7 @@ export class ClusterMember {
       instanceOptions: this.#options,
       writerSilentMsMax,
       ports: this.#options.ports,
+      processOf: this.#options.instance,
       leaving: this.#membership.members().some((member) => member.instance === id && member.leaving),
       serve,
       onEnded: (error) => this.#onEnded(id, error),

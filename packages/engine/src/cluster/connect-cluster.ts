@@ -8,6 +8,7 @@ import type { ClusterClient, InstanceProbe } from '../api/instance.ts';
 import { limits } from '../api/limits.ts';
 import type { QueueInfo } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
+import type { Json, ServiceInfo } from '../api/service.ts';
 import type { Session } from '../api/session.ts';
 import type { SubscriberInfo } from '../api/subscriber.ts';
 import { type ClusterConnections, ClusterSession } from '../client/cluster-session.ts';
@@ -20,6 +21,7 @@ import { changeMembership } from './change-membership.ts';
 import { nodeClusterPorts } from './node-cluster-ports.ts';
 import type { ClusterPorts } from './processes.ts';
 import { readTopology } from './read-topology.ts';
+import { ServiceCalls } from './service-calls.ts';
 
 export interface ConnectClusterOptions {
   /** Folder of the cluster. */
@@ -41,6 +43,7 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
   readonly #leaseFile: LeaseFile;
   readonly #remotes = new Map<number, LinkedRemoteInstance>();
   readonly #sessions = new Set<ClusterSession>();
+  readonly #serviceCalls: ServiceCalls;
   #rotation = 0;
   /** Never changes once it is known. */
   #keyInstance: number | undefined;
@@ -52,6 +55,12 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     this.#connectMs = connectMs;
     this.#membership = new Membership(dir, { busyMs: 0, processes: ports.processes });
     this.#leaseFile = new LeaseFile(dir);
+    this.#serviceCalls = new ServiceCalls({
+      servedInstances: () => this.#servedInstances(),
+      members: () => this.#membership.members().map(({ instance }) => instance),
+      remoteOf: (instance) => this.#remoteInstance(instance),
+      ports,
+    });
   }
 
   #servedInstances(): number[] {
@@ -204,6 +213,16 @@ class MultiInstanceClient implements ClusterClient, ClusterConnections {
     } finally {
       timer.cancel();
     }
+  }
+
+  async services(): Promise<ServiceInfo[]> {
+    const lists = await this.#askAll((remote) => remote.services());
+    return lists.flat().sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  callService(name: string, call: string, argument?: Json): Promise<Json> {
+    this.#assertOpen();
+    return this.#serviceCalls.call(name, call, argument);
   }
 
   async queues(): Promise<QueueInfo[]> {

@@ -29,6 +29,8 @@ export interface HostedInstanceOptions {
   instanceOptions: Omit<InstanceOptions, 'instance'>;
   writerSilentMsMax: number;
   ports: ClusterPorts;
+  /** The instance that this process belongs to. */
+  processOf: number;
   /** The instance is being removed from the cluster and accepts no messages. */
   leaving: boolean;
   serve(instance: Instance): Promise<ServingHandle>;
@@ -73,6 +75,7 @@ export class HostedInstance {
         options.instanceOptions,
         {
           lease,
+          processOf: options.processOf,
           onEnded: options.onEnded,
           onDamageFound: options.onDamageFound,
           onClosed: () => undefined,
@@ -83,6 +86,7 @@ export class HostedInstance {
       opened.instance = instance;
       const serving = await options.serve(instance);
       await lease.announceServing(instance.epoch);
+      instance.startServices();
       return new HostedInstance(options, { instance, lease, serving });
     } catch (error) {
       await opened.instance?.close();
@@ -108,6 +112,7 @@ export class HostedInstance {
 
   /** Finishes the commits under way, closes the files and ends the claim, in favour of the owner if that asked for it. */
   async close(): Promise<void> {
+    await this.instance.stopServices(); // answers to their calls still reach the callers
     await this.#servingHandle.close();
     await this.instance.close();
     await endClaim(this.#timers, () => this.#membership.returnToOwner(this.claim));

@@ -126,6 +126,7 @@ export function buildGroup({ members, gaps, pool, buffers, outcomes: allOutcomes
     if (member.kind === 'transaction') {
       if (member.outcome !== undefined) hasOutcomes = true;
       for (const message of member.delayed ?? []) writes.push({ kind: 'insert delayed', message });
+      if (member.serviceState !== undefined) writes.push({ kind: 'service state', row: member.serviceState });
     } else if (member.onClose !== undefined) writes.push(...member.onClose());
     for (const run of member.runs) {
       const { log } = run;

@@ -16,6 +16,7 @@ import {
   recordEnd,
   writeRecord,
 } from '../model/message-record.ts';
+import type { ServiceStateRow } from '../model/service-rows.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import type { TableWrite } from '../model/table-write.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
@@ -60,6 +61,8 @@ export interface StagedTransaction {
   payloads: PayloadHooks | undefined;
   /** Writes its idempotency key with it. Called once the messages have numbers. */
   keyWrite: (() => TableWrite) | undefined;
+  /** What a singleton service keeps. */
+  serviceState: ServiceStateRow | undefined;
   bytes: number;
   /** FULL if any of its queues is durable. */
   sync: SyncMode;
@@ -92,6 +95,7 @@ export function newStagedTransaction(): StagedTransaction {
     reservation: undefined,
     payloads: undefined,
     keyWrite: undefined,
+    serviceState: undefined,
     bytes: 0,
     sync: 'NORMAL',
     outcome: undefined,

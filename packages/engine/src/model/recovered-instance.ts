@@ -7,6 +7,7 @@ import type { EvacuatedRow } from './evacuated-message.ts';
 import type { ForwardedInRow, ForwardedOutRow } from './forwarding-row.ts';
 import type { LogId, PartitionId, QueueId, SubscriberId } from './ids.ts';
 import type { RecoveredPayloads } from './payload-chunk.ts';
+import type { RecoveredServices } from './service-rows.ts';
 import type { GroupOutcomeRow } from './session-outcome.ts';
 import type { SubscriptionRow } from './subscriber-row.ts';
 import type { DecisionRow, PreparedBranchRow } from './xa-rows.ts';
@@ -51,6 +52,7 @@ export interface RecoveredInstance {
   payloads: RecoveredPayloads;
   preparedBranches: PreparedBranchRow[];
   decisions: DecisionRow[];
+  services: RecoveredServices;
   /** Of nonpersistent queues, what the opening before had at its last sample: it ended with that opening. */
   lostMessages: LostMessages[];
 }

@@ -277,7 +277,10 @@ export function validateVisibility({ name, visibility }: QueueRow, ofCall: Visib
 }
 
 /** Throws `OPTIONS_INVALID` unless a subscriber is named for a topic, and none for a queue. */
-export function validateSubscriber({ name, type }: QueueRow, subscriber: string | undefined): void {
+export function validateSubscriber(
+  { name, type }: Pick<QueueRow, 'name' | 'type'>,
+  subscriber: string | undefined,
+): void {
   if (subscriber !== undefined) validateText('subscriber', subscriber);
   if ((type === 'topic') === (subscriber !== undefined)) return;
   const message =

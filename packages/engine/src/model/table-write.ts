@@ -14,6 +14,7 @@ import type { PartitionId, QueueId, SubscriberId } from './ids.ts';
 import type { ChunkKey } from './payload-chunk.ts';
 import type { PayloadReference } from './payload-references.ts';
 import type { Sample } from './sample.ts';
+import type { ServiceStateRow, ServiceTenureRow } from './service-rows.ts';
 import type { SubscriptionRow } from './subscriber-row.ts';
 import type { DecisionRow, PreparedBranchKey, PreparedBranchRow } from './xa-rows.ts';
 
@@ -49,4 +50,6 @@ export type TableWrite =
   /** Committed or rolled back. */
   | { kind: 'end branch'; key: PreparedBranchKey }
   | { kind: 'decide commit'; row: DecisionRow }
-  | { kind: 'forget decision'; gtrid: Uint8Array };
+  | { kind: 'forget decision'; gtrid: Uint8Array }
+  | { kind: 'service state'; row: ServiceStateRow }
+  | { kind: 'service tenure'; row: ServiceTenureRow };

@@ -15,6 +15,7 @@ import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { CorrelationKey } from '../model/correlation-key.ts';
 import type { ChunkedPayload, RecordContent, RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { ServiceStateRow } from '../model/service-rows.ts';
 import type { LazyCommitResult } from '../model/session-calls.ts';
 import type { SqlStatement } from '../model/sql-statement.ts';
 import type { SubscriberRow } from '../model/subscriber-row.ts';
@@ -83,6 +84,8 @@ export interface QueueTransaction {
   enqueueRecords(queue: QueueRow, records: RecordRun): void;
   dequeue(queue: QueueRow, options: ValidDequeueOptions): Promise<Message[]>;
   acknowledge(queue: QueueRow, receipts: readonly string[]): void;
+  /** Stages what a singleton service keeps. Undefined where that cannot be part of the transaction. */
+  writeServiceState?(row: ServiceStateRow): void;
   commit(outcome?: OutcomeTag): Promise<LazyCommitResult>;
   /** Commits unless a transaction of this key was committed before. Throws what `CommitOptions.idempotencyKey` says. */
   commitOnce(keyed: KeyedCommit): Promise<LazyCommitResult>;

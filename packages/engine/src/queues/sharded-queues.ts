@@ -197,7 +197,7 @@ export class ShardedQueue {
 }
 
 /** FNV-1a over UTF-16 code units: a key must have the same shard in every run. */
-function hashGroupKey(key: string): number {
+export function hashGroupKey(key: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < key.length; i += 1) value = Math.imul(value ^ key.charCodeAt(i), 0x01000193) >>> 0;
   return value;

@@ -30,6 +30,7 @@ import {
 } from '../model/message-record.ts';
 import type { Clock } from '../model/ports.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { ServiceStateRow } from '../model/service-rows.ts';
 import { assertTransactionSize, LazyCommitResult, recordBytes } from '../model/session-calls.ts';
 import { type SqlStatement, sqlRefused } from '../model/sql-statement.ts';
 import type { RecordedTime } from '../model/wait-recorder.ts';
@@ -208,6 +209,7 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
       this.#runOfCall.length +
       this.#deliveredCount +
       this.#queryCount +
+      (this.#staged.serviceState === undefined ? 0 : 1) +
       (this.#staged.sql?.statements.length ?? 0)
     );
   }
@@ -283,6 +285,14 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     assertStatementCount(statements.length);
     statements.push(statement);
     this.#staged.bytes += bytes;
+    this.#staged.sync = 'FULL';
+  }
+
+  writeServiceState(row: ServiceStateRow): void {
+    const bytesBefore = this.#staged.serviceState?.state.length ?? 0;
+    this.#assertWithinLimits(1, row.state.length - bytesBefore);
+    this.#staged.bytes += row.state.length - bytesBefore;
+    this.#staged.serviceState = row;
     this.#staged.sync = 'FULL';
   }
 
@@ -380,13 +390,15 @@ export class ShardedTransaction implements QueueTransaction, TransactionStatemen
     const { runs, deliveries, delayed } = this.#staged;
     const logs = [...runs.map(({ log }) => log), ...deliveries.map(({ cursor }) => cursor.log)];
     const reason =
-      this.#queryCount > 0
-        ? 'has queries, which have run already,'
-        : this.#uploadedPayloads !== undefined
-          ? 'has a streamed payload'
-          : logs.some(({ persistent }) => !persistent) || deliveries.some(({ cursor }) => !cursor.durable)
-            ? 'has messages of a queue or a subscriber that is in memory only'
-            : undefined;
+      this.#staged.serviceState !== undefined
+        ? 'writes the state of a service'
+        : this.#queryCount > 0
+          ? 'has queries, which have run already,'
+          : this.#uploadedPayloads !== undefined
+            ? 'has a streamed payload'
+            : logs.some(({ persistent }) => !persistent) || deliveries.some(({ cursor }) => !cursor.durable)
+              ? 'has messages of a queue or a subscriber that is in memory only'
+              : undefined;
     if (reason !== undefined)
       throw new QueueError('XA_UNSUPPORTED', { message: `A branch that ${reason} cannot be prepared` });
     return { runs, deliveries, delayed: delayed ?? [], statements: this.#staged.sql?.statements ?? [] };

@@ -6,8 +6,11 @@ import { limits } from '../api/limits.ts';
 import { CommitOutcomes } from '../commit/commit-outcomes.ts';
 import { logFileSync } from '../model/commit-waits.ts';
 import type { InstancePorts } from '../model/ports.ts';
+import { servicesOf, validateServices } from '../model/validate-services.ts';
 import { WaitRecorder } from '../model/wait-recorder.ts';
 import type { DeliveryLease } from '../queues/delivery-lease.ts';
+import { loadService } from '../singletons/load-service.ts';
+import { ServiceHost } from '../singletons/service-host.ts';
 import { Catalog } from '../storage/catalog/catalog.ts';
 import { freeDiskBytes } from '../storage/free-disk-bytes.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
@@ -20,6 +23,8 @@ import { Scrubber } from './scrubber.ts';
 export interface InstanceHooks {
   /** Undefined where no other process can take the instance over as long as this one lives. */
   lease?: DeliveryLease;
+  /** The instance that this process belongs to; by default the one that is assembled. */
+  processOf?: number;
   /** Called when the instance stops serving without having been closed. */
   onEnded?(error: QueueError): void;
   /** A scrub found damage of stored data that the one before did not find. */
@@ -32,10 +37,11 @@ export interface InstanceHooks {
 export async function assembleInstance(
   id: number,
   options: InstanceOptions,
-  { lease, ...hooks }: InstanceHooks,
+  { lease, processOf = id, ...hooks }: InstanceHooks,
   ports: InstancePorts,
 ): Promise<LocalInstance> {
-  const { dir, emulatedSyncMs = 0 } = options;
+  const { dir, emulatedSyncMs = 0, services = [] } = options;
+  validateServices(services);
   const partitionMessagesMax = validatePartitionMessagesMax(
     options.partitionMessagesMax ?? limits.partitionMessagesMax,
   );
@@ -123,6 +129,25 @@ export async function assembleInstance(
       onFound: (finding) => hooks.onDamageFound?.(finding),
     });
     const followsCacheSize = options.cacheBytesMax === undefined;
+    const createServices = (of: LocalInstance) =>
+      new ServiceHost({
+        of: {
+          instance: id,
+          epoch: sharded.epoch,
+          holder: { pid: ports.processes.self.pid, instance: processOf },
+          openSession: (state) => of.openServiceSession(state),
+          writeTenure: (row) =>
+            sharded.groupCommit.write({ sync: 'FULL', onClose: () => [{ kind: 'service tenure', row }] }),
+          assertServing: () => {
+            of.assertServing();
+            lease?.assertHeld();
+          },
+        },
+        specs: servicesOf(services, id),
+        recovered: sharded.recoveredServices,
+        load: loadService,
+        ports,
+      });
     const parts = {
       id,
       dir,
@@ -134,6 +159,7 @@ export async function assembleInstance(
       unsharded,
       grouped,
       scrubber,
+      createServices,
       followsCacheSize,
     };
     opened.instance = new LocalInstance({ ...parts, ...hooks });

@@ -348,6 +348,7 @@ export function assembleParts(options: ShardedOptions, { writer, reader, recover
     engine,
     epoch,
     lostMessages: recovered.lostMessages,
+    recoveredServices: recovered.services,
     cache,
     pool,
     queues,

@@ -7,6 +7,7 @@ import type { SqlParameters, SqlResult } from '../api/sql.ts';
 import type { OutcomeTag } from '../commit/staged-transaction.ts';
 import type { RecordRun } from '../model/message-record.ts';
 import type { QueueRow } from '../model/queue-row.ts';
+import type { ServiceStateRow } from '../model/service-rows.ts';
 import {
   LazyCommitResult,
   SessionGuard,
@@ -237,6 +238,13 @@ export class InstanceSession implements Session {
     const { statement } = validateStatement(sql, parameters);
     this.#guard.countCall();
     return await this.#guard.run(this.#statements().query(statement));
+  }
+
+  /** Stages what a singleton service keeps: a part of the transaction on sharded queues. */
+  writeServiceState(row: ServiceStateRow): void {
+    this.#assertWriterFree('writeState');
+    this.#assertNotInBranch('writeState');
+    this.#transactionOf(this.#context.shardedEngine()).writeServiceState!(row);
   }
 
   /**

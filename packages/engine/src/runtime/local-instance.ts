@@ -6,6 +6,7 @@ import { limits } from '../api/limits.ts';
 import type { BrowsedMessage } from '../api/message.ts';
 import type { QueueInfo, QueueSpec } from '../api/queue.ts';
 import type { QueueStats } from '../api/queue-stats.ts';
+import type { Json, ServiceInfo } from '../api/service.ts';
 import type { SubscriberInfo, SubscriberSpec } from '../api/subscriber.ts';
 import type { XaResource } from '../api/xa.ts';
 import type { CommitOutcomes } from '../commit/commit-outcomes.ts';
@@ -18,6 +19,8 @@ import type { QueueRow } from '../model/queue-row.ts';
 import { validateSubscriber, validateText } from '../model/session-calls.ts';
 import type { WaitRecorder } from '../model/wait-recorder.ts';
 import type { EngineTotals } from '../queues/queue-engine.ts';
+import type { ServiceHost } from '../singletons/service-host.ts';
+import type { ServiceState } from '../singletons/service-instance.ts';
 import type { Catalog } from '../storage/catalog/catalog.ts';
 import { instanceFilePath } from '../storage/instance-file/instance-file.ts';
 import { logBytesOf } from '../storage/sqlite/log-bytes.ts';
@@ -31,6 +34,7 @@ import type { ShardedParts } from './assemble-sharded.ts';
 import { InstanceSession } from './instance-session.ts';
 import type { Scrubber } from './scrubber.ts';
 import { ServedQueues } from './served-queues.ts';
+import { SessionOfService } from './service-session.ts';
 import { TopicSubscribers } from './topic-subscribers.ts';
 
 /** How often an instance checks whether another process changed the catalog, milliseconds. A check costs microseconds. */
@@ -47,6 +51,8 @@ interface LocalInstanceParts {
   unsharded: UnshardedEngine;
   grouped: UnshardedEngine;
   scrubber: Scrubber;
+  /** Its singleton services, which use it in turn. */
+  createServices(instance: LocalInstance): ServiceHost;
   /** The cache size is the catalog's, because the instance was opened without `cacheBytesMax`. */
   followsCacheSize: boolean;
   /** Called when the instance stops serving without having been closed. */
@@ -68,6 +74,7 @@ export class LocalInstance implements Instance {
   readonly #unsharded: UnshardedEngine;
   readonly #grouped: UnshardedEngine;
   readonly #scrubber: Scrubber;
+  readonly #services: ServiceHost;
   readonly #subscribers: TopicSubscribers;
   readonly #queues: ServedQueues;
   readonly #sessions = new Map<number, InstanceSession>();
@@ -117,6 +124,7 @@ export class LocalInstance implements Instance {
     });
     this.#onEnded = parts.onEnded;
     this.#onClosed = parts.onClosed;
+    this.#services = parts.createServices(this);
     this.#queues.read();
     this.#catalogTimer = parts.ports.timers.every(catalogPollMs, () => this.#refreshCatalogInBackground());
   }
@@ -234,6 +242,24 @@ export class LocalInstance implements Instance {
   }
 
   openSession(): InstanceSession {
+    const sessionNumber = this.#nextSessionNumber();
+    const session = new InstanceSession(this.id, sessionNumber, this.#queues, this.waits.openSession());
+    this.#sessions.set(sessionNumber, session);
+    return session;
+  }
+
+  openServiceSession(state: ServiceState): SessionOfService {
+    const sessionNumber = this.#nextSessionNumber();
+    const time = this.waits.openSession();
+    const session = new SessionOfService(
+      { instance: this.id, sessionNumber, context: this.#queues, time },
+      state,
+    );
+    this.#sessions.set(sessionNumber, session);
+    return session;
+  }
+
+  #nextSessionNumber(): number {
     this.#queues.assertServing();
     if (this.#closing !== undefined)
       throw new QueueError('INSTANCE_CLOSED', { details: { instance: this.id } });
@@ -241,14 +267,30 @@ export class LocalInstance implements Instance {
       throw new QueueError('SESSIONS_FULL', { details: { sessionsMax: limits.sessionsMax } });
     }
     this.#lastSessionNumber += 1;
-    const session = new InstanceSession(
-      this.id,
-      this.#lastSessionNumber,
-      this.#queues,
-      this.waits.openSession(),
-    );
-    this.#sessions.set(this.#lastSessionNumber, session);
-    return session;
+    return this.#lastSessionNumber;
+  }
+
+  /** Activates its services in the background: call it once clients can reach the instance. */
+  startServices(): void {
+    this.#services.start();
+  }
+
+  /** Resolves when its services are deactivated; calls are refused from now on. Never rejects. */
+  stopServices(): Promise<void> {
+    return this.#services.stop();
+  }
+
+  services(): ServiceInfo[] {
+    return this.#services.infos();
+  }
+
+  async callService(name: string, call: string, argument?: Json): Promise<Json> {
+    this.#queues.assertServing();
+    return await this.#services.call(name, call, argument);
+  }
+
+  assertServing(): void {
+    this.#queues.assertServing();
   }
 
   coordinator(participants: Readonly<Record<string, XaResource>>): Coordinator {
@@ -390,6 +432,7 @@ export class LocalInstance implements Instance {
   #end(error: QueueError): void {
     if (this.endReason !== undefined) return;
     this.#queues.endReason = error;
+    void this.#services.stop(); // never rejects
     this.#sharded.queues.rejectWaiters(error);
     this.#sharded.rowLockWaits.close(error);
     this.#sharded.homes.end(error);
@@ -415,6 +458,7 @@ export class LocalInstance implements Instance {
     const fenced = this.endReason?.code === 'INSTANCE_FENCED';
     try {
       this.#sharded.rowLockWaits.close(closed); // a session that waits would not close
+      await this.#services.stop();
       await this.#scrubber.close();
       await Promise.allSettled([...this.#sessions.values()].map((session) => session.close()));
       this.#queues.endReason = closed;

@@ -39,6 +39,7 @@ export async function openInstance(options: InstanceOptions): Promise<Instance> 
     claimTimer = nodePorts.timers.every(limits.claimCheckMs, () => {
       if (!holdsClaim(membership, id, claim)) instance.fence(fencedError(id, claim));
     });
+    instance.startServices();
     return instance;
   } catch (error) {
     release();

@@ -20,6 +20,7 @@ export interface SessionContext {
   findQueue(queue: string): FoundQueue;
   /** The engine whose file has the application's tables. Throws `SQL_ELSEWHERE`, `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   sqlEngine(): QueueEngine;
+  shardedEngine(): QueueEngine;
   /** Throws `INSTANCE_CLOSED`, `INSTANCE_FAILED`. */
   branches(): Branches;
   /** Throws `INSTANCE_LEAVING`. */
@@ -102,6 +103,11 @@ export class ServedQueues implements SessionContext {
   branches(): Branches {
     this.assertServing();
     return this.#options.branches;
+  }
+
+  shardedEngine(): QueueEngine {
+    this.assertServing();
+    return this.#options.engines.sharded;
   }
 
   /** The instance that gets the first SQL statement of the application in a cluster keeps the application's tables. */

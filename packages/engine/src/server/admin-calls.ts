@@ -27,6 +27,8 @@ const handlers: AdminCallHandlers = {
   subscribers: (instance, ...args) => instance.subscribers(...args),
   stats: (instance) => instance.stats(),
   probe: (instance) => instance.probe(),
+  services: (instance) => instance.services(),
+  callService: (instance, ...args) => instance.callService(...args),
   queueStats: (instance, ...args) => instance.queueStats(...args),
   waits: (instance) => instance.waits.snapshot(),
   browse,

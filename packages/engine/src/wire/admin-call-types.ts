@@ -25,6 +25,8 @@ type InstanceMethods = Pick<
   | 'subscribers'
   | 'stats'
   | 'queueStats'
+  | 'services'
+  | 'callService'
   | 'probe'
 >;
 

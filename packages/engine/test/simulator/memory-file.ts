@@ -357,6 +357,7 @@ export class MemoryFile {
       payloads: { references: [], orphans: [] },
       preparedBranches: [...this.#written.preparedBranches.values()],
       decisions: [...this.#written.decisions.values()],
+      services: { states: [], tenures: [] }, // it has none
       lostMessages: [],
     };
   }

@@ -110,6 +110,7 @@ export class SimulatedInstance {
         return { row, engine };
       },
       sqlEngine: () => engine,
+      shardedEngine: () => engine,
       branches: () => {
         if (opening.failed !== undefined) throw opening.failed;
         return branches;

@@ -46,7 +46,7 @@ export interface TrialOutcome {
   latencies: Record<string, Histogram>;
   /** Counts by name: element i counts values from 2^i to 2^(i+1). Left out by programs without any. */
   histograms?: Record<string, number[]>;
-  /** What each session did after one message was enqueued; of the programs that ask. */
+  /** What each session did after one message was enqueued, or which instance had a service; of the programs that ask. */
   swimlanes?: Swimlane[];
   /** Figures that each instance has for itself, by name. */
   byInstance: Record<string, number[]>;

@@ -2,6 +2,7 @@
 import { QueueError } from '../../api/errors.ts';
 import { limits } from '../../api/limits.ts';
 import type { Timer } from '../../model/ports.ts';
+import { servicesOf, validateServices } from '../../model/validate-services.ts';
 import { LeaseFile } from '../../storage/catalog/lease-file.ts';
 import { Membership } from '../../storage/catalog/membership.ts';
 import { changeMembership } from '../change-membership.ts';
@@ -68,6 +69,7 @@ class SupervisedCluster implements Cluster {
     const activeMembers = this.#activeMembers();
     const wanted = this.#options.instances ?? Math.max(1, activeMembers.length);
     for (const instance of activeMembers.slice(wanted)) {
+      this.#assertHasNoService(instance);
       await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
     }
     const kept = activeMembers.slice(0, wanted);
@@ -204,6 +206,7 @@ class SupervisedCluster implements Cluster {
     if (!this.#activeMembers().includes(instance)) {
       throw new QueueError('INSTANCE_NOT_FOUND', { details: { instance } });
     }
+    this.#assertHasNoService(instance);
     if (![...this.#supervisor.all].some((each) => each.instance !== instance && each.state === 'running')) {
       throw new QueueError('OPTIONS_INVALID', {
         message: `Instance ${instance} has the last running process: nobody could serve its backlog`,
@@ -212,6 +215,16 @@ class SupervisedCluster implements Cluster {
     await this.#changeMembership(() => this.#membership.markMemberLeaving(instance));
     this.#emit(this.#newEvent('instance:removed', instance));
     await this.#supervisor.remove(instance);
+  }
+
+  /** Its file has their state. */
+  #assertHasNoService(instance: number): void {
+    const [service] = servicesOf(this.#options.services ?? [], instance);
+    if (service === undefined) return;
+    throw new QueueError('INSTANCE_IS_HOME', {
+      message: `Instance ${instance} has the service ${service.name} and cannot be removed`,
+      details: { instance, service: service.name },
+    });
   }
 
   async resize(instances: number): Promise<void> {
@@ -259,7 +272,8 @@ class SupervisedCluster implements Cluster {
   }
 }
 
-function validateOptions({ instances, writerSilentMsMax }: ClusterOptions): void {
+function validateOptions({ instances, writerSilentMsMax, services = [] }: ClusterOptions): void {
+  validateServices(services);
   if (instances !== undefined) validateInstanceCount(instances);
   const [least, most] = [limits.writerSilentMsMin, limits.writerSilentMsMax];
   if (writerSilentMsMax === undefined || (writerSilentMsMax >= least && writerSilentMsMax <= most)) return;

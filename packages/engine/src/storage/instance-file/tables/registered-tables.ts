@@ -17,6 +17,7 @@ import { consumptionTable, partitionPoolTable } from './partition-table.ts';
 import { payloadTables } from './payload-table.ts';
 import { sampleTables } from './sample-table.ts';
 import { sampleViews } from './sample-views.ts';
+import { serviceTables } from './service-tables.ts';
 import { sessionOutcomeTable } from './session-outcome-table.ts';
 import { subscriptionTable } from './subscription-table.ts';
 import type { TableModule, WriteAppliers } from './table-module.ts';
@@ -37,6 +38,7 @@ const registeredTables = [
   forwardingTables,
   payloadTables,
   xaTables,
+  serviceTables,
   sampleTables,
   sampleViews,
 ] as const;

@@ -1,0 +1,36 @@
+import { CallOfService, ServiceList, ServiceResult } from '@shardlab/contract';
+import type { ClusterService } from '../cluster/cluster-service.ts';
+import { callService, describeServices } from '../cluster/singleton-services.ts';
+import type { App } from '../http/app-types.ts';
+import { refusals } from '../http/refusals.ts';
+import { serviceParams as params } from './params.ts';
+
+const tags = ['services'];
+
+/** Singleton services: what the server is configured with, and calls of them. */
+export function serviceRoutes(app: App, { cluster }: { cluster: ClusterService }): void {
+  app.get(
+    '/api/services',
+    {
+      schema: {
+        summary: 'The singleton services with their holders, and who had each when',
+        tags,
+        response: { 200: ServiceList },
+      },
+    },
+    async () => ({ services: await describeServices(cluster) }),
+  );
+  app.post(
+    '/api/services/:service/call',
+    {
+      schema: {
+        summary: 'Call a singleton service, wherever it is active; calls of one service run one at a time',
+        tags,
+        params,
+        body: CallOfService,
+        response: { 200: ServiceResult, ...refusals(404, 413, 422) },
+      },
+    },
+    async (request) => ({ result: await callService(cluster, request.params.service, request.body) }),
+  );
+}

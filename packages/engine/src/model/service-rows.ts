@@ -1,0 +1,31 @@
+/** Rows of an instance's file about the singleton services that are active where the instance is hosted. */
+
+/** What a service asked to keep, as of its last commit. Its key is the name. */
+export interface ServiceStateRow {
+  name: string;
+  /** The epoch under which it was written. */
+  epoch: number;
+  /** JSON. */
+  state: string;
+}
+
+/** One activation of a service. Its key is the name and the number. */
+export interface ServiceTenureRow {
+  name: string;
+  /** Activations of the service, from 1. */
+  number: number;
+  epoch: number;
+  /** The process, and the instance that it belongs to. */
+  pid: number;
+  host: number;
+  /** Epoch ms. */
+  activatedAtMs: number;
+  /** Epoch ms; 0 until it is deactivated in order, so it stays 0 if the process was killed. */
+  deactivatedAtMs: number;
+}
+
+export interface RecoveredServices {
+  states: ServiceStateRow[];
+  /** In order of name and number. */
+  tenures: ServiceTenureRow[];
+}

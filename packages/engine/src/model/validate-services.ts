@@ -1,0 +1,48 @@
+/** What a service may be defined as. */
+import { QueueError } from '../api/errors.ts';
+import { limits } from '../api/limits.ts';
+import type { Json, ServiceSpec } from '../api/service.ts';
+
+const namePattern = new RegExp(`^[A-Za-z0-9._-]{1,${limits.serviceNameCharactersMax}}$`);
+
+/** Throws `SERVICE_SPEC_INVALID`. */
+export function validateServices(specs: readonly ServiceSpec[]): void {
+  if (specs.length > limits.servicesMax) throw invalid(`There are more than ${limits.servicesMax} services`);
+  const names = new Set<string>();
+  for (const { name, preferred = 1, module } of specs) {
+    if (typeof name !== 'string' || !namePattern.test(name)) {
+      throw invalid(
+        `The name of a service has 1 to ${limits.serviceNameCharactersMax} letters, digits, '.', '_' and '-', not ${JSON.stringify(name)}`,
+      );
+    }
+    if (names.has(name)) throw invalid(`Two services are named ${name}`);
+    names.add(name);
+    if (!Number.isInteger(preferred) || preferred < 1 || preferred > limits.instancesMax)
+      throw invalid(`The preferred instance of ${name} must be 1 to ${limits.instancesMax}`);
+    if (typeof module !== 'string' || module === '') throw invalid(`The service ${name} has no module`);
+  }
+}
+
+export function servicesOf(specs: readonly ServiceSpec[], instance: number): ServiceSpec[] {
+  return specs.filter(({ preferred = 1 }) => preferred === instance);
+}
+
+/** JSON text of a value. Throws `code` if it has none, or if that is longer than `bytesMax`. */
+export function toJsonText(
+  value: Json | undefined,
+  { bytesMax, code }: { bytesMax: number; code: 'SERVICE_CALL_INVALID' | 'SERVICE_STATE_TOO_LARGE' },
+): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw new QueueError('SERVICE_CALL_INVALID', { message: 'The value is no JSON', cause });
+  }
+  if (text === undefined) throw new QueueError('SERVICE_CALL_INVALID', { message: 'The value is no JSON' });
+  if (Buffer.byteLength(text) > bytesMax) throw new QueueError(code, { details: { bytesMax } });
+  return text;
+}
+
+function invalid(message: string): QueueError {
+  return new QueueError('SERVICE_SPEC_INVALID', { message });
+}

@@ -1,0 +1,52 @@
+/** A session of a singleton service: its transactions may also change what the service keeps. */
+import { limits } from '../api/limits.ts';
+import type { Json, ServiceSession } from '../api/service.ts';
+import type { CommitOptions, Session } from '../api/session.ts';
+import type { OutcomeTag } from '../commit/staged-transaction.ts';
+import type { LazyCommitResult } from '../model/session-calls.ts';
+import { toJsonText } from '../model/validate-services.ts';
+import type { RecordedTime } from '../model/wait-recorder.ts';
+import type { ServiceState } from '../singletons/service-instance.ts';
+import { InstanceSession } from './instance-session.ts';
+import type { SessionContext } from './served-queues.ts';
+
+export class SessionOfService extends InstanceSession implements ServiceSession, Session {
+  readonly #state: ServiceState;
+  #staged: string | undefined;
+
+  constructor(
+    of: { instance: number; sessionNumber: number; context: SessionContext; time: RecordedTime },
+    state: ServiceState,
+  ) {
+    super(of.instance, of.sessionNumber, of.context, of.time);
+    this.#state = state;
+  }
+
+  writeState(state: Json): void {
+    const text = toJsonText(state, {
+      bytesMax: limits.serviceStateBytesMax,
+      code: 'SERVICE_STATE_TOO_LARGE',
+    });
+    const { name, epoch } = this.#state;
+    this.writeServiceState({ name, epoch, state: text });
+    this.#staged = text;
+  }
+
+  override async commit(options?: CommitOptions, outcome?: OutcomeTag): Promise<LazyCommitResult> {
+    const staged = this.#takeStaged();
+    const result = await super.commit(options, outcome);
+    if (staged !== undefined) this.#state.text = staged;
+    return result;
+  }
+
+  override async rollback(): Promise<void> {
+    this.#takeStaged();
+    await super.rollback();
+  }
+
+  #takeStaged(): string | undefined {
+    const staged = this.#staged;
+    this.#staged = undefined;
+    return staged;
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Turns each new file of a folder into a message, once, and moves it to the subfolder `done`. Two places cannot change together, so
+ * the order is: the message commits with a note that names the file; the file is moved; the next file's note replaces it. Whoever
+ * is active next finds the note and moves the file without enqueuing it again.
+ */
+import { createReadStream } from 'node:fs';
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { QueueError } from '../../api/errors.ts';
+import { limits } from '../../api/limits.ts';
+import type { Json, ServiceContext, ServiceSession, SingletonService } from '../../api/service.ts';
+import { invalidOption, readNumber, readOptions, readText } from './read-options.ts';
+
+interface FolderState {
+  /** The file whose message is committed, until it is moved: see `identityOf`. */
+  readonly taken: string | null;
+  /** Files turned into messages. */
+  readonly files: number;
+  /** Files that were no message, and are in `failed`. */
+  readonly failed: number;
+}
+
+interface FolderOptions {
+  folder: string;
+  queue: string;
+  suffix: string;
+  pollMs: number;
+  settleMs: number;
+}
+
+/**
+ * Options: `folder`, an absolute path; `queue`, a persistent sharded queue of the cluster; `suffix` of the names, default all;
+ * `pollMs`, 10 to 3,600,000, default 1,000; `settleMs`, how long a file must not have changed, 0 to 3,600,000, default 1,000. The
+ * payload is the file, up to 1 GiB, streamed if it is large; the property `file` is its name. A larger one goes to `failed`. Links,
+ * folders and names that begin with a dot are left alone. Files written elsewhere and renamed into the folder are never seen half written.
+ */
+export function createFolderPoller(options: Json): SingletonService {
+  const given = readOptions('folder-poller', options, ['folder', 'queue', 'suffix', 'pollMs', 'settleMs']);
+  const folder = readText(given, 'folder');
+  if (!isAbsolute(folder)) throw invalidOption('folder must be an absolute path');
+  const range = { least: limits.folderPollMsMin, most: limits.folderPollMsMax };
+  return new FolderPoller({
+    folder,
+    queue: readText(given, 'queue'),
+    suffix: given.suffix === undefined ? '' : readText(given, 'suffix'),
+    pollMs: readNumber(given, 'pollMs', { ...range, usual: limits.folderPollMsDefault }),
+    settleMs: readNumber(given, 'settleMs', {
+      least: 0,
+      most: limits.folderSettleMsMax,
+      usual: limits.folderSettleMsDefault,
+    }),
+  });
+}
+
+class FolderPoller implements SingletonService {
+  readonly #options: FolderOptions;
+  #running: Promise<void> = Promise.resolve();
+  #context: ServiceContext | undefined;
+  readonly calls = {
+    /** `{ taken, files, failed }`. */
+    status: (): Json => ({ ...this.#state }),
+  };
+
+  constructor(options: FolderOptions) {
+    this.#options = options;
+  }
+
+  get #state(): FolderState {
+    return (
+      (this.#context?.state as unknown as FolderState | undefined) ?? { taken: null, files: 0, failed: 0 }
+    );
+  }
+
+  async activate(context: ServiceContext): Promise<void> {
+    this.#context = context;
+    for (const subfolder of ['done', 'failed'])
+      await mkdir(join(this.#options.folder, subfolder), { recursive: true });
+    this.#running = this.#run(context).catch((error: unknown) => context.fail(error));
+  }
+
+  async deactivate(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(context: ServiceContext): Promise<void> {
+    const session = context.openSession();
+    try {
+      while (!context.signal.aborted) {
+        for (const name of await this.#names()) {
+          if (context.signal.aborted) break;
+          await this.#take(context, session, name);
+        }
+        await context.pause(this.#options.pollMs);
+      }
+    } finally {
+      await session.close();
+    }
+  }
+
+  async #names(): Promise<string[]> {
+    const { folder, suffix } = this.#options;
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && entry.name.endsWith(suffix))
+      .map(({ name }) => name)
+      .sort();
+  }
+
+  async #take(context: ServiceContext, session: ServiceSession, name: string): Promise<void> {
+    const { folder, queue, settleMs } = this.#options;
+    const path = join(folder, name);
+    const found = await identityOf(path);
+    if (found === undefined || context.nowMs() - found.changedAtMs < settleMs) return;
+    const identity = `${name}/${found.identity}`;
+    const { taken, files, failed } = this.#state;
+    if (taken !== identity) {
+      try {
+        await session.enqueueStream(queue, {
+          payload: createReadStream(path),
+          bytes: found.bytes, // a file that grows meanwhile fails, and is read again
+          properties: { file: name },
+        });
+      } catch (error) {
+        await session.rollback();
+        if (!(error instanceof QueueError)) throw error;
+        if (error.code === 'PAYLOAD_LENGTH_WRONG' || error.code === 'PAYLOAD_INCOMPLETE') return;
+        if (error.code !== 'PAYLOAD_TOO_LARGE') throw error;
+        await moveTo(join(folder, 'failed'), path, name);
+        writeState(session, { taken, files, failed: failed + 1 });
+        await session.commit();
+        return;
+      }
+      writeState(session, { taken: identity, files: files + 1, failed });
+      await session.commit();
+    }
+    await moveTo(join(folder, 'done'), path, name);
+  }
+}
+
+function writeState(session: ServiceSession, state: FolderState): void {
+  session.writeState({ ...state });
+}
+
+/** Tells a file from a later one of the same name. Undefined if it is gone. */
+async function identityOf(
+  path: string,
+): Promise<{ identity: string; bytes: number; changedAtMs: number } | undefined> {
+  try {
+    const { ino, size, mtimeMs } = await lstat(path);
+    return { identity: `${ino}/${size}/${mtimeMs}`, bytes: size, changedAtMs: mtimeMs };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** A file of the same name stays: the new one gets a number. Only this process moves files here. */
+async function moveTo(folder: string, path: string, name: string): Promise<void> {
+  let target = join(folder, name);
+  for (let number = 2; (await identityOf(target)) !== undefined; number += 1)
+    target = join(folder, `${name}.${number}`);
+  await rename(path, target);
+}

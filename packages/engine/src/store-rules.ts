@@ -1,0 +1,16 @@
+/**
+ * For another store behind the session API: the rules of calls, messages and specifications, so that both stores accept and
+ * refuse the same, and the shard of a group key.
+ */
+export { exceptionQueueName } from './model/queue-row.ts';
+export {
+  assertTransactionSize,
+  recordBytes,
+  SessionGuard,
+  validateDequeueOptions,
+  validateHoldMs,
+  validateSubscriber,
+} from './model/session-calls.ts';
+export { subscriberNameFault } from './model/subscriber-name.ts';
+export { hashGroupKey } from './queues/sharded-queues.ts';
+export { validateQueueSpec } from './runtime/validate-queue-spec.ts';

@@ -1,0 +1,223 @@
+/** The timer and the poller of a folder: each tick and each file is one message, over restarts too. */
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { Json, Message, ServiceSpec } from '../../src/index.ts';
+import type { InstancePorts } from '../../src/model/ports.ts';
+import { nodePorts } from '../../src/node-ports.ts';
+import { assembleInstance } from '../../src/runtime/assemble-instance.ts';
+import type { LocalInstance } from '../../src/runtime/local-instance.ts';
+import { makeFolder } from '../folder.ts';
+
+const secondMs = 1_000;
+
+/** A wall clock that a test sets. Services that pause look at it again when it is set. */
+class SetClock {
+  #nowMs = Date.UTC(2026, 0, 1, 0, 0, 0, 500);
+  readonly #pauses = new Set<() => void>();
+  readonly ports: InstancePorts = {
+    ...nodePorts,
+    clock: { ...nodePorts.clock, epochMs: () => this.#nowMs },
+    timers: {
+      ...nodePorts.timers,
+      after: (ms, callback) => {
+        // A pause of the timer, at most until its next tick; the engine's own timers are left alone.
+        if (ms > secondMs) return nodePorts.timers.after(ms, callback);
+        this.#pauses.add(callback);
+        return { cancel: () => void this.#pauses.delete(callback) };
+      },
+    },
+  };
+
+  set(iso: string): void {
+    this.#nowMs = Date.parse(iso);
+    const pauses = [...this.#pauses];
+    this.#pauses.clear();
+    for (const resume of pauses) resume();
+  }
+}
+
+async function open(dir: string, spec: ServiceSpec, ports: InstancePorts): Promise<LocalInstance> {
+  const instance = await assembleInstance(1, { dir, services: [spec] }, { onClosed: () => undefined }, ports);
+  onTestFinished(() => instance.close());
+  return instance;
+}
+
+async function takeAll(instance: LocalInstance, count: number): Promise<Message[]> {
+  const session = instance.openSession();
+  const taken: Message[] = [];
+  while (taken.length < count) taken.push(...(await session.dequeue('q', { max: 100, waitMs: 10_000 })));
+  await session.commit();
+  await session.close();
+  expect(instance.queue('q').ready).toBe(0);
+  return taken;
+}
+
+const ticksOf = (messages: readonly Message[]) => messages.map(({ properties }) => properties?.tick);
+
+describe('a timer', () => {
+  const everySecond = (options: Json = {}): ServiceSpec => ({
+    name: 'clock',
+    module: 'timer',
+    options: { schedule: '* * * * * *', queue: 'q', payload: { kind: 'tick' }, ...(options as object) },
+  });
+
+  async function start(
+    spec: ServiceSpec,
+  ): Promise<{ dir: string; clock: SetClock; instance: LocalInstance }> {
+    const [dir, clock] = [makeFolder(), new SetClock()];
+    const instance = await open(dir, spec, clock.ports);
+    await instance.createQueue({ name: 'q' });
+    instance.startServices();
+    await instance.callService('clock', 'status');
+    return { dir, clock, instance };
+  }
+
+  it('enqueues each tick once, with its time', async () => {
+    const { clock, instance } = await start(everySecond());
+    clock.set('2026-01-01T00:00:02.100Z');
+    const messages = await takeAll(instance, 2);
+    expect(ticksOf(messages)).toEqual(['2026-01-01T00:00:01.000Z', '2026-01-01T00:00:02.000Z']);
+    expect(messages[0]!.payload.toString()).toBe('{"kind":"tick"}');
+    expect(messages[0]!.properties?.timer).toBe('clock');
+  });
+
+  it('continues after a restart with the tick that is next, and catches up', async () => {
+    const { dir, clock, instance } = await start(everySecond());
+    clock.set('2026-01-01T00:00:01.000Z');
+    await takeAll(instance, 1);
+    await instance.close();
+    clock.set('2026-01-01T00:04:00.000Z');
+    const next = await open(dir, everySecond(), clock.ports);
+    next.startServices();
+    const ticks = ticksOf(await takeAll(next, 239));
+    expect([ticks[0], ticks.at(-1)]).toEqual(['2026-01-01T00:00:02.000Z', '2026-01-01T00:04:00.000Z']);
+    expect(new Set(ticks).size).toBe(239);
+  });
+
+  it('skips what is older than its bound, and says so', async () => {
+    const { clock, instance } = await start(everySecond({ catchUpMs: 10_000 }));
+    clock.set('2026-01-01T01:00:00.000Z');
+    expect(ticksOf(await takeAll(instance, 10))[0]).toBe('2026-01-01T00:59:51.000Z');
+    expect(await instance.callService('clock', 'status')).toEqual({
+      ticks: 10,
+      lastTickMs: Date.parse('2026-01-01T01:00:00Z'),
+      nextTickMs: Date.parse('2026-01-01T01:00:01Z'),
+      skippedToMs: Date.parse('2026-01-01T00:59:50Z'),
+    });
+  });
+
+  it('repeats no tick when the wall clock is set back', async () => {
+    const { clock, instance } = await start(everySecond());
+    clock.set('2026-01-01T00:00:10.000Z');
+    await takeAll(instance, 10);
+    clock.set('2026-01-01T00:00:03.000Z');
+    clock.set('2026-01-01T00:00:09.000Z');
+    await instance.callService('clock', 'status');
+    clock.set('2026-01-01T00:00:11.000Z');
+    expect(ticksOf(await takeAll(instance, 1))).toEqual(['2026-01-01T00:00:11.000Z']);
+  });
+
+  it('follows a time zone over the change to summer time', async () => {
+    const daily = everySecond({
+      schedule: '30 2 * * *',
+      timezone: 'Europe/Berlin',
+      catchUpMs: 7 * 86_400_000,
+    });
+    const { clock, instance } = await start(daily);
+    clock.set('2026-03-27T12:00:00.000Z');
+    clock.set('2026-03-31T12:00:00.000Z');
+    await vi.waitFor(() => expect(instance.queue('q').ready).toBeGreaterThan(4));
+    const ticks = ticksOf(await takeAll(instance, instance.queue('q').ready)).slice(-4);
+    // At 02:30 on the 29th there is no such time; the library takes 03:30.
+    expect(ticks).toEqual([
+      '2026-03-28T01:30:00.000Z',
+      '2026-03-29T01:30:00.000Z',
+      '2026-03-30T00:30:00.000Z',
+      '2026-03-31T00:30:00.000Z',
+    ]);
+  });
+
+  it.each<[string, Json]>([
+    ['no cron expression', { schedule: 'now and then' }],
+    ['a time zone that there is not', { timezone: 'Mars/Olympus' }],
+    ['an option it does not have', { every: 5 }],
+    ['a bound that cannot be', { catchUpMs: -1 }],
+  ])('is refused with %s', async (_what, options) => {
+    const instance = await open(makeFolder(), everySecond(options), nodePorts);
+    instance.startServices();
+    await vi.waitFor(() =>
+      expect(instance.services()).toMatchObject([
+        { status: 'failed', failure: { code: 'SERVICE_SPEC_INVALID' } },
+      ]),
+    );
+  });
+});
+
+describe('the poller of a folder', () => {
+  const inbox = (folder: string): ServiceSpec => ({
+    name: 'inbox',
+    module: 'folder-poller',
+    options: { folder, queue: 'q', suffix: '.txt', pollMs: 10, settleMs: 0 },
+  });
+
+  async function start(dir: string, folder: string): Promise<LocalInstance> {
+    const instance = await open(dir, inbox(folder), nodePorts);
+    if (instance.queues().length === 0) await instance.createQueue({ name: 'q' });
+    instance.startServices();
+    return instance;
+  }
+
+  const filesOf = (messages: readonly Message[]) => messages.map(({ properties }) => properties?.file).sort();
+
+  it('makes each file a message and moves it, large ones too', async () => {
+    const [dir, folder] = [makeFolder(), makeFolder()];
+    const instance = await start(dir, folder);
+    writeFileSync(join(folder, 'a.txt'), 'first');
+    writeFileSync(join(folder, 'b.txt'), 'x'.repeat(600_000));
+    writeFileSync(join(folder, 'c.other'), 'not for it');
+    mkdirSync(join(folder, 'd.txt'));
+    const session = instance.openSession();
+    const messages: Message[] = [];
+    while (messages.length < 2) messages.push(...(await session.dequeue('q', { max: 2, waitMs: 10_000 })));
+    const bytes = await Promise.all(
+      messages.map(async (message) => {
+        let count = 0;
+        for await (const chunk of message.payloadStream()) count += (chunk as Uint8Array).length;
+        return count;
+      }),
+    );
+    expect([filesOf(messages), bytes]).toEqual([
+      ['a.txt', 'b.txt'],
+      [5, 600_000],
+    ]);
+    await session.commit();
+    await vi.waitFor(() => expect(readdirSync(join(folder, 'done')).sort()).toEqual(['a.txt', 'b.txt']));
+    expect(readdirSync(folder).sort()).toEqual(['c.other', 'd.txt', 'done', 'failed']);
+  });
+
+  it('takes a later file of the same name, and keeps both', async () => {
+    const [dir, folder] = [makeFolder(), makeFolder()];
+    const instance = await start(dir, folder);
+    for (const content of ['one', 'second']) {
+      writeFileSync(join(folder, 'a.txt'), content);
+      expect((await takeAll(instance, 1))[0]!.payload.toString()).toBe(content);
+      await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'));
+    }
+    expect(readdirSync(join(folder, 'done')).sort()).toEqual(['a.txt', 'a.txt.2']);
+  });
+
+  it('does not enqueue a file again that it had no time to move', async () => {
+    const [dir, folder] = [makeFolder(), makeFolder()];
+    const instance = await start(dir, folder);
+    writeFileSync(join(folder, 'a.txt'), 'once');
+    await takeAll(instance, 1);
+    await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'));
+    await instance.close();
+    renameSync(join(folder, 'done', 'a.txt'), join(folder, 'a.txt')); // as if the process was killed before the move
+    const next = await start(dir, folder);
+    await vi.waitFor(() => expect(readdirSync(folder)).not.toContain('a.txt'));
+    expect(next.queue('q').enqueued).toBe(1);
+    expect(await next.callService('inbox', 'status')).toMatchObject({ files: 1, failed: 0 });
+  });
+});

@@ -1,0 +1,157 @@
+/** Singleton services of an instance in this process: their life, their calls, what they keep. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { connect, type Instance, type Json, QueueError, type ServiceSpec } from '../../src/index.ts';
+import type { LocalInstance } from '../../src/runtime/local-instance.ts';
+import { makeFolder, openTestClient, openTestInstance, text } from '../folder.ts';
+
+const module = fileURLToPath(new URL('./counter.ts', import.meta.url));
+const code = (value: string) => expect.objectContaining({ code: value });
+
+const counter = (options: Json = {}): ServiceSpec => ({ name: 'counter', module, options });
+
+async function activeInstance(dir: string, spec: ServiceSpec): Promise<Instance> {
+  const instance = await openTestInstance({ dir, services: [spec] });
+  await vi.waitFor(() => expect(instance.services()).toMatchObject([{ status: 'active' }]));
+  return instance;
+}
+
+describe('a singleton service', () => {
+  it('has 5 when it is activated, and 13 for another client once one has added 8', async () => {
+    const dir = makeFolder();
+    const one = await openTestClient(await openTestInstance({ dir, services: [counter()] }));
+    const two = await connect({ dir });
+    onTestFinished(() => two.close());
+    expect(await one.callService('counter', 'get')).toBe(5);
+    expect(await one.callService('counter', 'add', 8)).toBe(13);
+    expect(await two.callService('counter', 'get')).toBe(13);
+  });
+
+  it('runs one call at a time, in the order of arrival', async () => {
+    const instance = await openTestInstance({ services: [counter()] });
+    const sums = Array.from({ length: 20 }, () => instance.callService('counter', 'add', 1));
+    expect(await Promise.all(sums)).toEqual(Array.from({ length: 20 }, (_, index) => 6 + index));
+  });
+
+  it('begins anew after a restart unless it keeps its state', async () => {
+    for (const kept of [false, true]) {
+      const dir = makeFolder();
+      const first = await openTestInstance({ dir, services: [counter({ kept })] });
+      await first.callService('counter', 'add', 8);
+      await first.close();
+      const second = await openTestInstance({ dir, services: [counter({ kept })] });
+      expect(await second.callService('counter', 'get')).toBe(kept ? 13 : 5);
+    }
+  });
+
+  it('commits what it keeps together with messages, or neither', async () => {
+    const dir = makeFolder();
+    const instance = await activeInstance(dir, counter({ kept: true }));
+    await instance.createQueue({ name: 'q' });
+    await instance.callService('counter', 'announce', 'q');
+    const session = instance.openSession();
+    expect(text(await session.dequeue('q'))).toEqual(['5']);
+    await session.commit();
+    await expect(instance.callService('counter', 'announce', 'missing')).rejects.toEqual(
+      code('SERVICE_CALL_FAILED'),
+    );
+  });
+
+  it('is told when it is activated and when it is deactivated, and keeps a history of both', async () => {
+    const dir = makeFolder();
+    const events = join(dir, 'events');
+    for (let opening = 1; opening <= 2; opening += 1) {
+      const instance = await activeInstance(dir, counter({ events }));
+      expect(instance.services()).toMatchObject([
+        { name: 'counter', preferred: 1, holder: { pid: process.pid, instance: 1 }, failure: null },
+      ]);
+      await instance.close();
+    }
+    const epochs = readFileSync(events, 'utf8').trim().split('\n');
+    expect(epochs.map((line) => line.split(' ')[0])).toEqual([
+      'activate',
+      'deactivate',
+      'activate',
+      'deactivate',
+    ]);
+    const last = await activeInstance(dir, counter());
+    const { history } = last.services()[0]!;
+    expect(history).toHaveLength(3);
+    expect(history.map(({ deactivatedAtMs }) => deactivatedAtMs === null)).toEqual([false, false, true]);
+  });
+
+  it('answers errors of the caller and of its own apart', async () => {
+    const instance = await activeInstance(makeFolder(), counter());
+    const client = await openTestClient(instance);
+    await expect(client.callService('nobody', 'get')).rejects.toEqual(code('SERVICE_NOT_FOUND'));
+    await expect(client.callService('counter', 'constructor')).rejects.toEqual(
+      code('SERVICE_CALL_NOT_FOUND'),
+    );
+    await expect(client.callService('counter', 'fail')).rejects.toEqual(code('SERVICE_CALL_FAILED'));
+    await expect(client.callService('counter', 'tooLarge')).rejects.toEqual(code('SERVICE_CALL_FAILED'));
+    await expect(client.callService('counter', 'add', 'x'.repeat(300_000))).rejects.toEqual(
+      code('SERVICE_CALL_INVALID'),
+    );
+    expect(await client.callService('counter', 'get')).toBe(5);
+  });
+
+  it('is activated again after it has said that it cannot go on', async () => {
+    const instance = await activeInstance(makeFolder(), counter());
+    await instance.callService('counter', 'add', 1);
+    await instance.callService('counter', 'giveUp');
+    await vi.waitFor(() =>
+      expect(instance.services()).toMatchObject([
+        { status: 'active', failure: { code: 'SERVICE_FAILED', message: 'it gave up' } },
+      ]),
+    );
+    expect(await instance.callService('counter', 'get')).toBe(5);
+    expect(instance.services()[0]!.history).toHaveLength(2);
+  });
+
+  it('that cannot be loaded is reported, and the queues are served', async () => {
+    const instance = await openTestInstance({ services: [{ name: 'x', module: '/nowhere/x.ts' }] });
+    await vi.waitFor(() =>
+      expect(instance.services()).toMatchObject([
+        { status: 'failed', failure: { code: 'SERVICE_SPEC_INVALID' } },
+      ]),
+    );
+    await expect(instance.callService('x', 'get')).rejects.toEqual(code('SERVICE_NOT_ACTIVE'));
+    await instance.createQueue({ name: 'q' });
+  });
+
+  it('that hangs does not keep its instance from closing', async () => {
+    const instance = await activeInstance(makeFolder(), counter());
+    const hanging = instance.callService('counter', 'never');
+    hanging.catch(() => undefined); // nobody is answered any more
+    await new Promise((resolve) => setImmediate(resolve)); // it has begun
+    await instance.close();
+    await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_CLOSED'));
+  });
+
+  it('is deactivated when its instance has ended without being closed', async () => {
+    const dir = makeFolder();
+    const events = join(dir, 'events');
+    const instance = await activeInstance(dir, counter({ events }));
+    (instance as LocalInstance).fence(new QueueError('INSTANCE_FENCED'));
+    await vi.waitFor(() => expect(readFileSync(events, 'utf8')).toContain('deactivate'));
+    await vi.waitFor(() => expect(instance.services()).toMatchObject([{ status: 'inactive' }]));
+    await expect(instance.callService('counter', 'get')).rejects.toEqual(code('INSTANCE_FENCED'));
+  });
+
+  it('of another instance is not active here', async () => {
+    const instance = await openTestInstance({ services: [{ ...counter(), preferred: 2 }] });
+    expect(instance.services()).toEqual([]);
+    await expect(instance.callService('counter', 'get')).rejects.toEqual(code('SERVICE_NOT_FOUND'));
+  });
+
+  it.each<[string, ServiceSpec[]]>([
+    ['no name', [{ name: '', module }]],
+    ['a slash in the name', [{ name: 'a/b', module }]],
+    ['one name twice', [counter(), counter()]],
+    ['an instance that cannot be', [{ ...counter(), preferred: 65 }]],
+  ])('is refused with %s', async (_what, services) => {
+    await expect(openTestInstance({ services })).rejects.toEqual(code('SERVICE_SPEC_INVALID'));
+  });
+});

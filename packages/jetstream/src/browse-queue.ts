@@ -1,0 +1,57 @@
+/** Pages through the messages of a queue, one request each to the leader of its stream. Nothing is consumed or held. */
+import type { BrowsedMessage } from '@shardlab/engine';
+import { QueueError } from '@shardlab/engine';
+import { decodeMessage, dueAtMs } from './message-coding.ts';
+import { toUnheld } from './message-view.ts';
+import type { ServerLink } from './server-link.ts';
+import { streamOf, subjectsOf } from './stream-names.ts';
+
+const limitDefault = 100;
+const limitMax = 1_000;
+
+export interface BrowseOptions {
+  limit?: number;
+  after?: string;
+  subscriber?: string;
+  correlationId?: string;
+  /** Consumed messages, which the servers do not keep. */
+  processed?: boolean;
+}
+
+/** In the order of the stream, which is that of commits in each shard; delayed messages are among them. */
+export async function browseQueue(
+  link: ServerLink,
+  queue: string,
+  { limit = limitDefault, after = '0', correlationId }: BrowseOptions,
+  isHeld: (sequence: number) => boolean,
+): Promise<{ messages: BrowsedMessage[]; next: string | null }> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > limitMax) {
+    throw new QueueError('OPTIONS_INVALID', {
+      message: `limit must be a whole number from 1 to ${limitMax}`,
+    });
+  }
+  if (!/^\d{1,15}$/.test(after))
+    throw new QueueError('OPTIONS_INVALID', { message: 'after is no position of a page' });
+  const messages: BrowsedMessage[] = [];
+  const stream = streamOf(queue);
+  let sequence = Number(after) + 1;
+  while (messages.length < limit) {
+    const query = { seq: sequence, next_by_subj: subjectsOf(queue) };
+    const found = await link.call(() => link.manager.streams.getMessage(stream, query));
+    if (found === null) return { messages, next: null };
+    sequence = found.seq + 1;
+    const stored = decodeMessage(found.header, found.data, {
+      sequence: found.seq,
+      storedAtMs: found.time.getTime(),
+    });
+    if (correlationId !== undefined && stored.correlationId !== correlationId) continue;
+    const due = dueAtMs(found.header);
+    messages.push({
+      ...toUnheld(stored),
+      deliveryCount: 1,
+      state: due !== undefined ? 'delayed' : isHeld(found.seq) ? 'held' : 'ready',
+      ...(due !== undefined && { untilMs: due }),
+    });
+  }
+  return { messages, next: String(sequence - 1) };
+}

@@ -1,0 +1,176 @@
+/** Deliveries of queues and subscribers: fetched, passed over or moved to the exception queue, consumed and given back. */
+import { QueueError } from '@shardlab/engine';
+import { exceptionQueueName } from '@shardlab/engine/store-rules';
+import { type Hold, Holds } from './holds.ts';
+import { decodeMessage, encodeHeaders, type StoredMessage } from './message-coding.ts';
+import { publishMessages } from './publish-messages.ts';
+import { MessagePuller, type PulledMessage } from './pull-messages.ts';
+import type { QueueCatalog } from './queue-catalog.ts';
+import type { QueueRow } from './queue-config.ts';
+import type { ServerLink } from './server-link.ts';
+import { shardSubject, streamOf } from './stream-names.ts';
+
+export interface Delivery {
+  queue: string;
+  subscriber: string | undefined;
+  stored: StoredMessage;
+  deliveryCount: number;
+  hold: Hold;
+}
+
+export interface DeliveryRequest {
+  max: number;
+  waitMs: number;
+  subscriber?: string;
+}
+
+const retryDelayMsMax = 60 * 60_000;
+
+export class Deliveries {
+  readonly holds: Holds;
+  readonly #link: ServerLink;
+  readonly #catalog: QueueCatalog;
+  readonly #prefetch: number;
+  readonly #outcomeMs: number;
+  readonly #pullers = new Map<string, MessagePuller>();
+
+  constructor(link: ServerLink, catalog: QueueCatalog, options: { prefetch: number; outcomeMs: number }) {
+    this.#link = link;
+    this.#catalog = catalog;
+    this.#prefetch = options.prefetch;
+    this.#outcomeMs = options.outcomeMs;
+    this.holds = new Holds(link);
+  }
+
+  /** Rejects with `DEQUEUE_STOPPED`, and what `MessagePuller.pull` does. */
+  async take(queue: string, request: DeliveryRequest, signal: AbortSignal): Promise<Delivery[]> {
+    const { max, waitMs, subscriber } = request;
+    const until = performance.now() + waitMs;
+    while (true) {
+      const row = await this.#catalog.row(queue);
+      if (!row.dequeueEnabled) throw new QueueError('DEQUEUE_STOPPED', { details: { queue } });
+      const pulled = await this.#pull(
+        row,
+        { max, waitMs: Math.max(0, until - performance.now()) },
+        subscriber,
+        signal,
+      );
+      const deliveries: Delivery[] = [];
+      for (const { message, ackWaitMs } of pulled) {
+        const stored = decodeMessage(message.raw.headers, message.raw.data, {
+          sequence: message.streamSequence,
+          storedAtMs: message.storedAtMs,
+        });
+        const hold = this.holds.add(message, ackWaitMs);
+        const delivery = { queue, subscriber, stored, deliveryCount: message.deliveryCount, hold };
+        if (subscriber !== undefined && stored.recipients?.includes(subscriber) === false) {
+          await this.holds.consume(hold, this.#outcomeMs);
+        } else if (row.attemptsMax !== null && message.deliveryCount > row.attemptsMax) {
+          await this.#moveToExceptions(row, delivery);
+        } else deliveries.push(delivery);
+      }
+      if (deliveries.length > 0 || pulled.length === 0 || signal.aborted) return deliveries;
+    }
+  }
+
+  async #pull(
+    row: QueueRow,
+    { max, waitMs }: DeliveryRequest,
+    subscriber: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ message: PulledMessage; ackWaitMs: number }[]> {
+    try {
+      const target = await this.#catalog.consumer(row.name, subscriber);
+      const key = pullerKey(row.name, subscriber);
+      let puller = this.#pullers.get(key);
+      if (puller === undefined) {
+        // A prefetched message counts as delivered, which attempts must not.
+        const prefetch = row.attemptsMax === null ? this.#prefetch : 0;
+        puller = new MessagePuller(this.#link, target, { ackWaitMs: target.ackWaitMs, prefetch });
+        this.#pullers.set(key, puller);
+      }
+      const messages = await puller.pull(max, waitMs, signal);
+      return messages.map((message) => ({ message, ackWaitMs: target.ackWaitMs }));
+    } catch (error) {
+      if (error instanceof QueueError && error.code === 'SUBSCRIBER_NOT_FOUND') {
+        this.#catalog.forgetConsumer(row.name);
+        if (subscriber === undefined) throw new QueueError('QUEUE_DROPPED', { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  /** Stored there under an id that follows from the message's, so that a move that was cut off is not made twice. */
+  async #moveToExceptions(row: QueueRow, { stored, hold }: Delivery): Promise<void> {
+    const target = exceptionQueueName(row.name);
+    const { payload, ...fields } = stored;
+    const message = {
+      subject: shardSubject(target, 0),
+      payload,
+      headers: encodeHeaders(stored.id, fields),
+    };
+    await publishMessages(this.#link, streamOf(target), [message], this.#outcomeMs);
+    await this.holds.consume(hold, this.#outcomeMs);
+  }
+
+  /**
+   * Returns messages to their queue, in this order; those whose attempts are used up move to the exception queue. A message
+   * that a former leader delivered is ready when its time is up, or somebody else's already. Rejects with
+   * `INSTANCE_UNREACHABLE` if no server confirms.
+   */
+  async giveBack(deliveries: readonly Delivery[]): Promise<void> {
+    const leaders = new Map<string, string>();
+    try {
+      for (const { queue, subscriber } of deliveries) {
+        const key = pullerKey(queue, subscriber);
+        if (!leaders.has(key)) leaders.set(key, await this.#pullers.get(key)!.currentLeader());
+      }
+    } catch (error) {
+      for (const { hold } of deliveries) this.holds.forget(hold);
+      throw error;
+    }
+    const returns = deliveries.map(async (delivery) => {
+      const { queue, subscriber, deliveryCount, hold } = delivery;
+      const row = await this.#catalog.row(queue);
+      const isOurs = leaders.get(pullerKey(queue, subscriber)) === hold.message.leader;
+      if (!isOurs) return this.holds.forget(hold);
+      const isExhausted = row.attemptsMax !== null && deliveryCount >= row.attemptsMax;
+      if (isExhausted && this.holds.isValid(hold)) return this.#moveToExceptions(row, delivery);
+      const delayMs = row.retryDelayMs * 2 ** Math.min(deliveryCount - 1, 30);
+      return this.holds.giveBack(hold, Math.min(delayMs, retryDelayMsMax));
+    });
+    const failed = (await Promise.allSettled(returns)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+  }
+
+  /**
+   * Consumes each message by itself. Returns those of which the servers have not confirmed in time that this consumed them.
+   * A confirmation counts if the consumer had one leader from before the delivery until after it: another one may have
+   * delivered the message to somebody else, and who of the two consumed it nobody says.
+   */
+  async consume(deliveries: readonly Delivery[]): Promise<Delivery[]> {
+    const confirmed = await Promise.all(
+      deliveries.map(({ hold }) => this.holds.consume(hold, this.#outcomeMs)),
+    );
+    const unknown = deliveries.filter((_, index) => !confirmed[index]);
+    const byConsumer = Map.groupBy(
+      deliveries.filter((_, index) => confirmed[index]),
+      ({ queue, subscriber }) => pullerKey(queue, subscriber),
+    );
+    for (const [key, ofConsumer] of byConsumer) {
+      const leader = await this.#pullers
+        .get(key)!
+        .currentLeader()
+        .catch(() => undefined);
+      unknown.push(...ofConsumer.filter(({ hold }) => hold.message.leader !== leader));
+    }
+    return unknown;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pullers.values()].map((puller) => puller.giveBack()));
+    this.holds.close();
+  }
+}
+
+const pullerKey = (queue: string, subscriber: string | undefined) => `${queue} ${subscriber ?? ''}`;

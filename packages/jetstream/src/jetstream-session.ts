@@ -1,0 +1,330 @@
+/** A session on JetStream: the engine's calls, with what the servers cannot do refused before anything is done. */
+
+import { nuid } from '@nats-io/transport-node';
+import {
+  type ClientSession,
+  type CommitOptions,
+  type CommitResult,
+  type Consumer,
+  type DequeueOptions,
+  type EnqueueResult,
+  type Message,
+  type NewMessage,
+  type Producer,
+  QueueError,
+  type ReceiveOptions,
+  type SqlResult,
+} from '@shardlab/engine';
+import {
+  assertTransactionSize,
+  hashGroupKey,
+  recordBytes,
+  SessionGuard,
+  validateDequeueOptions,
+  validateHoldMs,
+  validateSubscriber,
+} from '@shardlab/engine/store-rules';
+import { unsupported } from './capabilities.ts';
+import type { Deliveries, Delivery } from './deliveries.ts';
+import { encodeHeaders } from './message-coding.ts';
+import { toMessage } from './message-view.ts';
+import { type OutgoingMessage, publishMessages } from './publish-messages.ts';
+import type { QueueCatalog } from './queue-catalog.ts';
+import { canDelay, type QueueRow } from './queue-config.ts';
+import type { ServerLink } from './server-link.ts';
+import type { ShardBindings } from './shard-bindings.ts';
+import { storeLimits } from './store-limits.ts';
+import { delayedSubject, shardSubject, streamOf } from './stream-names.ts';
+import type { TimedHolds } from './timed-holds.ts';
+
+const holdMsDefault = 30_000;
+
+/** What all sessions of a store share. */
+export interface SessionContext {
+  link: ServerLink;
+  catalog: QueueCatalog;
+  deliveries: Deliveries;
+  timedHolds: TimedHolds;
+  shards: ShardBindings;
+  /** Whether a transaction may consume and enqueue, and then enqueues first. */
+  enqueuesFirst: boolean;
+  outcomeMs: number;
+  onClosed(session: JetStreamSession): void;
+}
+
+interface Enqueued {
+  queue: string;
+  message: NewMessage;
+  id: string;
+}
+
+interface Acknowledged {
+  queue: string;
+  receipts: string[];
+}
+
+export class JetStreamSession implements ClientSession {
+  readonly id = nuid.next();
+  readonly #context: SessionContext;
+  readonly #guard: SessionGuard;
+  #enqueued: Enqueued[] = [];
+  #bytes = 0;
+  #messages = 0;
+  #dequeued: Delivery[] = [];
+  #acknowledged: Acknowledged[] = [];
+
+  constructor(context: SessionContext) {
+    this.#context = context;
+    this.#guard = new SessionGuard(this.id);
+  }
+
+  enqueue(queue: string, message: NewMessage): void {
+    this.#guard.assertFree();
+    if ((message.priority ?? 0) > 0) throw unsupported('priorities');
+    const bytes = recordBytes(message);
+    assertTransactionSize(this.#enqueued.length + 1, this.#bytes + bytes);
+    const bytesMax = this.#context.link.messageBytesMax;
+    const headerBytes = Math.min(storeLimits.headerBytesMax, bytesMax / 8);
+    if (bytes > bytesMax - headerBytes) {
+      throw new QueueError('PAYLOAD_TOO_LARGE', {
+        message: `The message has ${bytes} bytes; the servers take ${bytesMax - headerBytes} (max_payload)`,
+        details: { bytes, bytesMax: bytesMax - headerBytes },
+      });
+    }
+    this.#messages += 1;
+    this.#enqueued.push({ queue, message, id: `${this.id}.${this.#messages}` });
+    this.#bytes += bytes;
+  }
+
+  async enqueueNow(): Promise<EnqueueResult> {
+    throw unsupported('bufferedQueues');
+  }
+
+  async enqueueStream(): Promise<{ bytes: number }> {
+    throw unsupported('streamedPayloads');
+  }
+
+  async dequeueNow(): Promise<Message[]> {
+    throw unsupported('bufferedQueues');
+  }
+
+  async openConsumer(): Promise<Consumer> {
+    throw unsupported('pipelines');
+  }
+
+  openProducer(): Producer {
+    throw unsupported('pipelines');
+  }
+
+  execute(): void {
+    throw unsupported('sqlRows');
+  }
+
+  async query(): Promise<SqlResult> {
+    throw unsupported('sqlRows');
+  }
+
+  async dequeue(queue: string, options: DequeueOptions = {}): Promise<Message[]> {
+    this.#guard.assertFree();
+    return this.#guard.run(this.#dequeue(queue, options));
+  }
+
+  async #dequeue(queue: string, options: DequeueOptions): Promise<Message[]> {
+    const deliveries = await this.#take(queue, options);
+    this.#dequeued.push(...deliveries);
+    return deliveries.map((delivery) => toMessage(delivery, ''));
+  }
+
+  async receive(queue: string, options: ReceiveOptions = {}): Promise<Message[]> {
+    this.#guard.assertFree();
+    const holdMs = validateHoldMs(options.holdMs ?? holdMsDefault);
+    return this.#guard.run(this.#receive(queue, options, holdMs));
+  }
+
+  async #receive(queue: string, options: ReceiveOptions, holdMs: number): Promise<Message[]> {
+    const deliveries = await this.#take(queue, options);
+    return deliveries.map((delivery) => toMessage(delivery, this.#context.timedHolds.add(delivery, holdMs)));
+  }
+
+  async #take(queue: string, options: DequeueOptions): Promise<Delivery[]> {
+    const { max, waitMs, subscriber, signal } = validateDequeueOptions(options);
+    const { catalog, deliveries } = this.#context;
+    const row = await catalog.row(queue);
+    validateSubscriber({ name: row.name, type: row.type }, subscriber);
+    const request = { max, waitMs, ...(subscriber !== undefined && { subscriber }) };
+    return deliveries.take(queue, request, this.#guard.waitSignal(signal));
+  }
+
+  acknowledge(queue: string, receipts: string[]): void {
+    this.#guard.assertFree();
+    this.#acknowledged.push({ queue, receipts: [...receipts] });
+  }
+
+  async release(queue: string, receipts: string[]): Promise<void> {
+    this.#guard.assertFree();
+    const { deliveries, timedHolds } = this.#context;
+    await this.#guard.run(
+      (async () => {
+        await deliveries.giveBack(timedHolds.take(queue, receipts));
+      })(),
+    );
+  }
+
+  async extend(queue: string, receipts: string[], holdMs: number): Promise<void> {
+    this.#guard.assertFree();
+    this.#context.timedHolds.extend(queue, receipts, validateHoldMs(holdMs));
+  }
+
+  async messageOfReceipt(queue: string, receipt: string): Promise<Message> {
+    this.#guard.assertFree();
+    const [delivery] = this.#context.timedHolds.get(queue, [receipt]);
+    return toMessage(delivery!, receipt);
+  }
+
+  async commit(options: CommitOptions = {}): Promise<CommitResult> {
+    this.#guard.assertFree();
+    return this.#guard.run(this.#commit(options));
+  }
+
+  /** One call after the other: the servers have no request for both. */
+  async commitAndDequeue(queue: string, options: DequeueOptions = {}) {
+    this.#guard.assertFree();
+    validateDequeueOptions(options);
+    const committed = await this.commit();
+    return { committed, messages: await this.dequeue(queue, options) };
+  }
+
+  async #commit({ idempotencyKey }: CommitOptions): Promise<CommitResult> {
+    const enqueued = this.#enqueued;
+    const dequeued = this.#dequeued;
+    const acknowledged = this.#acknowledged;
+    this.#reset();
+    const { deliveries, timedHolds } = this.#context;
+    try {
+      if (idempotencyKey !== undefined) throw unsupported('idempotencyKeys');
+      const consumes = dequeued.length > 0 || acknowledged.length > 0;
+      if (enqueued.length > 0 && consumes && !this.#context.enqueuesFirst)
+        throw unsupported('consumeAndEnqueue');
+      const outgoing = await this.#prepare(enqueued);
+      this.#assertHeld(dequeued);
+      for (const { queue, receipts } of joined(acknowledged)) timedHolds.get(queue, receipts);
+      if (outgoing.length > 0) {
+        await publishMessages(
+          this.#context.link,
+          streamOf(enqueued[0]!.queue),
+          outgoing,
+          this.#context.outcomeMs,
+        );
+      }
+    } catch (error) {
+      await deliveries.giveBack(dequeued).catch(() => undefined); // they return when their time is up
+      throw error;
+    }
+    const received = joined(acknowledged).flatMap(({ queue, receipts }) => timedHolds.take(queue, receipts));
+    await this.#consume([...dequeued, ...received], enqueued);
+    return { ids: enqueued.map(({ id }) => id), results: [], replayed: false };
+  }
+
+  async #consume(consumed: readonly Delivery[], enqueued: readonly Enqueued[]): Promise<void> {
+    const unknown = await this.#context.deliveries.consume(consumed);
+    if (unknown.length === 0) return;
+    throw new QueueError('COMMIT_OUTCOME_UNKNOWN', {
+      message: 'The servers have not confirmed in time that all messages are consumed',
+      details: {
+        enqueued: enqueued.map(({ id }) => id),
+        consumed: consumed.filter((delivery) => !unknown.includes(delivery)).map(({ stored }) => stored.id),
+        unknown: unknown.map(({ stored }) => stored.id),
+      },
+    });
+  }
+
+  /** A dequeued message whose hold has ended is ready again, or another session has it. */
+  #assertHeld(dequeued: readonly Delivery[]): void {
+    const lost = dequeued.filter(({ hold }) => !this.#context.deliveries.holds.isValid(hold));
+    if (lost.length > 0)
+      throw new QueueError('TX_NOT_COMMITTED', { details: { lost: lost.map(({ stored }) => stored.id) } });
+  }
+
+  async #prepare(enqueued: readonly Enqueued[]): Promise<OutgoingMessage[]> {
+    const [first] = enqueued;
+    if (first === undefined) return [];
+    if (enqueued.some(({ queue }) => queue !== first.queue)) throw unsupported('enqueueToSeveralQueues');
+    if (enqueued.length > storeLimits.batchMessagesMax) {
+      throw new QueueError('TX_TOO_LARGE', {
+        message: `A transaction can enqueue ${storeLimits.batchMessagesMax} messages on NATS JetStream`,
+        details: { operations: enqueued.length, operationsMax: storeLimits.batchMessagesMax },
+      });
+    }
+    const row = await this.#context.catalog.row(first.queue);
+    if (!row.enqueueEnabled) throw new QueueError('ENQUEUE_STOPPED', { details: { queue: row.name } });
+    await this.#assertRecipients(row, enqueued);
+    return enqueued.map((each) => this.#encode(row, each));
+  }
+
+  async #assertRecipients(row: QueueRow, enqueued: readonly Enqueued[]): Promise<void> {
+    const named = new Set(enqueued.flatMap(({ message }) => message.recipients ?? []));
+    if (named.size === 0) return;
+    if (row.type === 'queue') {
+      throw new QueueError('MESSAGE_INVALID', {
+        message: `${row.name} is a queue: its messages cannot have recipients`,
+      });
+    }
+    for (const { name } of await this.#context.catalog.subscribers(row.name)) named.delete(name);
+    const [missing] = named;
+    if (missing !== undefined) {
+      throw new QueueError('SUBSCRIBER_NOT_FOUND', { details: { queue: row.name, subscriber: missing } });
+    }
+  }
+
+  #encode(row: QueueRow, { message, id }: Enqueued): OutgoingMessage {
+    const { payload, delayMs = 0, groupKey } = message;
+    const shard =
+      groupKey === undefined
+        ? this.#context.shards.shardFor(this.id, row.name, row.shards)
+        : hashGroupKey(groupKey) % row.shards;
+    const subject = shardSubject(row.name, shard);
+    if (delayMs === 0) return { subject, payload, headers: encodeHeaders(id, message) };
+    if (row.type === 'topic') throw unsupported('delayOnTopics');
+    if (!canDelay(row))
+      throw unsupported('delay', `${row.name} has a bound in bytes: its messages cannot be delayed`);
+    const now = Date.now();
+    const kept = { enqueuedAtMs: now, due: { dueAtMs: now + delayMs, target: subject } };
+    return { subject: delayedSubject(row.name, id), payload, headers: encodeHeaders(id, message, kept) };
+  }
+
+  async rollback(): Promise<void> {
+    this.#guard.assertFree();
+    await this.#guard.run(this.#rollback());
+  }
+
+  /** Messages whose return the servers do not confirm are ready when their time is up. */
+  async #rollback(): Promise<void> {
+    const dequeued = this.#dequeued;
+    this.#reset();
+    await this.#context.deliveries.giveBack(dequeued).catch(() => undefined);
+  }
+
+  #reset(): void {
+    this.#enqueued = [];
+    this.#bytes = 0;
+    this.#dequeued = [];
+    this.#acknowledged = [];
+  }
+
+  async close(): Promise<void> {
+    if (!this.#guard.beginClose()) return;
+    await this.#guard.whenIdle();
+    await this.#rollback();
+    this.#context.shards.unbind(this.id);
+    this.#context.onClosed(this);
+  }
+}
+
+/** Receipts of several calls as one list for each queue, so that one that is named twice is found. */
+function joined(acknowledged: readonly Acknowledged[]): Acknowledged[] {
+  const byQueue = new Map<string, string[]>();
+  for (const { queue, receipts } of acknowledged) {
+    byQueue.set(queue, [...(byQueue.get(queue) ?? []), ...receipts]);
+  }
+  return [...byQueue].map(([queue, receipts]) => ({ queue, receipts }));
+}

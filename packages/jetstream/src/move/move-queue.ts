@@ -1,0 +1,276 @@
+/**
+ * Moves a queue of the local engine to JetStream, with its messages and its exception queue, in steps that can be killed at
+ * any point and repeated.
+ *
+ * The stream itself says how far the move is. It is created stopped, with the record of the move; messages keep their ids,
+ * so what is copied is what the stream has. Only when both have the same messages is the stream started, in the same write
+ * that records it, and only then is the local queue dropped. Until then nobody but the move uses the stream; from then on
+ * nothing is copied.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type BrowsedMessage, QueueError, type QueueInfo, type RemoteInstance } from '@shardlab/engine';
+import { exceptionQueueName, hashGroupKey } from '@shardlab/engine/store-rules';
+import { unsupported } from '../capabilities.ts';
+import { decodeMessage, encodeHeaders } from '../message-coding.ts';
+import { type OutgoingMessage, publishMessages } from '../publish-messages.ts';
+import { QueueCatalog } from '../queue-catalog.ts';
+import { type JetStreamQueueSpec, type QueueRow, rowOfSpec } from '../queue-config.ts';
+import { type LinkOptions, ServerLink } from '../server-link.ts';
+import { storeLimits } from '../store-limits.ts';
+import { delayedSubject, shardSubject, streamOf, subjectsOf } from '../stream-names.ts';
+import { type MoveRecord, moveRecordOf, withMoveRecord } from './move-record.ts';
+
+export const moveSteps = ['stop', 'drain', 'create', 'copy', 'check', 'switch', 'drop', 'done'] as const;
+export type MoveStep = (typeof moveSteps)[number];
+
+/** The local queue: of an instance in this process, or of the client of a served cluster. */
+export type LocalQueues = Pick<RemoteInstance, 'stopQueue' | 'dropQueue' | 'browse'> & {
+  queue(name: string): QueueInfo | Promise<QueueInfo>;
+};
+
+export interface MoveOptions extends LinkOptions {
+  local: LocalQueues;
+  queue: string;
+  replicas?: 1 | 3 | 5;
+  sync?: 'always' | 'interval';
+  /** How long holders of messages may take to finish, ms; default 600,000. */
+  drainMsMax?: number;
+  signal?: AbortSignal;
+  /** Called before each step. A test kills the process here. */
+  onStep?: (step: MoveStep) => void | Promise<void>;
+}
+
+/** Time in which all instances of a cluster have noticed that a queue is stopped: they look every 100 ms. */
+const stoppedMs = 1_000;
+const drainPollMs = 100;
+const pageMessages = 500;
+const batchBytesMax = 4 * 1024 * 1024;
+
+/**
+ * Begins the move of a queue, or continues one that was begun, and resolves when the local queue is gone. Throws
+ * `QUEUE_NOT_FOUND`, `FEATURE_UNSUPPORTED` for what JetStream cannot keep, `QUEUE_NOT_DRAINED` (the local queue stays stopped,
+ * and the move can be repeated), `QUEUE_EXISTS` for a queue of this name on the servers that is not of this move, and what
+ * the servers refuse.
+ */
+export async function moveToJetStream(options: MoveOptions): Promise<void> {
+  const link = await ServerLink.open(options);
+  try {
+    await new Move(link, options).run();
+  } finally {
+    await link.close();
+  }
+}
+
+class Move {
+  readonly #link: ServerLink;
+  readonly #options: MoveOptions;
+  readonly #catalog: QueueCatalog;
+  readonly #local: LocalQueues;
+  readonly #queue: string;
+
+  constructor(link: ServerLink, options: MoveOptions) {
+    const { replicas = 1, sync = 'interval' } = options;
+    this.#link = link;
+    this.#options = options;
+    this.#catalog = new QueueCatalog(link, { sync, replicas, ackWaitMs: storeLimits.ackWaitMsDefault });
+    this.#local = options.local;
+    this.#queue = options.queue;
+  }
+
+  async run(): Promise<void> {
+    const begun = await this.#recordOf(this.#queue);
+    const found = await this.#findLocal(this.#queue);
+    if (found === undefined) {
+      if (begun?.phase !== 'switched')
+        throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: this.#queue } });
+      await this.#drop();
+      return this.#step('done');
+    }
+    if (begun?.phase !== 'switched') await this.#bringOver(found);
+    else if (begun.enqueued !== found.enqueued || begun.consumed !== found.consumed) {
+      // The one that was moved is gone, and another was created since.
+      throw new QueueError('QUEUE_EXISTS', { details: { queue: this.#queue } });
+    }
+    await this.#step('drop');
+    await this.#drop();
+    await this.#step('done');
+  }
+
+  /** The queue first, which its exception queue may not be without; either may be gone since a drop that was cut off. */
+  async #drop(): Promise<void> {
+    for (const name of [this.#queue, exceptionQueueName(this.#queue)]) {
+      if ((await this.#findLocal(name)) !== undefined) await this.#local.dropQueue(name);
+    }
+  }
+
+  async #bringOver(found: QueueInfo): Promise<void> {
+    const row = this.#targetOf(found);
+    const names = found.exceptionQueue === null ? [this.#queue] : [this.#queue, found.exceptionQueue];
+    await this.#step('stop');
+    for (const name of names) await this.#local.stopQueue(name);
+    await this.#step('drain');
+    for (const name of names) await this.#drain(name);
+    const { enqueued, consumed } = await this.#local.queue(this.#queue);
+    const record: MoveRecord = { phase: 'copying', enqueued, consumed };
+    await this.#step('create');
+    for (const name of names) await this.#create(rowFor(row, name), record);
+    await this.#step('copy');
+    for (const name of names) await this.#copy(rowFor(row, name));
+    await this.#step('check');
+    for (const name of names) await this.#check(name);
+    await this.#step('switch');
+    // The queue itself last: its record decides.
+    for (const name of names.toReversed()) {
+      const started = { ...rowFor(row, name), enqueueEnabled: true, dequeueEnabled: true };
+      await this.#catalog.rewrite(started, withMoveRecord({ ...record, phase: 'switched' }));
+    }
+  }
+
+  async #step(step: MoveStep): Promise<void> {
+    this.#options.signal?.throwIfAborted();
+    await this.#options.onStep?.(step);
+  }
+
+  async #findLocal(name: string): Promise<QueueInfo | undefined> {
+    try {
+      return await this.#local.queue(name);
+    } catch (error) {
+      if (error instanceof QueueError && error.code === 'QUEUE_NOT_FOUND') return undefined;
+      throw error;
+    }
+  }
+
+  async #recordOf(name: string): Promise<MoveRecord | undefined> {
+    const stream = await this.#catalog.find(name);
+    return stream === undefined ? undefined : moveRecordOf(stream);
+  }
+
+  /** Throws `FEATURE_UNSUPPORTED`. */
+  #targetOf({
+    name,
+    type,
+    shards,
+    durability,
+    visibility,
+    priorities,
+    attemptsMax,
+    retryDelayMs,
+    retentionMs,
+  }: QueueInfo): QueueRow {
+    if (type === 'topic')
+      throw unsupported('topics', 'A topic cannot be moved: its subscribers are at different places');
+    const spec: JetStreamQueueSpec = {
+      name,
+      shards: Math.max(1, shards),
+      visibility,
+      priorities,
+      durability,
+      retryDelayMs,
+      retentionMs,
+      ...(attemptsMax !== null && { attemptsMax }),
+    };
+    const { sync = 'interval', replicas = 1 } = this.#options;
+    return { ...rowOfSpec(spec, { sync, replicas }), enqueueEnabled: false, dequeueEnabled: false };
+  }
+
+  async #drain(name: string): Promise<void> {
+    await pause(stoppedMs);
+    const until = performance.now() + (this.#options.drainMsMax ?? 600_000);
+    while (true) {
+      this.#options.signal?.throwIfAborted();
+      const { held } = await this.#local.queue(name);
+      if (held === 0) return;
+      if (performance.now() > until)
+        throw new QueueError('QUEUE_NOT_DRAINED', { details: { queue: name, held } });
+      await pause(drainPollMs);
+    }
+  }
+
+  async #create(row: QueueRow, record: MoveRecord): Promise<void> {
+    const begun = await this.#catalog.find(row.name);
+    if (begun === undefined) return this.#catalog.createStream(row, withMoveRecord(record));
+    if (moveRecordOf(begun)?.phase !== 'copying')
+      throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
+  }
+
+  async #copy(row: QueueRow): Promise<void> {
+    const present = await this.#idsOnServers(row.name);
+    let batch: OutgoingMessage[] = [];
+    let bytes = 0;
+    const flush = async () => {
+      if (batch.length === 0) return;
+      await publishMessages(this.#link, streamOf(row.name), batch, storeLimits.outcomeMsMax);
+      batch = [];
+      bytes = 0;
+    };
+    for await (const message of this.#localMessages(row.name)) {
+      if (present.has(message.id)) continue;
+      if (bytes + message.payloadBytes > batchBytesMax || batch.length === pageMessages) await flush();
+      batch.push(this.#encode(row, message));
+      bytes += message.payloadBytes;
+    }
+    await flush();
+  }
+
+  async *#localMessages(name: string): AsyncGenerator<BrowsedMessage> {
+    let after: string | undefined;
+    do {
+      this.#options.signal?.throwIfAborted();
+      const page = await this.#local.browse(name, {
+        limit: pageMessages,
+        ...(after !== undefined && { after }),
+      });
+      yield* page.messages;
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+  }
+
+  /** A log of the local queue goes to one shard as a whole, a group key to the shard that its next messages go to. */
+  #encode(row: QueueRow, message: BrowsedMessage): OutgoingMessage {
+    if (message.streamed)
+      throw unsupported('streamedPayloads', `Message ${message.id} has a streamed payload`);
+    const { id, payload, groupKey, untilMs, enqueuedAtMs } = message;
+    const subject = shardSubject(row.name, hashGroupKey(groupKey ?? id.split('.')[0]!) % row.shards);
+    if (message.state === 'ready')
+      return { subject, payload, headers: encodeHeaders(id, message, { enqueuedAtMs }) };
+    const due = { dueAtMs: untilMs ?? Date.now(), target: subject };
+    return {
+      subject: delayedSubject(row.name, id.replaceAll(/[^\w-]/g, '_')),
+      payload,
+      headers: encodeHeaders(id, message, { enqueuedAtMs, due }),
+    };
+  }
+
+  async #idsOnServers(name: string): Promise<Set<string>> {
+    const ids = new Set<string>();
+    const stream = streamOf(name);
+    for (let sequence = 1; ; ) {
+      const query = { seq: sequence, next_by_subj: subjectsOf(name) };
+      const found = await this.#link.call(() => this.#link.manager.streams.getMessage(stream, query));
+      if (found === null) return ids;
+      sequence = found.seq + 1;
+      const place = { sequence: found.seq, storedAtMs: 0 };
+      ids.add(decodeMessage(found.header, found.data, place).id);
+    }
+  }
+
+  async #check(name: string): Promise<void> {
+    const copied = await this.#idsOnServers(name);
+    const missing: string[] = [];
+    let count = 0;
+    for await (const { id } of this.#localMessages(name)) {
+      count += 1;
+      if (!copied.has(id)) missing.push(id);
+    }
+    if (missing.length === 0 && copied.size === count) return;
+    throw new QueueError('STORAGE_FAILED', {
+      message: `${name} has ${count} messages here and ${copied.size} on the servers; the local queue stays stopped and whole`,
+      details: { queue: name, local: count, copied: copied.size, missing: missing.slice(0, 10) },
+    });
+  }
+}
+
+/** The row of the queue, or that of its exception queue, which has no attempts of its own. */
+function rowFor(row: QueueRow, name: string): QueueRow {
+  return name === exceptionQueueName(row.name) ? { ...row, name, attemptsMax: null, retryDelayMs: 0 } : row;
+}

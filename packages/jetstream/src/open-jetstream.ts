@@ -1,0 +1,210 @@
+/** Opens the store: queues and topics on the servers of a NATS cluster, behind the engine's sessions. */
+import type { QueueInfo, RemoteInstance, StoreCapabilities } from '@shardlab/engine';
+import { QueueError } from '@shardlab/engine';
+import { type BrowseOptions, browseQueue } from './browse-queue.ts';
+import { jetStreamCapabilities, unsupported } from './capabilities.ts';
+import { Deliveries } from './deliveries.ts';
+import { JetStreamSession, type SessionContext } from './jetstream-session.ts';
+import { QueueCatalog } from './queue-catalog.ts';
+import type { JetStreamQueueSpec } from './queue-config.ts';
+import { type LinkOptions, ServerLink } from './server-link.ts';
+import { ShardBindings } from './shard-bindings.ts';
+import { storeLimits } from './store-limits.ts';
+import { streamOf } from './stream-names.ts';
+import { TimedHolds } from './timed-holds.ts';
+
+export interface JetStreamOptions extends LinkOptions {
+  /**
+   * What all servers are configured to do: `always` if each has `sync_interval: always`. No client can ask them. Default
+   * `interval`: queues are then `relaxed`, and one that is to be `durable` is refused.
+   */
+  sync?: 'always' | 'interval';
+  /**
+   * `atomic` (default): a transaction that both consumes and enqueues is refused. `enqueue-first`: it enqueues, then
+   * consumes; a failure in between delivers the consumed messages again.
+   */
+  transactions?: 'atomic' | 'enqueue-first';
+  /** Servers that store a queue, for those created without saying so; default 1. */
+  replicas?: 1 | 3 | 5;
+  /**
+   * Of queues and subscribers that this store adds: how long the servers wait for a silent holder before they deliver a
+   * message again; 3,000 to 600,000 ms, default 30,000.
+   */
+  ackWaitMs?: number;
+  /** Messages that a dequeue may fetch beyond what it asked for; 0 (the default) to 1,000. */
+  prefetch?: number;
+  /** How long the outcome of a commit is sought after a lost answer; 1,000 to 50,000 ms, default 20,000. */
+  outcomeMs?: number;
+}
+
+/** A store on JetStream. Its sessions are of this process; the queues are shared by all that connect to the servers. */
+export interface JetStreamStore
+  extends Pick<
+    RemoteInstance,
+    | 'dropQueue'
+    | 'startQueue'
+    | 'stopQueue'
+    | 'queues'
+    | 'queue'
+    | 'subscribe'
+    | 'unsubscribe'
+    | 'subscribers'
+    | 'openSession'
+    | 'browse'
+    | 'probe'
+    | 'close'
+  > {
+  readonly capabilities: StoreCapabilities;
+  createQueue(spec: JetStreamQueueSpec): Promise<QueueInfo>;
+}
+
+/**
+ * Throws `OPTIONS_INVALID`, `INSTANCE_UNREACHABLE`, `STORE_UNAUTHORIZED`, and `STORE_TOO_OLD` for servers before 2.12.
+ * Sessions and calls reconnect by themselves.
+ */
+export async function openJetStream(options: JetStreamOptions): Promise<JetStreamStore> {
+  const { sync = 'interval', transactions = 'atomic', replicas = 1 } = options;
+  const ackWaitMs = within('ackWaitMs', options.ackWaitMs ?? storeLimits.ackWaitMsDefault, [
+    storeLimits.ackWaitMsMin,
+    storeLimits.ackWaitMsMax,
+  ]);
+  const prefetch = within('prefetch', options.prefetch ?? storeLimits.prefetchDefault, [
+    0,
+    storeLimits.prefetchMax,
+  ]);
+  const outcomeMs = within('outcomeMs', options.outcomeMs ?? storeLimits.outcomeMsDefault, [
+    1_000,
+    storeLimits.outcomeMsMax,
+  ]);
+  const link = await ServerLink.open(options);
+  const catalog = new QueueCatalog(link, { sync, replicas, ackWaitMs });
+  const deliveries = new Deliveries(link, catalog, { prefetch, outcomeMs });
+  return new OpenStore(link, catalog, deliveries, {
+    enqueuesFirst: transactions === 'enqueue-first',
+    outcomeMs,
+  });
+}
+
+function within(option: string, value: number, [least, most]: [number, number]): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new QueueError('OPTIONS_INVALID', {
+    message: `${option} must be a whole number from ${least} to ${most}, not ${value}`,
+    details: { option, value, least, most },
+  });
+}
+
+class OpenStore implements JetStreamStore {
+  readonly capabilities = jetStreamCapabilities;
+  readonly #link: ServerLink;
+  readonly #catalog: QueueCatalog;
+  readonly #deliveries: Deliveries;
+  readonly #context: SessionContext;
+  readonly #sessions = new Set<JetStreamSession>();
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    link: ServerLink,
+    catalog: QueueCatalog,
+    deliveries: Deliveries,
+    options: Pick<SessionContext, 'enqueuesFirst' | 'outcomeMs'>,
+  ) {
+    this.#link = link;
+    this.#catalog = catalog;
+    this.#deliveries = deliveries;
+    this.#context = {
+      ...options,
+      link,
+      catalog,
+      deliveries,
+      timedHolds: new TimedHolds(deliveries),
+      shards: new ShardBindings(),
+      onClosed: (session) => this.#sessions.delete(session),
+    };
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new QueueError('INSTANCE_CLOSED');
+  }
+
+  async createQueue(spec: JetStreamQueueSpec): Promise<QueueInfo> {
+    this.#assertOpen();
+    return this.#catalog.create(spec);
+  }
+
+  async dropQueue(name: string): Promise<void> {
+    this.#assertOpen();
+    await this.#catalog.drop(name);
+  }
+
+  async startQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo> {
+    this.#assertOpen();
+    return this.#catalog.setEnabled(name, true, which);
+  }
+
+  async stopQueue(name: string, which?: { enqueue?: boolean; dequeue?: boolean }): Promise<QueueInfo> {
+    this.#assertOpen();
+    return this.#catalog.setEnabled(name, false, which);
+  }
+
+  async queues(): Promise<QueueInfo[]> {
+    this.#assertOpen();
+    return this.#catalog.list();
+  }
+
+  async queue(name: string): Promise<QueueInfo> {
+    this.#assertOpen();
+    return this.#catalog.info(name);
+  }
+
+  async subscribe(topic: string, subscriber: Parameters<JetStreamStore['subscribe']>[1]) {
+    this.#assertOpen();
+    return this.#catalog.subscribe(topic, subscriber);
+  }
+
+  async unsubscribe(topic: string, name: string): Promise<void> {
+    this.#assertOpen();
+    await this.#catalog.unsubscribe(topic, name);
+  }
+
+  async subscribers(topic: string) {
+    this.#assertOpen();
+    return this.#catalog.subscribers(topic);
+  }
+
+  openSession(): JetStreamSession {
+    this.#assertOpen();
+    const session = new JetStreamSession(this.#context);
+    this.#sessions.add(session);
+    return session;
+  }
+
+  async browse(queue: string, options: BrowseOptions = {}) {
+    this.#assertOpen();
+    if (options.processed === true) throw unsupported('retention');
+    const { type } = await this.#catalog.row(queue);
+    if (type === 'topic') throw unsupported('browseTopics');
+    const stream = streamOf(queue);
+    return browseQueue(this.#link, queue, options, (sequence) =>
+      this.#deliveries.holds.holdsSequence(stream, sequence),
+    );
+  }
+
+  /** Resolves when JetStream answers. */
+  async probe(): Promise<void> {
+    this.#assertOpen();
+    await this.#link.call(() => this.#link.manager.getAccountInfo());
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#sessions].map((session) => session.close()));
+    await this.#context.timedHolds.close();
+    await this.#deliveries.close();
+    await this.#catalog.close();
+    await this.#link.close();
+  }
+}

@@ -1,0 +1,344 @@
+/** Queues, topics and subscribers: streams and consumers on the servers, of which only a short-lived copy is kept here. */
+import { DeliverPolicy, JetStreamApiError, type StreamInfo } from '@nats-io/jetstream';
+import { nanos, nuid } from '@nats-io/transport-node';
+import { QueueError, type QueueInfo, type SubscriberInfo, type SubscriberSpec } from '@shardlab/engine';
+import { exceptionQueueName, subscriberNameFault } from '@shardlab/engine/store-rules';
+import {
+  consumerConfigOf,
+  isOurs,
+  type JetStreamQueueSpec,
+  metadataOf,
+  type QueueRow,
+  rowOfSpec,
+  rowOfStream,
+  streamConfigOf,
+} from './queue-config.ts';
+import { apiErrorCodes } from './server-errors.ts';
+import type { ServerLink } from './server-link.ts';
+import { storeLimits } from './store-limits.ts';
+import {
+  queueConsumer,
+  shardSubjects,
+  streamOf,
+  subjectsOfAllQueues,
+  subscriberConsumer,
+} from './stream-names.ts';
+
+const creationKey = 'shardlab-creation';
+const subscriberKey = 'shardlab-subscriber';
+const durableKey = 'shardlab-durable';
+
+export interface CatalogOptions {
+  sync: 'always' | 'interval';
+  replicas: number;
+  ackWaitMs: number;
+}
+
+/** A consumer to fetch from. `ackWaitMs`: its own, which another store may have chosen. */
+export interface Consumer {
+  stream: string;
+  consumer: string;
+  ackWaitMs: number;
+}
+
+export class QueueCatalog {
+  readonly #link: ServerLink;
+  readonly #options: CatalogOptions;
+  readonly #rows = new Map<string, { row: QueueRow; readAtMs: number }>();
+  readonly #consumers = new Map<string, Consumer>();
+  /** Nondurable subscribers that this store added. */
+  readonly #nondurable = new Map<string, { topic: string; name: string }>();
+
+  constructor(link: ServerLink, options: CatalogOptions) {
+    this.#link = link;
+    this.#options = options;
+  }
+
+  async create(spec: JetStreamQueueSpec): Promise<QueueInfo> {
+    const row = rowOfSpec(spec, this.#options);
+    if (row.attemptsMax !== null) {
+      const { type: _type, attemptsMax: _attemptsMax, retryDelayMs: _retryDelayMs, ...same } = row;
+      const exceptions: QueueRow = {
+        ...same,
+        name: exceptionQueueName(row.name),
+        type: 'queue',
+        attemptsMax: null,
+        retryDelayMs: 0,
+      };
+      // Left by a creation that was cut off, it is the one that this creation needs.
+      await this.createStream(exceptions).catch((error: unknown) => {
+        if (!(error instanceof QueueError && error.code === 'QUEUE_EXISTS')) throw error;
+      });
+    }
+    await this.createStream(row);
+    return this.info(row.name);
+  }
+
+  /** Creates the stream and its consumer. Throws `QUEUE_EXISTS`, `STREAM_FOREIGN`. `metadata` is added to that of the queue. */
+  async createStream(row: QueueRow, more: Record<string, string> = {}): Promise<void> {
+    const config = streamConfigOf(row);
+    const creation = nuid.next();
+    const { manager } = this.#link;
+    const existing = await this.find(row.name);
+    if (existing !== undefined) {
+      rowOfStream(existing); // STREAM_FOREIGN
+      throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
+    }
+    // A creation whose answer was lost is repeated with the same mark, and only that is the same configuration.
+    const metadata = { ...config.metadata, ...more, [creationKey]: creation };
+    await this.#link.call(async () => {
+      try {
+        await manager.streams.add({ ...config, metadata });
+      } catch (error) {
+        if (!(error instanceof JetStreamApiError) || error.code !== apiErrorCodes.streamNameInUse)
+          throw error;
+        throw new QueueError('QUEUE_EXISTS', { details: { queue: row.name } });
+      }
+    });
+    if (row.type === 'queue') await this.#addQueueConsumer(row.name);
+  }
+
+  async #addQueueConsumer(name: string): Promise<void> {
+    const config = consumerConfigOf(name, this.#options.ackWaitMs);
+    await this.#link.call(() => this.#link.manager.consumers.add(streamOf(name), config));
+  }
+
+  /** The stream of this name, ours or not. */
+  async find(name: string): Promise<StreamInfo | undefined> {
+    try {
+      return await this.#link.call(() => this.#link.manager.streams.info(streamOf(name)));
+    } catch (error) {
+      if (error instanceof QueueError && error.code === 'QUEUE_NOT_FOUND') return undefined;
+      throw error;
+    }
+  }
+
+  /** Throws `QUEUE_NOT_FOUND`, `STREAM_FOREIGN`. At most `queueRowMsMax` old. */
+  async row(name: string): Promise<QueueRow> {
+    const known = this.#rows.get(name);
+    if (known !== undefined && performance.now() - known.readAtMs < storeLimits.queueRowMsMax)
+      return known.row;
+    return (await this.#read(name)).row;
+  }
+
+  async #read(name: string): Promise<{ row: QueueRow; stream: StreamInfo }> {
+    const readAtMs = performance.now();
+    const stream = await this.find(name);
+    if (stream === undefined) {
+      this.#forget(name);
+      throw new QueueError('QUEUE_NOT_FOUND', { details: { queue: name } });
+    }
+    const row = rowOfStream(stream);
+    this.#rows.set(name, { row, readAtMs });
+    return { row, stream };
+  }
+
+  #forget(name: string): void {
+    this.#rows.delete(name);
+    for (const [key, { stream }] of this.#consumers)
+      if (stream === streamOf(name)) this.#consumers.delete(key);
+  }
+
+  /** The consumer of a queue or of a topic's subscriber. Throws `SUBSCRIBER_NOT_FOUND`. */
+  async consumer(queue: string, subscriber: string | undefined): Promise<Consumer> {
+    const consumer = subscriber === undefined ? queueConsumer : subscriberConsumer(subscriber);
+    const key = `${queue} ${consumer}`;
+    const known = this.#consumers.get(key);
+    if (known !== undefined) return known;
+    const stream = streamOf(queue);
+    const read = () => this.#link.call(() => this.#link.manager.consumers.info(stream, consumer));
+    let found: Awaited<ReturnType<typeof read>>;
+    try {
+      found = await read();
+    } catch (error) {
+      const isMissing = error instanceof QueueError && error.code === 'SUBSCRIBER_NOT_FOUND';
+      if (!isMissing || subscriber !== undefined) throw error;
+      await this.#addQueueConsumer(queue); // its creation was cut off
+      found = await read();
+    }
+    const added = { stream, consumer, ackWaitMs: (found.config.ack_wait ?? 0) / 1_000_000 };
+    this.#consumers.set(key, added);
+    return added;
+  }
+
+  /** To be asked for again: it may have been dropped and created. */
+  forgetConsumer(queue: string): void {
+    this.#forget(queue);
+  }
+
+  async drop(name: string): Promise<void> {
+    const { row } = await this.#read(name);
+    if (name.endsWith('.exceptions')) {
+      const owner = await this.find(name.slice(0, -'.exceptions'.length));
+      if (owner !== undefined && isOurs(owner))
+        throw new QueueError('QUEUE_IN_USE', { details: { queue: name } });
+    }
+    const names = row.attemptsMax === null ? [name] : [name, exceptionQueueName(name)];
+    for (const each of names) {
+      await this.#link
+        .call(() => this.#link.manager.streams.delete(streamOf(each)))
+        .catch((error: unknown) => {
+          // The answer to a first attempt may have been lost.
+          if (!(error instanceof QueueError && error.code === 'QUEUE_NOT_FOUND')) throw error;
+        });
+      this.#forget(each);
+    }
+  }
+
+  async setEnabled(
+    name: string,
+    enabled: boolean,
+    { enqueue = true, dequeue = true }: { enqueue?: boolean; dequeue?: boolean } = {},
+  ): Promise<QueueInfo> {
+    const { row } = await this.#read(name);
+    const changed: QueueRow = {
+      ...row,
+      ...(enqueue && { enqueueEnabled: enabled }),
+      ...(dequeue && { dequeueEnabled: enabled }),
+    };
+    await this.rewrite(changed, {});
+    return this.info(name);
+  }
+
+  /** Writes what is stored of a queue anew, at once. `more` is added to its metadata. */
+  async rewrite(row: QueueRow, more: Record<string, string>): Promise<void> {
+    const { stream } = await this.#read(row.name);
+    const metadata = { ...stream.config.metadata, ...metadataOf(row), ...more };
+    await this.#link.call(() =>
+      this.#link.manager.streams.update(streamOf(row.name), { ...stream.config, metadata }),
+    );
+    this.#rows.delete(row.name);
+  }
+
+  async info(name: string): Promise<QueueInfo> {
+    const { row, stream } = await this.#read(name);
+    return this.#describe(row, stream);
+  }
+
+  async list(): Promise<QueueInfo[]> {
+    const streams = await this.#link.call(async () => {
+      const found: StreamInfo[] = [];
+      for await (const stream of this.#link.manager.streams.list(subjectsOfAllQueues)) found.push(stream);
+      return found;
+    });
+    return Promise.all(streams.filter(isOurs).map((stream) => this.#describe(rowOfStream(stream), stream)));
+  }
+
+  async #describe(row: QueueRow, { state }: StreamInfo): Promise<QueueInfo> {
+    const { name, type, shards, durability, attemptsMax, retryDelayMs, enqueueEnabled, dequeueEnabled } = row;
+    const { ready, held } = type === 'queue' ? await this.#countsOf(name) : await this.#longestBacklog(name);
+    return {
+      name,
+      kind: 'sharded',
+      type,
+      shards,
+      durability,
+      visibility: 'commit',
+      messagesMax: null,
+      priorities: false,
+      attemptsMax,
+      retryDelayMs,
+      retentionMs: 0,
+      forwarding: false,
+      cacheBytesMin: 0,
+      cacheBytesMax: null,
+      correlationIndex: false,
+      temporarySubscribers: false,
+      cacheBytes: 0,
+      exceptionQueue: attemptsMax === null ? null : exceptionQueueName(name),
+      enqueueEnabled,
+      dequeueEnabled,
+      ready,
+      held,
+      delayed: type === 'queue' ? Math.max(0, state.messages - ready - held) : 0,
+      enqueued: state.last_seq,
+      consumed: state.last_seq - state.messages,
+      forwardedIn: 0,
+      forwardedOut: 0,
+      refused: 0,
+      lost: 0,
+    };
+  }
+
+  async #countsOf(name: string): Promise<{ ready: number; held: number }> {
+    const { stream, consumer } = await this.consumer(name, undefined);
+    const counts = await this.#link.call(() => this.#link.manager.consumers.info(stream, consumer));
+    return { ready: counts.num_pending, held: counts.num_ack_pending };
+  }
+
+  async #longestBacklog(topic: string): Promise<{ ready: number; held: number }> {
+    const all = await this.subscribers(topic);
+    const [longest] = all.sort((a, b) => b.backlog - a.backlog);
+    return longest === undefined
+      ? { ready: 0, held: 0 }
+      : { ready: longest.backlog - longest.held, held: longest.held };
+  }
+
+  async subscribe(topic: string, { name, durable = true }: SubscriberSpec): Promise<SubscriberInfo> {
+    await this.#assertTopic(topic);
+    const fault = subscriberNameFault(name);
+    if (fault !== undefined) throw new QueueError('OPTIONS_INVALID', { message: fault });
+    const existing = (await this.subscribers(topic)).find((each) => each.name === name);
+    if (existing !== undefined) {
+      if (existing.durable === durable) return existing;
+      throw new QueueError('SUBSCRIBER_EXISTS', { details: { topic, name } });
+    }
+    const consumer = subscriberConsumer(name);
+    const { durable_name: _durable, ...config } = consumerConfigOf(topic, this.#options.ackWaitMs);
+    await this.#link.call(() =>
+      this.#link.manager.consumers.add(streamOf(topic), {
+        ...config,
+        ...(durable
+          ? { durable_name: consumer }
+          : { name: consumer, inactive_threshold: nanos(storeLimits.nondurableIdleMs) }),
+        deliver_policy: DeliverPolicy.New,
+        filter_subject: shardSubjects(topic),
+        metadata: { [subscriberKey]: name, [durableKey]: String(durable) },
+      }),
+    );
+    if (!durable) this.#nondurable.set(`${topic} ${consumer}`, { topic, name });
+    return { name, durable, backlog: 0, held: 0, lagMs: 0 };
+  }
+
+  async unsubscribe(topic: string, name: string): Promise<void> {
+    await this.#assertTopic(topic);
+    const consumer = subscriberConsumer(name);
+    await this.#link.call(() => this.#link.manager.consumers.delete(streamOf(topic), consumer));
+    this.#consumers.delete(`${topic} ${consumer}`);
+    this.#nondurable.delete(`${topic} ${consumer}`);
+  }
+
+  async subscribers(topic: string): Promise<SubscriberInfo[]> {
+    await this.#assertTopic(topic);
+    return this.#link.call(async () => {
+      const found: SubscriberInfo[] = [];
+      for await (const { config, num_pending, num_ack_pending } of this.#link.manager.consumers.list(
+        streamOf(topic),
+      )) {
+        const name = config.metadata?.[subscriberKey];
+        if (name === undefined) continue;
+        found.push({
+          name,
+          durable: config.metadata?.[durableKey] === 'true',
+          backlog: num_pending + num_ack_pending,
+          held: num_ack_pending,
+          lagMs: 0,
+        });
+      }
+      return found;
+    });
+  }
+
+  async #assertTopic(topic: string): Promise<void> {
+    const { type } = await this.row(topic);
+    if (type !== 'topic')
+      throw new QueueError('OPTIONS_INVALID', { message: `${topic} is a queue: it has no subscribers` });
+  }
+
+  /** Removes the nondurable subscribers that this store added. */
+  async close(): Promise<void> {
+    for (const { topic, name } of [...this.#nondurable.values()]) {
+      await this.unsubscribe(topic, name).catch(() => undefined); // the servers remove it after a while
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** Received messages: held by time, and finished by a receipt from any session of this store. */
+import { randomBytes } from 'node:crypto';
+import { QueueError } from '@shardlab/engine';
+import type { Deliveries, Delivery } from './deliveries.ts';
+
+interface TimedHold {
+  delivery: Delivery;
+  expiresAtMs: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class TimedHolds {
+  readonly #deliveries: Deliveries;
+  readonly #held = new Map<string, TimedHold>();
+
+  constructor(deliveries: Deliveries) {
+    this.#deliveries = deliveries;
+  }
+
+  /** Returns the receipt. */
+  add(delivery: Delivery, holdMs: number): string {
+    const receipt = randomBytes(16).toString('hex');
+    const held: TimedHold = { delivery, expiresAtMs: 0, timer: undefined };
+    this.#held.set(receipt, held);
+    this.#start(receipt, held, holdMs);
+    return receipt;
+  }
+
+  #start(receipt: string, held: TimedHold, holdMs: number): void {
+    clearTimeout(held.timer);
+    held.expiresAtMs = performance.now() + holdMs;
+    held.timer = setTimeout(() => this.#expire(receipt), holdMs).unref();
+  }
+
+  #expire(receipt: string): void {
+    const held = this.#held.get(receipt);
+    if (held === undefined) return;
+    this.#held.delete(receipt);
+    // Without an answer the servers return it when its time with them is up.
+    this.#deliveries.giveBack([held.delivery]).catch(() => undefined);
+  }
+
+  /** The holds of these receipts. Throws `RECEIPT_STALE` if one has ended, is of another queue or is named twice. */
+  get(queue: string, receipts: readonly string[]): Delivery[] {
+    if (new Set(receipts).size < receipts.length)
+      throw new QueueError('RECEIPT_STALE', { details: { queue } });
+    return receipts.map((receipt) => {
+      const held = this.#held.get(receipt);
+      if (held?.delivery.queue !== queue || !this.#deliveries.holds.isValid(held.delivery.hold)) {
+        throw new QueueError('RECEIPT_STALE', { details: { queue, receipt } });
+      }
+      return held.delivery;
+    });
+  }
+
+  /** Ends the holds without returning the messages: a commit consumes them. Throws as `get`. */
+  take(queue: string, receipts: readonly string[]): Delivery[] {
+    const deliveries = this.get(queue, receipts);
+    for (const receipt of receipts) {
+      clearTimeout(this.#held.get(receipt)?.timer);
+      this.#held.delete(receipt);
+    }
+    return deliveries;
+  }
+
+  /** Throws as `get`, with no hold extended. */
+  extend(queue: string, receipts: readonly string[], holdMs: number): void {
+    this.get(queue, receipts);
+    for (const receipt of receipts) this.#start(receipt, this.#held.get(receipt)!, holdMs);
+  }
+
+  /** Returns all messages. */
+  async close(): Promise<void> {
+    const all = [...this.#held.values()];
+    for (const { timer } of all) clearTimeout(timer);
+    this.#held.clear();
+    await this.#deliveries.giveBack(all.map(({ delivery }) => delivery)).catch(() => undefined);
+  }
+}

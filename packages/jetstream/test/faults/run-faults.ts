@@ -1,0 +1,254 @@
+/**
+ * Sessions at work on a cluster of three servers while those are killed and cut off, and what the sessions were told judged
+ * as a history: nothing acknowledged is lost, nothing is delivered again after its consumption was confirmed, no message
+ * has two holders, no batch is torn.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Message, type NewMessage, QueueError } from '@shardlab/engine';
+import {
+  checkHistory,
+  parseHistory,
+  type RecordableSession,
+  RecordedSession,
+  Recorder,
+  type Verdict,
+} from '@shardlab/history';
+import { random } from '../../../engine/test/random.ts';
+import { type JetStreamStore, openJetStream } from '../../src/index.ts';
+import type { NatsCluster } from '../../src/servers/index.ts';
+
+export interface FaultOptions {
+  cluster: NatsCluster;
+  seed: number;
+  kills: number;
+  partitions: number;
+  log?(line: string): void;
+}
+
+export interface FaultReport {
+  verdict: Verdict;
+  /** The history as text, to be judged again. */
+  history: string;
+  enqueued: number;
+  consumed: number;
+  /** Commits whose outcome the session did not learn. */
+  unknown: number;
+  /** Messages that could not be delivered after all faults. */
+  left: number;
+  /** Longest time without an acknowledged commit after a kill and after a partition, ms. */
+  gapMs: { kill: number; partition: number };
+}
+
+const queue = 'orders';
+const serverCount = 3;
+/** Of the servers; holds are recorded as shorter, by what a delivery takes. */
+const ackWaitMs = 15_000;
+const holdMs = 8_000;
+const settleMs = 3_000;
+/** Messages in the queue past which producers pause: what is left is consumed one by one. */
+const backlogMax = 300;
+const partitionMs = { min: 6_000, max: 14_000 };
+
+type Client = RecordedSession<Message, NewMessage>;
+
+export async function runFaults({
+  cluster,
+  seed,
+  kills,
+  partitions,
+  log,
+}: FaultOptions): Promise<FaultReport> {
+  const draw = random(seed);
+  const lines: string[] = [];
+  const recorder = new Recorder({ process: 'client', write: (line) => void lines.push(line) });
+  const report = { enqueued: 0, consumed: 0, unknown: 0, left: 0, gapMs: { kill: 0, partition: 0 } };
+  const stores = await Promise.all(
+    [0, 1, 2].map((first) => {
+      const servers = [...cluster.urls.slice(first), ...cluster.urls.slice(0, first)];
+      return openJetStream({ servers, sync: 'always', replicas: 3, ackWaitMs, callMs: 60_000 });
+    }),
+  );
+  const [store] = stores as [JetStreamStore, ...JetStreamStore[]];
+  await store.createQueue({ name: queue, shards: 2, durability: 'durable' });
+  recorder.note({ type: 'queue', queue });
+
+  let stopping = false;
+  let lastCommitAtMs = performance.now();
+  let fault: 'kill' | 'partition' = 'kill';
+  const committed = () => {
+    const now = performance.now();
+    report.gapMs[fault] = Math.max(report.gapMs[fault], now - lastCommitAtMs);
+    lastCommitAtMs = now;
+  };
+  const clientOf = (at: number, name: string, dequeues: boolean): Client => {
+    const session = stores[at % stores.length]!.openSession();
+    return new RecordedSession<Message, NewMessage>(dequeues ? dequeuing(session) : session, {
+      recorder,
+      name,
+      identify: ({ payload }) => ({ message: payload.toString().split(' ')[0]!, digest: digestOf(payload) }),
+    });
+  };
+  /** Errors of a fault, after which the session goes on. Anything else ends the run. */
+  const tolerate = async (call: () => Promise<void>) => {
+    try {
+      await call();
+    } catch (error) {
+      if (!(error instanceof QueueError)) throw error;
+      if (error.code === 'COMMIT_OUTCOME_UNKNOWN') report.unknown += 1;
+      else if (!['INSTANCE_UNREACHABLE', 'RECEIPT_STALE', 'TX_NOT_COMMITTED'].includes(error.code))
+        throw error;
+      await pause(50);
+    }
+  };
+  const produce = async (number: number) => {
+    const client = clientOf(number, `producer-${number}`, false);
+    for (let count = 0; !stopping; count += 1) {
+      if (report.enqueued - report.consumed > backlogMax) {
+        await pause(50);
+        continue;
+      }
+      const size = 1 + Math.floor(draw() * 5);
+      for (let part = 0; part < size; part += 1) {
+        const message = `${number}.${count}.${part}`;
+        const payload = Buffer.from(`${message} ${'x'.repeat(Math.floor(draw() * 500))}`);
+        client.enqueue(queue, { payload }, { message, digest: digestOf(payload) });
+      }
+      await tolerate(async () => {
+        await client.commit();
+        report.enqueued += size;
+        committed();
+      });
+      await pause(draw() * 60);
+    }
+  };
+  // One message at a time: several are consumed each by itself, and of a transaction the history wants all or none.
+  const consumeOne = async (client: Client, waitMs: number): Promise<boolean> => {
+    const [message] = await client.receive(queue, { max: 1, waitMs, holdMs });
+    if (message === undefined) return false;
+    if (draw() < 0.1) await client.release(queue, [message.receipt]);
+    else {
+      client.acknowledge(queue, [message.receipt]);
+      await client.commit();
+      report.consumed += 1;
+      committed();
+    }
+    return true;
+  };
+  const consume = async (number: number) => {
+    const client = clientOf(number, `consumer-${number}`, number % 2 === 0);
+    while (!stopping) await tolerate(async () => void (await consumeOne(client, 1_000)));
+    await client.close();
+  };
+  const workers = Promise.all([...[0, 1, 2].map(produce), ...[0, 1, 2, 3, 4, 5].map(consume)]);
+  const failed = workers.then(
+    () => undefined,
+    (error: unknown) => {
+      stopping = true;
+      throw error;
+    },
+  );
+  failed.catch(() => undefined); // reported below, after the faults
+
+  const faults = [
+    ...Array.from({ length: kills }, () => 'kill' as const),
+    ...Array.from({ length: partitions }, () => 'partition' as const),
+  ].sort(() => draw() - 0.5);
+  await pause(500);
+  for (const [index, kind] of faults.entries()) {
+    if (stopping) break;
+    const server = Math.floor(draw() * serverCount);
+    fault = kind;
+    log?.(`${index + 1} of ${faults.length}: ${kind} of server ${server + 1}`);
+    // A change of the leader may end holds; what was consumed stays consumed.
+    const change = recorder.begin({ type: 'kill' });
+    if (kind === 'kill') {
+      await cluster.kill(server);
+      await pause(draw() * 6_000);
+      await cluster.restart(server);
+    } else {
+      cluster.partition(server);
+      await pause(partitionMs.min + draw() * (partitionMs.max - partitionMs.min));
+      cluster.heal();
+    }
+    await untilHealthy(cluster);
+    await pause(500 + draw() * 1_000);
+    change.end('ok');
+  }
+  stopping = true;
+  await failed;
+  await untilHealthy(cluster);
+
+  // What was consumed leaves the stream a moment after it is confirmed.
+  await pause(settleMs);
+  await inspect(recorder, store);
+  const last = clientOf(0, 'last', false);
+  // What was delivered to nobody who knew of it comes back when its time with the servers is up.
+  const drainUntil = performance.now() + 4 * ackWaitMs;
+  while (performance.now() < drainUntil) {
+    const { enqueued, consumed } = await store.queue(queue);
+    report.left = enqueued - consumed;
+    if (report.left === 0) break;
+    await tolerate(async () => void (await consumeOne(last, 1_000)));
+  }
+  await pause(settleMs);
+  await inspect(recorder, store);
+  await Promise.all(stores.map((each) => each.close()));
+  const history = lines.join('');
+  return { ...report, verdict: checkHistory(parseHistory(history)), history };
+}
+
+/** Dequeues in the session's transaction, recorded as holds by time, which is what they are here. */
+function dequeuing(
+  session: ReturnType<JetStreamStore['openSession']>,
+): RecordableSession<Message, NewMessage> {
+  let count = 0;
+  return {
+    id: session.id,
+    enqueue: (...args) => session.enqueue(...args),
+    dequeue: (...args) => session.dequeue(...args),
+    async receive(name, { holdMs: _holdMs, ...options } = {}) {
+      const messages = await session.dequeue(name, options);
+      return messages.map((message) => {
+        count += 1;
+        return { ...message, receipt: `dequeued-${count}` };
+      });
+    },
+    acknowledge: () => undefined,
+    release: () => session.rollback(),
+    extend: (...args) => session.extend(...args),
+    commit: () => session.commit(),
+    rollback: () => session.rollback(),
+    close: () => session.close(),
+  };
+}
+
+async function inspect(recorder: Recorder, store: JetStreamStore): Promise<void> {
+  const operation = recorder.begin({ type: 'inspection', contents: [] });
+  const messages: { message: string; digest: string }[] = [];
+  let after: string | null = '0';
+  while (after !== null) {
+    const page: Awaited<ReturnType<JetStreamStore['browse']>> = await store.browse(queue, {
+      limit: 1_000,
+      after,
+    });
+    for (const { payload } of page.messages) {
+      messages.push({ message: payload.toString().split(' ')[0]!, digest: digestOf(payload) });
+    }
+    after = page.next;
+  }
+  operation.end('ok', { contents: [{ queue, messages }] });
+}
+
+async function untilHealthy(cluster: NatsCluster): Promise<void> {
+  const until = performance.now() + 60_000;
+  for (let server = 0; server < serverCount; ) {
+    if (await cluster.isHealthy(server)) server += 1;
+    else if (performance.now() > until) throw new Error(`server ${server + 1} is not healthy after a minute`);
+    else await pause(100);
+  }
+}
+
+function digestOf(payload: Uint8Array): string {
+  return createHash('sha256').update(payload).digest('base64url').slice(0, 16);
+}

@@ -1,0 +1,77 @@
+/**
+ * The service that the program `singleton` measures: the value of the document, 5 when it is activated, unless it is kept. As long as it is active it
+ * writes: each write takes the next number after the one that is kept, and appends it to `journal` once it is acknowledged, with its epoch and
+ * the time. So two writers show as a number that is there twice, and two active services as times that overlap. It stops when a
+ * write is refused, not when it is told to.
+ */
+import { appendFileSync } from 'node:fs';
+import type { Json, ServiceContext, SingletonService } from '@shardlab/engine';
+
+export interface CountedServiceOptions {
+  journal: string;
+  kept: boolean;
+}
+
+interface Kept {
+  readonly value: number;
+  readonly writes: number;
+}
+
+const startValue = 5;
+/** Between two writes, milliseconds. */
+const writeEveryMs = 5;
+
+class CountedService implements SingletonService {
+  readonly #options: CountedServiceOptions;
+  #context!: ServiceContext;
+  #value = startValue;
+
+  constructor(options: CountedServiceOptions) {
+    this.#options = options;
+  }
+
+  readonly calls = {
+    get: (): Json => this.#value,
+    add: (by: Json): Json => {
+      this.#value += Number(by);
+      return this.#value;
+    },
+  };
+
+  activate(context: ServiceContext): void {
+    this.#context = context;
+    const kept = context.state as Kept | undefined;
+    this.#value = this.#options.kept && kept !== undefined ? kept.value : startValue;
+    this.#note('active', 0);
+    void this.#write();
+  }
+
+  deactivate(): void {
+    this.#note('inactive', 0);
+  }
+
+  async #write(): Promise<void> {
+    const context = this.#context;
+    const session = context.openSession();
+    try {
+      for (;;) {
+        const writes = ((context.state as Kept | undefined)?.writes ?? 0) + 1;
+        session.writeState({ value: this.#value, writes });
+        await session.commit();
+        this.#note('wrote', writes);
+        await new Promise((resolve) => setTimeout(resolve, writeEveryMs));
+      }
+    } catch {
+      this.#note('refused', 0);
+    }
+  }
+
+  #note(what: string, number: number): void {
+    const { name, epoch } = this.#context;
+    appendFileSync(this.#options.journal, `${what} ${name} ${epoch} ${number} ${Date.now()}\n`);
+  }
+}
+
+export function createService(options: Json): SingletonService {
+  return new CountedService(options as unknown as CountedServiceOptions);
+}
